@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { programFile } from '../../harness/program-file.ts';
 
-const PROGRAM = new URL('../../../exporter/fleet-export.js', import.meta.url).pathname;
+const PROGRAM = programFile('exporter');
 const TELL = new URL('tell-first-change.ts', import.meta.url).href;
 
 /** How a run of fleet-export ended. */

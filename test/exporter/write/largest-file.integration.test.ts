@@ -1,16 +1,16 @@
 import fs from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { formatError } from '#bundles/errors';
 import { openSource } from '../../../exporter/source/open-source.ts';
 import { FAT_MAX_FILE, tooLargeFor } from '../../../exporter/plan/medium/free-space.ts';
 import { writeTarFile } from '../../../exporter/write/write-tar-file.ts';
+import { programFile } from '../../harness/program-file.ts';
 import { runCommand } from '../../harness/run-command.ts';
 import { makeKioskWorld, type World } from '../world.ts';
 
-const PROGRAM = join(import.meta.dirname, '../../../exporter/fleet-export.js');
+const PROGRAM = programFile('exporter');
 
 /** What the kernel says of a mounted FAT32: a machine without that driver cannot mount one. */
 const onFat = async <T>(work: () => Promise<T>): Promise<T> => {

@@ -19,6 +19,7 @@ import { formatError, toFleetError } from '#bundles/errors';
 import { openMedium } from '#bundles/formats/medium/open-medium';
 import { verifyMedium } from '../../../exporter/verify/verify-medium.ts';
 import { seeded } from '../../e2e/reliability/field.ts';
+import { programFile } from '../../harness/program-file.ts';
 import { runCommand, succeed } from '../../harness/run-command.ts';
 import { NOW } from '../../harness/signed-fleet.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/temporary-directory.ts';
@@ -27,7 +28,7 @@ import { runToKill } from './kill-at-random.ts';
 import { makeLargeWorld } from './large-world.ts';
 import { type Touch, watchChanges } from './watch-changes.ts';
 
-const PROGRAM = new URL('../../../exporter/fleet-export.js', import.meta.url).pathname;
+const PROGRAM = programFile('exporter');
 const FAIL = new URL('fail-read-back.ts', import.meta.url).href;
 
 /** How often each form is killed. */
