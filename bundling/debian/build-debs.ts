@@ -8,6 +8,7 @@ import {
   readdir,
   readFile,
   rm,
+  stat,
   symlink,
   writeFile,
 } from 'node:fs/promises';
@@ -108,7 +109,7 @@ const buildDeb = async (
     const text = await readFile(join(DEPLOY, 'debian', `${name}.${script}`)).catch(() => undefined);
     if (text !== undefined) await put(`DEBIAN/${script}`, text);
   }
-  await settleModes(root, name, options.epoch);
+  await settleModes(root, options.epoch);
 
   const file = join(options.out, `${name}_${version}_${node.architecture}.deb`);
   const words = [`-Z${options.compression ?? 'xz'}`, '--root-owner-group', '--build', root, file];
@@ -242,16 +243,17 @@ const md5sums = async (root: string, files: readonly string[]): Promise<string> 
 };
 
 /** Modes and times of the packages do not depend on the umask or the clock of the machine that builds them. */
-const settleModes = async (root: string, name: string, epoch: number): Promise<void> => {
-  const programs = [`usr/lib/${name}/node`, `usr/lib/${name}/${name}.mjs`];
-  const scripts = ['postinst', 'prerm', 'postrm'].map((script) => `DEBIAN/${script}`);
-  const executable = new Set([...programs, ...scripts].map((path) => join(root, path)));
+const settleModes = async (root: string, epoch: number): Promise<void> => {
+  const scripts = new Set(['postinst', 'prerm', 'postrm'].map((script) => join(root, 'DEBIAN', script)));
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
   // Deepest first: a change inside a folder would change its time.
   for (const entry of entries.toSorted((a, b) => b.parentPath.length - a.parentPath.length)) {
     const path = join(entry.parentPath, entry.name);
-    if (!entry.isSymbolicLink())
-      await chmod(path, entry.isDirectory() || executable.has(path) ? 0o755 : 0o644);
+    if (!entry.isSymbolicLink()) {
+      // A file that its owner may execute is executable for everybody: programs, and scripts that `init` copies.
+      const isExecutable = scripts.has(path) || ((await stat(path)).mode & 0o100) !== 0;
+      await chmod(path, isExecutable ? 0o755 : 0o644);
+    }
     await lutimes(path, epoch, epoch);
   }
   await chmod(root, 0o755);

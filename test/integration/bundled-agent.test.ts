@@ -89,6 +89,7 @@ describeWith(['kube', 'kwok', 'containerd', 'dockerRegistry'], 'the agent as one
 
   it('is a program, its start file, its add-on and the name that people type', async () => {
     expect((await readdir(dirname(program))).toSorted()).toEqual([
+      'LICENCES.txt',
       'better_sqlite3.node',
       'fleet-agent',
       'fleet-agent.mjs',

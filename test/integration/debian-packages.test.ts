@@ -85,6 +85,8 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
     expect(await agentIs()).toBe('enabled\ninactive');
     expect(await sh('systemctl is-enabled fleet-scheduler fleet-signer || true')).toBe('disabled\ndisabled');
     expect(await sh('id -nG fleet-scheduler')).toBe('fleet-scheduler fleet-signer');
+    await sh('fleet-scheduler init /root/platform --fleet acme');
+    expect(await sh('find /root/platform -name hello -type f -perm /100')).not.toBe('');
     const doctor = await sh('fleet-agent doctor');
     expect(doctor).toContain('no agent is enrolled in /var/lib/fleet-agent');
     expect(doctor).toMatch(/^systemd +good/m);
