@@ -56,18 +56,15 @@ export const assembleHost = async (
     );
   }
   const config = rendered.files.find(({ path }) => path.startsWith('platform-config.'));
+  const resolved = await Promise.all(
+    objects
+      .flatMap((object) => filesOf(object))
+      .map((file) => resolveFile(file, application, config, target.name, access)),
+  );
   const placed = await placeContents(objects, { application, access, clusterType, id: target.name });
   const playbooksOf = (object: HostPackageObject) => placePlaybooks(object, rendered, application, placed);
   const playbooks = objects.flatMap(playbooksOf);
-  const files = [
-    ...(await Promise.all(
-      objects
-        .flatMap((object) => filesOf(object))
-        .map((file) => resolveFile(file, application, config, target.name, access)),
-    )),
-    ...placed,
-    ...playbooks.flatMap((it) => it.files),
-  ];
+  const files = [...resolved, ...placed, ...playbooks.flatMap((it) => it.files)];
   const contents = contentsOf(files);
   const secrets = objects.flatMap((object) => object.secrets.map((one) => resolveSecret(one, application)));
   const directories = checkHostPaths(objects, files);
