@@ -3,3 +3,6 @@ export const LONG = process.env['FLEET_LONG'] === '1';
 
 /** How many cases a property makes: a third of `full`, and all of them in a long run. */
 export const runs = (full: number): number => (LONG ? full : Math.ceil(full / 3));
+
+/** Whether the case at `index` (from 0) is tried: each third one, and all of them in a long run. */
+export const isTried = (index: number): boolean => LONG || index % 3 === 0;

@@ -25,6 +25,26 @@ export const programFile = (name: ProgramName, env: NodeJS.ProcessEnv = process.
   return folder ? join(folder, BUILT[name]) : join(REPOSITORY, SOURCE[name]);
 };
 
+/** Programs of tests that start them many times over, to kill them; from the checkout's root. */
+export const TEST_PROGRAMS = [
+  'test/agent/crash-acceptance.ts',
+  'test/agent/crash-import.ts',
+  'test/agent/crash-pull.ts',
+  'test/agent/secrets/import-apart.ts',
+  'test/exporter/write/crash-create.ts',
+  'test/integration/kubernetes-crash/look-apart.ts',
+] as const;
+
+/** The file of a test's own program, for Node: bundled or the source, as `programFile`. */
+export const testProgramFile = (
+  file: (typeof TEST_PROGRAMS)[number],
+  env: NodeJS.ProcessEnv = process.env,
+): string => {
+  const folder = env[PROGRAMS_VARIABLE];
+  const bundled = `${file.replaceAll('/', '-').replace(/\.ts$/, '')}.mjs`;
+  return folder ? join(folder, 'test', bundled) : join(REPOSITORY, file);
+};
+
 /** Brings the agent onto a booted host: what to bind there, and its entry file inside. */
 export const agentOnHost = (env: NodeJS.ProcessEnv = process.env) => {
   const folder = env[PROGRAMS_VARIABLE];

@@ -5,7 +5,7 @@
 import { chmod } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
-import { buildPrograms } from './build-programs.ts';
+import { buildPrograms, buildTestPrograms } from './build-programs.ts';
 import { bundleAgent } from './bundle-agent.ts';
 import { countResults, formatCounts } from './count-results.ts';
 import type { Machine } from './parts/part.ts';
@@ -47,7 +47,11 @@ const main = async (words: readonly string[]): Promise<number> => {
   await chmod(programs.path, 0o755);
   const built = { [PROGRAMS_VARIABLE]: programs.path };
   if (needsParts)
-    await Promise.all([buildPrograms(programs.path), bundleAgent(join(programs.path, 'agent'))]);
+    await Promise.all([
+      buildPrograms(programs.path),
+      buildTestPrograms(programs.path),
+      bundleAgent(join(programs.path, 'agent')),
+    ]);
   const vitest = (words: readonly string[]): Promise<VitestRun> =>
     runVitest({
       repository: machine.repository,

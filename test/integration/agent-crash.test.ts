@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { createWorldBefore, goOn, SCENARIOS, secondMedium } from '../agent/crash-scenarios.ts';
 import { cutEverywhere } from '../agent/cut-everywhere.ts';
 import type { World } from '../agent/world.ts';
+import { testProgramFile } from '../harness/program-file.ts';
 
-const program = fileURLToPath(new URL('../agent/crash-import.ts', import.meta.url));
+const program = testProgramFile('test/agent/crash-import.ts');
 const run = promisify(execFile);
 
 let world: World;

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { createWorldBefore, SCENARIOS, secondMedium } from '../agent/crash-scenarios.ts';
@@ -10,8 +9,9 @@ import { LONG } from '../harness/long.ts';
 import { type RegistryServer, startRegistryServer } from '../agent/registry-server.ts';
 import { takeUp } from '../agent/take-up.ts';
 import { openFast, POLICY, testAgent, type World } from '../agent/world.ts';
+import { testProgramFile } from '../harness/program-file.ts';
 
-const program = fileURLToPath(new URL('../agent/crash-pull.ts', import.meta.url));
+const program = testProgramFile('test/agent/crash-pull.ts');
 const run = promisify(execFile);
 
 let world: World;

@@ -23,8 +23,9 @@ import {
   SCENARIOS,
   type Scenario,
 } from './kubernetes-crash/scenarios.ts';
+import { testProgramFile } from '../harness/program-file.ts';
 
-const PROGRAM = join(import.meta.dirname, 'kubernetes-crash/look-apart.ts');
+const PROGRAM = testProgramFile('test/integration/kubernetes-crash/look-apart.ts');
 /** FLEET_CRASHES=all: every boundary; else one of each sort. */
 const ALL = LONG || process.env['FLEET_CRASHES'] === 'all';
 const TIMEOUT_MS = ALL ? 1_800_000 : 240_000;

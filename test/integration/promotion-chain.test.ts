@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isFleetError } from '../../bundles/errors.ts';
 import { type ChainOffice, openChainOffice } from '../scheduler/release/chain/chain-office.ts';
+import { runs } from '../harness/long.ts';
 import { ours } from '../scheduler/fleet-platform.ts';
 
 /** Histories of a platform with the chain dev, qa, prod: what is in an environment was in the one before, earlier. */
@@ -89,7 +90,7 @@ const sharedTrees = async (office: ChainOffice, environment: string): Promise<st
     .join('\n');
 };
 
-test('100 histories of commits, builds, promotions, kills and rollbacks release nothing in prod that was not in qa', async () => {
+test('random histories of commits, builds, promotions, kills and rollbacks release nothing in prod that was not in qa', async () => {
   let inProd = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 12 }), async (steps) => {
@@ -114,8 +115,8 @@ test('100 histories of commits, builds, promotions, kills and rollbacks release 
         }
       }
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   );
   // The histories do reach prod.
-  expect(inProd).toBeGreaterThan(20);
+  expect(inProd).toBeGreaterThan(5);
 }, 600_000);

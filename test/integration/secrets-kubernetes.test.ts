@@ -1,7 +1,6 @@
 import { cpSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openClusterAccess } from '../../agent/apply/kubernetes/api/cluster-access.ts';
 import type { KubernetesApi } from '../../agent/apply/kubernetes/api/kubernetes-api.ts';
@@ -19,8 +18,9 @@ import { startOwnCluster } from '../harness/kubernetes/own-cluster.ts';
 import { packKubernetesBundle } from '../harness/kubernetes-bundle.ts';
 import { runCommand, runOrFail, succeed } from '../harness/run-command.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
+import { testProgramFile } from '../harness/program-file.ts';
 
-const PROGRAM = fileURLToPath(new URL('../agent/secrets/import-apart.ts', import.meta.url));
+const PROGRAM = testProgramFile('test/agent/secrets/import-apart.ts');
 const ONE = 'MARKER-first-password-8c1f';
 const TWO = 'MARKER-second-password-77ab';
 const OTHER = 'MARKER-other-password-5d2e';

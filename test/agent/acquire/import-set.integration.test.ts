@@ -22,6 +22,7 @@ import {
 import { createWorld, openFast, testAgent, type World } from '../world.ts';
 import { readCondition } from '../../../agent/store/conditions.ts';
 import { liveFiles } from '../folder-target.ts';
+import { testProgramFile } from '../../harness/program-file.ts';
 
 const isEven = (order: readonly number[]): boolean =>
   order.flatMap((one, at) => order.slice(at + 1).filter((later) => later < one)).length % 2 === 0;
@@ -65,7 +66,7 @@ describe('a set of parts on four sticks', () => {
   });
 });
 
-const PROGRAM = join(import.meta.dirname, '../crash-import.ts');
+const PROGRAM = testProgramFile('test/agent/crash-import.ts');
 
 /** In a process of its own that kills itself at the n-th boundary. @returns the signal that ended it */
 const importKilled = async (folder: string, stick: string, n: number): Promise<string | null> => {

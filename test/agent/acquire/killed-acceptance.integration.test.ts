@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addDays } from '#bundles/time';
@@ -8,8 +7,9 @@ import { importMedium } from '../../../agent/daemon/import-medium.ts';
 import { packTestBundle, rotateRoot, writeTestMedium } from '../../harness/signed-medium.ts';
 import { copyOfWorld, endState } from '../crash-scenarios.ts';
 import { createWorld, NOW, onePackage, openFast, SITE, testAgent, type World } from '../world.ts';
+import { testProgramFile } from '../../harness/program-file.ts';
 
-const program = fileURLToPath(new URL('../crash-acceptance.ts', import.meta.url));
+const program = testProgramFile('test/agent/crash-acceptance.ts');
 const run = promisify(execFile);
 
 /** Everything that one transaction moves: documents, floors, time, revocations, what shall run, and the event. */
