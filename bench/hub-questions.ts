@@ -2,13 +2,18 @@
  * `npm run bench hub-questions`: how fast a hub takes reports that are really signed, and answers questions about the present and the past,
  * by the number of sites with 50 assignments each. The database is on disk. FLEET_BENCH_SITES (100,1000,10000), FLEET_BENCH_ROUNDS (40).
  */
+import { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { loadavg } from 'node:os';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { readFacts } from '../scheduler/hub/gate/read-facts.ts';
 import { readFacts as readRollout } from '../scheduler/hub/rollout/read-facts.ts';
 import { join } from 'node:path';
 import type { Digest } from '../bundles/digest.ts';
 import { digestOf } from '../bundles/digest.ts';
 import { encodeEvent, type Event, GENESIS, hashLine } from '../bundles/formats/events/event.ts';
+import { openLayout, writeLayoutIndex } from '../bundles/formats/layout/layout.ts';
+import { REF_NAME } from '../bundles/media-types.ts';
 import type { Channel } from '../bundles/names.ts';
 import { formatTime } from '../bundles/time.ts';
 import { signReport, type SignedReport } from '../bundles/trust/reports/report.ts';
@@ -23,6 +28,8 @@ import { ingestReport } from '../scheduler/hub/reports/ingest-report.ts';
 import { judgeReport } from '../scheduler/hub/reports/judge-report.ts';
 import { newAgentRow } from '../scheduler/hub/sites/agent-record.ts';
 import { readStatus } from '../scheduler/hub/status/read-status.ts';
+import { renderTable } from '../scheduler/hub/status/render-table.ts';
+import { streamJson, streamLines } from '../scheduler/hub/status/stream-status.ts';
 import { openStore } from '../scheduler/hub/store/open-store.ts';
 import type { AgentRow } from '../scheduler/hub/store/tables.ts';
 import { openKeyDirectory } from '../scheduler/keys/key-directory.ts';
@@ -38,10 +45,10 @@ const ASSIGNMENTS = 50;
 const FLEET = 'bench';
 const NOW = new Date('2026-11-21T08:00:00Z');
 const SHARED = digestOf('the candidate');
-const CHANNELS: readonly Channel[] = ['prod', 'qa'].map((environment) => ({
-  environment,
-  clusterType: 'host',
-}));
+const CHANNELS: readonly Channel[] = ['prod', 'qa'].flatMap((environment) =>
+  Array.from({ length: 10 }, (_, index) => ({ environment, clusterType: `host-${index}` })),
+);
+const [PROD, QA] = [CHANNELS.slice(0, 10), CHANNELS.slice(10)];
 
 const siteName = (index: number): string => `site-${String(index).padStart(5, '0')}`;
 const hoursAgo = (hours: number): Date => new Date(NOW.getTime() - hours * 3_600_000);
@@ -109,6 +116,29 @@ const p95 = async (ask: (round: number) => Promise<unknown>): Promise<number> =>
   return times.toSorted((a, b) => a - b)[Math.ceil(ROUNDS * 0.95) - 1] ?? Number.NaN;
 };
 
+/** Each site has a statement and receipts in the index of the layout. No question reads them, so they name no blob. */
+const addSites = async (layout: string, sites: number): Promise<void> => {
+  const opened = await openLayout(layout);
+  const descriptors = Array.from({ length: sites }, (_, index) =>
+    ['site', 'receipts'].map((tag) => ({
+      mediaType: 'application/vnd.oci.image.manifest.v1+json' as const,
+      digest: digestOf(`${tag} ${index}`),
+      size: 1234,
+      annotations: { [REF_NAME]: `sites/${siteName(index)}:${tag}` },
+    })),
+  );
+  await writeLayoutIndex(opened, [...opened.manifests, ...descriptors.flat()]);
+};
+
+/** Reads a whole answer, as a client does. @returns the longest time in ms that nothing else could run */
+const readWhole = async (pieces: AsyncIterable<string>): Promise<number> => {
+  const delay = monitorEventLoopDelay({ resolution: 5 });
+  delay.enable();
+  await pipeline(pieces, new Writable({ write: (_chunk, _encoding, done) => done() }));
+  delay.disable();
+  return delay.max / 1e6;
+};
+
 type Figures = ReadonlyMap<string, number>;
 
 const run = async (sites: number): Promise<Figures> => {
@@ -140,6 +170,7 @@ const run = async (sites: number): Promise<Figures> => {
         },
       ],
     });
+  await addSites(layout, sites);
   const hub: Pick<Hub, 'store' | 'layout' | 'keys'> = { store, layout, keys };
   const compared = (await answerCompare(hub, { left: 'prod', right: 'qa' }, NOW)).json as {
     assignments: { assignment: string; left: { package: Digest }; right: { package: Digest } }[];
@@ -155,7 +186,7 @@ const run = async (sites: number): Promise<Figures> => {
   let events = 0;
   for (let index = 0; index < sites; index += 1) {
     const who = { site: siteName(index), agent: 'a' };
-    const channel = CHANNELS[index % 10 === 0 ? 1 : 0] as (typeof CHANNELS)[number];
+    const channel = (index % 10 === 0 ? QA : PROD)[Math.floor(index / 10) % 10] as Channel;
     const row = newAgentRow(who, key.public.pem, channel, {}, hoursAgo(300));
     const { report, count } = await eventsOf(
       { id: row.id, lags: index % 100 === 7, seconds: index % 3600 },
@@ -180,7 +211,8 @@ const run = async (sites: number): Promise<Figures> => {
   const { signal } = new AbortController();
   const figures: [string, number][] = [['events/s taken', events / seconds]];
   const measured: Readonly<Record<string, (round: number) => Promise<unknown>>> = {
-    'status, all': () => readStatus(hub, {}, NOW),
+    'status, all, as JSON': () => readWhole(streamJson(hub, {}, NOW)),
+    'status, all, as a table': () => readWhole(streamLines(hub, {}, NOW, { render: renderTable })),
     'status, 20 agents': () => readStatus(hub, {}, NOW, { page: { limit: 20 } }),
     'status, one site': (round) => readStatus(hub, { site: site(round) }, NOW),
     'history, newest 100': async () => answerHistory(hub, await ask({}), NOW),
@@ -199,9 +231,10 @@ const run = async (sites: number): Promise<Figures> => {
       return answerWhere(hub, { ...question, at: atOrNow(question, NOW) }, NOW);
     },
     'gate of prod': () => readFacts(hub, { from: 'prod', to: 'next' }, SHARED, { now: NOW, signal }),
-    'rollout of prod': () => readRollout(hub, CHANNELS[0] as Channel, formatTime(hoursAgo(300)), NOW),
+    'rollout of a channel': () => readRollout(hub, CHANNELS[0] as Channel, formatTime(hoursAgo(300)), NOW),
     compare: () => answerCompare(hub, { left: 'prod', right: 'qa' }, NOW),
   };
+  figures.push(['longest block by a whole status', await readWhole(streamJson(hub, {}, NOW))]);
   for (const [name, question] of Object.entries(measured)) figures.push([name, await p95(question)]);
   return new Map(figures);
 };

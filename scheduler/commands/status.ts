@@ -1,3 +1,4 @@
+import { pipeline } from 'node:stream/promises';
 import { Flags } from '@oclif/core';
 import { parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
@@ -6,7 +7,11 @@ import { configurationFlags, hubFlags } from '../settings/configuration-flags.ts
 import { platformOptions } from '../load/platform/platform-options.ts';
 import { readPromotion } from '../hub/gate/link.ts';
 import { openHub } from '../hub/hub.ts';
+import { parseLimit } from '../hub/page.ts';
 import { readStatus } from '../hub/status/read-status.ts';
+import { renderNarrow } from '../hub/status/render-narrow.ts';
+import { renderTable } from '../hub/status/render-table.ts';
+import { streamJson, streamLines } from '../hub/status/stream-status.ts';
 
 export default class Status extends FleetCommand {
   static override description =
@@ -27,6 +32,8 @@ export default class Status extends FleetCommand {
     wide: Flags.boolean({ description: 'All columns, with the age and the report of each' }),
     environment: Flags.string({ char: 'e', description: 'Only agents of this environment' }),
     site: Flags.string({ description: 'Only this site' }),
+    limit: Flags.string({ description: 'One page of so many agents, 1 to 1000 [default: all agents]' }),
+    cursor: Flags.string({ description: 'Where the page before ended' }),
   };
 
   async run(): Promise<unknown> {
@@ -47,8 +54,25 @@ export default class Status extends FleetCommand {
               platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal: this.signal }),
             )
           ).freshnessPolicies;
-    const answer = await readStatus(hub, filter, now, { signal: this.signal, platform });
-    if (!this.jsonEnabled()) for (const line of flags.wide ? answer.lines : answer.narrow) this.log(line);
-    return answer.json;
+    const options = { signal: this.signal, platform };
+    if (flags.limit !== undefined || flags.cursor !== undefined) {
+      const page = { limit: parseLimit(flags.limit), cursor: flags.cursor };
+      const answer = await readStatus(hub, filter, now, { ...options, page });
+      if (!this.jsonEnabled()) for (const line of flags.wide ? answer.lines : answer.narrow) this.log(line);
+      return answer.json;
+    }
+    if (this.jsonEnabled()) {
+      await pipeline(streamJson(hub, filter, now, options), process.stdout, { end: false });
+      return undefined;
+    }
+    const render = flags.wide ? renderTable : renderNarrow;
+    for await (const line of streamLines(hub, filter, now, { ...options, render })) this.log(line);
+    return undefined;
+  }
+
+  /** The whole answer was printed in pieces. */
+  protected override logJson(json: unknown): void {
+    if (json === undefined) this.log();
+    else super.logJson(json);
   }
 }

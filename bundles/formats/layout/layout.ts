@@ -53,7 +53,17 @@ export const openLayout = async (directory: string, read: ReadFile = readOptiona
   return { directory, blobs: openBlobDirectory(directory), manifests: readIndex(directory, index) };
 };
 
+/** The index that was read last: a hub reads the same megabytes for every question. */
+let lastRead: { readonly bytes: Buffer; readonly manifests: readonly Descriptor[] } | undefined;
+
 const readIndex = (directory: string, bytes: Buffer): readonly Descriptor[] => {
+  if (lastRead?.bytes.equals(bytes)) return lastRead.manifests;
+  const manifests = parseIndex(directory, bytes);
+  lastRead = { bytes, manifests };
+  return manifests;
+};
+
+const parseIndex = (directory: string, bytes: Buffer): readonly Descriptor[] => {
   const file = join(directory, 'index.json');
   try {
     const parsed = parseManifest(bytes, file, MAX_INDEX_BYTES);
@@ -125,9 +135,23 @@ export const layoutMarker = (): Buffer => Buffer.from(LAYOUT_FILE);
 
 export const referenceOf = (descriptor: Descriptor): string | undefined => descriptor.annotations?.[REF_NAME];
 
-/** The entry with this reference. */
-export const findReference = (layout: Layout, reference: string): Descriptor | undefined =>
-  layout.manifests.find((descriptor) => referenceOf(descriptor) === reference);
+/** The entry with this reference; of several the first. */
+export const findReference = ({ manifests }: Layout, reference: string): Descriptor | undefined => {
+  const known = byReference.get(manifests) ?? indexReferences(manifests);
+  byReference.set(manifests, known);
+  return known.get(reference);
+};
+
+const byReference = new WeakMap<readonly Descriptor[], ReadonlyMap<string, Descriptor>>();
+
+const indexReferences = (manifests: readonly Descriptor[]): ReadonlyMap<string, Descriptor> => {
+  const known = new Map<string, Descriptor>();
+  for (const descriptor of manifests) {
+    const reference = referenceOf(descriptor);
+    if (reference !== undefined && !known.has(reference)) known.set(reference, descriptor);
+  }
+  return known;
+};
 
 /** Returns the list with `descriptor` under `reference` in place of an earlier entry with that reference. */
 export const withReference = (

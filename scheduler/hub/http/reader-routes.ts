@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { digestOf, hexOf } from '#bundles/digest';
 import { FleetError, plainText } from '#bundles/errors';
@@ -8,6 +9,8 @@ import { parseName } from '#bundles/names';
 import { type Page, parseLimit } from '../page.ts';
 import type { ActualFilter } from '../status/read-actual.ts';
 import { readStatus } from '../status/read-status.ts';
+import { renderTable } from '../status/render-table.ts';
+import { streamJson, streamLines } from '../status/stream-status.ts';
 import { checkReader, prefersText } from './read-reader.ts';
 import type { Context } from './context.ts';
 import { historyRoutes } from './history-routes.ts';
@@ -31,11 +34,15 @@ export const readerRoutes = async (server: HubServer, context: Context): Promise
 
   server.get(STATUS_PATH, forReaders, async (request, reply) => {
     const { filter, page, text } = readQuery(request);
-    const answer = await readStatus(hub, filter, clock(), { page });
     void reply.header('cache-control', 'no-store').header('vary', 'accept');
-    return text
-      ? reply.type('text/plain; charset=utf-8').send(`${plainText(answer.lines.join('\n'))}\n`)
-      : answer.json;
+    if (page) {
+      const answer = await readStatus(hub, filter, clock(), { page });
+      return text ? reply.type(TEXT).send(`${plainText(answer.lines.join('\n'))}\n`) : answer.json;
+    }
+    const pieces = text
+      ? printed(streamLines(hub, filter, clock(), { render: renderTable }))
+      : streamJson(hub, filter, clock());
+    return reply.type(text ? TEXT : 'application/json; charset=utf-8').send(await begin(pieces));
   });
 
   historyRoutes(server, context, forReaders);
@@ -61,8 +68,24 @@ export const readerRoutes = async (server: HubServer, context: Context): Promise
   });
 };
 
-const answer = (reply: FastifyReply, word: string): FastifyReply =>
-  reply.type('text/plain; charset=utf-8').send(`${word}\n`);
+const TEXT = 'text/plain; charset=utf-8';
+
+/** Waits for the first piece, whose error is the answer. Later ones break the connection. */
+const begin = async (pieces: AsyncGenerator<string>): Promise<Readable> => {
+  const first = await pieces.next();
+  return Readable.from(
+    (async function* () {
+      if (first.done !== true) yield first.value;
+      yield* pieces;
+    })(),
+  );
+};
+
+async function* printed(lines: AsyncIterable<string>): AsyncGenerator<string> {
+  for await (const line of lines) yield `${plainText(line)}\n`;
+}
+
+const answer = (reply: FastifyReply, word: string): FastifyReply => reply.type(TEXT).send(`${word}\n`);
 
 /** Readiness: the database is writable and the receipt key is available. @throws FleetError */
 const writeAndSign = async ({ hub }: Context): Promise<void> => {

@@ -4,13 +4,14 @@ import type { Hub } from '../hub.ts';
 import type { Page } from '../page.ts';
 import { describeFailures } from './describe-failures.ts';
 import { describeFreshness, describeStatus, describeVisits } from './describe-status.ts';
+import type { FreshnessPolicies } from './freshness.ts';
 import { readFreshness } from './freshness-policies.ts';
-import { describeLinks, readLinkStates } from './link-states.ts';
-import { type ActualFilter, channelsOf, readActual } from './read-actual.ts';
+import { describeLinks, type LinkState, readLinkStates } from './link-states.ts';
+import { type Actual, type ActualFilter, channelsOf, readActual } from './read-actual.ts';
 import { readDesired } from './read-desired.ts';
 import { renderNarrow } from './render-narrow.ts';
 import { isQuiet, renderTable } from './render-table.ts';
-import { whatRunsWhere } from './what-runs-where.ts';
+import { type Desired, type Row, whatRunsWhere } from './what-runs-where.ts';
 
 export type StatusAnswer = {
   /** For people: the full table and the notes below it. */
@@ -29,32 +30,22 @@ export type StatusOptions = {
   readonly page?: Page | undefined;
 };
 
-/** What runs where: the answer of `fleet-scheduler status` and of the hub's API. */
+/** What runs where: a page of the answer of `fleet-scheduler status` and of the hub's API, or the whole of a small fleet. */
 export const readStatus = async (
-  hub: Pick<Hub, 'store' | 'layout' | 'keys'>,
+  hub: StatusHub,
   filter: ActualFilter,
   now: Date,
-  { signal, platform, page }: StatusOptions = {},
+  options: StatusOptions = {},
 ): Promise<StatusAnswer> => {
-  const freshness = platform
-    ? { from: 'platform' as const, policies: platform }
-    : await readFreshness(hub.store.db);
-  const actual = await readActual(hub.store.db, filter, now, page);
-  const desired = await readDesired(hub.layout, channelsOf(actual.agents), hub.keys.root, signal);
-  const rows = whatRunsWhere(desired, actual.agents, now, freshness);
-  const links = await readLinkStates(hub.store.db, filter.environment);
+  const background = await readBackground(hub, filter, now, options);
+  const part = await readPart(hub, background, options.page, options.signal);
+  const { actual, rows } = part;
   const notes = [
-    ...describeFailures(rows, now),
-    ...describeStatus(desired, actual, now),
-    ...describeVisits(actual, freshness, now),
-    ...describeFreshness(freshness),
-    ...describeLinks(links),
+    ...notesOf(background, part, rows),
     ...(actual.next === null ? [] : [`More agents: cursor=${actual.next}`]),
   ];
   const show = (render: typeof renderTable): readonly string[] =>
-    rows.length === 0
-      ? [`No agent${describeFilter(filter)} is enrolled here.`]
-      : [...render(rows, now), '', ...notes];
+    rows.length === 0 ? [describeNobody(filter)] : [...render(rows, now), '', ...notes];
   return {
     // Rendered when asked for: of a whole fleet each takes as long as reading it.
     get lines() {
@@ -64,25 +55,96 @@ export const readStatus = async (
       return show(renderNarrow);
     },
     json: {
-      fleet: hub.store.fleet,
-      at: formatTime(now),
-      needALook: rows.filter((row) => !isQuiet(row)).length,
-      freshness,
-      links,
+      ...headOf(background),
       rows,
-      gaps: actual.gaps,
-      alarms: actual.alarms.map(({ agent, code, message, report, raised_at }) => ({
-        agent,
-        code,
-        message,
-        report,
-        raisedAt: raised_at,
-      })),
-      notes,
-      ...(page && { next: actual.next }),
+      ...tailOf(part, rows, notes),
+      ...(options.page && { next: actual.next }),
     },
   };
 };
+
+export type StatusHub = Pick<Hub, 'store' | 'layout' | 'keys'>;
+
+/** What a status is judged by, read once. */
+export type Background = {
+  readonly fleet: string;
+  readonly filter: ActualFilter;
+  readonly now: Date;
+  readonly freshness: FreshnessPolicies;
+  readonly links: readonly LinkState[];
+};
+
+export const readBackground = async (
+  { store }: StatusHub,
+  filter: ActualFilter,
+  now: Date,
+  { platform }: StatusOptions,
+): Promise<Background> => ({
+  fleet: store.fleet,
+  filter,
+  now,
+  freshness: platform ? { from: 'platform', policies: platform } : await readFreshness(store.db),
+  links: await readLinkStates(store.db, filter.environment),
+});
+
+/** Agents with what they should run, and the comparison of the two. */
+export type StatusPart = {
+  readonly actual: Actual;
+  readonly desired: ReadonlyMap<string, Desired>;
+  readonly rows: readonly Row[];
+};
+
+export const readPart = async (
+  hub: StatusHub,
+  { filter, now, freshness }: Background,
+  page: Page | undefined,
+  signal: AbortSignal | undefined,
+): Promise<StatusPart> => {
+  const actual = await readActual(hub.store.db, filter, now, page);
+  const desired = await readDesired(hub.layout, channelsOf(actual.agents), hub.keys.root, signal);
+  return { actual, desired, rows: whatRunsWhere(desired, actual.agents, now, freshness) };
+};
+
+/** @param rows at least those of failures */
+export const notesOf = (
+  { now, freshness, links }: Background,
+  { actual, desired }: Omit<StatusPart, 'rows'>,
+  rows: readonly Row[],
+): readonly string[] => [
+  ...describeFailures(rows, now),
+  ...describeStatus(desired, actual, now),
+  ...describeVisits(actual, freshness, now),
+  ...describeFreshness(freshness),
+  ...describeLinks(links),
+];
+
+export const headOf = ({ fleet, now, freshness, links }: Background) => ({
+  fleet,
+  at: formatTime(now),
+  freshness,
+  links,
+});
+
+/** @param rows at least those that need a look */
+export const tailOf = (
+  { actual: { gaps, alarms } }: Pick<StatusPart, 'actual'>,
+  rows: readonly Row[],
+  notes: readonly string[],
+) => ({
+  needALook: rows.filter((row) => !isQuiet(row)).length,
+  gaps,
+  alarms: alarms.map(({ agent, code, message, report, raised_at }) => ({
+    agent,
+    code,
+    message,
+    report,
+    raisedAt: raised_at,
+  })),
+  notes,
+});
+
+export const describeNobody = (filter: ActualFilter): string =>
+  `No agent${describeFilter(filter)} is enrolled here.`;
 
 const describeFilter = ({ environment, site }: ActualFilter): string => {
   const parts = [environment && `environment ${environment}`, site && `site ${site}`].filter(Boolean);

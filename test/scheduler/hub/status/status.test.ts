@@ -14,6 +14,7 @@ import { readDesired } from '../../../../scheduler/hub/status/read-desired.ts';
 import { readStatus } from '../../../../scheduler/hub/status/read-status.ts';
 import { renderNarrow } from '../../../../scheduler/hub/status/render-narrow.ts';
 import { renderTable } from '../../../../scheduler/hub/status/render-table.ts';
+import { streamJson, streamLines } from '../../../../scheduler/hub/status/stream-status.ts';
 import {
   type ActualAgent,
   type ActualState,
@@ -461,6 +462,25 @@ describe('a page of the status', () => {
     expect([...first.gaps, ...second.gaps]).toEqual(whole.gaps);
     expect(whole.gaps).toHaveLength(3);
     await expect(ask({ limit: 2, cursor: 'x' })).rejects.toMatchObject({ code: 'USAGE' });
+
+    const pieces = await Array.fromAsync(streamJson(hub, {}, NOW, { agents: 2 }));
+    expect(pieces).toHaveLength(3);
+    const streamed = JSON.parse(pieces.join('')) as Json;
+    expect(streamed).toEqual(JSON.parse(JSON.stringify(whole)));
+    const { lines } = await readStatus(hub, {}, NOW);
+    const render = renderTable;
+    expect(await Array.fromAsync(streamLines(hub, {}, NOW, { render }))).toEqual(lines);
+    const paged = await Array.fromAsync(streamLines(hub, {}, NOW, { render, agents: 2 }));
+    expect(paged.filter((line) => line.startsWith('SITE'))).toHaveLength(2);
+    expect(paged.slice(-3)).toEqual(lines.slice(-3));
+  });
+
+  it('streams nothing before the first page could be read', async () => {
+    await using hub = await enrolledHub();
+    const damaged = { ...hub, layout: join(hub.path, 'keys', 'root.json', 'none') };
+    await rm(join(hub.layout, 'index.json'));
+    await expect(streamJson(hub, {}, NOW).next()).rejects.toMatchObject({ code: 'LAYOUT_INVALID' });
+    expect((await Array.fromAsync(streamJson(damaged, {}, NOW))).join('')).toContain('never reported');
   });
 
   it('verifies a release once, and a newer one when it comes', async () => {
