@@ -1,7 +1,4 @@
-import { Readable } from 'node:stream';
-import { createGunzip } from 'node:zlib';
-import { type ByteCursor, byteCursor } from '#bundles/formats/archive/byte-cursor';
-import { BLOCK, isZero, paddingOf } from '#bundles/formats/archive/tar-header';
+import { Parser } from 'tar';
 import { FleetError } from '#bundles/errors';
 import { verified } from '#bundles/formats/layout/verified';
 import { parseStrictJson } from '#bundles/json/strict-json';
@@ -11,6 +8,7 @@ import { broken } from './read-ar.ts';
 /** What an Ansible collection's MANIFEST.json says it is. */
 export type Collection = { readonly namespace: string; readonly name: string; readonly version: string };
 
+const MANIFEST = new Set(['MANIFEST.json', './MANIFEST.json']);
 const MAX_MANIFEST = 1 << 20;
 /** ansible-galaxy writes it first. */
 const MAX_ENTRIES = 64;
@@ -27,39 +25,49 @@ export const readCollection = async (
   mostBefore = MAX_BEFORE,
 ): Promise<Collection> => {
   const { digest, size, source } = content;
-  const bytes = Readable.from(verified(digest, size, await source.open(digest, signal), source.name));
-  const unzipped = bytes.pipe(createGunzip());
-  bytes.once('error', (error) => unzipped.destroy(error));
-  try {
-    return parse(await manifestIn(byteCursor(unzipped as AsyncIterable<Uint8Array>), mostBefore));
-  } catch (error) {
-    if (error instanceof FleetError) throw error;
-    signal.throwIfAborted();
-    throw new FleetError('CONTENT_INVALID', 'it is no gzip archive, or a damaged one', { cause: error });
-  } finally {
-    bytes.destroy();
-    unzipped.destroy();
-  }
+  const bytes = verified(digest, size, await source.open(digest, signal), source.name);
+  return parse(await manifestIn(bytes, mostBefore));
 };
 
-const manifestIn = async (cursor: ByteCursor, mostBefore: number): Promise<Buffer> => {
-  for (let count = 0; count < MAX_ENTRIES; count++) {
-    const block = Buffer.from(await cursor.take(BLOCK));
-    if (block.length < BLOCK || isZero(block)) break;
-    const name = block.toString('latin1', 0, 100).replace(/\0.*$/s, '');
-    const size = Number.parseInt(block.toString('latin1', 124, 136), 8);
-    if (!Number.isSafeInteger(size) || block.toString('latin1', 257, 262) !== 'ustar') break;
-    if (name === 'MANIFEST.json' || name === './MANIFEST.json') {
-      if (size > MAX_MANIFEST) throw broken(`its MANIFEST.json has more than ${MAX_MANIFEST} bytes`);
-      return Buffer.from(await cursor.take(size));
-    }
-    if (cursor.position() + size > mostBefore) break;
-    await cursor.skip(size + paddingOf(size));
+/** Reads no further than MANIFEST.json, and no more than `mostBefore` bytes of other files. */
+const manifestIn = async (bytes: AsyncIterable<Uint8Array>, mostBefore: number): Promise<Buffer> => {
+  const pieces: Buffer[] = [];
+  const seen = { files: 0, bytes: 0, manifest: false };
+  let fault: FleetError | undefined;
+  const parser = new Parser({
+    strict: true,
+    filter: (path, { size }) => {
+      const wanted = MANIFEST.has(path);
+      if (wanted && size > MAX_MANIFEST)
+        fault ??= broken(`its MANIFEST.json has more than ${MAX_MANIFEST} bytes`);
+      seen.files += 1;
+      seen.bytes += wanted ? 0 : size;
+      if (!seen.manifest && (seen.files > MAX_ENTRIES || seen.bytes > mostBefore)) fault ??= noManifest();
+      return wanted && !seen.manifest && !fault;
+    },
+    onReadEntry: (entry) => {
+      entry.on('data', (piece) => pieces.push(piece));
+      entry.on('end', () => (seen.manifest = true));
+    },
+  });
+  parser.on('error', (cause) => {
+    if (seen.manifest) return;
+    fault ??= new FleetError('CONTENT_INVALID', 'it is no tar archive, or a damaged one', { cause });
+  });
+  const settled = (): boolean => seen.manifest || fault !== undefined;
+  for await (const chunk of bytes) {
+    parser.write(Buffer.from(chunk));
+    if (settled()) break;
   }
-  throw broken(
+  if (!settled()) parser.end();
+  if (fault || !seen.manifest) throw fault ?? noManifest();
+  return Buffer.concat(pieces);
+};
+
+const noManifest = (): FleetError =>
+  broken(
     'it has no MANIFEST.json: ansible-galaxy collection build makes one, a repository’s own archive has none',
   );
-};
 
 const NAME = /^[a-z][a-z0-9_]{0,63}$/;
 const VERSION = /^[0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.+-]{0,64}$/;

@@ -15,8 +15,18 @@ test('a collection is what its MANIFEST.json says', async () => {
   expect(await read(good)).toEqual(GOOD);
 });
 
+test('a collection that ends within its MANIFEST.json is a damaged one', async () => {
+  const cut = gzipSync(
+    tar({ 'MANIFEST.json': manifest({ ...GOOD, text: 'x'.repeat(2000) }) }).subarray(0, 1024),
+  );
+  await expect(read(cut)).rejects.toMatchObject({
+    code: 'CONTENT_INVALID',
+    message: expect.stringContaining('a damaged one') as string,
+  });
+});
+
 test.each([
-  ['no archive', Buffer.from('<html>'), 'it is no gzip archive, or a damaged one'],
+  ['no archive', Buffer.from('<html>'), 'it is no tar archive, or a damaged one'],
   [
     'the archive of a repository',
     gzipSync(tar({ 'printer-main/galaxy.yml': '' })),
@@ -44,8 +54,8 @@ test.each([
 test('what comes before its MANIFEST.json is not unpacked without an end', async () => {
   const late = gzipSync(tar({ zeros: '0'.repeat(5000), 'MANIFEST.json': manifest(GOOD) }));
   const { signal } = new AbortController();
-  expect(await readCollection(memoryContent(late, 'a test'), signal, 6000)).toEqual(GOOD);
-  const refused = readCollection(memoryContent(late, 'a test'), signal, 5000);
+  expect(await readCollection(memoryContent(late, 'a test'), signal, 5000)).toEqual(GOOD);
+  const refused = readCollection(memoryContent(late, 'a test'), signal, 4999);
   await expect(refused).rejects.toMatchObject({
     code: 'CONTENT_INVALID',
     message: expect.stringContaining('it has no MANIFEST.json') as string,
