@@ -11,13 +11,12 @@ import { readFacts as readRollout } from '../scheduler/hub/rollout/read-facts.ts
 import { join } from 'node:path';
 import type { Digest } from '../bundles/digest.ts';
 import { digestOf } from '../bundles/digest.ts';
-import { encodeEvent, type Event, GENESIS, hashLine } from '../bundles/formats/events/event.ts';
+import type { Event } from '../bundles/formats/events/event.ts';
 import { openLayout, writeLayoutIndex } from '../bundles/formats/layout/layout.ts';
 import { REF_NAME } from '../bundles/media-types.ts';
 import type { Channel } from '../bundles/names.ts';
 import { formatTime } from '../bundles/time.ts';
-import { signReport, type SignedReport } from '../bundles/trust/reports/report.ts';
-import type { SigningKey } from '../bundles/trust/keys/key.ts';
+import type { SignedReport } from '../bundles/trust/reports/report.ts';
 import { answerEvents } from '../scheduler/hub/history/answer-events.ts';
 import { answerHistory } from '../scheduler/hub/history/answer-history.ts';
 import { answerWhere } from '../scheduler/hub/history/answer-where.ts';
@@ -37,6 +36,7 @@ import { initDevRoot } from '../scheduler/keys/root/init-dev-root.ts';
 import { newSigningKey } from '../test/harness/signed-fleet.ts';
 import { writeSignedLayout } from '../test/harness/signed-layout.ts';
 import { temporaryDirectory } from '../test/harness/temporary-directory.ts';
+import { type Happening, simulateAgent } from './hub/simulate-agent.ts';
 import { figure, formatTable } from './table.ts';
 
 const SITES = (process.env['FLEET_BENCH_SITES'] ?? '100,1000,10000').split(',').map(Number);
@@ -55,12 +55,11 @@ const hoursAgo = (hours: number): Date => new Date(NOW.getTime() - hours * 3_600
 const names = Array.from({ length: ASSIGNMENTS }, (_, index) => `app-${String(index).padStart(2, '0')}`);
 
 /** First installs, then the packages of the release; one site in 100 has a tenth of them at another version, one of which drifts. */
-const eventsOf = async (
-  { id, lags, seconds }: { readonly id: string; readonly lags: boolean; readonly seconds: number },
-  key: SigningKey,
+const happeningsOf = (
+  { lags, seconds }: { readonly lags: boolean; readonly seconds: number },
   channel: Channel,
   packages: ReadonlyMap<string, Digest>,
-): Promise<{ readonly report: SignedReport; readonly count: number }> => {
+): readonly Happening[] => {
   const happenings: readonly Partial<Event>[] = [
     { type: 'imported', release: { ...channel, version: 1 } },
     ...names.map((assignment) => ({
@@ -76,33 +75,10 @@ const eventsOf = async (
     })),
     ...(lags ? [{ type: 'drift', assignment: names[0] }] : []),
   ];
-  const lines: string[] = [];
-  let prev: Digest = GENESIS;
-  for (const [index, happening] of happenings.entries()) {
-    const at = formatTime(new Date(hoursAgo(200 - index).getTime() + seconds * 1000));
-    const event = { agent: id, seq: index + 1, prev, bootId: 'b', at, monotonicMs: index, type: 'package' };
-    const line = encodeEvent({ ...event, ...happening });
-    lines.push(line);
-    prev = hashLine(line);
-  }
-  const report = await signReport(
-    Buffer.from(lines.map((line) => `${line}\n`).join('')),
-    {
-      fleet: FLEET,
-      agent: id,
-      from: 1,
-      to: lines.length,
-      firstPrev: GENESIS,
-      lastHash: prev,
-      bootId: 'b',
-      time: formatTime(NOW),
-      clockTrusted: true,
-      floors: { root: 1, site: 1, release: 1, lease: 0, time: formatTime(hoursAgo(200)) },
-      holds: [],
-    },
-    key,
-  );
-  return { report, count: lines.length };
+  return happenings.map((one, index) => ({
+    ...one,
+    time: new Date(hoursAgo(200 - index).getTime() + seconds * 1000),
+  }));
 };
 
 const p95 = async (ask: (round: number) => Promise<unknown>): Promise<number> => {
@@ -188,14 +164,13 @@ const run = async (sites: number): Promise<Figures> => {
     const who = { site: siteName(index), agent: 'a' };
     const channel = (index % 10 === 0 ? QA : PROD)[Math.floor(index / 10) % 10] as Channel;
     const row = newAgentRow(who, key.public.pem, channel, {}, hoursAgo(300));
-    const { report, count } = await eventsOf(
-      { id: row.id, lags: index % 100 === 7, seconds: index % 3600 },
-      key,
+    const happenings = happeningsOf(
+      { lags: index % 100 === 7, seconds: index % 3600 },
       channel,
       packages.get(channel.environment) ?? new Map(),
     );
-    events += count;
-    agents.push({ row, report });
+    events += happenings.length;
+    agents.push({ row, report: await simulateAgent(row.id, FLEET, key).report(happenings, NOW) });
   }
   await store.transact(async (tx) => {
     for (const { row } of agents) await tx.insertInto('agent').values(row).execute();

@@ -18,6 +18,7 @@ import type { BodyGate } from './admit-body.ts';
 import { authenticateAgent, type Caller, checkCurrentKey } from './authenticate-agent.ts';
 import type { Context } from './context.ts';
 import { enrollOnline } from './enroll-online.ts';
+import { groupCommits } from '../store/group-commits.ts';
 import type { HubServer } from './hub-server.ts';
 import { STRANGERS_PER_MINUTE } from './reader-routes.ts';
 import { renewCertificate } from './renew-certificate.ts';
@@ -114,13 +115,23 @@ const answerRenewal =
     return answer;
   };
 
+const SHORT_AT_ONCE = 64;
+const SHORT_LENGTH = 64 << 10;
+
+const isShort = (body: unknown): boolean => {
+  const { events } = (body ?? {}) as { readonly events?: unknown };
+  return typeof events === 'string' && events.length <= SHORT_LENGTH;
+};
+
 const answerReport = (context: Context) => {
-  // One at a time, as the database has a single writer: only one parsed report is in memory.
-  const inTurn = makeLimit(1);
+  const transact = groupCommits(context.hub.store);
+  // Bounds the memory for events that were read and wait for their commit.
+  const [short, long] = [makeLimit(SHORT_AT_ONCE), makeLimit(1)];
   return async (request: FastifyRequest): Promise<ReportAnswer> => {
     const { metrics } = context;
     const { agent } = callerOf(request);
-    const taken = inTurn(() => takeReport(request.body, agent, context));
+    const inTurn = isShort(request.body) ? short : long;
+    const taken = inTurn(() => takeReport(request.body, agent, { ...context, transact }));
     const { answer, ingested } = await taken.catch((error: unknown) => {
       metrics.reports.inc({ result: 'refused' });
       throw error;

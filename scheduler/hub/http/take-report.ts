@@ -5,10 +5,13 @@ import { parseDocument } from '#bundles/json/validate';
 import { acknowledgeIn } from '../reports/acknowledge.ts';
 import { type Ingested, ingestReportIn } from '../reports/ingest-report.ts';
 import { judgeReport } from '../reports/judge-report.ts';
+import type { GroupCommit } from '../store/group-commits.ts';
 import type { AgentRow } from '../store/tables.ts';
 import type { Context } from './context.ts';
 
 export type TakenReport = { readonly answer: ReportAnswer; readonly ingested: Ingested };
+
+type Taking = Pick<Context, 'hub' | 'receiptKey' | 'clock'> & { readonly transact: GroupCommit };
 
 const WHAT = 'the report';
 const MAX_PAYLOAD_BYTES = 64 << 10;
@@ -20,8 +23,11 @@ const MAX_PAYLOAD_BYTES = 64 << 10;
  * @throws FleetError SCHEMA; WRONG_SITE if it is from another agent; REVOKED, UNKNOWN_KEY, BAD_SIGNATURE, WRONG_FLEET,
  *   REPORT_INVALID, REPORT_CHAIN; AGENT_UNKNOWN if the agent changed meanwhile; BUSY, DISK_FULL
  */
-export const takeReport = async (body: unknown, agent: AgentRow, context: Context): Promise<TakenReport> => {
-  const { hub, receiptKey, clock } = context;
+export const takeReport = async (
+  body: unknown,
+  agent: AgentRow,
+  { hub, receiptKey, clock, transact }: Taking,
+): Promise<TakenReport> => {
   const { root } = hub.keys;
   const handover = parseDocument<ReportHandover>('hub-report', body, WHAT);
   checkSender(handover, agent);
@@ -31,7 +37,7 @@ export const takeReport = async (body: unknown, agent: AgentRow, context: Contex
   };
   const judged = judgeReport(report, agent, root.fleet, WHAT);
   const now = clock();
-  const { ingested, receipt } = await hub.store.transact(async (tx) => {
+  const { ingested, receipt } = await transact(async (tx) => {
     const ingested = await ingestReportIn(tx, judged, agent, { source: 'network', now });
     if (ingested.apart) return { ingested, receipt: undefined };
     return { ingested, receipt: await acknowledgeIn(tx, agent.id, root, receiptKey, now) };

@@ -14,30 +14,43 @@ export const findFallenFloors = async (
   agent: AgentRow,
   report: ReportRow,
 ): Promise<readonly string[]> => {
-  const fallen: string[] = [];
-  for (const floor of FLOORS) {
-    if (!isComparable(floor, agent, report)) continue;
-    const column = `floor_${floor}` as const;
-    let others = tx
-      .selectFrom('report')
-      .where('agent', '=', agent.id)
-      .where('life', '=', agent.life)
-      .where('apart', '=', 0);
-    if (floor !== 'root') others = others.where('floor_root', '=', report.floor_root);
-    if (isOfChannel(floor) && hasMoved(agent)) others = others.where('channel', '=', report.channel);
-    const before = await others
-      .where('last_seq', '<', report.last_seq)
-      .select(({ fn }) => fn.max(column).as('floor'))
-      .executeTakeFirst();
-    const after = await others
-      .where('last_seq', '>', report.last_seq)
-      .select(({ fn }) => fn.min(column).as('floor'))
-      .executeTakeFirst();
-    const own = report[column];
-    if (isBelow(own, before?.floor)) fallen.push(describe(floor, before?.floor, own));
-    if (isBelow(after?.floor, own)) fallen.push(describe(floor, own, after?.floor));
-  }
-  return fallen;
+  const comparable = FLOORS.filter((floor) => isComparable(floor, agent, report));
+  // One query for all floors: the reports of an agent are read once.
+  const heights: Readonly<Record<string, Height>> = await tx
+    .selectFrom('report')
+    .where('agent', '=', agent.id)
+    .where('life', '=', agent.life)
+    .where('apart', '=', 0)
+    .select(({ fn, eb, and }) =>
+      comparable.flatMap((floor) => {
+        const others = [
+          ...(floor === 'root' ? [] : [eb('floor_root', '=', report.floor_root)]),
+          ...(isOfChannel(floor) && hasMoved(agent) ? [eb('channel', '=', report.channel)] : []),
+        ];
+        return [
+          fn
+            .max(`floor_${floor}`)
+            .filterWhere(and([eb('last_seq', '<', report.last_seq), ...others]))
+            .as(`before_${floor}`),
+          fn
+            .min(`floor_${floor}`)
+            .filterWhere(and([eb('last_seq', '>', report.last_seq), ...others]))
+            .as(`after_${floor}`),
+        ];
+      }),
+    )
+    .executeTakeFirstOrThrow();
+  return comparable.flatMap((floor) => {
+    const [before, own, after] = [
+      heights[`before_${floor}`],
+      report[`floor_${floor}`],
+      heights[`after_${floor}`],
+    ];
+    return [
+      ...(isBelow(own, before) ? [describe(floor, before, own)] : []),
+      ...(isBelow(after, own) ? [describe(floor, own, after)] : []),
+    ];
+  });
 };
 
 const isOfChannel = (floor: Floor): boolean => floor === 'release' || floor === 'lease';

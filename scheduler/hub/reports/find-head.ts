@@ -1,6 +1,7 @@
 import type { Digest } from '#bundles/digest';
 import { GENESIS } from '#bundles/formats/events/event';
 import type { AgentRow, Database, Tx } from '../store/tables.ts';
+import { firstAround } from './stored-spans.ts';
 
 /** First and last event of an agent's unbroken chain. */
 export type Head = { readonly first: number; readonly seq: number; readonly hash: Digest };
@@ -17,10 +18,7 @@ export const findHead = async (tx: Tx, agent: AgentRow): Promise<Head | undefine
     .select(({ fn }) => [fn.coalesce('event.last_seq', 'event.seq').as('seq'), 'hash'])
     .where('agent', '=', agent.id)
     .where('life', '=', agent.life)
-    .where(({ eb, or }) => {
-      const start = Math.max(first, agent.head_seq);
-      return or([eb('seq', '>=', start), eb('last_seq', '>=', start)]);
-    })
+    .where('seq', '>=', await firstAround(tx, agent, Math.max(first, agent.head_seq)))
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(

@@ -1,24 +1,48 @@
-import type { EventRow, ReportRow, Tx } from '../store/tables.ts';
+import type { AgentRow, EventRow, ReportRow, Tx } from '../store/tables.ts';
 import type { Difference, StoredSpan } from './compare-chain.ts';
 
 /** Stored events within the range of a report, or next to it. */
 export const readStored = async (tx: Tx, row: ReportRow): Promise<readonly StoredSpan[]> => {
+  const start = row.first_seq - 1;
   const rows = await tx
     .selectFrom('event')
     .select(['seq', 'hash', 'prev', 'last_seq'])
     .where('agent', '=', row.agent)
     .where('life', '=', row.life)
-    .where((eb) => eb.or([eb('seq', '>=', row.first_seq - 1), eb('last_seq', '>=', row.first_seq - 1)]))
+    .where('seq', '>=', await firstAround(tx, { id: row.agent, life: row.life }, start))
     .where('seq', '<=', row.last_seq + 1)
     .orderBy('seq')
     .execute();
-  return rows.map(({ seq, hash, prev, last_seq: last }) => ({
-    seq,
-    to: last ?? seq,
-    prev,
-    hash,
-    compacted: last !== null,
-  }));
+  return rows
+    .map(({ seq, hash, prev, last_seq: last }) => ({
+      seq,
+      to: last ?? seq,
+      prev,
+      hash,
+      compacted: last !== null,
+    }))
+    .filter(({ to }) => to >= start);
+};
+
+/**
+ * The number of the stored event that covers `seq` or is the newest before it. Stored events do not overlap, so a search from there on
+ * reads no others, however many an agent has.
+ */
+export const firstAround = async (
+  tx: Tx,
+  { id, life }: Pick<AgentRow, 'id' | 'life'>,
+  seq: number,
+): Promise<number> => {
+  const around = await tx
+    .selectFrom('event')
+    .select('seq')
+    .where('agent', '=', id)
+    .where('life', '=', life)
+    .where('seq', '<=', seq)
+    .orderBy('seq', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return around?.seq ?? seq;
 };
 
 /** Events have arrived after the compacted event that stands for them: it keeps what is still missing. */

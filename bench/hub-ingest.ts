@@ -1,0 +1,88 @@
+/**
+ * `npm run bench hub-ingest`: how many events a second the hub takes of reports that agents send over the network: long and short ones, one
+ * after the other and 64 at once; each is verified, stored on disk and answered with a signed receipt. FLEET_BENCH_SITES (1000).
+ */
+import { loadavg } from 'node:os';
+import { join } from 'node:path';
+import { digestOf } from '../bundles/digest.ts';
+import { makeLimit } from '../bundles/transport/publish/limit.ts';
+import type { SignedReport } from '../bundles/trust/reports/report.ts';
+import { takeReport } from '../scheduler/hub/http/take-report.ts';
+import { newAgentRow } from '../scheduler/hub/sites/agent-record.ts';
+import { groupCommits } from '../scheduler/hub/store/group-commits.ts';
+import { openStore } from '../scheduler/hub/store/open-store.ts';
+import type { AgentRow } from '../scheduler/hub/store/tables.ts';
+import { openKeyDirectory } from '../scheduler/keys/key-directory.ts';
+import { initDevRoot } from '../scheduler/keys/root/init-dev-root.ts';
+import { newSigningKey } from '../test/harness/signed-fleet.ts';
+import { temporaryDirectory } from '../test/harness/temporary-directory.ts';
+import { type Happening, simulateAgent } from './hub/simulate-agent.ts';
+import { figure, formatTable } from './table.ts';
+
+const SITES = Number(process.env['FLEET_BENCH_SITES'] ?? 1000);
+const FLEET = 'bench';
+const NOW = new Date('2026-11-21T08:00:00Z');
+const ASSIGNMENTS = 50;
+/** Events of a report. */
+const LENGTHS = [100, 10, 2];
+const AT_ONCE = [1, 64];
+
+await using folder = await temporaryDirectory('bench-ingest');
+await initDevRoot(join(folder.path, 'keys'), FLEET, NOW);
+const keys = await openKeyDirectory(join(folder.path, 'keys'));
+await using store = await openStore(join(folder.path, 'hub.db'), FLEET);
+const hub = { keys, store, layout: join(folder.path, 'layout'), [Symbol.asyncDispose]: async () => {} };
+const context = {
+  hub,
+  receiptKey: await keys.key('receipt'),
+  clock: () => NOW,
+  transact: groupCommits(store),
+};
+const key = newSigningKey();
+const agents = Array.from({ length: SITES }, (_, index) => {
+  const channel = { environment: 'prod', clusterType: 'host' };
+  const row = newAgentRow({ site: `site-${index}`, agent: 'a' }, key.public.pem, channel, {}, NOW);
+  return { row, simulated: simulateAgent(row.id, FLEET, key) };
+});
+await store.transact(async (tx) => {
+  for (const { row } of agents) await tx.insertInto('agent').values(row).execute();
+});
+
+let round = 0;
+const happenings = (length: number): readonly Happening[] =>
+  Array.from({ length }, () => {
+    round += 1;
+    const assignment = `app-${round % ASSIGNMENTS}`;
+    return { assignment, package: digestOf(`${round}`), outcome: 'configured' as const, time: NOW };
+  });
+
+const take = async (
+  reports: readonly (readonly [AgentRow, SignedReport])[],
+  width: number,
+): Promise<number> => {
+  const limit = makeLimit(width);
+  const start = performance.now();
+  await Promise.all(
+    reports.map(([row, { statement, events }]) =>
+      limit(() =>
+        takeReport({ statement: JSON.parse(statement.toString()), events: events.toString() }, row, context),
+      ),
+    ),
+  );
+  return (performance.now() - start) / 1000;
+};
+
+const rows: string[][] = [];
+for (const length of LENGTHS)
+  for (const width of AT_ONCE) {
+    const reports: (readonly [AgentRow, SignedReport])[] = [];
+    for (const { row, simulated } of agents)
+      reports.push([row, await simulated.report(happenings(length), NOW)]);
+    const seconds = await take(reports, width);
+    rows.push([`${length}`, `${width}`, figure((SITES * length) / seconds), figure(SITES / seconds)]);
+  }
+process.stdout.write(`
+Reports of ${SITES} agents, ${ASSIGNMENTS} assignments each; load ${loadavg().map(figure).join(' ')}.
+
+${formatTable(['events a report', 'at once', 'events/s', 'reports/s'], rows)}
+`);

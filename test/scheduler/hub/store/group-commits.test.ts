@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { groupCommits } from '../../../../scheduler/hub/store/group-commits.ts';
+import type { Tx } from '../../../../scheduler/hub/store/tables.ts';
+import { testHub } from '../test-hub.ts';
+
+const addToken = (id: string) => async (tx: Tx) => {
+  await tx
+    .insertInto('token')
+    .values({
+      id,
+      hash: id,
+      scope: 'reader',
+      site: null,
+      agent: null,
+      environment: null,
+      cluster_type: null,
+      labels: null,
+      replace_key: 0,
+      person: null,
+      allowances: null,
+      note: null,
+      created_at: '2026-11-21T08:00:00Z',
+      expires_at: '2026-12-21T08:00:00Z',
+      used_at: null,
+      used_by: null,
+      used_key: null,
+      revoked_at: null,
+    })
+    .execute();
+  return id;
+};
+
+const setup = async () => {
+  const commits: number[] = [];
+  let statements = 0;
+  const hub = await testHub({
+    log: ({ query }) => {
+      statements += 1;
+      if (query.sql.startsWith('commit')) commits.push(statements);
+    },
+  });
+  commits.length = 0;
+  const names = async () => {
+    const rows = await hub.store.db.selectFrom('token').select('id').orderBy('id').execute();
+    return rows.map(({ id }) => id);
+  };
+  return { hub, names, commits, run: groupCommits(hub.store) };
+};
+
+const IDS = Array.from({ length: 40 }, (_, index) => `t${String(index).padStart(2, '0')}`);
+
+describe('works that wait at the same time', () => {
+  it('share transactions, and each gets its own result', async () => {
+    const { hub, names, commits, run } = await setup();
+    await using _ = hub;
+    expect(await Promise.all(IDS.map((id) => run(addToken(id))))).toEqual(IDS);
+    expect(await names()).toEqual(IDS);
+    expect(commits.length).toBeLessThan(IDS.length / 4);
+  });
+
+  it('are all stored but the one that fails, which alone gets its error', async () => {
+    const { hub, names, run } = await setup();
+    await using _ = hub;
+    const poison = async (tx: Tx) => {
+      await addToken('half-done')(tx);
+      throw new Error('poison');
+    };
+    const settled = await Promise.allSettled(
+      IDS.map((id, index) => run(index === 17 ? poison : addToken(id))),
+    );
+    const failed = settled.flatMap((one, index) => (one.status === 'rejected' ? [index] : []));
+    expect(failed).toEqual([17]);
+    expect(await names()).toEqual(IDS.filter((_, index) => index !== 17));
+    await expect(run(poison)).rejects.toThrow('poison');
+    expect(await run(addToken('later'))).toBe('later');
+  });
+});
