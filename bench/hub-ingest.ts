@@ -4,6 +4,7 @@
  */
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import { digestOf } from '../bundles/digest.ts';
 import { makeLimit } from '../bundles/transport/publish/limit.ts';
 import type { SignedReport } from '../bundles/trust/reports/report.ts';
@@ -72,17 +73,32 @@ const take = async (
   return (performance.now() - start) / 1000;
 };
 
+const sizeOf = async (): Promise<number> => {
+  const asked = sql<{
+    bytes: number;
+  }>`select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()`;
+  return (await asked.execute(store.db)).rows[0]?.bytes ?? Number.NaN;
+};
+
 const rows: string[][] = [];
 for (const length of LENGTHS)
   for (const width of AT_ONCE) {
     const reports: (readonly [AgentRow, SignedReport])[] = [];
     for (const { row, simulated } of agents)
       reports.push([row, await simulated.report(happenings(length), NOW)]);
+    const before = await sizeOf();
     const seconds = await take(reports, width);
-    rows.push([`${length}`, `${width}`, figure((SITES * length) / seconds), figure(SITES / seconds)]);
+    const bytes = ((await sizeOf()) - before) / SITES;
+    rows.push([
+      `${length}`,
+      `${width}`,
+      figure((SITES * length) / seconds),
+      figure(SITES / seconds),
+      figure(bytes),
+    ]);
   }
 process.stdout.write(`
 Reports of ${SITES} agents, ${ASSIGNMENTS} assignments each; load ${loadavg().map(figure).join(' ')}.
 
-${formatTable(['events a report', 'at once', 'events/s', 'reports/s'], rows)}
+${formatTable(['events a report', 'at once', 'events/s', 'reports/s', 'bytes a report'], rows)}
 `);
