@@ -184,6 +184,7 @@ export const CODES = {
   GIT_REFUSED: missing,
   FORGE_UNREACHABLE: unreachable,
   FORGE_REFUSED: missing,
+  DATABASE_UNREACHABLE: unreachable,
   HUB_UNREACHABLE: unreachable,
   HUB_REFUSED: refused,
   TOKEN_INVALID: refused,

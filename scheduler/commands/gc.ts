@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { Args, Flags } from '@oclif/core';
 import { type CollectOutcome, collectRegistry } from '#bundles/transport/collect/collect-registry';
 import { FleetError, formatError } from '#bundles/errors';
@@ -15,6 +14,7 @@ import { type Configuration, readConfiguration, requireSetting } from '../settin
 import { configurationFlags, registryFlags, selectionFlags } from '../settings/configuration-flags.ts';
 import { hasNoSites } from '../hub/hub.ts';
 import { readHeld } from '../hub/reports/read-held.ts';
+import { storeExists } from '../hub/store/open-store.ts';
 
 const { layout, registry, db } = configurationFlags;
 
@@ -106,7 +106,7 @@ Run it where you publish, and not while another machine publishes to the same re
   /** A configuration may name the database before the first site: then there is none, and nothing that sites hold. */
   async #db(configuration: Configuration, isGiven: boolean): Promise<string | undefined> {
     const { db } = configuration;
-    if (db === undefined || existsSync(db) || isGiven) return db;
+    if (db === undefined || (await storeExists(db)) || isGiven) return db;
     return (await hasNoSites(configuration)) ? undefined : db;
   }
 }

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { Flags } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
@@ -6,6 +5,7 @@ import { openLayout } from '#bundles/formats/layout/layout';
 import type { GateHub } from '../hub/gate/assess.ts';
 import { readPromotion } from '../hub/gate/link.ts';
 import { hasNoSites, openHub } from '../hub/hub.ts';
+import { storeExists } from '../hub/store/open-store.ts';
 import { openKeyDirectory } from '../keys/key-directory.ts';
 import { platformOptions } from '../load/platform/platform-options.ts';
 import type { Sources } from '../load/sources/open-sources.ts';
@@ -63,7 +63,7 @@ export const openGate = async (
   );
   if (
     configuration.db !== undefined &&
-    (existsSync(configuration.db) || !(await hasNoSites(configuration)))
+    ((await storeExists(configuration.db)) || !(await hasNoSites(configuration)))
   ) {
     const hub = await openHub(configuration);
     return { hub, promotion, [Symbol.asyncDispose]: () => hub[Symbol.asyncDispose]() };

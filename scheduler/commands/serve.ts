@@ -120,7 +120,7 @@ export default class Serve extends FleetCommand {
     log: Logger,
   ): Promise<void> {
     await using hub = await openHub(configuration, { create: await hasNoSites(configuration) });
-    using _only = lockHub(requireSetting(configuration, 'db'));
+    await using lock = await lockHub(requireSetting(configuration, 'db'));
     const authority = await hub.keys.authority();
     const certificate = certificateSource(configuration, authority, listen);
     const { root } = hub.keys;
@@ -151,8 +151,10 @@ export default class Serve extends FleetCommand {
       agentQuota: { ...AGENT_QUOTA, ...configuration.agentQuota },
     });
     log.info({ fleet: root.fleet, root: root.version, host: running.host, port: running.port }, 'listening');
-    if (!this.signal.aborted) await once(this.signal, 'abort');
+    const end = AbortSignal.any([this.signal, lock.lost]);
+    if (!end.aborted) await once(end, 'abort');
     log.info('stopping');
+    lock.lost.throwIfAborted();
   }
 
   /** The time goes on from --now, or certificates would never be due. */

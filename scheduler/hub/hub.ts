@@ -1,9 +1,9 @@
-import { existsSync } from 'node:fs';
 import { digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { openLayout, openOrStartLayout, referenceOf } from '#bundles/formats/layout/layout';
 import { SITE_ARTIFACT } from '#bundles/media-types';
 import { type Configuration, requireSetting } from '../settings/configuration.ts';
+import { describeDatabase } from '../settings/database-url.ts';
 import { readDocuments } from '../load/releases/artifact.ts';
 import { siteReference } from '../load/releases/references.ts';
 import { type KeyDirectory, openKeyDirectory } from '../keys/key-directory.ts';
@@ -13,7 +13,7 @@ import type { SiteSigner } from './sites/issue-site.ts';
 import { publishArtifact } from './sites/publish-artifact.ts';
 import { type SiteDocuments, siteDocuments } from './sites/site-documents.ts';
 import { withLayoutLock } from './sites/with-layout-lock.ts';
-import { openStore, type Store } from './store/open-store.ts';
+import { openStore, type Store, storeExists } from './store/open-store.ts';
 import type { SiteRow } from './store/tables.ts';
 
 /** What the hub's commands work on: the fleet's keys, the database, and the layout for statements and receipts. */
@@ -35,8 +35,8 @@ export const openHub = async (configuration: Configuration, { create = false } =
   const layout = requireSetting(configuration, 'layout');
   const db = requireSetting(configuration, 'db');
   const keys = await openKeyDirectory(requireSetting(configuration, 'keys'));
-  if (!create && !existsSync(db)) {
-    throw new FleetError('SITE_MISSING', `there is no hub database at ${db}, so no site is known`, {
+  if (!create && !(await storeExists(db))) {
+    throw new FleetError('SITE_MISSING', `there is no hub database at ${describeDatabase(db)}, so no site is known`, {
       hint: 'Check --db; "sites enroll", "tokens create" and "serve" make one for the first site',
     });
   }

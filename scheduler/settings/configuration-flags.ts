@@ -12,7 +12,10 @@ export const configurationFlags = {
     description: 'OCI layout directory with the releases and site statements',
     env: 'FLEET_LAYOUT',
   }),
-  db: Flags.string({ description: "The hub's database, a SQLite file", env: 'FLEET_DB' }),
+  db: Flags.string({
+    description: "The hub's database: a SQLite file or postgres://[user@]host[:port]/database",
+    env: 'FLEET_DB',
+  }),
   images: Flags.string({
     description: 'OCI layout that holds the images the manifests name',
     env: 'FLEET_IMAGES',

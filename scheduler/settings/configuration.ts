@@ -11,6 +11,7 @@ import schema from '../../docs/schemas/scheduler-config.schema.json' with { type
 import { parseMap, type SourceMap } from '../model/location.ts';
 import { isRepositoryUrl } from '../model/repository-url.ts';
 import { type Allowance, parseAllowance } from './allowance.ts';
+import { isDatabaseUrl } from './database-url.ts';
 import { flagOf, SETTING_NAMES, SETTINGS, type Setting, variableOf } from './settings.ts';
 
 /** Values from the command line or the environment, by flag name; oclif has merged the two. */
@@ -89,8 +90,7 @@ export const readConfiguration = async (given: GivenSettings, cwd: string): Prom
     if (text === undefined) return undefined;
     // An empty path would resolve to the current folder.
     if (text === '') throw isEmpty(setting);
-    const { kind } = SETTINGS[setting];
-    return kind === 'text' || (kind === 'repository' && isRepositoryUrl(text)) ? text : resolve(folder, text);
+    return isText(setting, text) ? text : resolve(folder, text);
   };
   const picked = SETTING_NAMES.map((setting) => [setting, pick(setting)] as const);
   // The schema checks the file. A flag or variable without oci:// would otherwise be read as a folder.
@@ -98,6 +98,8 @@ export const readConfiguration = async (given: GivenSettings, cwd: string): Prom
   if (registry !== undefined) parseRegistryAddress(registry);
   return {
     ...(Object.fromEntries(picked) as { readonly [setting in Setting]: string | undefined }),
+    // The variable of platforms that provide a database. Other programs read it too, so it counts last.
+    db: pick('db') ?? [process.env.DATABASE_URL ?? ''].find(isDatabaseUrl),
     file: text === undefined ? undefined : file,
     maps: [...readMaps(given.map ?? [], cwd), ...readMaps(said.maps ?? [], base)],
     environments: wordList(given.environment, ',') ?? said.environments,
@@ -131,6 +133,13 @@ export const requireSetting = (configuration: Configuration, setting: Setting): 
   throw new FleetError('USAGE', `it is not said where the ${SETTINGS[setting].what} is`, {
     hint: `Give --${flagOf(setting)}, set ${variableOf(setting)}, or write ${setting}: into ${CONFIGURATION_FILE}`,
   });
+};
+
+/** Does the value stay unchanged, rather than being the path of a file or folder? */
+const isText = (setting: Setting, value: string): boolean => {
+  const { kind } = SETTINGS[setting];
+  if (kind === 'text') return true;
+  return (kind === 'repository' && isRepositoryUrl(value)) || (kind === 'database' && isDatabaseUrl(value));
 };
 
 const isEmpty = (setting: Setting): FleetError =>

@@ -1,5 +1,5 @@
-/** How a setting's value is read: a path is resolved, a repository is a URL or a path, a text stays unchanged. */
-type Kind = 'path' | 'repository' | 'text';
+/** How a setting's value is read: a path is resolved, a repository or a database is a URL or a path, a text stays unchanged. */
+type Kind = 'path' | 'repository' | 'database' | 'text';
 
 type Description = { readonly kind: Kind; readonly what: string };
 
@@ -8,7 +8,7 @@ const DESCRIPTIONS = {
   platform: { kind: 'repository', what: 'platform repository' },
   keys: { kind: 'path', what: 'key directory' },
   layout: { kind: 'path', what: 'OCI layout' },
-  db: { kind: 'path', what: "hub's database" },
+  db: { kind: 'database', what: "hub's database" },
   cache: { kind: 'path', what: 'cache directory' },
   images: { kind: 'path', what: 'OCI layout with the images' },
   registry: { kind: 'text', what: 'registry' },

@@ -18,7 +18,7 @@ export type SiteDocuments = { readonly row: SiteRow; readonly documents: readonl
  * @throws FleetError SITE_MISSING
  */
 export const siteDocuments = (site: string, { db, keys }: SiteSource): Promise<SiteDocuments> =>
-  db.transaction().execute(async (tx) => {
+  db.transaction().setIsolationLevel('repeatable read').execute(async (tx) => {
     const row = await tx.selectFrom('site').selectAll().where('name', '=', site).executeTakeFirst();
     if (!row)
       throw new FleetError('SITE_MISSING', `no site ${site} is known here`, {

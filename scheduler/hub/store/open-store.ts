@@ -1,7 +1,10 @@
-import { Kysely, type LogEvent } from 'kysely';
+import { existsSync } from 'node:fs';
+import { Kysely, type LogEvent, sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import { FleetError } from '#bundles/errors';
+import { describeDatabase, isDatabaseUrl } from '../../settings/database-url.ts';
 import { MIGRATIONS } from './migrations.ts';
+import { openPostgres, postgresError } from './postgres-dialect.ts';
 import { openSqlite, sqliteError } from './sqlite-dialect.ts';
 import type { Database, Tables, Tx } from './tables.ts';
 
@@ -19,19 +22,25 @@ export type StoreOptions = {
 };
 
 /**
- * Opens or creates the SQLite file of one fleet's hub, readable only by its owner, and applies migrations. A commit that
- * returned survives a power failure.
- * @throws FleetError WRONG_FLEET for another fleet's file; STORE_CORRUPT, also for a file of a newer version; PERMISSION, BUSY,
- *   DISK_FULL, IO
+ * Opens the database of one fleet's hub and applies migrations: a PostgreSQL database by its URL, which must exist, or a SQLite
+ * file, which is created, readable only by its owner. A commit that returned survives a power failure.
+ * @throws FleetError WRONG_FLEET for another fleet's database; STORE_CORRUPT, also for one of a newer version; PERMISSION, BUSY,
+ *   DISK_FULL, IO, DATABASE_UNREACHABLE
  */
-export const openStore = async (file: string, fleet: string, options: StoreOptions = {}): Promise<Store> => {
-  const db = await openDatabase(file, options);
+export const openStore = async (
+  place: string,
+  fleet: string,
+  options: StoreOptions = {},
+): Promise<Store> => {
+  const name = describeDatabase(place);
+  const storeError = isDatabaseUrl(place) ? postgresError : sqliteError;
+  const db = await openDatabase(place, options);
   try {
-    await migrate(db, file);
-    await checkFleet(db, fleet, file);
+    await migrate(db, name);
+    await checkFleet(db, fleet, name);
   } catch (error) {
     await db.destroy();
-    throw sqliteError(error, `opening ${file}`);
+    throw storeError(error, `opening ${name}`);
   }
   return {
     fleet,
@@ -47,27 +56,47 @@ export const openStore = async (file: string, fleet: string, options: StoreOptio
           return work(tx);
         });
       } catch (error) {
-        throw sqliteError(error, `writing ${file}`);
+        throw storeError(error, `writing ${name}`);
       }
     },
     [Symbol.asyncDispose]: () => db.destroy(),
   };
 };
 
-const openDatabase = async (file: string, { log }: StoreOptions): Promise<Database> => {
+const openDatabase = async (place: string, { log }: StoreOptions): Promise<Database> => {
+  if (isDatabaseUrl(place)) return new Kysely<Tables>({ dialect: openPostgres(place), ...(log && { log }) });
   try {
-    return new Kysely<Tables>({ dialect: await openSqlite(file), ...(log && { log }) });
+    return new Kysely<Tables>({ dialect: await openSqlite(place), ...(log && { log }) });
   } catch (error) {
-    throw sqliteError(error, `opening ${file}`);
+    throw sqliteError(error, `opening ${place}`);
   }
 };
 
-const migrate = async (db: Database, file: string): Promise<void> => {
+/**
+ * Does the database exist, and for PostgreSQL: does it have the tables of a hub?
+ * @throws FleetError PERMISSION, DATABASE_UNREACHABLE, USAGE for a PostgreSQL database that cannot be opened
+ */
+export const storeExists = async (place: string): Promise<boolean> => {
+  if (!isDatabaseUrl(place)) return existsSync(place);
+  const db = new Kysely<unknown>({ dialect: openPostgres(place) });
+  try {
+    const { rows } = await sql<{ found: boolean }>`select to_regclass('fleet') is not null as found`.execute(
+      db,
+    );
+    return rows[0]?.found === true;
+  } catch (error) {
+    throw postgresError(error, `opening ${describeDatabase(place)}`);
+  } finally {
+    await db.destroy();
+  }
+};
+
+const migrate = async (db: Database, name: string): Promise<void> => {
   const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ ...MIGRATIONS }) } });
   const { error } = await migrator.migrateToLatest();
   if (error === undefined) return;
   if (error instanceof Error && error.message.startsWith('corrupted migrations')) {
-    throw new FleetError('STORE_CORRUPT', `${file} was made by a newer version of this program`, {
+    throw new FleetError('STORE_CORRUPT', `${name} was made by a newer version of this program`, {
       hint: 'Update this program first',
       cause: error,
     });
@@ -75,7 +104,7 @@ const migrate = async (db: Database, file: string): Promise<void> => {
   throw error;
 };
 
-const checkFleet = async (db: Database, fleet: string, file: string): Promise<void> => {
+const checkFleet = async (db: Database, fleet: string, place: string): Promise<void> => {
   await db
     .insertInto('fleet')
     .columns(['name', 'writes'])
@@ -93,7 +122,7 @@ const checkFleet = async (db: Database, fleet: string, file: string): Promise<vo
     .execute();
   const { name } = await db.selectFrom('fleet').select('name').executeTakeFirstOrThrow();
   if (name === fleet) return;
-  throw new FleetError('WRONG_FLEET', `${file} is the database of fleet ${name}, the keys are of ${fleet}`, {
+  throw new FleetError('WRONG_FLEET', `${place} is the database of fleet ${name}, the keys are of ${fleet}`, {
     hint: 'Give the --db that belongs to these --keys',
   });
 };

@@ -6,12 +6,12 @@ import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
 it('a database has one hub at a time', async () => {
   await using folder = await temporaryDirectory();
   const db = join(folder.path, 'hub.db');
-  const first = lockHub(db);
-  expect(() => lockHub(db)).toThrow(
+  const first = await lockHub(db);
+  await expect(lockHub(db)).rejects.toThrow(
     expect.objectContaining({ code: 'BUSY', message: `another hub serves with ${db}` }),
   );
-  using other = lockHub(join(folder.path, 'other.db'));
-  first[Symbol.dispose]();
-  using next = lockHub(db);
+  await using other = await lockHub(join(folder.path, 'other.db'));
+  await first[Symbol.asyncDispose]();
+  await using next = await lockHub(db);
   expect([other, next]).not.toContain(undefined);
 });

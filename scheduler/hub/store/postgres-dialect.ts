@@ -1,0 +1,92 @@
+import { type ColumnDefinitionNode, DataTypeNode, type Dialect, PostgresDialect, PostgresQueryCompiler, RawNode } from 'kysely';
+import pg from 'pg';
+import { FleetError, toFleetError } from '#bundles/errors';
+
+/** Connections of one process: one writer at a time, the others read. */
+const MAX_CONNECTIONS = 10;
+
+/** How long a connection may take to open before it fails. */
+const CONNECT_TIMEOUT_MS = 10_000;
+
+/** How long a writer waits for another before BUSY. */
+const LOCK_TIMEOUT_MS = 10_000;
+
+/** Types of PostgreSQL's catalogue that arrive as text, although the hub's numbers are integers below 2^53: bigint and sums of them. */
+const NUMBERS: ReadonlySet<number> = new Set([pg.types.builtins.INT8, pg.types.builtins.NUMERIC]);
+
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    NUMBERS.has(oid) ? Number : pg.types.getTypeParser(oid, format ?? 'text'),
+};
+
+/**
+ * How to connect to `url`. Its parameters (sslmode, sslrootcert) count; what it leaves out comes from the variables and the
+ * password file of libpq.
+ */
+export const connectionTo = (url: string): pg.ClientConfig => ({
+  connectionString: url,
+  application_name: 'fleet-scheduler',
+  connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  lock_timeout: LOCK_TIMEOUT_MS,
+  keepAlive: true,
+  types,
+});
+
+/** A pool of connections to a PostgreSQL database. A commit that returned survives a power failure, as the server is configured. */
+export const openPostgres = (url: string): Dialect => {
+  const pool = new pg.Pool({ ...connectionTo(url), max: MAX_CONNECTIONS });
+  // An idle connection that the server closes is replaced at the next query, which reports what is wrong then.
+  pool.on('error', () => {});
+  const dialect = new PostgresDialect({ pool });
+  return {
+    createDriver: () => dialect.createDriver(),
+    createAdapter: () => dialect.createAdapter(),
+    createQueryCompiler: () => new BytewiseCompiler(),
+    createIntrospector: (db) => dialect.createIntrospector(db),
+  };
+};
+
+const BYTEWISE_TEXT = RawNode.createWithSql('text collate "C"');
+
+/** Gives text columns the order of SQLite, byte by byte, whatever the locale of the database. */
+class BytewiseCompiler extends PostgresQueryCompiler {
+  protected override visitColumnDefinition(node: ColumnDefinitionNode): void {
+    const { dataType } = node;
+    const isText = DataTypeNode.is(dataType) && dataType.dataType === 'text';
+    super.visitColumnDefinition(isText ? { ...node, dataType: BYTEWISE_TEXT } : node);
+  }
+}
+
+const LOST: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+]);
+
+/** How pg describes a connection that ended or never opened, in errors without a code. */
+const LOST_MESSAGE =
+  /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/;
+
+/** Maps errors of PostgreSQL (Appendix A, "Error Codes") and of the connection to FleetError codes. */
+export const postgresError = (error: unknown, doing: string): FleetError => {
+  if (error instanceof FleetError) return error;
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const message = `${doing}: ${error instanceof Error ? error.message : String(error)}`;
+  const as = (name: ConstructorParameters<typeof FleetError>[0], hint?: string): FleetError =>
+    new FleetError(name, message, { cause: error, ...(hint !== undefined && { hint }) });
+  if (code === '55P03' || code === '40P01' || code === '40001')
+    return as('BUSY', 'Another command is writing; run this one again');
+  if (code === '53100') return as('DISK_FULL', 'Free some space on the database server and run it again');
+  if (code === '42501' || code.startsWith('28')) return as('PERMISSION', 'Check the user and the password');
+  if (code === '3D000') return as('USAGE', 'Create the database first');
+  if (code.startsWith('XX')) return as('STORE_CORRUPT');
+  if (code.startsWith('58')) return as('IO');
+  if (LOST.has(code) || code.startsWith('08') || code.startsWith('57P') || LOST_MESSAGE.test(message))
+    return as('DATABASE_UNREACHABLE', 'Check the address and that the server runs, then run it again');
+  return toFleetError(error, doing);
+};
