@@ -36,9 +36,13 @@ export const openHub = async (configuration: Configuration, { create = false } =
   const db = requireSetting(configuration, 'db');
   const keys = await openKeyDirectory(requireSetting(configuration, 'keys'));
   if (!create && !(await storeExists(db))) {
-    throw new FleetError('SITE_MISSING', `there is no hub database at ${describeDatabase(db)}, so no site is known`, {
-      hint: 'Check --db; "sites enroll", "tokens create" and "serve" make one for the first site',
-    });
+    throw new FleetError(
+      'SITE_MISSING',
+      `there is no hub database at ${describeDatabase(db)}, so no site is known`,
+      {
+        hint: 'Check --db; "sites enroll", "tokens create" and "serve" make one for the first site',
+      },
+    );
   }
   const store = await openStore(db, keys.root.fleet);
   try {

@@ -9,7 +9,7 @@ import { type PartName, parts, partTitle } from './parts.ts';
 export const describeWith = <Name extends PartName>(
   names: readonly Name[],
   title: string,
-  body: (paths: Readonly<Record<Name, string>>) => void,
+  body: (paths: Readonly<Record<Name, string>>) => void | Promise<void>,
 ): void => {
   const reasons = names.flatMap((name) => {
     const part = parts[name];

@@ -25,6 +25,7 @@ import { oras } from './parts/oras.ts';
 import type { Machine, Part } from './parts/part.ts';
 import { pkcs11 } from './parts/pkcs11.ts';
 import { podman } from './parts/podman.ts';
+import { postgresql } from './parts/postgresql.ts';
 import { pythonTuf } from './parts/python-tuf.ts';
 import {
   argoDefinitions,
@@ -61,6 +62,7 @@ const PARTS = {
   kwok,
   pkcs11,
   podman,
+  postgresql,
   sops,
   argoDefinitions,
   rancherFleetDefinitions,

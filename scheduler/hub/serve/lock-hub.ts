@@ -1,4 +1,4 @@
-import pg from 'pg';
+import { Client } from 'pg';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { tryExclusiveLock } from '#cli/exclusive-lock';
 import { describeDatabase, isDatabaseUrl } from '../../settings/database-url.ts';
@@ -40,7 +40,7 @@ const LOCK_KEY = '7380385375772505442';
 /** A session-level advisory lock (PostgreSQL, "Advisory Locks") on a connection of its own, held as long as that connection. */
 const lockDatabase = async (url: string): Promise<HubLock | undefined> => {
   const lost = new AbortController();
-  const client = new pg.Client(connectionTo(url));
+  const client = new Client(connectionTo(url));
   client.on('error', (error) =>
     lost.abort(postgresError(error, `keeping the lock on ${describeDatabase(url)}`)),
   );

@@ -18,22 +18,25 @@ export type SiteDocuments = { readonly row: SiteRow; readonly documents: readonl
  * @throws FleetError SITE_MISSING
  */
 export const siteDocuments = (site: string, { db, keys }: SiteSource): Promise<SiteDocuments> =>
-  db.transaction().setIsolationLevel('repeatable read').execute(async (tx) => {
-    const row = await tx.selectFrom('site').selectAll().where('name', '=', site).executeTakeFirst();
-    if (!row)
-      throw new FleetError('SITE_MISSING', `no site ${site} is known here`, {
-        hint: 'See them with: fleet-scheduler sites list',
-      });
-    const sets = await readSecretSets(tx, site);
-    return {
-      row,
-      documents: documentsOf(
+  db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .execute(async (tx) => {
+      const row = await tx.selectFrom('site').selectAll().where('name', '=', site).executeTakeFirst();
+      if (!row)
+        throw new FleetError('SITE_MISSING', `no site ${site} is known here`, {
+          hint: 'See them with: fleet-scheduler sites list',
+        });
+      const sets = await readSecretSets(tx, site);
+      return {
         row,
-        sets.map(({ sealed }) => sealed),
-        keys,
-      ),
-    };
-  });
+        documents: documentsOf(
+          row,
+          sets.map(({ sealed }) => sealed),
+          keys,
+        ),
+      };
+    });
 
 const documentsOf = (row: SiteRow, sealed: readonly Buffer[], keys: KeyDirectory): readonly NewDocument[] => [
   {

@@ -27,11 +27,7 @@ export type StoreOptions = {
  * @throws FleetError WRONG_FLEET for another fleet's database; STORE_CORRUPT, also for one of a newer version; PERMISSION, BUSY,
  *   DISK_FULL, IO, DATABASE_UNREACHABLE
  */
-export const openStore = async (
-  place: string,
-  fleet: string,
-  options: StoreOptions = {},
-): Promise<Store> => {
+export const openStore = async (place: string, fleet: string, options: StoreOptions = {}): Promise<Store> => {
   const name = describeDatabase(place);
   const storeError = isDatabaseUrl(place) ? postgresError : sqliteError;
   const db = await openDatabase(place, options);

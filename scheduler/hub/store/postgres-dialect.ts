@@ -1,5 +1,12 @@
-import { type ColumnDefinitionNode, DataTypeNode, type Dialect, PostgresDialect, PostgresQueryCompiler, RawNode } from 'kysely';
-import pg from 'pg';
+import {
+  type ColumnDefinitionNode,
+  DataTypeNode,
+  type Dialect,
+  PostgresDialect,
+  PostgresQueryCompiler,
+  RawNode,
+} from 'kysely';
+import { type ClientConfig, type CustomTypesConfig, Pool, types as catalogue } from 'pg';
 import { FleetError, toFleetError } from '#bundles/errors';
 
 /** Connections of one process: one writer at a time, the others read. */
@@ -12,18 +19,18 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const LOCK_TIMEOUT_MS = 10_000;
 
 /** Types of PostgreSQL's catalogue that arrive as text, although the hub's numbers are integers below 2^53: bigint and sums of them. */
-const NUMBERS: ReadonlySet<number> = new Set([pg.types.builtins.INT8, pg.types.builtins.NUMERIC]);
+const NUMBERS: ReadonlySet<number> = new Set([catalogue.builtins.INT8, catalogue.builtins.NUMERIC]);
 
-const types: pg.CustomTypesConfig = {
-  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
-    NUMBERS.has(oid) ? Number : pg.types.getTypeParser(oid, format ?? 'text'),
+const types: CustomTypesConfig = {
+  getTypeParser: (oid: Parameters<typeof catalogue.getTypeParser>[0], format?: 'text' | 'binary') =>
+    NUMBERS.has(oid) ? Number : catalogue.getTypeParser(oid, format ?? 'text'),
 };
 
 /**
  * How to connect to `url`. Its parameters (sslmode, sslrootcert) count; what it leaves out comes from the variables and the
  * password file of libpq.
  */
-export const connectionTo = (url: string): pg.ClientConfig => ({
+export const connectionTo = (url: string): ClientConfig => ({
   connectionString: url,
   application_name: 'fleet-scheduler',
   connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -34,22 +41,29 @@ export const connectionTo = (url: string): pg.ClientConfig => ({
 
 /** A pool of connections to a PostgreSQL database. A commit that returned survives a power failure, as the server is configured. */
 export const openPostgres = (url: string): Dialect => {
-  const pool = new pg.Pool({ ...connectionTo(url), max: MAX_CONNECTIONS });
+  const pool = new Pool({ ...connectionTo(url), max: MAX_CONNECTIONS });
   // An idle connection that the server closes is replaced at the next query, which reports what is wrong then.
   pool.on('error', () => {});
   const dialect = new PostgresDialect({ pool });
   return {
     createDriver: () => dialect.createDriver(),
     createAdapter: () => dialect.createAdapter(),
-    createQueryCompiler: () => new BytewiseCompiler(),
+    createQueryCompiler: () => new TextCompiler(),
     createIntrospector: (db) => dialect.createIntrospector(db),
   };
 };
 
 const BYTEWISE_TEXT = RawNode.createWithSql('text collate "C"');
 
-/** Gives text columns the order of SQLite, byte by byte, whatever the locale of the database. */
-class BytewiseCompiler extends PostgresQueryCompiler {
+/**
+ * Gives text columns the order of SQLite, byte by byte, whatever the locale of the database. PostgreSQL's text has no NUL: U+FFFD
+ * replaces it, in what is stored and in what is looked for. Signed lines do not change, as JSON escapes it.
+ */
+class TextCompiler extends PostgresQueryCompiler {
+  protected override appendValue(value: unknown): void {
+    super.appendValue(typeof value === 'string' ? value.replaceAll('\0', '\u{fffd}') : value);
+  }
+
   protected override visitColumnDefinition(node: ColumnDefinitionNode): void {
     const { dataType } = node;
     const isText = DataTypeNode.is(dataType) && dataType.dataType === 'text';

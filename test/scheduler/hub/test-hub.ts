@@ -25,6 +25,7 @@ import { openKeyDirectory } from '../../../scheduler/keys/key-directory.ts';
 import { newSigningKey, type SignedFleet } from '../../harness/signed-fleet.ts';
 import { type LayoutWriter, writeSignedLayout } from '../../harness/signed-layout.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/temporary-directory.ts';
+import { databaseAt, dropDatabase } from './test-database.ts';
 
 /** A hub with real keys, a real database and real media in a folder of its own. */
 export const NOW = new Date('2026-11-21T08:00:00Z');
@@ -33,6 +34,8 @@ export const HOSTS: Channel = { environment: 'prod', clusterType: 'factory-host'
 
 export type TestHub = Hub & {
   readonly path: string;
+  /** The database, as --db names it. */
+  readonly db: string;
   readonly layoutWriter: LayoutWriter;
   readonly signedFleet: SignedFleet;
   /** A fresh folder: the stick. */
@@ -53,22 +56,28 @@ const fastDirectory = async (purpose: string): Promise<TemporaryDirectory> => {
   return { path, [Symbol.asyncDispose]: async () => rmSync(path, { recursive: true, force: true }) };
 };
 
-type Template = readonly { readonly path: string; readonly bytes: Buffer; readonly mode: number }[];
-
-const readTemplate = async (folder: string): Promise<Template> => {
-  const found = await readdir(folder, { recursive: true, withFileTypes: true });
-  const files = found.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-  return await Promise.all(
-    files.map(async (file) => ({
-      path: relative(folder, file),
-      bytes: await readFile(file),
-      mode: (await stat(file)).mode,
-    })),
-  );
+type Template = {
+  readonly files: readonly { readonly path: string; readonly bytes: Buffer; readonly mode: number }[];
+  readonly db: string;
 };
 
-const copyTemplate = (template: Template, target: string): void => {
-  for (const { path, bytes, mode } of template) {
+const readTemplate = async (folder: string, db: string): Promise<Template> => {
+  const found = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = found.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  return {
+    db,
+    files: await Promise.all(
+      files.map(async (file) => ({
+        path: relative(folder, file),
+        bytes: await readFile(file),
+        mode: (await stat(file)).mode,
+      })),
+    ),
+  };
+};
+
+const copyTemplate = ({ files }: Template, target: string): void => {
+  for (const { path, bytes, mode } of files) {
     mkdirSync(join(target, dirname(path)), { recursive: true });
     writeFileSync(join(target, path), bytes, { mode });
   }
@@ -77,8 +86,9 @@ const copyTemplate = (template: Template, target: string): void => {
 const makeEmpty = async (): Promise<Template> => {
   await using folder = await fastDirectory('hub-template');
   await initDevRoot(join(folder.path, 'keys'), FLEET, NOW);
-  await (await openStore(join(folder.path, 'hub.db'), FLEET))[Symbol.asyncDispose]();
-  return await readTemplate(folder.path);
+  const db = await databaseAt(join(folder.path, 'hub.db'));
+  await (await openStore(db, FLEET))[Symbol.asyncDispose]();
+  return await readTemplate(folder.path, db);
 };
 
 /** Keys and an empty database take a dozen synced writes, and there are many tests: made once, then copied. */
@@ -92,7 +102,8 @@ const openHub = async (template: Template, options: StoreOptions = {}): Promise<
   const path = folder.path;
   copyTemplate(template, path);
   const keys = await openKeyDirectory(join(path, 'keys'));
-  const store = await openStore(join(path, 'hub.db'), FLEET, options);
+  const db = await databaseAt(join(path, 'hub.db'), template.db);
+  const store = await openStore(db, FLEET, options);
   const layout = join(path, 'layout');
   const signedFleet: SignedFleet = {
     fleet: FLEET,
@@ -110,6 +121,7 @@ const openHub = async (template: Template, options: StoreOptions = {}): Promise<
   return {
     ...hub,
     path,
+    db,
     signedFleet,
     layoutWriter: writeSignedLayout(signedFleet, layout),
     stick: async (name = 'stick') => {
@@ -130,6 +142,7 @@ const openHub = async (template: Template, options: StoreOptions = {}): Promise<
     },
     [Symbol.asyncDispose]: async () => {
       await store[Symbol.asyncDispose]();
+      await dropDatabase(db);
       await folder[Symbol.asyncDispose]();
     },
   };
@@ -312,7 +325,7 @@ export const hubsAfter = <T extends object>(
     const made = await work(hub);
     // Closed first: then all of the database is in its one file.
     await hub.store[Symbol.asyncDispose]();
-    const template = await readTemplate(hub.path);
+    const template = await readTemplate(hub.path, hub.db);
     rmSync(hub.path, { recursive: true });
     return { made, template };
   };

@@ -15,6 +15,7 @@ import { openKeyDirectory } from '../../../../scheduler/keys/key-directory.ts';
 import { readConfiguration } from '../../../../scheduler/settings/configuration.ts';
 import { type ChainOffice, NOW, openChainOffice } from '../../release/chain/chain-office.ts';
 import { policy } from '../gate/gate-cases.ts';
+import { databaseAt } from '../test-database.ts';
 
 const SECRET = 'a secret of checks and of no one else';
 const LOG = { info: () => {}, warn: () => {}, error: () => {} } as never;
@@ -60,7 +61,7 @@ beforeEach(async () => {
     join(office.folder, 'fleet-scheduler.yaml'),
     'keys: keys\nlayout: out\ncheckSecretFile: secret\n',
   );
-  store = await openStore(join(office.folder, 'hub.db'), 'halden');
+  store = await openStore(await databaseAt(join(office.folder, 'hub.db')), 'halden');
   hub = { keys: await openKeyDirectory(join(office.folder, 'keys')), store, layout: office.layout };
   asker = await askerOf();
 });

@@ -1,11 +1,10 @@
-import { cpSync, readFileSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { array, assert, asyncProperty, constantFrom, shuffledSubarray } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readChannelDocuments } from '#bundles/trust/accept/documents';
 import { writeTar } from '#bundles/formats/archive/write-tar';
-import { type Digest, digestOf } from '#bundles/digest';
+import type { Digest } from '#bundles/digest';
 import { openLayout, referenceOf } from '#bundles/formats/layout/layout';
 import { readBlob } from '#bundles/formats/layout/verified';
 import { PREDICATES } from '#bundles/media-types';
@@ -21,7 +20,6 @@ import { acknowledge } from '../../../../scheduler/hub/reports/acknowledge.ts';
 import { ingestReport } from '../../../../scheduler/hub/reports/ingest-report.ts';
 import { judgeReport } from '../../../../scheduler/hub/reports/judge-report.ts';
 import { revokeAgent } from '../../../../scheduler/hub/sites/revoke-agent.ts';
-import { openStore } from '../../../../scheduler/hub/store/open-store.ts';
 import type { AssignmentStateRow, Database } from '../../../../scheduler/hub/store/tables.ts';
 import { readDocuments } from '../../../../scheduler/load/releases/artifact.ts';
 import { receiptsReference } from '../../../../scheduler/load/releases/references.ts';
@@ -491,52 +489,6 @@ describe('taking reports from a medium', () => {
     expect(counts(result)).toEqual([{ agent: agent.id, taken: 2, known: 0, acknowledged: 2 }]);
     expect(result.answered).toMatchObject({ written: false, why: expect.stringContaining('tar') as string });
     expect((await openLayout(hub.layout)).manifests.map(referenceOf)).toContain('sites/plant-7:receipts');
-  });
-});
-
-describe('a run that is cut off', () => {
-  it('leaves, at whatever statement, either nothing of a report or all of it', async () => {
-    const snapshots: string[] = [];
-    const looks = new Set<string>();
-    let watch: string | undefined;
-    await using hub = await testHub({
-      log: () => {
-        if (watch === undefined) return;
-        // What a pulled plug leaves: the files as they are between two statements.
-        const files = ['hub.db', 'hub.db-wal'].map((name) => join(watch as string, name));
-        const look = digestOf(Buffer.concat(files.map((file) => readFileSync(file))));
-        if (looks.has(look)) return;
-        looks.add(look);
-        const copy = join(watch, `snapshot-${snapshots.length}`);
-        for (const file of files) cpSync(file, join(copy, basename(file)));
-        snapshots.push(copy);
-      },
-    });
-    const agent = await enrolled(hub, 'plant-7/press-1');
-    const stick = await hub.stick();
-    const lines = chain(agent, [
-      applied('oven', '1'),
-      ...happenings(3),
-      applied('oven', '2'),
-      ...happenings(2),
-    ]);
-    await report(stick, agent, lines, 1, 4);
-    await report(stick, agent, lines, 5, 7);
-    watch = hub.path;
-    await hub.importFrom(stick);
-    watch = undefined;
-    const seen = new Set<string>();
-    for (const snapshot of snapshots) {
-      await using store = await openStore(join(snapshot, 'hub.db'), FLEET);
-      const events = await count(store.db, 'event');
-      const row = await store.db.selectFrom('agent').select('head_seq').executeTakeFirstOrThrow();
-      const state = await store.db.selectFrom('assignment_state').select('package').executeTakeFirst();
-      const receipt = await store.db.selectFrom('receipt').select('to_seq').executeTakeFirst();
-      expect({ events, head: row.head_seq }).toEqual({ events, head: events });
-      expect(state?.package).toBe(events === 0 ? undefined : digest(events === 4 ? '1' : '2'));
-      seen.add(`${events} ${await count(store.db, 'report')} ${receipt?.to_seq ?? 0}`);
-    }
-    expect([...seen]).toEqual(['0 0 0', '4 1 0', '7 2 0', '7 2 7']);
   });
 });
 

@@ -1,5 +1,4 @@
 import { array, assert, asyncProperty, constantFrom, integer, record, shuffledSubarray } from 'fast-check';
-import { join } from 'node:path';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { Event } from '#bundles/formats/events/event';
@@ -256,7 +255,7 @@ describe('the history of an agent', () => {
       "delete from kysely_migration where name >= '0008'",
     ])
       await sql.raw(statement).execute(db);
-    await using migrated = await openStore(join(hub.path, 'hub.db'), fleet);
+    await using migrated = await openStore(hub.db, fleet);
     const said: string[] = [];
     await bringHistoryUpToDate(migrated, (line) => said.push(line));
     expect(said).toEqual([expect.stringContaining('made anew from 3 reports')]);

@@ -15,6 +15,7 @@ import { readConfiguration } from '../../../../scheduler/settings/configuration.
 import { writeFiles } from '../../file-tree.ts';
 import { type ChainOffice, NOW, openChainOffice } from '../../release/chain/chain-office.ts';
 import { policy } from '../gate/gate-cases.ts';
+import { databaseAt } from '../test-database.ts';
 
 const NEVER = new AbortController().signal;
 
@@ -28,7 +29,7 @@ beforeEach(async () => {
   office = await openChainOffice();
   keys = await openKeyDirectory(join(office.folder, 'keys'));
   statements = [];
-  store = await openStore(join(office.folder, 'hub.db'), 'halden', {
+  store = await openStore(await databaseAt(join(office.folder, 'hub.db')), 'halden', {
     log: ({ query }) => void statements.push(query.sql),
   });
   await writeFiles(office.folder, { 'fleet-scheduler.yaml': 'keys: keys\nlayout: out\n' });

@@ -13,6 +13,7 @@ import { createToken } from '../../../../../scheduler/hub/tokens/create-token.ts
 import { openKeyDirectory } from '../../../../../scheduler/keys/key-directory.ts';
 import { type ChainedOffice, chainedOffice } from '../../decide/chained-office.ts';
 import { NOW } from '../../../release/removals/office.ts';
+import { databaseAt } from '../../test-database.ts';
 
 export type Answer = {
   readonly status: number;
@@ -47,7 +48,7 @@ export type DecisionServer = AsyncDisposable & {
 export const decisionServer = async (options: Partial<ServerOptions> = {}): Promise<DecisionServer> => {
   const office = await chainedOffice();
   const { folder, layout } = office;
-  const store = await openStore(join(folder, 'hub.db'), 'halden');
+  const store = await openStore(await databaseAt(join(folder, 'hub.db')), 'halden');
   let now = NOW;
   let pokes = 0;
   const readKeys = () => openKeyDirectory(join(folder, 'keys'));

@@ -1,0 +1,33 @@
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll } from 'vitest';
+import { describeWith } from '../harness/describe-with.ts';
+import { type PostgresqlServer, startPostgresql } from '../harness/postgresql.ts';
+import { useServer } from '../scheduler/hub/test-database.ts';
+
+const folder = join(import.meta.dirname, '../scheduler/hub');
+
+/** Folders with tests that open a database. */
+const FOLDERS =
+  'checks,decide,enroll,followers,history,http,medium,reports,secrets,serve,sites,status,store,tokens';
+
+/** Of SQLite and its files. */
+const SQLITE = ['store/open-store.test.ts', 'reports/cut-off.test.ts', 'serve/lock-hub.test.ts'];
+
+/** The unit tests run the same files on SQLite. */
+const files = globSync(`{${FOLDERS}}/**/*.test.ts`, { cwd: folder })
+  .filter((file) => !file.includes('.integration.') && !SQLITE.includes(file))
+  .sort();
+
+describeWith(['postgresql'], "the hub's tests, on PostgreSQL", async ({ postgresql }) => {
+  let server: PostgresqlServer;
+  beforeAll(async () => {
+    server = await startPostgresql(postgresql);
+    useServer(server);
+  });
+  afterAll(async () => {
+    useServer(undefined);
+    await server[Symbol.asyncDispose]();
+  });
+  for (const file of files) await import(join(folder, file));
+});
