@@ -1,12 +1,12 @@
 import { compareBytes, type Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { compareItems, type ItemDiff } from '#bundles/formats/diff/compare-items';
-import { readItems } from '#bundles/formats/diff/read-items';
+import type { ItemDiff } from '#bundles/formats/diff/compare-items';
 import { formatChannel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
 import type { Hub } from '../hub.ts';
 import type { Database } from '../store/tables.ts';
 import type { Answer } from './answer-history.ts';
+import { readDifferences } from './compare-packages.ts';
 import { type NamedPackage, namePackage } from './name-value.ts';
 import { openReleases, type PastRelease, type Released, type Releases } from './read-releases.ts';
 import { wrapLine } from './wrap-line.ts';
@@ -32,7 +32,8 @@ export type Compared = {
 };
 
 /**
- * Compares the newest releases of two environments, assignment by assignment of cluster types with the same name.
+ * Compares the newest releases of two environments, assignment by assignment of cluster types with the same name. Packages that
+ * differ only in the environment at the start of their namespaces are the same.
  * @throws FleetError CHANNEL_MISSING for an environment without a release; and as listReleases
  */
 export const answerCompare = async (
@@ -59,9 +60,23 @@ export const answerCompare = async (
         : null;
     const [a, b] = [await side(left, one), await side(right, other)];
     const objects =
-      one && other && one.package !== other.package ? await differences(one, other, assignment) : [];
+      one && other && one.package !== other.package
+        ? await differences(
+            { released: one, channel: { environment: left, clusterType } },
+            { released: other, channel: { environment: right, clusterType } },
+            assignment,
+          )
+        : [];
     const workload = (one ?? other)?.workload ?? null;
-    assignments.push({ clusterType, assignment, workload, outcome: judge(a, b), left: a, right: b, objects });
+    assignments.push({
+      clusterType,
+      assignment,
+      workload,
+      outcome: judge(a, b, objects),
+      left: a,
+      right: b,
+      objects,
+    });
   }
   return {
     lines: describe(assignments, left, right, diff),
@@ -145,45 +160,14 @@ const readRunning = async (db: Database, environments: readonly string[]): Promi
 /** Names per IN, below the parameter limits of the databases. */
 const NAMES = 500;
 
-type Files = ReadonlyMap<string, Buffer>;
-
-/** Differences of packages by both digests, which never change. */
-const compared = new WeakMap<Releases, Map<string, readonly ItemDiff[]>>();
-
-type Differences = (left: Released, right: Released, assignment: string) => Promise<readonly ItemDiff[]>;
-
-/** Each bundle is unpacked at most once for a question, and only for packages that were not compared before. */
-const readDifferences = (releases: Releases): Differences => {
-  const known = compared.get(releases) ?? new Map<string, readonly ItemDiff[]>();
-  compared.set(releases, known);
-  const bundles = new Map<Digest, ReturnType<Releases['packagesOf']>>();
-  const filesOf = async ({ bundle }: Released, assignment: string): Promise<Files> => {
-    const packages = bundles.get(bundle) ?? releases.packagesOf(bundle);
-    bundles.set(bundle, packages);
-    return (await packages).get(assignment) ?? new Map();
-  };
-  return async (left, right, assignment) => {
-    const pair = `${left.package} ${right.package}`;
-    const objects =
-      known.get(pair) ?? diffObjects(await filesOf(left, assignment), await filesOf(right, assignment));
-    known.set(pair, objects);
-    return objects;
-  };
-};
-
-const diffObjects = (left: Files, right: Files): readonly ItemDiff[] => {
-  const [before, after] = [readItems(left), readItems(right)];
-  const keys = [...new Set([...before.keys(), ...after.keys()])].toSorted(compareBytes);
-  return keys.flatMap((key) => compareItems(before.get(key), after.get(key)) ?? []);
-};
-
-const judge = (left: Side | null, right: Side | null): Outcome => {
+const judge = (left: Side | null, right: Side | null, objects: readonly ItemDiff[]): Outcome => {
   if (!left) return 'only right';
   if (!right) return 'only left';
   if (left.package === right.package) return 'same';
   const said = ({ version }: Side): string =>
     JSON.stringify([version?.version, version?.commit, version?.chart, version?.images]);
-  return said(left) === said(right) ? 'configuration' : 'version';
+  if (said(left) !== said(right)) return 'version';
+  return objects.length === 0 ? 'same' : 'configuration';
 };
 
 const describe = (

@@ -19,13 +19,18 @@ const days = (count: number): Date => new Date(NOW.getTime() + count * DAY_MS);
 const QA = { environment: 'qa', clusterType: 'kiosk' };
 const PROD = { environment: 'prod', clusterType: 'kiosk' };
 
-const deployment = (version: string, replicas: number, password = 'first'): Record<string, string> => ({
+const deployment = (
+  version: string,
+  replicas: number,
+  password = 'first',
+  namespace = 'shop',
+): Record<string, string> => ({
   'app.yaml': JSON.stringify({
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     metadata: {
       name: 'web',
-      namespace: 'shop',
+      namespace,
       labels: { 'app.kubernetes.io/version': version, 'helm.sh/chart': `web-${version}` },
     },
     spec: {
@@ -36,7 +41,7 @@ const deployment = (version: string, replicas: number, password = 'first'): Reco
   'secret.yaml': JSON.stringify({
     apiVersion: 'v1',
     kind: 'Secret',
-    metadata: { name: 'key', namespace: 'shop' },
+    metadata: { name: 'key', namespace },
     stringData: { password },
   }),
 });
@@ -325,6 +330,26 @@ describe('the comparison of two environments', () => {
     expect((json as { assignments: Compared[] }).assignments[1]).toMatchObject({
       outcome: 'configuration',
       objects: [{ object: 'Deployment.apps shop/web', outcome: 'configured' }],
+    });
+  });
+
+  it('matches objects whose namespaces differ only in the environment, and shows a namespace of another one', async () => {
+    await using hub = await shop();
+    const compareAt = async (version: number, inProd: string): Promise<Compared | undefined> => {
+      await release(hub, QA, version, { web: deployment('1.0', 2, 'first', 'qa-kiosk-web') });
+      await release(hub, PROD, version, { web: deployment('1.0', 2, 'first', inProd) });
+      const { json } = await answerCompare(hub, { left: 'qa', right: 'prod' }, NOW);
+      return (json as { assignments: Compared[] }).assignments[0];
+    };
+    expect(await compareAt(4, 'prod-kiosk-web')).toMatchObject({ outcome: 'same', objects: [] });
+    expect(await compareAt(5, 'dev-kiosk-web')).toMatchObject({
+      outcome: 'configuration',
+      objects: [
+        { object: 'Deployment.apps <environment>-kiosk-web/web', outcome: 'deleted' },
+        { object: 'Deployment.apps dev-kiosk-web/web', outcome: 'created' },
+        { object: 'Secret <environment>-kiosk-web/key', outcome: 'deleted' },
+        { object: 'Secret dev-kiosk-web/key', outcome: 'created' },
+      ],
     });
   });
 });
