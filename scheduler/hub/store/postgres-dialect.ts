@@ -71,7 +71,9 @@ class TextCompiler extends PostgresQueryCompiler {
   }
 }
 
+/** ENOENT: the socket of a server on this machine, which is gone while the server is. */
 const LOST: ReadonlySet<string> = new Set([
+  'ENOENT',
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
@@ -84,7 +86,7 @@ const LOST: ReadonlySet<string> = new Set([
 
 /** How pg describes a connection that ended or never opened, in errors without a code. */
 const LOST_MESSAGE =
-  /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/;
+  /Connection terminated|timeout exceeded when trying to connect|Client (?:has encountered a connection error|was closed)/;
 
 /** Maps errors of PostgreSQL (Appendix A, "Error Codes") and of the connection to FleetError codes. */
 export const postgresError = (error: unknown, doing: string): FleetError => {

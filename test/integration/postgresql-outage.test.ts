@@ -1,0 +1,80 @@
+import { once } from 'node:events';
+import { expect, it } from 'vitest';
+import { lockHub } from '../../scheduler/hub/serve/lock-hub.ts';
+import { openStore, type Store, storeExists } from '../../scheduler/hub/store/open-store.ts';
+import { describeWith } from '../harness/describe-with.ts';
+import { startPostgresql } from '../harness/postgresql.ts';
+
+const NONE = `sha256:${'0'.repeat(64)}` as const;
+
+const write = (store: Store, agent: string): Promise<unknown> =>
+  store.transact((tx) =>
+    tx
+      .insertInto('receipt')
+      .values({ agent, life: 1, to_seq: 1, head: NONE, report: NONE, receipt: '' })
+      .execute(),
+  );
+
+describeWith(['postgresql'], 'a PostgreSQL server', ({ postgresql }) => {
+  it('that crashes refuses writes by name, keeps what was committed, and serves an open store when it is back', async () => {
+    await using server = await startPostgresql(postgresql, { fast: false });
+    await using store = await openStore(server.url(await server.create()), 'acme');
+    await write(store, 'plant-7/first');
+    await server.stop('immediate');
+    await expect(write(store, 'plant-7/refused')).rejects.toMatchObject({ code: 'DATABASE_UNREACHABLE' });
+    await server.start();
+    await write(store, 'plant-7/second');
+    const rows = await store.db.selectFrom('receipt').select('agent').orderBy('agent').execute();
+    expect(rows).toEqual([{ agent: 'plant-7/first' }, { agent: 'plant-7/second' }]);
+  });
+
+  it('locks a database for one hub, which hears that the connection of its lock is lost', async () => {
+    await using server = await startPostgresql(postgresql);
+    const url = server.url(await server.create());
+    await using first = await lockHub(url);
+    await expect(lockHub(url)).rejects.toMatchObject({ code: 'BUSY' });
+    await using _other = await lockHub(server.url(await server.create()));
+    const lost = once(first.lost, 'abort');
+    await server.stop('immediate');
+    await lost;
+    expect(first.lost.reason).toMatchObject({ code: 'DATABASE_UNREACHABLE' });
+    await server.start();
+    await using second = await lockHub(url);
+    expect(second.lost.aborted).toBe(false);
+  });
+
+  it('is named in errors without user, password and parameters', async () => {
+    await using server = await startPostgresql(postgresql);
+    const url = server.url(await server.create());
+    const withPassword = url.replace('app@', 'app:s3cret@');
+    expect(await storeExists(withPassword)).toBe(false);
+    await using _lock = await lockHub(withPassword);
+    const absent = withPassword.replace(/\/hub_\d+/, '/absent');
+    await expect(openStore(absent, 'acme')).rejects.toMatchObject({ code: 'USAGE' });
+    {
+      await using _store = await openStore(withPassword, 'acme');
+      expect(await storeExists(withPassword)).toBe(true);
+    }
+    const errors: unknown[] = [
+      await lockHub(withPassword).catch(String),
+      await openStore(withPassword, 'other').catch(String),
+      await openStore(absent, 'acme').catch(String),
+    ];
+    await server.stop('immediate');
+    errors.push(await openStore(withPassword, 'acme').catch(String));
+    errors.push(await storeExists(withPassword).catch(String));
+    expect(errors).toHaveLength(5);
+    for (const error of errors) {
+      expect(String(error)).toMatch(/postgres:\/\/localhost\/(hub_1|absent)/);
+      expect(String(error)).not.toContain('s3cret');
+    }
+  });
+
+  it('stores a NUL in a text as U+FFFD, and finds it again by the text with the NUL', async () => {
+    await using server = await startPostgresql(postgresql);
+    await using store = await openStore(server.url(await server.create()), 'acme');
+    await write(store, 'a\0b');
+    const found = await store.db.selectFrom('receipt').select('agent').where('agent', '=', 'a\0b').execute();
+    expect(found).toEqual([{ agent: 'a\u{fffd}b' }]);
+  });
+});
