@@ -32,9 +32,13 @@ type CommandClass = { new (argv: string[], config: Config): Command };
 export const runCommandClass = async (command: CommandClass, argv: readonly string[]): Promise<Ran> => {
   const [out, err]: [string[], string[]] = [[], []];
   const before = process.exitCode;
-  // oclif prints with console.log, our commands talk to people on standard error.
+  // oclif prints with console.log, long answers are written to standard output, our commands talk to people on standard error.
   const log = vi.spyOn(console, 'log').mockImplementation((line: unknown = '') => {
     out.push(`${String(line)}\n`);
+  });
+  const stdout = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    out.push(String(text));
+    return true;
   });
   const write = vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
     err.push(String(text));
@@ -49,6 +53,7 @@ export const runCommandClass = async (command: CommandClass, argv: readonly stri
     return { out: out.join(''), err: err.join(''), code, json: () => JSON.parse(out.join('')) as unknown };
   } finally {
     log.mockRestore();
+    stdout.mockRestore();
     write.mockRestore();
     process.exitCode = before;
     forget();
