@@ -36,12 +36,15 @@ export const readDifferences = (releases: Releases): Differences => {
 };
 
 /**
- * Replaces the environment in namespaces of its own channel, '<environment>-<cluster type>-<target>', by '<environment>'.
- * A namespace of another environment stays, so a reference to it is shown.
+ * Replaces the environment in namespaces of its own channel, '<environment>-<cluster type>-<target>', and in the label
+ * fleet-ferry/environment by '<environment>'. Another environment's name stays, so a reference to it is shown.
  */
 const withoutEnvironment = (files: Files, { environment, clusterType }: Channel): Files => {
   // Names are lower-case letters, digits and '-', so they need no escaping.
-  const own = new RegExp(`(?<![a-z0-9-])${environment}(?=-${clusterType}-[a-z0-9])`, 'g');
+  const own = new RegExp(
+    `(?<![a-z0-9-])${environment}(?=-${clusterType}-[a-z0-9])|(?<=fleet-ferry/environment"?: ?"?)${environment}(?![a-z0-9-])`,
+    'g',
+  );
   return new Map(
     [...files].map(([path, bytes]) => [
       path,

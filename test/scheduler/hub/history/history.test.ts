@@ -31,7 +31,11 @@ const deployment = (
     metadata: {
       name: 'web',
       namespace,
-      labels: { 'app.kubernetes.io/version': version, 'helm.sh/chart': `web-${version}` },
+      labels: {
+        'fleet-ferry/environment': namespace.split('-')[0],
+        'app.kubernetes.io/version': version,
+        'helm.sh/chart': `web-${version}`,
+      },
     },
     spec: {
       replicas,
