@@ -8,6 +8,16 @@ export const useServer = (given: PostgresqlServer | undefined): void => {
   server = given;
 };
 
+/** Calls `make` once for each place of databases: files of tests that share a process may use both. */
+export const oncePerServer = <T>(make: () => T): (() => T) => {
+  const made = new Map<PostgresqlServer | undefined, T>();
+  return () => {
+    const value = made.get(server) ?? make();
+    made.set(server, value);
+    return value;
+  };
+};
+
 /** Where a test's database is (--db): this file, or an empty database of the server, or a copy of `template`. */
 export const databaseAt = async (file: string, template?: string): Promise<string> =>
   server ? server.url(await server.create(template && nameOf(template))) : file;

@@ -25,7 +25,7 @@ import { openKeyDirectory } from '../../../scheduler/keys/key-directory.ts';
 import { newSigningKey, type SignedFleet } from '../../harness/signed-fleet.ts';
 import { type LayoutWriter, writeSignedLayout } from '../../harness/signed-layout.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/temporary-directory.ts';
-import { databaseAt, dropDatabase } from './test-database.ts';
+import { databaseAt, dropDatabase, oncePerServer } from './test-database.ts';
 
 /** A hub with real keys, a real database and real media in a folder of its own. */
 export const NOW = new Date('2026-11-21T08:00:00Z');
@@ -92,10 +92,10 @@ const makeEmpty = async (): Promise<Template> => {
 };
 
 /** Keys and an empty database take a dozen synced writes, and there are many tests: made once, then copied. */
-let empty: Promise<Template> | undefined;
+const empty = oncePerServer(makeEmpty);
 
 export const testHub = async (options: StoreOptions = {}): Promise<TestHub> =>
-  openHub(await (empty ??= makeEmpty()), options);
+  openHub(await empty(), options);
 
 const openHub = async (template: Template, options: StoreOptions = {}): Promise<TestHub> => {
   const folder = await fastDirectory('hub');
@@ -329,9 +329,9 @@ export const hubsAfter = <T extends object>(
     rmSync(hub.path, { recursive: true });
     return { made, template };
   };
-  let first: ReturnType<typeof make> | undefined;
+  const first = oncePerServer(make);
   return async () => {
-    const { made, template } = await (first ??= make());
+    const { made, template } = await first();
     return { ...(await openHub(template)), ...made };
   };
 };
