@@ -209,6 +209,7 @@ export const CODES = {
   UNIT_FAILED: failed,
   DEB_FAILED: failed,
   DEB_UNMET: failed,
+  DEB_FOREIGN: failed,
   PATH_CLAIMED: failed,
   PRUNE_BUDGET: attention,
   REMOVAL_WAITS: attention,

@@ -41,10 +41,13 @@ const isOutage = ({ phase, rollingBack, kind }: Operation, { code }: FleetError)
 
 /**
  * Codes that are not retryable for a command but have an external cause: a missing permission, a read-only or immutable file
- * system, bounds that the next release may widen, an object that another package still owns.
+ * system, bounds that the next release may widen, an object that another package still owns,
+ * Debian packages that the host has or lacks.
  */
 const SURROUNDINGS: ReadonlySet<string> = new Set([
   'API_DENIED',
+  'DEB_FOREIGN',
+  'DEB_UNMET',
   'OUT_OF_BOUNDS',
   'PERMISSION',
   'PATH_CLAIMED',

@@ -9,7 +9,14 @@ import { type JsonLimits, parseStrictJson } from './strict-json.ts';
 export type DocumentName = SchemaName;
 
 /** Names in `critical` that this version understands (docs/bundle-format.md sections 4, 5, 12 and 16). */
-const UNDERSTOOD: ReadonlySet<unknown> = new Set(['blobs', 'deltas', 'imagePolicy', 'playbooks', 'secrets']);
+const UNDERSTOOD: ReadonlySet<unknown> = new Set([
+  'blobs',
+  'debs',
+  'deltas',
+  'imagePolicy',
+  'playbooks',
+  'secrets',
+]);
 
 /**
  * Validates parsed JSON by its published schema and returns it typed. Unknown fields are ignored unless the schema forbids them,

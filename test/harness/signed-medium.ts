@@ -10,7 +10,13 @@ import { pipeline } from 'node:stream/promises';
 import { packLayer } from '#bundles/formats/archive/pack-layer';
 import { type TarEntry, writeTar } from '#bundles/formats/archive/write-tar';
 import type { BundleConfig, PackageBounds, SiteInputField } from '#bundles/formats/bundle/config';
-import type { HostCheck, HostPackage, HostSecret, HostUnit } from '#bundles/formats/bundle/host-package';
+import type {
+  HostCheck,
+  HostInstall,
+  HostPackage,
+  HostSecret,
+  HostUnit,
+} from '#bundles/formats/bundle/host-package';
 import { bundleManifest, type Descriptor, encodeManifest } from '#bundles/formats/layout/manifest';
 import { packageDigest } from '#bundles/formats/bundle/package-digest';
 import { canonicalBytes, type Json } from '#bundles/json/canonical';
@@ -109,7 +115,7 @@ export type TestPackage = {
   /** Path on the host to content. */
   readonly files: Readonly<Record<string, string>>;
   /** Path on the host to the content of a file that is a blob of the closure. */
-  readonly blobs?: Readonly<Record<string, string>>;
+  readonly blobs?: Readonly<Record<string, string | Buffer>>;
   /** Files made of secrets; `encrypted` holds the content of those that lie in the package. */
   readonly secrets?: readonly (Partial<HostSecret> & {
     readonly path: string;
@@ -117,6 +123,7 @@ export type TestPackage = {
   })[];
   readonly units?: readonly HostUnit[];
   readonly checks?: readonly HostCheck[];
+  readonly install?: HostInstall;
   readonly dependsOn?: readonly string[];
   readonly critical?: boolean;
   readonly workspace?: string;
@@ -260,7 +267,12 @@ const packageFiles = (it: TestPackage): readonly { path: string; bytes: Buffer }
     }),
     units: it.units ?? [],
     checks: it.checks ?? [],
-    critical: [...(it.blobs ? ['blobs'] : []), ...(it.secrets ? ['secrets'] : [])],
+    ...(it.install && { install: it.install }),
+    critical: [
+      ...(it.blobs ? ['blobs'] : []),
+      ...(it.install ? ['debs'] : []),
+      ...(it.secrets ? ['secrets'] : []),
+    ],
   };
   return [
     { path: 'package.json', bytes: canonicalBytes(spec) },

@@ -4,6 +4,7 @@ import type { Step } from '../../model/target.ts';
 import type { Ids } from './live/accounts.ts';
 import { asJson, type OwnedDirectory, type Replaced } from './owned-state.ts';
 import type { SettingProgram } from './settings/setting.ts';
+import type { DebsRequest } from './runner/request.ts';
 import type { Inputs } from './systemd/started.ts';
 
 /**
@@ -78,6 +79,8 @@ export type UnitRemovalDetail = { readonly name: string };
 
 /** The plan holds no content: the step reads the package again. */
 export type PlaybookDetail = { readonly name: string };
+/** One transaction of apt. Its content is the repository of the package, which the step reads again. */
+export type DebsDetail = Omit<DebsRequest, 'kind' | 'content' | 'secrets' | 'timeoutSeconds'>;
 
 /** All kinds of steps of this target. 'note' is listed in the plan and does nothing. */
 export type HostStep =
@@ -89,6 +92,7 @@ export type HostStep =
   | { readonly kind: 'secret-removal'; readonly detail: SecretRemovalDetail }
   | { readonly kind: 'directory-removal'; readonly detail: DirectoryRemovalDetail }
   | { readonly kind: 'setting'; readonly detail: SettingDetail }
+  | { readonly kind: 'debs'; readonly detail: DebsDetail }
   | { readonly kind: 'daemon-reload'; readonly detail: object }
   | { readonly kind: 'unit'; readonly detail: UnitDetail }
   | { readonly kind: 'playbook'; readonly detail: PlaybookDetail }

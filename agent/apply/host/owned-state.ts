@@ -50,6 +50,17 @@ export type OwnedUnit = Provisional<UnitBefore> & {
   readonly replaced?: UnitBefore;
 };
 
+export type OwnedDeb = {
+  /** A package that the rollback of its first apply takes away without a trace. */
+  readonly provisional?: { readonly purge: true };
+  readonly version: string;
+  readonly hold: boolean;
+  /** Its removal purges it. */
+  readonly purge?: true;
+  /** The version that the administrator of the host had installed; then the package stays when ours leaves. */
+  readonly adopted?: string;
+};
+
 /** An inventory by path or unit name. This target wrote the states, so they are trusted. */
 export type Owned = {
   /** Paths of files made of secrets. Nothing is stored about their content. */
@@ -57,6 +68,8 @@ export type Owned = {
   readonly files: ReadonlyMap<string, OwnedFile>;
   readonly directories: ReadonlyMap<string, OwnedDirectory>;
   readonly units: ReadonlyMap<string, OwnedUnit>;
+  /** By name of the Debian package. */
+  readonly debs: ReadonlyMap<string, OwnedDeb>;
 };
 
 export const fileKey = (path: string): string => `file:${path}`;
@@ -67,6 +80,7 @@ export const parentKey = (path: string): string => `parent:${path}`;
 export const keyOfDirectory = (path: string, { described }: OwnedDirectory): string =>
   described ? directoryKey(path) : parentKey(path);
 export const unitKey = (name: string): string => `unit:${name}`;
+export const debKey = (name: string): string => `deb:${name}`;
 
 export const readOwned = (objects: readonly OwnedObject[]): Owned => {
   const of = <State>(prefix: string): ReadonlyMap<string, State> =>
@@ -79,7 +93,13 @@ export const readOwned = (objects: readonly OwnedObject[]): Owned => {
         }),
     );
   const directories = new Map([...of<OwnedDirectory>('parent:'), ...of<OwnedDirectory>('directory:')]);
-  return { secrets: new Set(of('secret:').keys()), files: of('file:'), directories, units: of('unit:') };
+  return {
+    secrets: new Set(of('secret:').keys()),
+    files: of('file:'),
+    directories,
+    units: of('unit:'),
+    debs: of('deb:'),
+  };
 };
 
 /** Converts a record of ours to plain JSON, without undefined fields. */

@@ -9,7 +9,7 @@ import type { UnitScope } from './unit-settings.ts';
 
 /** One violation of a package's bounds. `part` and `index` locate it in package.json. */
 export type Trespass = {
-  readonly part: 'directories' | 'files' | 'secrets' | 'units' | 'playbooks' | 'checks';
+  readonly part: 'directories' | 'files' | 'secrets' | 'units' | 'playbooks' | 'checks' | 'install';
   readonly index: number;
   /** A sentence without its full stop. */
   readonly message: string;
@@ -33,7 +33,7 @@ export const hostTrespasses = (
   bounds: PackageBounds | 'platform' | 'unsaid',
   bytesOf: (file: HostFile) => Buffer | undefined,
 ): readonly Trespass[] => {
-  const { directories, files, secrets = [], units, playbooks = [], checks } = spec;
+  const { directories, files, secrets = [], units, playbooks = [], checks, install } = spec;
   const named = [
     ...directories.map((entry, index) => ({ ...entry, part: 'directories' as const, index })),
     ...files.map((entry, index) => ({ ...entry, part: 'files' as const, index })),
@@ -53,6 +53,7 @@ export const hostTrespasses = (
       ...ofAgent,
       ...reserved.map((it) => ({ ...partOf(it), ...pathMistake(it.path) })),
       ...playbooks.map(runsAsRoot),
+      ...(install ? [INSTALLS] : []),
     ];
   }
   const isPlatforms = (name: string): boolean => bounds.platform?.includes(name) ?? false;
@@ -91,6 +92,7 @@ export const hostTrespasses = (
         ? []
         : [{ part: 'checks', index, message: `the check ${check.name} runs a program as root`, grant: ROOT }],
     ),
+    ...(install && !isRoot ? [INSTALLS] : []),
   ];
 };
 
@@ -109,6 +111,12 @@ const runsAsRoot = ({ name }: HostPlaybook, index: number): Trespass => ({
   message: `the playbook ${name} runs as root`,
   grant: ROOT,
 });
+const INSTALLS: Trespass = {
+  part: 'install',
+  index: 0,
+  message: 'install runs the maintainer scripts of Debian packages as root',
+  grant: ROOT,
+};
 
 const partOf = ({ part, index }: Part): Part => ({ part, index });
 

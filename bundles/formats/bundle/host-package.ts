@@ -49,6 +49,41 @@ export const SECRETS_CRITICAL = 'secrets';
 /** Entry of `critical` where files are blobs of the closure: older readers would not deliver them. */
 export const BLOBS_CRITICAL = 'blobs';
 
+/** Entry of `critical` in packages that install Debian packages: older readers would only place the repository. */
+export const DEBS_CRITICAL = 'debs';
+
+/** A Debian package of the repository, at the one version that the repository has of it. */
+export type HostDeb = {
+  readonly name: string;
+  readonly version: string;
+  /** Installed only when another one needs it. */
+  readonly asDependency?: true;
+  /** On hold (apt-mark(8)): apt and people at the host do not upgrade it by accident. */
+  readonly hold?: true;
+  /** Taken over from the administrator of the host where it is installed already. */
+  readonly adopt?: true;
+};
+
+/** Debian packages to install from a repository that the package places (docs/bundle-format.md section 5). */
+export type HostInstall = {
+  /** Folder of the apt repository; its files are in `files`. */
+  readonly repository: string;
+  /** Everything that the repository has, sorted by name. */
+  readonly packages: readonly HostDeb[];
+  /** What happens to a conffile that was changed on the host and in the Debian package. */
+  readonly conffiles: 'keep' | 'replace';
+  readonly debconf?: readonly {
+    readonly package: string;
+    readonly question: string;
+    readonly type: string;
+    readonly value: string;
+  }[];
+  /** 'purge' also removes conffiles and what maintainer scripts remove on purge. */
+  readonly onRemoval: 'remove' | 'purge';
+  /** 'leave': maintainer scripts neither start nor stop services. */
+  readonly services: 'start' | 'leave';
+};
+
 export type HostUnit = {
   readonly name: string;
   readonly enabled: boolean;
@@ -113,6 +148,7 @@ export type HostPackage = {
   /** In the order in which they run. */
   readonly playbooks?: readonly HostPlaybook[];
   readonly checks: readonly HostCheck[];
+  readonly install?: HostInstall;
   readonly critical: readonly string[];
 };
 
@@ -132,6 +168,7 @@ export const parseHostPackage = (bytes: Uint8Array): HostPackage => {
   );
   const paths = [
     ...[...parsed.directories, ...parsed.files, ...(parsed.secrets ?? [])].map((entry) => entry.path),
+    ...(parsed.install ? [parsed.install.repository] : []),
     // `content` is a path in the unpacked layer and must not leave it.
     ...[...parsed.files, ...(parsed.secrets ?? [])].flatMap((it) =>
       'content' in it ? `/${it.content}` : [],

@@ -9,6 +9,8 @@ export type ResolvedFile = {
   /** What lies in the package's folder; or else `content`, which travels as a blob. */
   readonly bytes?: { readonly path: string; readonly bytes: Buffer };
   readonly content?: Content;
+  /** What its control file says, for a Debian package of `debs`. */
+  readonly deb?: { readonly name: string; readonly version: string };
   readonly at: Place;
 };
 

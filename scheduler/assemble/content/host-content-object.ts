@@ -15,6 +15,7 @@ import {
   text,
   textLike,
 } from '../../model/yaml/shape.ts';
+import { type InstallObject, install } from './install-object.ts';
 import { hostPath, refuseAt, sha256, webAddress } from '../../load/objects/host-fields.ts';
 
 /** Bytes that nobody wrote for this fleet, and where they come from: `url` or `source`, exactly one. */
@@ -41,6 +42,7 @@ export type ChartObject = ContentObject & {
 /** The parts of a HostPackage that are for other programs of the host. */
 export type HostContentsObject = {
   readonly debs: readonly DebObject[];
+  readonly install: InstallObject | undefined;
   readonly collections: readonly ContentObject[];
   readonly roles: readonly RoleObject[];
   readonly charts: readonly ChartObject[];
@@ -141,7 +143,12 @@ export const contentSpec = {
   debs: optional(
     list(placed(deb)),
     [],
-    'Debian packages. They make one apt repository on the host; nothing is installed from it.',
+    'Debian packages. They make one apt repository on the host; `install` says what is installed from it.',
+  ),
+  install: optional(
+    placed(install),
+    undefined,
+    'Installs Debian packages of `debs`, with apt and without a network.',
   ),
   collections: optional(list(placed(content)), [], 'Ansible collections, as tarballs.'),
   roles: optional(list(placed(role)), [], 'Ansible roles, as tarballs.'),
@@ -168,6 +175,7 @@ export const toContents = (
     readonly roles: readonly Placed<Unplaced<RoleObject>>[];
     readonly charts: readonly Placed<Unplaced<ChartObject>>[];
     readonly folders: HostContentsObject['folders'];
+    readonly install: Placed<Unplaced<InstallObject>> | undefined;
   },
   reading: Reading,
 ): HostContentsObject => ({
@@ -176,6 +184,7 @@ export const toContents = (
   roles: spec.roles.map((one) => checkOrigin({ ...one.value, at: one.at }, reading)),
   charts: spec.charts.map((one) => checkChart({ ...one.value, at: one.at }, reading)),
   folders: spec.folders,
+  install: spec.install && { ...spec.install.value, at: spec.install.at },
 });
 
 const checkOrigin = <T extends ContentObject>(it: T, reading: Reading): T => {

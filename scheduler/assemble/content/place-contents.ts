@@ -32,6 +32,10 @@ export type Placing = {
 /** Where the contents of packages lie on a host when nobody says it: one folder each, so that no two packages meet. */
 const HOME = '/var/lib/fleet-ferry';
 
+/** The default folder of a package's contents of a kind. */
+export const contentHome = (kind: keyof HostContentsObject['folders'], id: string): string =>
+  `${HOME}/${kind}/${id}`;
+
 /**
  * The files that a package's contents become on a host: an apt repository of its own, tarballs with a requirements.yml for
  * ansible-galaxy, charts. Foreign bytes are blobs, what is written about them lies in the package's layer.
@@ -43,7 +47,7 @@ export const placeContents = async (
 ): Promise<readonly ResolvedFile[]> => {
   const { id } = placing;
   const parts = (kind: keyof HostContentsObject['folders']) =>
-    Map.groupBy(objects, ({ folders }) => folders[kind] ?? `${HOME}/${kind}/${id}`);
+    Map.groupBy(objects, ({ folders }) => folders[kind] ?? contentHome(kind, id));
   const files: ResolvedFile[] = [];
   for (const [folder, of] of parts('apt'))
     files.push(
@@ -92,7 +96,10 @@ const placeDebs = async (
   }
   const repository = aptRepository(debs, id);
   return [
-    ...repository.debs.map(({ file, content, at }) => blobFile(`${folder}/${file}`, content, at)),
+    ...repository.debs.map(({ file, content, control, at }) => ({
+      ...blobFile(`${folder}/${file}`, content, at),
+      deb: { name: control.package, version: control.version },
+    })),
     writtenFile(`${folder}/Packages`, repository.packages, first.at),
     writtenFile(`${folder}/Release`, repository.release, first.at),
   ];

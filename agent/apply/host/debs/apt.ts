@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { COMMAND_ENV, type CommandResult, type Run } from '../host-options.ts';
@@ -60,12 +61,15 @@ export const aptGet = (
   return runQuietly(apt, ['apt-get', '-q', ...settings.flatMap((one) => ['-o', one]), ...words], env);
 };
 
-/** Reads the index of the repository; everything is local. */
+/** Reads the index of the repository, if it has one; everything is local. */
 export const openRepository = async (apt: Apt): Promise<CommandResult> => {
   const { repository, scratch } = apt;
   for (const folder of ['lists/partial', 'cache/archives/partial'])
     await mkdir(join(scratch, folder), { recursive: true, mode: 0o700 });
   // [trusted=yes]: the agent verified every byte against the signed release; apt has no key for it.
-  await writeFile(join(scratch, 'sources.list'), `deb [trusted=yes] file:${encodeURI(repository)} ./\n`);
+  const source = existsSync(join(repository, 'Packages'))
+    ? `deb [trusted=yes] file:${encodeURI(repository)} ./\n`
+    : '';
+  await writeFile(join(scratch, 'sources.list'), source);
   return aptGet(apt, ['update']);
 };

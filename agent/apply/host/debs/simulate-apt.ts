@@ -40,6 +40,9 @@ export const describeChange = ({ name, from, to }: AptChange): string => {
   return from === null ? `${name} new ${to}` : `${name} ${from} -> ${to}`;
 };
 
+/** A change without the version before it, which repairing an interrupted dpkg may alter: 'hello 2.10', 'old removed'. */
+export const goalOfChange = ({ name, to }: AptChange): string => `${name} ${to ?? 'removed'}`;
+
 /** 'Inst hello [2.9] (2.10 label [amd64])', 'Remv old [1.0]'; other lines are no changes. */
 const readChange = (line: string): AptChange | undefined => {
   const installed = /^Inst (\S+) (?:\[(\S+)\] )?\((\S+) /.exec(line);

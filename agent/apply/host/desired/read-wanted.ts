@@ -3,6 +3,7 @@ import {
   type HostDirectory,
   type HostFile,
   type HostPlaybook,
+  type HostInstall,
   type HostSecret,
   type HostUnit,
   parseHostPackage,
@@ -47,6 +48,7 @@ export type Wanted = {
   readonly units: readonly HostUnit[];
   readonly playbooks: readonly HostPlaybook[];
   readonly checks: readonly HostCheck[];
+  readonly install?: HostInstall;
 };
 
 type SiteInputs = DesiredPackage['siteInputs'];
@@ -63,7 +65,7 @@ export const readWanted = (desired: DesiredPackage): Wanted => {
   const document = desired.files.get('package.json');
   if (document === undefined)
     throw new FleetError('BUNDLE_FORMAT', `the package of ${desired.assignment} has no package.json`);
-  const { directories, files, secrets = [], units, playbooks = [], checks } = parseHostPackage(document);
+  const { directories, files, secrets = [], units, playbooks = [], checks, install } = parseHostPackage(document);
   refuseClashes(desired.assignment, directories, [...files, ...secrets], units);
   const inputs = desired.siteInputs.filter((input) => input.assignment === desired.assignment);
   refuseStrayInputs(desired.assignment, inputs, files);
@@ -83,6 +85,7 @@ export const readWanted = (desired: DesiredPackage): Wanted => {
     units,
     playbooks,
     checks,
+    ...(install && { install }),
   };
   known.set(desired, wanted);
   return wanted;

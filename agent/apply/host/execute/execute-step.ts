@@ -4,6 +4,7 @@ import { stopIfAborted } from '../host-error.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import { fromStep } from '../host-step.ts';
 import { executeSetting } from '../settings/execute-setting.ts';
+import { executeDebs } from './execute-debs.ts';
 import { executeDirectory, executeDirectoryRemoval } from './execute-directory.ts';
 import { executeFile } from './execute-file.ts';
 import { executeFileRemoval } from './execute-file-removal.ts';
@@ -37,6 +38,8 @@ export const executeStep = async (
       return executeSecretRemoval(options, step, typed.detail, signal);
     case 'setting':
       return executeSetting(options, step, typed.detail, desired && readWanted(desired), signal);
+    case 'debs':
+      return executeDebs(options, step, typed.detail, desired && readWanted(desired), signal);
     case 'daemon-reload':
       return executeReload(options, step, signal);
     case 'unit':

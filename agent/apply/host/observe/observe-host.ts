@@ -10,6 +10,7 @@ import { foreignDropIns } from '../systemd/drop-ins.ts';
 import { observePlaybooks } from '../playbooks/observe-playbooks.ts';
 import { sysctlDifferences } from '../settings/read-sysctl.ts';
 import { settingsOf } from '../settings/setting.ts';
+import { observeDebs } from './observe-debs.ts';
 import { observeUnit } from './observe-unit.ts';
 
 /**
@@ -42,6 +43,7 @@ export const observeHost = async (
   for (const secret of wanted.secrets.values()) await look(secretKey(secret.path), secret, 'its secret');
   const owned = readOwned(objects);
   drifts.push(...(await observeExtra(options, wanted, owned, signal)));
+  drifts.push(...(await observeDebs(options, wanted, owned, signal)));
   for (const { name } of wanted.units)
     for (const path of await foreignDropIns(options.root, name, wanted, owned))
       drifts.push({

@@ -1,6 +1,6 @@
 import { FleetError } from '#bundles/errors';
 import type { Wanted } from '../desired/read-wanted.ts';
-import { directoryKey, fileKey, secretKey, unitKey } from '../owned-state.ts';
+import { debKey, directoryKey, fileKey, secretKey, unitKey } from '../owned-state.ts';
 
 /**
  * Refuses a package that lists a path or unit of another package.
@@ -15,6 +15,9 @@ export const checkClaims = (wanted: Wanted, taken: ReadonlyMap<string, string>):
       keys: [fileKey(path), secretKey(path), directoryKey(path)],
     })),
     ...wanted.units.map(({ name }) => ({ name, keys: [unitKey(name)] })),
+    ...(wanted.install?.packages ?? [])
+      .filter(({ asDependency }) => !asDependency)
+      .map(({ name }) => ({ name: `the Debian package ${name}`, keys: [debKey(name)] })),
   ].flatMap(({ name, keys }) => {
     const owner = keys.map((key) => taken.get(key)).find((other) => other !== undefined);
     return owner === undefined ? [] : [`${name} (of ${owner})`];
@@ -24,6 +27,8 @@ export const checkClaims = (wanted: Wanted, taken: ReadonlyMap<string, string>):
   throw new FleetError(
     'PATH_CLAIMED',
     `${wanted.assignment} wants what another assignment owns: ${claims.slice(0, 10).join(', ')}${more}`,
-    { hint: 'Only one package may have a path or unit: rename it in one of the two' },
+    {
+      hint: 'Only one package may have a path, unit or Debian package: rename it in one of the two, or leave it to the other',
+    },
   );
 };

@@ -9,6 +9,7 @@ import { programFor, settingRecord } from '../settings/setting.ts';
 import { checkClaims } from './check-claims.ts';
 import type { PlanContext } from './plan-context.ts';
 import { planDirectories, wantedFolders } from './plan-directories.ts';
+import { planDebs } from './plan-debs.ts';
 import { type FileChange, planFiles } from './plan-files.ts';
 import { planRemovals } from './plan-removals.ts';
 import { planSecrets } from './plan-secrets.ts';
@@ -17,7 +18,8 @@ import { planUnits } from './plan-units.ts';
 
 /**
  * Plans the steps from the live state to the desired state, in this order: stop units that are removed (while their files exist),
- * remove entries of another type, then directories, files, removals, daemon-reload, playbooks and units.
+ * Debian packages (which bring units and users), remove entries of another type, then accounts, directories, files, removals,
+ * settings, daemon-reload, playbooks and units.
  * @throws FleetError PATH_CLAIMED, APPLY_FAILED; as readWanted and readEntryIn
  */
 export const planHost = async (
@@ -32,6 +34,7 @@ export const planHost = async (
   const accounts = await readAccounts(options.root);
   const context: PlanContext = { options, wanted, owned: readOwned(owned), taken, accounts, signal };
 
+  const debs = await planDebs(context);
   const removals = await planRemovals(context, wantedFolders(wanted));
   const early = removals.list.filter((removal) => removal.early);
   const makesRoom = new Set(early.map(({ path }) => path).filter((path) => removals.gone.has(path)));
@@ -62,6 +65,7 @@ export const planHost = async (
   return {
     steps: [
       ...units.removals,
+      ...debs.steps,
       ...stepsOf(early),
       ...(folders.get(true) ?? []),
       ...stepsOf(files.list.filter(isAccounts)),
@@ -77,6 +81,13 @@ export const planHost = async (
       ...units.steps,
       ...playbooks.afterUnits,
     ],
-    owns: [...directories.owns, ...files.owns, ...secrets.owns, ...units.owns, ...playbooks.owns],
+    owns: [
+      ...debs.owns,
+      ...directories.owns,
+      ...files.owns,
+      ...secrets.owns,
+      ...units.owns,
+      ...playbooks.owns,
+    ],
   };
 };

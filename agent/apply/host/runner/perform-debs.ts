@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { FleetError } from '#bundles/errors';
 import { type Apt, aptGet, runQuietly } from '../debs/apt.ts';
 import { readDpkg } from '../debs/dpkg-state.ts';
-import { describeChange, firstError, simulateApt, wordsOf } from '../debs/simulate-apt.ts';
+import { describeChange, firstError, goalOfChange, simulateApt, wordsOf } from '../debs/simulate-apt.ts';
 import type { CommandResult } from '../host-options.ts';
 import { withoutServices } from '../debs/policy-rc.ts';
 import type { StepEnd, StepWork } from './perform-request.ts';
@@ -33,11 +33,15 @@ export const performDebs = async (request: DebsRequest, work: StepWork): Promise
 
 const transact = async (apt: Apt, request: DebsRequest): Promise<CommandResult> => {
   if (request.install.length + request.remove.length === 0) return { code: 0, stdout: '', stderr: '' };
-  const changes = (await simulateApt(apt, request)).map(describeChange);
   const announced = new Set(request.changes);
-  const surprise = changes.find((change) => !announced.has(change));
+  const changes = await simulateApt(apt, request);
+  const surprise = changes.find((change) => !announced.has(goalOfChange(change)));
   if (surprise !== undefined)
-    return { code: 1, stdout: '', stderr: `E: the host changed since this was planned: ${surprise}` };
+    return {
+      code: 1,
+      stdout: '',
+      stderr: `E: the host changed since this was planned: ${describeChange(surprise)}`,
+    };
   if (request.debconf.length > 0) {
     const answers = ['sh', '-c', 'printf "%s\\n" "$@" | debconf-set-selections', 'sh', ...request.debconf];
     const told = await unlocked(apt, answers);

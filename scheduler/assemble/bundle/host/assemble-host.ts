@@ -1,5 +1,6 @@
 import {
   BLOBS_CRITICAL,
+  DEBS_CRITICAL,
   type HostCheck,
   type HostPackage,
   type HostUnit,
@@ -27,6 +28,7 @@ import type {
   HostPackageObject,
 } from '../../content/host-package-object.ts';
 import { hostPackagesOf } from '../../content/host-packages.ts';
+import { resolveInstall } from './host-install.ts';
 import { resolveSecret } from './host-secrets.ts';
 
 type Bytes = { readonly path: string; readonly bytes: Buffer };
@@ -68,6 +70,7 @@ export const assembleHost = async (
   const contents = contentsOf(files);
   const secrets = objects.flatMap((object) => object.secrets.map((one) => resolveSecret(one, application)));
   const directories = checkHostPaths(objects, files);
+  const install = resolveInstall(objects, files, target.name);
   const spec: HostPackage = {
     id: target.name,
     directories: directories.map(({ at: _, ...directory }) => directory),
@@ -76,9 +79,11 @@ export const assembleHost = async (
     units: objects.flatMap((object) => object.units.map(toUnit)),
     ...(playbooks.length > 0 && { playbooks: playbooks.map(({ playbook }) => playbook) }),
     checks: objects.flatMap((object) => object.checks.map(toCheck)),
+    ...(install && { install: install.install }),
     critical: [
       ...(contents.length > 0 ? [BLOBS_CRITICAL] : []),
       ...(playbooks.length > 0 ? [PLAYBOOKS_CRITICAL] : []),
+      ...(install ? [DEBS_CRITICAL] : []),
       ...(secrets.length > 0 ? [SECRETS_CRITICAL] : []),
     ],
   };
@@ -95,6 +100,7 @@ export const assembleHost = async (
     units: objects.flatMap((object) => object.units),
     playbooks,
     checks: objects.flatMap((object) => object.checks),
+    install: install ? [install] : [],
   };
   checkHostBounds(spec, target, bounds, { places, files });
   const document = canonicalBytes(spec);
@@ -112,6 +118,9 @@ export const assembleHost = async (
     owns: [
       ...[...spec.files, ...(spec.secrets ?? [])].map(({ path }) => path),
       ...spec.units.map(({ name }) => name),
+      ...(spec.install?.packages ?? [])
+        .filter(({ asDependency }) => !asDependency)
+        .map(({ name }) => `the Debian package ${name}`),
     ],
     images: [],
     ...(contents.length > 0 && { contents }),

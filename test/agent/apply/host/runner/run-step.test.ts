@@ -34,7 +34,7 @@ const request: DebsRequest = {
   secrets: [],
   install: [{ name: 'hello', version: '1' }],
   remove: [],
-  changes: ['hello new 1'],
+  changes: ['hello 1'],
   conffiles: 'keep',
   debconf: [],
   services: 'start',

@@ -1,0 +1,45 @@
+import { posix } from 'node:path';
+import { FleetError } from '#bundles/errors';
+import type { Step, StepResult } from '../../../model/target.ts';
+import type { Wanted } from '../desired/read-wanted.ts';
+import type { HostTargetOptions } from '../host-options.ts';
+import type { DebsDetail } from '../host-step.ts';
+import type { StepContent } from '../runner/request.ts';
+import { runStep } from '../runner/run-step.ts';
+
+/** Long enough for hundreds of packages on a slow disk; a maintainer script that hangs ends the step. */
+const TIMEOUT_SECONDS = 3600;
+
+/** @throws FleetError DEB_FAILED naming the Debian package; BUSY; as runStep */
+export const executeDebs = async (
+  options: HostTargetOptions,
+  step: Step,
+  detail: DebsDetail,
+  wanted: Wanted | undefined,
+  signal: AbortSignal,
+): Promise<StepResult> => {
+  const { outcome, message } = await runStep(
+    {
+      kind: 'debs',
+      content: wanted?.install ? contentOf(wanted, wanted.install.repository) : [],
+      timeoutSeconds: TIMEOUT_SECONDS,
+      // A request is a file on a disk, where no secret goes.
+      secrets: [],
+      ...detail,
+    },
+    options,
+    signal,
+  );
+  if (outcome === 'succeeded') return { key: step.key, outcome: step.outcome, reason: step.reason };
+  throw new FleetError('DEB_FAILED', message, { hint: '/var/log/apt/term.log shows the output' });
+};
+
+/** All files of the repository: packages from the store, the index as the release has it. */
+const contentOf = ({ files }: Wanted, repository: string): readonly StepContent[] =>
+  [...files.values()]
+    .filter(({ path }) => posix.dirname(path) === repository)
+    .map((file) => {
+      const { path, digest, size } = file;
+      const name = posix.basename(path);
+      return { path: name, digest, size, ...('bytes' in file && { bytes: file.bytes.toString('base64') }) };
+    });

@@ -1,0 +1,195 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { HostDeb } from '#bundles/formats/bundle/host-package';
+import { compareBytes } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import { type DpkgState, readDpkg } from '../debs/dpkg-state.ts';
+import { type AptChange, describeChange, goalOfChange, simulateApt } from '../debs/simulate-apt.ts';
+import { whyInert } from '../host-options.ts';
+import { type DebsDetail, note, toStep } from '../host-step.ts';
+import { asJson, debKey, type OwnedDeb } from '../owned-state.ts';
+import type { DebRelease } from '../runner/request.ts';
+import type { Part, PlanContext } from './plan-context.ts';
+
+/** How long a transaction waits for apt and dpkg of the administrator. */
+const LOCK_SECONDS = 300;
+
+/**
+ * Plans one transaction of apt from dpkg's state to the packages of `install`. apt itself solves the dependencies: the packages that
+ * its simulation adds become owned, too, and what it would change or remove beyond them is refused.
+ * @throws FleetError DEB_FOREIGN, DEB_UNMET, DEB_FAILED
+ */
+export const planDebs = async (context: PlanContext): Promise<Part> => {
+  const { options, wanted, owned, signal } = context;
+  const install = wanted?.install;
+  if (!install && owned.debs.size === 0) return { steps: [], owns: [] };
+  if (whyInert(options) === 'root is not /')
+    return { steps: [note('debs', 'skipped', 'root is not /')], owns: [] };
+  const dpkg = await readDpkg({ run: options.run, signal });
+  const available = new Map((install?.packages ?? []).map((deb) => [deb.name, deb]));
+  const named = [...available.values()].filter((deb) => !deb.asDependency || owned.debs.has(deb.name));
+  for (const deb of named) refuseForeign(context, deb, dpkg.get(deb.name));
+  const leaving = planLeaving(context, available, dpkg);
+
+  const isReached = ({ name, version }: DebRelease): boolean => {
+    const state = dpkg.get(name);
+    return state?.status === 'installed' && state.version === version;
+  };
+  const isSettled = named.every(isReached) && leaving.remove.length === 0;
+  const changes = isSettled ? [] : await simulate(context, named, leaving.remove);
+  const added = changes.flatMap(
+    (change) => dependencyOf(context, change, { available, named, leaving }) ?? [],
+  );
+  const all = [...named, ...added].toSorted((a, b) => compareBytes(a.name, b.name));
+
+  const holds = all.filter(({ name, hold }) => hold && !dpkg.get(name)?.hold);
+  const unholds = all.filter(({ name, hold }) => !hold && dpkg.get(name)?.hold);
+  const detail: DebsDetail = {
+    install: isSettled ? [] : all.map(({ name, version }) => ({ name, version })),
+    remove: leaving.remove,
+    changes: changes.map(goalOfChange),
+    conffiles: install?.conffiles ?? 'keep',
+    debconf: (install?.debconf ?? []).map((it) => `${it.package} ${it.question} ${it.type} ${it.value}`),
+    services: install?.services ?? 'start',
+    hold: holds.map(({ name }) => name),
+    unhold: unholds.map(({ name }) => name),
+    lockSeconds: LOCK_SECONDS,
+  };
+  const broken = all.filter((deb) => !isReached(deb) && dpkg.get(deb.name)?.status === 'broken');
+  const reasons = [
+    ...changes.map(describeChange),
+    ...broken.map(({ name }) => `${name} is ${dpkg.get(name)?.word}`),
+    ...leaving.purged.map((name) => `${name} purged`),
+    ...holds.map(({ name }) => `${name} on hold`),
+    ...unholds.map(({ name }) => `${name} no longer on hold`),
+  ];
+  const isNoop = isSettled && holds.length + unholds.length === 0;
+  return {
+    steps: [
+      ...leaving.notes,
+      ...(isNoop
+        ? all.map(({ name }) => note(debKey(name), 'unchanged', 'as it shall be'))
+        : [toStep('debs', outcomeOf(changes), reasons.join(', '), { kind: 'debs', detail })]),
+    ],
+    owns: all.map((deb) => ({
+      key: debKey(deb.name),
+      state: asJson(ownedDeb(context, deb, dpkg.get(deb.name))),
+    })),
+  };
+};
+
+const outcomeOf = (changes: readonly AptChange[]): 'created' | 'configured' | 'deleted' => {
+  if (changes.length > 0 && changes.every(({ from }) => from === null)) return 'created';
+  return changes.length > 0 && changes.every(({ to }) => to === null) ? 'deleted' : 'configured';
+};
+
+const ownedDeb = ({ owned, wanted }: PlanContext, deb: HostDeb, state: DpkgState | undefined): OwnedDeb => {
+  const before = owned.debs.get(deb.name);
+  const purges = wanted?.install?.onRemoval === 'purge';
+  const adopted = before ? before.adopted : state && state.status !== 'removed' ? state.version : undefined;
+  // Conffiles of an earlier installation are not ours to purge.
+  const isNew = before ? before.provisional !== undefined : state === undefined;
+  return {
+    version: deb.version,
+    hold: deb.hold === true,
+    ...(purges && { purge: true }),
+    ...(adopted !== undefined && { adopted }),
+    ...(isNew && { provisional: { purge: true } }),
+  };
+};
+
+type Leaving = {
+  readonly remove: DebsDetail['remove'];
+  /** Of `remove`, those of which only conffiles and data are left. */
+  readonly purged: readonly string[];
+  readonly notes: Part['steps'];
+};
+
+/** Packages that we own and that the repository no longer has. */
+const planLeaving = (
+  { owned, taken }: PlanContext,
+  available: ReadonlyMap<string, HostDeb>,
+  dpkg: ReadonlyMap<string, DpkgState>,
+): Leaving => {
+  const remove: { name: string; purge: boolean }[] = [];
+  const purged: string[] = [];
+  const notes = [...owned.debs].flatMap(([name, { adopted, purge = false }]) => {
+    if (available.has(name)) return [];
+    const key = debKey(name);
+    const other = taken.get(key);
+    const state = dpkg.get(name);
+    if (other !== undefined) return [note(key, 'unchanged', `now belongs to ${other}`)];
+    if (adopted !== undefined) {
+      const was = state && state.version !== adopted ? `, at ${state.version} instead of ${adopted}` : '';
+      return [note(key, 'skipped', `the administrator installed it: it stays${was}`)];
+    }
+    if (!state || (state.status === 'removed' && !purge))
+      return [note(key, 'unchanged', 'it is gone already')];
+    if (state.status === 'removed') purged.push(name);
+    remove.push({ name, purge });
+    return [];
+  });
+  return { remove: remove.toSorted((a, b) => compareBytes(a.name, b.name)), purged, notes };
+};
+
+const refuseForeign = ({ owned }: PlanContext, deb: HostDeb, state: DpkgState | undefined): void => {
+  if (deb.adopt || !state || state.status === 'removed' || owned.debs.has(deb.name)) return;
+  throw new FleetError(
+    'DEB_FOREIGN',
+    `${deb.name} ${state.version} is on this host already, and the agent did not install it`,
+    { hint: `Set adopt: true for ${deb.name} in install.packages, or remove it from the host` },
+  );
+};
+
+type Known = {
+  readonly available: ReadonlyMap<string, HostDeb>;
+  readonly named: readonly HostDeb[];
+  readonly leaving: Leaving;
+};
+
+/** The package that apt adds by this change; undefined for a change of what is named or leaves. @throws FleetError DEB_FOREIGN */
+const dependencyOf = (
+  { taken }: PlanContext,
+  change: AptChange,
+  { available, named, leaving }: Known,
+): HostDeb | undefined => {
+  const { name, from, to } = change;
+  if (named.some((deb) => deb.name === name) && to !== null) return undefined;
+  if (leaving.remove.some((deb) => deb.name === name) && to === null) return undefined;
+  const deb = available.get(name);
+  const other = taken.get(debKey(name));
+  if (deb && to !== null && other === undefined && (from === null || deb.adopt)) return deb;
+  throw new FleetError(
+    'DEB_FOREIGN',
+    `apt would change what is not of this package: ${describeChange(change)}${other === undefined ? '' : ` (of ${other})`}`,
+    {
+      hint:
+        to === null
+          ? `Remove ${name} from the host first, or keep what it needs in debs`
+          : `Set adopt: true for ${name} in install.packages, or bring versions that go with the host's`,
+    },
+  );
+};
+
+const simulate = async (
+  { options, wanted, signal }: PlanContext,
+  install: readonly DebRelease[],
+  remove: DebsDetail['remove'],
+): Promise<readonly AptChange[]> => {
+  const folder = await mkdtemp(join(tmpdir(), 'fleet-agent-apt-'));
+  try {
+    // apt solves by the index; the packages themselves need not be there.
+    for (const name of INDEX) {
+      const file = wanted?.files.get(`${wanted.install?.repository}/${name}`);
+      if (file && 'bytes' in file) await writeFile(join(folder, name), file.bytes);
+    }
+    const { run } = options;
+    const apt = { run, signal, repository: folder, scratch: join(folder, 'apt'), lockSeconds: 0 };
+    return await simulateApt(apt, { install, remove });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+};
+
+const INDEX = ['Packages', 'Release'];

@@ -1,0 +1,82 @@
+import { posix } from 'node:path';
+import type { HostDeb, HostInstall } from '#bundles/formats/bundle/host-package';
+import { compareBytes } from '#bundles/digest';
+import { FleetError, formatPlace, type Place } from '#bundles/errors';
+import type { ResolvedFile } from '../../content/check-host-paths.ts';
+import type { HostPackageObject } from '../../content/host-package-object.ts';
+import { contentHome } from '../../content/place-contents.ts';
+
+/** `install` of package.json, and where it is asked for. */
+export type ResolvedInstall = { readonly install: HostInstall; readonly at: Place };
+
+/**
+ * Resolves the one `install` of a package against the Debian packages of its repository; undefined without one.
+ * @throws FleetError OBJECT_CLASH for a second one, and for a Debian package at two versions; REFERENCE_MISSING
+ */
+export const resolveInstall = (
+  objects: readonly HostPackageObject[],
+  files: readonly ResolvedFile[],
+  id: string,
+): ResolvedInstall | undefined => {
+  const [object, second] = objects.filter((one) => one.install);
+  if (second?.install)
+    throw new FleetError('OBJECT_CLASH', `two parts of ${id} have an install`, {
+      at: second.install.at,
+      hint: 'Write one install for all Debian packages',
+    });
+  const { install, folders } = object ?? {};
+  if (!install) return undefined;
+  const { packages, at, debconf, conffiles, onRemoval, services } = install;
+  const repository = folders?.apt ?? contentHome('apt', id);
+  const debs = debsIn(repository, files);
+  if (debs.size === 0)
+    throw new FleetError('REFERENCE_MISSING', `install needs Debian packages, and ${id} has none in debs`, {
+      at,
+    });
+  const named = new Map(packages.map((one) => [one.value.name, one]));
+  const unknown = packages.find(({ value }) => !debs.has(value.name));
+  if (unknown)
+    throw new FleetError('REFERENCE_MISSING', `${unknown.value.name} is not one of the debs of ${id}`, {
+      at: unknown.at,
+      hint: 'Bring it along in debs',
+    });
+  return {
+    at,
+    install: {
+      repository,
+      packages: [...debs.values()].map(({ name, version }): HostDeb => {
+        const wanted = named.get(name)?.value;
+        return {
+          name,
+          version,
+          ...(named.size > 0 && !wanted && { asDependency: true as const }),
+          ...(wanted?.hold && { hold: true as const }),
+          ...(wanted?.adopt && { adopt: true as const }),
+        };
+      }),
+      conffiles,
+      ...(debconf.length > 0 && { debconf }),
+      onRemoval,
+      services,
+    },
+  };
+};
+
+type PlacedDeb = HostDeb & { readonly at: Place };
+
+/** One version of each, whatever the architecture: a rollback has to know which one it goes back to. */
+const debsIn = (repository: string, files: readonly ResolvedFile[]): ReadonlyMap<string, PlacedDeb> => {
+  const found = new Map<string, PlacedDeb>();
+  for (const { file, deb, at } of files) {
+    if (!deb || posix.dirname(file.path) !== repository) continue;
+    const known = found.get(deb.name);
+    if (known && known.version !== deb.version)
+      throw new FleetError(
+        'OBJECT_CLASH',
+        `${deb.name} is there as ${known.version} (${formatPlace(known.at)}) and as ${deb.version}, and only one can be installed`,
+        { at, hint: 'Keep one of the two' },
+      );
+    if (!known) found.set(deb.name, { ...deb, at });
+  }
+  return new Map([...found].toSorted(([a], [b]) => compareBytes(a, b)));
+};

@@ -1,0 +1,83 @@
+import type { Place } from '#bundles/errors';
+import { fields, flag, list, oneOf, optional, placed, required, textLike } from '../../model/yaml/shape.ts';
+
+type Unplaced<T> = Omit<T, 'at'>;
+
+export type InstalledDebObject = {
+  readonly name: string;
+  readonly adopt: boolean;
+  readonly hold: boolean;
+};
+
+export type DebconfObject = {
+  readonly package: string;
+  readonly question: string;
+  readonly type: 'boolean' | 'multiselect' | 'note' | 'password' | 'select' | 'string' | 'text';
+  readonly value: string;
+};
+
+/** Which Debian packages of `debs` are installed, and how. */
+export type InstallObject = {
+  /** Empty: all of `debs`. */
+  readonly packages: readonly { readonly value: InstalledDebObject; readonly at: Place }[];
+  readonly conffiles: 'keep' | 'replace';
+  readonly debconf: readonly DebconfObject[];
+  readonly onRemoval: 'remove' | 'purge';
+  readonly services: 'start' | 'leave';
+  readonly at: Place;
+};
+
+const debName = textLike(
+  /^[a-z0-9][a-z0-9+.-]{1,127}$/,
+  'is no name of a Debian package',
+  'Write it as its control file does, like label-printer',
+);
+
+const question = textLike(/^[!-~]+$/, 'is no question of debconf', 'Write it like label-printer/port');
+
+// oxlint-disable-next-line no-control-regex
+const answer = textLike(
+  /^[^\u0000-\u001f\u007f]*$/,
+  'has a line break or control character',
+  'Write it in one line',
+);
+
+const debconf = fields<DebconfObject>({
+  package: required(debName, 'Debian package that asks.'),
+  question: required(question, 'Name of the question.'),
+  type: required(
+    oneOf('boolean', 'multiselect', 'note', 'password', 'select', 'string', 'text'),
+    'Type of the question, as in its template.',
+  ),
+  value: required(answer, 'The answer. Not a secret: it is in the release as it stands here.'),
+});
+
+const installed = fields<InstalledDebObject>({
+  name: required(debName, 'Name of the Debian package.'),
+  adopt: optional(flag, false, 'Take it over where the administrator of the host installed it.'),
+  hold: optional(flag, false, 'Put it on hold, so that nobody upgrades it by accident.'),
+});
+
+export const install = fields<Unplaced<InstallObject>>({
+  packages: optional(
+    list(placed(installed)),
+    [],
+    'Debian packages of `debs` to install; the others are installed when one of these needs them. Default: all of `debs`.',
+  ),
+  conffiles: optional(
+    oneOf('keep', 'replace'),
+    'keep',
+    'A conffile that was changed both on the host and in the Debian package is kept or replaced.',
+  ),
+  debconf: optional(list(debconf), [], 'Answers to questions that maintainer scripts ask.'),
+  onRemoval: optional(
+    oneOf('remove', 'purge'),
+    'remove',
+    'What happens to a Debian package that leaves: `purge` also removes its conffiles and data.',
+  ),
+  services: optional(
+    oneOf('start', 'leave'),
+    'start',
+    'Whether maintainer scripts start and stop services; with `leave` only `units` says what runs.',
+  ),
+});

@@ -1,0 +1,242 @@
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { digestOf, hexOf } from '#bundles/digest';
+import { parseCertificateRequest } from '#bundles/trust/root/certificate-request';
+import { describeWith } from '../harness/describe-with.ts';
+import { type FactoryHost, startFactoryHost } from '../harness/factory-host.ts';
+import {
+  createTestFleet,
+  packTestBundle,
+  type TestFleet,
+  type TestPackage,
+  writeTestMedium,
+} from '../harness/signed-medium.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
+import { buildDeb, debsPackage, type TestDeb } from './debs-host/test-deb.ts';
+
+const repository = resolve(import.meta.dirname, '../..');
+const inside = '/opt/fleet-ferry';
+
+const hello = (version: string, more: Partial<TestDeb> = {}): TestDeb => ({
+  name: 'hello',
+  version,
+  depends: 'libgreet',
+  files: { '/etc/hello.conf': `port ${version}\n`, '/usr/share/hello/text': `hello ${version}\n` },
+  conffiles: ['/etc/hello.conf'],
+  ...more,
+});
+const libgreet = (version: string): TestDeb => ({
+  name: 'libgreet',
+  version,
+  files: { '/usr/share/libgreet/version': `${version}\n` },
+});
+const FAILING = { postinst: 'echo "the licence server does not answer" >&2\nexit 3' };
+
+describeWith(['factoryBase'], 'Debian packages on a booted host without a network', ({ factoryBase }) => {
+  let host: FactoryHost;
+  let media: TemporaryDirectory;
+  let fleet: TestFleet;
+  let version = 0;
+
+  const exec = (script: string) => host.exec(['/bin/sh', '-c', script]);
+  const sh = async (script: string): Promise<string> => {
+    const { code, stdout, stderr } = await exec(script);
+    if (code !== 0) throw new Error(`'${script}' ended with ${code}: ${stdout}${stderr}`);
+    return stdout.trim();
+  };
+  const agent = (words: string) => exec(`FLEET_NOW=2026-11-21T08:00:00Z fleet-agent ${words}`);
+  /** Imports a release of these packages. */
+  const apply = async (...packages: readonly TestPackage[]) => {
+    version += 1;
+    const request = JSON.parse(await sh('cat /media/stick/fleet/requests/*.json')) as {
+      readonly request: string;
+    };
+    await writeTestMedium(join(media.path, `medium-${version}`), fleet, {
+      site: {
+        site: 'plant-7',
+        version,
+        agents: [{ name: 'kiosk-1', key: parseCertificateRequest(request.request).key.pem }],
+      },
+      release: { version, bundle: packTestBundle(fleet, packages) },
+    });
+    const { code, stdout, stderr } = await agent(`import --prune /media/medium-${version}`);
+    return { code, output: `${stdout}${stderr}` };
+  };
+  const applied = async (...packages: readonly TestPackage[]) => {
+    const { code, output } = await apply(...packages);
+    expect(code, output).toBe(0);
+  };
+  const packed = (id: string, debs: readonly TestDeb[], install: Parameters<typeof debsPackage>[3] = {}) =>
+    debsPackage(join(media.path, 'debs', String(version)), id, debs, install);
+  /** 'ii hello 1.0, ii libgreet 1.0'; packages of which nothing is left are not listed. */
+  const dpkg = async (...names: readonly string[]) =>
+    (
+      await sh(
+        `dpkg -l ${names.join(' ')} 2>/dev/null | grep -E '^[hirp][^n]' | sed -E 's/ +/ /g' | cut -d ' ' -f 1-3`,
+      )
+    )
+      .split('\n')
+      .join(', ');
+
+  const asDependency = { packages: { libgreet: { asDependency: true } } } as const;
+  /** Nothing else is in the release: what an earlier test installed is gone. */
+  const nothing: TestPackage = { id: 'other', files: { '/etc/other.conf': 'x' } };
+
+  beforeAll(async () => {
+    media = await temporaryDirectory('debs-host');
+    await mkdir(join(media.path, 'stick'));
+    fleet = await createTestFleet();
+    host = await startFactoryHost('debs-host', {
+      base: factoryBase,
+      binds: [
+        { from: repository, to: inside, readOnly: true },
+        { from: media.path, to: '/media' },
+      ],
+    });
+    const root = hexOf(digestOf(fleet.roots[0] ?? ''));
+    await sh(`cp ${inside}/deploy/systemd/fleet-agent*.service /etc/systemd/system
+      printf '#!/bin/sh\\nexec /usr/local/bin/node ${inside}/agent/fleet-agent.js "$@"\\n' > /usr/bin/fleet-agent
+      chmod 755 /usr/bin/fleet-agent
+      systemctl daemon-reload`);
+    const who = `--fleet ${fleet.name} --site plant-7 --name kiosk-1 --channel prod/factory-host`;
+    const enrolled = await agent(`enroll ${who} --root-sha256 ${root} /media/stick`);
+    expect(enrolled.code, enrolled.stderr).toBe(0);
+  });
+  afterAll(async () => {
+    await host?.remove();
+    await media?.[Symbol.asyncDispose]();
+  });
+
+  it('are installed with their dependencies, upgraded with the conffile that was changed here, and removed', async () => {
+    await applied(await packed('greeter', [hello('1.0'), libgreet('1.0')], asDependency));
+    expect(await dpkg('hello', 'libgreet')).toBe('ii hello 1.0, ii libgreet 1.0');
+    // In its own unit, apart from the command.
+    expect(await sh(`journalctl -o cat -u 'fleet-agent-runner@*' | grep -c 'Setting up hello (1.0)'`)).toBe(
+      '1',
+    );
+
+    await sh('echo port 4711 > /etc/hello.conf');
+    await applied(await packed('greeter', [hello('2.0'), libgreet('2.0')], asDependency));
+    expect(await dpkg('hello', 'libgreet')).toBe('ii hello 2.0, ii libgreet 2.0');
+    expect(await sh('cat /etc/hello.conf /usr/share/hello/text')).toBe('port 4711\nhello 2.0');
+
+    const back = await agent('rollback greeter');
+    expect(back.code, back.stdout + back.stderr).toBe(0);
+    expect(await dpkg('hello', 'libgreet')).toBe('ii hello 1.0, ii libgreet 1.0');
+
+    await applied(nothing);
+    expect(await dpkg('hello', 'libgreet')).toBe('rc hello 1.0');
+  });
+
+  it('are purged where the package says so', async () => {
+    await applied(await packed('greeter', [hello('1.0'), libgreet('1.0')], { onRemoval: 'purge' }));
+    await applied(nothing);
+    expect(await dpkg('hello', 'libgreet')).toBe('');
+    expect((await exec('test -e /etc/hello.conf')).code).toBe(1);
+  });
+
+  it('leave the host as it was when a maintainer script fails, and the failure names it', async () => {
+    const first = await apply(await packed('greeter', [hello('1.0', { scripts: FAILING }), libgreet('1.0')]));
+    expect(first.code).toBe(7);
+    expect(first.output).toMatch(
+      /DEB_FAILED: hello: .*post-installation script subprocess returned error exit status 3/,
+    );
+    expect(await dpkg('hello', 'libgreet')).toBe('');
+    expect((await exec('test -e /etc/hello.conf')).code).toBe(1);
+
+    await applied(await packed('greeter', [hello('1.1'), libgreet('1.0')]));
+    const second = await apply(
+      await packed('greeter', [hello('1.2', { scripts: FAILING }), libgreet('1.2')]),
+    );
+    expect(second.code).toBe(7);
+    expect(await dpkg('hello', 'libgreet')).toBe('ii hello 1.1, ii libgreet 1.0');
+    await applied(nothing);
+  });
+
+  it('are refused before anything is written when a dependency is missing', async () => {
+    const { code, output } = await apply(
+      await packed('greeter', [hello('1.0', { depends: 'libgreet (>= 2)' }), libgreet('1.0')]),
+    );
+    expect(code).toBe(7);
+    expect(output).toContain(
+      'DEB_UNMET: apt cannot install what the package brings: hello depends: libgreet (>= 2)',
+    );
+    expect(await dpkg('hello', 'libgreet')).toBe('');
+    await applied(nothing);
+  });
+
+  it('never take a package of the administrator, unless it is adopted; then it stays when ours leaves', async () => {
+    await buildDeb(join(media.path, 'admin'), libgreet('0.9'));
+    await sh('dpkg -i /media/admin/libgreet-0.9.deb');
+    for (const install of [{}, asDependency]) {
+      const refused = await apply(
+        await packed('greeter', [hello('1.0', { depends: 'libgreet (>= 1)' }), libgreet('1.0')], install),
+      );
+      expect(refused.code).toBe(7);
+      expect(refused.output).toMatch(/DEB_FOREIGN: .*libgreet 0\.9/);
+    }
+    expect(await dpkg('hello', 'libgreet')).toBe('ii libgreet 0.9');
+    const adopted = { packages: { libgreet: { adopt: true } } } as const;
+    await applied(await packed('greeter', [hello('1.0'), libgreet('1.0')], adopted));
+    expect(await dpkg('hello', 'libgreet')).toBe('ii hello 1.0, ii libgreet 1.0');
+    await applied(nothing);
+    expect(await dpkg('hello', 'libgreet')).toBe('rc hello 1.0, ii libgreet 1.0');
+    await sh('dpkg --purge hello libgreet');
+  });
+
+  it('are put back when somebody removes, changes or holds one', async () => {
+    await applied(
+      await packed('greeter', [hello('2.0'), libgreet('2.0')], { packages: { hello: { hold: true } } }),
+    );
+    expect(await dpkg('hello', 'libgreet')).toBe('hi hello 2.0, ii libgreet 2.0');
+    await sh('apt-mark unhold hello && apt-mark hold libgreet && dpkg --force-depends --remove libgreet');
+    const diff = await agent('diff');
+    expect(diff.stdout).toContain('libgreet is not installed');
+    expect(diff.stdout).toContain('hello is not on hold');
+    const corrected = await agent('run --once');
+    expect(corrected.code, corrected.stdout + corrected.stderr).toBe(0);
+    expect(await dpkg('hello', 'libgreet')).toBe('hi hello 2.0, ii libgreet 2.0');
+    await applied(nothing);
+  });
+
+  it('are installed after an interrupted dpkg was repaired', async () => {
+    await buildDeb(join(media.path, 'admin'), { name: 'half', version: '1' });
+    await sh('dpkg --unpack /media/admin/half-1.deb');
+    await applied(await packed('greeter', [hello('1.0'), libgreet('1.0')]));
+    expect(await dpkg('hello', 'libgreet', 'half')).toBe('ii half 1, ii hello 1.0, ii libgreet 1.0');
+    await sh('dpkg --purge half');
+    await applied(nothing);
+  });
+
+  it('wait for the locks of dpkg', async () => {
+    const holder = `import fcntl,time\nf=open("/var/lib/dpkg/lock-frontend","w")\nfcntl.lockf(f,fcntl.LOCK_EX)\nopen("/run/locked","w")\ntime.sleep(3600)\n`;
+    await sh(
+      `printf '%s' '${holder}' > /run/holder.py; systemd-run --unit=holder /usr/bin/python3 /run/holder.py`,
+    );
+    await sh('until test -e /run/locked; do sleep 0.1; done');
+    const install = apply(await packed('greeter', [hello('1.0'), libgreet('1.0')]));
+    await sh(
+      `until journalctl -q -o cat -u 'fleet-agent-runner@*' -n 1 >/dev/null && pgrep -f 'apt-get.*hello=1.0'; do sleep 0.1; done`,
+    );
+    expect(await dpkg('libgreet')).not.toContain('ii');
+    await sh('systemctl stop holder');
+    const { code, output } = await install;
+    expect(code, output).toBe(0);
+    expect(await dpkg('hello', 'libgreet')).toBe('ii hello 1.0, ii libgreet 1.0');
+    await applied(nothing);
+  });
+
+  it('are put back by the restricted service', async () => {
+    await applied(await packed('greeter', [hello('1.0'), libgreet('1.0')]));
+    await sh('dpkg --remove hello');
+    await sh(
+      `printf 'FLEET_NOW=2026-11-21T08:00:00Z\nFLEET_AGENT_INTERVAL=5s\n' > /etc/default/fleet-agent; systemctl start fleet-agent`,
+    );
+    await sh(
+      'for i in $(seq 600); do dpkg -l hello | grep -q ^ii && exit 0; sleep 0.2; done; journalctl -u fleet-agent -n 40; exit 1',
+    );
+    expect(await sh('grep -c NoNewPrivs:.1 /proc/$(systemctl show -P MainPID fleet-agent)/status')).toBe('1');
+    await sh('systemctl stop fleet-agent; rm /etc/default/fleet-agent');
+  });
+});

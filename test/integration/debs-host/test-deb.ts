@@ -1,0 +1,97 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { HostDeb, HostInstall } from '#bundles/formats/bundle/host-package';
+import { aptRepository } from '../../../scheduler/assemble/content/apt-repository.ts';
+import { memoryContent } from '../../../scheduler/assemble/content/memory-content.ts';
+import { readDeb } from '../../../scheduler/assemble/content/read-deb.ts';
+import { runOrFail } from '../../harness/run-command.ts';
+import type { TestPackage } from '../../harness/signed-medium.ts';
+
+/** A Debian package to build. */
+export type TestDeb = {
+  readonly name: string;
+  readonly version: string;
+  readonly depends?: string;
+  /** Further fields of the control file, one a line. */
+  readonly control?: string;
+  readonly files?: Readonly<Record<string, string>>;
+  /** Paths of `files` that are conffiles. */
+  readonly conffiles?: readonly string[];
+  readonly scripts?: Readonly<
+    Partial<Record<'preinst' | 'postinst' | 'prerm' | 'postrm' | 'config' | 'templates', string>>
+  >;
+};
+
+/** Builds a package with dpkg-deb and returns its bytes. */
+export const buildDeb = async (folder: string, deb: TestDeb): Promise<Buffer> => {
+  const { name, version, depends, control = '', files = {}, conffiles = [], scripts = {} } = deb;
+  const root = join(folder, `${name}-${version.replaceAll(/[^a-z0-9.]/gi, '_')}`);
+  const put = async (path: string, text: string, mode = 0o644) => {
+    await mkdir(dirname(join(root, path)), { recursive: true });
+    await writeFile(join(root, path), text, { mode });
+  };
+  const needs = depends === undefined ? '' : `Depends: ${depends}\n`;
+  await put(
+    'DEBIAN/control',
+    `Package: ${name}\nVersion: ${version}\nArchitecture: all\nMaintainer: A <a@b.example>\n${needs}${control}Description: ${name}\n`,
+  );
+  if (conffiles.length > 0) await put('DEBIAN/conffiles', `${conffiles.join('\n')}\n`);
+  for (const [script, text] of Object.entries(scripts))
+    await put(
+      `DEBIAN/${script}`,
+      script === 'templates' ? text : `#!/bin/sh\nset -e\n${text}\n`,
+      script === 'templates' ? 0o644 : 0o755,
+    );
+  for (const [path, text] of Object.entries(files)) await put(path.slice(1), text);
+  await runOrFail(['dpkg-deb', '-Zgzip', '--root-owner-group', '--build', root, `${root}.deb`]);
+  return readFile(`${root}.deb`);
+};
+
+type Install = Partial<Omit<HostInstall, 'packages' | 'repository'>> & {
+  /** What is said of a package beside its name and version. */
+  readonly packages?: Readonly<Record<string, Omit<HostDeb, 'name' | 'version'>>>;
+};
+
+/** A package of a release that installs Debian packages, as the scheduler assembles it. */
+export const debsPackage = async (
+  folder: string,
+  id: string,
+  debs: readonly TestDeb[],
+  { packages = {}, ...install }: Install = {},
+): Promise<TestPackage> => {
+  const repository = `/var/lib/fleet-ferry/apt/${id}`;
+  const unxz = () => {
+    throw new Error('packed with gzip');
+  };
+  const read = await Promise.all(
+    debs.map(async (deb) => {
+      const content = memoryContent(await buildDeb(folder, deb), deb.name);
+      const control = await readDeb(content, unxz, new AbortController().signal);
+      return { content, control, at: { file: 'package.yaml', line: 1, column: 1 } };
+    }),
+  );
+  const index = aptRepository(read, id);
+  const bytes = await Promise.all(
+    index.debs.map(async ({ file, content }) => {
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of await content.source.open(content.digest)) chunks.push(chunk);
+      return [`${repository}/${file}`, Buffer.concat(chunks)] as const;
+    }),
+  );
+  return {
+    id,
+    files: {
+      [`${repository}/Packages`]: index.packages.toString('utf8'),
+      [`${repository}/Release`]: index.release.toString('utf8'),
+    },
+    blobs: Object.fromEntries(bytes),
+    install: {
+      repository,
+      packages: debs.map(({ name, version }) => ({ name, version, ...packages[name] })),
+      conffiles: 'keep',
+      onRemoval: 'remove',
+      services: 'start',
+      ...install,
+    },
+  };
+};
