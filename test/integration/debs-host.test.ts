@@ -121,7 +121,7 @@ describeWith(['factoryBase'], 'Debian packages on a booted host without a networ
     expect(await dpkg('hello', 'libgreet')).toBe('ii hello 2.0, ii libgreet 2.0');
     expect(await sh('cat /etc/hello.conf /usr/share/hello/text')).toBe('port 4711\nhello 2.0');
 
-    const back = await agent('rollback greeter');
+    const back = await agent('rollback greeter --reason test');
     expect(back.code, back.stdout + back.stderr).toBe(0);
     expect(await dpkg('hello', 'libgreet')).toBe('ii hello 1.0, ii libgreet 1.0');
 
@@ -217,7 +217,7 @@ describeWith(['factoryBase'], 'Debian packages on a booted host without a networ
     await sh('until test -e /run/locked; do sleep 0.1; done');
     const install = apply(await packed('greeter', [hello('1.0'), libgreet('1.0')]));
     await sh(
-      `until journalctl -q -o cat -u 'fleet-agent-runner@*' -n 1 >/dev/null && pgrep -f 'apt-get.*hello=1.0'; do sleep 0.1; done`,
+      `until pgrep -f '^dpkg .*--configure -a|apt-get.*hello=1.0|run-step'; do sleep 0.1; done`,
     );
     expect(await dpkg('libgreet')).not.toContain('ii');
     await sh('systemctl stop holder');

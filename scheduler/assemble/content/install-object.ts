@@ -35,9 +35,8 @@ const debName = textLike(
 
 const question = textLike(/^[!-~]+$/, 'is no question of debconf', 'Write it like label-printer/port');
 
-// oxlint-disable-next-line no-control-regex
 const answer = textLike(
-  /^[^\u0000-\u001f\u007f]*$/,
+  /^\P{Cc}*$/u,
   'has a line break or control character',
   'Write it in one line',
 );
