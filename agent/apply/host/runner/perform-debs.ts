@@ -112,8 +112,9 @@ const busy = ({ stderr }: CommandResult): FleetError =>
   new FleetError('BUSY', `another program of this host works with dpkg: ${firstError(stderr)}`);
 
 /** Names the package: 'hello: installed hello package post-installation script subprocess returned error exit status 1'. */
-const whyFailed = ({ stderr, code }: CommandResult): string => {
-  const found = /dpkg: error processing (?:package|archive) (\S+) \([^)]*\):\n\s*(.+)/.exec(stderr);
-  if (found) return `${found[1]}: ${found[2]}`;
+const whyFailed = ({ stdout, stderr, code }: CommandResult): string => {
+  // apt runs dpkg on a terminal of its own: what dpkg and maintainer scripts print is in apt's standard output.
+  const found = /dpkg: error processing (?:package|archive) (\S+) \([^)]*\):\r?\n\s*(.+)/.exec(`${stderr}\n${stdout}`);
+  if (found) return `${found[1]}: ${found[2]?.trim()}`;
   return stderr.trim() === '' ? `apt ended with ${code}` : firstError(stderr);
 };
