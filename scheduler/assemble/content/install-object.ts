@@ -35,11 +35,7 @@ const debName = textLike(
 
 const question = textLike(/^[!-~]+$/, 'is no question of debconf', 'Write it like label-printer/port');
 
-const answer = textLike(
-  /^\P{Cc}*$/u,
-  'has a line break or control character',
-  'Write it in one line',
-);
+const answer = textLike(/^\P{Cc}*$/u, 'has a line break or control character', 'Write it in one line');
 
 const debconf = fields<DebconfObject>({
   package: required(debName, 'Debian package that asks.'),

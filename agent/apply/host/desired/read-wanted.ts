@@ -65,7 +65,15 @@ export const readWanted = (desired: DesiredPackage): Wanted => {
   const document = desired.files.get('package.json');
   if (document === undefined)
     throw new FleetError('BUNDLE_FORMAT', `the package of ${desired.assignment} has no package.json`);
-  const { directories, files, secrets = [], units, playbooks = [], checks, install } = parseHostPackage(document);
+  const {
+    directories,
+    files,
+    secrets = [],
+    units,
+    playbooks = [],
+    checks,
+    install,
+  } = parseHostPackage(document);
   refuseClashes(desired.assignment, directories, [...files, ...secrets], units);
   const inputs = desired.siteInputs.filter((input) => input.assignment === desired.assignment);
   refuseStrayInputs(desired.assignment, inputs, files);

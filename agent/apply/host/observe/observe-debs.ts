@@ -19,10 +19,7 @@ export const observeDebs = async (
     .flatMap((deb) => compare(deb, dpkg.get(deb.name)));
 };
 
-const compare = (
-  { name, version, hold }: HostDeb,
-  state: DpkgState | undefined,
-): readonly Drift[] => {
+const compare = ({ name, version, hold }: HostDeb, state: DpkgState | undefined): readonly Drift[] => {
   const drift = (what: string, message: string): Drift => ({
     key: debKey(name),
     what,

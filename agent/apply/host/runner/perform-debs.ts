@@ -114,7 +114,9 @@ const busy = ({ stderr }: CommandResult): FleetError =>
 /** Names the package: 'hello: installed hello package post-installation script subprocess returned error exit status 1'. */
 const whyFailed = ({ stdout, stderr, code }: CommandResult): string => {
   // apt runs dpkg on a terminal of its own: what dpkg and maintainer scripts print is in apt's standard output.
-  const found = /dpkg: error processing (?:package|archive) (\S+) \([^)]*\):\r?\n\s*(.+)/.exec(`${stderr}\n${stdout}`);
+  const found = /dpkg: error processing (?:package|archive) (\S+) \([^)]*\):\r?\n\s*(.+)/.exec(
+    `${stderr}\n${stdout}`,
+  );
   if (found) return `${found[1]}: ${found[2]?.trim()}`;
   return stderr.trim() === '' ? `apt ended with ${code}` : firstError(stderr);
 };
