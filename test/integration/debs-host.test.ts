@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
 import { parseCertificateRequest } from '#bundles/trust/root/certificate-request';
 import { describeWith } from '../harness/describe-with.ts';
@@ -108,6 +108,11 @@ describeWith(['factoryBase'], 'Debian packages on a booted host without a networ
     await media?.[Symbol.asyncDispose]();
   });
 
+  // Each test begins with a host that has none of them, and no conffiles of them.
+  beforeEach(async () => {
+    await sh('dpkg --purge hello libgreet half 2>/dev/null; true');
+  });
+
   it('are installed with their dependencies, upgraded with the conffile that was changed here, and removed', async () => {
     await applied(await packed('greeter', [hello('1.0'), libgreet('1.0')], asDependency));
     expect(await dpkg('hello', 'libgreet')).toBe('ii hello 1.0, ii libgreet 1.0');
@@ -182,7 +187,6 @@ describeWith(['factoryBase'], 'Debian packages on a booted host without a networ
     expect(await dpkg('hello', 'libgreet')).toBe('ii hello 1.0, ii libgreet 1.0');
     await applied(nothing);
     expect(await dpkg('hello', 'libgreet')).toBe('rc hello 1.0, ii libgreet 1.0');
-    await sh('dpkg --purge hello libgreet');
   });
 
   it('are put back when somebody removes, changes or holds one', async () => {
@@ -205,7 +209,6 @@ describeWith(['factoryBase'], 'Debian packages on a booted host without a networ
     await sh('dpkg --unpack /media/admin/half-1.deb');
     await applied(await packed('greeter', [hello('1.0'), libgreet('1.0')]));
     expect(await dpkg('hello', 'libgreet', 'half')).toBe('ii half 1, ii hello 1.0, ii libgreet 1.0');
-    await sh('dpkg --purge half');
     await applied(nothing);
   });
 
@@ -216,8 +219,9 @@ describeWith(['factoryBase'], 'Debian packages on a booted host without a networ
     );
     await sh('until test -e /run/locked; do sleep 0.1; done');
     const install = apply(await packed('greeter', [hello('1.0'), libgreet('1.0')]));
-    // dpkg ends at once and the runner calls it again: it is seen sooner or later.
-    await sh(`until grep -qsa '[-]-configure' /proc/[0-9]*/cmdline; do :; done`);
+    await sh(
+      `until systemctl list-units --no-legend 'fleet-agent-runner@*' | grep -q running; do sleep 0.1; done`,
+    );
     expect(await dpkg('libgreet')).not.toContain('ii');
     await sh('systemctl stop holder');
     const { code, output } = await install;
