@@ -220,7 +220,7 @@ describeWith(['factoryBase'], 'Debian packages on a booted host without a networ
     await sh('until test -e /run/locked; do sleep 0.1; done');
     const install = apply(await packed('greeter', [hello('1.0'), libgreet('1.0')]));
     await sh(
-      `until systemctl list-units --no-legend 'fleet-agent-runner@*' | grep -q running; do sleep 0.1; done`,
+      `until systemctl list-units --no-legend --state=activating 'fleet-agent-runner@*' | grep -q .; do sleep 0.1; done`,
     );
     expect(await dpkg('libgreet')).not.toContain('ii');
     await sh('systemctl stop holder');
