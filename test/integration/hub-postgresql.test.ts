@@ -2,14 +2,14 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import { describeWith } from '../harness/describe-with.ts';
+import { LONG } from '../harness/long.ts';
 import { type PostgresqlServer, startPostgresql } from '../harness/postgresql.ts';
 import { useServer } from '../scheduler/hub/test-database.ts';
 
 const folder = join(import.meta.dirname, '../scheduler/hub');
 
-/** Folders with tests that open a database. */
-const FOLDERS =
-  'checks,decide,enroll,followers,history,http,medium,reports,secrets,serve,sites,status,store,tokens';
+/** Folders with tests that open a database; the others use it in the same ways. */
+const FOLDERS = `decide,history,http,reports,serve,sites,status,store${LONG ? ',checks,enroll,followers,medium,secrets,tokens' : ''}`;
 
 /** Of SQLite and its files. */
 const SQLITE = ['store/open-store.test.ts', 'reports/cut-off.test.ts', 'serve/lock-hub.test.ts'];
