@@ -16,6 +16,7 @@ import { readPackages } from '../store/packages.ts';
 import { sleep } from './wake-signal.ts';
 import { keepContact } from '../store/contact.ts';
 import type { Daemon } from './daemon.ts';
+import { confirmUpgrade } from './confirm-upgrade.ts';
 import { healthWaits } from './health-waits.ts';
 import { keepSmall } from './keep-small.ts';
 import type { Log } from '../model/log.ts';
@@ -54,7 +55,11 @@ export const makeDaemon = (
   let onVerdict = (): void => {};
   const waits = stack.use(healthWaits(agent, exclusively, log, () => onVerdict()));
   return {
-    look: ({ mayBegin, news }) => exclusively(() => lookAround({ ...agent, news }, { mayBegin, waits })),
+    look: async ({ mayBegin, news }) => {
+      const look = await exclusively(() => lookAround({ ...agent, news }, { mayBegin, waits }));
+      confirmUpgrade(state.directory);
+      return look;
+    },
     intervalMs: intervalMs(config),
     windows,
     ...(registry &&

@@ -27,6 +27,9 @@ const REPOSITORY = join(import.meta.dirname, '../..');
 const DEPLOY = join(REPOSITORY, 'deploy');
 const MAINTAINER = 'Fleet Ferry maintainers <maintainers@fleet-ferry.example>';
 
+/** Of the maintainer, as dpkg runs them. */
+const SCRIPTS = ['preinst', 'postinst', 'prerm', 'postrm'];
+
 export type DebsOptions = {
   /** The built programs: agent, exporter and scheduler, each a folder. */
   readonly programs: string;
@@ -105,7 +108,7 @@ const buildDeb = async (
   await put('DEBIAN/control', control(packaged, { version, node, kib: await installedKib(content) }));
   await put('DEBIAN/md5sums', await md5sums(root, content));
   if (conffiles.length > 0) await put('DEBIAN/conffiles', conffiles.map((path) => `/${path}\n`).join(''));
-  for (const script of ['postinst', 'prerm', 'postrm']) {
+  for (const script of SCRIPTS) {
     const text = await readFile(join(DEPLOY, 'debian', `${name}.${script}`)).catch(() => undefined);
     if (text !== undefined) await put(`DEBIAN/${script}`, text);
   }
@@ -244,7 +247,7 @@ const md5sums = async (root: string, files: readonly string[]): Promise<string> 
 
 /** Modes and times of the packages do not depend on the umask or the clock of the machine that builds them. */
 const settleModes = async (root: string, epoch: number): Promise<void> => {
-  const scripts = new Set(['postinst', 'prerm', 'postrm'].map((script) => join(root, 'DEBIAN', script)));
+  const scripts = new Set(SCRIPTS.map((script) => join(root, 'DEBIAN', script)));
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
   // Deepest first: a change inside a folder would change its time.
   for (const entry of entries.toSorted((a, b) => b.parentPath.length - a.parentPath.length)) {

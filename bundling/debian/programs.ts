@@ -38,6 +38,8 @@ export const PACKAGED: readonly Packaged[] = [
         'fleet-agent-medium@.service',
       ),
       'systemd/90-fleet-agent-medium.rules': 'usr/lib/udev/rules.d/90-fleet-agent-medium.rules',
+      'debian/fleet-agent.trial': 'usr/lib/fleet-agent/trial',
+      'debian/fleet-agent-trial.service': 'usr/lib/fleet-agent/fleet-agent-trial.service',
       'debian/fleet-agent.default': 'etc/default/fleet-agent',
       'debian/agent.yaml': 'usr/share/doc/fleet-agent/examples/agent.yaml',
     },

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
@@ -10,6 +10,7 @@ import { buildPrograms } from '../harness/build-programs.ts';
 import { bundleAgent } from '../harness/bundle-agent.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { type FactoryHost, startFactoryHost } from '../harness/factory-host.ts';
+import { runOrFail } from '../harness/run-command.ts';
 import { PROGRAMS_VARIABLE } from '../harness/program-file.ts';
 import {
   createTestFleet,
@@ -44,6 +45,8 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
   };
   const installed = (files: readonly string[], at = 'one'): Promise<string> =>
     sh(`dpkg -i ${files.map((file) => `/media/${at}/${basename(file)}`).join(' ')}`);
+  const trialEnded = () =>
+    sh('timeout 240 sh -c "while test -e /var/lib/fleet-agent/upgrade/trial; do sleep 0.2; done"');
   const agentIs = () => sh('systemctl is-enabled fleet-agent; systemctl is-active fleet-agent || true');
 
   beforeAll(async () => {
@@ -114,9 +117,39 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
     const first = await sh('systemctl show --value -p InvocationID fleet-agent');
 
     await installed(await build('two', ['fleet-agent'], '99.0.0-rc.1'), 'two');
+    await trialEnded();
+    expect(await sh('ls -A /var/lib/fleet-agent/upgrade')).toBe('guard');
     expect(await sh('dpkg-query --show fleet-agent')).toBe('fleet-agent\t99.0.0~rc.1');
     expect(await agentIs()).toBe('enabled\nactive');
     expect(await sh('systemctl show --value -p InvocationID fleet-agent')).not.toBe(first);
+
+    // The next version ends as soon as it starts.
+    const [good = ''] = await build('good', ['fleet-agent'], '99.1.0');
+    const bad = join(folder.path, 'bad');
+    await runOrFail(['dpkg-deb', '-R', good, bad]);
+    const program = join(bad, 'usr/lib/fleet-agent/fleet-agent.mjs');
+    await writeFile(program, '#!/usr/lib/fleet-agent/node\nprocess.exit(3);\n');
+    await runOrFail(['dpkg-deb', '-Znone', '--root-owner-group', '-b', bad, join(folder.path, 'bad.deb')]);
+    await sh('dpkg -i /media/bad.deb');
+    await trialEnded();
+    expect(await sh('dpkg-query --show fleet-agent')).toBe('fleet-agent\t99.0.0~rc.1');
+    expect(await agentIs()).toBe('enabled\nactive');
+    expect(await sh('dpkg -i /media/bad.deb 2>&1 || true')).toMatch(
+      /version 99\.1\.0 did not come up on this host: it ended 3 times .*ExecMainStatus=3/,
+    );
+    expect(await sh('fleet-agent --version')).toContain(VERSION);
+    await sh('rm /var/lib/fleet-agent/upgrade/refused/99.1.0');
+
+    // The power is cut during unpacking, and while the bad version is on trial.
+    for (const sign of ['/usr/lib/fleet-agent/node.dpkg-new', '/var/lib/fleet-agent/upgrade/trial']) {
+      await sh(`systemd-run --quiet dpkg -i /media/bad.deb; until test -e ${sign}; do sleep 0.01; done`);
+      await host.crash();
+      await host.start();
+      await trialEnded();
+      expect(await sh('dpkg-query --show fleet-agent; dpkg --audit')).toBe('fleet-agent\t99.0.0~rc.1');
+      expect(await agentIs()).toBe('enabled\nactive');
+      await sh('rm -rf /var/lib/fleet-agent/upgrade/refused');
+    }
 
     await sh('dpkg --remove fleet-agent');
     expect(
