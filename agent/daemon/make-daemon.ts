@@ -1,5 +1,6 @@
 import { digestOf } from '#bundles/digest';
 import { durationMs } from '#bundles/duration';
+import { toFleetError } from '#bundles/errors';
 import { parseWindows } from '#bundles/windows';
 import { pollRegistry } from '../acquire/poll-registry.ts';
 import { type Exclusively, pullRelease } from '../acquire/pull-release.ts';
@@ -56,9 +57,15 @@ export const makeDaemon = (
   const waits = stack.use(healthWaits(agent, exclusively, log, () => onVerdict()));
   return {
     look: async ({ mayBegin, news }) => {
-      const look = await exclusively(() => lookAround({ ...agent, news }, { mayBegin, waits }));
-      confirmUpgrade(state.directory);
-      return look;
+      try {
+        const look = await exclusively(() => lookAround({ ...agent, news }, { mayBegin, waits }));
+        confirmUpgrade(state.directory);
+        return look;
+      } catch (error) {
+        // What is outside of the agent does not answer: the version before it would fail in the same way.
+        if (!signal.aborted && toFleetError(error).retryable) confirmUpgrade(state.directory);
+        throw error;
+      }
     },
     intervalMs: intervalMs(config),
     windows,

@@ -123,25 +123,34 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
     expect(await agentIs()).toBe('enabled\nactive');
     expect(await sh('systemctl show --value -p InvocationID fleet-agent')).not.toBe(first);
 
-    // The next version ends as soon as it starts.
+    // The next version migrates the database and ends.
     const [good = ''] = await build('good', ['fleet-agent'], '99.1.0');
     const bad = join(folder.path, 'bad');
     await runOrFail(['dpkg-deb', '-R', good, bad]);
     const program = join(bad, 'usr/lib/fleet-agent/fleet-agent.mjs');
-    await writeFile(program, '#!/usr/lib/fleet-agent/node\nprocess.exit(3);\n');
-    await runOrFail(['dpkg-deb', '-Znone', '--root-owner-group', '-b', bad, join(folder.path, 'bad.deb')]);
+    const packBad = async (script: string) => {
+      await writeFile(program, `#!/usr/lib/fleet-agent/node\n${script}\n`);
+      await runOrFail(['dpkg-deb', '-Znone', '--root-owner-group', '-b', bad, join(folder.path, 'bad.deb')]);
+    };
+    await packBad(
+      `import { DatabaseSync } from 'node:sqlite';
+      new DatabaseSync('/var/lib/fleet-agent/state.db').exec('PRAGMA user_version = 999');
+      process.exit(3);`,
+    );
     await sh('dpkg -i /media/bad.deb');
     await trialEnded();
+    expect(JSON.parse(await sh('fleet-agent status --json'))).toHaveProperty('packages');
     expect(await sh('dpkg-query --show fleet-agent')).toBe('fleet-agent\t99.0.0~rc.1');
     expect(await agentIs()).toBe('enabled\nactive');
     expect(await sh('dpkg -i /media/bad.deb 2>&1 || true')).toMatch(
-      /version 99\.1\.0 did not come up on this host: it ended 3 times .*ExecMainStatus=3/,
+      /version 99\.1\.0 did not come up on this host: it ended 3 times .*with status 3/,
     );
     expect(await sh('fleet-agent --version')).toContain(VERSION);
     await sh('rm /var/lib/fleet-agent/upgrade/refused/99.1.0');
 
-    // The power is cut during unpacking, and while the bad version is on trial.
-    for (const sign of ['/usr/lib/fleet-agent/node.dpkg-new', '/var/lib/fleet-agent/upgrade/trial']) {
+    // The power is cut during unpacking, while the bad version is on trial, and while the host goes back.
+    const place = '/var/lib/fleet-agent/upgrade';
+    for (const sign of ['/usr/lib/fleet-agent/node.dpkg-new', `${place}/trial`, `${place}/back`]) {
       await sh(`systemd-run --quiet dpkg -i /media/bad.deb; until test -e ${sign}; do sleep 0.01; done`);
       await host.crash();
       await host.start();
@@ -150,6 +159,14 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
       expect(await agentIs()).toBe('enabled\nactive');
       await sh('rm -rf /var/lib/fleet-agent/upgrade/refused');
     }
+
+    // A version that hangs goes back at the limit.
+    await packBad('setInterval(() => {}, 1e6);');
+    await sh('echo FLEET_UPGRADE_SECONDS=5 >> /etc/default/fleet-agent; dpkg -i /media/bad.deb');
+    await trialEnded();
+    expect(await sh(`cat ${place}/refused/99.1.0`)).toBe('it completed no look within 5 s');
+    expect(await sh('dpkg-query --show fleet-agent')).toBe('fleet-agent\t99.0.0~rc.1');
+    expect(await agentIs()).toBe('enabled\nactive');
 
     await sh('dpkg --remove fleet-agent');
     expect(
