@@ -10,6 +10,7 @@ import { buildPrograms } from '../harness/build-programs.ts';
 import { bundleAgent } from '../harness/bundle-agent.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { type FactoryHost, startFactoryHost } from '../harness/factory-host.ts';
+import { isTried } from '../harness/long.ts';
 import { runOrFail } from '../harness/run-command.ts';
 import { PROGRAMS_VARIABLE } from '../harness/program-file.ts';
 import {
@@ -150,7 +151,8 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
 
     // The power is cut during unpacking, while the bad version is on trial, and while the host goes back.
     const place = '/var/lib/fleet-agent/upgrade';
-    for (const sign of ['/usr/lib/fleet-agent/node.dpkg-new', `${place}/trial`, `${place}/back`]) {
+    const signs = [`${place}/trial`, '/usr/lib/fleet-agent/node.dpkg-new', `${place}/back`];
+    for (const sign of signs.filter((_, index) => isTried(index))) {
       await sh(`systemd-run --quiet dpkg -i /media/bad.deb; until test -e ${sign}; do sleep 0.01; done`);
       await host.crash();
       await host.start();
