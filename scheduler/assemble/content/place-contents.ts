@@ -8,10 +8,11 @@ import {
   type ContentObject,
   chartFile,
   type HostContentsObject,
-  type RoleObject,
 } from './host-content-object.ts';
+import type { HostPackageObject } from './host-package-object.ts';
 import { withPlace } from '../../model/with-place.ts';
 import { aptRepository } from './apt-repository.ts';
+import { checkRole } from './check-role.ts';
 import type { Content } from './content.ts';
 import type { ContentAccess } from './content-access.ts';
 import type { ClusterType } from '../../model/model.ts';
@@ -42,7 +43,7 @@ export const contentHome = (kind: keyof HostContentsObject['folders'], id: strin
  * @throws FleetError of fetching and reading, with the place that names it; OBJECT_CLASH
  */
 export const placeContents = async (
-  objects: readonly HostContentsObject[],
+  objects: readonly HostPackageObject[],
   placing: Placing,
 ): Promise<readonly ResolvedFile[]> => {
   const { id } = placing;
@@ -62,15 +63,7 @@ export const placeContents = async (
       )),
     );
   for (const [folder, of] of parts('ansible')) {
-    const collections = of.flatMap((one) => one.collections);
-    files.push(
-      ...(await placeAnsible(
-        folder,
-        collections,
-        of.flatMap(({ roles }) => roles),
-        placing,
-      )),
-    );
+    files.push(...(await placeAnsible(folder, of, placing)));
   }
   for (const [folder, of] of parts('charts'))
     for (const chart of of.flatMap(({ charts }) => charts))
@@ -107,11 +100,14 @@ const placeDebs = async (
 
 const placeAnsible = async (
   folder: string,
-  collections: readonly ContentObject[],
-  roles: readonly RoleObject[],
+  objects: readonly HostPackageObject[],
   placing: Placing,
 ): Promise<readonly ResolvedFile[]> => {
-  const at = (collections[0] ?? roles[0])?.at;
+  const collections = objects.flatMap((object) => object.collections);
+  const roles = objects.flatMap((object) =>
+    object.roles.map((role) => ({ role, isRun: object.playbooks.length > 0 })),
+  );
+  const at = (collections[0] ?? roles[0]?.role)?.at;
   if (!at) return [];
   const files: ResolvedFile[] = [];
   for (const object of collections) {
@@ -123,10 +119,13 @@ const placeAnsible = async (
   }
   const requirements = {
     collections: files.map(({ file }) => ({ name: file.path, type: 'file' })),
-    roles: roles.map(({ name }) => ({ name, src: `file://${folder}/roles/${name}.tar.gz` })),
+    roles: roles.map(({ role: { name } }) => ({ name, src: `file://${folder}/roles/${name}.tar.gz` })),
   };
-  for (const role of roles)
-    files.push(blobFile(`${folder}/roles/${role.name}.tar.gz`, await contentOf(role, placing), role.at));
+  for (const { role, isRun } of roles) {
+    const content = await contentOf(role, placing);
+    if (isRun) await explained(role, 'Ansible role', () => checkRole(content, placing.access.signal));
+    files.push(blobFile(`${folder}/roles/${role.name}.tar.gz`, content, role.at));
+  }
   return [...files, writtenFile(`${folder}/requirements.yml`, Buffer.from(stringify(requirements)), at)];
 };
 

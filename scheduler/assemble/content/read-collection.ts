@@ -1,9 +1,8 @@
-import { Parser } from 'tar';
 import { FleetError } from '#bundles/errors';
-import { verified } from '#bundles/formats/layout/verified';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import type { Content } from './content.ts';
 import { broken } from './read-ar.ts';
+import { walkArchive } from './walk-archive.ts';
 
 /** What an Ansible collection's MANIFEST.json says it is. */
 export type Collection = { readonly namespace: string; readonly name: string; readonly version: string };
@@ -24,44 +23,26 @@ export const readCollection = async (
   signal: AbortSignal,
   mostBefore = MAX_BEFORE,
 ): Promise<Collection> => {
-  const { digest, size, source } = content;
-  const bytes = verified(digest, size, await source.open(digest, signal), source.name);
-  return parse(await manifestIn(bytes, mostBefore));
-};
-
-/** Reads no further than MANIFEST.json, and no more than `mostBefore` bytes of other files. */
-const manifestIn = async (bytes: AsyncIterable<Uint8Array>, mostBefore: number): Promise<Buffer> => {
   const pieces: Buffer[] = [];
   const seen = { files: 0, bytes: 0, manifest: false };
   let fault: FleetError | undefined;
-  const parser = new Parser({
-    strict: true,
-    filter: (path, { size }) => {
+  await walkArchive(content, signal, {
+    isWanted: (path, size) => {
+      if (seen.manifest) return false;
       const wanted = MANIFEST.has(path);
-      if (wanted && size > MAX_MANIFEST)
-        fault ??= broken(`its MANIFEST.json has more than ${MAX_MANIFEST} bytes`);
       seen.files += 1;
       seen.bytes += wanted ? 0 : size;
-      if (!seen.manifest && (seen.files > MAX_ENTRIES || seen.bytes > mostBefore)) fault ??= noManifest();
-      return wanted && !seen.manifest && !fault;
+      if (seen.files > MAX_ENTRIES || seen.bytes > mostBefore) fault ??= noManifest();
+      if (wanted && size > MAX_MANIFEST)
+        fault ??= broken(`its MANIFEST.json has more than ${MAX_MANIFEST} bytes`);
+      return wanted && !fault;
     },
-    onReadEntry: (entry) => {
-      entry.on('data', (piece) => pieces.push(piece));
-      entry.on('end', () => (seen.manifest = true));
-    },
+    onBytes: (piece) => pieces.push(piece),
+    onEnd: () => (seen.manifest = true),
+    isDone: () => seen.manifest || fault !== undefined,
   });
-  parser.on('error', (cause) => {
-    if (seen.manifest) return;
-    fault ??= new FleetError('CONTENT_INVALID', 'it is no tar archive, or a damaged one', { cause });
-  });
-  const settled = (): boolean => seen.manifest || fault !== undefined;
-  for await (const chunk of bytes) {
-    parser.write(Buffer.from(chunk));
-    if (settled()) break;
-  }
-  if (!settled()) parser.end();
   if (fault || !seen.manifest) throw fault ?? noManifest();
-  return Buffer.concat(pieces);
+  return parse(Buffer.concat(pieces));
 };
 
 const noManifest = (): FleetError =>

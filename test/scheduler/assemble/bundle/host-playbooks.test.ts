@@ -98,6 +98,16 @@ describe('a playbook', () => {
     expect(made.bounds?.platform).toContainEqual(expect.stringMatching(/^playbook:sha256:/));
   });
 
+  test('takes no role that the agent could not unpack', async () => {
+    const spec =
+      '  playbooks: [{name: setup, source: ansible/site.yml}]\n  roles:\n  - {name: user, source: other/b}\n';
+    await expect(assemble(spec)).rejects.toMatchObject({
+      code: 'CONTENT_INVALID',
+      message: 'other/b is no Ansible role that can be used: it is no gzip archive, or a damaged one',
+      at: { file: 'apps/clock/package.yaml', line: 7 },
+    });
+  });
+
   test('of the template takes no role of the application', async () => {
     const playbook = '  playbooks:\n    - {name: setup, content: "- hosts: localhost"}\n';
     const made = await assemble('  roles: [{name: user, source: other/b}]\n', { template: playbook });

@@ -26,7 +26,8 @@ test('a collection that ends within its MANIFEST.json is a damaged one', async (
 });
 
 test.each([
-  ['no archive', Buffer.from('<html>'), 'it is no tar archive, or a damaged one'],
+  ['no archive', Buffer.from('<html>'), 'it is no gzip archive, or a damaged one'],
+  ['one that is not compressed', tar({ 'MANIFEST.json': manifest(GOOD) }), 'it is no gzip archive'],
   [
     'the archive of a repository',
     gzipSync(tar({ 'printer-main/galaxy.yml': '' })),
