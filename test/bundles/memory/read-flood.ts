@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { isFleetError } from '#bundles/errors';
 import { type Flood, flood, realBundles } from './flood.ts';
 import { type Reader, READERS, type ReaderName } from './readers.ts';
@@ -12,4 +13,6 @@ try {
 } catch (error) {
   answer = isFleetError(error) ? error.code : String(error);
 }
-process.stdout.write(JSON.stringify({ answer, mib: Math.round(process.resourceUsage().maxRSS / 1024) }));
+// Not maxRSS: that begins with the memory of the process that started this one (getrusage(2)).
+const kib = /VmHWM:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1];
+process.stdout.write(JSON.stringify({ answer, mib: Math.round(Number(kib) / 1024) }));
