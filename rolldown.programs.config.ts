@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { type BuildOptions, defineConfig } from 'rolldown';
+import { type BuildOptions, defineConfig, type Plugin } from 'rolldown';
+import { pageBeside } from './bundling/build-page.ts';
 import { filesBeside } from './bundling/files-beside.ts';
 import { inAscii } from './bundling/in-ascii.ts';
 import { licencesBeside } from './bundling/licences-beside.ts';
@@ -16,7 +17,7 @@ const ROOT = import.meta.dirname;
 const OUT = process.env['FLEET_BUNDLE_OUT'] ?? join(ROOT, 'dist');
 
 /** All that a program's modules need, as one file; beside it what cannot be in there: its first file, files it reads, SQLite. */
-const programOf = (folder: string, name: string): BuildOptions => {
+const programOf = (folder: string, name: string, more?: (out: string) => Plugin): BuildOptions => {
   const out = join(OUT, folder);
   return {
     cwd: ROOT,
@@ -29,6 +30,7 @@ const programOf = (folder: string, name: string): BuildOptions => {
       inAscii(),
       licencesBeside(out),
       startFile(ROOT, join(folder, `${name}.js`), out),
+      more?.(out),
     ],
     output: {
       dir: out,
@@ -43,5 +45,5 @@ const programOf = (folder: string, name: string): BuildOptions => {
 
 export default defineConfig([
   programOf('exporter', 'fleet-export'),
-  programOf('scheduler', 'fleet-scheduler'),
+  programOf('scheduler', 'fleet-scheduler', pageBeside),
 ]);

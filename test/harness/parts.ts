@@ -6,6 +6,7 @@ import { airGap } from './parts/air-gap.ts';
 import { ansible } from './parts/ansible.ts';
 import { busybox } from './parts/busybox.ts';
 import { cacheDirectory } from './parts/cache-folder.ts';
+import { chromium } from './parts/chromium.ts';
 import { containerd } from './parts/containerd.ts';
 import { cosign } from './parts/cosign.ts';
 import { dockerRegistry } from './parts/docker-registry.ts';
@@ -52,6 +53,7 @@ const PARTS = {
   factoryBase,
   nodeBase,
   busybox,
+  chromium,
   containerd,
   faketime,
   flux,

@@ -46,6 +46,8 @@ export type ServerOptions = {
   readonly hooks?: HookRoutes | undefined;
   readonly checks?: CheckRoutes | undefined;
   readonly decisions?: DecisionOptions | undefined;
+  /** Folder of the built page, instead of the one that belongs to this program. */
+  readonly page?: string | undefined;
   /** Enrolment requests per minute and address. */
   readonly enrolmentsPerMinute?: number;
   readonly agentQuota?: AgentQuota | undefined;
@@ -151,7 +153,7 @@ export const createServer = async (options: ServerOptions): Promise<HubServer> =
     certificateOf: options.certificateOf ?? peerCertificate,
     enrolmentsPerMinute: options.enrolmentsPerMinute ?? ENROLMENTS_PER_MINUTE,
   });
-  await readerRoutes(server, context);
+  await readerRoutes(server, context, options.page);
   await notificationRoutes(server, context, gate, options.followerQuota);
   if (options.decisions) {
     // Imported on demand: a hub without a platform does not load the modules that read one.

@@ -11,6 +11,7 @@ import type { ActualFilter } from '../status/read-actual.ts';
 import { readStatus } from '../status/read-status.ts';
 import { renderTable } from '../status/render-table.ts';
 import { streamJson, streamLines } from '../status/stream-status.ts';
+import { pageRoutes } from './page-routes.ts';
 import { checkReader, prefersText } from './read-reader.ts';
 import type { Context } from './context.ts';
 import { historyRoutes } from './history-routes.ts';
@@ -25,8 +26,11 @@ const OPENAPI_FILE = join(import.meta.dirname, '../../../docs/openapi.json');
 /** Rate limit per address. All monitors of a site may share one address, each polling every few seconds. */
 export const STRANGERS_PER_MINUTE = { max: 1200, timeWindow: 60_000 };
 
-/** Adds the routes for people and monitoring: status, history, metrics, health, the OpenAPI document. */
-export const readerRoutes = async (server: HubServer, context: Context): Promise<void> => {
+/**
+ * Adds the routes for people and monitoring: the page, status, history, metrics, health, the OpenAPI document.
+ * @param page the folder of the built page
+ */
+export const readerRoutes = async (server: HubServer, context: Context, page?: string): Promise<void> => {
   const { hub, metrics, clock } = context;
   const limited = { config: { rateLimit: STRANGERS_PER_MINUTE } };
   // preHandler runs after the rate limit, which bounds token guessing.
@@ -46,6 +50,7 @@ export const readerRoutes = async (server: HubServer, context: Context): Promise
   });
 
   historyRoutes(server, context, forReaders);
+  await pageRoutes(server, limited, page);
 
   server.get('/metrics', forReaders, async (_, reply) =>
     reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),

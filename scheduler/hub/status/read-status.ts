@@ -10,7 +10,8 @@ import { describeLinks, type LinkState, readLinkStates } from './link-states.ts'
 import { type Actual, type ActualFilter, channelsOf, readActual } from './read-actual.ts';
 import { readDesired } from './read-desired.ts';
 import { renderNarrow } from './render-narrow.ts';
-import { isQuiet, renderTable } from './render-table.ts';
+import { isQuiet } from './attention.ts';
+import { renderTable } from './render-table.ts';
 import { type Desired, type Row, whatRunsWhere } from './what-runs-where.ts';
 
 export type StatusAnswer = {

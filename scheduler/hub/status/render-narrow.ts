@@ -1,7 +1,8 @@
 import { formatChannel } from '#bundles/names';
 import { healthWord } from '../reports/facts.ts';
 import { formatAge } from './format-age.ts';
-import { heardText, isQuiet, plainCell } from './render-table.ts';
+import { isQuiet } from './attention.ts';
+import { heardText, plainCell } from './render-table.ts';
 import type { Row } from './what-runs-where.ts';
 
 const COLUMNS = 80;

@@ -3,20 +3,9 @@ import { plainText } from '#bundles/errors';
 import { formatChannel } from '#bundles/names';
 import { parseTime } from '#bundles/time';
 import { healthWord } from '../reports/facts.ts';
+import { ageMarks, isQuiet } from './attention.ts';
 import { formatAge } from './format-age.ts';
-import type { Aged, Cell, Drift, Health, Row, Running, Source, Verdict } from './what-runs-where.ts';
-
-/** Verdicts that need no attention, `held` because its operator said why. All others are marked, as are all rows of an agent that is silent or stale. */
-const QUIET: ReadonlySet<Verdict> = new Set<Verdict>(['complies', 'not selected', 'held']);
-
-export const isQuiet = ({ verdict, silent, freshness }: Row): boolean =>
-  QUIET.has(verdict) && !silent && freshness !== 'stale';
-
-/** What the age of a row adds to its verdict: silent, late or stale. */
-export const ageMarks = ({ verdict, silent, freshness }: Row): readonly string[] => [
-  ...(silent ? ['silent'] : []),
-  ...(freshness === 'late' || (freshness === 'stale' && verdict !== 'stale') ? [freshness] : []),
-];
+import type { Aged, Cell, Drift, Health, Row, Running, Source } from './what-runs-where.ts';
 
 const HEADINGS = [
   'SITE/AGENT',

@@ -14,7 +14,8 @@ import {
   type StatusPart,
   tailOf,
 } from './read-status.ts';
-import { isQuiet, type renderTable } from './render-table.ts';
+import { isQuiet } from './attention.ts';
+import { type renderTable } from './render-table.ts';
 import type { ActualAgent, Desired, Row } from './what-runs-where.ts';
 
 /** Agents read at a time: between two pages the program does its other work. */

@@ -1,0 +1,34 @@
+import type { StoredEvent } from '../../hub/history/read-events.ts';
+import type { FreshnessPolicies } from '../../hub/status/freshness.ts';
+import type { LinkState } from '../../hub/status/link-states.ts';
+import type { Row } from '../../hub/status/what-runs-where.ts';
+
+/** Answers of the hub, by the types that it makes them of. They are erased: nothing of the hub is in the page. */
+
+/** GET /v1/status. `rows` are of the agents of one page. */
+export type Status = {
+  readonly fleet: string;
+  readonly at: string;
+  readonly freshness: FreshnessPolicies;
+  readonly links: readonly LinkState[];
+  readonly rows: readonly Row[];
+  readonly needALook: number;
+  readonly gaps: readonly { readonly agent: string; readonly gaps: readonly object[] }[];
+  readonly alarms: readonly {
+    readonly agent: string;
+    readonly code: string;
+    readonly message: string;
+    readonly raisedAt: string;
+  }[];
+  readonly notes: readonly string[];
+  readonly next?: string | null;
+};
+
+/** GET /v1/events. */
+export type Events = {
+  readonly at: string;
+  readonly events: readonly StoredEvent[];
+  readonly next: string | null;
+};
+
+export type { LinkState, Row, StoredEvent };

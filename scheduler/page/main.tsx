@@ -1,0 +1,51 @@
+import '@mantine/core/styles.css';
+import './theme.css';
+import { MantineProvider } from '@mantine/core';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { createBrowserRouter, redirect } from 'react-router';
+import { RouterProvider } from 'react-router/dom';
+import { readToken } from './api/session.ts';
+import { Fault } from './parts/fault.tsx';
+import { Overview, readOverview } from './views/overview.tsx';
+import { Shell } from './views/shell.tsx';
+import { SignIn } from './views/sign-in.tsx';
+import { readSite, SiteView } from './views/site.tsx';
+
+/** Every view has an address with all of its filters, so it can be sent to a colleague. */
+const router = createBrowserRouter(
+  [
+    { path: '/sign-in', element: <SignIn /> },
+    {
+      element: <Shell />,
+      errorElement: <Fault />,
+      loader: ({ request }) => {
+        const { pathname, search } = new URL(request.url);
+        const here = `${pathname}${search}`.replace(/^\/ui/, '');
+        return readToken() === null ? redirect(`/sign-in?to=${encodeURIComponent(here)}`) : null;
+      },
+      children: [
+        {
+          errorElement: <Fault />,
+          children: [
+            { index: true, element: <Overview />, loader: readOverview },
+            { path: 'sites/:site', element: <SiteView />, loader: readSite },
+            { path: '*', element: <p>This hub has no such view. Follow a link above.</p> },
+          ],
+        },
+      ],
+    },
+  ],
+  { basename: '/ui' },
+);
+
+const root = document.getElementById('root');
+if (root === null) throw new Error('index.html has no element #root');
+createRoot(root).render(
+  <StrictMode>
+    {/* The policy of the page forbids styles in scripts: variables and classes come from style sheets alone. */}
+    <MantineProvider defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>
+      <RouterProvider router={router} />
+    </MantineProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,37 @@
+import { formatAge } from '../../hub/status/format-age.ts';
+import type { Row } from '../api/answers.ts';
+
+type Times = {
+  readonly at: string | null;
+  /** The hub's time of the answer. The browser's clock may be wrong. */
+  readonly now: string;
+};
+
+/** '3 h ago', with the exact time for a pointer and for a screen reader. */
+export const Age = ({ at, now }: Times) =>
+  at === null ? (
+    <span>never</span>
+  ) : (
+    <time dateTime={at} title={at}>
+      {formatAge(at, new Date(now))}
+    </time>
+  );
+
+type Cell = NonNullable<Row['running'] | Row['health'] | Row['drift']>;
+
+const WAYS: Readonly<Record<string, string>> = { stick: 'on a medium', network: 'over the network' };
+
+/** How old a reported value is and which report says so: sites without a network are days behind. */
+export const SourceOf = ({
+  cell: { at, seq, source },
+  now,
+}: {
+  readonly cell: Cell;
+  readonly now: string;
+}) => (
+  <small className="source">
+    <Age at={at} now={now} />, event {seq}, {WAYS[source.by] ?? `by ${source.by}`}, received{' '}
+    <Age at={source.receivedAt} now={now} />
+    {source.clockTrusted ? '' : ', clock not trusted'}
+  </small>
+);

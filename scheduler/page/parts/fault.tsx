@@ -1,0 +1,19 @@
+import { Alert, Button, Text } from '@mantine/core';
+import { useRevalidator, useRouteError } from 'react-router';
+import { Refusal } from '../api/ask.ts';
+
+/** Why a view cannot be shown: the sentence of the hub, its code, and its advice. */
+export const Fault = () => {
+  const error = useRouteError();
+  const { revalidate, state } = useRevalidator();
+  const isRefusal = error instanceof Refusal;
+  return (
+    <Alert role="alert" variant="outline" color="red" title={isRefusal ? error.code : 'The page failed'}>
+      <Text>{error instanceof Error ? error.message : String(error)}</Text>
+      {isRefusal && error.hint !== undefined && <Text>{error.hint}.</Text>}
+      <Button mt="sm" loading={state === 'loading'} onClick={() => void revalidate()}>
+        Ask again
+      </Button>
+    </Alert>
+  );
+};

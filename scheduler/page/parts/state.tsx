@@ -1,0 +1,24 @@
+import { Badge } from '@mantine/core';
+import { ageMarks, isQuiet } from '../../hub/status/attention.ts';
+import type { Row } from '../api/answers.ts';
+
+export type Mood = 'good' | 'quiet' | 'late' | 'bad';
+
+/** Colours support the word and never replace it. */
+export const State = ({ mood, children }: { readonly mood: Mood; readonly children: string }) => (
+  <Badge className={`state ${mood}`} variant="default" radius="sm" tt="none">
+    {children}
+  </Badge>
+);
+
+export const moodOf = (row: Row): Mood => {
+  if (row.verdict === 'failed' || row.verdict === 'drifted' || row.verdict === 'release refused')
+    return 'bad';
+  if (!isQuiet(row) || row.freshness === 'late') return 'late';
+  return row.verdict === 'complies' ? 'good' : 'quiet';
+};
+
+/** The hub's judgement of a row, with what its age adds. */
+export const Judgement = ({ row }: { readonly row: Row }) => (
+  <State mood={moodOf(row)}>{[row.verdict, ...ageMarks(row)].join(', ')}</State>
+);

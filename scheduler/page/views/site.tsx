@@ -1,0 +1,129 @@
+import { Table, Text, Title } from '@mantine/core';
+import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import type { Events, Row, Status } from '../api/answers.ts';
+import { ask } from '../api/ask.ts';
+import { Age, SourceOf } from '../parts/age.tsx';
+import { Short } from '../parts/digest.tsx';
+import { Judgement } from '../parts/state.tsx';
+import { Wide } from '../parts/wide.tsx';
+import { Timeline } from './timeline.tsx';
+
+type SiteAnswer = { readonly site: string; readonly status: Status; readonly events: Events };
+
+/** A site has a few agents; the limit is the largest that the hub allows. */
+const AGENTS = 1000;
+const EVENTS = 100;
+
+export const readSite = async ({ params, request }: LoaderFunctionArgs): Promise<SiteAnswer> => {
+  const { site = '' } = params;
+  const cursor = new URL(request.url).searchParams.get('cursor');
+  const [status, events] = await Promise.all([
+    ask<Status>('/v1/status', { site, limit: AGENTS }, request.signal),
+    ask<Events>('/v1/events', { site, cursor, limit: EVENTS }, request.signal),
+  ]);
+  return { site, status, events };
+};
+
+/** What each agent of a site runs, how old every word is and where it comes from, and what happened. */
+export const SiteView = () => {
+  const { site, status, events } = useLoaderData<SiteAnswer>();
+  const agents = [...Map.groupBy(status.rows, ({ agent }) => agent)];
+  return (
+    <>
+      <Title order={1}>Site {site}</Title>
+      {agents.length === 0 && <Text>No agent of this site is enrolled.</Text>}
+      {status.alarms.map(({ agent, code, message, raisedAt }) => (
+        <Text key={`${agent} ${code} ${raisedAt}`}>
+          Alarm {code} of {agent}, <Age at={raisedAt} now={status.at} />: {message}
+        </Text>
+      ))}
+      {agents.map(([agent, rows]) => (
+        <Agent key={agent} name={agent} rows={rows} now={status.at} />
+      ))}
+      <Timeline answer={events} />
+    </>
+  );
+};
+
+type AgentProps = { readonly name: string; readonly rows: readonly Row[]; readonly now: string };
+
+const Agent = ({ name, rows, now }: AgentProps) => {
+  const [first] = rows;
+  const assignments = rows.filter(({ assignment }) => assignment !== null);
+  if (first === undefined) return null;
+  const { channel, heardAt, saidAt, silent, held, follower } = first;
+  return (
+    <section aria-labelledby={`agent-${name}`}>
+      <Title order={2} id={`agent-${name}`}>
+        {name}
+      </Title>
+      <Text>
+        {channel.environment}/{channel.clusterType}. Last word <Age at={saidAt} now={now} />, last heard{' '}
+        <Age at={heardAt} now={now} />
+        {silent ? '; it was on line and is silent now' : ''}.
+        {follower !== null && ` Notifications of ${follower}, which nobody signed.`}
+      </Text>
+      {held !== null && (
+        <Text>
+          Held since <Age at={held.since} now={now} />
+          {held.by !== null && ` by ${held.by}`}
+          {held.until === null ? ', until it is released' : `, until ${held.until}`}:{' '}
+          {held.reason ?? 'no reason given'}.
+        </Text>
+      )}
+      {assignments.length === 0 ? (
+        <Judgement row={first} />
+      ) : (
+        <Wide
+          label={`Assignments of ${name}`}
+          headings={['Assignment', 'State', 'Wanted', 'Runs', 'Health', 'Drift']}
+        >
+          {assignments.map((row) => (
+            <Assignment key={row.assignment} row={row} now={now} />
+          ))}
+        </Wide>
+      )}
+    </section>
+  );
+};
+
+const Assignment = ({ row, now }: { readonly row: Row; readonly now: string }) => {
+  const { assignment, desired, running, health, drift } = row;
+  return (
+    <Table.Tr>
+      <Table.Th scope="row">{assignment}</Table.Th>
+      <Table.Td>
+        <Judgement row={row} />
+      </Table.Td>
+      <Table.Td>
+        {desired === null ? (
+          'nothing'
+        ) : (
+          <>
+            release {desired.version} <Short of={desired.package} />
+          </>
+        )}
+      </Table.Td>
+      <Table.Td>
+        {running?.package ? <Short of={running.package} /> : running ? 'nothing' : 'never reported'}
+        {running?.version ? ` release ${running.version}` : ''}
+        {running && <SourceOf cell={running} now={now} />}
+      </Table.Td>
+      <Table.Td>
+        {health ? [health.outcome ?? health.type, health.code].filter(Boolean).join(' ') : 'never reported'}
+        {health?.message && <Text size="sm">{health.message}</Text>}
+        {health?.checks?.map((check) => (
+          <Text key={check.name} size="sm">
+            {check.name}: {check.message}
+          </Text>
+        ))}
+        {health && <SourceOf cell={health} now={now} />}
+      </Table.Td>
+      <Table.Td>
+        {drift ? (drift.drifted ? 'drifted' : 'none') : 'never reported'}
+        {drift?.message && <Text size="sm">{drift.message}</Text>}
+        {drift && <SourceOf cell={drift} now={now} />}
+      </Table.Td>
+    </Table.Tr>
+  );
+};

@@ -1,0 +1,158 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeWith } from '../harness/describe-with.ts';
+import { axeFindings, openTab, scrollsSideways, startBrowser, type Tab } from './page/browser.ts';
+import { HOSTILE, type HubPage, startHubPage } from './page/hub-page.ts';
+
+/** The page of the hub in a real browser. */
+describeWith(['chromium'], 'the page', ({ chromium }) => {
+  let hub: HubPage;
+  let browser: Browser;
+  let token: string;
+
+  beforeAll(async () => {
+    hub = await startHubPage();
+    token = await hub.made.reader();
+    browser = await startBrowser(chromium);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await hub?.[Symbol.asyncDispose]();
+  });
+
+  const signedIn = async (path: string, options: Parameters<typeof openTab>[1] = {}): Promise<Tab> => {
+    const tab = await openTab(browser, options);
+    await tab.page.goto(`${hub.url}/ui${path}`);
+    await tab.page.getByLabel('Token', { exact: true }).fill(token);
+    await tab.page.getByRole('button', { name: 'Sign in' }).click();
+    await tab.page.getByRole('button', { name: 'Sign out' }).waitFor();
+    return tab;
+  };
+
+  test('asks for a token, says why one is refused, and returns to the address that was asked for', async () => {
+    await using tab = await openTab(browser);
+    const { page, faults } = tab;
+    await page.goto(`${hub.url}/ui/sites/alpha-failed`);
+    const field = page.getByLabel('Token', { exact: true });
+    await field.fill('ffr_nonsense');
+    await field.press('Enter');
+    expect(await page.getByRole('alert').textContent()).toContain('Not signed in');
+    await field.fill(token);
+    await field.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Site alpha-failed' }).waitFor();
+    expect(page.url()).toBe(`${hub.url}/ui/sites/alpha-failed`);
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: 'Site alpha-failed' }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await field.waitFor();
+    expect(await page.evaluate(() => Object.keys(globalThis.sessionStorage))).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
+  test('never follows a return address to another site', async () => {
+    await using tab = await openTab(browser);
+    await tab.page.goto(`${hub.url}/ui/sign-in?to=${encodeURIComponent('//elsewhere.example/')}`);
+    await tab.page.getByLabel('Token', { exact: true }).fill(token);
+    await tab.page.getByRole('button', { name: 'Sign in' }).click();
+    await tab.page.getByRole('heading', { level: 1, name: 'Fleet acme' }).waitFor();
+    expect(new URL(tab.page.url()).origin).toBe(hub.url);
+  });
+
+  test('lists sites in pages, with filters in the address and the state of promotions', async () => {
+    await using tab = await signedIn('/');
+    const { page, faults } = tab;
+    const row = (name: string) => page.getByRole('row', { name: new RegExp(`^${name} `) });
+    expect(await row('alpha-failed').textContent()).toContain('1 failed');
+    expect(await row('alpha-drifted').textContent()).toContain('1 drifted');
+    expect(await row('alpha-behind').textContent()).toContain('1 behind');
+    expect(await row('alpha-silent').textContent()).toMatch(/1 never reported.*never$/);
+    expect(await page.getByRole('listitem').textContent()).toContain(
+      'qa to prod waiting manual, since 24 h ago',
+    );
+    expect(await row('plant-55').count()).toBe(0);
+    await page.getByRole('link', { name: 'Next page' }).click();
+    await row('plant-55').waitFor();
+    expect(page.url()).toContain('cursor=');
+    await page.goBack();
+    await row('alpha-failed').waitFor();
+    await page.getByLabel('Site', { exact: true }).fill('plant-07');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.url()).toMatch(/site=plant-07/);
+    await row('plant-07').waitFor();
+    await expect.poll(() => row('alpha-failed').count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+
+  test('shows at a site the age and the source of every word, and no markup of an agent', async () => {
+    await using tab = await signedIn('/sites/alpha-failed');
+    const { page, faults } = tab;
+    const oven = page.getByRole('row', { name: /^oven / });
+    const text = await oven.textContent();
+    expect(text).toContain(HOSTILE);
+    expect(text).toContain('24 h ago, event 1, over the network, received just now');
+    expect(await page.getByRole('region', { name: 'Events' }).last().textContent()).toContain('CHECK_FAILED');
+    expect(await page.title()).toBe('Fleet Ferry');
+    expect(faults).toEqual([]);
+  });
+
+  test('shows the refusal of the hub, and asks again', async () => {
+    await using tab = await signedIn('/');
+    const { page } = tab;
+    await page.getByLabel('Environment').fill('NOT A NAME');
+    await page.keyboard.press('Enter');
+    expect(await page.getByRole('alert').textContent()).toContain('NAME_INVALID');
+    await page.goto(`${hub.url}/ui/`);
+    await page.getByRole('heading', { level: 1, name: 'Fleet acme' }).waitFor();
+  });
+
+  test('is reached by keyboard alone', async () => {
+    await using tab = await signedIn('/?site=alpha-failed');
+    const { page } = tab;
+    const link = page.getByRole('link', { name: 'alpha-failed' });
+    await link.waitFor();
+    for (let presses = 0; presses < 20; presses += 1) {
+      await page.keyboard.press('Tab');
+      if (await link.evaluate((element) => element === element.ownerDocument.activeElement)) break;
+    }
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Site alpha-failed' }).waitFor();
+  });
+
+  test('weighs at most 300 kB on the line', async () => {
+    await using tab = await openTab(browser);
+    const sizes: Promise<number>[] = [];
+    tab.page.on('response', (response) => {
+      sizes.push(
+        response
+          .request()
+          .sizes()
+          .then(({ responseBodySize }) => responseBodySize),
+      );
+    });
+    await tab.page.goto(`${hub.url}/ui/`, { waitUntil: 'networkidle' });
+    const total = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+    expect(total).toBeGreaterThan(50_000);
+    expect(total).toBeLessThanOrEqual(300_000);
+  });
+
+  const VIEWS = [
+    ['overview', '/', 'Fleet acme'],
+    ['site', '/sites/alpha-failed', 'Site alpha-failed'],
+  ] as const;
+
+  describeScheme('light');
+  describeScheme('dark');
+  function describeScheme(colorScheme: 'light' | 'dark'): void {
+    test.each(VIEWS)(`has no serious finding of axe in ${colorScheme}: %s`, async (_, path, heading) => {
+      await using tab = await signedIn(path, { colorScheme, bypassCSP: true });
+      await tab.page.getByRole('heading', { level: 1, name: heading }).waitFor();
+      expect(await axeFindings(tab.page)).toEqual([]);
+    });
+  }
+
+  test.each(VIEWS)('fits a phone, and 400 % zoom: %s', async (_, path, heading) => {
+    await using tab = await signedIn(path, { viewport: { width: 320, height: 640 } });
+    await tab.page.getByRole('heading', { level: 1, name: heading }).waitFor();
+    expect(await scrollsSideways(tab.page)).toBe(false);
+  });
+});

@@ -1,0 +1,91 @@
+import type { AddressInfo } from 'node:net';
+import { join as joinPath } from 'node:path';
+import type { Digest } from '#bundles/digest';
+import { addDays, formatTime } from '#bundles/time';
+import { buildPage } from '../../../bundling/build-page.ts';
+import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+import { readBundle } from '../../../bundles/formats/bundle/read-bundle.ts';
+import { openLayout } from '../../../bundles/formats/layout/layout.ts';
+import { recordFreshness } from '../../../scheduler/hub/status/freshness-policies.ts';
+import { recordLinkStates } from '../../../scheduler/hub/status/link-states.ts';
+import { hand, join, type TestServer, testServer } from '../../scheduler/hub/serve/test-server.ts';
+import { chain, type Happening, HOSTS, NOW, reportOf, testAgent } from '../../scheduler/hub/test-hub.ts';
+
+/** A listening hub with the built page and some sites that reported. */
+export type HubPage = AsyncDisposable & { readonly made: TestServer; readonly url: string };
+
+const OLD: Digest = `sha256:${'a'.repeat(64)}`;
+
+export const startHubPage = async (): Promise<HubPage> => {
+  await using starting = new AsyncDisposableStack();
+  const folder = starting.use(await temporaryDirectory('hub-page'));
+  const page = joinPath(folder.path, 'page');
+  await buildPage(page);
+  const made = starting.use(await testServer({ page }));
+  await fill(made);
+  await made.server.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = made.server.server.address() as AddressInfo;
+  const running = starting.move();
+  return { made, url: `http://127.0.0.1:${port}`, [Symbol.asyncDispose]: () => running.disposeAsync() };
+};
+
+/** Sites with what can be wrong at one, and more sites than a page of the list holds. */
+const fill = async (made: TestServer): Promise<void> => {
+  const wanted = await release(made, 2);
+  const applied = (version: number, pack = wanted): Happening => ({
+    type: 'package',
+    assignment: 'oven',
+    package: pack,
+    release: { ...HOSTS, version },
+    outcome: 'configured',
+  });
+  const stories: Readonly<Record<string, readonly Happening[]>> = {
+    'alpha-behind': [applied(1, OLD)],
+    'alpha-drifted': [applied(2), { type: 'drift', assignment: 'oven', message: 'oven.conf was edited' }],
+    'alpha-failed': [
+      applied(2),
+      {
+        type: 'check',
+        assignment: 'oven',
+        outcome: 'failed',
+        code: 'CHECK_FAILED',
+        message: HOSTILE,
+      },
+    ],
+  };
+  const plain = Array.from({ length: 55 }, (_, index) => `plant-${String(index + 1).padStart(2, '0')}`);
+  for (const site of [...Object.keys(stories), ...plain]) {
+    const agent = testAgent(`${site}/press-1`);
+    const certificate = await join(made, agent);
+    const lines = chain(agent, stories[site] ?? [applied(2)]);
+    const answer = await hand(made, await reportOf(agent, lines), certificate);
+    if (answer.status !== 200) throw new Error(answer.text);
+  }
+  await join(made, testAgent('alpha-silent/press-1'));
+  const { store } = made.hub;
+  const at = { file: 'promotion/hosts.yaml' };
+  const limits = { lateSeconds: 3600, staleSeconds: 30 * 86_400, visitsSeconds: undefined };
+  await recordFreshness(store, [
+    { name: 'hosts', environment: HOSTS.environment, clusterTypes: [], ...limits, at },
+  ]);
+  const link = { from: 'qa', to: 'prod', mode: 'manual', state: 'waiting', candidate: OLD };
+  const why = { waitsFor: 'soak', why: '12 of 24 h have passed' };
+  await recordLinkStates(store, [{ ...link, ...why }], formatTime(addDays(NOW, -1)));
+};
+
+/** A message as a hostile agent writes it: the page has to show it and nothing else. */
+export const HOSTILE = '<img src=x onerror="document.title=\'run\'"><b>bold</b>';
+
+const release = async ({ hub }: TestServer, version: number): Promise<Digest> => {
+  const packages = { oven: { 'package.json': 'oven' } };
+  const [bundle] = await hub.layoutWriter.release({
+    channel: HOSTS,
+    version,
+    bundles: [{ kind: 'host', packages }],
+  });
+  if (bundle === undefined) throw new Error('no bundle was released');
+  const { config } = await readBundle((await openLayout(hub.layout)).blobs, bundle);
+  const [assignment] = config.assignments;
+  if (assignment === undefined) throw new Error('the bundle is empty');
+  return assignment.package;
+};
