@@ -8,6 +8,7 @@ import { RouterProvider } from 'react-router/dom';
 import { readToken } from './api/session.ts';
 import { Fault } from './parts/fault.tsx';
 import { Overview, readOverview } from './views/overview.tsx';
+import { Pipeline, readPipeline } from './views/pipeline.tsx';
 import { Shell } from './views/shell.tsx';
 import { SignIn } from './views/sign-in.tsx';
 import { readSite, SiteView } from './views/site.tsx';
@@ -29,6 +30,7 @@ const router = createBrowserRouter(
           errorElement: <Fault />,
           children: [
             { index: true, element: <Overview />, loader: readOverview },
+            { path: 'pipeline', element: <Pipeline />, loader: readPipeline },
             { path: 'sites/:site', element: <SiteView />, loader: readSite },
             { path: '*', element: <p>This hub has no such view. Follow a link above.</p> },
           ],

@@ -2,6 +2,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeWith } from '../harness/describe-with.ts';
 import { axeFindings, openTab, scrollsSideways, startBrowser, type Tab } from './page/browser.ts';
+import { signIn } from './page/sign-in.ts';
 import { HOSTILE, type HubPage, startHubPage } from './page/hub-page.ts';
 
 /** The page of the hub in a real browser. */
@@ -20,14 +21,8 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     await hub?.[Symbol.asyncDispose]();
   });
 
-  const signedIn = async (path: string, options: Parameters<typeof openTab>[1] = {}): Promise<Tab> => {
-    const tab = await openTab(browser, options);
-    await tab.page.goto(`${hub.url}/ui${path}`);
-    await tab.page.getByLabel('Token', { exact: true }).fill(token);
-    await tab.page.getByRole('button', { name: 'Sign in' }).click();
-    await tab.page.getByRole('button', { name: 'Sign out' }).waitFor();
-    return tab;
-  };
+  const signedIn = (path: string, options: Parameters<typeof openTab>[1] = {}): Promise<Tab> =>
+    signIn(browser, { url: hub.url, token, path }, options);
 
   test('asks for a token, says why one is refused, and returns to the address that was asked for', async () => {
     await using tab = await openTab(browser);

@@ -1,4 +1,5 @@
 import type { StoredEvent } from '../../hub/history/read-events.ts';
+import type { Verdict } from '../../hub/gate/verdict.ts';
 import type { FreshnessPolicies } from '../../hub/status/freshness.ts';
 import type { LinkState } from '../../hub/status/link-states.ts';
 import type { Row } from '../../hub/status/what-runs-where.ts';
@@ -29,6 +30,23 @@ export type Events = {
   readonly at: string;
   readonly events: readonly StoredEvent[];
   readonly next: string | null;
+};
+
+/** GET /v1/environments/{environment}/gate. */
+export type Gate = Verdict & { readonly candidate: string; readonly earliest: string | null };
+
+/** GET /v1/environments/{environment}/promotions, newest first. */
+export type Promotions = {
+  readonly promotions: readonly {
+    readonly number: number;
+    readonly from: string;
+    readonly candidate: string;
+    readonly mode: string;
+    readonly person: string | null;
+    readonly reason: string | null;
+    readonly time: string;
+    readonly current: boolean;
+  }[];
 };
 
 export type { LinkState, Row, StoredEvent };

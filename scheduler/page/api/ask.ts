@@ -45,16 +45,23 @@ export const ask = async <T>(path: string, query: Query, signal: AbortSignal): P
   }
 };
 
-/** @param body a decision to take; without one the hub is only asked */
-export const send = async <T>(
-  url: string,
-  { signal, body, token = readToken() }: { signal?: AbortSignal; body?: object; token?: string | null },
-): Promise<T> => {
+type Sent = {
+  readonly signal?: AbortSignal;
+  /** A decision to take; without one the hub is only asked. */
+  readonly body?: object;
+  readonly token?: string | null;
+  /** The Idempotency-Key: a decision that is sent again with it is taken once. */
+  readonly key?: string;
+};
+
+/** One request. Rejects with Refusal. */
+export const send = async <T>(url: string, { signal, body, token = readToken(), key }: Sent): Promise<T> => {
   const answer = await fetch(url, {
     method: body === undefined ? 'GET' : 'POST',
     headers: {
       accept: 'application/json',
       ...(token !== null && { authorization: `Bearer ${token}` }),
+      ...(key !== undefined && { 'idempotency-key': key }),
       ...(body !== undefined && { 'content-type': 'application/json' }),
     },
     ...(signal && { signal }),

@@ -1,6 +1,16 @@
 /** The bearer token, for as long as this tab is open. It is in no address: those are logged and passed on. */
 const KEY = 'fleet-ferry-token';
 
+/** The token of a person who may decide. A reader's token may not. */
+const DECIDER = 'fleet-ferry-decider';
+
 export const readToken = (): string | null => sessionStorage.getItem(KEY);
 export const keepToken = (token: string): void => sessionStorage.setItem(KEY, token);
-export const dropToken = (): void => sessionStorage.removeItem(KEY);
+export const dropToken = (): void => {
+  sessionStorage.removeItem(KEY);
+  sessionStorage.removeItem(DECIDER);
+};
+
+export const readDecider = (): string | null => sessionStorage.getItem(DECIDER);
+export const keepDecider = (token: string): void => sessionStorage.setItem(DECIDER, token);
+export const dropDecider = (): void => sessionStorage.removeItem(DECIDER);

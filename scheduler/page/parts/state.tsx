@@ -22,3 +22,16 @@ export const moodOf = (row: Row): Mood => {
 export const Judgement = ({ row }: { readonly row: Row }) => (
   <State mood={moodOf(row)}>{[row.verdict, ...ageMarks(row)].join(', ')}</State>
 );
+
+const GATES: Readonly<Record<string, Mood>> = {
+  promoted: 'good',
+  ready: 'good',
+  waiting: 'late',
+  paused: 'late',
+  rejected: 'bad',
+};
+
+/** The state of a gate, such as 'waiting'. */
+export const GateState = ({ state }: { readonly state: string }) => (
+  <State mood={GATES[state] ?? 'quiet'}>{state}</State>
+);

@@ -4,7 +4,7 @@ import { Table } from '@mantine/core';
 import type { LinkState, Row, Status } from '../api/answers.ts';
 import { ask } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
-import { type Mood, moodOf, State } from '../parts/state.tsx';
+import { GateState, type Mood, moodOf, State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
 
 /** Agents a page. A site whose agents are on two pages is in both. */
@@ -52,25 +52,16 @@ const Links = ({ links, now }: { readonly links: readonly LinkState[]; readonly 
     <ul className="links">
       {links.map(({ from, to, mode, state, why, since }) => (
         <li key={to}>
-          <strong>
+          <Anchor component={Link} to="/pipeline">
             {from} to {to}
-          </strong>{' '}
-          <State mood={LINK_MOODS[state] ?? 'quiet'}>{state}</State> {mode}, since{' '}
-          <Age at={since} now={now} />
+          </Anchor>{' '}
+          <GateState state={state} /> {mode}, since <Age at={since} now={now} />
           {why !== null && <Text>{why}</Text>}
         </li>
       ))}
     </ul>
   </section>
 );
-
-const LINK_MOODS: Readonly<Record<string, Mood>> = {
-  promoted: 'good',
-  ready: 'good',
-  waiting: 'late',
-  paused: 'late',
-  rejected: 'bad',
-};
 
 const Filters = () => {
   const [query] = useSearchParams();

@@ -2,7 +2,10 @@ import { Anchor, Button } from '@mantine/core';
 import { Link, NavLink, Outlet, useNavigate, useNavigation } from 'react-router';
 import { dropToken } from '../api/session.ts';
 
-const VIEWS = [['/', 'Sites']] as const;
+const VIEWS = [
+  ['/', 'Sites'],
+  ['/pipeline', 'Pipeline'],
+] as const;
 
 /** What all views have: a link past the header, the list of views, and signing out. */
 export const Shell = () => {

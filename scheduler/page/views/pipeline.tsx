@@ -1,0 +1,171 @@
+import { Code, Group, Table, Text, Title } from '@mantine/core';
+import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import type { Gate, LinkState, Promotions, Status } from '../api/answers.ts';
+import { ask, Refusal } from '../api/ask.ts';
+import { Age } from '../parts/age.tsx';
+import { Short } from '../parts/digest.tsx';
+import { GateState, State } from '../parts/state.tsx';
+import { Wide } from '../parts/wide.tsx';
+import { Decide, type Verb } from './decide.tsx';
+
+/** A link of the chain. The gate is a refusal where there is nothing to judge, such as no candidate yet. */
+type Link = {
+  readonly link: LinkState;
+  readonly gate: Gate | Refusal;
+  readonly promotions: Promotions['promotions'];
+};
+type PipelineAnswer = { readonly at: string; readonly links: readonly Link[] };
+
+const SHOWN = 5;
+
+export const readPipeline = async ({ request: { signal } }: LoaderFunctionArgs): Promise<PipelineAnswer> => {
+  const { at, links } = await ask<Status>('/v1/status', { limit: 1 }, signal);
+  const read = links.map(async (link): Promise<Link> => {
+    const path = `/v1/environments/${encodeURIComponent(link.to)}`;
+    const [gate, past] = await Promise.all([
+      refusedOr(ask<Gate>(`${path}/gate`, {}, signal)),
+      refusedOr(ask<Promotions>(`${path}/promotions`, { limit: SHOWN }, signal)),
+    ]);
+    return { link, gate, promotions: past instanceof Refusal ? [] : past.promotions };
+  });
+  return { at, links: await Promise.all(read) };
+};
+
+const refusedOr = <T,>(answer: Promise<T>): Promise<T | Refusal> =>
+  answer.catch((error: unknown) => {
+    if (error instanceof Refusal) return error;
+    throw error;
+  });
+
+/** The chain of environments: what each promotion waits for, with all conditions of its gate, and the decisions about it. */
+export const Pipeline = () => {
+  const { at, links } = useLoaderData<PipelineAnswer>();
+  return (
+    <>
+      <Title order={1}>Pipeline</Title>
+      {links.length === 0 && (
+        <Text>
+          No environment of this fleet is promoted from another one, or the hub runs without a platform.
+        </Text>
+      )}
+      {links.map((one) => (
+        <LinkSection key={one.link.to} of={one} now={at} />
+      ))}
+    </>
+  );
+};
+
+const LinkSection = ({
+  of: { link, gate, promotions },
+  now,
+}: {
+  readonly of: Link;
+  readonly now: string;
+}) => {
+  const state = gate instanceof Refusal ? link.state : gate.state;
+  return (
+    <section aria-labelledby={`link-${link.to}`}>
+      <Title order={2} id={`link-${link.to}`}>
+        {link.from} to {link.to}
+      </Title>
+      <Text component="div">
+        <GateState state={state} /> {link.mode}, since <Age at={link.since} now={now} />
+      </Text>
+      {gate instanceof Refusal ? <Text>{gate.message}</Text> : <Conditions gate={gate} now={now} />}
+      <Group my="sm">
+        {VERBS.filter((verb) => isOffered(verb, state)).map((verb) => (
+          <Decide key={verb} verb={verb} link={link} candidate={candidateOf(gate)} />
+        ))}
+      </Group>
+      {promotions.length > 0 && <Past promotions={promotions} to={link.to} now={now} />}
+    </section>
+  );
+};
+
+const VERBS: readonly Verb[] = ['promote', 'reject', 'pause', 'resume'];
+
+/** The hub decides; this only leaves out what makes no sense now. */
+const isOffered = (verb: Verb, state: string): boolean => {
+  switch (verb) {
+    case 'promote':
+      return state === 'ready';
+    case 'reject':
+      return state === 'ready' || state === 'waiting';
+    case 'pause':
+      return state !== 'paused';
+    case 'resume':
+      return state === 'paused';
+  }
+};
+
+const candidateOf = (gate: Gate | Refusal): string | undefined =>
+  gate instanceof Refusal ? undefined : gate.candidate;
+
+const Conditions = ({ gate, now }: { readonly gate: Gate; readonly now: string }) => (
+  <>
+    <Text>
+      Candidate <Short of={gate.candidate} />
+      {gate.note !== null && `: ${gate.note}`}
+      {gate.earliest !== null && (
+        <>
+          . The clock alone can open it: <Age at={gate.earliest} now={now} />
+        </>
+      )}
+    </Text>
+    <Wide
+      label={`Gate of ${gate.to}`}
+      headings={['Condition', 'State', 'Wanted', 'Found', 'Held back by', 'Changed by']}
+    >
+      {gate.conditions.map(({ name, met, wanted, found, holding, changedBy }) => (
+        <Table.Tr key={name}>
+          <Table.Th scope="row">{name}</Table.Th>
+          <Table.Td>
+            <State mood={met ? 'good' : 'late'}>{met ? 'met' : 'not met'}</State>
+          </Table.Td>
+          <Table.Td>{wanted}</Table.Td>
+          <Table.Td>{found}</Table.Td>
+          <Table.Td>
+            {holding.first.map((one) => (
+              <div key={one}>{one}</div>
+            ))}
+            {holding.count > holding.first.length && `and ${holding.count - holding.first.length} more`}
+          </Table.Td>
+          <Table.Td>{changedBy.join(', ')}</Table.Td>
+        </Table.Tr>
+      ))}
+    </Wide>
+    {gate.conditions.some(({ changedBy }) => changedBy.includes('person')) && (
+      <Text>
+        An approval is signed with the key of its person, which no browser has:{' '}
+        <Code>fleet-scheduler approve --to {gate.to}</Code>
+      </Text>
+    )}
+  </>
+);
+
+type PastProps = {
+  readonly promotions: Promotions['promotions'];
+  readonly to: string;
+  readonly now: string;
+};
+
+const Past = ({ promotions, to, now }: PastProps) => (
+  <Wide label={`Promotions to ${to}`} headings={['Number', 'Time', 'Candidate', 'Who', 'Reason']}>
+    {promotions.map(({ number, time, candidate, person, mode, reason, current }) => (
+      <Table.Tr key={number}>
+        <Table.Th scope="row">
+          {number}
+          {current && ', current'}
+        </Table.Th>
+        <Table.Td>
+          <Age at={time} now={now} />
+        </Table.Td>
+        <Table.Td>
+          <Short of={candidate} />
+        </Table.Td>
+        <Table.Td>{person ?? mode}</Table.Td>
+        <Table.Td>{reason}</Table.Td>
+      </Table.Tr>
+    ))}
+  </Wide>
+);
