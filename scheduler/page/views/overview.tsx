@@ -2,7 +2,9 @@ import { Anchor, Button, Group, Text, TextInput, Title } from '@mantine/core';
 import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
 import { Table } from '@mantine/core';
 import type { LinkState, Row, Status } from '../api/answers.ts';
+import { ageMarks } from '../../hub/status/attention.ts';
 import { ask } from '../api/ask.ts';
+import { inChainOrder } from '../api/chain.ts';
 import { Age } from '../parts/age.tsx';
 import { GateState, type Mood, moodOf, State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
@@ -50,7 +52,7 @@ const Links = ({ links, now }: { readonly links: readonly LinkState[]; readonly 
       Promotions
     </Title>
     <ul className="links">
-      {links.map(({ from, to, mode, state, why, since }) => (
+      {inChainOrder(links).map(({ from, to, mode, state, why, since }) => (
         <li key={to}>
           <Anchor component={Link} to="/pipeline">
             {from} to {to}
@@ -109,9 +111,9 @@ const ORDER: readonly Mood[] = ['bad', 'late', 'quiet', 'good'];
 const worstOf = (rows: readonly Row[]): Mood =>
   ORDER.find((mood) => rows.some((row) => moodOf(row) === mood)) ?? 'quiet';
 
-/** The verdicts of a site, counted, worst first: '2 failed, 5 complies'. */
+/** The verdicts of a site with what their age adds, counted, worst first: '2 failed, 5 complies late'. */
 const describe = (rows: readonly Row[]): string =>
-  [...Map.groupBy(rows, ({ verdict }) => verdict)]
+  [...Map.groupBy(rows, (row) => [row.verdict, ...ageMarks(row)].join(' '))]
     .toSorted(([, a], [, b]) => ORDER.indexOf(worstOf(a)) - ORDER.indexOf(worstOf(b)))
     .map(([verdict, of]) => `${of.length} ${verdict}`)
     .join(', ');

@@ -2,6 +2,7 @@ import { Code, Group, Table, Text, Title } from '@mantine/core';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import type { Gate, LinkState, Promotions, Status } from '../api/answers.ts';
 import { ask, Refusal } from '../api/ask.ts';
+import { inChainOrder } from '../api/chain.ts';
 import { Age } from '../parts/age.tsx';
 import { Short } from '../parts/digest.tsx';
 import { GateState, State } from '../parts/state.tsx';
@@ -20,7 +21,7 @@ const SHOWN = 5;
 
 export const readPipeline = async ({ request: { signal } }: LoaderFunctionArgs): Promise<PipelineAnswer> => {
   const { at, links } = await ask<Status>('/v1/status', { limit: 1 }, signal);
-  const read = links.map(async (link): Promise<Link> => {
+  const read = inChainOrder(links).map(async (link): Promise<Link> => {
     const path = `/v1/environments/${encodeURIComponent(link.to)}`;
     const [gate, past] = await Promise.all([
       refusedOr(ask<Gate>(`${path}/gate`, {}, signal)),

@@ -1,0 +1,74 @@
+/** The platform of the demo: three environments in a chain, two cluster types, three applications. */
+
+const ours = (kind: string, name: string, rest: string): string =>
+  `apiVersion: fleet-ferry/v1alpha1\nkind: ${kind}\nmetadata:\n  name: ${name}\n${rest}`;
+
+const ENVIRONMENTS = ['dev', 'qa', 'prod'] as const;
+
+const application = (name: string, place: string): Readonly<Record<string, string>> => ({
+  [`platform/base/${name}.yaml`]: [
+    ours(
+      'WorkloadRegistration',
+      name,
+      `spec:\n  workspace: plants\n  workload: {repo: ../apps/${name}, path: deploy}\n`,
+    ),
+    ours(
+      'SchedulingPolicy',
+      name,
+      `spec:\n  deploymentTargetSelector: {labelSelector: {matchLabels: {runs: ${name}}}}\n  clusterTypeSelector: {labelSelector: {matchLabels: {${place}}}}\n`,
+    ),
+  ].join('---\n'),
+  [`apps/${name}/deploy/workload.yaml`]: ours(
+    'Workload',
+    name,
+    `spec:\n  deploymentTargets:\n${ENVIRONMENTS.map(
+      (environment) =>
+        `    - {name: host, environment: ${environment}, labels: {runs: ${name}}, manifests: {path: host}}\n`,
+    ).join('')}`,
+  ),
+  ...versionOf(name, 1),
+});
+
+/** Files of an application at a version. */
+export const versionOf = (name: string, version: number): Readonly<Record<string, string>> => ({
+  [`apps/${name}/host/package.yaml`]: ours(
+    'HostPackage',
+    'files',
+    `spec:\n  directories: [{path: /opt/${name}/${version}}]\n`,
+  ),
+});
+
+export const APPLICATIONS = ['label-printer', 'oven-control', 'scale-reader'] as const;
+
+export const COMPANY: Readonly<Record<string, string>> = {
+  'platform/fleet.yaml': ours(
+    'Fleet',
+    'halden',
+    'spec:\n  environments:\n    - {name: dev}\n    - {name: qa, promotedFrom: dev}\n    - {name: prod, promotedFrom: qa}\n',
+  ),
+  'platform/base/press.yaml': ours(
+    'ClusterType',
+    'press',
+    '  labels: {place: hall, all: "yes"}\nspec: {target: host}\n',
+  ),
+  'platform/base/till.yaml': ours(
+    'ClusterType',
+    'till',
+    '  labels: {place: shop, all: "yes"}\nspec: {target: host}\n',
+  ),
+  ...application('label-printer', 'all: "yes"'),
+  ...application('oven-control', 'place: hall'),
+  ...application('scale-reader', 'place: shop'),
+  'platform/promotion/freshness.yaml': ENVIRONMENTS.map((environment) =>
+    ours('FreshnessPolicy', environment, `spec:\n  environment: ${environment}\n  late: 2d\n  stale: 21d\n`),
+  ).join('---\n'),
+};
+
+/** Comes with the newest version, which therefore waits. */
+export const STRICT: Readonly<Record<string, string>> = {
+  'platform/promotion/qa-to-prod.yaml': ours(
+    'PromotionPolicy',
+    'qa-to-prod',
+    'spec:\n  from: qa\n  to: prod\n  mode: manual\n  compliance: {percent: 95, atLeast: 3, of: enrolled}\n  soak: 72h\n',
+  ),
+};

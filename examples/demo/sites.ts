@@ -1,0 +1,119 @@
+import type { Channel } from '#bundles/names';
+import type { HubServer } from '../../scheduler/hub/http/hub-server.ts';
+import type { Desired } from '../../scheduler/hub/status/what-runs-where.ts';
+import type { TokenOrder } from '../../scheduler/hub/tokens/create-token.ts';
+import { type DemoAgent, type Happening, joinAgent } from './agents.ts';
+
+export type DemoSite = {
+  readonly agent: DemoAgent;
+  readonly environment: string;
+  /** Its place in its environment, from 0: what goes wrong follows from it, so every demo is the same. */
+  readonly index: number;
+};
+
+export type DemoFleet = { readonly sites: readonly DemoSite[]; readonly channels: readonly Channel[] };
+
+/** A folder that goes from site to site and then to the hub. @param at when it reaches the hub */
+export type Medium = { readonly path: string; readonly at: Date };
+
+type Office = {
+  readonly server: HubServer;
+  readonly token: (order: TokenOrder) => Promise<string>;
+  readonly now: () => Date;
+};
+
+/** Test machines beside the sites of prod. */
+const TEST_SITES = { dev: 2, qa: 6 } as const;
+
+/** Halls have a press, shops a till. */
+const kindOf = (index: number): { readonly place: string; readonly clusterType: 'press' | 'till' } =>
+  index % 2 === 0 ? { place: 'plant', clusterType: 'press' } : { place: 'shop', clusterType: 'till' };
+
+/** Enrols one agent a site over the hub's route. */
+export const enrolSites = async ({ server, token, now }: Office, count: number): Promise<DemoFleet> => {
+  const sites: DemoSite[] = [];
+  const channels = new Map<string, Channel>();
+  for (const [environment, of] of Object.entries({ ...TEST_SITES, prod: count }))
+    for (let index = 0; index < of; index += 1) {
+      const { place, clusterType } = kindOf(index);
+      const number = String(index + 1).padStart(3, '0');
+      const site = environment === 'prod' ? `${place}-${number}` : `${environment}-${place}-${number}`;
+      const channel = { environment, clusterType };
+      channels.set(`${environment}/${clusterType}`, channel);
+      const right = await token({ scope: 'enroll', site, replaceKey: false });
+      const agent = await joinAgent(server, { site, agent: `${clusterType}-1`, channel }, right, now());
+      sites.push({ agent, environment, index });
+    }
+  return { sites, channels: [...channels.values()] };
+};
+
+const isProd = ({ environment }: DemoSite): boolean => environment === 'prod';
+
+/** Sites that missed the second version, so they are behind. */
+const missed = (site: DemoSite): boolean => isProd(site) && site.index % 29 === 9;
+
+/** Sites that were never heard. */
+const isMute = (site: DemoSite): boolean => isProd(site) && site.index % 41 === 12;
+
+/** Every site leaves on a medium that it applied what its channel wants. @param environments undefined: all */
+export const reportApplied = async (
+  { sites }: DemoFleet,
+  medium: Medium,
+  desiredOf: (channel: Channel) => Desired | undefined,
+  environments?: readonly string[],
+): Promise<void> => {
+  for (const site of sites) {
+    const { agent, environment } = site;
+    const desired = desiredOf(agent.channel);
+    const isAsked = environments === undefined || environments.includes(environment);
+    if (!isAsked || isMute(site) || desired?.kind !== 'release') continue;
+    if (missed(site) && desired.version > 1) continue;
+    const { version, packages } = desired;
+    await agent.report(
+      medium.path,
+      [
+        { type: 'imported', release: { ...agent.channel, version } },
+        ...[...packages].map(([assignment, of]) => ({
+          type: 'package',
+          assignment,
+          package: of,
+          release: { ...agent.channel, version },
+          outcome: 'configured' as const,
+        })),
+      ],
+      medium.at,
+    );
+  }
+};
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 1440 * MINUTE_MS;
+
+/** The newest word of each site: most are well and minutes old, some are late, drifted or failed. */
+export const reportAgain = async ({ sites }: DemoFleet, { path, at }: Medium): Promise<void> => {
+  for (const site of sites) {
+    if (isMute(site)) continue;
+    await site.agent.report(path, [newsOf(site)], new Date(at.getTime() - ageOf(site)));
+  }
+};
+
+const ageOf = (site: DemoSite): number => {
+  if (isProd(site) && site.index % 23 === 7) return 30 * DAY_MS;
+  if (isProd(site) && site.index % 11 === 5) return 5 * DAY_MS;
+  return ((site.index * 7) % 50) * MINUTE_MS + MINUTE_MS;
+};
+
+const newsOf = (site: DemoSite): Happening => {
+  const assignment = 'label-printer-host';
+  if (isProd(site) && site.index % 19 === 4)
+    return {
+      type: 'check',
+      assignment,
+      outcome: 'failed',
+      code: 'CHECK_FAILED',
+      message: 'label-printer.service is not active',
+    };
+  if (isProd(site) && site.index % 13 === 6)
+    return { type: 'drift', assignment, message: '/opt/label-printer: mode is 0777, wanted 0755' };
+  return { type: 'check', assignment, outcome: 'unchanged' };
+};

@@ -1,0 +1,180 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
+import { pino } from 'pino';
+import { type Channel, formatChannel } from '#bundles/names';
+import { openMedium } from '#bundles/formats/medium/open-medium';
+import { addDays } from '#bundles/time';
+import { promoteTo } from '../../scheduler/hub/decide/promote-to.ts';
+import { readPromotion } from '../../scheduler/hub/gate/link.ts';
+import { createServer } from '../../scheduler/hub/http/create-server.ts';
+import { createMetrics } from '../../scheduler/hub/http/metrics.ts';
+import { notePresence } from '../../scheduler/hub/http/note-presence.ts';
+import { type Hub, siteSigner } from '../../scheduler/hub/hub.ts';
+import { makeLinkJudge } from '../../scheduler/hub/serve/judge-links.ts';
+import { importReports } from '../../scheduler/hub/reports/import-reports.ts';
+import { recordFreshness } from '../../scheduler/hub/status/freshness-policies.ts';
+import { readDesired } from '../../scheduler/hub/status/read-desired.ts';
+import { openStore } from '../../scheduler/hub/store/open-store.ts';
+import { createToken, type TokenOrder } from '../../scheduler/hub/tokens/create-token.ts';
+import { openKeyDirectory } from '../../scheduler/keys/key-directory.ts';
+import { initDevRoot } from '../../scheduler/keys/root/init-dev-root.ts';
+import { build } from '../../scheduler/release/build.ts';
+import { FLEET } from './agents.ts';
+import { APPLICATIONS, COMPANY, STRICT, versionOf } from './company.ts';
+import { enrolSites, type Medium, reportAgain, reportApplied } from './sites.ts';
+
+export type Demo = AsyncDisposable & {
+  readonly url: string;
+  readonly reader: string;
+  /** Token of a person who may promote, reject, pause and resume. */
+  readonly decider: string;
+};
+
+export type DemoOptions = {
+  /** Sites of prod. */
+  readonly sites: number;
+  readonly folder: string;
+  /** The built page. */
+  readonly page: string;
+  readonly port: number;
+  readonly now: Date;
+};
+
+const DAYS = 90;
+
+/** A hub with 90 days of builds, promotions and reports. Until it listens, its clock is the time of what happens. */
+export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions): Promise<Demo> => {
+  let clock = (): Date => addDays(now, -DAYS);
+  const keysFolder = join(folder, 'keys');
+  const layout = join(folder, 'releases');
+  const { signal } = new AbortController();
+  const platform = { platform: join(folder, 'platform'), maps: [], cacheDirectory: join(folder, 'cache') };
+  await write(folder, COMPANY);
+  await initDevRoot(keysFolder, FLEET, clock());
+  const readKeys = () => openKeyDirectory(keysFolder);
+  const readChain = () => readPromotion({ ...platform, env: {}, signal });
+
+  await using starting = new AsyncDisposableStack();
+  const store = starting.use(await openStore(join(folder, 'hub.db'), FLEET));
+  const hub: Hub = { keys: await readKeys(), store, layout, [Symbol.asyncDispose]: async () => {} };
+  const silent = pino({ level: 'silent' });
+  const server = await createServer({
+    context: {
+      hub,
+      authority: await hub.keys.authority(),
+      signer: await siteSigner(hub),
+      receiptKey: await hub.keys.key('receipt'),
+      clock: () => clock(),
+      metrics: createMetrics(store.db, () => clock()),
+      presence: notePresence(store, () => clock(), silent),
+      onSiteChange: () => {},
+      onReport: () => {},
+    },
+    log: silent,
+    page,
+    enrolmentsPerMinute: 1_000_000,
+    decisions: { readKeys, readPromotion: readChain, poke: () => void judge.round(signal), signal },
+  });
+  starting.defer(() => server.close());
+  const judge = makeLinkJudge({
+    askChecks: async () => {},
+    configuration: { keys: keysFolder, layout } as never,
+    store,
+    clock: () => clock(),
+    log: silent,
+    readChain,
+    onPromoted: () => {},
+  });
+
+  const token = async (order: TokenOrder): Promise<string> =>
+    (await createToken(store, order, { note: 'demo', expires: addDays(now, 7), now: clock() })).token;
+  const buildIn = async (environment: string): Promise<void> => {
+    const keys = await readKeys();
+    const built = await build({
+      ...platform,
+      env: {},
+      layout,
+      keys,
+      environments: [environment],
+      now: clock(),
+      signal,
+    });
+    const held = built.channels.flatMap((channel) => channel.held);
+    if (held.length > 0) throw new Error(`the demo's platform does not build: ${JSON.stringify(held)}`);
+  };
+  const promote = async (environment: string, reason: string): Promise<void> => {
+    const chain = { hub: { keys: await readKeys(), layout, store }, promotion: await readChain() };
+    const wish = { environment, person: 'mara', now: clock(), signal, repeats: undefined };
+    await promoteTo(chain, { ...wish, candidate: undefined, reason });
+    await buildIn(environment);
+  };
+  const wanted = async (channels: readonly Channel[]) => {
+    const desired = await readDesired(layout, channels, hub.keys.root);
+    return (channel: Channel) => desired.get(formatChannel(channel));
+  };
+
+  /** What is left on the medium comes to the hub at its present time. */
+  const carry = async (leave: (medium: Medium) => Promise<void>): Promise<void> => {
+    const path = join(folder, 'media', String(clock().getTime()));
+    await mkdir(path, { recursive: true });
+    await leave({ path, at: clock() });
+    await using medium = await openMedium(path);
+    await importReports(hub, medium, clock());
+  };
+
+  const office = { server, token, now: () => clock() };
+  await buildIn('dev');
+  await promote('qa', 'first version');
+  await promote('prod', 'first version');
+  const fleet = await enrolSites(office, sites);
+  const applied = async (environments?: readonly string[]): Promise<void> => {
+    const desiredOf = await wanted(fleet.channels);
+    await carry((medium) => reportApplied(fleet, medium, desiredOf, environments));
+  };
+  clock = () => addDays(now, 1 - DAYS);
+  await applied();
+
+  clock = () => addDays(now, -40);
+  for (const name of APPLICATIONS) await write(folder, versionOf(name, 2));
+  await buildIn('dev');
+  await promote('qa', 'labels in three languages');
+  await promote('prod', 'plants asked for it');
+  clock = () => addDays(now, -39);
+  await applied();
+
+  clock = () => addDays(now, -2);
+  await write(folder, { ...versionOf('oven-control', 3), ...STRICT });
+  await buildIn('dev');
+  await promote('qa', 'ovens save energy');
+  clock = () => addDays(now, -1);
+  await applied(['dev', 'qa']);
+  const promotion = await readChain();
+  await recordFreshness(store, promotion.freshnessPolicies);
+  judge.follow(promotion);
+  await judge.round(signal);
+  clock = () => now;
+  await carry((medium) => reportAgain(fleet, medium));
+  await judge.round(signal);
+
+  // From here on the demo lives in the present.
+  const offset = now.getTime() - Date.now();
+  clock = () => new Date(Date.now() + offset);
+  await server.listen({ host: '127.0.0.1', port });
+  const verbs = ['promote', 'reject', 'pause', 'resume'] as const;
+  const allowances = verbs.map((verb) => ({ verb, environment: '*' }));
+  const demo = {
+    url: `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`,
+    reader: await token({ scope: 'reader' }),
+    decider: await token({ scope: 'decide', person: 'visitor', allowances }),
+  };
+  const running = starting.move();
+  return { ...demo, [Symbol.asyncDispose]: () => running.disposeAsync() };
+};
+
+const write = async (folder: string, files: Readonly<Record<string, string>>): Promise<void> => {
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), text);
+  }
+};

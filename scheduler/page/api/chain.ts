@@ -1,0 +1,10 @@
+import type { LinkState } from './answers.ts';
+
+/** Links in the order that a candidate takes: the one that begins the chain first. */
+export const inChainOrder = (links: readonly LinkState[]): readonly LinkState[] => {
+  const place = ({ from }: LinkState): number => {
+    const before = links.find(({ to }) => to === from);
+    return before === undefined ? 0 : place(before) + 1;
+  };
+  return links.toSorted((a, b) => place(a) - place(b));
+};

@@ -1,0 +1,56 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { buildPage } from '../../bundling/build-page.ts';
+import { startDemo } from '../../examples/demo/start-demo.ts';
+import { describeWith } from '../harness/describe-with.ts';
+import { temporaryDirectory } from '../harness/temporary-directory.ts';
+import { axeFindings, startBrowser } from './page/browser.ts';
+import { signIn } from './page/sign-in.ts';
+
+const NOW = new Date('2026-11-21T08:00:00Z');
+
+const VIEWS = [
+  ['sites', '/'],
+  ['pipeline', '/pipeline'],
+  ['site', '/sites/plant-005'],
+] as const;
+
+describeWith(['chromium'], 'the demo', ({ chromium }) => {
+  test('shows months of history, each kind of trouble and a promotion that waits', async () => {
+    await using folder = await temporaryDirectory('demo');
+    const page = join(folder.path, 'page');
+    await buildPage(page);
+    await using demo = await startDemo({ sites: 60, folder: folder.path, page, port: 0, now: NOW });
+    const { url, reader: token } = demo;
+    const browser = await startBrowser(chromium);
+    // FLEET_SCREENSHOTS=docs/images takes the pictures of the documentation again.
+    const pictures = process.env['FLEET_SCREENSHOTS'] ?? join(folder.path, 'pictures');
+    await mkdir(pictures, { recursive: true });
+    try {
+      for (const [name, path] of VIEWS)
+        for (const colorScheme of ['light', 'dark'] as const) {
+          const viewport = { width: 1200, height: 800 };
+          await using tab = await signIn(
+            browser,
+            { url, token, path },
+            { colorScheme, viewport, bypassCSP: true },
+          );
+          await tab.page.getByRole('table').first().waitFor();
+          await tab.page.screenshot({ path: join(pictures, `page-${name}-${colorScheme}.png`) });
+          expect(await axeFindings(tab.page)).toEqual([]);
+        }
+      await using tab = await signIn(browser, { url, token, path: '/' });
+      const main = tab.page.getByRole('main');
+      const words = (await main.textContent()) ?? '';
+      for (const word of ['1 failed', '1 drifted', '2 never reported', '2 complies late', '2 stale'])
+        expect(words).toContain(word);
+      expect(words).toMatch(/dev to qa promoted.*qa to prod waiting.*soak/);
+      await tab.page.goto(`${url}/ui/sites/plant-005`);
+      await tab.page.getByRole('region', { name: 'Events' }).first().waitFor();
+      expect(await main.textContent()).toContain('received 89 d ago');
+    } finally {
+      await browser.close();
+    }
+  });
+});
