@@ -7,11 +7,13 @@ import { createBrowserRouter, redirect } from 'react-router';
 import { RouterProvider } from 'react-router/dom';
 import { readToken } from './api/session.ts';
 import { Fault } from './parts/fault.tsx';
+import { CompareView, readCompare } from './views/compare.tsx';
 import { Overview, readOverview } from './views/overview.tsx';
 import { Pipeline, readPipeline } from './views/pipeline.tsx';
 import { Shell } from './views/shell.tsx';
 import { SignIn } from './views/sign-in.tsx';
 import { readSite, SiteView } from './views/site.tsx';
+import { readWhere, WhereView } from './views/where.tsx';
 
 /** Every view has an address with all of its filters, so it can be sent to a colleague. */
 const router = createBrowserRouter(
@@ -30,6 +32,8 @@ const router = createBrowserRouter(
           errorElement: <Fault />,
           children: [
             { index: true, element: <Overview />, loader: readOverview },
+            { path: 'where', element: <WhereView />, loader: readWhere },
+            { path: 'compare', element: <CompareView />, loader: readCompare },
             { path: 'pipeline', element: <Pipeline />, loader: readPipeline },
             { path: 'sites/:site', element: <SiteView />, loader: readSite },
             { path: '*', element: <p>This hub has no such view. Follow a link above.</p> },

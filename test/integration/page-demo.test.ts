@@ -1,11 +1,12 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { addDays, formatTime } from '#bundles/time';
 import { buildPage } from '../../bundling/build-page.ts';
 import { startDemo } from '../../examples/demo/start-demo.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
-import { axeFindings, startBrowser } from './page/browser.ts';
+import { axeFindings, scrollsSideways, startBrowser } from './page/browser.ts';
 import { signIn } from './page/sign-in.ts';
 
 const NOW = new Date('2026-11-21T08:00:00Z');
@@ -14,6 +15,8 @@ const VIEWS = [
   ['sites', '/'],
   ['pipeline', '/pipeline'],
   ['site', '/sites/plant-005'],
+  ['where', '/where?name=oven-control-host'],
+  ['compare', '/compare?left=qa&right=prod'],
 ] as const;
 
 describeWith(['chromium'], 'the demo', ({ chromium }) => {
@@ -39,6 +42,8 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
           await tab.page.getByRole('table').first().waitFor();
           await tab.page.screenshot({ path: join(pictures, `page-${name}-${colorScheme}.png`) });
           expect(await axeFindings(tab.page)).toEqual([]);
+          await tab.page.setViewportSize({ width: 320, height: 640 });
+          expect(await scrollsSideways(tab.page)).toBe(false);
         }
       await using tab = await signIn(browser, { url, token, path: '/' });
       const main = tab.page.getByRole('main');
@@ -49,6 +54,28 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
       await tab.page.goto(`${url}/ui/sites/plant-005`);
       await tab.page.getByRole('region', { name: 'Events' }).first().waitFor();
       expect(await main.textContent()).toContain('received 89 d ago');
+
+      await tab.page.getByRole('link', { name: 'Compare' }).click();
+      await tab.page.getByLabel('Environment').fill('qa');
+      await tab.page.getByLabel('With').fill('prod');
+      await tab.page.keyboard.press('Enter');
+      const oven = tab.page.getByRole('row', { name: /^press\/oven-control-host/ });
+      await oven.locator('summary').click();
+      expect(await oven.textContent()).toMatch(/6 agents run it|3 of 3 agents run it/);
+      expect(await oven.locator('details').textContent()).toMatch(
+        /-.*\/opt\/oven-control\/3[^]*\+.*\/opt\/oven-control\/2/,
+      );
+
+      // An assignment leads to where it runs, and the past can be asked for.
+      await oven.getByRole('link', { name: 'oven-control-host' }).click();
+      await tab.page.getByRole('row', { name: /^plant-001\/press-1/ }).waitFor();
+      const past = formatTime(addDays(NOW, -60));
+      await tab.page.getByLabel('Time').fill(past);
+      await tab.page.keyboard.press('Enter');
+      await expect.poll(() => main.textContent()).toContain(`At ${past}`);
+      expect(await tab.page.getByRole('row', { name: /^plant-001\/press-1/ }).textContent()).toContain(
+        '29 d ago',
+      );
     } finally {
       await browser.close();
     }

@@ -1,3 +1,4 @@
+import type { Compared } from '../../hub/history/compare-environments.ts';
 import type { StoredEvent } from '../../hub/history/read-events.ts';
 import type { Verdict } from '../../hub/gate/verdict.ts';
 import type { FreshnessPolicies } from '../../hub/status/freshness.ts';
@@ -32,6 +33,33 @@ export type Events = {
   readonly next: string | null;
 };
 
+/** GET /v1/compare. */
+export type Compare = {
+  readonly left: string;
+  readonly right: string;
+  readonly assignments: readonly Compared[];
+};
+
+/** GET /v1/where. */
+export type Where = {
+  readonly at: string;
+  readonly agents: readonly {
+    readonly agent: string;
+    readonly site: string;
+    readonly channel: Row['channel'];
+    readonly heardAt: string | null;
+    readonly running: readonly {
+      readonly assignment: string;
+      readonly package: string;
+      readonly name: string;
+      readonly since: string;
+      readonly health: string | null;
+      readonly drift: string | null;
+    }[];
+  }[];
+  readonly next: string | null;
+};
+
 /** GET /v1/environments/{environment}/gate. */
 export type Gate = Verdict & { readonly candidate: string; readonly earliest: string | null };
 
@@ -49,4 +77,4 @@ export type Promotions = {
   }[];
 };
 
-export type { LinkState, Row, StoredEvent };
+export type { Compared, LinkState, Row, StoredEvent };

@@ -6,6 +6,7 @@ import { ageMarks } from '../../hub/status/attention.ts';
 import { ask } from '../api/ask.ts';
 import { inChainOrder } from '../api/chain.ts';
 import { Age } from '../parts/age.tsx';
+import { Pages } from '../parts/pages.tsx';
 import { GateState, type Mood, moodOf, State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
 
@@ -125,28 +126,3 @@ const newestWord = (rows: readonly Row[]): string | null =>
     (newest, { saidAt }) => (saidAt !== null && (newest === null || saidAt > newest) ? saidAt : newest),
     null,
   );
-
-/** The way back is the browser's own: each page has an address. */
-const Pages = ({ next }: { readonly next: string | null }) => {
-  const [query] = useSearchParams();
-  const link = (cursor: string | null): string => {
-    const copy = new URLSearchParams(query);
-    copy.delete('cursor');
-    if (cursor !== null) copy.set('cursor', cursor);
-    return `?${copy}`;
-  };
-  return (
-    <Group component="nav" aria-label="Pages" my="md">
-      {query.has('cursor') && (
-        <Button component={Link} to={link(null)} variant="default">
-          First page
-        </Button>
-      )}
-      {next !== null && (
-        <Button component={Link} to={link(next)} variant="default">
-          Next page
-        </Button>
-      )}
-    </Group>
-  );
-};

@@ -4,6 +4,8 @@ import { dropToken } from '../api/session.ts';
 
 const VIEWS = [
   ['/', 'Sites'],
+  ['/where', 'What runs where'],
+  ['/compare', 'Compare'],
   ['/pipeline', 'Pipeline'],
 ] as const;
 

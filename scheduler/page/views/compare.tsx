@@ -1,0 +1,113 @@
+import { Anchor, Button, Code, Group, Table, Text, TextInput, Title } from '@mantine/core';
+import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
+import type { Compare, Compared } from '../api/answers.ts';
+import { ask } from '../api/ask.ts';
+import { type Mood, State } from '../parts/state.tsx';
+import { Wide } from '../parts/wide.tsx';
+
+/** null: two environments are not named yet. */
+export const readCompare = async ({ request }: LoaderFunctionArgs): Promise<Compare | null> => {
+  const query = new URL(request.url).searchParams;
+  const [left, right] = [query.get('left') ?? '', query.get('right') ?? ''];
+  return left === '' || right === '' ? null : ask<Compare>('/v1/compare', { left, right }, request.signal);
+};
+
+/** The newest releases of two environments: versions, what runs of them, and the objects that differ. */
+export const CompareView = () => {
+  const answer = useLoaderData<Compare | null>();
+  const [query] = useSearchParams();
+  return (
+    <>
+      <Title order={1}>Compare</Title>
+      <Form key={query.toString()}>
+        <Group align="end" my="md">
+          <TextInput
+            name="left"
+            label="Environment"
+            required
+            withAsterisk={false}
+            defaultValue={query.get('left') ?? ''}
+          />
+          <TextInput
+            name="right"
+            label="With"
+            required
+            withAsterisk={false}
+            defaultValue={query.get('right') ?? ''}
+          />
+          <Button type="submit">Compare</Button>
+        </Group>
+      </Form>
+      {answer !== null && <Differences answer={answer} />}
+    </>
+  );
+};
+
+const MOODS: Readonly<Record<Compared['outcome'], Mood>> = {
+  same: 'good',
+  version: 'late',
+  configuration: 'late',
+  'only left': 'quiet',
+  'only right': 'quiet',
+};
+
+const Differences = ({ answer: { left, right, assignments } }: { readonly answer: Compare }) => {
+  const same = assignments.filter(({ outcome }) => outcome === 'same').length;
+  return (
+    <>
+      <Text>
+        {same} of {assignments.length} assignments are the same.
+      </Text>
+      <Wide label="Assignments" headings={['Assignment', 'Outcome', left, right, 'Objects that differ']}>
+        {assignments.map((one) => (
+          <Table.Tr key={`${one.clusterType} ${one.assignment}`}>
+            <Table.Th scope="row">
+              {one.clusterType}/
+              <Anchor component={Link} to={`/where?name=${encodeURIComponent(one.assignment)}`}>
+                {one.assignment}
+              </Anchor>
+            </Table.Th>
+            <Table.Td>
+              <State mood={MOODS[one.outcome]}>{one.outcome}</State>
+            </Table.Td>
+            <Table.Td>
+              <Release of={one.left} />
+            </Table.Td>
+            <Table.Td>
+              <Release of={one.right} />
+            </Table.Td>
+            <Table.Td>
+              {one.objects.map((object) => (
+                <Change key={`${object.file} ${object.object}`} object={object} />
+              ))}
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Wide>
+    </>
+  );
+};
+
+const Release = ({ of }: { readonly of: Compared['left'] }) =>
+  of === null ? (
+    'nothing'
+  ) : (
+    <>
+      {of.name}, release {of.release}
+      <Text size="sm">
+        {of.agents.running} of {of.agents.all} agents run it
+      </Text>
+    </>
+  );
+
+/** One object or file, with its differing lines behind a click. */
+const Change = ({ object: { object, outcome, diff } }: { readonly object: Compared['objects'][number] }) => (
+  <details>
+    <summary>
+      {object} {outcome}
+    </summary>
+    <Code block tabIndex={0}>
+      {diff}
+    </Code>
+  </details>
+);

@@ -1,0 +1,84 @@
+import { Anchor, Button, Group, Table, Text, TextInput, Title } from '@mantine/core';
+import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
+import type { Where } from '../api/answers.ts';
+import { ask } from '../api/ask.ts';
+import { Age } from '../parts/age.tsx';
+import { Pages } from '../parts/pages.tsx';
+import { State } from '../parts/state.tsx';
+import { Wide } from '../parts/wide.tsx';
+
+/** Agents a page. */
+const AGENTS = 50;
+
+export const readWhere = async ({ request }: LoaderFunctionArgs): Promise<Where> => {
+  const query = new URL(request.url).searchParams;
+  return ask<Where>(
+    '/v1/where',
+    { name: query.get('name'), at: query.get('at'), cursor: query.get('cursor'), limit: AGENTS },
+    request.signal,
+  );
+};
+
+/** Which version of what runs where and since when, now or at a time in the past; by any name. */
+export const WhereView = () => {
+  const { at, agents, next } = useLoaderData<Where>();
+  const [query] = useSearchParams();
+  return (
+    <>
+      <Title order={1}>What runs where</Title>
+      <Text>
+        At <time dateTime={at}>{at}</time>.
+      </Text>
+      <Form role="search" key={query.toString()}>
+        <Group align="end" my="md">
+          <TextInput
+            name="name"
+            label="Name"
+            description="Environment, site, agent, workload or assignment"
+            defaultValue={query.get('name') ?? ''}
+          />
+          <TextInput
+            name="at"
+            label="Time"
+            description="Such as 2026-11-01T08:00:00Z; empty: now"
+            defaultValue={query.get('at') ?? ''}
+          />
+          <Button type="submit">Search</Button>
+        </Group>
+      </Form>
+      {agents.length === 0 && <Text>Nothing runs.</Text>}
+      <Wide
+        label="Agents"
+        headings={['Agent', 'Channel', 'Assignment', 'Version', 'Since', 'Health', 'Heard']}
+      >
+        {agents.flatMap(({ agent, site, channel, heardAt, running }) =>
+          running.map(({ assignment, name, since, health, drift }) => (
+            <Table.Tr key={`${agent} ${assignment}`}>
+              <Table.Th scope="row">
+                <Anchor component={Link} to={`/sites/${site}`}>
+                  {agent}
+                </Anchor>
+              </Table.Th>
+              <Table.Td>
+                {channel.environment}/{channel.clusterType}
+              </Table.Td>
+              <Table.Td>{assignment}</Table.Td>
+              <Table.Td>{name}</Table.Td>
+              <Table.Td>
+                <Age at={since} now={at} />
+              </Table.Td>
+              <Table.Td>
+                {health?.split(' sha256:')[0] ?? 'never reported'}{' '}
+                {drift === 'drifted' && <State mood="bad">drifted</State>}
+              </Table.Td>
+              <Table.Td>
+                <Age at={heardAt} now={at} />
+              </Table.Td>
+            </Table.Tr>
+          )),
+        )}
+      </Wide>
+      <Pages next={next} />
+    </>
+  );
+};
