@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { mkdir, readdir, rename, writeFile } from 'node:fs/promises';
-import { delimiter, dirname, join } from 'node:path';
+import { delimiter, dirname, extname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
 import { COMMANDS as EXPORT } from '../../exporter/commands.ts';
@@ -10,6 +10,7 @@ import { buildPrograms } from '../harness/build-programs.ts';
 import { bundleAgent } from '../harness/bundle-agent.ts';
 import { type Outcome, runCommand, runOrFail, succeed } from '../harness/run-command.ts';
 import { NOW } from '../harness/signed-fleet.ts';
+import { connect, serve, startOffice } from './hub-process.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../..');
@@ -159,5 +160,18 @@ describe('fleet-scheduler as it is installed', () => {
       succeed(await start(form, ['init', platform, '--fleet', 'acme']));
       return filesOf(platform);
     });
+  });
+
+  it('serves the page of the hub, with its assets and the licences of what is in them', async () => {
+    await using office = await startOffice();
+    const words = ['--listen', '127.0.0.1:0'];
+    await using hub = await serve(office.path, words, programs.built.scheduler);
+    await using client = connect(hub.url, office.authority);
+    const index = await client.get('/ui/sites/plant-7');
+    expect(index.status).toBe(200);
+    const assets = [...index.text.matchAll(/"(\/ui\/assets\/[^"]+)"/g)].map(([, path = '']) => path);
+    expect(assets.map((path) => extname(path)).toSorted()).toEqual(['.css', '.js', '.svg']);
+    for (const path of assets) expect((await client.get(path)).status).toBe(200);
+    expect((await client.get('/ui/LICENCES.txt')).text).toMatch(/^react 19.* \(MIT\)$/m);
   });
 });

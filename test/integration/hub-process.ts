@@ -58,8 +58,13 @@ export const startOffice = async (): Promise<Office> => {
 const environment = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('FLEET_')));
 
-export const serve = async (cwd: string, words: readonly string[]): Promise<HubProcess> => {
-  const child = spawn(process.execPath, [PROGRAM, 'serve', ...words], {
+/** @param program a built one instead of the checkout's */
+export const serve = async (
+  cwd: string,
+  words: readonly string[],
+  program = PROGRAM,
+): Promise<HubProcess> => {
+  const child = spawn(process.execPath, [program, 'serve', ...words], {
     cwd,
     env: environment(),
     stdio: ['ignore', 'pipe', 'inherit'],
