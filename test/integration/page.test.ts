@@ -86,7 +86,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     expect(text).toContain(HOSTILE);
     expect(text).toContain('24 h ago, event 1, over the network, received just now');
     expect(await page.getByRole('region', { name: 'Events' }).last().textContent()).toContain('CHECK_FAILED');
-    expect(await page.title()).toBe('Fleet Ferry');
+    expect(await page.title()).toBe('Site alpha-failed - Fleet Ferry');
     expect(faults).toEqual([]);
   });
 

@@ -18,6 +18,7 @@ export const CompareView = () => {
   const [query] = useSearchParams();
   return (
     <>
+      <title>Compare - Fleet Ferry</title>
       <Title order={1}>Compare</Title>
       <Form key={query.toString()}>
         <Group align="end" my="md">

@@ -34,6 +34,7 @@ export const Overview = () => {
   const needing = sites.filter(([, of]) => worstOf(of) !== 'good').length;
   return (
     <>
+      <title>{`Fleet ${fleet} - Fleet Ferry`}</title>
       <Title order={1}>Fleet {fleet}</Title>
       <Text>
         {sites.length} sites on this page, {needing} of them need a look. {alarms.length} alarms. As of{' '}

@@ -43,6 +43,7 @@ export const Pipeline = () => {
   const { at, links } = useLoaderData<PipelineAnswer>();
   return (
     <>
+      <title>Pipeline - Fleet Ferry</title>
       <Title order={1}>Pipeline</Title>
       {links.length === 0 && (
         <Text>

@@ -32,6 +32,7 @@ export const SignIn = () => {
 
   return (
     <main className="sign-in">
+      <title>Sign in - Fleet Ferry</title>
       <Title order={1}>Fleet Ferry</Title>
       <form onSubmit={(event) => void enter(event)}>
         <PasswordInput

@@ -30,6 +30,7 @@ export const SiteView = () => {
   const agents = [...Map.groupBy(status.rows, ({ agent }) => agent)];
   return (
     <>
+      <title>{`Site ${site} - Fleet Ferry`}</title>
       <Title order={1}>Site {site}</Title>
       {agents.length === 0 && <Text>No agent of this site is enrolled.</Text>}
       {status.alarms.map(({ agent, code, message, raisedAt }) => (

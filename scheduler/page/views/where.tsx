@@ -25,6 +25,7 @@ export const WhereView = () => {
   const [query] = useSearchParams();
   return (
     <>
+      <title>What runs where - Fleet Ferry</title>
       <Title order={1}>What runs where</Title>
       <Text>
         At <time dateTime={at}>{at}</time>.
