@@ -11,7 +11,7 @@ import type { Store } from '../store/open-store.ts';
 import { type Decisions, foldDecisions } from './decisions.ts';
 import type { ApprovalKeys } from './facts.ts';
 import { judgeGate } from './judge-gate.ts';
-import type { Link } from './link.ts';
+import { howToRelease, type Link } from './link.ts';
 import { readChannels } from './read-channels.ts';
 import { readFacts } from './read-facts.ts';
 import { showEvidence } from './show-evidence.ts';
@@ -90,7 +90,7 @@ export const assess = async (hub: GateHub, link: Link, question: Question): Prom
 const chooseCandidate = async (
   { keys }: Pick<GateHub, 'keys'>,
   layout: Layout,
-  { from, to }: Link,
+  { from, to, before }: Link,
   { candidate, signal }: Pick<Question, 'candidate' | 'signal'>,
 ): Promise<Lineage> => {
   if (candidate !== undefined) return readNamed(layout, candidate, { from, signal });
@@ -105,7 +105,7 @@ const chooseCandidate = async (
   const states = channels.map(({ channel, text }) => `${channel.clusterType}: ${text}`).join('; ');
   throw new FleetError('RELEASE_MISSING', `${from} has released no candidate that could go to ${to}`, {
     subject: from,
-    hint: states === '' ? `Build ${from} first` : `It has ${states}. Build ${from} again`,
+    hint: states === '' ? howToRelease(from, before) : `It has ${states}. Build ${from} again`,
   });
 };
 

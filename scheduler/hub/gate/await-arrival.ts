@@ -11,7 +11,7 @@ import { listReleases } from '../../release/reissue/list-releases.ts';
 import type { GateHub } from './assess.ts';
 import { foldDecisions } from './decisions.ts';
 import { type Arrival, judgeArrival } from './judge-arrival.ts';
-import { checkEnvironment, linksOf } from './link.ts';
+import { checkEnvironment, howToRelease, linksOf } from './link.ts';
 import { type ChannelNow, readChannels } from './read-channels.ts';
 import { readFacts } from './read-facts.ts';
 
@@ -76,7 +76,7 @@ const makeLook = async (
 ): Promise<(now: Date) => Promise<Arrival>> => {
   const { environment, signal } = which;
   checkEnvironment(promotion, environment);
-  const shared = await chooseShared(hub, which);
+  const shared = await chooseShared(hub, promotion, which);
   const policy = linksOf(promotion).find(({ from }) => from === environment)?.policy;
   return (now) => look(hub, { environment, shared, policy, now, signal });
 };
@@ -114,7 +114,11 @@ const hadCandidate = async (
   return false;
 };
 
-const chooseShared = async (hub: GateHub, { environment, candidate, signal }: Which): Promise<Digest> => {
+const chooseShared = async (
+  hub: GateHub,
+  { environments }: Promotion,
+  { environment, candidate, signal }: Which,
+): Promise<Digest> => {
   const layout = await openOrStartLayout(hub.layout);
   if (candidate !== undefined)
     return sharedDigest((await readCandidate(candidate, [layout.blobs], signal)).document);
@@ -126,6 +130,6 @@ const chooseShared = async (hub: GateHub, { environment, candidate, signal }: Wh
   if (newest !== undefined) return newest;
   throw new FleetError('RELEASE_MISSING', `${environment} has no release of a candidate`, {
     subject: environment,
-    hint: 'Build it first, or name a --candidate',
+    hint: howToRelease(environment, environments.find(({ name }) => name === environment)?.promotedFrom),
   });
 };

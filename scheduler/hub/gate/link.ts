@@ -12,6 +12,8 @@ export type Link = {
   readonly from: string;
   readonly to: string;
   readonly policy: PromotionPolicy | undefined;
+  /** What the earlier environment is promoted from itself; undefined: it is built from the newest state. */
+  readonly before?: string | undefined;
   /** Freshness policies of the earlier environment, for the rhythm of its media. */
   readonly freshness?: readonly FreshnessPolicy[];
 };
@@ -38,6 +40,7 @@ export const linksOf = ({ environments, promotionPolicies, freshnessPolicies }: 
           {
             from,
             to,
+            before: environments.find(({ name }) => name === from)?.promotedFrom,
             policy: promotionPolicies.find((policy) => policy.from === from && policy.to === to),
             freshness: freshnessPolicies.filter(({ environment }) => environment === from),
           },
@@ -62,3 +65,9 @@ export const checkEnvironment = ({ environments }: Promotion, environment: strin
     hint: `${didYouMean(environment, names) ?? ''}It has ${names.join(', ')}`,
   });
 };
+
+/** A hint for an environment that has no release yet. @param before what it is promoted from; undefined: nothing */
+export const howToRelease = (environment: string, before: string | undefined): string =>
+  before === undefined
+    ? `Build it with: fleet-scheduler build --environment ${environment}`
+    : `Promote a candidate from ${before} to it, and build it, with: fleet-scheduler promote ${environment} --build`;

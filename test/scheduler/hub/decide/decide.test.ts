@@ -6,6 +6,7 @@ import { loadSigningKey } from '#bundles/trust/keys/key';
 import type { Json } from '#bundles/json/canonical';
 import { appendApproval, approveFor, draftApproval } from '../../../../scheduler/hub/decide/approve-for.ts';
 import { pauseOrResume, rejectFor } from '../../../../scheduler/hub/decide/decide-about.ts';
+import { lookAtArrival } from '../../../../scheduler/hub/gate/await-arrival.ts';
 import { promoteTo } from '../../../../scheduler/hub/decide/promote-to.ts';
 import { rollBackTo } from '../../../../scheduler/hub/decide/roll-back-to.ts';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
@@ -119,6 +120,24 @@ test('a rollback of an environment to which nothing was promoted says so, and ho
     message: 'nothing was ever promoted from qa to prod',
     hint: expect.stringMatching(/^Promote with: fleet-scheduler promote prod;/),
   });
+});
+
+test('where the earlier environment was never promoted to, the refusal says what to promote first', async () => {
+  const office = await chainedOffice();
+  await office.edit('platform/fleet.yaml', (text) =>
+    text.replace(
+      '{name: prod, promotedFrom: qa}',
+      '{name: pre, promotedFrom: qa}, {name: prod, promotedFrom: pre}',
+    ),
+  );
+  const { hub, promotion } = await office.openChain();
+  const hint = expect.stringContaining('with: fleet-scheduler promote pre --build');
+  const refused = { code: 'RELEASE_MISSING', hint };
+  await expect(promoteTo({ hub, promotion }, { ...wish, reason: null, now: NOW })).rejects.toMatchObject(
+    refused,
+  );
+  const waits = { environment: 'pre', candidate: undefined, now: NOW, signal };
+  await expect(lookAtArrival(hub, promotion, waits)).rejects.toMatchObject(refused);
 });
 
 const STRICT = `apiVersion: fleet-ferry/v1alpha1
