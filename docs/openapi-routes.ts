@@ -162,6 +162,10 @@ export const ROUTES: readonly Route[] = [
   ),
   reader(['events', '/v1/events', 'Events as the agents signed them'], [...PAST, 'since', 'until']),
   reader(['where', '/v1/where', 'Which agents run something'], [...PAST, 'at']),
+  reader(
+    ['workloads', '/v1/workloads', 'The versions of each workload in each environment'],
+    ['workload', 'environment', 'limit', 'cursor'],
+  ),
   reader(['compare', '/v1/compare', 'Two environments compared'], ['left', 'right']),
 
   look(['gate', '/gate', 'The conditions of the gate'], 'verdict', ['candidate']),

@@ -14,6 +14,8 @@ import { Shell } from './views/shell.tsx';
 import { SignIn } from './views/sign-in.tsx';
 import { readSite, SiteView } from './views/site.tsx';
 import { readWhere, WhereView } from './views/where.tsx';
+import { readWorkload, WorkloadView } from './views/workload.tsx';
+import { readWorkloads, WorkloadsView } from './views/workloads.tsx';
 
 /** Every view has an address with all of its filters, so it can be sent to a colleague. */
 const router = createBrowserRouter(
@@ -32,6 +34,8 @@ const router = createBrowserRouter(
           errorElement: <Fault />,
           children: [
             { index: true, element: <Overview />, loader: readOverview },
+            { path: 'workloads', element: <WorkloadsView />, loader: readWorkloads },
+            { path: 'workloads/:workload', element: <WorkloadView />, loader: readWorkload },
             { path: 'where', element: <WhereView />, loader: readWhere },
             { path: 'compare', element: <CompareView />, loader: readCompare },
             { path: 'pipeline', element: <Pipeline />, loader: readPipeline },

@@ -23,6 +23,8 @@ export const HISTORY_PATH = '/v1/history';
 export const EVENTS_PATH = '/v1/events';
 export const WHERE_PATH = '/v1/where';
 export const COMPARE_PATH = '/v1/compare';
+/** GET the workloads with their versions in each environment. Credential: a reader's token. */
+export const WORKLOADS_PATH = '/v1/workloads';
 
 /** Interval between requests of a connected agent, plus or minus a fifth, and the time of one poll. */
 export const PRESENCE_MS = 300_000;

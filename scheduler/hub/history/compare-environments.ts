@@ -1,11 +1,11 @@
-import { compareBytes, type Digest } from '#bundles/digest';
+import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { ItemDiff } from '#bundles/formats/diff/compare-items';
 import { formatChannel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
 import type { Hub } from '../hub.ts';
-import type { Database } from '../store/tables.ts';
 import type { Answer } from './answer-history.ts';
+import { readRunning, runningKey } from './read-running.ts';
 import { readDifferences } from './compare-packages.ts';
 import { type NamedPackage, namePackage } from './name-value.ts';
 import { openReleases, type PastRelease, type Released, type Releases } from './read-releases.ts';
@@ -42,7 +42,7 @@ export const answerCompare = async (
   now: Date,
 ): Promise<Answer> => {
   const releases = await openReleases(hub);
-  const running = await readRunning(hub.store.db, [left, right]);
+  const { agents, running } = await readRunning(hub.store.db, [left, right]);
   const [ofLeft, ofRight] = [await readEnvironment(releases, left), await readEnvironment(releases, right)];
   const differences = readDifferences(releases);
   const names = [...new Set([...ofLeft.keys(), ...ofRight.keys()])].toSorted(compareBytes);
@@ -55,7 +55,12 @@ export const answerCompare = async (
         ? {
             ...(await namePackage(releases, { environment, clusterType }, assignment, wanted.package)),
             release: wanted.release,
-            agents: running(environment, clusterType, assignment, wanted.package),
+            agents: {
+              running:
+                running.get(runningKey({ environment, clusterType }, assignment, wanted.package))?.agents ??
+                0,
+              all: agents.get(formatChannel({ environment, clusterType })) ?? 0,
+            },
           }
         : null;
     const [a, b] = [await side(left, one), await side(right, other)];
@@ -107,58 +112,6 @@ const readEnvironment = async (
   }
   return wanted;
 };
-
-type CountRunning = (
-  environment: string,
-  clusterType: string,
-  assignment: string,
-  digest: Digest,
-) => Side['agents'];
-
-/** Counts agents by what they run. Agents that run the same packages are counted once by their digest and read once. */
-const readRunning = async (db: Database, environments: readonly string[]): Promise<CountRunning> => {
-  const groups = await db
-    .selectFrom('agent')
-    .leftJoin('agent_state', 'agent_state.agent', 'agent.id')
-    .select(({ fn }) => [
-      'agent.environment',
-      'agent.cluster_type',
-      'agent_state.packages',
-      fn.countAll<number>().as('count'),
-      fn.min('agent.id').as('example'),
-    ])
-    .where('agent.environment', 'in', environments)
-    .where('agent.revoked_at', 'is', null)
-    .groupBy(['agent.environment', 'agent.cluster_type', 'agent_state.packages'])
-    .execute();
-  const [all, running] = [new Map<string, number>(), new Map<string, number>()];
-  const add = (counts: Map<string, number>, name: string, count: number): void =>
-    void counts.set(name, (counts.get(name) ?? 0) + count);
-  for (let start = 0; start < groups.length; start += NAMES) {
-    const part = groups.slice(start, start + NAMES);
-    const examples = part.map(({ example }) => example);
-    const states = await db
-      .selectFrom('assignment_state')
-      .select(['agent', 'assignment', 'package'])
-      .where('agent', 'in', examples)
-      .where('package', 'is not', null)
-      .execute();
-    const byAgent = Map.groupBy(states, ({ agent }) => agent);
-    for (const { environment, cluster_type: clusterType, count, example } of part) {
-      const channel = formatChannel({ environment, clusterType });
-      add(all, channel, count);
-      for (const { assignment, package: digest } of byAgent.get(example) ?? [])
-        add(running, `${channel}/${assignment}/${digest}`, count);
-    }
-  }
-  return (environment, clusterType, assignment, digest) => {
-    const channel = formatChannel({ environment, clusterType });
-    return { running: running.get(`${channel}/${assignment}/${digest}`) ?? 0, all: all.get(channel) ?? 0 };
-  };
-};
-
-/** Names per IN, below the parameter limits of the databases. */
-const NAMES = 500;
 
 const judge = (left: Side | null, right: Side | null, objects: readonly ItemDiff[]): Outcome => {
   if (!left) return 'only right';

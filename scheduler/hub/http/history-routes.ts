@@ -1,13 +1,21 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { digestOf, hexOf } from '#bundles/digest';
 import { FleetError, plainText } from '#bundles/errors';
-import { COMPARE_PATH, EVENTS_PATH, HISTORY_PATH, WHERE_PATH } from '#bundles/formats/events/hub-api';
+import {
+  COMPARE_PATH,
+  EVENTS_PATH,
+  HISTORY_PATH,
+  WHERE_PATH,
+  WORKLOADS_PATH,
+} from '#bundles/formats/events/hub-api';
 import { parseName } from '#bundles/names';
 import { answerEvents } from '../history/answer-events.ts';
 import { type Answer, answerHistory } from '../history/answer-history.ts';
 import { answerWhere } from '../history/answer-where.ts';
+import { answerWorkloads } from '../history/answer-workloads.ts';
 import { answerCompare } from '../history/compare-environments.ts';
 import { type AskedQuestion, atOrNow, parseQuestion } from '../history/parse-question.ts';
+import { parseLimit } from '../page.ts';
 import type { Context } from './context.ts';
 import type { HubServer } from './hub-server.ts';
 import { prefersText } from './read-reader.ts';
@@ -40,6 +48,21 @@ export const historyRoutes = (server: HubServer, { hub, clock }: Context, forRea
     const now = clock();
     const question = await parseQuestion(hub, readQuery(request, [...PAGE, 'at']), now);
     return send(request, reply, await answerWhere(hub, { ...question, at: atOrNow(question, now) }, now));
+  });
+
+  server.get(WORKLOADS_PATH, forReaders, async (request, reply) => {
+    const { workload, environment, limit, cursor } = readQuery(request, [
+      'workload',
+      'environment',
+      'limit',
+      'cursor',
+    ]);
+    const asked = {
+      workload,
+      environment: environment === undefined ? undefined : parseName(environment, 'environment'),
+      page: { limit: parseLimit(limit), cursor },
+    };
+    return send(request, reply, await answerWorkloads(hub, asked, clock()));
   });
 
   server.get(COMPARE_PATH, forReaders, async (request, reply) => {

@@ -1,4 +1,6 @@
 import type { Compared } from '../../hub/history/compare-environments.ts';
+import type { WorkloadRow } from '../../hub/history/answer-workloads.ts';
+import type { Change } from '../../hub/history/read-changes.ts';
 import type { StoredEvent } from '../../hub/history/read-events.ts';
 import type { Verdict } from '../../hub/gate/verdict.ts';
 import type { FreshnessPolicies } from '../../hub/status/freshness.ts';
@@ -30,6 +32,22 @@ export type Status = {
 export type Events = {
   readonly at: string;
   readonly events: readonly StoredEvent[];
+  readonly next: string | null;
+};
+
+/** GET /v1/workloads. */
+export type Workloads = {
+  readonly at: string;
+  /** In the order of the chain. */
+  readonly environments: readonly string[];
+  readonly workloads: readonly WorkloadRow[];
+  readonly next: string | null;
+};
+
+/** GET /v1/history. */
+export type Changes = {
+  readonly at: string;
+  readonly changes: readonly (Change & { readonly fromName: string; readonly toName: string })[];
   readonly next: string | null;
 };
 

@@ -45,6 +45,13 @@ export const ask = async <T>(path: string, query: Query, signal: AbortSignal): P
   }
 };
 
+/** The answer, or the refusal where that is part of what a view shows. */
+export const refusedOr = <T>(answer: Promise<T>): Promise<T | Refusal> =>
+  answer.catch((error: unknown) => {
+    if (error instanceof Refusal) return error;
+    throw error;
+  });
+
 type Sent = {
   readonly signal?: AbortSignal;
   /** A decision to take; without one the hub is only asked. */

@@ -1,7 +1,7 @@
 import { Code, Group, Table, Text, Title } from '@mantine/core';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import type { Gate, LinkState, Promotions, Status } from '../api/answers.ts';
-import { ask, Refusal } from '../api/ask.ts';
+import { ask, refusedOr, Refusal } from '../api/ask.ts';
 import { inChainOrder } from '../api/chain.ts';
 import { Age } from '../parts/age.tsx';
 import { Short } from '../parts/digest.tsx';
@@ -31,12 +31,6 @@ export const readPipeline = async ({ request: { signal } }: LoaderFunctionArgs):
   });
   return { at, links: await Promise.all(read) };
 };
-
-const refusedOr = <T,>(answer: Promise<T>): Promise<T | Refusal> =>
-  answer.catch((error: unknown) => {
-    if (error instanceof Refusal) return error;
-    throw error;
-  });
 
 /** The chain of environments: what each promotion waits for, with all conditions of its gate, and the decisions about it. */
 export const Pipeline = () => {

@@ -4,6 +4,7 @@ import { dropToken } from '../api/session.ts';
 
 const VIEWS = [
   ['/', 'Sites'],
+  ['/workloads', 'Workloads'],
   ['/where', 'What runs where'],
   ['/compare', 'Compare'],
   ['/pipeline', 'Pipeline'],

@@ -152,6 +152,7 @@ describe('the OpenAPI document', () => {
     await ask('/v1/history', '?at=1h');
     await ask('/v1/events');
     await ask('/v1/where');
+    await ask('/v1/workloads');
     await ask('/v1/compare', '?left=qa&right=qa');
     await ask('/metrics');
     await ask('/v1/roots');
@@ -170,7 +171,7 @@ describe('the OpenAPI document', () => {
     await ask('/v1/hooks', '', {});
     await ask('/v1/checks/{id}', '', {});
     await ask('/v1/status', '?limit=0');
-    const done = Array.from({ length: 15 }, () => 200);
+    const done = Array.from({ length: 16 }, () => 200);
     expect(statuses).toEqual([...done, 409, 200, 200, 200, 200, 200, 404, 202, 200, 400]);
   });
 

@@ -1,0 +1,125 @@
+import { Anchor, Button, Table, Text, Title } from '@mantine/core';
+import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import type { Changes, Where, Workloads } from '../api/answers.ts';
+import { ask, refusedOr, Refusal } from '../api/ask.ts';
+import { Age } from '../parts/age.tsx';
+import { Pages } from '../parts/pages.tsx';
+import { State } from '../parts/state.tsx';
+import { Wide } from '../parts/wide.tsx';
+import { Cell } from './workloads.tsx';
+
+type WorkloadAnswer = {
+  readonly workload: string;
+  readonly matrix: Workloads;
+  /** A refusal where no release and no agent has it yet. */
+  readonly where: Where | Refusal;
+  readonly history: Changes | Refusal;
+};
+
+const AGENTS = 50;
+const CHANGES = 25;
+
+export const readWorkload = async ({ params, request }: LoaderFunctionArgs): Promise<WorkloadAnswer> => {
+  const { workload = '' } = params;
+  const { signal } = request;
+  const query = new URL(request.url).searchParams;
+  const [matrix, where, history] = await Promise.all([
+    ask<Workloads>('/v1/workloads', { workload }, signal),
+    refusedOr(ask<Where>('/v1/where', { workload, cursor: query.get('cursor'), limit: AGENTS }, signal)),
+    refusedOr(ask<Changes>('/v1/history', { workload, cursor: query.get('before'), limit: CHANGES }, signal)),
+  ]);
+  return { workload, matrix, where, history };
+};
+
+/** A workload: its versions by environment, the agents that run it, and how that changed. */
+export const WorkloadView = () => {
+  const { workload, matrix, where, history } = useLoaderData<WorkloadAnswer>();
+  const [row] = matrix.workloads;
+  return (
+    <>
+      <title>{`Workload ${workload} - Fleet Ferry`}</title>
+      <Title order={1}>Workload {workload}</Title>
+      <Wide label="Versions" headings={matrix.environments}>
+        <Table.Tr>
+          {matrix.environments.map((environment) => (
+            <Table.Td key={environment}>
+              <Cell workload={workload} cell={row?.cells.find((one) => one.environment === environment)} />
+            </Table.Td>
+          ))}
+        </Table.Tr>
+      </Wide>
+      {where instanceof Refusal ? <Text>{where.message}</Text> : <Agents where={where} />}
+      {!(history instanceof Refusal) && <History history={history} />}
+    </>
+  );
+};
+
+const Agents = ({ where: { at, agents, next } }: { readonly where: Where }) => (
+  <section aria-labelledby="agents">
+    <Title order={2} id="agents">
+      Agents
+    </Title>
+    {agents.length === 0 && <Text>No agent of this page runs it.</Text>}
+    <Wide label="Agents" headings={['Agent', 'Channel', 'Version', 'Since', 'Health', 'Heard']}>
+      {agents.flatMap(({ agent, site, channel, heardAt, running }) =>
+        running.map(({ assignment, name, since, health, drift }) => (
+          <Table.Tr key={`${agent} ${assignment}`}>
+            <Table.Th scope="row">
+              <Anchor component={Link} to={`/sites/${site}`}>
+                {agent}
+              </Anchor>
+            </Table.Th>
+            <Table.Td>
+              {channel.environment}/{channel.clusterType}
+            </Table.Td>
+            <Table.Td>{name}</Table.Td>
+            <Table.Td>
+              <Age at={since} now={at} />
+            </Table.Td>
+            <Table.Td>
+              {health?.split(' sha256:')[0] ?? 'never reported'}{' '}
+              {drift === 'drifted' && <State mood="bad">drifted</State>}
+            </Table.Td>
+            <Table.Td>
+              <Age at={heardAt} now={at} />
+            </Table.Td>
+          </Table.Tr>
+        )),
+      )}
+    </Wide>
+    <Pages next={next} />
+  </section>
+);
+
+const History = ({ history: { at, changes, next } }: { readonly history: Changes }) => (
+  <section aria-labelledby="history">
+    <Title order={2} id="history">
+      History
+    </Title>
+    <Wide label="Changes" headings={['Time', 'Agent', 'Assignment', 'Field', 'From', 'To', 'Received']}>
+      {changes.map((change) => (
+        <Table.Tr key={`${change.agent} ${change.assignment} ${change.field} ${change.seq}`}>
+          <Table.Td>
+            <Age at={change.observedAt} now={at} />
+          </Table.Td>
+          <Table.Td>{change.agent}</Table.Td>
+          <Table.Td>{change.assignment}</Table.Td>
+          <Table.Td>{change.field}</Table.Td>
+          <Table.Td>{change.fromName}</Table.Td>
+          <Table.Td>
+            {change.toName}
+            {change.message !== null && <Text size="sm">{change.message}</Text>}
+          </Table.Td>
+          <Table.Td>
+            <Age at={change.receivedAt} now={at} />
+          </Table.Td>
+        </Table.Tr>
+      ))}
+    </Wide>
+    {next !== null && (
+      <Button component={Link} to={`?before=${encodeURIComponent(next)}`} variant="default" my="md">
+        Older changes
+      </Button>
+    )}
+  </section>
+);
