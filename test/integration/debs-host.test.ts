@@ -5,6 +5,7 @@ import { digestOf, hexOf } from '#bundles/digest';
 import { parseCertificateRequest } from '#bundles/trust/root/certificate-request';
 import { describeWith } from '../harness/describe-with.ts';
 import { type FactoryHost, startFactoryHost } from '../harness/factory-host.ts';
+import { isTried } from '../harness/long.ts';
 import {
   createTestFleet,
   packTestBundle,
@@ -132,6 +133,69 @@ describeWith(['factoryBase'], 'Debian packages on a booted host without a networ
 
     await applied(nothing);
     expect(await dpkg('hello', 'libgreet')).toBe('rc hello 1.0');
+  });
+
+  it('run the hooks of the release: dump and migrate before and after an upgrade, restore after going back', async () => {
+    const hook = (text: string) => `#!/bin/sh\nset -e\n${text}\n`;
+    const release = async (version: string, migrate: string): Promise<TestPackage> => {
+      const shop = await packed(
+        'shop',
+        [
+          {
+            name: 'hello',
+            version,
+            scripts: { postinst: 'test "$1" != configure || echo "format $2" >> /srv/data' },
+          },
+        ],
+        {
+          hooks: [
+            {
+              package: 'hello',
+              before: '/opt/dump',
+              after: '/opt/migrate',
+              restore: '/opt/restore',
+              timeoutSeconds: 2,
+            },
+          ],
+        },
+      );
+      return {
+        ...shop,
+        files: {
+          ...shop.files,
+          '/opt/dump': hook('cp /srv/data "/srv/data-$FLEET_DEB_FROM"'),
+          '/opt/migrate': hook(migrate),
+          '/opt/restore': hook('echo "$FLEET_DEB" >> /srv/restored; cp "/srv/data-$FLEET_DEB_TO" /srv/data'),
+        },
+      };
+    };
+    const migrate = 'echo "data of $FLEET_DEB_TO after ${FLEET_DEB_FROM:-none}" > /srv/data';
+    await applied(await release('1.0', migrate));
+    expect(await sh('cat /srv/data')).toBe('data of 1.0 after none');
+
+    await applied(await release('2.0', migrate));
+    expect(await sh('cat /srv/data')).toBe('data of 2.0 after 1.0');
+    const back = await agent('rollback shop --reason test');
+    expect(back.code, back.stdout + back.stderr).toBe(0);
+    expect(await sh('cat /srv/data /srv/restored')).toBe('data of 1.0 after none\nhello');
+
+    // A migration that fails, and one that hangs, go back to the data and the version from before.
+    const broken = [
+      [
+        'echo spoilt > /srv/data; echo "no such column" >&2; exit 4',
+        /hook \/opt\/migrate ended with 4: no such column/,
+      ],
+      ['echo spoilt > /srv/data; sleep 600', /hook \/opt\/migrate did not end within 2 s and was killed/],
+    ] as const;
+    for (const [bad, why] of broken.filter((_, index) => isTried(index))) {
+      const { code, output } = await apply(await release('3.0', bad));
+      expect(code).toBe(7);
+      expect(output).toMatch(/DEB_FAILED: hello: the after hook/);
+      expect(output).toMatch(why);
+      expect(await dpkg('hello')).toBe('ii hello 1.0');
+      expect(await sh('cat /srv/data')).toBe('data of 1.0 after none');
+    }
+    await applied(nothing);
   });
 
   it('are purged where the package says so', async () => {

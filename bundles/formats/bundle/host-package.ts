@@ -64,6 +64,20 @@ export type HostDeb = {
   readonly adopt?: true;
 };
 
+/** Programs that run as root when the version of a Debian package changes. Paths are entries of `files`. */
+export type HostHook = {
+  /** A Debian package of `packages`. */
+  readonly package: string;
+  /** Runs before an upgrade: a dump. */
+  readonly before?: string;
+  /** Runs after an installation or upgrade: a migration. */
+  readonly after?: string;
+  /** Runs after the host went back to an older version: puts back what `before` saved. */
+  readonly restore?: string;
+  /** Limit of each run. */
+  readonly timeoutSeconds: number;
+};
+
 /** Debian packages to install from a repository that the package places (docs/bundle-format.md section 5). */
 export type HostInstall = {
   /** Folder of the apt repository; its files are in `files`. */
@@ -82,6 +96,7 @@ export type HostInstall = {
   readonly onRemoval: 'remove' | 'purge';
   /** 'leave': maintainer scripts neither start nor stop services. */
   readonly services: 'start' | 'leave';
+  readonly hooks?: readonly HostHook[];
 };
 
 export type HostUnit = {

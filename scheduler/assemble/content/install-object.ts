@@ -1,5 +1,18 @@
 import type { Place } from '#bundles/errors';
-import { fields, flag, list, oneOf, optional, placed, required, textLike } from '../../model/yaml/shape.ts';
+import { hostPath } from '../../load/objects/host-fields.ts';
+import { given } from '../../model/yaml/schema-rules.ts';
+import {
+  count,
+  fields,
+  flag,
+  list,
+  oneOf,
+  optional,
+  placed,
+  required,
+  ruled,
+  textLike,
+} from '../../model/yaml/shape.ts';
 
 type Unplaced<T> = Omit<T, 'at'>;
 
@@ -16,6 +29,14 @@ export type DebconfObject = {
   readonly value: string;
 };
 
+export type HookObject = {
+  readonly package: string;
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+  readonly restore: string | undefined;
+  readonly timeoutSeconds: number;
+};
+
 /** Which Debian packages of `debs` are installed, and how. */
 export type InstallObject = {
   /** Empty: all of `debs`. */
@@ -24,6 +45,7 @@ export type InstallObject = {
   readonly debconf: readonly DebconfObject[];
   readonly onRemoval: 'remove' | 'purge';
   readonly services: 'start' | 'leave';
+  readonly hooks: readonly { readonly value: HookObject; readonly at: Place }[];
   readonly at: Place;
 };
 
@@ -53,6 +75,25 @@ const installed = fields<InstalledDebObject>({
   hold: optional(flag, false, 'Put it on hold, so that nobody upgrades it by accident.'),
 });
 
+const hook = ruled(
+  fields<HookObject>({
+    package: required(debName, 'Debian package of `debs` whose version changes.'),
+    before: optional(hostPath, undefined, 'Program of `files` that runs before an upgrade, such as a dump.'),
+    after: optional(
+      hostPath,
+      undefined,
+      'Program of `files` that runs after an installation or upgrade, such as a migration.',
+    ),
+    restore: optional(
+      hostPath,
+      undefined,
+      'Program of `files` that runs after the host went back to an older version.',
+    ),
+    timeoutSeconds: optional(count, 600, 'Seconds until a program is killed, and the step fails.'),
+  }),
+  { anyOf: ['before', 'after', 'restore'].map((key) => given(key)) },
+);
+
 export const install = fields<Unplaced<InstallObject>>({
   packages: optional(
     list(placed(installed)),
@@ -75,4 +116,5 @@ export const install = fields<Unplaced<InstallObject>>({
     'start',
     'Whether maintainer scripts start and stop services; with `leave` only `units` says what runs.',
   ),
+  hooks: optional(list(placed(hook)), [], 'Programs that run when the version of a Debian package changes.'),
 });

@@ -4,7 +4,12 @@ import type { DebRelease, DebsRequest } from '../runner/request.ts';
 import { type Apt, aptGet, openRepository } from './apt.ts';
 
 /** One change that apt announces. `from`: the version on the host; `to`: the version after it; null for none. */
-export type AptChange = { readonly name: string; readonly from: string | null; readonly to: string | null };
+export type AptChange = {
+  readonly name: string;
+  readonly from: string | null;
+  readonly to: string | null;
+  readonly isDowngrade?: true;
+};
 
 type Goal = Pick<DebsRequest, 'install' | 'remove'>;
 
@@ -28,10 +33,18 @@ export const simulateApt = async (apt: Apt, goal: Goal): Promise<readonly AptCha
     throw new FleetError('DEB_FAILED', `apt cannot read the repository: ${firstError(opened.stderr)}`);
   const { code, stdout, stderr } = await aptGet(apt, ['--simulate', ...wordsOf(goal)]);
   if (code !== 0) throw unmet(stdout, stderr);
+  const downgraded = readDowngraded(stdout);
   return stdout
     .split('\n')
     .flatMap((line) => readChange(line) ?? [])
+    .map((change) => (downgraded.has(change.name) ? { ...change, isDowngrade: true as const } : change))
     .toSorted((a, b) => compareBytes(a.name, b.name));
+};
+
+/** Names below 'The following packages will be DOWNGRADED:', in indented lines. */
+const readDowngraded = (stdout: string): ReadonlySet<string> => {
+  const [, names = ''] = /^The following packages will be DOWNGRADED:\n((?: .*\n)+)/m.exec(stdout) ?? [];
+  return new Set(names.split(/\s+/));
 };
 
 /** 'hello 2.9 -> 2.10', 'libgreet new 1.0', 'old 1.0 removed'. */

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { FleetError } from '#bundles/errors';
 import type { Step, StepResult } from '../../../model/target.ts';
-import type { Wanted } from '../desired/read-wanted.ts';
+import type { Wanted, WantedFile } from '../desired/read-wanted.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import type { DebsDetail } from '../host-step.ts';
 import type { StepContent } from '../runner/request.ts';
@@ -21,8 +21,10 @@ export const executeDebs = async (
   const { outcome, message } = await runStep(
     {
       kind: 'debs',
-      content: wanted?.install ? contentOf(wanted, wanted.install.repository) : [],
-      timeoutSeconds: TIMEOUT_SECONDS,
+      content: wanted?.install
+        ? [...contentOf(wanted, wanted.install.repository), ...programsOf(wanted, detail.hooks)]
+        : [],
+      timeoutSeconds: detail.hooks.reduce((sum, hook) => sum + hook.timeoutSeconds, TIMEOUT_SECONDS),
       // A request is a file on a disk, where no secret goes.
       secrets: [],
       ...detail,
@@ -38,8 +40,17 @@ export const executeDebs = async (
 const contentOf = ({ files }: Wanted, repository: string): readonly StepContent[] =>
   [...files.values()]
     .filter(({ path }) => posix.dirname(path) === repository)
-    .map((file) => {
-      const { path, digest, size } = file;
-      const name = posix.basename(path);
-      return { path: name, digest, size, ...('bytes' in file && { bytes: file.bytes.toString('base64') }) };
-    });
+    .map((file) => carry(file, posix.basename(file.path)));
+
+/** @throws FleetError BUNDLE_FORMAT */
+const programsOf = ({ files, assignment }: Wanted, hooks: DebsDetail['hooks']): readonly StepContent[] =>
+  hooks.map(({ path, program }) => {
+    const file = files.get(path);
+    if (!file) throw new FleetError('BUNDLE_FORMAT', `${assignment} has a hook ${path}, but no such file`);
+    return carry(file, program);
+  });
+
+const carry = (file: WantedFile, path: string): StepContent => {
+  const { digest, size } = file;
+  return { path, digest, size, ...('bytes' in file && { bytes: file.bytes.toString('base64') }) };
+};

@@ -10,6 +10,7 @@ import { whyInert } from '../host-options.ts';
 import { type DebsDetail, note, toStep } from '../host-step.ts';
 import { asJson, debKey, type OwnedDeb } from '../owned-state.ts';
 import type { DebRelease } from '../runner/request.ts';
+import { describeHook, hooksFor, staysAfter } from './deb-hooks.ts';
 import type { Part, PlanContext } from './plan-context.ts';
 
 /** How long a transaction waits for apt and dpkg of the administrator. */
@@ -45,6 +46,7 @@ export const planDebs = async (context: PlanContext): Promise<Part> => {
 
   const holds = all.filter(({ name, hold }) => hold && !dpkg.get(name)?.hold);
   const unholds = all.filter(({ name, hold }) => !hold && dpkg.get(name)?.hold);
+  const hooks = hooksFor(context, changes);
   const detail: DebsDetail = {
     install: isSettled ? [] : all.map(({ name, version }) => ({ name, version })),
     remove: leaving.remove,
@@ -55,6 +57,7 @@ export const planDebs = async (context: PlanContext): Promise<Part> => {
     hold: holds.map(({ name }) => name),
     unhold: unholds.map(({ name }) => name),
     lockSeconds: LOCK_SECONDS,
+    hooks,
   };
   const broken = all.filter((deb) => !isReached(deb) && dpkg.get(deb.name)?.status === 'broken');
   const reasons = [
@@ -63,6 +66,8 @@ export const planDebs = async (context: PlanContext): Promise<Part> => {
     ...leaving.purged.map((name) => `${name} purged`),
     ...holds.map(({ name }) => `${name} on hold`),
     ...unholds.map(({ name }) => `${name} no longer on hold`),
+    ...hooks.map(describeHook),
+    ...staysAfter(changes, hooks),
   ];
   const isNoop = isSettled && holds.length + unholds.length === 0;
   return {

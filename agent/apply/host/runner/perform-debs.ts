@@ -5,18 +5,58 @@ import { readDpkg } from '../debs/dpkg-state.ts';
 import { describeChange, firstError, goalOfChange, simulateApt, wordsOf } from '../debs/simulate-apt.ts';
 import type { CommandResult } from '../host-options.ts';
 import { withoutServices } from '../debs/policy-rc.ts';
+import { performHook } from './perform-hook.ts';
 import type { StepEnd, StepWork } from './perform-request.ts';
-import type { DebsRequest } from './request.ts';
+import type { DebHook, DebsRequest } from './request.ts';
 
 /**
- * Brings dpkg to the goal: repairs an interrupted dpkg, checks that apt still plans the announced changes, and runs one transaction.
- * Repeating it changes nothing. @throws FleetError BUSY while another program holds the locks of dpkg; DEB_UNMET; ABORTED
+ * Brings dpkg to the goal: repairs an interrupted dpkg, checks that apt still plans the announced changes, and runs one transaction
+ * between the hooks. Repeating it changes nothing. @throws FleetError BUSY while another program holds the locks of dpkg; DEB_UNMET; ABORTED
  */
 export const performDebs = async (request: DebsRequest, work: StepWork): Promise<StepEnd> => {
   const { content: repository, scratch, run, signal } = work;
   const apt: Apt = { run, signal, repository, scratch, lockSeconds: request.lockSeconds };
   // Fails as long as the package that interrupted it is broken, which the transaction may replace.
   await unlocked(apt, ['dpkg', ...conffileOptions(request), '--configure', '-a']);
+  const changes = hasGoal(request) ? await simulateApt(apt, request) : [];
+  const announced = new Set(request.changes);
+  const surprise = changes.find((change) => !announced.has(goalOfChange(change)));
+  if (surprise !== undefined)
+    return {
+      code: 1,
+      stdout: '',
+      stderr: '',
+      message: `the host changed since this was planned: ${describeChange(surprise)}`,
+    };
+  // After a power cut an upgrade may be under way: then the data was saved before.
+  const dpkg = await readDpkg(apt);
+  const isUntouched = ({ package: name, from }: DebHook): boolean => {
+    const state = dpkg.get(name);
+    return state?.status === 'installed' && state.version === from;
+  };
+  const before = request.hooks.filter((hook) => hook.when === 'before' && isUntouched(hook));
+  const after = request.hooks.filter((hook) => hook.when !== 'before');
+  return inTurn([
+    ...before.map((hook) => () => performHook(hook, work)),
+    () => installAndRemove(apt, request),
+    ...after.map((hook) => () => performHook(hook, work)),
+  ]);
+};
+
+const hasGoal = ({ install, remove }: DebsRequest): boolean => install.length + remove.length > 0;
+
+/** Runs one after the other until one fails. The output is that of all. */
+const inTurn = async (parts: readonly (() => Promise<StepEnd>)[]): Promise<StepEnd> => {
+  let all: StepEnd = { code: 0, stdout: '', stderr: '', message: undefined };
+  for (const part of parts) {
+    const ended = await part();
+    all = { ...ended, stdout: all.stdout + ended.stdout, stderr: all.stderr + ended.stderr };
+    if (ended.message !== undefined) break;
+  }
+  return all;
+};
+
+const installAndRemove = async (apt: Apt, request: DebsRequest): Promise<StepEnd> => {
   const ended = await transact(apt, request);
   if (ended.code !== 0) return { ...ended, message: whyFailed(ended) };
   for (const words of [
@@ -32,16 +72,7 @@ export const performDebs = async (request: DebsRequest, work: StepWork): Promise
 };
 
 const transact = async (apt: Apt, request: DebsRequest): Promise<CommandResult> => {
-  if (request.install.length + request.remove.length === 0) return { code: 0, stdout: '', stderr: '' };
-  const announced = new Set(request.changes);
-  const changes = await simulateApt(apt, request);
-  const surprise = changes.find((change) => !announced.has(goalOfChange(change)));
-  if (surprise !== undefined)
-    return {
-      code: 1,
-      stdout: '',
-      stderr: `E: the host changed since this was planned: ${describeChange(surprise)}`,
-    };
+  if (!hasGoal(request)) return { code: 0, stdout: '', stderr: '' };
   if (request.debconf.length > 0) {
     const answers = ['sh', '-c', 'printf "%s\\n" "$@" | debconf-set-selections', 'sh', ...request.debconf];
     const told = await unlocked(apt, answers);

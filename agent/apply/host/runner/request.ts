@@ -24,6 +24,20 @@ type StepRequest = {
 
 export type DebRelease = { readonly name: string; readonly version: string };
 
+/** A program of the release that runs once for a change of a Debian package. It may run again after a power cut. */
+export type DebHook = {
+  readonly when: 'before' | 'after' | 'restore';
+  readonly package: string;
+  /** Version on the host when the step was planned; null for none. */
+  readonly from: string | null;
+  readonly to: string;
+  /** Its path in the release, for messages. */
+  readonly path: string;
+  /** Path below the content folder. */
+  readonly program: string;
+  readonly timeoutSeconds: number;
+};
+
 /** Installs, upgrades, downgrades and removes Debian packages in one transaction of apt, from the content alone. */
 export type DebsRequest = StepRequest & {
   readonly kind: 'debs';
@@ -39,6 +53,8 @@ export type DebsRequest = StepRequest & {
   readonly services: 'start' | 'leave';
   readonly hold: readonly string[];
   readonly unhold: readonly string[];
+  /** In the order in which they run. */
+  readonly hooks: readonly DebHook[];
   /** How long the step waits for another apt or dpkg of the host. */
   readonly lockSeconds: number;
 };

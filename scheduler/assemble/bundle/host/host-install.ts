@@ -1,9 +1,10 @@
 import { posix } from 'node:path';
-import type { HostDeb, HostInstall } from '#bundles/formats/bundle/host-package';
+import type { HostDeb, HostHook, HostInstall } from '#bundles/formats/bundle/host-package';
 import { compareBytes } from '#bundles/digest';
 import { FleetError, formatPlace, type Place } from '#bundles/errors';
 import type { ResolvedFile } from '../../content/check-host-paths.ts';
 import type { HostPackageObject } from '../../content/host-package-object.ts';
+import type { HookObject, InstallObject } from '../../content/install-object.ts';
 import { contentHome } from '../../content/place-contents.ts';
 
 /** `install` of package.json, and where it is asked for. */
@@ -26,7 +27,7 @@ export const resolveInstall = (
     });
   const { install, folders } = object ?? {};
   if (!install) return undefined;
-  const { packages, at, debconf, conffiles, onRemoval, services } = install;
+  const { packages, at, debconf, conffiles, onRemoval, services, hooks } = install;
   const repository = folders?.apt ?? contentHome('apt', id);
   const debs = debsIn(repository, files);
   if (debs.size === 0)
@@ -40,6 +41,7 @@ export const resolveInstall = (
       at: unknown.at,
       hint: 'Bring it along in debs',
     });
+  checkHooks(hooks, debs, files);
   return {
     at,
     install: {
@@ -58,8 +60,46 @@ export const resolveInstall = (
       ...(debconf.length > 0 && { debconf }),
       onRemoval,
       services,
+      ...(hooks.length > 0 && { hooks: hooks.map(({ value }) => toHook(value)) }),
     },
   };
+};
+
+const toHook = ({ package: name, before, after, restore, timeoutSeconds }: HookObject): HostHook => ({
+  package: name,
+  ...(before !== undefined && { before }),
+  ...(after !== undefined && { after }),
+  ...(restore !== undefined && { restore }),
+  timeoutSeconds,
+});
+
+/** @throws FleetError REFERENCE_MISSING for a Debian package or program that this package does not bring; FIELD_INVALID */
+const checkHooks = (
+  hooks: InstallObject['hooks'],
+  debs: ReadonlyMap<string, PlacedDeb>,
+  files: readonly ResolvedFile[],
+): void => {
+  const paths = new Set(files.map(({ file }) => file.path));
+  for (const { value, at } of hooks) {
+    const { package: name, before, after, restore } = value;
+    if (!debs.has(name))
+      throw new FleetError('REFERENCE_MISSING', `a hook waits for ${name}, which is not in debs`, {
+        at,
+        hint: 'Name a Debian package of debs',
+      });
+    const programs = [before, after, restore].filter((path) => path !== undefined);
+    if (programs.length === 0)
+      throw new FleetError('FIELD_INVALID', `a hook of ${name} has no program`, {
+        at,
+        hint: 'Name one under before, after or restore',
+      });
+    const gone = programs.find((path) => !paths.has(path));
+    if (gone !== undefined)
+      throw new FleetError('REFERENCE_MISSING', `a hook of ${name} runs ${gone}, which is not in files`, {
+        at,
+        hint: 'Bring the program along under files',
+      });
+  }
 };
 
 type PlacedDeb = HostDeb & { readonly at: Place };

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Run } from '../../../../../agent/apply/host/host-options.ts';
+import type { CommandResult, Run } from '../../../../../agent/apply/host/host-options.ts';
 import { performRequest } from '../../../../../agent/apply/host/runner/perform-request.ts';
 import type { DebsRequest } from '../../../../../agent/apply/host/runner/request.ts';
 import { runStep } from '../../../../../agent/apply/host/runner/run-step.ts';
@@ -41,6 +41,7 @@ const request: DebsRequest = {
   hold: [],
   unhold: [],
   lockSeconds: 0,
+  hooks: [],
 };
 
 const SHOWN = 'hello\t1\tinstall\tok\tinstalled\n';
@@ -48,12 +49,18 @@ const SHOWN = 'hello\t1\tinstall\tok\tinstalled\n';
 /** A host whose apt and dpkg answer as given, by the first word of their verb; what they were called with is kept. */
 const hostWith = async (
   answers: Readonly<Record<string, string | { readonly code: number; readonly stderr: string }>>,
-  more: { readonly services?: 'systemd'; readonly onRun?: (argv: readonly string[]) => Promise<void> } = {},
+  more: {
+    readonly services?: 'systemd';
+    readonly onRun?: (argv: readonly string[]) => Promise<void>;
+    readonly answer?: (argv: readonly string[]) => CommandResult | undefined;
+  } = {},
 ) => {
   const calls: (readonly string[])[] = [];
   const run: Run = async (argv) => {
     calls.push(argv);
     await more.onRun?.(argv);
+    const given = more.answer?.(argv);
+    if (given) return given;
     const [, answer] =
       Object.entries(answers).find(([words]) => words.split(' ').every((it) => argv.includes(it))) ?? [];
     if (typeof answer === 'object') return { stdout: '', ...answer };
@@ -226,4 +233,55 @@ test('stopping the agent stops the unit of the step', async () => {
   );
   await expect(runStep(request, options, stop.signal)).rejects.toSatisfy((it) => isFleetError(it, 'ABORTED'));
   expect(calls.at(-1)?.slice(3, 4)).toEqual(['stop']);
+});
+
+const hook = {
+  package: 'hello',
+  from: '0.9',
+  to: '1',
+  path: '/opt/dump',
+  program: 'Packages',
+  timeoutSeconds: 60,
+} as const;
+
+/** What ran, in short: 'apt-get install', '<the hook>'. */
+const shortOf = (calls: readonly (readonly string[])[]): readonly string[] =>
+  calls.flatMap((argv) => {
+    if (argv[0]?.endsWith('scratch/Packages')) return ['hook'];
+    return argv.includes('--yes') ? ['install'] : [];
+  });
+
+test('a hook before runs only while the version that it saves is installed', async () => {
+  const upgrade = { ...request, hooks: [{ ...hook, when: 'before' }] } as const;
+  for (const [shown, ran] of [
+    ['hello\t0.9\tinstall\tok\tinstalled\n', ['hook', 'install']],
+    ['hello\t0.9\tinstall\tok\thalf-installed\n', ['install']],
+    ['hello\t1\tinstall\tok\tunpacked\n', ['install']],
+  ] as const) {
+    const { options, calls } = await hostWith({ ...installed, 'dpkg-query': shown });
+    await runStep(upgrade, options, never);
+    expect(shortOf(calls)).toEqual(ran);
+  }
+});
+
+test('a hook that fails ends the step, and its first lines say why', async () => {
+  const upgrade = { ...request, hooks: [{ ...hook, when: 'before' }] } as const;
+  const { options, calls } = await hostWith(
+    {
+      ...installed,
+      'dpkg-query': 'hello\t0.9\tinstall\tok\tinstalled\n',
+    },
+    {
+      answer: (argv) =>
+        argv[0]?.endsWith('scratch/Packages')
+          ? { code: 4, stdout: 'dumping\n', stderr: 'the disk is full\n' }
+          : undefined,
+    },
+  );
+  expect(await runStep(upgrade, options, never)).toMatchObject({
+    outcome: 'failed',
+    code: 4,
+    message: 'hello: the before hook /opt/dump ended with 4: the disk is full / dumping',
+  });
+  expect(shortOf(calls)).toEqual(['hook']);
 });

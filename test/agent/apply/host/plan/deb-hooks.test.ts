@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { hooksFor, staysAfter } from '../../../../../agent/apply/host/plan/deb-hooks.ts';
+import { readOwned } from '../../../../../agent/apply/host/owned-state.ts';
+import type { AptChange } from '../../../../../agent/apply/host/debs/simulate-apt.ts';
+import { readWanted } from '../../../../../agent/apply/host/desired/read-wanted.ts';
+import { packageOf } from '../sandbox.ts';
+
+const install = {
+  repository: '/var/lib/fleet-ferry/apt/shop',
+  packages: [{ name: 'shop', version: '2' }],
+  conffiles: 'keep' as const,
+  onRemoval: 'remove' as const,
+  services: 'start' as const,
+  hooks: [
+    {
+      package: 'shop',
+      before: '/opt/dump',
+      after: '/opt/migrate',
+      restore: '/opt/restore',
+      timeoutSeconds: 60,
+    },
+  ],
+};
+
+/** 'before /opt/dump 1 2' of each hook that runs, where the inventory has the Debian package at `ownedAt`. */
+const hooks = (change: AptChange, ownedAt?: string): readonly string[] => {
+  const owned = readOwned(ownedAt === undefined ? [] : [{ key: 'deb:shop', state: { version: ownedAt } }]);
+  const wanted = { ...readWanted(packageOf({})), install };
+  return hooksFor({ wanted, owned }, [change]).map(
+    ({ when, path, from, to, program }) => `${when} ${path} ${from ?? 'none'} ${to} ${program}`,
+  );
+};
+
+const downgrade = { name: 'shop', from: '3', to: '2', isDowngrade: true } as const;
+
+test('an upgrade runs the hooks before and after it, an installation the one after it', () => {
+  expect(hooks({ name: 'shop', from: '1', to: '2' }, '1')).toEqual([
+    'before /opt/dump 1 2 hooks/0',
+    'after /opt/migrate 1 2 hooks/1',
+  ]);
+  expect(hooks({ name: 'shop', from: null, to: '2' })).toEqual(['after /opt/migrate none 2 hooks/0']);
+});
+
+test('going back to an older version restores, and removing one or changing another runs no hook', () => {
+  expect(hooks(downgrade, '3')).toEqual(['restore /opt/restore 3 2 hooks/0']);
+  expect(hooks({ name: 'shop', from: '1', to: null }, '1')).toEqual([]);
+  expect(hooks({ name: 'other', from: '1', to: '2' })).toEqual([]);
+});
+
+test('putting back a version that somebody at the host replaced restores nothing', () => {
+  expect(hooks(downgrade, '2')).toEqual([]);
+});
+
+test('a downgrade without a hook says that data stay', () => {
+  expect(staysAfter([downgrade], [])).toEqual(['data of shop stay as the newer version left them']);
+  expect(staysAfter([{ name: 'shop', from: '1', to: '2' }], [])).toEqual([]);
+});

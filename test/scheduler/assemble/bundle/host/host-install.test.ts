@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import { parseHostPackage } from '#bundles/formats/bundle/host-package';
+import { assembleHost } from '../../../../../scheduler/assemble/bundle/host/assemble-host.ts';
+import { makeDeb } from '../../content/make-deb.ts';
+import { noAccess } from '../../content/no-access.ts';
+import { clusterType, renderedFiles, renderedPackage, target } from '../../../model-objects.ts';
+
+const install = async (text: string) => {
+  const spec = `  debs: [{source: hello.deb}]
+  files: [{path: /opt/dump, content: "#!/bin/sh", mode: "0755"}]
+  install:
+${text}`;
+  const made = await assembleHost(
+    renderedPackage(
+      clusterType('press', { target: 'host', configType: 'env-file', offline: true }),
+      target('scale/host', { at: { file: 'workload.yaml', line: 7, column: 7 } }),
+      { files: renderedFiles({}) },
+    ),
+    {
+      shown: 'apps/scale/',
+      files: new Map([
+        [
+          'package.yaml',
+          Buffer.from(
+            `apiVersion: fleet-ferry/v1alpha1\nkind: HostPackage\nmetadata: {name: scale}\nspec:\n${spec}`,
+          ),
+        ],
+        ['hello.deb', makeDeb()],
+      ]),
+    },
+    noAccess({}),
+  );
+  return parseHostPackage(made.files.find(({ path }) => path === 'package.json')?.bytes as Buffer).install;
+};
+
+test('install names every Debian package of the repository at its version, with policies and hooks', async () => {
+  expect(
+    await install(`    packages: [{name: hello, hold: true}]
+    hooks: [{package: hello, before: /opt/dump, restore: /opt/dump}]
+`),
+  ).toEqual({
+    repository: '/var/lib/fleet-ferry/apt/scale-host',
+    packages: [{ name: 'hello', version: '2.10-3', hold: true }],
+    conffiles: 'keep',
+    onRemoval: 'remove',
+    services: 'start',
+    hooks: [{ package: 'hello', before: '/opt/dump', restore: '/opt/dump', timeoutSeconds: 600 }],
+  });
+});
+
+test.each([
+  ['    packages: [{name: other}]\n', 'other is not one of the debs of scale-host', 'Bring it along in debs'],
+  [
+    '    hooks: [{package: other, after: /opt/dump}]\n',
+    'a hook waits for other, which is not in debs',
+    'Name a Debian package of debs',
+  ],
+  [
+    '    hooks: [{package: hello, after: /opt/migrate}]\n',
+    'a hook of hello runs /opt/migrate, which is not in files',
+    'Bring the program along under files',
+  ],
+])('%s is refused where it is written', async (text, message, hint) => {
+  await expect(install(text)).rejects.toMatchObject({
+    code: 'REFERENCE_MISSING',
+    message,
+    hint,
+    at: { file: 'apps/scale/package.yaml' },
+  });
+});
+
+test('a hook without a program is refused', async () => {
+  await expect(install('    hooks: [{package: hello}]\n')).rejects.toMatchObject({ code: 'FIELD_INVALID' });
+});
