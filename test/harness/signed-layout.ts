@@ -72,6 +72,8 @@ export type TestBundle = {
   readonly kind: BundleKind;
   /** Assignments: id to files of its package. */
   readonly packages: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** Workspaces by assignment. */
+  readonly workspaces?: Readonly<Record<string, string>>;
   readonly images?: readonly TestImage[];
   /** Schemas of site values that it needs, by name. */
   readonly siteInputs?: { readonly [name: string]: Json };
@@ -253,6 +255,7 @@ export const writeSignedLayout = (fleet: SignedFleet, directory: string): Layout
         layer: layer.digest,
         dependsOn: [],
         critical: false,
+        ...(bundle.workspaces?.[id] !== undefined && { workspace: bundle.workspaces[id] }),
       });
     }
     const config = canonicalBytes({

@@ -28,6 +28,7 @@ export default class TokensCreate extends FleetCommand {
     '<%= config.bin %> <%= command.id %> --site plant-7',
     '<%= config.bin %> <%= command.id %> --site plant-7 --agent press-1 --channel prod/factory-host --label line=north --expires 2h',
     '<%= config.bin %> <%= command.id %> --reader --note prometheus',
+    '<%= config.bin %> <%= command.id %> --reader --only prod/production --note labels-team',
     '<%= config.bin %> <%= command.id %> --person ci-order-api --allow promote:qa --allow wait:* --expires 30d',
   ];
   static override flags = {
@@ -56,6 +57,12 @@ export default class TokensCreate extends FleetCommand {
       relationships: [NOT_FOR_READERS],
     }),
     reader: Flags.boolean({ description: 'For reading /v1/status and /metrics' }),
+    only: Flags.string({
+      description: '<environment> or <environment>/<workspace>: a reader that sees nothing else',
+      multiple: true,
+      multipleNonGreedy: true,
+      relationships: [{ type: 'all' as const, flags: ['reader'] }],
+    }),
     allow: Flags.string({
       description: `<verb>:<environment>, or * for all environments: may do this by the API. Verbs: ${VERBS.join(', ')}`,
       multiple: true,
@@ -81,13 +88,13 @@ export default class TokensCreate extends FleetCommand {
     const order = readVersion(flags);
     const expires = new Date(now.getTime() + parseLife(flags.expires ?? LIVES[order.scope]));
     const configuration = await readConfiguration(flags, process.cwd());
-    if (order.scope === 'decide') await this.checkEnvironments(configuration, order.allowances);
+    if (order.scope !== 'enroll') await this.checkEnvironments(configuration, order.allowances ?? []);
     await using hub = await openHub(configuration, { create: await hasNoSites(configuration) });
     if (order.scope === 'enroll' && order.channel && !flags['allow-unreleased'])
       checkReleased(order.channel, await readReleased(hub.layout));
     const { token, row } = await createToken(hub.store, order, { note: flags.note, expires, now });
     const { id, scope, site, agent, person, expires_at: expiresAt } = row;
-    const decides = scope === 'decide' && { person, allow: flags.allow };
+    const decides = scope === 'decide' ? { person, allow: flags.allow } : { only: flags.only };
     const terms = { scope, site, agent, expiresAt, ...decides };
     auditLog(process.stderr)?.info({ token: id, ...terms }, 'token created');
     this.log(token);
@@ -120,7 +127,7 @@ const describePurpose = (order: TokenOrder): string => {
     case 'enroll':
       return `for one agent of site ${order.site}`;
     case 'reader':
-      return 'for reading';
+      return ['for reading', ...(order.allowances ?? []).map(formatAllowance)].join(' ');
     case 'decide':
       return `for ${order.person} to ${order.allowances.map(formatAllowance).join(', ')}`;
   }
@@ -134,11 +141,13 @@ type Given = {
   readonly channel?: string | undefined;
   readonly label?: readonly string[] | undefined;
   readonly reader: boolean;
+  readonly only?: readonly string[] | undefined;
   readonly 'replace-key': boolean;
 };
 
 const readVersion = (flags: Given): TokenOrder => {
-  if (flags.reader) return { scope: 'reader' };
+  if (flags.reader)
+    return { scope: 'reader', allowances: flags.only?.map((place) => parseAllowance(`read:${place}`)) };
   if (flags.allow !== undefined && flags.person !== undefined)
     return {
       scope: 'decide',

@@ -2,6 +2,7 @@ import { hexOf } from '#bundles/digest';
 import { plainText } from '#bundles/errors';
 import { formatTime, parseTime, type Timestamp } from '#bundles/time';
 import type { Hub } from '../hub.ts';
+import { seesWhole } from '../people/visible.ts';
 import { formatSpan } from '../status/format-age.ts';
 import { wrapLine } from './wrap-line.ts';
 import { nameValue } from './name-value.ts';
@@ -36,7 +37,8 @@ export const answerHistory = async (
   const issued: PastRelease[] = [];
   if (subject.site === undefined && subject.agent === undefined && subject.assignments === undefined) {
     for (const channel of releases.channels()) {
-      if ((subject.environment ?? channel.environment) === channel.environment)
+      const { environment } = channel;
+      if ((subject.environment ?? environment) === environment && seesWhole(subject.visible, environment))
         issued.push(...(await releases.of(channel)));
     }
   }

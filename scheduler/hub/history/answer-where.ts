@@ -2,6 +2,7 @@ import { isDigest } from '#bundles/digest';
 import { formatChannel } from '#bundles/names';
 import { formatTime, parseTime, type Timestamp } from '#bundles/time';
 import type { Hub } from '../hub.ts';
+import { seesWhole } from '../people/visible.ts';
 import { formatAge, formatSpan } from '../status/format-age.ts';
 import type { Answer } from './answer-history.ts';
 import { type NamedPackage, namePackage } from './name-value.ts';
@@ -36,6 +37,7 @@ export const answerWhere = async (
     const running = await runningOf(releases, one, at);
     // A question about a workload is not about agents that no longer have it.
     if (running.length === 0 && subject.assignments !== undefined) continue;
+    if (running.length === 0 && !seesWhole(subject.visible, one.channel.environment)) continue;
     told.push({
       agent: one.agent,
       site: one.site,

@@ -3,6 +3,7 @@ import { type Channel, formatChannel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
 import type { Hub } from '../hub.ts';
 import { cutPage, decodeCursor, type Page } from '../page.ts';
+import { seesAssignment, seesEnvironment, type Visible } from '../people/visible.ts';
 import { readLinkStates } from '../status/link-states.ts';
 import type { Answer } from './answer-history.ts';
 import { namePackage } from './name-value.ts';
@@ -44,6 +45,8 @@ export type WorkloadsAsked = {
   readonly workload?: string | undefined;
   readonly environment?: string | undefined;
   readonly page: Page;
+  /** What the caller may see; undefined: everything. */
+  readonly visible?: Visible | undefined;
 };
 
 /**
@@ -52,13 +55,13 @@ export type WorkloadsAsked = {
  */
 export const answerWorkloads = async (
   hub: Pick<Hub, 'store' | 'layout' | 'keys'>,
-  { workload, environment, page }: WorkloadsAsked,
+  { workload, environment, page, visible }: WorkloadsAsked,
   now: Date,
 ): Promise<Answer> => {
   const { db } = hub.store;
   const releases = await openReleases(hub);
   const counts = await readRunning(db, environment === undefined ? undefined : [environment]);
-  const found = await findWorkloads(releases, counts, environment);
+  const found = await findWorkloads(releases, counts, { environment, visible });
   const names = [...found.keys()]
     .filter((name) => workload === undefined || name === workload)
     .toSorted(compareBytes);
@@ -79,7 +82,7 @@ export const answerWorkloads = async (
   const environments = inOrder(
     [
       ...new Set([...releases.channels(), ...channelsOf(counts)].map((channel) => channel.environment)),
-    ].filter((name) => environment === undefined || name === environment),
+    ].filter((name) => (environment === undefined || name === environment) && seesEnvironment(visible, name)),
     await readLinkStates(db),
   );
   return {
@@ -103,7 +106,7 @@ type Place = {
 const findWorkloads = async (
   releases: Releases,
   { running }: RunningCounts,
-  environment: string | undefined,
+  { environment, visible }: Pick<WorkloadsAsked, 'environment' | 'visible'>,
 ): Promise<ReadonlyMap<string, ReadonlyMap<string, Place>>> => {
   const found = new Map<string, Map<string, Place>>();
   const names = new Map<string, string>();
@@ -122,11 +125,12 @@ const findWorkloads = async (
         const key = `${formatChannel(channel)}/${assignment}`;
         const name = workload ?? assignment;
         if (!names.has(key)) names.set(key, name);
-        if (current)
+        if (current && seesAssignment(visible, channel.environment, assignment))
           add(name, { channel, assignment, wanted: { package: digest, version }, running: new Map() });
       }
   }
   for (const { environment: of, clusterType, assignment, package: digest, agents } of running.values()) {
+    if (!seesAssignment(visible, of, assignment)) continue;
     const channel = { environment: of, clusterType };
     const name = names.get(`${formatChannel(channel)}/${assignment}`) ?? assignment;
     const place = add(name, { channel, assignment, wanted: undefined, running: new Map() });

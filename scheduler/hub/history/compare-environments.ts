@@ -4,6 +4,7 @@ import type { ItemDiff } from '#bundles/formats/diff/compare-items';
 import { formatChannel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
 import type { Hub } from '../hub.ts';
+import { seesAssignment, seesEnvironment, type Visible } from '../people/visible.ts';
 import type { Answer } from './answer-history.ts';
 import { readRunning, runningKey } from './read-running.ts';
 import { readDifferences } from './compare-packages.ts';
@@ -31,16 +32,33 @@ export type Compared = {
   readonly objects: readonly ItemDiff[];
 };
 
+type Asked = {
+  readonly left: string;
+  readonly right: string;
+  readonly diff?: boolean;
+  /** What the caller may see; undefined: everything. */
+  readonly visible?: Visible | undefined;
+};
+
+const notSeen = (environment: string): FleetError =>
+  new FleetError('ROLE_MISSING', `you may not read about ${environment}`, {
+    subject: environment,
+    hint: 'Ask an admin of the hub for a role or a token that may',
+  });
+
 /**
  * Compares the newest releases of two environments, assignment by assignment of cluster types with the same name. Packages that
  * differ only in the environment at the start of their namespaces are the same.
- * @throws FleetError CHANNEL_MISSING for an environment without a release; and as listReleases
+ * @throws FleetError CHANNEL_MISSING for an environment without a release; ROLE_MISSING for one that the caller may not read; and
+ *   as listReleases
  */
 export const answerCompare = async (
   hub: Pick<Hub, 'store' | 'layout' | 'keys'>,
-  { left, right, diff = false }: { readonly left: string; readonly right: string; readonly diff?: boolean },
+  { left, right, diff = false, visible }: Asked,
   now: Date,
 ): Promise<Answer> => {
+  for (const environment of [left, right])
+    if (!seesEnvironment(visible, environment)) throw notSeen(environment);
   const releases = await openReleases(hub);
   const { agents, running } = await readRunning(hub.store.db, [left, right]);
   const [ofLeft, ofRight] = [await readEnvironment(releases, left), await readEnvironment(releases, right)];
@@ -49,6 +67,7 @@ export const answerCompare = async (
   const assignments: Compared[] = [];
   for (const name of names) {
     const [clusterType = '', assignment = ''] = name.split('/');
+    if (![left, right].every((environment) => seesAssignment(visible, environment, assignment))) continue;
     const [one, other] = [ofLeft.get(name), ofRight.get(name)];
     const side = async (environment: string, wanted: Wanted | undefined): Promise<Side | null> =>
       wanted

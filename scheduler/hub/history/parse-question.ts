@@ -3,6 +3,7 @@ import { parseName } from '#bundles/names';
 import { formatTime } from '#bundles/time';
 import type { Hub } from '../hub.ts';
 import { type Page, parseLimit } from '../page.ts';
+import { seesSomewhere, type Visible } from '../people/visible.ts';
 import { findAssignments, findSubject, parseWhen, type Span, type Subject, unknown } from './question.ts';
 import { openReleases } from './read-releases.ts';
 import type { At } from './read-state-at.ts';
@@ -22,6 +23,8 @@ export type AskedQuestion = {
   readonly cursor?: string | undefined;
 };
 
+type Hubs = Pick<Hub, 'store' | 'layout' | 'keys'>;
+
 export type Question = {
   readonly subject: Subject;
   readonly span: Span;
@@ -30,11 +33,12 @@ export type Question = {
   readonly page: Page;
 };
 
-/** @throws FleetError USAGE, NAME_INVALID */
+/** @param visible what the caller may see; undefined: everything @throws FleetError USAGE, NAME_INVALID */
 export const parseQuestion = async (
-  hub: Pick<Hub, 'store' | 'layout' | 'keys'>,
+  hub: Hubs,
   asked: AskedQuestion,
   now: Date,
+  visible?: Visible,
 ): Promise<Question> => {
   const { environment, site, since, until, at, asKnownAt, cursor } = asked;
   if (at !== undefined && (since !== undefined || until !== undefined)) {
@@ -50,7 +54,8 @@ export const parseQuestion = async (
     subject: {
       ...(environment !== undefined && { environment: parseName(environment, 'environment') }),
       ...(site !== undefined && { site: parseName(site, 'site') }),
-      ...(await namedSubject(hub, asked)),
+      ...(await namedSubject(hub, asked, visible)),
+      ...(visible && { visible }),
     },
     span: { since: when(since, 'since'), until: when(until, 'until'), knownAt },
     at: time === undefined ? undefined : { at: time, knownAt },
@@ -63,14 +68,17 @@ export const atOrNow = ({ at, span }: Question, now: Date): At =>
   at ?? { at: formatTime(now), knownAt: span.knownAt };
 
 const namedSubject = async (
-  hub: Pick<Hub, 'store' | 'layout' | 'keys'>,
+  hub: Hubs,
   { name, workload }: AskedQuestion,
+  visible: Visible | undefined,
 ): Promise<Subject> => {
   if (name === undefined && workload === undefined) return {};
   const { assignmentsOf } = await openReleases(hub);
-  const named = name === undefined ? {} : await findSubject(hub.store.db, name, assignmentsOf);
+  const named = name === undefined ? {} : await findSubject(hub.store.db, name, assignmentsOf, visible);
   if (workload === undefined) return named;
-  const assignments = await findAssignments(hub.store.db, workload, assignmentsOf);
+  const assignments = (await findAssignments(hub.store.db, workload, assignmentsOf)).filter((one) =>
+    seesSomewhere(visible, one),
+  );
   if (assignments.length === 0) throw unknown(workload);
   return { ...named, assignments };
 };

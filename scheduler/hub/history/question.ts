@@ -1,6 +1,7 @@
 import { durationMs } from '#bundles/duration';
 import { FleetError } from '#bundles/errors';
 import { formatTime, parseTime, type Timestamp } from '#bundles/time';
+import { isSeen, seesSomewhere, type Visible } from '../people/visible.ts';
 import type { Database } from '../store/tables.ts';
 import type { Releases } from './read-releases.ts';
 
@@ -12,6 +13,8 @@ export type Subject = {
   readonly agent?: string | undefined;
   /** Any of these; of a workload all that it is deployed as. */
   readonly assignments?: readonly string[] | undefined;
+  /** What the caller may see; undefined: everything. */
+  readonly visible?: Visible | undefined;
 };
 
 /** When: observed from `since` to `until`, inclusive; received by the hub at `knownAt` at the latest. */
@@ -35,25 +38,31 @@ export const parseWhen = (text: string, what: string, now: Date): Timestamp => {
 
 /**
  * What a name is: '<site>/<agent>', or the one of environment, site, assignment and workload that has it.
+ * @param visible what the caller may see: the name of anything else is unknown
  * @throws FleetError USAGE for an unknown name, or one of several things
  */
 export const findSubject = async (
   db: Database,
   name: string,
   assignmentsOf: Releases['assignmentsOf'],
+  visible?: Visible,
 ): Promise<Subject> => {
+  const anyAgent = async (column: 'id' | 'environment' | 'site'): Promise<boolean> => {
+    let query = db.selectFrom('agent').select('id').where(column, '=', name);
+    if (visible) query = query.where(isSeen(visible));
+    return (await query.executeTakeFirst()) !== undefined;
+  };
   if (name.includes('/')) {
-    const agent = await db.selectFrom('agent').select('id').where('id', '=', name).executeTakeFirst();
-    if (agent) return { agent: name };
+    if (await anyAgent('id')) return { agent: name };
     throw unknown(name);
   }
-  const environment = await db
-    .selectFrom('agent')
-    .select('id')
-    .where('environment', '=', name)
-    .executeTakeFirst();
-  const site = await db.selectFrom('site').select('name').where('name', '=', name).executeTakeFirst();
-  const assignments = await findAssignments(db, name, assignmentsOf);
+  const environment = await anyAgent('environment');
+  const site = visible
+    ? await anyAgent('site')
+    : await db.selectFrom('site').select('name').where('name', '=', name).executeTakeFirst();
+  const assignments = (await findAssignments(db, name, assignmentsOf)).filter((one) =>
+    seesSomewhere(visible, one),
+  );
   const found = [
     ...(environment ? [{ environment: name }] : []),
     ...(site ? [{ site: name }] : []),

@@ -3,6 +3,7 @@ import type { Digest } from '#bundles/digest';
 import { parseJson } from '#bundles/json/parse-json';
 import type { Timestamp } from '#bundles/time';
 import { startOf } from '../reports/facts.ts';
+import { isSeenAssignment } from '../people/visible.ts';
 import type { HistoryField, HistoryRow } from '../store/history-row.ts';
 import type { Database, Tables } from '../store/tables.ts';
 import { cutPage, decodeCursor, type Page } from '../page.ts';
@@ -66,6 +67,8 @@ export const readChanges = async (
   }
   if (subject.agent !== undefined) query = query.where('history.agent', '=', subject.agent);
   if (subject.assignments !== undefined) query = query.where('history.assignment', 'in', subject.assignments);
+  if (subject.visible !== undefined)
+    query = query.where(isSeenAssignment(subject.visible, 'history.assignment'));
   if (span.since !== undefined) query = query.where('history.observed_at', '>=', span.since);
   if (span.until !== undefined) query = query.where('history.observed_at', '<=', span.until);
   if (span.knownAt !== undefined) query = query.where('history.received_at', '<=', span.knownAt);

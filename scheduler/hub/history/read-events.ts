@@ -3,6 +3,7 @@ import type { Digest } from '#bundles/digest';
 import type { Event } from '#bundles/formats/events/event';
 import { parseJson } from '#bundles/json/parse-json';
 import type { Timestamp } from '#bundles/time';
+import { isSeenAssignment } from '../people/visible.ts';
 import type { Database } from '../store/tables.ts';
 import { cutPage, decodeCursor, type Page } from '../page.ts';
 import type { Span, Subject } from './question.ts';
@@ -56,6 +57,8 @@ export const readEvents = async (
   if (subject.site !== undefined) query = query.where('agent.site', '=', subject.site);
   if (subject.agent !== undefined) query = query.where('report.agent', '=', subject.agent);
   if (subject.assignments !== undefined) query = query.where('event.assignment', 'in', subject.assignments);
+  if (subject.visible !== undefined)
+    query = query.where(isSeenAssignment(subject.visible, 'event.assignment'));
   if (since !== undefined) query = query.where('event.at', '>=', since);
   if (until !== undefined) query = query.where('event.at', '<=', until);
   if (knownAt !== undefined) query = query.where('report.received_at', '<=', knownAt);

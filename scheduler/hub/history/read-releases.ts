@@ -35,6 +35,7 @@ export type PastRelease = {
 export type Released = {
   readonly package: Digest;
   readonly workload: string | null;
+  readonly workspace: string | null;
   readonly bundle: Digest;
 };
 
@@ -113,8 +114,13 @@ const releasesIn = (layout: Layout, roots: readonly TrustRoot[]): Releases => {
         statements.set(bundle, statement);
         predicates.push(statement);
         const { config } = await readBundle(layout.blobs, bundle);
-        for (const { id, package: digest, workload } of config.assignments)
-          named.set(id, { package: digest, workload: workload ?? null, bundle });
+        for (const { id, package: digest, workload, workspace } of config.assignments)
+          named.set(id, {
+            package: digest,
+            workload: workload ?? null,
+            workspace: workspace ?? null,
+            bundle,
+          });
       }
       return { packages: named, statements: predicates };
     } catch (error) {

@@ -1,6 +1,7 @@
 import type { Digest } from '#bundles/digest';
 import type { Channel } from '#bundles/names';
 import type { Timestamp } from '#bundles/time';
+import { isSeen, seesAssignment } from '../people/visible.ts';
 import { channelOf } from '../sites/agent-record.ts';
 import type { HistoryField, HistoryRow } from '../store/history-row.ts';
 import type { Database } from '../store/tables.ts';
@@ -59,7 +60,8 @@ export const readStateAt = async (
   if (subject.environment !== undefined) query = query.where('environment', '=', subject.environment);
   if (subject.site !== undefined) query = query.where('site', '=', subject.site);
   if (subject.agent !== undefined) query = query.where('id', '=', subject.agent);
-  const { assignments } = subject;
+  const { assignments, visible } = subject;
+  if (visible !== undefined) query = query.where(isSeen(visible));
   if (assignments !== undefined)
     query = query.where((eb) =>
       eb.exists(
@@ -90,7 +92,9 @@ export const readStateAt = async (
         site: row.site,
         channel: channelOf(row),
         own,
-        assignments: Object.entries(rest).map(([name, values]) => ({ assignment: name, values })),
+        assignments: Object.entries(rest)
+          .filter(([name]) => seesAssignment(visible, row.environment, name))
+          .map(([name, values]) => ({ assignment: name, values })),
       };
     }),
     next,

@@ -16,6 +16,7 @@ import { makeLimit } from '#bundles/transport/publish/limit';
 import { MAX_REPORT_BYTES } from '#bundles/trust/reports/report';
 import type { BodyGate } from './admit-body.ts';
 import { authenticateAgent, type Caller, checkCurrentKey } from './authenticate-agent.ts';
+import { ANYONE, OWN_PROOF } from './access/access.ts';
 import type { Context } from './context.ts';
 import { enrollOnline } from './enroll-online.ts';
 import { groupCommits } from '../store/group-commits.ts';
@@ -48,7 +49,7 @@ export const agentRoutes = (server: HubServer, context: Context, options: AgentR
 
   server.get(
     ROOTS_PATH,
-    { config: { rateLimit: STRANGERS_PER_MINUTE } },
+    { config: { rateLimit: STRANGERS_PER_MINUTE, access: ANYONE } },
     (): RootsAnswer => ({
       roots: hub.keys.roots.map(({ bytes }) => bytes.toString('base64')),
     }),
@@ -59,7 +60,7 @@ export const agentRoutes = (server: HubServer, context: Context, options: AgentR
     {
       // preParsing runs after the rate limit of the address.
       preParsing: (request, reply, payload) => gate.stranger(request, reply).then(() => payload),
-      config: { rateLimit: { max, timeWindow: 60_000 } },
+      config: { rateLimit: { max, timeWindow: 60_000 }, access: OWN_PROOF },
     },
     answerEnrolment(context),
   );
@@ -68,7 +69,8 @@ export const agentRoutes = (server: HubServer, context: Context, options: AgentR
     request.caller = await authenticateAgent(certificateOf(request), context, { allowExpired: true });
     await gate.agent(request, reply);
   };
-  server.post(CERTIFICATE_PATH, { onRequest: admitForRenewal }, answerRenewal(context));
+  const config = { access: OWN_PROOF };
+  server.post(CERTIFICATE_PATH, { config, onRequest: admitForRenewal }, answerRenewal(context));
 
   const admit = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const caller = await authenticateAgent(certificateOf(request), context);
@@ -76,8 +78,9 @@ export const agentRoutes = (server: HubServer, context: Context, options: AgentR
     request.caller = caller;
     await gate.agent(request, reply);
   };
-  server.post(REPORTS_PATH, { bodyLimit: REPORT_BODY_BYTES, onRequest: admit }, answerReport(context));
-  server.post(PRESENCE_PATH, { bodyLimit: PRESENCE_BODY_BYTES, onRequest: admit }, answerPresence(context));
+  const forAgents = { config, onRequest: admit };
+  server.post(REPORTS_PATH, { ...forAgents, bodyLimit: REPORT_BODY_BYTES }, answerReport(context));
+  server.post(PRESENCE_PATH, { ...forAgents, bodyLimit: PRESENCE_BODY_BYTES }, answerPresence(context));
 };
 
 const answerEnrolment =

@@ -13,6 +13,7 @@ import {
   ROOTS_PATH,
 } from '#bundles/formats/events/hub-api';
 import { parseStrictJson } from '#bundles/json/strict-json';
+import { enforceAccess } from './access/enforce-access.ts';
 import { agentRoutes, REPORT_BODY_BYTES } from './agent-routes.ts';
 import { peerCertificate } from './authenticate-agent.ts';
 import type { Context } from './context.ts';
@@ -137,6 +138,7 @@ export const createServer = async (options: ServerOptions): Promise<HubServer> =
   });
   server.addHook('onResponse', async (request, reply) => tell(request, reply, context));
 
+  enforceAccess(server, context);
   await server.register(rateLimit, {
     global: false,
     errorResponseBuilder: (_, { after }) =>

@@ -16,23 +16,25 @@ import { answerWorkloads } from '../history/answer-workloads.ts';
 import { answerCompare } from '../history/compare-environments.ts';
 import { type AskedQuestion, atOrNow, parseQuestion } from '../history/parse-question.ts';
 import { parseLimit } from '../page.ts';
+import type { Access } from './access/access.ts';
+import { visibleTo } from './access/enforce-access.ts';
 import type { Context } from './context.ts';
 import type { HubServer } from './hub-server.ts';
-import { prefersText } from './read-reader.ts';
+import { prefersText } from './prefers-text.ts';
 
 const PAGE = ['environment', 'site', 'workload', 'name', 'asKnownAt', 'limit', 'cursor'] as const;
 
-/** Options of routes that need a reader's token. */
-export type ForReaders = {
-  readonly config: { readonly rateLimit: object };
-  readonly preHandler: (request: FastifyRequest) => Promise<void>;
-};
+/** Options of routes for readers. */
+export type ForReaders = { readonly config: { readonly rateLimit: object; readonly access: Access } };
 
-/** Adds the routes of questions about the past and about all sites. @param forReaders rate limit and token */
-export const historyRoutes = (server: HubServer, { hub, clock }: Context, forReaders: ForReaders): void => {
+/** Adds the routes of questions about the past and about all sites. @param forReaders rate limit, and who may ask */
+export const historyRoutes = (server: HubServer, context: Context, forReaders: ForReaders): void => {
+  const { hub, clock } = context;
+  const parse = async (request: FastifyRequest, known: readonly (keyof AskedQuestion)[], now: Date) =>
+    parseQuestion(hub, readQuery(request, known), now, await visibleTo(request, context));
   server.get(HISTORY_PATH, forReaders, async (request, reply) => {
     const now = clock();
-    const question = await parseQuestion(hub, readQuery(request, [...PAGE, 'since', 'until', 'at']), now);
+    const question = await parse(request, [...PAGE, 'since', 'until', 'at'], now);
     return question.at
       ? send(request, reply, await answerWhere(hub, { ...question, at: question.at }, now))
       : send(request, reply, await answerHistory(hub, question, now));
@@ -40,13 +42,13 @@ export const historyRoutes = (server: HubServer, { hub, clock }: Context, forRea
 
   server.get(EVENTS_PATH, forReaders, async (request, reply) => {
     const now = clock();
-    const question = await parseQuestion(hub, readQuery(request, [...PAGE, 'since', 'until']), now);
+    const question = await parse(request, [...PAGE, 'since', 'until'], now);
     return send(request, reply, await answerEvents(hub, question, now));
   });
 
   server.get(WHERE_PATH, forReaders, async (request, reply) => {
     const now = clock();
-    const question = await parseQuestion(hub, readQuery(request, [...PAGE, 'at']), now);
+    const question = await parse(request, [...PAGE, 'at'], now);
     return send(request, reply, await answerWhere(hub, { ...question, at: atOrNow(question, now) }, now));
   });
 
@@ -61,6 +63,7 @@ export const historyRoutes = (server: HubServer, { hub, clock }: Context, forRea
       workload,
       environment: environment === undefined ? undefined : parseName(environment, 'environment'),
       page: { limit: parseLimit(limit), cursor },
+      visible: await visibleTo(request, context),
     };
     return send(request, reply, await answerWorkloads(hub, asked, clock()));
   });
@@ -68,7 +71,8 @@ export const historyRoutes = (server: HubServer, { hub, clock }: Context, forRea
   server.get(COMPARE_PATH, forReaders, async (request, reply) => {
     const { left, right } = readQuery(request, ['left', 'right']);
     const sides = { left: parseName(left, 'environment'), right: parseName(right, 'environment') };
-    return send(request, reply, await answerCompare(hub, sides, clock()));
+    const visible = await visibleTo(request, context);
+    return send(request, reply, await answerCompare(hub, { ...sides, visible }, clock()));
   });
 };
 

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
+import { OWN_PROOF } from './access/access.ts';
 import type { BodyGate } from './admit-body.ts';
 import type { HubServer } from './hub-server.ts';
 import { readBody } from './read-body.ts';
@@ -58,7 +59,7 @@ export const signedRoute = async (
       {
         bodyLimit: bodyBytes,
         preParsing: (request, reply, payload) => gate.stranger(request, reply).then(() => payload),
-        config: { rateLimit: { max: perMinute, timeWindow: 60_000 } },
+        config: { rateLimit: { max: perMinute, timeWindow: 60_000 }, access: OWN_PROOF },
       },
       async (request, reply) => {
         const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);

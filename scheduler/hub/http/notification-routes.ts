@@ -8,6 +8,7 @@ import { readArgoCd } from '../followers/read-argo-cd.ts';
 import { readFlux } from '../followers/read-flux.ts';
 import { takeNotification } from '../followers/take-notification.ts';
 import type { FollowerKind } from '../store/tables.ts';
+import { OWN_PROOF } from './access/access.ts';
 import type { BodyGate } from './admit-body.ts';
 import type { Context } from './context.ts';
 import type { HubServer } from './hub-server.ts';
@@ -49,7 +50,7 @@ export const notificationRoutes = async (
         {
           bodyLimit: MAX_NOTIFICATION_BYTES,
           preParsing: (request, reply, payload) => gate.stranger(request, reply).then(() => payload),
-          config: { rateLimit: STRANGERS_PER_MINUTE },
+          config: { rateLimit: STRANGERS_PER_MINUTE, access: OWN_PROOF },
         },
         async (request, reply) => {
           const { hub, clock } = context;

@@ -12,7 +12,9 @@ import { readStatus } from '../status/read-status.ts';
 import { renderTable } from '../status/render-table.ts';
 import { streamJson, streamLines } from '../status/stream-status.ts';
 import { pageRoutes } from './page-routes.ts';
-import { checkReader, prefersText } from './read-reader.ts';
+import { ANYONE, READERS } from './access/access.ts';
+import { visibleTo } from './access/enforce-access.ts';
+import { prefersText } from './prefers-text.ts';
 import type { Context } from './context.ts';
 import { historyRoutes } from './history-routes.ts';
 import type { HubServer } from './hub-server.ts';
@@ -32,12 +34,14 @@ export const STRANGERS_PER_MINUTE = { max: 1200, timeWindow: 60_000 };
  */
 export const readerRoutes = async (server: HubServer, context: Context, page?: string): Promise<void> => {
   const { hub, metrics, clock } = context;
-  const limited = { config: { rateLimit: STRANGERS_PER_MINUTE } };
-  // preHandler runs after the rate limit, which bounds token guessing.
-  const forReaders = { ...limited, preHandler: (request: FastifyRequest) => checkReader(request, context) };
+  const limited = { config: { rateLimit: STRANGERS_PER_MINUTE, access: ANYONE } };
+  const forReaders = { config: { rateLimit: STRANGERS_PER_MINUTE, access: READERS } };
+  // Metrics count the whole fleet.
+  const forMonitors = { config: { ...limited.config, access: { for: 'readers of everything' } as const } };
 
   server.get(STATUS_PATH, forReaders, async (request, reply) => {
-    const { filter, page, text } = readQuery(request);
+    const { filter: asked, page, text } = readQuery(request);
+    const filter = { ...asked, visible: await visibleTo(request, context) };
     void reply.header('cache-control', 'no-store').header('vary', 'accept');
     if (page) {
       const answer = await readStatus(hub, filter, clock(), { page });
@@ -52,7 +56,7 @@ export const readerRoutes = async (server: HubServer, context: Context, page?: s
   historyRoutes(server, context, forReaders);
   await pageRoutes(server, limited, page);
 
-  server.get('/metrics', forReaders, async (_, reply) =>
+  server.get('/metrics', forMonitors, async (_, reply) =>
     reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
   );
 

@@ -2,6 +2,7 @@ import type { Digest } from '#bundles/digest';
 import { parseChannel } from '#bundles/names';
 import { formatTime, type Timestamp } from '#bundles/time';
 import { findGaps, type Gap } from '../reports/find-head.ts';
+import type { Visible } from '../people/visible.ts';
 import { channelOf, labelsOf } from '../sites/agent-record.ts';
 import { cutPage, decodeCursor, type Page } from '../page.ts';
 import type {
@@ -17,7 +18,12 @@ import { agentAssignment, readFailedChecks } from './read-failed-checks.ts';
 import { silentSince } from './silent-since.ts';
 import type { ActualAgent, ActualState, Cell, FailedCheck, Source } from './what-runs-where.ts';
 
-export type ActualFilter = { readonly environment?: string | undefined; readonly site?: string | undefined };
+export type ActualFilter = {
+  readonly environment?: string | undefined;
+  readonly site?: string | undefined;
+  /** What the caller may see; undefined: everything. */
+  readonly visible?: Visible | undefined;
+};
 
 /** The reported state of agents, gaps in their events, and alarms. */
 export type Actual = {

@@ -2,6 +2,7 @@ import { formatTime } from '#bundles/time';
 import type { FreshnessPolicy } from '../../model/promotion.ts';
 import type { Hub } from '../hub.ts';
 import type { Page } from '../page.ts';
+import { seesWhole } from '../people/visible.ts';
 import { describeFailures } from './describe-failures.ts';
 import { describeFreshness, describeStatus, describeVisits } from './describe-status.ts';
 import type { FreshnessPolicies } from './freshness.ts';
@@ -11,6 +12,7 @@ import { type Actual, type ActualFilter, channelsOf, readActual } from './read-a
 import { readDesired } from './read-desired.ts';
 import { renderNarrow } from './render-narrow.ts';
 import { isQuiet } from './attention.ts';
+import { limitPart } from './limit-part.ts';
 import { renderTable } from './render-table.ts';
 import { type Desired, type Row, whatRunsWhere } from './what-runs-where.ts';
 
@@ -85,7 +87,9 @@ export const readBackground = async (
   filter,
   now,
   freshness: platform ? { from: 'platform', policies: platform } : await readFreshness(store.db),
-  links: await readLinkStates(store.db, filter.environment),
+  links: (await readLinkStates(store.db, filter.environment)).filter(({ to }) =>
+    seesWhole(filter.visible, to),
+  ),
 });
 
 /** Agents with what they should run, and the comparison of the two. */
@@ -101,8 +105,9 @@ export const readPart = async (
   page: Page | undefined,
   signal: AbortSignal | undefined,
 ): Promise<StatusPart> => {
-  const actual = await readActual(hub.store.db, filter, now, page);
-  const desired = await readDesired(hub.layout, channelsOf(actual.agents), hub.keys.root, signal);
+  const read = await readActual(hub.store.db, filter, now, page);
+  const wanted = await readDesired(hub.layout, channelsOf(read.agents), hub.keys.root, signal);
+  const { actual, desired } = limitPart(filter.visible, { actual: read, desired: wanted });
   return { actual, desired, rows: whatRunsWhere(desired, actual.agents, now, freshness) };
 };
 

@@ -285,8 +285,9 @@ export type TokenRow = {
   /** Canonical JSON object. */
   readonly labels: string | null;
   readonly replace_key: number;
-  /** Only for 'decide': who decides, and what it allows, a canonical JSON array of 'promote:qa'. */
+  /** Only for 'decide': who decides. */
   readonly person: string | null;
+  /** For 'decide' what it allows, a canonical JSON array of 'promote:qa'; for 'reader' what it may read; null: everything. */
   readonly allowances: string | null;
   /** A note of its creator, for example who has it. */
   readonly note: string | null;

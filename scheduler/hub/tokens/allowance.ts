@@ -3,10 +3,11 @@ import { didYouMean } from '#bundles/nearest-name';
 import { parseName } from '#bundles/names';
 
 /**
- * What a token for decisions may do, each in named environments. Every verb, `wait` alone, too, lets its holder read what concerns
- * the environment. `rollout` is for the decisions about rollouts inside an environment.
+ * What a caller may do, each in named environments. `read` is for questions about sites. Every other verb, `wait` alone, too, lets its
+ * holder read what concerns decisions in the environment. `rollout` is for the decisions about rollouts inside an environment.
  */
 export const VERBS = [
+  'read',
   'promote',
   'approve',
   'reject',
@@ -18,18 +19,29 @@ export const VERBS = [
 ] as const;
 export type Verb = (typeof VERBS)[number];
 
-/** `environment` is a name, or `*` for all. */
-export type Allowance = { readonly verb: Verb; readonly environment: string };
+/** `environment` is a name, or `*` for all. With a workspace it is about the assignments of this workspace alone. */
+export type Allowance = {
+  readonly verb: Verb;
+  readonly environment: string;
+  readonly workspace?: string | undefined;
+};
 
-/** @param text 'promote:qa', 'wait:*' @throws FleetError USAGE, NAME_INVALID */
+/** @param text 'promote:qa', 'wait:*', 'read:prod/production' @throws FleetError USAGE, NAME_INVALID */
 export const parseAllowance = (text: string): Allowance => {
-  const [verb = '', environment = '', ...more] = text.split(':');
+  const [verb = '', place = '', ...more] = text.split(':');
   const known = VERBS.find((one) => one === verb);
-  if (known && environment !== '' && more.length === 0)
+  const [environment = '', workspace, ...rest] = place.split('/');
+  if (known && environment !== '' && more.length === 0 && rest.length === 0) {
+    if (workspace !== undefined && known !== 'read')
+      throw new FleetError('USAGE', `${known} is about a whole environment, not about a workspace`, {
+        hint: `Write ${known}:${environment}; only read takes a workspace`,
+      });
     return {
       verb: known,
       environment: environment === '*' ? environment : parseName(environment, 'environment'),
+      ...(workspace !== undefined && { workspace: parseName(workspace, 'workspace') }),
     };
+  }
   throw new FleetError('USAGE', `${JSON.stringify(text.slice(0, 80))} is not <verb>:<environment>`, {
     hint: known
       ? `Write ${known}:<environment>, or ${known}:* for all`
@@ -37,9 +49,13 @@ export const parseAllowance = (text: string): Allowance => {
   });
 };
 
-export const formatAllowance = ({ verb, environment }: Allowance): string => `${verb}:${environment}`;
+export const formatAllowance = ({ verb, environment, workspace }: Allowance): string =>
+  workspace === undefined ? `${verb}:${environment}` : `${verb}:${environment}/${workspace}`;
 
-/** @param verb undefined: reading, which any verb in the environment allows */
+/**
+ * Whether a decision about the whole environment is allowed. An allowance for a workspace allows none.
+ * @param verb undefined: reading about decisions, which any verb in the environment allows
+ */
 export const isAllowed = (
   allowances: readonly Allowance[],
   verb: Verb | undefined,
@@ -47,6 +63,7 @@ export const isAllowed = (
 ): boolean =>
   allowances.some(
     (one) =>
+      one.workspace === undefined &&
       (verb === undefined || one.verb === verb) &&
       (one.environment === '*' || one.environment === environment),
   );

@@ -23,19 +23,24 @@ export const checkToken = async (
   return row;
 };
 
-/** A caller that decides: the person that statements name, and what the token allows. */
-export type Decider = {
+/** The holder of a token for reading or deciding: the person that statements name, and what the token allows. */
+export type TokenCaller = {
   readonly tokenId: string;
-  readonly person: string;
+  /** undefined: a reader, who decides nothing. */
+  readonly person: string | undefined;
   readonly allowances: readonly Allowance[];
 };
 
-/** As checkToken, for a token that decides. @throws FleetError TOKEN_INVALID */
-export const checkDecider = async (db: Database | Tx, token: unknown, now: Date): Promise<Decider> => {
-  const { id, person, allowances } = await checkToken(db, token, 'decide', now);
-  const texts = JSON.parse(allowances ?? '[]') as readonly string[];
-  return { tokenId: id, person: person ?? '', allowances: texts.map(parseAllowance) };
+/** As checkToken, for a token that reads or decides. @throws FleetError TOKEN_INVALID */
+export const checkCaller = async (db: Database | Tx, token: string, now: Date): Promise<TokenCaller> => {
+  const scope = token.startsWith('ffd_') ? 'decide' : 'reader';
+  const { id, person, allowances } = await checkToken(db, token, scope, now);
+  const texts = allowances === null ? EVERYTHING : (JSON.parse(allowances) as readonly string[]);
+  return { tokenId: id, person: person ?? undefined, allowances: texts.map(parseAllowance) };
 };
+
+/** What a reader's token without limits may read. */
+const EVERYTHING: readonly string[] = ['read:*'];
 
 export const invalid = (message: string): FleetError =>
   new FleetError('TOKEN_INVALID', message, {

@@ -21,7 +21,11 @@ export type TokenOrder =
       /** Allows a known agent to change its key. */
       readonly replaceKey: boolean;
     }
-  | { readonly scope: 'reader' }
+  | {
+      readonly scope: 'reader';
+      /** Environments and workspaces that it may read about; undefined: everything. */
+      readonly allowances?: readonly Allowance[] | undefined;
+    }
   | {
       readonly scope: 'decide';
       /** Who decides, as each statement says it. */
@@ -95,7 +99,12 @@ const termsOf = (order: TokenOrder): Terms => {
         replace_key: order.replaceKey ? 1 : 0,
       };
     case 'reader':
-      return { ...NO_TERMS, scope: order.scope };
+      return {
+        ...NO_TERMS,
+        scope: order.scope,
+        allowances:
+          order.allowances === undefined ? null : canonicalJson(order.allowances.map(formatAllowance)),
+      };
     case 'decide':
       return {
         ...NO_TERMS,

@@ -19,11 +19,11 @@ import { listPromotions } from '../../decide/list-promotions.ts';
 import { parseLimit } from '../../page.ts';
 import type { Verb } from '../../tokens/allowance.ts';
 import type { BodyGate } from '../admit-body.ts';
+import { environmentOf, principalOf } from '../access/enforce-access.ts';
 import type { Context } from '../context.ts';
 import { readQuery, sendFacts } from '../history-routes.ts';
 import type { HubServer } from '../hub-server.ts';
 import { createAnswerOnce, parseKey, requestDigest } from './answer-once.ts';
-import { authorise, authoriseRead, deciderOf, environmentOf } from './authorise.ts';
 import { rolloutRoutes } from './rollout-routes.ts';
 
 export type DecisionOptions = {
@@ -69,15 +69,14 @@ export const decisionRoutes = (
   gate: BodyGate,
 ): void => {
   const answerOnce = createAnswerOnce(context.hub.store, context.clock);
-  const config = { rateLimit: { max: PER_MINUTE, timeWindow: 60_000 } };
+  const rateLimit = { max: PER_MINUTE, timeWindow: 60_000 };
   const routes: DecisionServer = {
     context,
     options,
     read: (path, answer) => {
       server.get(
         `${ENVIRONMENT_PATH}${path}`,
-        // preHandler runs after the rate limit, which bounds token guessing.
-        { config, preHandler: (request: FastifyRequest) => authoriseRead(request, context) },
+        { config: { rateLimit, access: { for: 'environment' } } },
         async (request, reply) => sendFacts(request, reply, await answer(request)),
       );
     },
@@ -89,18 +88,16 @@ export const decisionRoutes = (
       server.post(
         `${ENVIRONMENT_PATH}${path}`,
         {
-          config,
+          config: { rateLimit, access: { for: 'environment', verb } },
           bodyLimit: BODY_BYTES,
-          // The body of a caller who may not decide is not read.
           preParsing: async (request: FastifyRequest, reply: FastifyReply, payload) => {
-            await authorise(request, context, verb);
             await gate.stranger(request, reply);
             return payload;
           },
         },
         async (request) => {
           const body = parseDocument<Body>(schema, request.body ?? {}, 'the request');
-          const { tokenId, person } = deciderOf(request);
+          const { id, kind, person = id } = principalOf(request);
           const environment = environmentOf(request);
           const run = (repeats: Date | undefined): Promise<object> => {
             const wish = { environment, person, now: context.clock(), signal: options.signal, repeats };
@@ -111,9 +108,19 @@ export const decisionRoutes = (
           const answer =
             key === undefined
               ? await run(undefined)
-              : await answerOnce({ tokenId, key, request: keyed }, run);
+              : await answerOnce({ tokenId: id, key, request: keyed }, run);
           options.poke();
-          request.log.info({ audit: true, token: tokenId, person, environment, verb }, 'decided');
+          request.log.info(
+            {
+              audit: true,
+              by: kind,
+              [kind === 'token' ? 'token' : 'session']: id,
+              person,
+              environment,
+              verb,
+            },
+            'decided',
+          );
           return answer;
         },
       );

@@ -9,7 +9,7 @@ import { LOCK_WAIT_MS } from '../../decide/chain.ts';
 import { decideStep, ROLLOUT_STEPS } from '../../rollout/decide-step.ts';
 import { listRollouts } from '../../rollout/list-rollouts.ts';
 import { simulateChannel } from '../../rollout/simulate-channel.ts';
-import { environmentOf } from './authorise.ts';
+import { environmentOf } from '../access/enforce-access.ts';
 import type { DecisionServer } from './decision-routes.ts';
 
 /** Adds the routes for releases and rollouts of an environment. */

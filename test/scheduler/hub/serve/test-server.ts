@@ -148,9 +148,9 @@ export const enrollBody = async (
 });
 
 /** Enrols over the network. @returns the agent's certificate */
-export const join = async (made: TestServer, agent: TestAgent): Promise<string> => {
+export const join = async (made: TestServer, agent: TestAgent, channel?: Channel): Promise<string> => {
   const token = await made.token({ site: agent.site });
-  const answer = await made.post(ENROLL_PATH, await enrollBody(token, agent));
+  const answer = await made.post(ENROLL_PATH, await enrollBody(token, agent, channel && { channel }));
   if (answer.status !== 200) throw new Error(answer.text);
   return (answer.body as EnrollAnswer).certificate;
 };

@@ -4,7 +4,7 @@ import { addDays, formatTime } from '#bundles/time';
 import { createCertificateRequest } from '#bundles/trust/root/certificate-request';
 import { checkRequest } from '../../../../scheduler/hub/enroll/read-requests.ts';
 import { isAllowed, parseAllowance, type Verb } from '../../../../scheduler/hub/tokens/allowance.ts';
-import { checkDecider, checkToken } from '../../../../scheduler/hub/tokens/check-token.ts';
+import { checkCaller, checkToken } from '../../../../scheduler/hub/tokens/check-token.ts';
 import { createToken, type TokenOrder } from '../../../../scheduler/hub/tokens/create-token.ts';
 import { listTokens, revokeToken } from '../../../../scheduler/hub/tokens/list-tokens.ts';
 import { redeemToken } from '../../../../scheduler/hub/tokens/redeem-token.ts';
@@ -177,7 +177,7 @@ describe('a token that decides', () => {
     await using hub = await testHub();
     const { token } = await create(hub, order);
     expect(token).toMatch(/^ffd_/);
-    const { person, allowances } = await checkDecider(hub.store.db, token, NOW);
+    const { person, allowances } = await checkCaller(hub.store.db, token, NOW);
     expect(person).toBe('ci-order-api');
     const may = (verb: Verb | undefined, environment: string) => isAllowed(allowances, verb, environment);
     expect([may('promote', 'qa'), may('wait', 'prod'), may(undefined, 'prod')]).toEqual([true, true, true]);
@@ -192,18 +192,47 @@ describe('a token that decides', () => {
     await using hub = await testHub();
     const { token, row } = await create(hub, order);
     const { db } = hub.store;
-    await expect(checkDecider(db, token, addDays(NOW, 1))).rejects.toMatchObject(invalid(/ended/));
+    await expect(checkCaller(db, token, addDays(NOW, 1))).rejects.toMatchObject(invalid(/ended/));
     await expect(checkToken(db, token, 'reader', NOW)).rejects.toMatchObject(invalid(/not known/));
-    const reader = await create(hub, { scope: 'reader' });
-    await expect(checkDecider(db, reader.token, NOW)).rejects.toMatchObject(invalid(/not known/));
     await revokeToken(hub.store, row.id, NOW);
-    await expect(checkDecider(db, token, NOW)).rejects.toMatchObject(invalid(/revoked/));
+    await expect(checkCaller(db, token, NOW)).rejects.toMatchObject(invalid(/revoked/));
   });
 
-  test.each(['', 'promote', 'promote:', 'promot:qa', 'promote:qa:x', '*:qa', 'promote:../qa'])(
-    'is not made for %j',
-    (text) => {
-      expect(() => parseAllowance(text)).toThrow(FleetError);
-    },
-  );
+  test('reads sites only where it is said, and one for reading decides nothing', async () => {
+    await using hub = await testHub();
+    const limited = await create(hub, {
+      scope: 'reader',
+      allowances: ['read:qa', 'read:prod/production'].map(parseAllowance),
+    });
+    const everything = await create(hub, { scope: 'reader' });
+    const { db } = hub.store;
+    expect(await checkCaller(db, limited.token, NOW)).toMatchObject({
+      person: undefined,
+      allowances: [
+        { verb: 'read', environment: 'qa' },
+        { verb: 'read', environment: 'prod', workspace: 'production' },
+      ],
+    });
+    const { allowances } = await checkCaller(db, limited.token, NOW);
+    expect([isAllowed(allowances, undefined, 'qa'), isAllowed(allowances, undefined, 'prod')]).toEqual([
+      true,
+      false,
+    ]);
+    expect((await checkCaller(db, everything.token, NOW)).allowances).toEqual([
+      { verb: 'read', environment: '*' },
+    ]);
+  });
+
+  test.each([
+    '',
+    'promote',
+    'promote:',
+    'promot:qa',
+    'promote:qa:x',
+    '*:qa',
+    'promote:../qa',
+    'promote:qa/production',
+  ])('is not made for %j', (text) => {
+    expect(() => parseAllowance(text)).toThrow(FleetError);
+  });
 });

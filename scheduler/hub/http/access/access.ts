@@ -1,0 +1,27 @@
+import type { Verb } from '../../tokens/allowance.ts';
+
+/** Who may use a route. Each route says it in its `config`, and `enforceAccess` alone judges it. */
+export type Access =
+  /** Nothing is needed: it shows nothing of the fleet, or begins a sign-in. */
+  | { readonly for: 'anyone' }
+  /** The route judges a proof of its own: a client certificate, a signature, or a token in the body. */
+  | { readonly for: 'own proof' }
+  /** Any token or session. */
+  | { readonly for: 'signed in' }
+  /** Callers that may read something; the route limits its answer to that (`visibleTo`). */
+  | { readonly for: 'readers' }
+  /** Callers that may read everything, because the answer cannot be limited. */
+  | { readonly for: 'readers of everything' }
+  /** Callers that may decide with this verb about the environment in the path; without one those that may read about it. */
+  | { readonly for: 'environment'; readonly verb?: Verb }
+  | { readonly for: 'admins' };
+
+export const ANYONE: Access = { for: 'anyone' };
+export const OWN_PROOF: Access = { for: 'own proof' };
+export const READERS: Access = { for: 'readers' };
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    access?: Access;
+  }
+}

@@ -1,0 +1,93 @@
+import type { FastifyRequest } from 'fastify';
+import { FleetError } from '#bundles/errors';
+import { parseName } from '#bundles/names';
+import { resolveSight } from '../../history/resolve-sight.ts';
+import type { Principal } from '../../people/principal.ts';
+import { sightOf } from '../../people/sight.ts';
+import type { Visible } from '../../people/visible.ts';
+import { isAllowed, type Verb } from '../../tokens/allowance.ts';
+import type { Context } from '../context.ts';
+import type { HubServer } from '../hub-server.ts';
+import type { Access } from './access.ts';
+import { authenticate } from './authenticate.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who asks, on routes that need a token or a session. */
+    principal?: Principal;
+  }
+}
+
+/**
+ * The one place where the hub decides who may use a route. A route that does not say who may use it stops the start. It runs after
+ * the rate limit, which bounds guessing, and before the body is read.
+ */
+export const enforceAccess = (server: HubServer, context: Context): void => {
+  server.addHook('onRoute', ({ method, url, config }) => {
+    if (config?.access === undefined)
+      throw new TypeError(`the route ${String(method)} ${url} does not say who may use it (config.access)`);
+  });
+  server.addHook('preParsing', async (request) => {
+    const { access } = request.routeOptions.config;
+    // An unknown path has no route.
+    if (access === undefined || access.for === 'anyone' || access.for === 'own proof') return;
+    const principal = await authenticate(request, context);
+    request.principal = principal;
+    judge(principal, access, request);
+  });
+};
+
+/** @throws FleetError TOKEN_SCOPE, ROLE_MISSING, NAME_INVALID */
+const judge = (
+  principal: Principal,
+  access: Exclude<Access, { readonly for: 'anyone' | 'own proof' }>,
+  request: FastifyRequest,
+): void => {
+  switch (access.for) {
+    case 'signed in':
+      return;
+    case 'readers':
+      if (sightOf(principal.allowances) === 'nothing') throw notAllowed(principal, 'reading about sites');
+      return;
+    case 'readers of everything':
+      if (sightOf(principal.allowances) !== undefined)
+        throw notAllowed(principal, 'reading about the whole fleet');
+      return;
+    case 'environment': {
+      const environment = environmentOf(request);
+      if (isAllowed(principal.allowances, access.verb, environment)) return;
+      throw notAllowed(principal, describe(access.verb, environment));
+    }
+    case 'admins':
+      if (!principal.isAdmin) throw notAllowed(principal, 'what admins do');
+  }
+};
+
+const describe = (verb: Verb | undefined, environment: string): string =>
+  verb === undefined ? `reading about ${environment}` : `${verb}:${environment}`;
+
+const notAllowed = ({ kind, id, person }: Principal, what: string): FleetError =>
+  kind === 'token'
+    ? new FleetError('TOKEN_SCOPE', `the token ${id} does not allow ${what}`, {
+        hint: 'Ask for one that does: fleet-scheduler tokens create --allow',
+      })
+    : new FleetError('ROLE_MISSING', `the roles of ${person ?? id} do not allow ${what}`, {
+        hint: 'Ask an admin of the hub for a role that does',
+      });
+
+/** The environment in the path. @throws FleetError NAME_INVALID */
+export const environmentOf = ({ params }: FastifyRequest): string =>
+  parseName((params as { readonly environment?: string }).environment ?? '', 'environment');
+
+/** The caller that `enforceAccess` admitted. */
+export const principalOf = ({ principal }: FastifyRequest): Principal => {
+  if (principal === undefined) throw new TypeError('a path for callers was reached without one');
+  return principal;
+};
+
+/** What the caller may see; undefined: everything. */
+export const visibleTo = async (request: FastifyRequest, { hub }: Context): Promise<Visible | undefined> => {
+  const sight = sightOf(principalOf(request).allowances);
+  if (sight === undefined) return undefined;
+  return resolveSight(hub, sight === 'nothing' ? { whole: new Set(), parts: [] } : sight);
+};

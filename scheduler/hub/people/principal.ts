@@ -1,0 +1,13 @@
+import type { Allowance } from '../tokens/allowance.ts';
+
+/** An authenticated caller of the API: the holder of a token, or a person with a session. */
+export type Principal = {
+  readonly kind: 'token' | 'oidc' | 'break-glass';
+  /** Public name of the token or session, for logs and for idempotency keys. */
+  readonly id: string;
+  /** Who decides, as statements name them, with how they signed in; undefined: nobody who may decide. */
+  readonly person: string | undefined;
+  readonly allowances: readonly Allowance[];
+  /** May see and end the sessions of others. */
+  readonly isAdmin: boolean;
+};

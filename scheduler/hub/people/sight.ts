@@ -1,0 +1,22 @@
+import type { Allowance } from '../tokens/allowance.ts';
+
+/** What a caller may read, by name. `parts`: workspaces of environments that it may not read whole. */
+export type Sight = {
+  /** Environments; '*' is in no sight, because such a caller sees everything. */
+  readonly whole: ReadonlySet<string>;
+  readonly parts: readonly { readonly environment: string; readonly workspace: string }[];
+};
+
+/** @returns undefined: everything; 'nothing': no allowance to read */
+export const sightOf = (allowances: readonly Allowance[]): Sight | 'nothing' | undefined => {
+  const reads = allowances.filter(({ verb }) => verb === 'read');
+  if (reads.length === 0) return 'nothing';
+  if (reads.some(({ environment, workspace }) => environment === '*' && workspace === undefined))
+    return undefined;
+  return {
+    whole: new Set(reads.filter(({ workspace }) => workspace === undefined).map((one) => one.environment)),
+    parts: reads.flatMap(({ environment, workspace }) =>
+      workspace === undefined ? [] : [{ environment, workspace }],
+    ),
+  };
+};
