@@ -66,6 +66,7 @@ export const CODES = {
   SECRET_PLAIN: input,
   ASSIGNMENTS_HELD: attention,
   REMOVALS_HELD: attention,
+  ROLLED_BACK: attention,
   // Sources
   SOURCE_UNREACHABLE: unreachable,
   SOURCE_MISSING: missing,

@@ -210,6 +210,16 @@ export const ROUTES: readonly Route[] = [
     'reject',
     'rolled-back',
   ),
+  decide(
+    [
+      'release-rollback',
+      '/releases/{clusterType}/rollback',
+      'Takes a channel, or one of its assignments, back to an older release',
+    ],
+    'rollback',
+    'release-rollback',
+    'release-rolled-back',
+  ),
   rolloutStep('advance', 'Widens the release to the next stage'),
   rolloutStep('pause', 'Pauses the rollout'),
   rolloutStep('resume', 'Resumes the rollout'),

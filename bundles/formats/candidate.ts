@@ -18,7 +18,12 @@ export type Candidate = {
   /** Programs whose version affects the bytes of the output. */
   readonly tools?: readonly { readonly name: string; readonly version: string }[];
   /** Bundles of earlier releases whose packages replaced held assignments. */
-  readonly kept?: readonly { readonly clusterType: string; readonly bundle: Digest }[];
+  readonly kept?: readonly {
+    readonly clusterType: string;
+    readonly bundle: Digest;
+    /** The one assignment that a person took back to it; absent: those that could not be built. */
+    readonly assignment?: string;
+  }[];
   /** Names that assignments depend on, by the file or application that declares them; absent in candidates of older versions. */
   readonly declared?: readonly Declared[];
 };

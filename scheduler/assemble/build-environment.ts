@@ -9,6 +9,7 @@ import { NO_LOCKS } from '../model/content-locks.ts';
 import { openTools } from '../load/applications/tools/find-tool.ts';
 import { loadApplications } from '../load/applications/load-applications.ts';
 import { type BuiltBundle, buildBundle } from './bundle/build-bundle.ts';
+import { readRolledBack, type RollbackPlace } from './bundle/rolled-back.ts';
 import { type LastGood, NO_LAST_GOOD, readLastGood } from './bundle/last-good-packages.ts';
 import type { PullImage } from './images/resolve-images.ts';
 import { resolveOnce } from './images/resolve-once.ts';
@@ -63,6 +64,8 @@ export type EnvironmentInput = {
   readonly signatures?: readonly EvidencePlace[] | undefined;
   /** A layout whose releases supply the last good packages of held assignments. */
   readonly previous: { readonly layout: Layout; readonly roots: readonly TrustRoot[] } | undefined;
+  /** Assignments that people took back to an earlier package. Default: none. */
+  readonly rollbacks?: RollbackPlace | undefined;
   /** Bundles made at the same time: one is compressed while the next is put together. */
   readonly workers: number;
   /** Results kept between builds. They do not affect the output. */
@@ -134,6 +137,7 @@ export const buildEnvironment = async (
       held: heldOf.get(clusterType.name) ?? [],
       applicationOf,
       lastGood: await lastGoodOf(input, clusterType, again),
+      rolledBack: await readRolledBack(input.rollbacks, platform.environment, clusterType, again?.document),
       images,
       resolve,
       contents,
@@ -182,7 +186,9 @@ const lastGoodOf = async (
   clusterType: BuiltBundle['clusterType'],
   again: GivenCandidate | undefined,
 ): Promise<LastGood> => {
-  const kept = again?.document.kept?.find((one) => one.clusterType === clusterType.name)?.bundle;
+  const kept = again?.document.kept?.find(
+    (one) => one.clusterType === clusterType.name && one.assignment === undefined,
+  )?.bundle;
   if (!previous || (again && kept === undefined)) return NO_LAST_GOOD;
   return await readLastGood(previous.layout, previous.roots, platform.environment, clusterType, kept);
 };

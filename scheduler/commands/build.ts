@@ -220,7 +220,9 @@ const removalLines = (channel: ChannelOutcome): readonly string[] => {
 type BuildPlaces = { readonly layout: string | undefined; readonly previous: string | undefined };
 
 const countHeld = ({ channels, heldWorkloads }: EnvironmentOutcome): number =>
-  heldWorkloads.length + channels.reduce((sum, { held }) => sum + held.length, 0);
+  heldWorkloads.length +
+  // What a person took back is as it was wanted.
+  channels.reduce((sum, { held }) => sum + held.filter(({ code }) => code !== 'ROLLED_BACK').length, 0);
 
 /** 'prod/kiosk  release 3 released  bundle sha256:0123456789ab, 2 assignments' */
 const describeChannel = (channel: ChannelOutcome, layout: string): string => {

@@ -2,6 +2,8 @@ import { availableParallelism } from 'node:os';
 import { canonicalBytes } from '#bundles/json/canonical';
 import { type Digest, digestOf } from '#bundles/digest';
 import { type FleetError, isFleetError, toFleetError } from '#bundles/errors';
+import { rollbacksIn } from '../load/releases/assignment-rollbacks.ts';
+import { readAuditLog } from '../load/releases/audit-log.ts';
 import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
 import { type Layout, openLayout, openOrStartLayout } from '#bundles/formats/layout/layout';
 import { checkRootExpiry } from '#bundles/trust/root/root';
@@ -263,6 +265,7 @@ const buildOne = async (
       signatures,
       pulled: openBlobDirectory(options.layout),
       previous: previous && { layout: previous, roots: options.keys.roots },
+      rollbacks: await readRollbacks(options, environment),
       candidate: options.candidate,
       charts: options.charts ?? knownCharts(options.cacheDirectory),
       contents: options.contents ?? knownContents(options.cacheDirectory),
@@ -290,6 +293,13 @@ const buildOne = async (
     advice: built.advice,
     problems: [],
   };
+};
+
+/** @throws FleetError the codes of readAuditLog */
+const readRollbacks = async ({ layout, keys: { roots } }: BuildOptions, environment: string) => {
+  const opened = await openOrStartLayout(layout);
+  const { entries } = await readAuditLog(opened, roots);
+  return { layout: opened, roots, inForce: rollbacksIn(entries, environment) };
 };
 
 /** Returns errors in the YAML of one environment instead of throwing, so that the other environments are still built. */

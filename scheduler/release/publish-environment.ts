@@ -30,6 +30,8 @@ import {
   type Superseded,
   supersededBy,
 } from './rollout/begin-rollout.ts';
+import { type RollbackChange, rollbackChange } from './rollout/only-rolled-back.ts';
+import { reachesEveryone } from './rollout/plan-rollout.ts';
 import { planDocument } from './rollout/plan-document.ts';
 import type { RolloutPolicy } from '../model/promotion.ts';
 import { type AuditLog, EMPTY_LOG, readAuditLog } from '../load/releases/audit-log.ts';
@@ -145,18 +147,20 @@ export const publishEnvironment = async (
       : await judgeBundle(bundle, previous, findRemovals, allowRemovals);
     const { removals, unmeant } = judged;
     const held = heldIn(bundle, (options.lineage && built.platform.heldWorkloads) ?? []);
-    const lineage = judgeLineage(
-      judged.outcome,
-      options.lineage,
-      previous && options.lineage ? (await lineagesOf(layout, previous))[0] : undefined,
-      held.length > 0,
-    );
+    const before = previous && (await lineagesOf(layout, previous))[0];
+    const change =
+      judged.outcome === 'released'
+        ? await rollbackChange(layout, bundle, previous, { held, before: before?.held ?? [] })
+        : undefined;
+    const lineage = change?.only
+      ? { outcome: judged.outcome, direct: undefined }
+      : judgeLineage(judged.outcome, options.lineage, options.lineage && before, held.length > 0);
     const { direct } = lineage;
     const named = { channel, bundles: [bundle.bundle.digest] };
     const log = lineage.outcome === 'released' ? await readLog() : EMPTY_LOG;
     const takenBack = await findTakenBack(layout, log, named);
     const outcome = takenBack ? ('taken-back' as const) : lineage.outcome;
-    const next = { ...common, bundle, held, previous, revocations };
+    const next = { ...common, bundle, held, previous, revocations, change };
     const fresh =
       outcome === 'released' ? await release(releases, layout, channel, next, options) : undefined;
     // A channel without a new release keeps its current one, which must not expire.
@@ -229,6 +233,7 @@ type NextRelease = {
   readonly held: BundlePredicate['held'];
   readonly previous: PublishedRelease | undefined;
   readonly revocations: Revocations;
+  readonly change: RollbackChange | undefined;
 };
 
 type Step = {
@@ -244,7 +249,7 @@ const release = async (
   releases: Releases,
   layout: Layout,
   channel: Channel,
-  { candidate, sources, bundle, held, previous, revocations }: NextRelease,
+  { candidate, sources, bundle, held, previous, revocations, change }: NextRelease,
   { keys, now, signal, lineage, rolloutPolicy }: Publishing,
 ): Promise<Step> => {
   const images = await copyImages(layout.blobs, channel, bundle, signal);
@@ -262,7 +267,9 @@ const release = async (
     builder: `fleet-scheduler/${VERSION}`,
     builtAt: formatTime(now),
   };
-  const beginning = await beginRelease(layout, rolloutPolicy, {
+  // Content that ran before goes to all agents at once, unless not all of them have the release before.
+  const isBack = change?.back === true && previous && reachesEveryone(previous.predicate.rollout);
+  const beginning = await beginRelease(layout, isBack ? undefined : rolloutPolicy, {
     channel,
     candidate: predicate.candidate,
     bundles: [digest],

@@ -93,7 +93,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>
     charts: [{ name: 'oci://registry.example/charts/app', version: '1.2.3', digest }],
     files: [{ name: 'https://files.example/agent_1.2_amd64.deb', digest }],
     tools: [{ name: 'helm', version: 'v3.22.0' }],
-    kept: [{ clusterType: 'line', bundle: digest }],
+    kept: [{ clusterType: 'line', bundle: digest, assignment: 'press' }],
     declared: [
       {
         in: 'base/policies.yaml',
@@ -118,6 +118,10 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>
     decision: 'advance',
     environment: 'prod',
     only: 'prod/kiosk',
+    rollback: {
+      release: 7,
+      taken: { bundle: digest, package: digest, instead: digest },
+    },
     stage: 'pilot',
     shared: digest,
     plan: digest,

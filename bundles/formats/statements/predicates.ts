@@ -164,6 +164,13 @@ export type DecisionPredicate = {
   readonly stage?: string;
   /** Digest of the document that it fixes, for example the plan of a rollout. */
   readonly plan?: Digest;
+  /** With `roll-back` of a channel or an assignment. */
+  readonly rollback?: {
+    /** Number of the release that is used again. */
+    readonly release: number;
+    /** Of an assignment: its package there, the bundle with it, and the package that it replaces. */
+    readonly taken?: { readonly bundle: Digest; readonly package: Digest; readonly instead: Digest };
+  };
   /** null: a rule decided. */
   readonly person: string | null;
   readonly reason: string;

@@ -16,6 +16,7 @@ export const SCHEMA_NAMES = [
   'hub-decisions#promote',
   'hub-decisions#reason',
   'hub-decisions#reject',
+  'hub-decisions#release-rollback',
   'hub-enroll-answer',
   'hub-enroll-request',
   'hub-error',

@@ -46,7 +46,20 @@ export type BuiltBundle = {
   readonly plainSecrets: readonly PreparedObject[];
 };
 
-export type HeldPackage = HeldAssignment & { readonly kept?: AssembledPackage };
+export type HeldPackage = HeldAssignment & {
+  readonly kept?: AssembledPackage;
+  /** The bundle that it is taken from, if a person took the assignment back to it. */
+  readonly from?: Digest;
+};
+
+/** An assignment that a person took back to the package of an earlier release. */
+export type RolledBack = {
+  readonly lastGood: LastGood;
+  /** It counts only while the assignment is built as this package; undefined: whatever is built. */
+  readonly instead: Digest | undefined;
+  /** ROLLED_BACK */
+  readonly error: FleetError;
+};
 
 export type BundleInput = {
   readonly platform: Platform;
@@ -57,6 +70,8 @@ export type BundleInput = {
   readonly applicationOf: (rendered: RenderedPackage) => Application | undefined;
   /** An assignment's package as the previous release had it, for what is held now. */
   readonly lastGood: LastGood;
+  /** By the name of the assignment. */
+  readonly rolledBack: ReadonlyMap<string, RolledBack>;
   /** Layouts with images; 'unchecked' where nothing is released and it does not matter. */
   readonly images: readonly BlobSource[] | 'unchecked';
   /** Where images come from that are in none of them; undefined: from nowhere. */
@@ -92,6 +107,11 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
     }
     try {
       const made = await assemble(rendered, input);
+      const back = input.rolledBack.get(made.id);
+      if (back && (back.instead ?? made.digest) === made.digest) {
+        held.push({ assignment: rendered.assignment, error: back.error });
+        continue;
+      }
       checkPackable(made);
       const found = await resolve(made.images);
       claim(made);
@@ -108,7 +128,7 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
   }
   const withKept: HeldPackage[] = [];
   const standIns: HeldPackage[] = [];
-  for (const one of held) standIns.push(await withLastGood(one, input.lastGood));
+  for (const one of held) standIns.push(await withLastGood(one, input));
   for (const one of [...standIns, ...(await unreadable(input, assembled, held))]) {
     try {
       const found = await resolve(one.kept?.images ?? []);
@@ -183,9 +203,18 @@ const withoutKept = ({ assignment, error }: HeldPackage, why: FleetError): HeldP
   };
 };
 
-const withLastGood = async (held: HeldAssignment, lastGood: LastGood): Promise<HeldPackage> => {
-  const kept = await lastGood.of(held.assignment);
-  return kept ? { ...held, kept } : held;
+const withLastGood = async (
+  held: HeldAssignment,
+  { lastGood, rolledBack }: Pick<BundleInput, 'lastGood' | 'rolledBack'>,
+): Promise<HeldPackage> => {
+  const back = rolledBack.get(held.assignment.target.name);
+  // What cannot be built any more is not taken up by a rollback that counts only for one package.
+  const isBack = back && (held.error.code === 'ROLLED_BACK' || back.instead === undefined);
+  const kept = await (isBack ? back.lastGood : lastGood).of(held.assignment);
+  if (!kept) return held;
+  return isBack && back.lastGood.bundle
+    ? { assignment: held.assignment, error: back.error, kept, from: back.lastGood.bundle }
+    : { ...held, kept };
 };
 
 /**

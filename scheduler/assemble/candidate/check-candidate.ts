@@ -46,11 +46,16 @@ export const checkRest = (given: GivenCandidate, made: Candidate): void => {
   compareLists(
     given,
     'the earlier bundle of',
-    (document.kept ?? []).map(({ clusterType, bundle }) => ({ name: clusterType, bundle })),
-    (made.kept ?? []).map(({ clusterType, bundle }) => ({ name: clusterType, bundle })),
+    (document.kept ?? []).map(toKeptLine),
+    (made.kept ?? []).map(toKeptLine),
     'Give --previous with the layout that has the release of then',
   );
 };
+
+const toKeptLine = ({ clusterType, bundle, assignment }: NonNullable<Candidate['kept']>[number]) => ({
+  name: assignment === undefined ? clusterType : `${clusterType}/${assignment}`,
+  bundle,
+});
 
 /** A tool of another version may write other bytes. A difference in the scheduler's own is reported, not refused. */
 export const checkTools = (given: GivenCandidate, tools: Candidate['tools'] = []): void => {

@@ -31,11 +31,14 @@ export const makeCandidate = ({
   const files = new Map(
     fetched.flatMap(({ from, digest }) => (from && 'url' in from ? [[from.url, digest] as const] : [])),
   );
-  const kept = bundles.flatMap(({ clusterType, held, previous }) =>
-    previous !== undefined && held.some((one) => one.kept)
+  const kept = bundles.flatMap(({ clusterType, held, previous }) => [
+    ...(previous !== undefined && held.some((one) => one.kept && !one.from)
       ? [{ clusterType: clusterType.name, bundle: previous }]
-      : [],
-  );
+      : []),
+    ...held.flatMap(({ assignment, from }) =>
+      from ? [{ clusterType: clusterType.name, bundle: from, assignment: assignment.target.name }] : [],
+    ),
+  ]);
   return {
     fleet: platform.fleet,
     environment: platform.environment,

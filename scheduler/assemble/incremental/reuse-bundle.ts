@@ -35,8 +35,10 @@ export const keepBundle = (memory: EnvironmentMemory, input: BundleInput, built:
   memory.bundles.set(input.clusterType.name, kept);
 };
 
-const isWhole = ({ platform, held }: BundleInput, built: BuiltBundle): boolean =>
-  held.length === 0 && built.held.length === 0 && (platform.heldWorkloads ?? []).length === 0;
+const isWhole = ({ platform, held, rolledBack }: BundleInput, built: BuiltBundle): boolean =>
+  held.length + rolledBack.size === 0 &&
+  built.held.length === 0 &&
+  (platform.heldWorkloads ?? []).length === 0;
 
 /** The images as they are found now; undefined where one is gone or is another. */
 const imagesOf = async (

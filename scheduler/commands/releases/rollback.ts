@@ -1,26 +1,42 @@
 import { Flags } from '@oclif/core';
-import { formatError } from '#bundles/errors';
+import { FleetError, formatError } from '#bundles/errors';
 import { formatChannel, parseChannel } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
+import { rollBackChannel, rollBackOne } from '../../hub/decide/roll-back-channel.ts';
 import { readConfiguration, requireSetting } from '../../settings/configuration.ts';
 import { configurationFlags } from '../../settings/configuration-flags.ts';
-import { followWithLeases } from '../../release/lease/follow-with-leases.ts';
-import { openReleases } from '../../release/publish/open-releases.ts';
-import { rollbackRelease } from '../../release/reissue/rollback-release.ts';
 import { openKeyDirectory } from '../../keys/key-directory.ts';
+import { decisionFlags, personOf } from '../open-gate.ts';
 
 const { config, keys, layout } = configurationFlags;
 
 export default class ReleasesRollback extends FleetCommand {
   static override description =
-    'Release the bundles of an older release again, under the next number.\n\nNothing is built. The next build of the channel releases the state of the repositories again: undo the change there too, or withdraw the bundle with `revoke`.';
-  static override examples = ['<%= config.bin %> <%= command.id %> --channel prod/factory-host --to 7'];
+    `Release the bundles of an older release again, under the next number; or take one assignment back.
+
+Nothing is built. The next build of the channel releases the state of the repositories again: undo the change there too, or
+withdraw the bundle with \`revoke\`.
+
+With --assignment only that one goes back to the package of the older release, with the next build. It stays there until another
+candidate is promoted to the environment; where nothing is promoted, until it is built as another package; or until --resume.`;
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> --channel prod/factory-host --to 7 --reason "labels are blank"',
+    '<%= config.bin %> <%= command.id %> --channel prod/factory-host --to 7 --assignment label-printer-host --reason "labels are blank"',
+    '<%= config.bin %> <%= command.id %> --channel prod/factory-host --assignment label-printer-host --resume --reason "mended"',
+  ];
   static override flags = {
     config,
     keys,
     layout,
     channel: Flags.string({ required: true, description: 'The channel, environment/cluster type' }),
-    to: Flags.integer({ required: true, min: 1, description: 'Number of the release to go back to' }),
+    to: Flags.integer({ min: 1, description: 'Number of the release to go back to' }),
+    assignment: Flags.string({ description: 'Take back only this one' }),
+    resume: Flags.boolean({
+      description: 'End the rollback of the assignment',
+      dependsOn: ['assignment'],
+      exclusive: ['to'],
+    }),
+    ...decisionFlags,
   };
 
   async run(): Promise<unknown> {
@@ -28,21 +44,39 @@ export default class ReleasesRollback extends FleetCommand {
     const configuration = await readConfiguration(flags, process.cwd());
     const now = this.readNow(flags.now);
     const channel = parseChannel(flags.channel);
+    const { assignment, to } = flags;
+    if (to === undefined && !flags.resume)
+      throw new FleetError('USAGE', '--to is missing', {
+        hint: 'Give the number of a release; fleet-scheduler releases list shows them',
+      });
+    const reason = flags.reason ?? (assignment === undefined ? `back to release ${to}` : undefined);
+    if (reason === undefined)
+      throw new FleetError('USAGE', '--reason is missing', { hint: 'It is signed into the audit log' });
     const keyDirectory = await openKeyDirectory(requireSetting(configuration, 'keys'));
     const directory = requireSetting(configuration, 'layout');
-    using releases = await openReleases(directory, { command: 'releases rollback', now });
-    const { version, expires, references } = await rollbackRelease(await releases.open(), keyDirectory, {
-      channel,
-      to: flags.to,
-      now,
-      signal: this.signal,
-    });
-    await releases.point(references);
-    for (const [, error] of await followWithLeases(releases, keyDirectory, [channel], now))
-      this.say(`its lease is void now: ${formatError(error)}`);
+    const wish = { channel, person: personOf(flags), reason, now, signal: this.signal };
     const name = formatChannel(channel);
-    this.log(`${name}: release ${version} brings back the bundles of release ${flags.to}, until ${expires}`);
-    this.say('The next build releases what the repositories say: undo the change there too.');
-    return { channel: name, release: version, to: flags.to, expires };
+    if (assignment === undefined) {
+      const { release, expires, leaseVoid } = await rollBackChannel(keyDirectory, directory, {
+        ...wish,
+        to: to ?? 0,
+      });
+      if (leaseVoid) this.say(`its lease is void now: ${formatError(leaseVoid)}`);
+      this.log(`${name}: release ${release} brings back the bundles of release ${to}, until ${expires}`);
+      this.say('The next build releases what the repositories say: undo the change there too.');
+      return { channel: name, release, to, expires };
+    }
+    const decided = await rollBackOne(keyDirectory, directory, { ...wish, assignment, to });
+    const what =
+      to === undefined ? 'is not taken back any more' : `goes back to its package of release ${to}`;
+    if (decided.outcome === 'unchanged')
+      this.log(
+        `${name}: ${assignment}: ${to === undefined ? 'it was not taken back' : 'this was decided before'}`,
+      );
+    else {
+      this.log(`${name}: ${assignment} ${what}`);
+      this.say(`The next build releases it: fleet-scheduler build --environment ${channel.environment}`);
+    }
+    return decided;
   }
 }

@@ -37,32 +37,60 @@ export const rollbackRelease = async (
   keys: KeyDirectory,
   { channel, to, revocations, now, signal }: Rollback,
 ): Promise<Reissued> => {
-  const previous = await readCurrent(layout, keys, channel, now);
-  const releases = await listReleases(layout, channel, keys.roots);
-  const name = formatChannel(channel);
-  if (previous.predicate.version === to) {
-    throw new FleetError('USAGE', `${name} is at release ${to}`, {
-      hint: 'Name an older one; "releases list" shows them',
-    });
-  }
-  const from = releases.find(({ release }) => release.predicate.version === to)?.release;
-  if (!from) {
-    const numbers = releases
-      .filter(({ current, revoked }) => !current && revoked === undefined)
-      .map(({ release }) => String(release.predicate.version));
-    throw new FleetError('RELEASE_MISSING', `${layout.directory} has no release ${to} of ${name}`, {
-      subject: name,
-      hint: numbers.length > 0 ? `It can go back to ${nameSome(numbers)}` : 'It has none to go back to',
-    });
-  }
-  await checkRelease(layout, channel, from, keys.roots);
-  await checkWhole(layout, from, signal);
+  const { previous, from } = await chooseRelease(layout, keys, {
+    channel,
+    to,
+    now,
+    ...(signal && { signal }),
+  });
   return reissueRelease(layout, keys, {
     channel,
     from,
     previous,
     revocations: revocations ?? (await readRevocations(layout, keys.root.fleet, channel, previous)),
     now,
+  });
+};
+
+/**
+ * The release to go back to, whole and allowed, and the current one. Signs nothing.
+ * @throws FleetError CHANNEL_MISSING, USAGE, RELEASE_MISSING, NOT_PROMOTED, MISSING_BLOB, SIZE_MISMATCH
+ */
+export const chooseRelease = async (
+  layout: Layout,
+  keys: KeyDirectory,
+  { channel, to, now, signal }: Omit<Rollback, 'revocations'>,
+): Promise<{ readonly previous: PublishedRelease; readonly from: PublishedRelease }> => {
+  const previous = await readCurrent(layout, keys, channel, now);
+  const name = formatChannel(channel);
+  if (previous.predicate.version === to) {
+    throw new FleetError('USAGE', `${name} is at release ${to}`, {
+      hint: 'Name an older one; "releases list" shows them',
+    });
+  }
+  const from = await findRelease(layout, keys, channel, to);
+  await checkRelease(layout, channel, from, keys.roots);
+  await checkWhole(layout, from, signal);
+  return { previous, from };
+};
+
+/** The release of a channel with this number. @throws FleetError RELEASE_MISSING, listing the releases available */
+export const findRelease = async (
+  layout: Layout,
+  keys: KeyDirectory,
+  channel: Channel,
+  version: number,
+): Promise<PublishedRelease> => {
+  const releases = await listReleases(layout, channel, keys.roots);
+  const found = releases.find(({ release }) => release.predicate.version === version)?.release;
+  if (found) return found;
+  const numbers = releases
+    .filter(({ current, revoked }) => !current && revoked === undefined)
+    .map(({ release }) => String(release.predicate.version));
+  const name = formatChannel(channel);
+  throw new FleetError('RELEASE_MISSING', `${layout.directory} has no release ${version} of ${name}`, {
+    subject: name,
+    hint: numbers.length > 0 ? `It can go back to ${nameSome(numbers)}` : 'It has none to go back to',
   });
 };
 

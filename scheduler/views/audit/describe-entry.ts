@@ -26,8 +26,9 @@ const what = (entry: AuditEntry): string => {
     case 'approval':
       return `approval${ofStage(entry.predicate)}`;
     case 'decision': {
-      const { decision, only } = entry.predicate;
-      return `${decision}${ofStage(entry.predicate)}${only === undefined ? '' : ` of ${only}`}`;
+      const { decision, only, rollback } = entry.predicate;
+      const to = rollback ? ` to release ${rollback.release}` : '';
+      return `${decision}${ofStage(entry.predicate)}${only === undefined ? '' : ` of ${only}`}${to}`;
     }
   }
 };

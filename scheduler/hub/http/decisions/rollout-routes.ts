@@ -1,11 +1,12 @@
 import type { FastifyRequest } from 'fastify';
-import { formatError } from '#bundles/errors';
+import { FleetError, formatError } from '#bundles/errors';
 import { openOrStartLayout } from '#bundles/formats/layout/layout';
 import { type Channel, formatChannel, parseChannel, parseName } from '#bundles/names';
 import { channelsIn } from '#bundles/transport/publish/choose-pointers';
 import { formatTime } from '#bundles/time';
 import { listReleases, releaseJson } from '../../../release/reissue/list-releases.ts';
 import { LOCK_WAIT_MS } from '../../decide/chain.ts';
+import { rollBackChannel, rollBackOne } from '../../decide/roll-back-channel.ts';
 import { decideStep, ROLLOUT_STEPS } from '../../rollout/decide-step.ts';
 import { listRollouts } from '../../rollout/list-rollouts.ts';
 import { simulateChannel } from '../../rollout/simulate-channel.ts';
@@ -34,6 +35,37 @@ export const rolloutRoutes = ({ context, options, read, decide }: DecisionServer
     return { channels };
   });
 
+  decide<ReleaseRollback>(
+    '/releases/:clusterType/rollback',
+    { verb: 'rollback', schema: 'hub-decisions#release-rollback' },
+    async ({ wish: { person, now, signal, repeats }, body, request }) => {
+      const { release: to, assignment, reason } = body;
+      const keys = await options.readKeys();
+      const wish = { channel: channelOf(request), person, reason, now, signal, waitMs: LOCK_WAIT_MS };
+      if (assignment !== undefined)
+        return {
+          ...(await rollBackOne(keys, layout, { ...wish, assignment, to })),
+          release: null,
+          leaseVoid: null,
+        };
+      if (to === undefined)
+        throw new FleetError('USAGE', 'a rollback names a release or an assignment', {
+          hint: 'GET releases lists the releases of each channel',
+        });
+      const {
+        expires: _,
+        leaseVoid,
+        ...decided
+      } = await rollBackChannel(keys, layout, { ...wish, to, repeats });
+      const rest = {
+        assignment: null,
+        outcome: 'decided',
+        leaseVoid: leaseVoid ? formatError(leaseVoid) : null,
+      };
+      return { ...decided, ...rest };
+    },
+  );
+
   read('/rollouts', async (request) => {
     const now = context.clock();
     return {
@@ -59,6 +91,13 @@ export const rolloutRoutes = ({ context, options, read, decide }: DecisionServer
         return { ...decided, leaseVoid: leaseVoid ? formatError(leaseVoid) : null };
       },
     );
+};
+
+type ReleaseRollback = {
+  /** Number of the release to go back to; absent: the rollback of the assignment ends. */
+  readonly release?: number;
+  readonly assignment?: string;
+  readonly reason: string;
 };
 
 const channelOf = (request: FastifyRequest): Channel => {

@@ -94,6 +94,53 @@ describe('a pipeline', () => {
     expect([numbers, more.json['next']]).toEqual([[[3, 2], [1]], null]);
   });
 
+  test('takes a channel back to an older release, and one assignment with the next build', async () => {
+    await using made = await decisionServer();
+    await changeShared(made.office, after(1));
+    made.setNow(after(2));
+    const ci = await made.caller('rollback:qa');
+    const path = 'qa/releases/press/rollback';
+    const one = { assignment: 'labels-host', reason: 'labels are blank' };
+    const decided = {
+      channel: 'qa/press',
+      assignment: 'labels-host',
+      decision: 'roll-back',
+      to: 1,
+      release: null,
+    };
+    expect(await ci.post(path, { ...one, release: 1 })).toMatchObject({
+      status: 200,
+      json: { ...decided, outcome: 'decided' },
+    });
+    expect((await ci.post(path, { ...one, release: 1 })).json).toMatchObject({ outcome: 'unchanged' });
+    const built = await made.office.build({ environments: ['qa'], now: after(3) });
+    expect(built.channels.find(({ clusterType }) => clusterType === 'press')).toMatchObject({
+      outcome: 'released',
+      version: 3,
+      held: [{ assignment: 'labels-host', code: 'ROLLED_BACK' }],
+    });
+    expect((await ci.post(path, { ...one, reason: 'mended' })).json).toMatchObject({
+      decision: 'resume',
+      outcome: 'decided',
+    });
+    made.setNow(after(4));
+    const key = { 'idempotency-key': 'back-to-2' };
+    const whole = await ci.post(path, { release: 2, reason: 'all of it' }, key);
+    expect(whole.json).toMatchObject({
+      decision: 'roll-back',
+      assignment: null,
+      to: 2,
+      release: 4,
+      leaseVoid: null,
+    });
+    expect((await ci.post(path, { release: 2, reason: 'all of it' }, key)).json).toEqual(whole.json);
+    expect(await ci.post(path, { reason: 'of what?' })).toMatchObject({
+      status: 400,
+      json: { code: 'USAGE' },
+    });
+    expect(await kinds(made)).toEqual(['roll-back', 'resume', 'roll-back']);
+  });
+
   test('is refused a field that the hub does not know, and decides nothing', async () => {
     await using made = await decisionServer();
     const ci = await made.caller('promote:prod', 'pause:prod', 'approve:prod', 'rollback:prod');

@@ -1,0 +1,147 @@
+import type { BundleAssignment } from '#bundles/formats/bundle/config';
+import { readBundle } from '#bundles/formats/bundle/read-bundle';
+import type { Digest } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import type { Layout } from '#bundles/formats/layout/layout';
+import type { DecisionPredicate } from '#bundles/formats/statements/predicates';
+import { nameSome } from '#bundles/name-some';
+import { didYouMean } from '#bundles/nearest-name';
+import { type Channel, formatChannel } from '#bundles/names';
+import { formatTime } from '#bundles/time';
+import type { KeyDirectory } from '../../keys/key-directory.ts';
+import {
+  type AssignmentRollback,
+  formatAssignment,
+  rollbacksIn,
+} from '../../load/releases/assignment-rollbacks.ts';
+import { readAuditLog } from '../../load/releases/audit-log.ts';
+import { checkRelease } from '../../load/releases/check-promoted.ts';
+import type { PublishedRelease } from '../../load/releases/read-release.ts';
+import { findRevoked, readRevocations } from '../../load/releases/revocation-list.ts';
+import { appendEntry } from '../audit/append-entry.ts';
+import { signDecision } from '../audit/sign-decision.ts';
+import type { Releases } from '../publish/open-releases.ts';
+import { bundlesOf } from './bundle-statements.ts';
+import { findRelease, readCurrent } from './rollback-release.ts';
+
+export type AssignmentDecision = {
+  readonly channel: Channel;
+  readonly assignment: string;
+  readonly person: string;
+  readonly reason: string;
+  readonly now: Date;
+};
+
+/** 'unchanged': this was decided before and is in force, and nothing was written. */
+export type AssignmentDecided = { readonly outcome: 'decided' | 'unchanged' };
+
+/**
+ * Decides that one assignment of a channel goes back to the package that an earlier release had. The next build of the channel
+ * releases it, with the other assignments as they are. Durable when this returns.
+ * @param to number of the release
+ * @throws FleetError USAGE for an assignment that one of the releases does not have, or whose package is the same;
+ *   CHANNEL_MISSING, RELEASE_MISSING, REVOKED, NOT_PROMOTED, MISSING_BLOB; the codes of appendEntry
+ */
+export const rollBackAssignment = async (
+  releases: Releases,
+  keys: KeyDirectory,
+  { to, ...wish }: AssignmentDecision & { readonly to: number },
+): Promise<AssignmentDecided> => {
+  const { channel, assignment, now } = wish;
+  const layout = await releases.open();
+  const current = await readCurrent(layout, keys, channel, now);
+  const from = await findRelease(layout, keys, channel, to);
+  await checkRelease(layout, channel, from, keys.roots);
+  const back = await findPackage(layout, from, wish);
+  const revocations = await readRevocations(layout, keys.root.fleet, channel, current);
+  const revoked = findRevoked(revocations, [back.bundle]);
+  if (revoked)
+    throw new FleetError(
+      'REVOKED',
+      `the bundle of release ${to} was revoked at ${revoked.at}: ${revoked.reason}`,
+    );
+  const before = await inForce(layout, keys, wish);
+  if (before?.package === back.package.package) return { outcome: 'unchanged' };
+  const runs = (await findPackage(layout, current, wish)).package.package;
+  if (runs === back.package.package)
+    throw new FleetError('USAGE', `${assignment} has the same package in release ${to} as now`, {
+      subject: formatAssignment(channel, assignment),
+      hint: 'Name an older release; fleet-scheduler history shows when the assignment changed',
+    });
+  const taken = {
+    bundle: back.bundle,
+    package: back.package.package,
+    // Of a second rollback of the same content: what the build makes, and not what the first one put in its place.
+    instead: before?.instead ?? runs,
+  };
+  await append(releases, keys, { ...wish, decision: 'roll-back', rollback: { release: to, taken } });
+  return { outcome: 'decided' };
+};
+
+/** Ends the rollback of an assignment: the next build releases it as it is built. @throws FleetError the codes of appendEntry */
+export const resumeAssignment = async (
+  releases: Releases,
+  keys: KeyDirectory,
+  wish: AssignmentDecision,
+): Promise<AssignmentDecided> => {
+  if (!(await inForce(await releases.open(), keys, wish))) return { outcome: 'unchanged' };
+  await append(releases, keys, { ...wish, decision: 'resume' });
+  return { outcome: 'decided' };
+};
+
+const MAX_REASON = 1000;
+
+const append = async (
+  releases: Releases,
+  keys: KeyDirectory,
+  {
+    channel,
+    assignment,
+    now,
+    reason,
+    ...decision
+  }: AssignmentDecision & Pick<DecisionPredicate, 'decision' | 'rollback'>,
+): Promise<void> => {
+  if (reason.trim() === '' || reason.length > MAX_REASON)
+    throw new FleetError('USAGE', `a reason has 1 to ${MAX_REASON} characters`);
+  const predicate: DecisionPredicate = {
+    fleet: keys.root.fleet,
+    environment: channel.environment,
+    only: formatAssignment(channel, assignment),
+    ...decision,
+    reason,
+    time: formatTime(now),
+    critical: [],
+  };
+  const statement = await signDecision(undefined, predicate, await keys.key('audit'));
+  await appendEntry(releases, keys, { kind: 'decision', statement }, now);
+};
+
+const inForce = async (
+  layout: Layout,
+  { roots }: KeyDirectory,
+  { channel, assignment }: Pick<AssignmentDecision, 'channel' | 'assignment'>,
+): Promise<AssignmentRollback | undefined> =>
+  rollbacksIn((await readAuditLog(layout, roots)).entries, channel.environment).find(
+    (one) => one.clusterType === channel.clusterType && one.assignment === assignment,
+  );
+
+/** @throws FleetError USAGE if the release has no such assignment; MISSING_BLOB */
+const findPackage = async (
+  layout: Layout,
+  release: PublishedRelease,
+  { channel, assignment }: Pick<AssignmentDecision, 'channel' | 'assignment'>,
+): Promise<{ readonly bundle: Digest; readonly package: BundleAssignment }> => {
+  const known: string[] = [];
+  for (const bundle of bundlesOf(release)) {
+    const { config } = await readBundle(layout.blobs, bundle);
+    const found = config.assignments.find(({ id }) => id === assignment);
+    if (found) return { bundle, package: found };
+    known.push(...config.assignments.map(({ id }) => id));
+  }
+  const name = formatChannel(channel);
+  throw new FleetError('USAGE', `release ${release.predicate.version} has no assignment ${assignment}`, {
+    subject: name,
+    hint: `${didYouMean(assignment, known) ?? ''}It has ${nameSome(known)}`,
+  });
+};
