@@ -15,27 +15,23 @@ import {
 } from '../settings/configuration-flags.ts';
 import { hasNoSites, openHub } from '../hub/hub.ts';
 import { LOG_OPTIONS } from '../hub/http/audit-log.ts';
-import { makeKeepCurrent } from '../hub/serve/keep-current.ts';
 import {
   DEFAULT_LISTEN,
   defaultHostnames,
   type ListenAddress,
   parseListen,
 } from '../hub/http/listen-address.ts';
-import { lockHub } from '../hub/serve/lock-hub.ts';
+import { dutiesOf } from '../hub/serve/duties.ts';
+import { lead } from '../hub/serve/lead.ts';
+import { makeLoopRoutes } from '../hub/serve/loop-routes.ts';
+import { tellLeadership } from '../hub/serve/tell-leadership.ts';
+import { isDatabaseUrl } from '../settings/database-url.ts';
 import { createMetrics } from '../hub/http/metrics.ts';
-import { channelPublisher } from '../hub/serve/publish-channels.ts';
-import { sitePublisher } from '../hub/serve/publish-sites.ts';
 import { AGENT_QUOTA } from '../hub/http/quota.ts';
-import { repeat } from '../hub/serve/repeat.ts';
 import type { CertificateSource } from '../hub/http/server-certificate.ts';
 import { startHub } from '../hub/serve/start-hub.ts';
-import { startLoop } from '../hub/serve/start-loop.ts';
 
 const { platform, cache, map, images, registry } = configurationFlags;
-
-/** Between two looks at what is about to end; the shortest freshness is an hour. */
-const KEEP_MS = 300_000;
 
 export default class Serve extends FleetCommand {
   static override description =
@@ -120,21 +116,27 @@ export default class Serve extends FleetCommand {
     log: Logger,
   ): Promise<void> {
     await using hub = await openHub(configuration, { create: await hasNoSites(configuration) });
-    await using lock = await lockHub(requireSetting(configuration, 'db'));
+    const { store } = hub;
+    const db = requireSetting(configuration, 'db');
     const authority = await hub.keys.authority();
     const certificate = certificateSource(configuration, authority, listen);
     const { root } = hub.keys;
     if (root.dev) log.warn({ fleet: root.fleet }, 'development root: one person can sign everything');
-    const metrics = createMetrics(hub.store.db, clock);
-    await using loop = await startLoop({ configuration, clock, log, metrics, store: hub.store });
-    const keepCurrent = makeKeepCurrent({
+    const metrics = createMetrics(store.db, clock);
+    const stop = new AbortController();
+    using ending = new DisposableStack();
+    ending.defer(() => stop.abort());
+    const routes = await makeLoopRoutes({
       configuration,
-      store: hub.store,
       clock,
       log,
-      publish: channelPublisher(configuration, clock, process.env),
+      store,
+      wake: (what) => leadership.wake(what),
+      signal: stop.signal,
     });
-    await using _kept = repeat(keepCurrent, KEEP_MS);
+    const duties = dutiesOf({ configuration, hub, clock, log, metrics, env: process.env });
+    await using leadership = await lead({ db, store, duties, clock, log });
+    tellLeadership(metrics.registry, leadership);
     await using running = await startHub({
       hub,
       listen,
@@ -143,18 +145,15 @@ export default class Serve extends FleetCommand {
       metrics,
       clock,
       log,
-      publishSites: sitePublisher(configuration, clock, process.env),
-      hooks: loop?.hooks,
-      checks: loop?.checks,
-      decisions: loop?.decisions,
-      onReport: loop?.onReport,
+      ...routes,
+      onSiteChange: () => leadership.wake('sites'),
+      onReport: () => leadership.wake('judge'),
+      leadership: isDatabaseUrl(db) ? leadership : undefined,
       agentQuota: { ...AGENT_QUOTA, ...configuration.agentQuota },
     });
     log.info({ fleet: root.fleet, root: root.version, host: running.host, port: running.port }, 'listening');
-    const end = AbortSignal.any([this.signal, lock.lost]);
-    if (!end.aborted) await once(end, 'abort');
+    if (!this.signal.aborted) await once(this.signal, 'abort');
     log.info('stopping');
-    lock.lost.throwIfAborted();
   }
 
   /** The time goes on from --now, or certificates would never be due. */

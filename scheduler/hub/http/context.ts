@@ -16,6 +16,8 @@ export type Context = {
   readonly presence: Presence;
   /** Called when a site has a new statement, which must be written to the layout and published. */
   readonly onSiteChange: () => void;
+  /** Of a hub with several replicas; undefined: it has none besides this one. */
+  readonly leadership?: { readonly isLeading: () => boolean } | undefined;
   /** Called when a report was stored. */
   readonly onReport: () => void;
 };

@@ -42,6 +42,8 @@ const write = (store: Store, batch: ReadonlyMap<string, Timestamp>): Promise<voi
         .updateTable('agent')
         .set({ heard_at: at, online_at: at, said_at: at })
         .where('id', '=', id)
+        // Another replica may have written a later one.
+        .where((eb) => eb.or([eb('online_at', 'is', null), eb('online_at', '<', at)]))
         .execute();
     }
   });

@@ -65,7 +65,8 @@ export const readerRoutes = async (server: HubServer, context: Context, page?: s
   const checkReady = atMostEvery(READY_MS, () => writeAndSign(context));
   server.get('/readyz', limited, async (_, reply) => {
     await checkReady();
-    return answer(reply, 'ready');
+    const { leadership } = context;
+    return answer(reply, leadership ? `ready\n${leadership.isLeading() ? 'leads' : 'follows'}` : 'ready');
   });
 
   const document = await readFile(OPENAPI_FILE, 'utf8');

@@ -15,6 +15,8 @@ export type PromoteOptions = {
   /** Reads the chain and the policies of the newest platform: an edit since the last build counts. */
   readonly readChain: (signal: AbortSignal) => Promise<Promotion>;
   readonly clock: () => Date;
+  /** Proves that this process still leads (lead.ts). */
+  readonly confirm?: () => Promise<void>;
   readonly signal: AbortSignal;
 };
 
@@ -33,7 +35,7 @@ export const heldFromPolicy = (promoted: 'now' | 'before' | undefined): string |
 export const promoteOpen = async (
   hub: GateHub,
   { link, candidate: { candidate } }: OpenGate,
-  { readChain, clock, signal }: PromoteOptions,
+  { readChain, clock, confirm, signal }: PromoteOptions,
 ): Promise<PromotionResult | undefined> => {
   const current = linksOf(await readChain(signal)).find(
     ({ from, to }) => from === link.from && to === link.to,
@@ -45,6 +47,7 @@ export const promoteOpen = async (
   if (heldFromPolicy(decided.decisions.promoted) !== undefined) return undefined;
   const assessment = await assessDecided(hub, decided, { now, signal, asks: null });
   if (assessment.verdict.state !== 'ready') return undefined;
+  await confirm?.();
   const reason = `PromotionPolicy ${current.policy.name}`;
   return await promote(releases, hub.keys, assessment, { mode: 'automatic', person: null, reason, now });
 };

@@ -12,7 +12,6 @@ import type { DecisionOptions } from '../http/decisions/decision-routes.ts';
 import type { HookRoutes } from '../http/hook-routes.ts';
 import type { ListenAddress } from '../http/listen-address.ts';
 import type { Metrics } from '../http/metrics.ts';
-import { createMirror, type PublishSites } from './mirror-sites.ts';
 import { notePresence } from '../http/note-presence.ts';
 import type { AgentQuota } from '../http/quota.ts';
 import { repeat } from './repeat.ts';
@@ -31,11 +30,13 @@ export type HubOptions = {
   readonly metrics: Metrics;
   readonly clock: () => Date;
   readonly log: Logger;
-  readonly publishSites?: PublishSites | undefined;
+  /** Called when a site has a new statement. */
+  readonly onSiteChange?: (() => void) | undefined;
   readonly hooks?: HookRoutes | undefined;
   readonly checks?: CheckRoutes | undefined;
   readonly decisions?: DecisionOptions | undefined;
   readonly onReport?: (() => void) | undefined;
+  readonly leadership?: Context['leadership'];
   readonly enrolmentsPerMinute?: number;
   readonly agentQuota?: AgentQuota | undefined;
   /** Interval between checks of the hub's own certificate. */
@@ -45,14 +46,13 @@ export type HubOptions = {
 /** A listening hub. Disposal finishes requests under way, then closes. */
 export type RunningHub = AsyncDisposable & { readonly host: string; readonly port: number };
 
-const MIRROR_MS = 30_000;
 const PRESENCE_WRITE_MS = 15_000;
 const CERTIFICATE_MS = 3_600_000;
 /** Time for requests under way when the hub stops; then their connections are closed. */
 const GRACE_MS = 20_000;
 
 /**
- * Starts the hub: the HTTPS server, and the loops that store presence, mirror site statements and renew the certificate.
+ * Starts the hub: the HTTPS server, and the loops that store presence and renew the certificate.
  * @throws FleetError KEY_MISSING, ROOT_EXPIRED, CERTIFICATE_INVALID, CONFIG_INVALID; USAGE for an address that the machine does
  *   not have, BUSY if another program listens on it
  */
@@ -67,9 +67,6 @@ export const startHub = async (options: HubOptions): Promise<RunningHub> => {
   const presence = notePresence(hub.store, clock, log);
   starting.defer(presence.flush);
   starting.use(repeat(presence.flush, PRESENCE_WRITE_MS));
-  const mirror = starting.use(
-    repeat(createMirror({ hub, publish: options.publishSites, clock, log, metrics }), MIRROR_MS),
-  );
   const context: Context = {
     hub,
     authority,
@@ -78,8 +75,9 @@ export const startHub = async (options: HubOptions): Promise<RunningHub> => {
     clock,
     metrics,
     presence,
-    onSiteChange: mirror.poke,
+    onSiteChange: options.onSiteChange ?? (() => {}),
     onReport: options.onReport ?? (() => {}),
+    leadership: options.leadership,
   };
   const server = await createServer({
     context,

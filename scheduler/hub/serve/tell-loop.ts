@@ -1,8 +1,8 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Watch } from '../watch/watch-platform.ts';
 
-/** Registers the metrics of the build loop. */
-export const tellLoop = (registry: Registry, watch: Pick<Watch, 'counters' | 'trouble'>): void => {
+/** Registers the metrics of the build loop. Disposal removes them: a replica that leads no more has no loop. */
+export const tellLoop = (registry: Registry, watch: Pick<Watch, 'counters' | 'trouble'>): Disposable => {
   const registers = [registry];
   const rounds = new Counter({
     name: 'fleet_loop_total',
@@ -57,4 +57,17 @@ export const tellLoop = (registry: Registry, watch: Pick<Watch, 'counters' | 'tr
         waiting.set({ environment }, count);
     },
   });
+  return {
+    [Symbol.dispose]: () => {
+      for (const name of NAMES) registry.removeSingleMetric(name);
+    },
+  };
 };
+
+const NAMES = [
+  'fleet_loop_total',
+  'fleet_last_build_seconds',
+  'fleet_last_success_timestamp_seconds',
+  'fleet_held_assignments',
+  'fleet_waiting_channels',
+];

@@ -327,4 +327,14 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
         .execute();
     },
   },
+  '0015-leader': {
+    up: async (db: Kysely<unknown>) => {
+      for (const column of ['leader', 'leader_since'])
+        await db.schema.alterTable('fleet').addColumn(column, 'text').execute();
+      await db.schema
+        .alterTable('fleet')
+        .addColumn('term', 'bigint', (column) => column.notNull().defaultTo(0))
+        .execute();
+    },
+  },
 };

@@ -5,6 +5,7 @@ import { FleetError } from '#bundles/errors';
 import { describeDatabase, isDatabaseUrl } from '../../settings/database-url.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { openPostgres, postgresError } from './postgres-dialect.ts';
+import { takeSessionLock } from './session-lock.ts';
 import { openSqlite, sqliteError } from './sqlite-dialect.ts';
 import type { Database, Tables, Tx } from './tables.ts';
 
@@ -14,6 +15,8 @@ export type Store = AsyncDisposable & {
   readonly db: Database;
   /** Runs `work` in a durable transaction. @throws FleetError BUSY, DISK_FULL, STORE_CORRUPT, IO, or as thrown by `work` */
   readonly transact: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
+  /** Reserves a name among all replicas until disposal, or the end of this process. @returns undefined while another has it */
+  readonly claim: (name: string) => Promise<AsyncDisposable | undefined>;
 };
 
 export type StoreOptions = {
@@ -55,7 +58,26 @@ export const openStore = async (place: string, fleet: string, options: StoreOpti
         throw storeError(error, `writing ${name}`);
       }
     },
+    claim: isDatabaseUrl(place) ? claimIn(place) : claimHere(),
     [Symbol.asyncDispose]: () => db.destroy(),
+  };
+};
+
+/** The first of the two integers that name a claim's advisory lock: the bytes of "flee". */
+const CLAIMS = 0x666c6565;
+
+const claimIn =
+  (url: string): Store['claim'] =>
+  (name) =>
+    takeSessionLock(url, { key: `${CLAIMS}, hashtext($1)`, name });
+
+/** One process serves a SQLite file. */
+const claimHere = (): Store['claim'] => {
+  const claimed = new Set<string>();
+  return async (name) => {
+    if (claimed.has(name)) return undefined;
+    claimed.add(name);
+    return { [Symbol.asyncDispose]: async () => void claimed.delete(name) };
   };
 };
 

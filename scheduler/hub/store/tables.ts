@@ -41,6 +41,11 @@ export type FleetRow = {
   readonly freshness: string | null;
   /** Version of the rules that wrote the history; 0: it is not complete. */
   readonly history: Generated<number>;
+  /** The replica that leads, or led last, and since when; null: none ever did. */
+  readonly leader: string | null;
+  readonly leader_since: Timestamp | null;
+  /** Incremented with every change of the leader. */
+  readonly term: Generated<number>;
 };
 
 /** A site and its newest statement, exactly as signed. The layout is a copy of this row, never the other way round. */

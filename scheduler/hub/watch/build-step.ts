@@ -86,6 +86,7 @@ export const buildStep = async (
   };
   let failure: FleetError | undefined;
   try {
+    await options.confirm?.();
     const layout = requireSetting(configuration, 'layout');
     const access = registryOptions({ ...configuration, env });
     await using registries = openImageRegistries(access, openRegistry);

@@ -13,7 +13,7 @@ const TRUST_MS = 3_600_000;
  * Delivers the rendered trees to the configured target after every build, and retries until that succeeds.
  * @returns a step that throws the first tree's FleetError after all other trees were delivered
  */
-export const makeDeliverStep = ({ configuration, env, cwd, clock, log }: WatchOptions) => {
+export const makeDeliverStep = ({ configuration, env, cwd, clock, log, confirm }: WatchOptions) => {
   let delivered: Date | undefined;
   return async (built: boolean, signal: AbortSignal): Promise<void> => {
     const { tree, treePullRequest, forge, environments, layout } = configuration;
@@ -22,6 +22,7 @@ export const makeDeliverStep = ({ configuration, env, cwd, clock, log }: WatchOp
     const age = now.getTime() - (delivered?.getTime() ?? 0);
     if (!built && age >= 0 && age < TRUST_MS) return;
     delivered = undefined;
+    await confirm?.();
     const trees = await deliverTrees({
       ...platformOptions(configuration, { cwd, env, signal }),
       to: parseTreeTarget(tree),

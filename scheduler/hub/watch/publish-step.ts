@@ -9,6 +9,7 @@ import { requireSetting } from '../../settings/configuration.ts';
 import { promotedOnly } from '../../deliver/send/check-published.ts';
 import { openDestination } from '../../deliver/send/open-destination.ts';
 import { faultFields } from './fault-fields.ts';
+import { fenceDestination } from './fence-destination.ts';
 import type { WatchOptions } from './watch-options.ts';
 
 /** Time after which an unchanged layout is published again, because the registry may have been restored from a copy. */
@@ -19,7 +20,7 @@ const TRUST_MS = 3_600_000;
  * @returns a step that resolves to whether it published, and throws the first pointer's FleetError after all others were
  *   published
  */
-export const makePublishStep = ({ configuration, env, clock, log }: WatchOptions) => {
+export const makePublishStep = ({ configuration, env, clock, log, confirm }: WatchOptions) => {
   let published: { readonly index: Digest; readonly at: Date } | undefined;
   return async (signal: AbortSignal): Promise<boolean> => {
     const { registry } = configuration;
@@ -29,11 +30,8 @@ export const makePublishStep = ({ configuration, env, clock, log }: WatchOptions
     const age = clock().getTime() - (published?.at.getTime() ?? 0);
     if (index === undefined || (index === published?.index && age >= 0 && age < TRUST_MS)) return false;
     const layout = await openLayout(directory);
-    await using destination = await openDestination(
-      registry,
-      registryOptions({ ...configuration, env }),
-      clock(),
-    );
+    const access = registryOptions({ ...configuration, env });
+    await using destination = fenceDestination(await openDestination(registry, access, clock()), confirm);
     const tell = ({ repository, tag, name, outcome, freight, removes = [], error }: PointerOutcome): void => {
       if (error) log.error({ repository, tag, ...faultFields(error) }, 'not published');
       else if (outcome !== 'unchanged')

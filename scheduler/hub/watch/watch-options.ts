@@ -9,6 +9,8 @@ export type WatchOptions = {
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
   readonly clock: () => Date;
+  /** Proves that this process still leads (lead.ts). Called before what cannot be taken back. */
+  readonly confirm?: () => Promise<void>;
   /** Called after each build with the chain and the policies of the platform as the build read them. */
   readonly keepPolicies?: (promotion: Promotion) => Promise<void>;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;

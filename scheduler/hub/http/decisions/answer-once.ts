@@ -24,15 +24,15 @@ const KEPT_MS = 24 * 3_600_000;
 /**
  * Runs each keyed request once and gives its repetitions the same answer (the Idempotency-Key header). A refusal decided nothing
  * and is not kept. After a failure of the hub itself, or a kill, the row stays without an answer, and the next attempt is given
- * the time of the first. One hub serves a database, so a row without an answer that is not running here was left behind.
+ * the time of the first. The running request has claimed its key at all replicas, so a row without an answer whose key is free was left
+ * behind.
  * @returns rejects with FleetError IDEMPOTENCY_RUNNING while the first request runs, IDEMPOTENCY_REUSED for another request with
  *   the key, or as `work`
  */
 export const createAnswerOnce = (store: Store, clock: () => Date): AnswerOnce => {
-  const running = new Set<string>();
   return async (keyed, work) => {
-    const id = `${keyed.tokenId} ${keyed.key}`;
-    if (running.has(id))
+    await using claim = await store.claim(`${keyed.tokenId} ${keyed.key}`);
+    if (!claim)
       throw new FleetError(
         'IDEMPOTENCY_RUNNING',
         'the first request with this Idempotency-Key is under way',
@@ -40,21 +40,16 @@ export const createAnswerOnce = (store: Store, clock: () => Date): AnswerOnce =>
           hint: 'Repeat it after a second',
         },
       );
-    running.add(id);
-    try {
-      const row = await store.transact((tx) => begin(tx, keyed, clock()));
-      if (row.answer !== null) return JSON.parse(row.answer) as object;
-      const answer = await work(row.isNew ? undefined : parseTime(row.started_at)).catch(
-        async (error: unknown) => {
-          if (toHttpRefusal(error).status < 500) await store.transact((tx) => forget(tx, keyed));
-          throw error;
-        },
-      );
-      await store.transact((tx) => keep(tx, keyed, JSON.stringify(answer)));
-      return answer;
-    } finally {
-      running.delete(id);
-    }
+    const row = await store.transact((tx) => begin(tx, keyed, clock()));
+    if (row.answer !== null) return JSON.parse(row.answer) as object;
+    const answer = await work(row.isNew ? undefined : parseTime(row.started_at)).catch(
+      async (error: unknown) => {
+        if (toHttpRefusal(error).status < 500) await store.transact((tx) => forget(tx, keyed));
+        throw error;
+      },
+    );
+    await store.transact((tx) => keep(tx, keyed, JSON.stringify(answer)));
+    return answer;
   };
 };
 

@@ -1,0 +1,54 @@
+import type { Logger } from 'pino';
+import type { Configuration } from '../../settings/configuration.ts';
+import type { Metrics } from '../http/metrics.ts';
+import type { Hub } from '../hub.ts';
+import { makeKeepCurrent } from './keep-current.ts';
+import type { Duty } from './lead.ts';
+import { createMirror } from './mirror-sites.ts';
+import { channelPublisher } from './publish-channels.ts';
+import { sitePublisher } from './publish-sites.ts';
+import { repeat } from './repeat.ts';
+import { loopDuty } from './loop-duty.ts';
+
+export type DutyOptions = {
+  readonly configuration: Configuration;
+  readonly hub: Hub;
+  readonly clock: () => Date;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly env: NodeJS.ProcessEnv;
+};
+
+/** Between two looks at what is about to end; the shortest freshness is an hour. */
+const KEEP_MS = 300_000;
+const MIRROR_MS = 30_000;
+
+/** What only the leader does. */
+export const dutiesOf = (options: DutyOptions): readonly Duty[] => [
+  ...(options.configuration.platform === undefined ? [] : [buildAndPromote(options)]),
+  keepCurrent(options),
+  mirrorSites(options),
+];
+
+const buildAndPromote = ({ hub: { store }, ...options }: DutyOptions): Duty =>
+  loopDuty({ ...options, store });
+
+const keepCurrent =
+  ({ configuration, hub: { store }, clock, log, env }: DutyOptions): Duty =>
+  async ({ confirm }) => {
+    const publish = channelPublisher(configuration, clock, env, confirm);
+    return repeat(makeKeepCurrent({ configuration, store, clock, log, publish }), KEEP_MS);
+  };
+
+const mirrorSites =
+  ({ configuration, hub, clock, log, metrics, env }: DutyOptions): Duty =>
+  async ({ confirm }) => {
+    const publish = sitePublisher(configuration, clock, env, confirm);
+    const mirror = repeat(createMirror({ hub, publish, clock, log, metrics }), MIRROR_MS);
+    return {
+      wake: (what) => {
+        if (what === 'sites') mirror.poke();
+      },
+      [Symbol.asyncDispose]: () => mirror[Symbol.asyncDispose](),
+    };
+  };

@@ -1,0 +1,118 @@
+import { setTimeout } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Configuration } from '../../settings/configuration.ts';
+import { recordFreshness } from '../status/freshness-policies.ts';
+import type { Store } from '../store/open-store.ts';
+import type { Metrics } from '../http/metrics.ts';
+import type { Duty } from './lead.ts';
+import { repeat } from './repeat.ts';
+import { tellLoop } from './tell-loop.ts';
+
+export type LoopOptions = {
+  readonly configuration: Configuration;
+  readonly clock: () => Date;
+  readonly log: Logger;
+  readonly metrics: Pick<Metrics, 'registry'>;
+  readonly store: Store;
+};
+
+/** Between two looks at the gates without news. Reports that another process imports are found then. */
+const JUDGE_MS = 30_000;
+/** Judging takes at most this part of the time: at thousands of sites a report comes with every second. */
+const JUDGE_SHARE = 0.1;
+
+/** Lets `round` take at most JUDGE_SHARE of the time. */
+const seldom =
+  (round: (signal: AbortSignal) => Promise<void>) =>
+  async (signal: AbortSignal): Promise<void> => {
+    const started = performance.now();
+    await round(signal);
+    const pauseMs = (performance.now() - started) / JUDGE_SHARE;
+    await setTimeout(pauseMs, undefined, { signal }).catch(() => {});
+  };
+
+/**
+ * The loop that builds and publishes when a repository changes, and the one that judges the links of the chain. Needs a platform.
+ * Disposal aborts the current steps and waits for them.
+ */
+export const loopDuty =
+  ({ configuration, clock, log, metrics, store }: LoopOptions): Duty =>
+  async (term) => {
+    // Imported on demand: a hub without a platform does not load the build modules.
+    const { watchPlatform } = await import('../watch/watch-platform.ts');
+    const { makeLinkJudge } = await import('./judge-links.ts');
+    const { makeStatusSetter } = await import('./commit-statuses.ts');
+    const { makeCheckAsker } = await import('./ask-checks.ts');
+    const { readPromotion } = await import('../gate/link.ts');
+    const { platformOptions } = await import('../../load/platform/platform-options.ts');
+    const stop = new AbortController();
+    const signal = AbortSignal.any([stop.signal, term.signal]);
+    const places = { env: process.env, cwd: process.cwd() };
+    const asker = makeCheckAsker({
+      configuration,
+      env: process.env,
+      store,
+      clock,
+      log,
+      random: Math.random,
+      onNews: () => judging.poke(),
+    });
+    const judge = makeLinkJudge({
+      askChecks: asker.ask,
+      configuration,
+      store,
+      clock,
+      log,
+      confirm: term.confirm,
+      readChain: (signal) => readPromotion(platformOptions(configuration, { ...places, signal })),
+      onPromoted: () => watch.poke(),
+    });
+    const judging = repeat(seldom(judge.round), JUDGE_MS);
+    const { commitStatuses } = configuration;
+    const statuses =
+      commitStatuses &&
+      makeStatusSetter({
+        configuration,
+        commitStatuses,
+        store,
+        clock,
+        log,
+        env: process.env,
+        random: Math.random,
+      });
+    // Beside the judgement: a forge that does not answer holds no promotion up.
+    const telling = statuses && repeat(seldom(statuses.round), JUDGE_MS);
+    const watch = watchPlatform(
+      {
+        configuration,
+        ...places,
+        clock,
+        log,
+        random: Math.random,
+        confirm: term.confirm,
+        keepPolicies: async (promotion) => {
+          judge.follow(promotion);
+          judging.poke();
+          statuses?.follow(promotion);
+          telling?.poke();
+          await recordFreshness(store, promotion.freshnessPolicies);
+        },
+      },
+      signal,
+    );
+    const metered = tellLoop(metrics.registry, watch);
+    return {
+      wake: (what) => {
+        if (what === 'build') watch.poke();
+        if (what === 'judge') judging.poke();
+      },
+      [Symbol.asyncDispose]: async () => {
+        stop.abort();
+        metered[Symbol.dispose]();
+        await telling?.[Symbol.asyncDispose]();
+        await judging[Symbol.asyncDispose]();
+        await asker[Symbol.asyncDispose]();
+        await watch.done;
+      },
+    };
+  };

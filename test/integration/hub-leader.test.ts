@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { pino } from 'pino';
+import { type Duty, lead, type Leadership, type Wakeup } from '../../scheduler/hub/serve/lead.ts';
+import { openStore } from '../../scheduler/hub/store/open-store.ts';
+import { describeWith } from '../harness/describe-with.ts';
+import { type PostgresqlServer, startPostgresql } from '../harness/postgresql.ts';
+
+const log = pino({ level: 'silent' });
+
+describeWith(['postgresql'], 'replicas with one PostgreSQL database', ({ postgresql }) => {
+  let server: PostgresqlServer;
+  beforeAll(async () => {
+    server = await startPostgresql(postgresql);
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  /** What the duties of all replicas did, in order. */
+  const replicas = async (db: string, stack: AsyncDisposableStack) => {
+    const store = stack.use(await openStore(db, 'acme'));
+    const done: string[] = [];
+    const confirms = new Map<string, () => Promise<void>>();
+    const replica = async (name: string): Promise<Leadership> => {
+      const duty: Duty = async ({ signal, confirm }) => {
+        done.push(`${name} starts`);
+        confirms.set(name, confirm);
+        signal.addEventListener('abort', () => done.push(`${name} aborts`));
+        return {
+          wake: (what: Wakeup) => void done.push(`${name} woken: ${what}`),
+          [Symbol.asyncDispose]: async () => void done.push(`${name} ends`),
+        };
+      };
+      const options = { db, store, duties: [duty], clock: () => new Date(), log, name, attemptMs: 50 };
+      return stack.use(await lead(options));
+    };
+    return { store, done, confirms, replica };
+  };
+
+  it('one leads, the others wake it, and the next one leads when it stops', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { store, done, replica } = await replicas(server.url(await server.create()), stack);
+    const first = await replica('hub-0');
+    const second = await replica('hub-1');
+    expect([first.isLeading(), second.isLeading()]).toEqual([true, false]);
+    second.wake('build');
+    first.wake('judge');
+    await vi.waitFor(() =>
+      expect(done.toSorted()).toEqual(['hub-0 starts', 'hub-0 woken: build', 'hub-0 woken: judge']),
+    );
+    await first[Symbol.asyncDispose]();
+    await vi.waitFor(() => expect(second.isLeading()).toBe(true));
+    expect(done.slice(3)).toEqual(['hub-0 aborts', 'hub-0 ends', 'hub-1 starts']);
+    await vi.waitFor(async () =>
+      expect(await store.db.selectFrom('fleet').select(['leader', 'term']).execute()).toEqual([
+        { leader: 'hub-1', term: 2 },
+      ]),
+    );
+  });
+
+  it('one whose connection is cut proves its lead no more, stops its duties, and another leads', async () => {
+    await using stack = new AsyncDisposableStack();
+    const database = await server.create();
+    const { done, confirms, replica } = await replicas(server.url(database), stack);
+    const first = await replica('hub-0');
+    const confirm = confirms.get('hub-0');
+    await expect(confirm?.()).resolves.toBeUndefined();
+    await server.run(
+      `select pg_terminate_backend(l.pid) from pg_locks l join pg_database d on d.oid = l.database
+       where l.locktype = 'advisory' and d.datname = '${database}'`,
+    );
+    const second = await replica('hub-1');
+    await expect(confirm?.()).rejects.toMatchObject({ code: 'DATABASE_UNREACHABLE' });
+    await vi.waitFor(() => expect(done).toContain('hub-0 ends'));
+    await vi.waitFor(() => expect([first, second].filter((one) => one.isLeading())).toHaveLength(1));
+  });
+
+  it('a name that one process claimed is free for the others after it', async () => {
+    await using stack = new AsyncDisposableStack();
+    const db = server.url(await server.create());
+    const stores = await Promise.all([openStore(db, 'acme'), openStore(db, 'acme')]);
+    for (const store of stores) stack.use(store);
+    const claim = await stores[0]?.claim('a decision');
+    expect(await stores[1]?.claim('a decision')).toBeUndefined();
+    await using other = await stores[1]?.claim('another decision');
+    await claim?.[Symbol.asyncDispose]();
+    await using again = await stores[1]?.claim('a decision');
+    expect([other, again]).not.toContain(undefined);
+  });
+});
