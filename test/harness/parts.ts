@@ -4,6 +4,7 @@ import { toFleetError } from '../../bundles/errors.ts';
 import { age } from './parts/age.ts';
 import { airGap } from './parts/air-gap.ts';
 import { ansible } from './parts/ansible.ts';
+import { ansibleCollections } from './parts/ansible-collections.ts';
 import { busybox } from './parts/busybox.ts';
 import { cacheDirectory } from './parts/cache-folder.ts';
 import { chromium } from './parts/chromium.ts';
@@ -42,6 +43,7 @@ const PARTS = {
   age,
   airGap,
   ansible,
+  ansibleCollections,
   jsonSchemaSuite,
   kalypsoCases,
   cosign,

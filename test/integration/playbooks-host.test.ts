@@ -2,95 +2,31 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Drift } from '../../agent/model/target.ts';
-import { assembleHost } from '../../scheduler/assemble/bundle/host/assemble-host.ts';
-import { daemonBinds, installRestrictedDaemon } from '../agent/apply/host/restricted-daemon.ts';
-import type { BuiltPackage } from '../agent/apply/host/on-host.ts';
+import { installRestrictedDaemon } from '../agent/apply/host/restricted-daemon.ts';
 import { describeWith } from '../harness/describe-with.ts';
-import { type FactoryHost, startFactoryHost } from '../harness/factory-host.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
-import { noAccess } from '../scheduler/assemble/content/no-access.ts';
-import { clusterType, renderedFiles, renderedPackage, target } from '../scheduler/model-objects.ts';
-
-const inside = '/opt/fleet-ferry';
-const HEAD = 'apiVersion: fleet-ferry/v1alpha1\nkind: HostPackage\nmetadata: {name: clock}\nspec:\n';
+import {
+  build,
+  inside,
+  KEY,
+  type PlaybooksHost,
+  setup,
+  startPlaybooksHost,
+  tasks,
+} from './playbooks-host/world.ts';
 
 describeWith(['factoryBase', 'ansible'], 'playbooks on a booted host without network', ({ factoryBase }) => {
-  let host: FactoryHost;
+  let world: PlaybooksHost;
   beforeAll(async () => {
-    host = await startFactoryHost('playbooks', {
-      base: factoryBase,
-      binds: daemonBinds(inside),
-    });
+    world = await startPlaybooksHost('playbooks', factoryBase);
   });
-  afterAll(() => host?.remove());
+  afterAll(() => world?.host.remove());
+  const apply: PlaybooksHost['apply'] = (built) => world.apply(built);
+  const observe: PlaybooksHost['observe'] = (built) => world.observe(built);
+  const sh: PlaybooksHost['sh'] = (script) => world.sh(script);
 
-  const build = async (
-    spec: string,
-    files: Readonly<Record<string, string | Buffer>> = {},
-    values: Readonly<Record<string, string>> = {},
-  ): Promise<BuiltPackage> => {
-    const rendered = renderedPackage(
-      clusterType('press', { target: 'host', configType: 'shell' }),
-      target('clock/host'),
-      {
-        files: renderedFiles({ 'platform-config.sh': 'export ZONE="Europe/Berlin"\n' }),
-        configData: { ZONE: 'Europe/Berlin' },
-      },
-    );
-    const application = {
-      shown: 'apps/clock/',
-      files: new Map(
-        Object.entries({ ...files, 'package.yaml': HEAD + spec }).map(([path, it]) => [
-          path,
-          Buffer.from(it),
-        ]),
-      ),
-    };
-    const made = await assembleHost(rendered, application, noAccess({}));
-    const blobs: string[] = [];
-    for (const { source, digest } of made.contents ?? []) {
-      const pieces: Uint8Array[] = [];
-      for await (const piece of await source.open(digest, new AbortController().signal)) pieces.push(piece);
-      blobs.push(Buffer.concat(pieces).toString('base64'));
-    }
-    return {
-      blobs,
-      files: Object.fromEntries(
-        made.files.map(({ path, bytes }) => [path, Buffer.from(bytes).toString('base64')]),
-      ),
-      siteInputs: made.siteInputs.map(({ schema: _, ...field }) => ({
-        ...field,
-        assignment: 'built',
-        value: values[field.input] ?? '',
-      })),
-    };
-  };
-
-  const ask = async (verb: 'apply' | 'observe', built: BuiltPackage | null): Promise<unknown> => {
-    const { code, stdout, stderr } = await host.exec(
-      ['/usr/local/bin/node', `${inside}/test/agent/apply/host/on-host.ts`],
-      { input: JSON.stringify({ verb, spec: null, ...(built && { built }) }) },
-    );
-    if (code !== 0) throw new Error(`on-host.ts ended with ${code}: ${stderr}`);
-    const { answer, error } = JSON.parse(stdout) as { answer?: unknown; error?: { message: string } };
-    if (error) throw new Error(error.message);
-    return answer;
-  };
-  /** What the steps of playbooks said. */
-  const apply = async (built: BuiltPackage | null) =>
-    ((await ask('apply', built)) as readonly string[]).filter((line) => line.includes(' playbook:'));
-  const observe = async (built: BuiltPackage) =>
-    ((await ask('observe', built)) as readonly Drift[]).map(({ message }) => message);
-  const sh = async (script: string): Promise<string> =>
-    (await host.exec(['/bin/sh', '-c', script])).stdout.trim();
-
-  const KEY = 'playbook:/var/lib/fleet-ferry/ansible/clock-host/playbooks/setup';
-  const tasks = (text: string): string => `- hosts: localhost\n  gather_facts: false\n  tasks:\n${text}`;
   const copy = (content: string): string =>
     tasks(`    - name: clock file\n      copy: {dest: /etc/clock.conf, content: "${content}"}\n`);
-  const setup = (more = ''): string => `  playbooks: [{name: setup, source: ansible/site.yml${more}}]\n`;
-
   it('runs a new playbook, leaves it alone while nothing differs, and corrects what a person changed', async () => {
     const built = await build(
       setup(
@@ -272,7 +208,7 @@ describeWith(['factoryBase', 'ansible'], 'playbooks on a booted host without net
   });
 
   it('runs by the runner when the restricted daemon applies it', async () => {
-    const applyRestricted = await installRestrictedDaemon(host, inside);
+    const applyRestricted = await installRestrictedDaemon(world.host, inside);
     const built = await build(setup(), {
       'ansible/site.yml': tasks(
         '    - name: account\n      user: {name: runner-made}\n    - name: file\n      copy: {dest: /etc/clock.conf, content: runner}\n',

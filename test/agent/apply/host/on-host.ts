@@ -1,5 +1,5 @@
 /**
- * Runs inside a booted host: applies, settles or observes a package with the real target on '/', and prints what came
+ * Runs inside a booted host: plans, applies, settles or observes a package with the real target on '/', and prints what came
  * of it as JSON. What the agent keeps in its database is kept in a file here. `{ verb, spec, limit }` on its input.
  */
 import {
@@ -24,7 +24,7 @@ import { isFleetError } from '../../../../bundles/errors.ts';
 import { applyTo, lines, never, type PackageSpec, packageOf } from './sandbox.ts';
 
 type Request = {
-  readonly verb: 'apply' | 'settle' | 'observe';
+  readonly verb: 'plan' | 'apply' | 'settle' | 'observe';
   readonly spec: PackageSpec | null;
   readonly limit?: number;
   /** Instead of `spec`: a package as the scheduler makes it. */
@@ -87,6 +87,10 @@ const desiredOf = async ({ files, blobs, siteInputs }: BuiltPackage): Promise<De
 const answer = async ({ verb, spec, limit, built }: Request): Promise<unknown> => {
   const desired = built ? await desiredOf(built) : packageOf(spec ?? {});
   switch (verb) {
+    case 'plan': {
+      const wanted = spec || built ? desired : undefined;
+      return lines((await target.plan(wanted, inventory.owned, new Map(), never)).steps);
+    }
     case 'apply': {
       const { results } = await applyTo(
         target,

@@ -1,0 +1,54 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeWith } from '../harness/describe-with.ts';
+import { COLLECTIONS } from '../harness/parts/ansible-collections.ts';
+import { build, KEY, type PlaybooksHost, setup, startPlaybooksHost, tasks } from './playbooks-host/world.ts';
+
+/** A task of each collection that changes something on a fresh host. */
+const TASKS = `    - name: ini
+      community.general.ini_file: {path: /etc/press.ini, section: press, option: line, value: "7", mode: "0644"}
+    - name: key
+      community.crypto.openssl_privatekey: {path: /etc/press.key, type: Ed25519}
+    - name: login
+      ansible.posix.authorized_key: {user: root, key: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFbf1EiQsTFPTt+8Nf1xvkC1nzDAKfrMKWRfJdzRR4Pd"}
+    - name: paths
+      copy: {dest: /etc/press.paths, content: "{{ {'line': {'speed': 3}} | ansible.utils.to_paths }}"}
+    - name: domain
+      copy: {dest: /etc/press.domain, content: "{{ 'press.plant.co.uk' | community.dns.get_registrable_domain }}"}
+`;
+
+describeWith(
+  ['factoryBase', 'ansible', 'ansibleCollections'],
+  'collections as their authors publish them, on a booted host without network',
+  ({ factoryBase, ansibleCollections }) => {
+    let world: PlaybooksHost;
+    beforeAll(async () => {
+      world = await startPlaybooksHost('collections', factoryBase);
+    });
+    afterAll(() => world?.host.remove());
+
+    it('five of them: the check says what the run then changes, and a second run would change nothing', async () => {
+      const tarballs = await Promise.all(
+        COLLECTIONS.map(
+          async (name) =>
+            [`${name}.tar.gz`, await readFile(join(ansibleCollections, `${name}.tar.gz`))] as const,
+        ),
+      );
+      const sources = COLLECTIONS.map((name) => `{source: ${name}.tar.gz}`).join(', ');
+      const built = await build(`${setup()}  collections: [${sources}]\n`, {
+        ...Object.fromEntries(tarballs),
+        'ansible/site.yml': tasks(TASKS),
+      });
+      expect(await world.plan(built)).toEqual([
+        `created ${KEY}: new; its check would change task "ini" (site.yml:4), task "key" (site.yml:6), task "login" (site.yml:8) and 2 more`,
+      ]);
+      expect(await world.apply(built)).toEqual([
+        `created ${KEY}: 5 changed; a second run would change nothing`,
+      ]);
+      expect(await world.sh('cat /etc/press.ini /etc/press.domain; head -n 1 /etc/press.key')).toBe(
+        '[press]\nline = 7\nplant.co.uk-----BEGIN PRIVATE KEY-----',
+      );
+    });
+  },
+);
