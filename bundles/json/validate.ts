@@ -15,6 +15,7 @@ const UNDERSTOOD: ReadonlySet<unknown> = new Set([
   'deltas',
   'imagePolicy',
   'playbooks',
+  'probes',
   'secrets',
 ]);
 

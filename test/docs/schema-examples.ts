@@ -177,6 +177,10 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>
       { type: 'exec', name: 'runs', argv: ['/bin/true'], timeoutSeconds: 1 },
       { type: 'http', name: 'answers', url: 'http://localhost/', status: 200, timeoutSeconds: 1 },
     ],
+    probes: [
+      { type: 'tcp', name: 'broker', host: '::1', port: 1883, timeoutSeconds: 1 },
+      { type: 'file', name: 'fresh', path: '/run/beat', maxAgeSeconds: 60, timeoutSeconds: 1 },
+    ],
     critical: [],
   },
   'hub-certificate-answer': { certificate: 'PEM', authority: 'PEM' },

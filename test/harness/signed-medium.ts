@@ -10,13 +10,7 @@ import { pipeline } from 'node:stream/promises';
 import { packLayer } from '#bundles/formats/archive/pack-layer';
 import { type TarEntry, writeTar } from '#bundles/formats/archive/write-tar';
 import type { BundleConfig, PackageBounds, SiteInputField } from '#bundles/formats/bundle/config';
-import type {
-  HostCheck,
-  HostInstall,
-  HostPackage,
-  HostSecret,
-  HostUnit,
-} from '#bundles/formats/bundle/host-package';
+import type { HostInstall, HostPackage, HostSecret, HostUnit } from '#bundles/formats/bundle/host-package';
 import { bundleManifest, type Descriptor, encodeManifest } from '#bundles/formats/layout/manifest';
 import { packageDigest } from '#bundles/formats/bundle/package-digest';
 import { canonicalBytes, type Json } from '#bundles/json/canonical';
@@ -122,7 +116,7 @@ export type TestPackage = {
     readonly encrypted?: string;
   })[];
   readonly units?: readonly HostUnit[];
-  readonly checks?: readonly HostCheck[];
+  readonly checks?: HostPackage['checks'];
   readonly install?: HostInstall;
   readonly dependsOn?: readonly string[];
   readonly critical?: boolean;

@@ -149,7 +149,28 @@ export type HostCheck =
       readonly url: string;
       readonly status: number;
       readonly timeoutSeconds: number;
+    }
+  | HostProbe;
+
+/** Checks that came later: in package.json they have a list of their own, which older agents refuse by its name in `critical`. */
+export type HostProbe =
+  | {
+      readonly type: 'tcp';
+      readonly name: string;
+      readonly host: string;
+      readonly port: number;
+      readonly timeoutSeconds: number;
+    }
+  | {
+      readonly type: 'file';
+      readonly name: string;
+      readonly path: string;
+      readonly maxAgeSeconds: number;
+      readonly timeoutSeconds: number;
     };
+
+/** Entry of `critical` in package.json of packages with probes: older agents would not perform them. */
+export const PROBES_CRITICAL = 'probes';
 
 export const HOST_PACKAGE = 'package.json';
 
@@ -162,7 +183,8 @@ export type HostPackage = {
   readonly units: readonly HostUnit[];
   /** In the order in which they run. */
   readonly playbooks?: readonly HostPlaybook[];
-  readonly checks: readonly HostCheck[];
+  readonly checks: readonly Exclude<HostCheck, HostProbe>[];
+  readonly probes?: readonly HostProbe[];
   readonly install?: HostInstall;
   readonly critical: readonly string[];
 };
@@ -189,6 +211,7 @@ export const parseHostPackage = (bytes: Uint8Array): HostPackage => {
       'content' in it ? `/${it.content}` : [],
     ),
   ];
+  for (const probe of parsed.probes ?? []) if (probe.type === 'file') paths.push(probe.path);
   for (const { folder, playbook } of parsed.playbooks ?? []) paths.push(folder, `/${playbook}`);
   const unsafe = paths.find((path) => !isSafeHostPath(path));
   if (unsafe !== undefined)

@@ -62,12 +62,15 @@ export type HostUnitObject = {
 
 export type HostCheckObject = {
   readonly name: string;
-  readonly type: 'unit' | 'exec' | 'http';
+  readonly type: 'unit' | 'exec' | 'http' | 'tcp' | 'file';
   readonly unit: string | undefined;
   readonly stableSeconds: number;
   readonly argv: readonly string[];
   readonly url: string | undefined;
   readonly status: number;
+  readonly address: string | undefined;
+  readonly path: string | undefined;
+  readonly maxAgeSeconds: number;
   readonly timeoutSeconds: number;
   readonly at: Place;
 };
@@ -183,20 +186,29 @@ const unit = ruled(
   { not: given('source', 'content') },
 );
 
+const tcpAddress = textLike(
+  /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9][A-Za-z0-9.-]*):[1-9][0-9]{0,4}$/,
+  'is no address with a port',
+  'Write it like 127.0.0.1:1883',
+);
+
 const check = ruled(
   fields(
     {
       name: required(text, 'Name of the check, for reports.'),
       type: required(
-        oneOf('unit', 'exec', 'http'),
-        'What is checked: a systemd `unit` is active, a program (`exec`) exits with 0, or an `http` address answers.',
+        oneOf('unit', 'exec', 'http', 'tcp', 'file'),
+        'What is checked: a systemd `unit` is active, a program (`exec`) exits with 0, an `http` address answers, a `tcp` address accepts connections, or a `file` is new enough.',
       ),
       unit: optional(unitName, undefined, 'For `unit`: the systemd unit.'),
       stableSeconds: optional(count, 5, 'For `unit`: seconds that it must run without a restart.'),
       argv: optional(list(text), [], 'For `exec`: program and arguments.'),
       url: optional(text, undefined, 'For `http`: the address.'),
       status: optional(count, 200, 'For `http`: the expected status.'),
-      timeoutSeconds: optional(count, 10, 'For `exec` and `http`: seconds until the check fails.'),
+      address: optional(tcpAddress, undefined, 'For `tcp`: host and port.'),
+      path: optional(hostPath, undefined, 'For `file`: the file.'),
+      maxAgeSeconds: optional(count, 3600, 'For `file`: seconds since it was modified, at most.'),
+      timeoutSeconds: optional(count, 10, 'For all but `unit`: seconds until the check fails.'),
     },
     { command: 'argv', args: 'argv', cmd: 'argv' },
   ),
@@ -204,6 +216,8 @@ const check = ruled(
     allOf: [
       onlyWith(worded('type', 'unit'), given('unit')),
       onlyWith(worded('type', 'exec'), filled('argv')),
+      onlyWith(worded('type', 'tcp'), given('address')),
+      onlyWith(worded('type', 'file'), given('path')),
       onlyWith(worded('type', 'http'), {
         required: ['url'],
         properties: { url: { type: 'string', minLength: 1 } },
@@ -318,10 +332,12 @@ const checkSecret = (it: HostSecretObject, reading: Reading): HostSecretObject =
   return it;
 };
 
-const NEEDS: Readonly<Record<HostCheckObject['type'], 'unit' | 'argv' | 'url'>> = {
+const NEEDS: Readonly<Record<HostCheckObject['type'], 'unit' | 'argv' | 'url' | 'address' | 'path'>> = {
   unit: 'unit',
   exec: 'argv',
   http: 'url',
+  tcp: 'address',
+  file: 'path',
 };
 
 const checkCheck = (it: HostCheckObject, problems: FleetError[]): HostCheckObject => {

@@ -72,6 +72,7 @@ export const readWanted = (desired: DesiredPackage): Wanted => {
     units,
     playbooks = [],
     checks,
+    probes = [],
     install,
   } = parseHostPackage(document);
   refuseClashes(desired.assignment, directories, [...files, ...secrets], units);
@@ -92,7 +93,7 @@ export const readWanted = (desired: DesiredPackage): Wanted => {
     ),
     units,
     playbooks,
-    checks,
+    checks: [...checks, ...probes],
     ...(install && { install }),
   };
   known.set(desired, wanted);

@@ -1,24 +1,18 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { HostCheck } from '#bundles/formats/bundle/host-package';
 import type { CheckResult } from '../../../model/target.ts';
+import { untilTimeout } from './until-timeout.ts';
 
 type HttpCheck = Extract<HostCheck, { type: 'http' }>;
-
-const RETRY_MS = 250;
 
 /**
  * Passes if the URL answers with the expected status. Retries until the timeout, because a server may still be starting; with `once`
  * it asks a single time.
  */
-export const checkHttp = async (
-  { name, url, status, timeoutSeconds }: HttpCheck,
-  once: boolean,
-  signal: AbortSignal,
-): Promise<CheckResult> => {
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutSeconds * 1000)]);
+export const checkHttp = (check: HttpCheck, once: boolean, signal: AbortSignal): Promise<CheckResult> => {
+  const { url, status } = check;
   const request = asRequest(url);
   let last = 'does not answer';
-  for (;;) {
+  return untilTimeout(check, once, signal, async (limit) => {
     try {
       const answer = await fetch(request.url, {
         headers: request.headers,
@@ -26,18 +20,13 @@ export const checkHttp = async (
         redirect: 'manual',
       });
       await answer.body?.cancel();
-      if (answer.status === status)
-        return { name, outcome: 'passed', message: `${where(url)} answers ${status}` };
+      if (answer.status === status) return { outcome: 'passed', message: `${where(url)} answers ${status}` };
       last = `answers ${answer.status} instead of ${status}`;
     } catch (error) {
       if (!limit.aborted) last = `does not answer: ${reasonOf(error)}`;
     }
-    if (!once) await sleep(RETRY_MS, undefined, { signal: limit }).catch(() => {});
-    if (once || limit.aborted) break;
-  }
-  signal.throwIfAborted();
-  const waited = once ? '' : ` (asked for ${timeoutSeconds} s)`;
-  return { name, outcome: 'failed', message: `${where(url)} ${last}${waited}` };
+    return { outcome: 'failed', message: `${where(url)} ${last}` };
+  });
 };
 
 /** fetch refuses URLs with user and password, so they are sent in the Authorization header. */

@@ -6,12 +6,14 @@ import { readWanted } from '../desired/read-wanted.ts';
 import { stopIfAborted } from '../host-error.ts';
 import { type HostTargetOptions, whyInert } from '../host-options.ts';
 import { checkExec } from './check-exec.ts';
+import { checkFile } from './check-file.ts';
 import { checkHttp } from './check-http.ts';
+import { checkTcp } from './check-tcp.ts';
 import { checkUnit } from './check-unit.ts';
 
 /**
- * Runs all checks of a package and returns their results, in the order they are listed. Units are checked first, because programs
- * and URLs fail while units are starting. If the agent does not start units, each unit that should run is a skipped check.
+ * Runs all checks of a package and returns their results, in the order they are listed. Units are checked first, because programs,
+ * addresses and files fail while units are starting. If the agent does not start units, each unit that should run is a skipped check.
  * @throws FleetError ABORTED, and the codes of readWanted for an unreadable package. A failed check is a result
  */
 export const settleHost = async (
@@ -34,15 +36,19 @@ export const settleHost = async (
   await Promise.all(units.map((check) => perform(check, () => checkUnit(options, check, signal))));
   const unitFailed = [...results.values()].some(({ outcome }) => outcome === 'failed');
   const probes = checks.filter((check) => check.type !== 'unit');
-  await Promise.all(
-    probes.map((check) =>
-      perform(check, () =>
-        check.type === 'exec'
-          ? checkExec(options, check, withoutSecrets, signal)
-          : checkHttp(check, unitFailed, signal),
-      ),
-    ),
-  );
+  const probe = (check: (typeof probes)[number]): Promise<CheckResult> => {
+    switch (check.type) {
+      case 'exec':
+        return checkExec(options, check, withoutSecrets, signal);
+      case 'http':
+        return checkHttp(check, unitFailed, signal);
+      case 'tcp':
+        return checkTcp(check, unitFailed, signal);
+      case 'file':
+        return checkFile(options, check, unitFailed, signal);
+    }
+  };
+  await Promise.all(probes.map((check) => perform(check, () => probe(check))));
   const inert = whyInert(options);
   const watched = new Set(units.map(({ unit }) => unit));
   const unstarted = listed.filter(({ name, active }) => inert && active && !watched.has(name));

@@ -3,9 +3,11 @@ import {
   DEBS_CRITICAL,
   type HostCheck,
   type HostPackage,
+  type HostProbe,
   type HostUnit,
   parseHostPackage,
   PLAYBOOKS_CRITICAL,
+  PROBES_CRITICAL,
   SECRETS_CRITICAL,
 } from '#bundles/formats/bundle/host-package';
 import { canonicalBytes } from '#bundles/json/canonical';
@@ -71,6 +73,8 @@ export const assembleHost = async (
   const secrets = objects.flatMap((object) => object.secrets.map((one) => resolveSecret(one, application)));
   const directories = checkHostPaths(objects, files);
   const install = resolveInstall(objects, files, target.name);
+  const checks = objects.flatMap((object) => object.checks.map(toCheck));
+  const probes = checks.filter(isProbe);
   const spec: HostPackage = {
     id: target.name,
     directories: directories.map(({ at: _, ...directory }) => directory),
@@ -78,12 +82,14 @@ export const assembleHost = async (
     ...(secrets.length > 0 && { secrets: secrets.map(({ secret }) => secret) }),
     units: objects.flatMap((object) => object.units.map(toUnit)),
     ...(playbooks.length > 0 && { playbooks: playbooks.map(({ playbook }) => playbook) }),
-    checks: objects.flatMap((object) => object.checks.map(toCheck)),
+    checks: checks.filter((check) => !isProbe(check)),
+    ...(probes.length > 0 && { probes }),
     ...(install && { install: install.install }),
     critical: [
       ...(contents.length > 0 ? [BLOBS_CRITICAL] : []),
       ...(playbooks.length > 0 ? [PLAYBOOKS_CRITICAL] : []),
       ...(install ? [DEBS_CRITICAL] : []),
+      ...(probes.length > 0 ? [PROBES_CRITICAL] : []),
       ...(secrets.length > 0 ? [SECRETS_CRITICAL] : []),
     ],
   };
@@ -99,7 +105,7 @@ export const assembleHost = async (
     secrets: objects.flatMap((object) => object.secrets),
     units: objects.flatMap((object) => object.units),
     playbooks,
-    checks: objects.flatMap((object) => object.checks),
+    checks: objects.flatMap((object) => object.checks.filter((check) => !isProbe(check))),
     install: install ? [install] : [],
   };
   checkHostBounds(spec, target, bounds, { places, files });
@@ -227,6 +233,16 @@ const toUnit = ({ name, enabled, active, restartOn }: HostPackageObject['units']
   restartOn,
 });
 
+const isProbe = <T extends { readonly type: HostCheck['type'] }>(
+  check: T,
+): check is Extract<T, { readonly type: HostProbe['type'] }> => check.type === 'tcp' || check.type === 'file';
+
+/** '[::1]:80' has the host '::1'. */
+const hostAndPort = (address: string): { readonly host: string; readonly port: number } => {
+  const at = address.lastIndexOf(':');
+  return { host: address.slice(0, at).replace(/^\[(.*)\]$/, '$1'), port: Number(address.slice(at + 1)) };
+};
+
 const toCheck = ({
   name,
   type,
@@ -235,6 +251,9 @@ const toCheck = ({
   argv,
   url,
   status,
+  address,
+  path,
+  maxAgeSeconds,
   timeoutSeconds,
 }: HostCheckObject): HostCheck => {
   switch (type) {
@@ -244,5 +263,9 @@ const toCheck = ({
       return { type, name, argv, timeoutSeconds };
     case 'http':
       return { type, name, url: url ?? '', status, timeoutSeconds };
+    case 'tcp':
+      return { type, name, ...hostAndPort(address ?? ''), timeoutSeconds };
+    case 'file':
+      return { type, name, path: path ?? '', maxAgeSeconds, timeoutSeconds };
   }
 };

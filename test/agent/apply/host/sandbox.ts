@@ -28,6 +28,8 @@ export type PackageSpec = {
   readonly siteInputs?: readonly { file: string; pointer: string; value: string | number }[];
 };
 
+const isProbe = ({ type }: HostCheck): boolean => type === 'tcp' || type === 'file';
+
 /** A package as the store would give it, from the little that a test wants to say. */
 export const packageOf = (spec: PackageSpec): DesiredPackage => {
   const assignment = spec.assignment ?? 'kiosk';
@@ -56,7 +58,8 @@ export const packageOf = (spec: PackageSpec): DesiredPackage => {
       ...(file.format && { format: file.format }),
     })),
     units: (spec.units ?? []).map((unit) => ({ enabled: false, active: false, restartOn: [], ...unit })),
-    checks: spec.checks ?? [],
+    checks: (spec.checks ?? []).filter((check) => !isProbe(check)),
+    probes: (spec.checks ?? []).filter(isProbe),
     critical: [],
   };
   const json = Buffer.from(JSON.stringify(document));

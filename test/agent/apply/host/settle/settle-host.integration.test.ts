@@ -1,6 +1,8 @@
 import { once } from 'node:events';
+import { mkdir, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createNetServer } from 'node:net';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { PackageSecrets } from '../../../../../agent/model/package-secrets.ts';
 import type { HostCheck } from '../../../../../bundles/formats/bundle/host-package.ts';
@@ -31,6 +33,61 @@ const serve = async (answer: () => number) => {
     [Symbol.dispose]: () => server.close(),
   };
 };
+
+describe.concurrent('a tcp check', () => {
+  it('passes as soon as the address accepts connections, and fails with the reason after its time', async () => {
+    const server = createNetServer();
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    server.close();
+    await once(server, 'close');
+    const tcp: HostCheck = { type: 'tcp', name: 'broker', host: '127.0.0.1', port, timeoutSeconds: 1 };
+    expect((await settle([tcp])).results).toEqual([
+      {
+        name: 'broker',
+        outcome: 'failed',
+        message: `127.0.0.1:${port} accepts no connection: ECONNREFUSED (tried for 1 s)`,
+      },
+    ]);
+    const later = createNetServer((socket) => socket.destroy());
+    setTimeout(() => later.listen(port, '127.0.0.1'), 400);
+    expect((await settle([{ ...tcp, timeoutSeconds: 60 }])).results).toEqual([
+      { name: 'broker', outcome: 'passed', message: `127.0.0.1:${port} accepts connections` },
+    ]);
+    later.close();
+  });
+});
+
+describe.concurrent('a file check', () => {
+  const fresh: HostCheck = {
+    type: 'file',
+    name: 'fresh',
+    path: '/run/press/beat',
+    maxAgeSeconds: 60,
+    timeoutSeconds: 1,
+  };
+
+  it('fails for a file that is absent or too old, and passes when it is written meanwhile', async () => {
+    await using host = await sandbox();
+    const check = (one: HostCheck) => host.target.settle(packageOf({ checks: [one] }), never);
+    const message = async () => (await check(fresh))[0]?.message;
+    expect(await message()).toBe('/run/press/beat does not exist (tried for 1 s)');
+    const path = join(host.root, 'run/press/beat');
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, '');
+    await utimes(path, 0, 0);
+    expect(await message()).toMatch(
+      /^\/run\/press\/beat was modified \d+ s ago, more than 60 s \(tried for 1 s\)$/,
+    );
+    setTimeout(() => void utimes(path, new Date(), new Date()), 400);
+    expect((await check({ ...fresh, timeoutSeconds: 60 }))[0]).toEqual({
+      name: 'fresh',
+      outcome: 'passed',
+      message: '/run/press/beat was modified at most 60 s ago',
+    });
+  });
+});
 
 // Most of them wait: they do so together.
 describe.concurrent('an exec check', () => {
@@ -160,7 +217,7 @@ describe.concurrent('an http check', () => {
     const { results } = await settle([check(server.url, 1)]);
     expect(results[0]?.outcome).toBe('failed');
     expect(results[0]?.message).toMatch(
-      /^http:\/\/127\.0\.0\.1:\d+\/healthz answers 503 instead of 204 \(asked for 1 s\)$/,
+      /^http:\/\/127\.0\.0\.1:\d+\/healthz answers 503 instead of 204 \(tried for 1 s\)$/,
     );
   });
 

@@ -1,0 +1,41 @@
+import { lstat } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import type { HostCheck } from '#bundles/formats/bundle/host-package';
+import type { CheckResult } from '../../../model/target.ts';
+import { errno } from '../host-error.ts';
+import type { HostTargetOptions } from '../host-options.ts';
+import { openFolder } from '../live/open-folder.ts';
+import { untilTimeout } from './until-timeout.ts';
+
+type FileCheck = Extract<HostCheck, { type: 'file' }>;
+
+/**
+ * Passes if the file was modified at most `maxAgeSeconds` ago. Retries until the timeout, because a service may still have to write it;
+ * with `once` it looks a single time.
+ */
+export const checkFile = (
+  { root }: Pick<HostTargetOptions, 'root'>,
+  check: FileCheck,
+  once: boolean,
+  signal: AbortSignal,
+): Promise<CheckResult> =>
+  untilTimeout(check, once, signal, async () => {
+    const { path, maxAgeSeconds } = check;
+    const modified = await modifiedAt(root, path);
+    if (modified === undefined) return { outcome: 'failed', message: `${path} does not exist` };
+    const age = Math.max(0, Math.floor((Date.now() - modified) / 1000));
+    return age <= maxAgeSeconds
+      ? { outcome: 'passed', message: `${path} was modified at most ${maxAgeSeconds} s ago` }
+      : { outcome: 'failed', message: `${path} was modified ${age} s ago, more than ${maxAgeSeconds} s` };
+  });
+
+const modifiedAt = async (root: string, path: string): Promise<number | undefined> => {
+  await using folder = await openFolder(root, dirname(path));
+  if (!folder) return undefined;
+  try {
+    return (await lstat(folder.at(basename(path)))).mtimeMs;
+  } catch (error) {
+    if (errno(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+};

@@ -1,0 +1,29 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CheckResult } from '../../../model/target.ts';
+
+const RETRY_MS = 250;
+
+type Judged = Pick<CheckResult, 'outcome' | 'message'>;
+
+/**
+ * Repeats a look that fails until it passes or the timeout of the check is over; with `once` it looks a single time.
+ * @param look gets a signal that ends with the timeout
+ * @throws AbortError if `signal` is aborted
+ */
+export const untilTimeout = async (
+  { name, timeoutSeconds }: { readonly name: string; readonly timeoutSeconds: number },
+  once: boolean,
+  signal: AbortSignal,
+  look: (limit: AbortSignal) => Promise<Judged>,
+): Promise<CheckResult> => {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutSeconds * 1000)]);
+  for (;;) {
+    const { outcome, message } = await look(limit);
+    signal.throwIfAborted();
+    if (outcome === 'passed') return { name, outcome, message };
+    if (!once) await sleep(RETRY_MS, undefined, { signal: limit }).catch(() => {});
+    signal.throwIfAborted();
+    if (once || limit.aborted)
+      return { name, outcome, message: `${message}${once ? '' : ` (tried for ${timeoutSeconds} s)`}` };
+  }
+};
