@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { installRestrictedDaemon } from '../agent/apply/host/restricted-daemon.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
+import { renderBuiltIn } from '../scheduler/load/templates/render-template.ts';
 import {
   build,
   inside,
@@ -205,6 +206,28 @@ describeWith(['factoryBase', 'ansible'], 'playbooks on a booted host without net
       `skipped ${KEY}: no longer in the package; nothing undoes what it did`,
     ]);
     expect(await sh('id -un dev-clock; ls /var/lib/fleet-ferry 2>&1')).toContain('No such file');
+  });
+
+  it("makes a user for each target, and a timer that pulls as that user, by the built-in templates of Kalypso's sample", async () => {
+    const { files, held } = renderBuiltIn({
+      clusterType: { reconciler: 'ansible-pull', namespaceService: 'ansible-user', configType: 'shell' },
+      target: { manifests: { repo: 'https://git.example/shop.git', branch: 'main', path: 'site.yml' } },
+      config: { ZONE: 'Europe/Berlin', reconciler: { ownUser: true } },
+    });
+    expect(held).toEqual([]);
+    await sh('mkdir -p /root/shop');
+    for (const [path, text] of Object.entries(files))
+      await world.host.exec(['/bin/sh', '-c', `cat > /root/shop/${path}`], { input: text });
+    const play = (file: string) =>
+      sh(
+        `cd /root/shop && ansible-playbook -i localhost, ${file} 2>&1 | tee /run/play | sed -n 's/ \\+/ /g; s/.*ok=/ok=/p' | grep . || cat /run/play`,
+      );
+    expect(await play('namespace.yaml reconciler.yaml')).toContain('changed=7 unreachable=0 failed=0');
+    expect(await play('namespace.yaml reconciler.yaml')).toContain('changed=0 unreachable=0 failed=0');
+    expect(await sh('stat -c "%U %a" /home/dev-shop-web/platform-config.sh')).toBe('dev-shop-web 640');
+    expect(await sh('. /home/dev-shop-web/platform-config.sh; echo $ZONE')).toBe('Europe/Berlin');
+    expect(await sh('systemctl is-active ansible-pull-shop-web.timer')).toBe('active');
+    expect(await sh('systemctl show -P User ansible-pull-shop-web.service')).toBe('dev-shop-web');
   });
 
   it('runs by the runner when the restricted daemon applies it', async () => {

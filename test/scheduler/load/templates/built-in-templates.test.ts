@@ -216,3 +216,23 @@ describe('the guarded namespace', () => {
     ]);
   });
 });
+
+test('ansible-pull runs as the user that ansible-user creates, whose name is of the environment and the target', () => {
+  const { manifests } = RECONCILERS['ansible-pull'] ?? { manifests: {} };
+  const { files, held } = renderBuiltIn({
+    clusterType: { reconciler: 'ansible-pull', namespaceService: 'ansible-user', configType: 'shell' },
+    target: { manifests },
+    config: { reconciler: { ownUser: true } },
+  });
+  expect(held).toEqual([]);
+  expect(files['namespace.yaml']).toContain('name: "dev-shop-web"');
+  expect(files['reconciler.yaml']).toContain('User=dev-shop-web\n');
+});
+
+test('a name that Linux does not take as that of a user is held', () => {
+  const { held } = renderBuiltIn({
+    clusterType: { namespaceService: 'ansible-user' },
+    target: { name: `shop-${'w'.repeat(30)}` },
+  });
+  expect(held).toEqual([expect.stringContaining('cannot be the name of a Linux user')]);
+});
