@@ -11,6 +11,7 @@ import { rollBackPackage } from '../../../agent/apply/operator/roll-back-package
 import { lookAround } from '../../../agent/observe/look-around.ts';
 import { readOutbox } from '../../../agent/store/outbox/outbox.ts';
 import { createWorld, onePackage, type World } from '../world.ts';
+import { runs } from '../../harness/long.ts';
 
 const checks = [{ type: 'exec', name: 'x', argv: ['false'], timeoutSeconds: 1 }] as const;
 
@@ -58,6 +59,6 @@ test('the outbox is one chain without a gap, whatever happens in whatever order'
       }
       chainOf(world);
     }),
-    { numRuns: 25 },
+    { numRuns: runs(25) },
   );
 });

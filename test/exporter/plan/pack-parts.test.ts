@@ -117,7 +117,7 @@ describe('a set of parts', () => {
           .map(({ item }) => item);
         expect(packParts(shuffled, limits)).toEqual(packParts(items, limits));
       }),
-      { numRuns: 30 },
+      { numRuns: runs(30) },
     );
   });
 

@@ -1,6 +1,6 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import { existsSync, rmSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { canonicalBytes } from '#bundles/json/canonical';
 import type { Digest } from '#bundles/digest';
 import { agentFolder, RECEIPTS_FOLDER, REPORTS_FOLDER } from '#bundles/formats/medium/medium';
@@ -22,6 +22,7 @@ import { importReports } from '../../../scheduler/hub/reports/import-reports.ts'
 import { openStore, type StoreOptions } from '../../../scheduler/hub/store/open-store.ts';
 import { initDevRoot } from '../../../scheduler/keys/root/init-dev-root.ts';
 import { openKeyDirectory } from '../../../scheduler/keys/key-directory.ts';
+import { type FolderTemplate, readTemplate, writeTemplate } from '../../harness/folder-template.ts';
 import { newSigningKey, type SignedFleet } from '../../harness/signed-fleet.ts';
 import { type LayoutWriter, writeSignedLayout } from '../../harness/signed-layout.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/temporary-directory.ts';
@@ -56,39 +57,14 @@ const fastDirectory = async (purpose: string): Promise<TemporaryDirectory> => {
   return { path, [Symbol.asyncDispose]: async () => rmSync(path, { recursive: true, force: true }) };
 };
 
-type Template = {
-  readonly files: readonly { readonly path: string; readonly bytes: Buffer; readonly mode: number }[];
-  readonly db: string;
-};
-
-const readTemplate = async (folder: string, db: string): Promise<Template> => {
-  const found = await readdir(folder, { recursive: true, withFileTypes: true });
-  const files = found.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-  return {
-    db,
-    files: await Promise.all(
-      files.map(async (file) => ({
-        path: relative(folder, file),
-        bytes: await readFile(file),
-        mode: (await stat(file)).mode,
-      })),
-    ),
-  };
-};
-
-const copyTemplate = ({ files }: Template, target: string): void => {
-  for (const { path, bytes, mode } of files) {
-    mkdirSync(join(target, dirname(path)), { recursive: true });
-    writeFileSync(join(target, path), bytes, { mode });
-  }
-};
+type Template = { readonly files: FolderTemplate; readonly db: string };
 
 const makeEmpty = async (): Promise<Template> => {
   await using folder = await fastDirectory('hub-template');
   await initDevRoot(join(folder.path, 'keys'), FLEET, NOW);
   const db = await databaseAt(join(folder.path, 'hub.db'));
   await (await openStore(db, FLEET))[Symbol.asyncDispose]();
-  return await readTemplate(folder.path, db);
+  return { files: await readTemplate(folder.path), db };
 };
 
 /** Keys and an empty database take a dozen synced writes, and there are many tests: made once, then copied. */
@@ -100,7 +76,7 @@ export const testHub = async (options: StoreOptions = {}): Promise<TestHub> =>
 const openHub = async (template: Template, options: StoreOptions = {}): Promise<TestHub> => {
   const folder = await fastDirectory('hub');
   const path = folder.path;
-  copyTemplate(template, path);
+  writeTemplate(template.files, path);
   const keys = await openKeyDirectory(join(path, 'keys'));
   const db = await databaseAt(join(path, 'hub.db'), template.db);
   const store = await openStore(db, FLEET, options);
@@ -325,7 +301,7 @@ export const hubsAfter = <T extends object>(
     const made = await work(hub);
     // Closed first: then all of the database is in its one file.
     await hub.store[Symbol.asyncDispose]();
-    const template = await readTemplate(hub.path, hub.db);
+    const template = { files: await readTemplate(hub.path), db: hub.db };
     rmSync(hub.path, { recursive: true });
     return { made, template };
   };

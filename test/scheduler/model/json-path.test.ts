@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseDocument, type YAMLMap } from 'yaml';
 import { type JsonPath, parseJsonPath, selectNodes } from '../../../scheduler/model/json-path.ts';
+import { runs } from '../../harness/long.ts';
 
 const select = (value: object | string, text: string): readonly string[] => {
   const document = parseDocument(typeof value === 'string' ? value : JSON.stringify(value));
@@ -77,7 +78,7 @@ describe('a path', () => {
         );
         expect(nodes.map(({ node }) => node?.toJSON())).toEqual(['here']);
       }),
-      { numRuns: 30 },
+      { numRuns: runs(30) },
     );
   });
 });

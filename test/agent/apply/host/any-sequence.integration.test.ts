@@ -4,6 +4,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { isFleetError } from '../../../../bundles/errors.ts';
 import { applyTo, lines, never, type PackageSpec, packageOf, sandbox } from './sandbox.ts';
+import { runs } from '../../../harness/long.ts';
 
 const path = fc.constantFrom('/a', '/a/b', '/a/b/c', '/d', '/d/e', '/etc/x');
 const mode = fc.constantFrom('0644', '0600');
@@ -61,7 +62,7 @@ it('any sequence of packages, power cuts included, ends in the last one, and the
       await applyTo(host.target, host.inventory, undefined);
       expect(await host.tree()).toEqual(start);
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
   // Far below what 200 sequences give on average: it only guards against a generator that makes nothing that applies.
   expect(applied).toBeGreaterThan(20);

@@ -4,6 +4,7 @@ import { readTar } from '../../../../bundles/formats/archive/read-tar.ts';
 import { writeTar } from '../../../../bundles/formats/archive/write-tar.ts';
 import { type RawEntry, rawHeader, rawTar } from './raw-tar.ts';
 import { collect, readAll, streamOf, verdict } from './streams.ts';
+import { runs } from '../../../harness/long.ts';
 
 const blob = `blobs/sha256/${'a'.repeat(64)}`;
 const good: RawEntry[] = [
@@ -295,7 +296,7 @@ test('a good archive with bytes changed, cut, doubled or zeroed is an archive or
         expect(code).not.toBe('INTERNAL');
       },
     ),
-    { numRuns: 400 },
+    { numRuns: runs(400) },
   );
   expect(codes.size).toBeGreaterThan(4);
 });

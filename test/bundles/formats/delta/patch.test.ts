@@ -10,6 +10,7 @@ import { MAX_UNCOMPRESSED } from '#bundles/formats/delta/limits';
 import { makePatch } from '#bundles/formats/delta/make-patch';
 import { encodeVarint } from '#bundles/formats/delta/varint';
 import { isFleetError } from '#bundles/errors';
+import { runs } from '../../../harness/long.ts';
 
 const oldOf = (bytes: Buffer): OldContent => ({
   size: bytes.byteLength,
@@ -56,7 +57,7 @@ describe('a patch', () => {
         expect(patch?.form).toBe('plain');
         expect((await apply(patch?.bytes ?? Buffer.alloc(0), old)).equals(fresh)).toBe(true);
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 
@@ -152,7 +153,7 @@ describe('a patch', () => {
         }
         expect(at).toBe(fresh.length);
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 });
@@ -195,7 +196,7 @@ describe('a damaged or hostile patch', () => {
         // Told bytes may differ: then the digest of the blob does. Anything else is refused here.
         expect(['DELTA_INVALID', 'wrong']).toContain(await outcome(zstdCompressSync(changed)));
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
     expect(await outcome(zstdCompressSync(Buffer.concat([inside, Buffer.from('x')])))).toBe('DELTA_INVALID');
     expect(await outcome(zstdCompressSync(Buffer.from('something else')))).toBe('DELTA_INVALID');

@@ -11,6 +11,7 @@ import type { RegistryOptions } from '#bundles/transport/registry/registry';
 import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
 import { impatientClient, readAll, thrownBy } from './hostile-server.ts';
 import { answer, drained, goodHead, type RawServer, readWhole, startRawServer } from './raw-server.ts';
+import { runs } from '../../../harness/long.ts';
 
 const BLOB = randomBytes(1_500_000);
 const DIGEST = digestOf(BLOB);
@@ -84,7 +85,7 @@ describe.concurrent('an answer', () => {
         pieces = given;
         expect(digestOf(await readWhole(client, DIGEST))).toBe(DIGEST);
       }),
-      { numRuns: 30 },
+      { numRuns: runs(30) },
     );
     expect(client.delays).toEqual([]);
   });
@@ -287,7 +288,7 @@ describe.concurrent('a blob that is cut', () => {
         left = [...places];
         expect(digestOf(await readWhole(client, DIGEST))).toBe(DIGEST);
       }),
-      { numRuns: 30 },
+      { numRuns: runs(30) },
     );
   });
 

@@ -6,6 +6,7 @@ import { sealAge } from '#bundles/trust/age/seal-age';
 import { formatError } from '#bundles/errors';
 import { type AgeIdentity, generateAgeIdentity } from '#bundles/trust/age/recipient';
 import { collect, content, inMemory, piecesOf, readAll, refusal } from './in-memory.ts';
+import { runs } from '../../../harness/long.ts';
 
 const CHUNK = 64 << 10;
 const TAG = 16;
@@ -60,7 +61,7 @@ test('any span reads as it stands in the content, whatever was read before', asy
         expect(buffer.subarray(2 + bytesRead).every((byte) => byte === 0xee)).toBe(true);
       },
     ),
-    { numRuns: 40 },
+    { numRuns: runs(40) },
   );
 });
 

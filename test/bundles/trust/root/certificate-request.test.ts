@@ -7,6 +7,7 @@ import type { SigningKey } from '#bundles/trust/keys/key';
 import { flippedByte } from '../../mutate.ts';
 import { refusal } from '../../refusal.ts';
 import { newKey } from './new-key.ts';
+import { runs } from '../../../harness/long.ts';
 
 const key = newKey();
 const subject = { fleet: 'acme', site: 'plant-7', agent: 'line-1' };
@@ -119,7 +120,7 @@ describe('a certificate request is refused', () => {
       fc.property(flippedByte(toDer(pem)), (changed) => {
         expect(refusalOf(toPem(changed))).toBe('REQUEST_INVALID');
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -130,7 +131,7 @@ describe('a certificate request is refused', () => {
         const code = refusalOf(await resigned(() => changed));
         if (code !== undefined) expect(code).toBe('REQUEST_INVALID');
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });

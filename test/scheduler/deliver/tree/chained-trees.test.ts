@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { deliverTrees } from '../../../../scheduler/deliver/tree/deliver-trees.ts';
 import { parseTreeTarget } from '../../../../scheduler/deliver/tree/tree-target.ts';
 import { readTree, temporaryDirectory } from '../../file-tree.ts';
-import { type ChainOffice, NOW, openChainOffice } from '../../release/chain/chain-office.ts';
+import { type ChainOffice, NOW, openBuiltOffice } from '../../release/chain/chain-office.ts';
 
 const deliver = async ({ platform, layout }: ChainOffice, given: { layout?: string } = { layout }) => {
   const folder = await temporaryDirectory();
@@ -27,8 +27,7 @@ const deliver = async ({ platform, layout }: ChainOffice, given: { layout?: stri
 };
 
 test('the tree of a chained environment is rendered from what was promoted to it', async () => {
-  const office = await openChainOffice();
-  await office.build();
+  const office = await openBuiltOffice();
   expect(await deliver(office)).toEqual({
     outcomes: ['dev written', 'qa waiting', 'prod waiting'],
     level: ['dev base-0'],
@@ -42,8 +41,7 @@ test('the tree of a chained environment is rendered from what was promoted to it
 });
 
 test('without the layout nothing of a chained environment is delivered', async () => {
-  const office = await openChainOffice();
-  await office.build();
+  const office = await openBuiltOffice();
   await office.promote('dev', 'qa');
   expect((await deliver(office, {})).outcomes).toEqual(['dev written', 'qa waiting', 'prod waiting']);
 });

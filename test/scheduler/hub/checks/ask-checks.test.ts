@@ -13,7 +13,7 @@ import { type CheckAsker, makeCheckAsker, takeAnswer } from '../../../../schedul
 import { openStore, type Store } from '../../../../scheduler/hub/store/open-store.ts';
 import { openKeyDirectory } from '../../../../scheduler/keys/key-directory.ts';
 import { readConfiguration } from '../../../../scheduler/settings/configuration.ts';
-import { type ChainOffice, NOW, openChainOffice } from '../../release/chain/chain-office.ts';
+import { type ChainOffice, NOW, openBuiltOffice } from '../../release/chain/chain-office.ts';
 import { policy } from '../gate/gate-cases.ts';
 import { databaseAt } from '../test-database.ts';
 
@@ -54,8 +54,7 @@ beforeEach(async () => {
   server = createServer((request, response) => void take(request, response));
   await once(server.listen(0, '127.0.0.1'), 'listening');
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/load-test?key=very-secret`;
-  office = await openChainOffice();
-  await office.build();
+  office = await openBuiltOffice();
   await writeFile(join(office.folder, 'secret'), `${SECRET}\n`);
   await writeFile(
     join(office.folder, 'fleet-scheduler.yaml'),

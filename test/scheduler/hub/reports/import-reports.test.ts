@@ -43,6 +43,7 @@ import {
   testAgent,
   testHub,
 } from '../test-hub.ts';
+import { runs } from '../../../harness/long.ts';
 
 type Result = Awaited<ReturnType<TestHub['importFrom']>>;
 
@@ -578,7 +579,7 @@ describe('any order and repetition of reports', () => {
           expect(await finalState()).toEqual(expected);
         },
       ),
-      { numRuns: 15 },
+      { numRuns: runs(15) },
     );
   });
 

@@ -13,7 +13,7 @@ import type { Promotion, PromotionPolicy } from '../../../../scheduler/model/pro
 import { openReleases } from '../../../../scheduler/release/publish/open-releases.ts';
 import { readConfiguration } from '../../../../scheduler/settings/configuration.ts';
 import { writeFiles } from '../../file-tree.ts';
-import { type ChainOffice, NOW, openChainOffice } from '../../release/chain/chain-office.ts';
+import { type ChainOffice, NOW, openBuiltOffice } from '../../release/chain/chain-office.ts';
 import { policy } from '../gate/gate-cases.ts';
 import { databaseAt } from '../test-database.ts';
 
@@ -26,7 +26,7 @@ let statements: string[];
 let log: [string, Record<string, unknown>][];
 
 beforeEach(async () => {
-  office = await openChainOffice();
+  office = await openBuiltOffice();
   keys = await openKeyDirectory(join(office.folder, 'keys'));
   statements = [];
   store = await openStore(await databaseAt(join(office.folder, 'hub.db')), 'halden', {
@@ -34,7 +34,6 @@ beforeEach(async () => {
   });
   await writeFiles(office.folder, { 'fleet-scheduler.yaml': 'keys: keys\nlayout: out\n' });
   log = [];
-  await office.build();
   return () => store[Symbol.asyncDispose]();
 });
 

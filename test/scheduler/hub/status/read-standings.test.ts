@@ -8,6 +8,7 @@ import { channelsOf, readActual, readAgents } from '../../../../scheduler/hub/st
 import { readStandings } from '../../../../scheduler/hub/status/read-standings.ts';
 import { type Desired, whatRunsWhere } from '../../../../scheduler/hub/status/what-runs-where.ts';
 import { chain, enrolledHub, type Happening, HOSTS, NOW, report } from '../test-hub.ts';
+import { runs } from '../../../harness/long.ts';
 
 const digest = (digit: string): Digest => `sha256:${digit.repeat(64)}`;
 const hoursBefore = (hours: number): string => formatTime(new Date(NOW.getTime() - (hours * DAY_MS) / 24));
@@ -89,7 +90,7 @@ describe('how an agent stands to the release', () => {
           expect(facts(standing)).toEqual(facts({ kind: 'differs', rows }));
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
     expect(complying).toBeGreaterThan(0);
   });

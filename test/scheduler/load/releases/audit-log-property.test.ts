@@ -5,6 +5,7 @@ import { appendEntry } from '../../../../scheduler/release/audit/append-entry.ts
 import type { Releases } from '../../../../scheduler/release/publish/open-releases.ts';
 import { type AuditOffice, openAuditOffice, type StoredLog } from '../../release/audit/audit-office.ts';
 import { NOW } from '../../release/reissue/release-office.ts';
+import { runs } from '../../../harness/long.ts';
 
 /** Stops the append after all blobs are written, before the index is. */
 class Killed extends Error {}
@@ -95,6 +96,6 @@ it('accepts a log after any appends and kills, and never one that somebody witho
         await office.store(genuine);
       },
     ),
-    { numRuns: 25 },
+    { numRuns: runs(25) },
   );
 });

@@ -4,7 +4,7 @@ import { generatePrivateKey, loadSigningKey } from '../../../../bundles/trust/ke
 import { signPayload } from '../../../../bundles/trust/statements/sign-payload.ts';
 import { approve } from '../../../../scheduler/release/approvals/approve.ts';
 import { openReleases } from '../../../../scheduler/release/publish/open-releases.ts';
-import { FILES, NOW, openChainOffice, summarise } from './chain-office.ts';
+import { FILES, NOW, openBuiltOffice, openChainOffice, summarise } from './chain-office.ts';
 import { ours } from '../../fleet-platform.ts';
 
 const refusalOf = async (work: Promise<unknown>): Promise<FleetError> => {
@@ -33,8 +33,7 @@ test('a chained environment waits until something is promoted to it', async () =
 });
 
 test('a commit to base/ reaches qa only once it is promoted', async () => {
-  const office = await openChainOffice();
-  await office.build();
+  const office = await openBuiltOffice();
   await office.promote('dev', 'qa');
   await office.build();
   office.config('base/level.yaml', 'base-1');
@@ -52,8 +51,7 @@ test('a commit to base/ reaches qa only once it is promoted', async () => {
 });
 
 test('what was rejected after its promotion is not released, until another candidate is promoted', async () => {
-  const office = await openChainOffice();
-  await office.build();
+  const office = await openBuiltOffice();
   await office.promote('dev', 'qa');
   await office.reject('qa', 'it corrupts labels');
   const built = await office.build();
@@ -71,8 +69,7 @@ test('what was rejected after its promotion is not released, until another candi
 });
 
 test('what was rejected after its release stays as it is and gets no direct change', async () => {
-  const office = await openChainOffice();
-  await office.build();
+  const office = await openBuiltOffice();
   await office.promote('dev', 'qa');
   await office.build();
   await office.reject('qa', 'it corrupts labels');
@@ -86,8 +83,7 @@ test('what was rejected after its release stays as it is and gets no direct chan
 });
 
 test("a change of the environment's own layer is released and marked direct", async () => {
-  const office = await openChainOffice();
-  await office.build();
+  const office = await openBuiltOffice();
   await office.promote('dev', 'qa');
   await office.build();
   office.commit({ 'environments/qa/own.yaml': ours('Config', 'own', 'spec:\n  values: {OWN: "qa-1"}\n') });
@@ -99,8 +95,7 @@ test("a change of the environment's own layer is released and marked direct", as
 });
 
 test('a policy can forbid direct changes, until the next promotion', async () => {
-  const office = await openChainOffice();
-  await office.build();
+  const office = await openBuiltOffice();
   await office.promote('dev', 'qa');
   await office.build();
   office.commit({
@@ -118,8 +113,7 @@ test('a policy can forbid direct changes, until the next promotion', async () =>
 });
 
 test('a change that only a later environment notices can be promoted', async () => {
-  const office = await openChainOffice();
-  await office.build();
+  const office = await openBuiltOffice();
   office.commit({
     'apps/shop/deploy/workload.yaml': `${FILES['apps/shop/deploy/workload.yaml']}    - {name: till, environment: prod, manifests: {path: apps/shop/web}}\n`,
   });
@@ -129,8 +123,7 @@ test('a change that only a later environment notices can be promoted', async () 
 });
 
 test('a mistake in promotion/ stops chained environments and no others', async () => {
-  const office = await openChainOffice();
-  await office.build();
+  const office = await openBuiltOffice();
   await office.promote('dev', 'qa');
   office.commit({ 'promotion/qa.yaml': ours('PromotionPolicy', 'qa', 'spec: {from: prod, to: qa}\n') });
   const built = await office.build();
@@ -139,8 +132,7 @@ test('a mistake in promotion/ stops chained environments and no others', async (
 });
 
 test('--candidate of another than the promoted candidate is refused with the command that promotes it', async () => {
-  const office = await openChainOffice();
-  await office.build();
+  const office = await openBuiltOffice();
   const first = await office.candidateOf('dev');
   await office.promote('dev', 'qa');
   await office.build();
@@ -169,8 +161,7 @@ test('--candidate of another than the promoted candidate is refused with the com
 });
 
 test('rolls back to what was promoted before', async () => {
-  const office = await openChainOffice();
-  await office.build();
+  const office = await openBuiltOffice();
   await office.promote('dev', 'qa');
   await office.build();
   office.config('base/level.yaml', 'base-1');

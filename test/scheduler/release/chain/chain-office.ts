@@ -26,6 +26,7 @@ import { signDecision } from '../../../../scheduler/release/audit/sign-decision.
 import { type BuildOptions, type BuildOutcome, build } from '../../../../scheduler/release/build.ts';
 import { openReleases } from '../../../../scheduler/release/publish/open-releases.ts';
 import { rollbackRelease } from '../../../../scheduler/release/reissue/rollback-release.ts';
+import { readTemplate, writeTemplate } from '../../../harness/folder-template.ts';
 import { temporaryDirectory } from '../../file-tree.ts';
 import { ours } from '../../fleet-platform.ts';
 
@@ -33,6 +34,8 @@ type Files = Readonly<Record<string, string>>;
 
 export const NOW = new Date('2026-11-23T08:00:00Z');
 const REPO = 'https://git.example/halden/platform';
+/** The first commit. */
+const FIRST = digestOf('0').slice(7);
 const NEVER = new AbortController().signal;
 
 const config = (value: string): string => ours('Config', 'level', `spec:\n  values: {LEVEL: "${value}"}\n`);
@@ -126,12 +129,47 @@ export const openChainOffice = async (
   keysFor?: (directory: KeyDirectory) => KeyDirectory,
   { repo, first }: { readonly repo: string; readonly first: string } = {
     repo: REPO,
-    first: digestOf('0').slice(7),
+    first: FIRST,
   },
 ): Promise<ChainOffice> => {
   const folder = await temporaryDirectory();
+  writeTemplate(await templates.keys(), folder);
+  return await openFolder(folder, files, keysFor, { repo, first });
+};
+
+/** An office as `openChainOffice` opens it, after its first build. */
+export const openBuiltOffice = async (): Promise<ChainOffice> => {
+  const folder = await temporaryDirectory();
+  writeTemplate(await templates.built(), folder);
+  return await openFolder(folder, FILES, undefined, { repo: REPO, first: FIRST });
+};
+
+const once = <T>(make: () => Promise<T>): (() => Promise<T>) => {
+  let made: Promise<T> | undefined;
+  return () => (made ??= make());
+};
+
+/** Folders of offices, made once for each process. */
+const templates = {
+  keys: once(async () => {
+    const folder = await temporaryDirectory();
+    await initDevRoot(join(folder, 'keys'), 'halden', NOW);
+    return await readTemplate(folder);
+  }),
+  built: once(async () => {
+    const office = await openChainOffice();
+    await office.build();
+    return await readTemplate(office.folder);
+  }),
+};
+
+const openFolder = async (
+  folder: string,
+  files: Files,
+  keysFor: ((directory: KeyDirectory) => KeyDirectory) | undefined,
+  { repo, first }: { readonly repo: string; readonly first: string },
+): Promise<ChainOffice> => {
   const layout = join(folder, 'out');
-  await initDevRoot(join(folder, 'keys'), 'halden', NOW);
   const opened = await openKeyDirectory(join(folder, 'keys'));
   const keys = keysFor ? keysFor(opened) : opened;
   const commits = [{ id: first, files }];

@@ -3,11 +3,10 @@ import { openLayout } from '../../../../bundles/formats/layout/layout.ts';
 import { directReleases } from '../../../../scheduler/release/reissue/direct-releases.ts';
 import { listReleases } from '../../../../scheduler/release/reissue/list-releases.ts';
 import { ours } from '../../fleet-platform.ts';
-import { openChainOffice } from '../chain/chain-office.ts';
+import { openBuiltOffice } from '../chain/chain-office.ts';
 
 test('a release is direct if its bundle changed and what was promoted did not', async () => {
-  const office = await openChainOffice();
-  await office.build();
+  const office = await openBuiltOffice();
   await office.promote('dev', 'qa');
   await office.build();
   office.commit({ 'environments/qa/own.yaml': ours('Config', 'own', 'spec:\n  values: {OWN: "qa-1"}\n') });

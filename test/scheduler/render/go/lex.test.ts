@@ -4,6 +4,7 @@ import { isFleetError } from '../../../../bundles/errors.ts';
 import { lex } from '../../../../scheduler/render/go/lex.ts';
 import { parse } from '../../../../scheduler/render/go/parse.ts';
 import { anyCharacter } from '../../../harness/any-character.ts';
+import { runs } from '../../../harness/long.ts';
 
 const source = (text: string) => ({ engine: 'go', name: 'n', text, at: { file: 'f' } }) as const;
 
@@ -121,7 +122,7 @@ describe('lex', () => {
           expect(isFleetError(error, 'TEMPLATE_SYNTAX')).toBe(true);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -147,7 +148,7 @@ describe('parse', () => {
           expect(isFleetError(error, 'TEMPLATE_SYNTAX')).toBe(true);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

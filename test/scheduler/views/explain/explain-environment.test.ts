@@ -4,7 +4,12 @@ import {
   explainEnvironment,
 } from '../../../../scheduler/views/explain/explain-environment.ts';
 import { formatPromotion } from '../../../../scheduler/views/explain/format-explanation.ts';
-import { type ChainOffice, FILES, openChainOffice } from '../../release/chain/chain-office.ts';
+import {
+  type ChainOffice,
+  FILES,
+  openBuiltOffice,
+  openChainOffice,
+} from '../../release/chain/chain-office.ts';
 import { ours } from '../../fleet-platform.ts';
 
 const { signal } = new AbortController();
@@ -18,8 +23,7 @@ const valuesOf = (explained: ExplainedEnvironment): unknown =>
     : explained.why.message;
 
 const movedOn = async (): Promise<ChainOffice> => {
-  const office = await openChainOffice();
-  await office.build();
+  const office = await openBuiltOffice();
   await office.promote('dev', 'qa', { reason: 'spring' });
   office.config('base/level.yaml', 'base-1');
   office.commit({ 'environments/qa/own.yaml': ours('Config', 'own', 'spec:\n  values: {OWN: "qa-1"}\n') });
@@ -83,8 +87,7 @@ test('the first environment, and a chained one without a layout, are explained f
 });
 
 test('an environment that nothing was promoted to is not explained, and the error says how to promote', async () => {
-  const office = await openChainOffice();
-  await office.build();
+  const office = await openBuiltOffice();
   expect(await explain(office, 'qa')).toMatchObject({
     kind: 'waiting',
     why: {
