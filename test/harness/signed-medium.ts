@@ -216,7 +216,8 @@ export const packTestBundle = (
   return { channel, digest: descriptor.digest, config, manifest: descriptor, layers, blobs };
 };
 
-const packageFiles = (it: TestPackage): readonly { path: string; bytes: Buffer }[] => {
+/** Everything in the folder of a package. */
+export const packageFiles = (it: TestPackage): readonly { path: string; bytes: Buffer }[] => {
   const files = Object.entries(it.files).map(([path, text]) => ({ path, bytes: Buffer.from(text) }));
   const encrypted = (it.secrets ?? []).flatMap(({ encrypted: text }, index) =>
     text === undefined ? [] : [{ path: `secrets/${index}`, bytes: Buffer.from(text) }],

@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
@@ -292,6 +292,16 @@ describeWith(['factoryBase'], 'Debian packages on a booted host without a networ
     expect(code, output).toBe(0);
     expect(await dpkg('hello', 'libgreet')).toBe('ii hello 1.0, ii libgreet 1.0');
     await applied(nothing);
+  });
+
+  it('are installed by a unit that is no more exposed than documented, like the service', async () => {
+    const docs = await readFile(join(repository, 'docs/operations/site.md'), 'utf8');
+    const rows = [...docs.matchAll(/^\| `(fleet-agent[^`]*)` \| ([0-9.]+) [A-Z]+ \|/gm)];
+    expect(rows.map(([, unit]) => unit)).toEqual(['fleet-agent.service', 'fleet-agent-runner@.service']);
+    for (const [, unit = '', documented] of rows) {
+      const said = await sh(`systemd-analyze security --no-pager ${unit.replace('@', '@step')} | tail -n 1`);
+      expect(Number(/: ([0-9.]+) /.exec(said)?.[1]), said).toBeLessThanOrEqual(Number(documented));
+    }
   });
 
   it('are put back by the restricted service', async () => {

@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { HostDeb, HostInstall } from '#bundles/formats/bundle/host-package';
 import { aptRepository } from '../../../scheduler/assemble/content/apt-repository.ts';
@@ -17,14 +17,17 @@ export type TestDeb = {
   readonly files?: Readonly<Record<string, string>>;
   /** Paths of `files` that are conffiles. */
   readonly conffiles?: readonly string[];
+  /** Symbolic links, path -> target. */
+  readonly links?: Readonly<Record<string, string>>;
+  /** Bodies of maintainer scripts, and the files `templates` and `triggers` as they are. */
   readonly scripts?: Readonly<
-    Partial<Record<'preinst' | 'postinst' | 'prerm' | 'postrm' | 'config' | 'templates', string>>
+    Partial<Record<'preinst' | 'postinst' | 'prerm' | 'postrm' | 'config' | 'templates' | 'triggers', string>>
   >;
 };
 
 /** Builds a package with dpkg-deb and returns its bytes. */
 export const buildDeb = async (folder: string, deb: TestDeb): Promise<Buffer> => {
-  const { name, version, depends, control = '', files = {}, conffiles = [], scripts = {} } = deb;
+  const { name, version, depends, control = '', files = {}, conffiles = [], links = {}, scripts = {} } = deb;
   const root = join(folder, `${name}-${version.replaceAll(/[^a-z0-9.]/gi, '_')}`);
   const put = async (path: string, text: string, mode = 0o644) => {
     await mkdir(dirname(join(root, path)), { recursive: true });
@@ -37,17 +40,20 @@ export const buildDeb = async (folder: string, deb: TestDeb): Promise<Buffer> =>
   );
   if (conffiles.length > 0) await put('DEBIAN/conffiles', `${conffiles.join('\n')}\n`);
   for (const [script, text] of Object.entries(scripts))
-    await put(
-      `DEBIAN/${script}`,
-      script === 'templates' ? text : `#!/bin/sh\nset -e\n${text}\n`,
-      script === 'templates' ? 0o644 : 0o755,
-    );
+    await (script === 'templates' || script === 'triggers'
+      ? put(`DEBIAN/${script}`, `${text}\n`)
+      : put(`DEBIAN/${script}`, `#!/bin/sh\nset -e\n${text}\n`, 0o755));
   for (const [path, text] of Object.entries(files)) await put(path.slice(1), text);
+  for (const [path, target] of Object.entries(links)) {
+    await mkdir(dirname(join(root, path)), { recursive: true });
+    await symlink(target, join(root, path));
+  }
   await runOrFail(['dpkg-deb', '-Zgzip', '--root-owner-group', '--build', root, `${root}.deb`]);
   return readFile(`${root}.deb`);
 };
 
-type Install = Partial<Omit<HostInstall, 'packages' | 'repository'>> & {
+/** How the packages of a release are installed. */
+export type DebPolicies = Partial<Omit<HostInstall, 'packages' | 'repository'>> & {
   /** What is said of a package beside its name and version. */
   readonly packages?: Readonly<Record<string, Omit<HostDeb, 'name' | 'version'>>>;
 };
@@ -57,7 +63,7 @@ export const debsPackage = async (
   folder: string,
   id: string,
   debs: readonly TestDeb[],
-  { packages = {}, ...install }: Install = {},
+  { packages = {}, ...install }: DebPolicies = {},
 ): Promise<TestPackage> => {
   const repository = `/var/lib/fleet-ferry/apt/${id}`;
   const unxz = () => {

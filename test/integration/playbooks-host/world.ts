@@ -1,6 +1,6 @@
 import type { Drift } from '../../../agent/model/target.ts';
 import { assembleHost } from '../../../scheduler/assemble/bundle/host/assemble-host.ts';
-import type { BuiltPackage } from '../../agent/apply/host/on-host.ts';
+import type { BuiltPackage } from '../../agent/apply/host/built-package.ts';
 import { daemonBinds } from '../../agent/apply/host/restricted-daemon.ts';
 import { type FactoryHost, startFactoryHost } from '../../harness/factory-host.ts';
 import { noAccess } from '../../scheduler/assemble/content/no-access.ts';

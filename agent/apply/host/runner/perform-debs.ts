@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { FleetError } from '#bundles/errors';
 import { type Apt, aptGet, runQuietly } from '../debs/apt.ts';
@@ -38,7 +39,7 @@ export const performDebs = async (request: DebsRequest, work: StepWork): Promise
   const after = request.hooks.filter((hook) => hook.when !== 'before');
   return inTurn([
     ...before.map((hook) => () => performHook(hook, work)),
-    () => installAndRemove(apt, request),
+    () => installAndRemove(apt, request, dpkg),
     ...after.map((hook) => () => performHook(hook, work)),
   ]);
 };
@@ -56,7 +57,9 @@ const inTurn = async (parts: readonly (() => Promise<StepEnd>)[]): Promise<StepE
   return all;
 };
 
-const installAndRemove = async (apt: Apt, request: DebsRequest): Promise<StepEnd> => {
+type Dpkg = Awaited<ReturnType<typeof readDpkg>>;
+
+const installAndRemove = async (apt: Apt, request: DebsRequest, before: Dpkg): Promise<StepEnd> => {
   const ended = await transact(apt, request);
   if (ended.code !== 0) return { ...ended, message: whyFailed(ended) };
   for (const words of [
@@ -67,8 +70,17 @@ const installAndRemove = async (apt: Apt, request: DebsRequest): Promise<StepEnd
     const after = await unlocked(apt, words);
     if (after.code !== 0) return { ...after, message: whyFailed(after) };
   }
-  const wrong = await notReached(apt, request);
-  return { ...ended, message: wrong };
+  const dpkg = await readDpkg(apt);
+  return { ...ended, message: notReached(dpkg, request) ?? disappeared(before, dpkg, request) };
+};
+
+/** dpkg removes a package when others replaced all its files, and apt does not announce it. */
+const disappeared = (before: Dpkg, dpkg: Dpkg, { remove }: DebsRequest): string | undefined => {
+  const meant = new Set(remove.map(({ name }) => name));
+  const gone = [...before].find(
+    ([name, { status }]) => status === 'installed' && !meant.has(name) && !dpkg.has(name),
+  );
+  return gone && `${gone[0]} ${gone[1].version} disappeared: packages of the release replaced all its files`;
 };
 
 const transact = async (apt: Apt, request: DebsRequest): Promise<CommandResult> => {
@@ -101,17 +113,13 @@ const markings = (verb: 'hold' | 'unhold', names: readonly string[]): readonly (
   names.length > 0 ? [['apt-mark', verb, ...names]] : [];
 
 /** apt removed them; their conffiles and data are what purging removes. */
-const purges = (
-  { remove }: DebsRequest,
-  dpkg: Awaited<ReturnType<typeof readDpkg>>,
-): readonly (readonly string[])[] => {
+const purges = ({ remove }: DebsRequest, dpkg: Dpkg): readonly (readonly string[])[] => {
   const names = remove.filter(({ name, purge }) => purge && dpkg.has(name)).map(({ name }) => name);
   return names.length > 0 ? [['dpkg', '--purge', ...names]] : [];
 };
 
 /** The first package that is not as the goal says: apt ends with 0 for some hooks that failed. */
-const notReached = async (apt: Apt, { install, remove }: DebsRequest): Promise<string | undefined> => {
-  const dpkg = await readDpkg(apt);
+const notReached = (dpkg: Dpkg, { install, remove }: DebsRequest): string | undefined => {
   const missed = install.find(({ name, version }) => {
     const state = dpkg.get(name);
     return state?.status !== 'installed' || state.version !== version;
@@ -148,6 +156,10 @@ const whyFailed = ({ stdout, stderr, code }: CommandResult): string => {
   const found = /dpkg: error processing (?:package|archive) (\S+) \([^)]*\):\r?\n\s*(.+)/.exec(
     `${stderr}\n${stdout}`,
   );
-  if (found) return `${found[1]}: ${found[2]?.trim()}`;
+  if (found) {
+    // A package that fails before it is unpacked is named by its file: 'hello_2.10_all.deb'.
+    const [name] = basename(found[1] ?? '').split('_');
+    return `${name}: ${found[2]?.trim()}`;
+  }
   return stderr.trim() === '' ? `apt ended with ${code}` : firstError(stderr);
 };

@@ -10,17 +10,14 @@ import {
   openSync,
   readFileSync,
   renameSync,
-  writeFileSync,
   writeSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { hostTarget } from '../../../../agent/apply/host/host-target.ts';
 import { runCommand } from '../../../../agent/apply/host/run-command.ts';
-import type { DesiredPackage, OwnedObject } from '../../../../agent/model/target.ts';
-import { digestOf } from '../../../../bundles/digest.ts';
-import { openBlobDirectory } from '../../../../bundles/formats/layout/blob-directory.ts';
+import type { OwnedObject } from '../../../../agent/model/target.ts';
 import { isFleetError } from '../../../../bundles/errors.ts';
+import { type BuiltPackage, desiredFrom } from './built-package.ts';
 import { applyTo, lines, never, type PackageSpec, packageOf } from './sandbox.ts';
 
 type Request = {
@@ -29,14 +26,6 @@ type Request = {
   readonly limit?: number;
   /** Instead of `spec`: a package as the scheduler makes it. */
   readonly built?: BuiltPackage;
-};
-
-export type BuiltPackage = {
-  /** Path -> Base64. */
-  readonly files: Readonly<Record<string, string>>;
-  /** Base64, put into the store. */
-  readonly blobs: readonly string[];
-  readonly siteInputs: DesiredPackage['siteInputs'];
 };
 
 const state = '/var/lib/agent';
@@ -67,25 +56,8 @@ const target = hostTarget({
   run: runCommand,
 });
 
-const store = openBlobDirectory(state, 'the store');
-
-const desiredOf = async ({ files, blobs, siteInputs }: BuiltPackage): Promise<DesiredPackage> => {
-  for (const bytes of blobs.map((blob) => Buffer.from(blob, 'base64'))) {
-    mkdirSync(dirname(store.path(digestOf(bytes))), { recursive: true });
-    writeFileSync(store.path(digestOf(bytes)), bytes);
-  }
-  return {
-    assignment: 'built',
-    package: digestOf(JSON.stringify(files)),
-    siteValues: digestOf(JSON.stringify(siteInputs)),
-    files: new Map(Object.entries(files).map(([path, bytes]) => [path, Buffer.from(bytes, 'base64')])),
-    blobs: store,
-    siteInputs,
-  };
-};
-
 const answer = async ({ verb, spec, limit, built }: Request): Promise<unknown> => {
-  const desired = built ? await desiredOf(built) : packageOf(spec ?? {});
+  const desired = built ? await desiredFrom(built, state) : packageOf(spec ?? {});
   switch (verb) {
     case 'plan': {
       const wanted = spec || built ? desired : undefined;
