@@ -10,6 +10,7 @@ import { parseRecipient } from '#bundles/trust/age/recipient';
 import schema from '../../docs/schemas/scheduler-config.schema.json' with { type: 'json' };
 import { parseMap, type SourceMap } from '../model/location.ts';
 import { isRepositoryUrl } from '../model/repository-url.ts';
+import { type AlarmSettings, readAlarmSettings } from './alarm-settings.ts';
 import { type Allowance, parseAllowance } from './allowance.ts';
 import { isDatabaseUrl } from './database-url.ts';
 import { flagOf, SETTING_NAMES, SETTINGS, type Setting, variableOf } from './settings.ts';
@@ -54,6 +55,8 @@ export type Configuration = { readonly [setting in Setting]: string | undefined 
   readonly agentQuota: FileSettings['agentQuota'];
   /** undefined: no commit statuses are set. */
   readonly commitStatuses: CommitStatuses | undefined;
+  /** undefined: nobody gets them. */
+  readonly alarms: AlarmSettings | undefined;
 };
 
 /** Where `serve` says beside commits what became of them. */
@@ -112,6 +115,7 @@ export const readConfiguration = async (given: GivenSettings, cwd: string): Prom
     signCommits: given['sign-commits'] === true || said.signCommits === true,
     hostnames: wordList(given.hostname, ',') ?? said.hostnames,
     agentQuota: said.agentQuota,
+    alarms: said.alarms && readAlarmSettings(said.alarms, base, file),
     commitStatuses: said.commitStatuses && {
       ...said.commitStatuses,
       forges: said.commitStatuses.forges.map((forge) => ({
@@ -176,6 +180,7 @@ type FileSettings = { readonly [setting in Setting]?: string } & {
   readonly hostnames?: readonly string[];
   readonly secrets?: { readonly escrow?: string };
   readonly commitStatuses?: CommitStatuses;
+  readonly alarms?: AlarmSettings;
   readonly agentQuota?: { readonly requestsPerMinute?: number; readonly bytesPerMinute?: number };
 };
 
@@ -185,6 +190,8 @@ const describe = ({ keyword, instancePath, params, message }: Mistake): string =
   if (params.additionalProperty !== undefined) return noSetting(params.additionalProperty);
   const where = instancePath.slice(1).replaceAll('/', '.') || 'the file';
   if (keyword === 'pattern') return `${where} is not ${SHAPES[where.split('.')[0] ?? ''] ?? 'written so'}`;
+  if (keyword === 'oneOf' && where.startsWith('alarms'))
+    return `${where} must have one of webhook, email and alertmanager`;
   return `${where} ${message}`;
 };
 
@@ -205,6 +212,8 @@ const SHAPES: Readonly<Record<string, string>> = {
   environments: 'a DNS label',
   commitStatuses:
     'a host name, a kind of forge with =<address of its API>, or an address with http:// or https://',
+  alarms:
+    'written so: names are DNS labels, addresses begin with http:// or https://, mail servers with smtp:// or smtps://, intervals are like 30m or 24h',
   listen: '<host>:<port>, like 0.0.0.0:8443',
   secrets: 'an age recipient, age1 and 58 more letters and digits',
 };

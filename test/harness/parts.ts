@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { toFleetError } from '../../bundles/errors.ts';
 import { age } from './parts/age.ts';
 import { airGap } from './parts/air-gap.ts';
+import { alertmanager } from './parts/alertmanager.ts';
 import { ansible } from './parts/ansible.ts';
 import { ansibleCollections } from './parts/ansible-collections.ts';
 import { busybox } from './parts/busybox.ts';
@@ -28,6 +29,7 @@ import type { Machine, Part } from './parts/part.ts';
 import { pkcs11 } from './parts/pkcs11.ts';
 import { podman } from './parts/podman.ts';
 import { postgresql } from './parts/postgresql.ts';
+import { promtool } from './parts/promtool.ts';
 import { pythonTuf } from './parts/python-tuf.ts';
 import {
   argoDefinitions,
@@ -42,6 +44,7 @@ import { sops } from './parts/sops.ts';
 const PARTS = {
   age,
   airGap,
+  alertmanager,
   ansible,
   ansibleCollections,
   jsonSchemaSuite,
@@ -67,6 +70,7 @@ const PARTS = {
   pkcs11,
   podman,
   postgresql,
+  promtool,
   sops,
   argoDefinitions,
   rancherFleetDefinitions,

@@ -16,6 +16,7 @@ export type Metrics = {
   readonly enrolments: Counter<'result'>;
   readonly certificates: Counter<'purpose'>;
   readonly published: Counter<'result'>;
+  readonly alarmsDelivered: Counter<'receiver' | 'result'>;
   /** Expiry in Unix seconds. */
   readonly certificateEnds: Gauge<'of'>;
 };
@@ -117,6 +118,12 @@ export const createMetrics = (db: Database, clock: () => Date): Metrics => {
       name: 'fleet_site_statements_total',
       help: 'Site statements laid out and published, or not yet',
       labelNames: ['result'],
+      registers,
+    }),
+    alarmsDelivered: new Counter({
+      name: 'fleet_alarm_messages_total',
+      help: 'Notices about alarms, by receiver: taken, refused, or unreachable and tried again',
+      labelNames: ['receiver', 'result'],
       registers,
     }),
     certificateEnds: new Gauge({

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Configuration } from '../../settings/configuration.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { Hub } from '../hub.ts';
+import type { Watch } from '../watch/watch-platform.ts';
 import { makeKeepCurrent } from './keep-current.ts';
 import type { Duty } from './lead.ts';
 import { createMirror } from './mirror-sites.ts';
@@ -9,6 +10,7 @@ import { channelPublisher } from './publish-channels.ts';
 import { sitePublisher } from './publish-sites.ts';
 import { repeat } from './repeat.ts';
 import { loopDuty } from './loop-duty.ts';
+import { type AlarmOptions, startAlarms } from './start-alarms.ts';
 
 export type DutyOptions = {
   readonly configuration: Configuration;
@@ -24,14 +26,28 @@ const KEEP_MS = 300_000;
 const MIRROR_MS = 30_000;
 
 /** What only the leader does. */
-export const dutiesOf = (options: DutyOptions): readonly Duty[] => [
-  ...(options.configuration.platform === undefined ? [] : [buildAndPromote(options)]),
-  keepCurrent(options),
-  mirrorSites(options),
-];
+export const dutiesOf = (options: DutyOptions): readonly Duty[] => {
+  const { store } = options.hub;
+  let watch: Pick<Watch, 'trouble'> | undefined;
+  const loop = loopDuty({
+    ...options,
+    store,
+    onWatch: (started) => {
+      watch = started;
+    },
+  });
+  return [
+    ...(options.configuration.platform === undefined ? [] : [loop]),
+    keepCurrent(options),
+    mirrorSites(options),
+    raiseAlarms(options, () => watch?.trouble()),
+  ];
+};
 
-const buildAndPromote = ({ hub: { store }, ...options }: DutyOptions): Duty =>
-  loopDuty({ ...options, store });
+const raiseAlarms =
+  ({ hub: { store }, ...options }: DutyOptions, trouble: AlarmOptions['trouble']): Duty =>
+  async () =>
+    startAlarms({ ...options, store, random: Math.random, trouble });
 
 const keepCurrent =
   ({ configuration, hub: { store }, clock, log, env }: DutyOptions): Duty =>

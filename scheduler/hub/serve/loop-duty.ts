@@ -1,11 +1,12 @@
-import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Configuration } from '../../settings/configuration.ts';
 import { recordFreshness } from '../status/freshness-policies.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Metrics } from '../http/metrics.ts';
+import type { Watch } from '../watch/watch-platform.ts';
 import type { Duty } from './lead.ts';
 import { repeat } from './repeat.ts';
+import { seldom } from './seldom.ts';
 import { tellLoop } from './tell-loop.ts';
 
 export type LoopOptions = {
@@ -14,6 +15,8 @@ export type LoopOptions = {
   readonly log: Logger;
   readonly metrics: Pick<Metrics, 'registry'>;
   readonly store: Store;
+  /** Gets the loop when it has started, and undefined when it ends. */
+  readonly onWatch: (watch: Pick<Watch, 'trouble'> | undefined) => void;
 };
 
 /** Between two looks at the gates without news. Reports that another process imports are found then. */
@@ -21,22 +24,12 @@ const JUDGE_MS = 30_000;
 /** Judging takes at most this part of the time: at thousands of sites a report comes with every second. */
 const JUDGE_SHARE = 0.1;
 
-/** Lets `round` take at most JUDGE_SHARE of the time. */
-const seldom =
-  (round: (signal: AbortSignal) => Promise<void>) =>
-  async (signal: AbortSignal): Promise<void> => {
-    const started = performance.now();
-    await round(signal);
-    const pauseMs = (performance.now() - started) / JUDGE_SHARE;
-    await setTimeout(pauseMs, undefined, { signal }).catch(() => {});
-  };
-
 /**
  * The loop that builds and publishes when a repository changes, and the one that judges the links of the chain. Needs a platform.
  * Disposal aborts the current steps and waits for them.
  */
 export const loopDuty =
-  ({ configuration, clock, log, metrics, store }: LoopOptions): Duty =>
+  ({ configuration, clock, log, metrics, store, onWatch }: LoopOptions): Duty =>
   async (term) => {
     // Imported on demand: a hub without a platform does not load the build modules.
     const { watchPlatform } = await import('../watch/watch-platform.ts');
@@ -67,7 +60,7 @@ export const loopDuty =
       readChain: (signal) => readPromotion(platformOptions(configuration, { ...places, signal })),
       onPromoted: () => watch.poke(),
     });
-    const judging = repeat(seldom(judge.round), JUDGE_MS);
+    const judging = repeat(seldom(judge.round, JUDGE_SHARE), JUDGE_MS);
     const { commitStatuses } = configuration;
     const statuses =
       commitStatuses &&
@@ -81,7 +74,7 @@ export const loopDuty =
         random: Math.random,
       });
     // Beside the judgement: a forge that does not answer holds no promotion up.
-    const telling = statuses && repeat(seldom(statuses.round), JUDGE_MS);
+    const telling = statuses && repeat(seldom(statuses.round, JUDGE_SHARE), JUDGE_MS);
     const watch = watchPlatform(
       {
         configuration,
@@ -101,6 +94,7 @@ export const loopDuty =
       signal,
     );
     const metered = tellLoop(metrics.registry, watch);
+    onWatch(watch);
     return {
       wake: (what) => {
         if (what === 'build') watch.poke();
@@ -108,6 +102,7 @@ export const loopDuty =
       },
       [Symbol.asyncDispose]: async () => {
         stop.abort();
+        onWatch(undefined);
         metered[Symbol.dispose]();
         await telling?.[Symbol.asyncDispose]();
         await judging[Symbol.asyncDispose]();

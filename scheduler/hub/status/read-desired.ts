@@ -10,7 +10,7 @@ import { releaseReference } from '../../load/releases/references.ts';
 import { readWaiting } from '../../release/removals/waiting.ts';
 import { abortIfAsked } from '../refused.ts';
 import { readBundleStatement } from './read-bundle-statement.ts';
-import type { Desired } from './what-runs-where.ts';
+import type { Desired, Team } from './what-runs-where.ts';
 
 /** The desired state of channels by formatChannel, from their newest releases. An invalid release does not affect the others. */
 export const readDesired = async (
@@ -82,6 +82,7 @@ const verifyNewest = async (
   const mine = { fleet: root.fleet, ...channel };
   checkAudience(audience, mine, `the release of ${formatChannel(channel)}`);
   const packages = new Map<string, Digest>();
+  const teams = new Map<string, Team>();
   const held: string[] = [];
   for (const [name, digest] of release.subjects) {
     if (!name.startsWith('bundle/')) continue;
@@ -89,7 +90,13 @@ const verifyNewest = async (
     checkAudience(statement, mine, `the statement of bundle ${shortDigest(digest)}`);
     held.push(...statement.held.map(({ assignment, message }) => `${assignment}: ${message}`));
     const { config } = await readBundle(layout.blobs, digest, signal);
-    for (const assignment of config.assignments) packages.set(assignment.id, assignment.package);
+    for (const { id, package: digest, workspace, workload } of config.assignments) {
+      packages.set(id, digest);
+      teams.set(id, {
+        ...(workspace !== undefined && { workspace }),
+        ...(workload !== undefined && { workload }),
+      });
+    }
   }
-  return { kind: 'release', version, issuedAt, expires, rollout, packages, held };
+  return { kind: 'release', version, issuedAt, expires, rollout, packages, teams, held };
 };

@@ -23,6 +23,8 @@ export type Desired =
       readonly expires: Timestamp;
       readonly rollout: ReleasePredicate['rollout'];
       readonly packages: ReadonlyMap<string, Digest>;
+      /** Whose the assignments are, where their bundle says it. */
+      readonly teams?: ReadonlyMap<string, Team>;
       /** Held assignments: 'name: why'. */
       readonly held: readonly string[];
       /** Why the last build did not release the channel. */
@@ -31,6 +33,8 @@ export type Desired =
   | { readonly kind: 'none' }
   /** There is a release, but its signatures or contents are invalid. */
   | { readonly kind: 'refused'; readonly message: string };
+
+export type Team = { readonly workspace?: string; readonly workload?: string };
 
 /** The report that a cell comes from. */
 export type Source = {

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
+import { addAlarms } from './add-alarms.ts';
 import { addAgentState } from './add-agent-state.ts';
 import { addHistory } from './add-history.ts';
 import { addViews } from './add-views.ts';
@@ -337,4 +338,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
         .execute();
     },
   },
+  '0016-alarms': { up: addAlarms },
 };

@@ -28,6 +28,9 @@ export type Tables = {
   follower_object: FollowerObjectRow;
   api_request: ApiRequestRow;
   commit_status: CommitStatusRow;
+  open_alarm: OpenAlarmRow;
+  alarm_sent: AlarmSentRow;
+  alarm_receiver: AlarmReceiverRow;
 };
 
 export type Database = Kysely<Tables>;
@@ -386,4 +389,40 @@ export type CommitStatusRow = {
   readonly candidates: string;
   readonly state: 'pending' | 'success' | 'failure';
   readonly set_at: Timestamp;
+};
+
+/** A condition that the hub raises an alarm about (hub/alarms), kept until every receiver knows that it is over. */
+export type OpenAlarmRow = {
+  /** Alarm.id: names kind and subject. */
+  readonly id: string;
+  readonly kind: string;
+  readonly severity: string;
+  /** AlarmSubject, canonical JSON. */
+  readonly subject: string;
+  readonly since: Timestamp;
+  readonly summary: string;
+  /** When the hub first saw it. Another time is another episode, which has notices of its own. */
+  readonly opened_at: Timestamp;
+  /** Since when it is not seen any more; null: it is there. */
+  readonly gone_at: Timestamp | null;
+};
+
+/** The last notice about an alarm that a receiver took, so that each is sent once. */
+export type AlarmSentRow = {
+  readonly receiver: string;
+  readonly alarm: string;
+  /** The episode that it was about. */
+  readonly opened_at: Timestamp;
+  readonly severity: string;
+  readonly sent_at: Timestamp;
+};
+
+/** A receiver that takes no notices at present; the others have no row. */
+export type AlarmReceiverRow = {
+  readonly name: string;
+  readonly failing_since: Timestamp;
+  /** In a row. */
+  readonly failures: number;
+  readonly next_at: Timestamp;
+  readonly message: string;
 };

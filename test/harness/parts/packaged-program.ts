@@ -9,8 +9,10 @@ import { orExplain } from './or-explain.ts';
 import type { Machine, Part } from './part.ts';
 
 export type PackagedProgram = Pick<Part, 'title' | 'variable'> & {
-  /** The Debian package, which is also the name of the program in it. */
+  /** The Debian package. */
   readonly name: string;
+  /** The program in it, where it is not called like the package. */
+  readonly program?: string;
   readonly suite: 'bookworm' | 'sid';
   /** Arguments that make it say its version: proof that it runs here. */
   readonly proof: readonly string[];
@@ -20,7 +22,8 @@ export type PackagedProgram = Pick<Part, 'title' | 'variable'> & {
 
 /** A program of one file from a Debian package, else built from its Go module; kept in the cache by version. */
 export const packagedProgram = (program: PackagedProgram): Part => {
-  const places = [`usr/bin/${program.name}`, `bin/${program.name}`];
+  const { program: called = program.name } = program;
+  const places = [`usr/bin/${called}`, `bin/${called}`];
   const family = (machine: Machine): string => join(machine.cache, program.name);
 
   const unpack = (machine: Machine) => async (temporary: string) => {
@@ -35,7 +38,7 @@ export const packagedProgram = (program: PackagedProgram): Part => {
   };
   const prove = async (folder: string): Promise<void> => {
     const path = places.map((place) => join(folder, place)).find(isProgram);
-    if (path === undefined) throw new FleetError('TOOL_MISSING', `The package has no ${program.name} in it.`);
+    if (path === undefined) throw new FleetError('TOOL_MISSING', `The package has no ${called} in it.`);
     await runOrFail([path, ...program.proof]);
   };
   const find = (machine: Machine): string | undefined => newestVersion(family(machine), places);

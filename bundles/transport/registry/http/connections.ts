@@ -61,7 +61,7 @@ const connectorWith = (
 };
 
 /** The authorities of Node, of the system, and the given ones, which do not replace the others. */
-const trustedAuthorities = (ca: string | undefined): SecureContext => {
+export const trustedAuthorities = (ca: string | undefined): SecureContext => {
   if (ca !== undefined) checkCertificates(ca);
   const known = new Set([...getCACertificates('default'), ...getCACertificates('system')]);
   return createSecureContext({ ca: [...known, ...(ca === undefined ? [] : [ca])] });

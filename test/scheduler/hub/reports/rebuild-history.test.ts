@@ -228,6 +228,9 @@ describe('the history of an agent', () => {
     const { db, fleet } = hub.store;
     const written = await tables(db);
     for (const statement of [
+      'drop table open_alarm',
+      'drop table alarm_sent',
+      'drop table alarm_receiver',
       'drop view v1_discrepancies',
       'drop view v1_changes',
       'drop view v1_environments',

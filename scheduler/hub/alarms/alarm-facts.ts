@@ -1,0 +1,91 @@
+import type { Timestamp } from '#bundles/time';
+import type { FreshnessPolicy } from '../../model/promotion.ts';
+import type { LinkState } from '../status/link-states.ts';
+import type { Desired } from '../status/what-runs-where.ts';
+
+/** Everything that alarms are derived from, as plain data. */
+export type AlarmFacts = {
+  readonly now: Date;
+  readonly policies: readonly FreshnessPolicy[];
+  /** Agents that are not revoked. */
+  readonly agents: readonly AgentFacts[];
+  readonly troubles: readonly Trouble[];
+  readonly corrections: readonly Corrections[];
+  readonly evidence: readonly Evidence[];
+  readonly gaps: readonly Gap[];
+  readonly links: readonly LinkState[];
+  /** By formatChannel, of every channel that an agent follows. */
+  readonly desired: ReadonlyMap<string, Desired>;
+  readonly ends: readonly End[];
+  /** Why the loop that builds does not succeed, and since when. */
+  readonly trouble: { readonly since: Date; readonly message: string } | undefined;
+  readonly receivers: readonly { readonly name: string; readonly failingSince: Timestamp | null }[];
+};
+
+export type AgentFacts = {
+  /** '<site>/<agent>' */
+  readonly id: string;
+  readonly site: string;
+  readonly environment: string;
+  readonly clusterType: string;
+  readonly enrolledAt: Timestamp;
+  readonly heardAt: Timestamp | null;
+  readonly onlineAt: Timestamp | null;
+  readonly saidAt: Timestamp | null;
+  readonly reported: boolean;
+  /** An operator holds the machine as it is. */
+  readonly held: boolean;
+};
+
+/** An assignment whose last step or check failed, or whose live state differs. */
+export type Trouble = {
+  readonly agent: string;
+  readonly assignment: string;
+  /** Whether any package of it runs. */
+  readonly runs: boolean;
+  readonly failed: {
+    readonly at: Timestamp;
+    readonly code: string | null;
+    readonly message: string | null;
+  } | null;
+  readonly drifted: { readonly at: Timestamp; readonly message: string | null } | null;
+};
+
+/** How often the drift of an assignment began during the last day that its agent knows of. */
+export type Corrections = {
+  readonly agent: string;
+  readonly assignment: string;
+  readonly times: number;
+  readonly first: Timestamp;
+};
+
+/** What a report proved against its agent (AlarmRow), since the agent has its key. */
+export type Evidence = {
+  readonly agent: string;
+  readonly code: string;
+  readonly message: string;
+  readonly raisedAt: Timestamp;
+};
+
+/** Events that are missing between an agent's head and its newest event. */
+export type Gap = {
+  readonly agent: string;
+  readonly head: number;
+  readonly newest: number;
+  /** When the first report after the gap came. */
+  readonly since: Timestamp;
+};
+
+/** Something that ends, with the times before its end at which a warning and a critical alarm begin. */
+export type End = {
+  readonly kind: 'ROOT_ENDS' | 'CERTIFICATE_ENDS' | 'RELEASE_ENDS' | 'LEASE_ENDS' | 'SITE_STATEMENT_ENDS';
+  /** 'the release of prod/factory-host' */
+  readonly what: string;
+  readonly at: Date;
+  readonly warnMs: number;
+  readonly criticalMs: number;
+  readonly environment?: string;
+  readonly clusterType?: string;
+  readonly site?: string;
+  readonly name?: string;
+};

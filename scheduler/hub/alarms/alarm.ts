@@ -1,0 +1,77 @@
+import { type Digest, digestOf, hexOf } from '#bundles/digest';
+import { canonicalJson } from '#bundles/json/canonical';
+import type { Timestamp } from '#bundles/time';
+import type { Severity } from '../../model/severity.ts';
+
+/** Every alarm that the hub can raise, and what to do about it (docs/operations/alarms.md, tested both ways). */
+export const ALARMS = {
+  AGENT_LATE:
+    'Check the line to the site, or have its next medium brought home; then look at: fleet-agent doctor',
+  AGENT_SILENT: 'Check the machine and its line; on the machine: fleet-agent status',
+  MEDIUM_OVERDUE: 'Ask who carries media to the site, and import the reports: fleet-scheduler reports import',
+  PACKAGE_FAILED: 'Look at the failure with "fleet-scheduler status", correct the workload, or roll back',
+  PACKAGE_DRIFTED:
+    'Look at the difference with "fleet-agent diff" at the site; somebody or something changed it',
+  DRIFT_FIGHTS:
+    'Find what writes the same objects, such as an operator, a cron job or a second agent, and stop one of them',
+  REPORT_GAP: 'Import the medium with the missing reports; the agent sends what it still has',
+  REPORT_CHAIN:
+    'Find out who else has the key of the agent; if its disk was lost or restored, enroll it again with a new key',
+  REPORT_ROLLBACK:
+    'Find out whether an older disk was put back; if it was, enroll the agent again with a new key',
+  GATE_WAITS: 'Approve or promote it, or reject it: fleet-scheduler promote --explain',
+  CHANNEL_UNRELEASED: 'Build and promote a release for the channel, or move the agents to another channel',
+  RELEASE_REFUSED: 'Look at the error; build the channel again, or restore the layout from its backup',
+  RELEASE_WAITS: 'Correct the platform, or allow the removal: allowRemovals',
+  ASSIGNMENT_HELD: 'Correct the workload: fleet-scheduler validate',
+  BUILD_FAILS: 'Look at the error in the log of the hub; it builds again when a repository changes',
+  ROOT_ENDS: 'Sign the next root with the officers: fleet-scheduler root rotate',
+  CERTIFICATE_ENDS: 'Renew the certificate or the authority, then restart the hub',
+  RELEASE_ENDS: 'Look in the log of the hub why it is not renewed: fleet-scheduler releases renew',
+  LEASE_ENDS: 'Look in the log of the hub why it is not renewed: fleet-scheduler lease renew',
+  SITE_STATEMENT_ENDS: 'Sign it anew: fleet-scheduler sites renew',
+  RECEIVER_FAILS: 'Correct the address or the secret of the receiver in the configuration of the hub',
+  TOO_MANY_ALARMS: 'Correct the cause of the others first: the rest is only counted',
+} as const satisfies Record<string, string>;
+
+export type AlarmKind = keyof typeof ALARMS;
+
+/** What an alarm is about. Absent: it is not about one of them. */
+export type AlarmSubject = {
+  readonly site?: string;
+  /** '<site>/<agent>' */
+  readonly agent?: string;
+  readonly environment?: string;
+  readonly clusterType?: string;
+  readonly workspace?: string;
+  readonly workload?: string;
+  readonly assignment?: string;
+  /** The root, a certificate, a receiver. */
+  readonly name?: string;
+};
+
+export type Alarm = {
+  /** Of kind and subject: the same condition has the same id at every hub and in every round. */
+  readonly id: string;
+  readonly kind: AlarmKind;
+  readonly severity: Severity;
+  readonly subject: AlarmSubject;
+  /** When the condition began. */
+  readonly since: Timestamp;
+  /** One plain sentence. */
+  readonly summary: string;
+};
+
+/** Fields of the subject that do not name it: a workload that moves to another workspace is the same one. */
+const idOf = (kind: AlarmKind, { workspace: _, workload: __, ...subject }: AlarmSubject): string => {
+  const digest: Digest = digestOf(canonicalJson({ kind, ...subject }));
+  return `alarm_${hexOf(digest).slice(0, 40)}`;
+};
+
+export const makeAlarm = (
+  kind: AlarmKind,
+  severity: Severity,
+  subject: AlarmSubject,
+  since: Timestamp,
+  summary: string,
+): Alarm => ({ id: idOf(kind, subject), kind, severity, subject, since, summary });

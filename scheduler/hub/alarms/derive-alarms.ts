@@ -1,0 +1,256 @@
+import { formatChannel } from '#bundles/names';
+import { plainText } from '#bundles/errors';
+import { formatTime, parseTime, type Timestamp } from '#bundles/time';
+import { formatSpan } from '../status/format-age.ts';
+import { freshnessOf, freshnessPolicyFor } from '../status/freshness.ts';
+import { describeLinks } from '../status/link-states.ts';
+import { nextVisit } from '../status/next-visit.ts';
+import { silentSince } from '../status/silent-since.ts';
+import { type Alarm, type AlarmSubject, makeAlarm } from './alarm.ts';
+import type { AgentFacts, AlarmFacts, End } from './alarm-facts.ts';
+
+/** Drifts of one assignment within a day from which on something is said to fight the agent. */
+export const FIGHTS_FROM = 3;
+/** A receiver that fails for less is retried without an alarm. */
+export const RECEIVER_FAILS_MS = 15 * 60_000;
+/** A build that fails for less is tried again without an alarm: a repository may be out of reach for a moment. */
+export const BUILD_FAILS_MS = 10 * 60_000;
+/** Length of a text that an agent or a person wrote. */
+const MAX_TEXT = 300;
+
+/**
+ * The alarms of a fleet. Pure: the same facts give the same alarms with the same ids, whichever replica of the hub asks. Each
+ * condition gives one alarm for as long as it lasts.
+ */
+export const deriveAlarms = (facts: AlarmFacts): readonly Alarm[] => {
+  const agents = new Map(facts.agents.map((agent) => [agent.id, agent]));
+  return [
+    ...facts.agents.flatMap((agent) => agentAlarms(agent, facts)),
+    ...packageAlarms(facts, agents),
+    ...reportAlarms(facts, agents),
+    ...gateAlarms(facts),
+    ...releaseAlarms(facts),
+    ...facts.ends.flatMap((end) => endAlarm(end, facts.now)),
+    ...hubAlarms(facts),
+  ];
+};
+
+const subjectOf = ({ id: agent, site, environment, clusterType }: AgentFacts) => ({
+  site,
+  agent,
+  environment,
+  clusterType,
+});
+
+const agentAlarms = (agent: AgentFacts, { now, policies }: AlarmFacts): readonly Alarm[] => {
+  const subject = subjectOf(agent);
+  const policy = freshnessPolicyFor(policies, agent);
+  const said = (agent.reported ? agent.saidAt : null) ?? agent.enrolledAt;
+  const freshness = freshnessOf(said, policy, now);
+  const alarms: Alarm[] = [];
+  if (policy && (freshness === 'late' || freshness === 'stale')) {
+    // Times, not ages: the same condition has the same sentence in every round.
+    const word = agent.reported
+      ? `its last word is of ${said}`
+      : `it was enrolled at ${said} and never reported`;
+    const limit = freshness === 'late' ? policy.lateSeconds : policy.staleSeconds;
+    const since = new Date(parseTime(said).getTime() + policy.lateSeconds * 1000);
+    const summary = `${agent.id} is ${freshness}: ${word}, and at most ${formatSpan(limit * 1000)} are allowed`;
+    const severity = freshness === 'late' ? 'warning' : 'critical';
+    alarms.push(makeAlarm('AGENT_LATE', severity, subject, formatTime(since), summary));
+  }
+  if (agent.onlineAt !== null && agent.onlineAt < silentSince(now)) {
+    const summary = `${agent.id} is silent: it was on line, and was last heard at ${agent.onlineAt}`;
+    alarms.push(makeAlarm('AGENT_SILENT', 'warning', subject, agent.onlineAt, summary));
+  }
+  const visit = nextVisit({ ...agent, online: agent.onlineAt !== null }, policy, now);
+  if (visit?.isOverdue === true) {
+    const summary = `No medium came from ${agent.id}: one was expected by ${visit.expectedBy}`;
+    alarms.push(makeAlarm('MEDIUM_OVERDUE', 'warning', subject, visit.expectedBy, summary));
+  }
+  return alarms;
+};
+
+type Agents = ReadonlyMap<string, AgentFacts>;
+
+const packageAlarms = (facts: AlarmFacts, agents: Agents): readonly Alarm[] => {
+  const { now, desired, troubles, corrections } = facts;
+  /** undefined for an agent that was revoked meanwhile. */
+  const about = (id: string, assignment: string) => {
+    const agent = agents.get(id);
+    if (!agent) return undefined;
+    const wanted = desired.get(formatChannel(agent));
+    const release = wanted?.kind === 'release' ? wanted : undefined;
+    const subject: AlarmSubject = { ...subjectOf(agent), assignment, ...release?.teams?.get(assignment) };
+    return { agent, subject, isWanted: release?.packages.has(assignment) === true };
+  };
+  const found = troubles.flatMap(({ agent: id, assignment, runs, failed, drifted }) => {
+    const known = about(id, assignment);
+    if (!known || (!runs && !known.isWanted)) return [];
+    const { agent, subject } = known;
+    const alarms: Alarm[] = [];
+    if (failed) {
+      const code = failed.code === null ? '' : ` (${failed.code})`;
+      const summary = `${assignment} failed at ${id}${code}${because(failed.message)}`;
+      alarms.push(makeAlarm('PACKAGE_FAILED', 'critical', subject, notAfter(failed.at, now), summary));
+    }
+    if (drifted && !agent.held) {
+      const summary = `${assignment} at ${id} differs from what was applied${because(drifted.message)}`;
+      alarms.push(makeAlarm('PACKAGE_DRIFTED', 'warning', subject, notAfter(drifted.at, now), summary));
+    }
+    return alarms;
+  });
+  const fights = corrections.flatMap(({ agent: id, assignment, times, first }) => {
+    const known = about(id, assignment);
+    if (!known || times < FIGHTS_FROM) return [];
+    const summary = `${assignment} at ${id} drifted ${times} times within a day: something changes it again after each correction`;
+    return [makeAlarm('DRIFT_FIGHTS', 'warning', known.subject, notAfter(first, now), summary)];
+  });
+  return [...found, ...fights];
+};
+
+const reportAlarms = ({ evidence, gaps }: AlarmFacts, agents: Agents): readonly Alarm[] => {
+  const proofs = Map.groupBy(evidence, ({ agent, code }) => `${agent} ${code}`);
+  const proven = [...proofs.values()].flatMap((rows) => {
+    const [first] = rows.toSorted((a, b) => (a.raisedAt < b.raisedAt ? -1 : 1));
+    const agent = first && agents.get(first.agent);
+    if (!first || !agent) return [];
+    const kind = first.code === 'ROLLBACK' ? 'REPORT_ROLLBACK' : 'REPORT_CHAIN';
+    const summary = `A report of ${agent.id} contradicts earlier ones${because(first.message)}`;
+    return [makeAlarm(kind, 'critical', subjectOf(agent), first.raisedAt, summary)];
+  });
+  const missing = gaps.flatMap(({ agent: id, head, newest, since }) => {
+    const agent = agents.get(id);
+    if (!agent) return [];
+    const summary = `Events of ${id} are missing between ${head} and ${newest}`;
+    return [makeAlarm('REPORT_GAP', 'warning', subjectOf(agent), since, summary)];
+  });
+  return [...proven, ...missing];
+};
+
+/** What only a person ends: an approval, or a promotion by hand. */
+const gateAlarms = ({ links }: AlarmFacts): readonly Alarm[] =>
+  links
+    .filter(
+      ({ state, mode, waitsFor }) =>
+        (state === 'waiting' && waitsFor === 'approvals') || (state === 'ready' && mode !== 'automatic'),
+    )
+    .map((link) =>
+      makeAlarm(
+        'GATE_WAITS',
+        'info',
+        { environment: link.to },
+        link.since,
+        `A person is needed: ${describeLinks([link]).join('')}`,
+      ),
+    );
+
+const releaseAlarms = ({ desired, agents, now }: AlarmFacts): readonly Alarm[] => {
+  const following = Map.groupBy(agents, formatChannel);
+  return [...desired].flatMap(([channel, wanted]) => {
+    const [first, ...others] = (following.get(channel) ?? []).toSorted((a, b) =>
+      a.enrolledAt < b.enrolledAt ? -1 : 1,
+    );
+    if (!first) return [];
+    const { environment, clusterType } = first;
+    const subject = { environment, clusterType };
+    switch (wanted.kind) {
+      case 'none': {
+        const count = others.length + 1;
+        const summary = `${channel} has no release, and ${count} agent${count === 1 ? ' follows' : 's follow'} it`;
+        return [makeAlarm('CHANNEL_UNRELEASED', 'warning', subject, first.enrolledAt, summary)];
+      }
+      case 'refused': {
+        const summary = `The release of ${channel} in the layout is refused${because(wanted.message)}`;
+        return [makeAlarm('RELEASE_REFUSED', 'critical', subject, formatTime(now), summary)];
+      }
+      case 'release': {
+        const waits = wanted.waits ?? [];
+        const summary = `The next release of ${channel} was not made${because(waits[0] ?? null)}`;
+        return [
+          ...(waits.length > 0
+            ? [makeAlarm('RELEASE_WAITS', 'warning', subject, formatTime(now), summary)]
+            : []),
+          ...wanted.held.map((held) => heldAlarm(held, channel, subject, wanted)),
+        ];
+      }
+    }
+  });
+};
+
+/** @param held '<assignment>: <why>' */
+const heldAlarm = (
+  held: string,
+  channel: string,
+  subject: AlarmSubject,
+  { issuedAt, teams }: { readonly issuedAt: Timestamp; readonly teams?: ReadonlyMap<string, AlarmSubject> },
+): Alarm => {
+  const [assignment = ''] = held.split(':', 1);
+  const why = held.slice(assignment.length + 2);
+  return makeAlarm(
+    'ASSIGNMENT_HELD',
+    'warning',
+    { ...subject, assignment, ...teams?.get(assignment) },
+    issuedAt,
+    `${assignment} is held in ${channel} at its last good package${because(why)}`,
+  );
+};
+
+const endAlarm = (end: End, now: Date): readonly Alarm[] => {
+  const { kind, what, at, warnMs, criticalMs, environment, clusterType, site, name } = end;
+  const left = at.getTime() - now.getTime();
+  if (left >= warnMs) return [];
+  const subject: AlarmSubject = {
+    ...(environment !== undefined && { environment }),
+    ...(clusterType !== undefined && { clusterType }),
+    ...(site !== undefined && { site }),
+    ...(name !== undefined && { name }),
+  };
+  const since = formatTime(new Date(at.getTime() - warnMs));
+  const severity = left < criticalMs ? 'critical' : 'warning';
+  return [
+    makeAlarm(kind, severity, subject, since, `${what} ${left > 0 ? 'ends' : 'ended'} at ${formatTime(at)}`),
+  ];
+};
+
+const hubAlarms = ({ trouble, receivers, now }: AlarmFacts): readonly Alarm[] => [
+  ...(trouble && now.getTime() - trouble.since.getTime() >= BUILD_FAILS_MS
+    ? [
+        makeAlarm(
+          'BUILD_FAILS',
+          'critical',
+          {},
+          formatTime(trouble.since),
+          `The hub cannot build or publish${because(trouble.message)}`,
+        ),
+      ]
+    : []),
+  ...receivers.flatMap(({ name, failingSince }) => {
+    if (failingSince === null) return [];
+    if (now.getTime() - parseTime(failingSince).getTime() < RECEIVER_FAILS_MS) return [];
+    return [
+      makeAlarm(
+        'RECEIVER_FAILS',
+        'warning',
+        { name },
+        failingSince,
+        `The receiver ${name} takes no alarms since ${failingSince}`,
+      ),
+    ];
+  }),
+];
+
+/** ': <why>' on one line without control characters; nothing without a reason. */
+const because = (why: string | null): string => {
+  const text = plainText(why ?? '')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+  if (text === '') return '';
+  return `: ${text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}...` : text}`;
+};
+
+/** A clock of a site that runs ahead moves no start into the future. */
+const notAfter = (at: Timestamp, now: Date): Timestamp => {
+  const limit = formatTime(now);
+  return at < limit ? at : limit;
+};

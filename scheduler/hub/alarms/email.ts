@@ -1,0 +1,81 @@
+import { createTransport } from 'nodemailer';
+import { setTimeout } from 'node:timers/promises';
+import { toFleetError } from '#bundles/errors';
+import { trustedAuthorities } from '#bundles/transport/registry/http/connections';
+import { isLoopback } from '#bundles/transport/registry/http/where-to';
+import type { EmailSettings } from '../../settings/alarm-settings.ts';
+import { describeNotices } from './describe-notices.ts';
+import { readSecretLine } from './read-secret-line.ts';
+import { type Access, type Carrier, type Outcome, REQUEST_MS } from './receiver.ts';
+
+/** Answers of SMTP that are about this message or its recipients (RFC 5321 section 4.2.1), and not about the login. */
+const isAboutTheMessage = (code: unknown): boolean =>
+  typeof code === 'number' && code >= 500 && code < 600 && code !== 530 && code !== 534 && code !== 535;
+
+/** One message with all that is new, by SMTP. TLS is required, except on loopback and at hosts of plainHttp. */
+export const email = (
+  { server, from, to, userName, passwordFile }: EmailSettings,
+  { plainHttp, ca }: Pick<Access, 'plainHttp' | 'ca'>,
+  requestMs = REQUEST_MS,
+): Carrier => ({
+  batch: 1000,
+  deliver: async (notices, { fleet, now, signal }) => {
+    const [first] = notices;
+    if (!first) return { kind: 'taken' };
+    const { protocol, hostname, port, host } = new URL(server);
+    const secure = protocol === 'smtps:';
+    const pass =
+      userName === undefined || passwordFile === undefined ? undefined : await readSecretLine(passwordFile);
+    const mayBePlain = isLoopback(host) || plainHttp.includes(host);
+    const transport = createTransport({
+      host: hostname,
+      port: port === '' ? (secure ? 465 : 587) : Number(port),
+      secure,
+      requireTLS: !secure && !mayBePlain,
+      ...(userName !== undefined && pass !== undefined && { auth: { user: userName, pass } }),
+      tls: { secureContext: trustedAuthorities(ca), minVersion: 'TLSv1.2' },
+      connectionTimeout: requestMs,
+      greetingTimeout: requestMs,
+      socketTimeout: requestMs,
+      // Nothing of a message comes from a file or an address.
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    });
+    const { subject, text } = describeNotices(notices, fleet);
+    const domain = from.slice(from.indexOf('@') + 1);
+    const stop = new AbortController();
+    const sent = transport
+      .sendMail({
+        from,
+        to: [...to],
+        subject,
+        text,
+        date: now,
+        // The same again after a crash, so that mail systems can drop one of the two.
+        messageId: `<${first.id}@${domain}>`,
+        // RFC 3834: nobody's holiday answers it.
+        headers: { 'Auto-Submitted': 'auto-generated' },
+      })
+      .then((): Outcome => ({ kind: 'taken' }))
+      .catch((error: unknown): Outcome => {
+        const { message } = toFleetError(error);
+        const code = (error as { readonly responseCode?: unknown }).responseCode;
+        return { kind: isAboutTheMessage(code) ? 'refused' : 'unreachable', message: `${host}: ${message}` };
+      });
+    // A server that answers each line just in time would keep a connection for hours.
+    const limit = setTimeout(2 * requestMs, undefined, {
+      signal: AbortSignal.any([signal, stop.signal]),
+    }).then(
+      (): Outcome => ({ kind: 'unreachable', message: `${host} did not take the message in time` }),
+      (): Outcome => ({ kind: 'unreachable', message: `${host} was not waited for` }),
+    );
+    try {
+      const outcome = await Promise.race([sent, limit]);
+      signal.throwIfAborted();
+      return outcome;
+    } finally {
+      stop.abort();
+      transport.close();
+    }
+  },
+});

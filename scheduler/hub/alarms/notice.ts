@@ -1,0 +1,99 @@
+import { digestOf, hexOf } from '#bundles/digest';
+import { canonicalJson } from '#bundles/json/canonical';
+import { parseJson } from '#bundles/json/parse-json';
+import { formatTime, parseTime, type Timestamp } from '#bundles/time';
+import { bySeverity, isWorse, type Severity } from '../../model/severity.ts';
+import type { AlarmSentRow, OpenAlarmRow } from '../store/tables.ts';
+import { ALARMS, type Alarm, type AlarmKind, type AlarmSubject } from './alarm.ts';
+import { overSince, severityOf } from './keep-alarms.ts';
+
+/** `worsened`: its severity has risen. `repeated`: it is still there. */
+export type What = 'opened' | 'worsened' | 'repeated' | 'resolved';
+
+/** One message about one alarm. */
+export type Notice = {
+  /** The same when it is sent again after a crash, so that a receiver can tell the two are one. */
+  readonly id: string;
+  readonly what: What;
+  readonly alarm: Alarm;
+  /** What to do. */
+  readonly action: string;
+  readonly openedAt: Timestamp;
+  /** Only of `resolved`: when the condition was gone. */
+  readonly resolvedAt: Timestamp | null;
+};
+
+/** Which alarms a receiver wants. An alarm that is about no environment or workspace is not for one that names some. */
+export type AlarmFilter = {
+  readonly severity: Severity;
+  readonly environments: readonly string[] | undefined;
+  readonly workspaces: readonly string[] | undefined;
+};
+
+/**
+ * The notices that a receiver does not have yet, the worst first. At most one for each alarm, however long the receiver was away: the
+ * newest. An alarm that came and went meanwhile gives none.
+ */
+export const pendingNotices = (
+  filter: AlarmFilter,
+  rows: readonly OpenAlarmRow[],
+  sent: ReadonlyMap<string, AlarmSentRow>,
+  { now, repeatMs }: { readonly now: Date; readonly repeatMs: number },
+): readonly Notice[] =>
+  rows
+    .flatMap((row) => {
+      const before = sent.get(row.id);
+      const what = whatOf(filter, row, before, { now, repeatMs });
+      return what === undefined ? [] : [noticeOf(what, row, before)];
+    })
+    .toSorted((a, b) => bySeverity(a.alarm.severity, b.alarm.severity));
+
+const whatOf = (
+  filter: AlarmFilter,
+  row: OpenAlarmRow,
+  before: AlarmSentRow | undefined,
+  { now, repeatMs }: { readonly now: Date; readonly repeatMs: number },
+): What | undefined => {
+  if (overSince(row, now)) return before ? 'resolved' : undefined;
+  if (!before) return row.gone_at === null && isWanted(filter, row) ? 'opened' : undefined;
+  if (before.opened_at !== row.opened_at) return 'opened';
+  if (row.gone_at !== null) return undefined;
+  if (isWorse(severityOf(row), severityOf(before))) return 'worsened';
+  return now.getTime() - parseTime(before.sent_at).getTime() >= repeatMs ? 'repeated' : undefined;
+};
+
+const isWanted = ({ severity, environments, workspaces }: AlarmFilter, row: OpenAlarmRow): boolean => {
+  const { environment, workspace } = subjectOf(row);
+  return (
+    !isWorse(severity, severityOf(row)) &&
+    (environments === undefined || (environment !== undefined && environments.includes(environment))) &&
+    (workspaces === undefined || (workspace !== undefined && workspaces.includes(workspace)))
+  );
+};
+
+const subjectOf = ({ subject }: OpenAlarmRow): AlarmSubject => parseJson(subject) as AlarmSubject;
+
+const noticeOf = (what: What, row: OpenAlarmRow, before: AlarmSentRow | undefined): Notice => {
+  const { id, since, summary, opened_at: openedAt, gone_at: goneAt } = row;
+  const kind = row.kind as AlarmKind;
+  const severity = severityOf(row);
+  const name = canonicalJson({ id, openedAt, what, severity, sentAt: before?.sent_at ?? null });
+  return {
+    id: `msg_${hexOf(digestOf(name)).slice(0, 40)}`,
+    what,
+    alarm: { id, kind, severity, subject: subjectOf(row), since, summary },
+    action: ALARMS[kind],
+    openedAt,
+    resolvedAt: what === 'resolved' ? goneAt : null,
+  };
+};
+
+/** What is stored once a receiver took the notice; undefined: nothing, the alarm is over. */
+export const sentOf = (
+  receiver: string,
+  { what, alarm, openedAt }: Notice,
+  now: Date,
+): AlarmSentRow | undefined =>
+  what === 'resolved'
+    ? undefined
+    : { receiver, alarm: alarm.id, opened_at: openedAt, severity: alarm.severity, sent_at: formatTime(now) };

@@ -1,0 +1,35 @@
+import type { Dispatcher } from 'undici';
+import type { Notice } from './notice.ts';
+
+/** What became of a message. `refused`: the receiver will never take this one. `unreachable`: it takes none at present. */
+export type Outcome =
+  | { readonly kind: 'taken' }
+  | { readonly kind: 'refused' | 'unreachable'; readonly message: string };
+
+export type DeliverOptions = {
+  readonly fleet: string;
+  readonly now: Date;
+  readonly signal: AbortSignal;
+};
+
+/** One way to deliver notices. */
+export type Carrier = {
+  /** Notice in one message at most. */
+  readonly batch: number;
+  /** Instead of the configured interval: the receiver forgets alarms that are not said again. */
+  readonly repeatMs?: number;
+  /** Does not throw, except FleetError CONFIG_INVALID for its secret, and when the signal aborts. */
+  readonly deliver: (notices: readonly Notice[], options: DeliverOptions) => Promise<Outcome>;
+};
+
+/** How receivers are reached. */
+export type Access = {
+  readonly connections: () => Dispatcher;
+  /** Hosts, host[:port], that may be spoken to without TLS. */
+  readonly plainHttp: readonly string[];
+  /** PEM certificates beside the system's. */
+  readonly ca: string | undefined;
+};
+
+/** Time for one message. Others of the same receiver wait for it, other receivers do not. */
+export const REQUEST_MS = 30_000;

@@ -1,0 +1,131 @@
+import type { Logger } from 'pino';
+import { durationMs } from '#bundles/duration';
+import { toFleetError } from '#bundles/errors';
+import { pauseMs } from '#bundles/retry';
+import { formatTime } from '#bundles/time';
+import type { AlarmSettings, ReceiverSettings } from '../../settings/alarm-settings.ts';
+import type { Store } from '../store/open-store.ts';
+import type { AlarmSentRow } from '../store/tables.ts';
+import { alertmanager } from './alertmanager.ts';
+import { email } from './email.ts';
+import { readOpenAlarms } from './keep-alarms.ts';
+import { type Notice, pendingNotices, sentOf } from './notice.ts';
+import type { Access, Carrier, Outcome } from './receiver.ts';
+import { webhook } from './webhook.ts';
+
+/** Pauses after failures of a receiver. They are stored, so that a restart does not begin anew. */
+const RETRY = { firstMs: 10_000, longestMs: 15 * 60_000, jitter: 'around' } as const;
+const REPEAT = '24h';
+
+export type SenderOptions = {
+  readonly store: Store;
+  readonly access: Access;
+  readonly clock: () => Date;
+  readonly random: () => number;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  readonly onDelivered?: (receiver: string, result: Outcome['kind'], count: number) => void;
+};
+
+/**
+ * Sends one receiver the notices that it does not have yet, at each call. What it took is stored after each message, so nothing is lost when
+ * the hub is killed, and at most the message under way is sent again, under the same id. Failures are logged and tried again after
+ * a pause. Never throws.
+ */
+export const makeSender = (
+  receiver: ReceiverSettings,
+  settings: Pick<AlarmSettings, 'repeat'>,
+  options: SenderOptions,
+) => {
+  const { store, clock, log, onDelivered } = options;
+  const { name, severity = 'warning', environments, workspaces } = receiver;
+  const carrier = carrierOf(receiver, options.access);
+  const repeatMs = carrier.repeatMs ?? durationMs(receiver.repeat ?? settings.repeat ?? REPEAT);
+
+  const tell = async (signal: AbortSignal): Promise<void> => {
+    const failing = await readFailing(store, name);
+    if (failing && failing.next_at > formatTime(clock())) return;
+    const rows = await readOpenAlarms(store.db);
+    const sent = new Map((await readSent(store, name)).map((row) => [row.alarm, row]));
+    const filter = { severity, environments, workspaces };
+    const notices = pendingNotices(filter, rows, sent, { now: clock(), repeatMs });
+    for (let start = 0; start < notices.length && !signal.aborted; start += carrier.batch) {
+      const part = notices.slice(start, start + carrier.batch);
+      const outcome = await carrier
+        .deliver(part, { fleet: store.fleet, now: clock(), signal })
+        .catch((error: unknown): Outcome => {
+          signal.throwIfAborted();
+          return { kind: 'unreachable', message: toFleetError(error, `telling ${name}`).message };
+        });
+      onDelivered?.(name, outcome.kind, part.length);
+      if (outcome.kind === 'unreachable') return await noteFailure(outcome.message);
+      if (outcome.kind === 'refused')
+        log.warn({ receiver: name, alarms: part.map(({ id }) => id), why: outcome.message }, 'alarm refused');
+      await remember(part);
+    }
+  };
+
+  /** A refused message counts as sent: the next one about its alarm is sent when it changes or is repeated. */
+  const remember = (part: readonly Notice[]): Promise<void> =>
+    store.transact(async (tx) => {
+      for (const notices of part) {
+        const row = sentOf(name, notices, clock());
+        if (row)
+          await tx
+            .insertInto('alarm_sent')
+            .values(row)
+            .onConflict((conflict) => conflict.columns(['receiver', 'alarm']).doUpdateSet(row))
+            .execute();
+        else
+          await tx
+            .deleteFrom('alarm_sent')
+            .where('receiver', '=', name)
+            .where('alarm', '=', notices.alarm.id)
+            .execute();
+      }
+      await tx.deleteFrom('alarm_receiver').where('name', '=', name).execute();
+    });
+
+  const noteFailure = async (message: string): Promise<void> => {
+    const now = clock();
+    const before = await readFailing(store, name);
+    const failures = (before?.failures ?? 0) + 1;
+    const row = {
+      name,
+      failing_since: before?.failing_since ?? formatTime(now),
+      failures,
+      next_at: formatTime(new Date(now.getTime() + pauseMs(RETRY, failures, options.random))),
+      message,
+    };
+    await store.transact((tx) =>
+      tx
+        .insertInto('alarm_receiver')
+        .values(row)
+        .onConflict((conflict) => conflict.column('name').doUpdateSet(row))
+        .execute(),
+    );
+    if (message !== before?.message) log.warn({ receiver: name, why: message }, 'alarms not delivered');
+  };
+
+  return async (signal: AbortSignal): Promise<void> => {
+    try {
+      await tell(signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      const { code, message } = toFleetError(error, `telling ${name}`);
+      log.error({ receiver: name, code, why: message }, 'alarms not delivered');
+    }
+  };
+};
+
+const carrierOf = (receiver: ReceiverSettings, access: Access): Carrier => {
+  if (receiver.webhook) return webhook(receiver.webhook, access);
+  if (receiver.email) return email(receiver.email, access);
+  if (receiver.alertmanager) return alertmanager(receiver.alertmanager, access);
+  throw new Error(`${receiver.name} is no receiver`);
+};
+
+const readFailing = ({ db }: Store, name: string) =>
+  db.selectFrom('alarm_receiver').selectAll().where('name', '=', name).executeTakeFirst();
+
+const readSent = ({ db }: Store, name: string): Promise<readonly AlarmSentRow[]> =>
+  db.selectFrom('alarm_sent').selectAll().where('receiver', '=', name).execute();

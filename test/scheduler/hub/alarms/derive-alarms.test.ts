@@ -1,0 +1,333 @@
+import { describe, expect, it } from 'vitest';
+import { addDays, formatTime } from '#bundles/time';
+import type { AgentFacts, AlarmFacts, End } from '../../../../scheduler/hub/alarms/alarm-facts.ts';
+import { deriveAlarms } from '../../../../scheduler/hub/alarms/derive-alarms.ts';
+import type { LinkState } from '../../../../scheduler/hub/status/link-states.ts';
+import type { Desired } from '../../../../scheduler/hub/status/what-runs-where.ts';
+import type { FreshnessPolicy } from '../../../../scheduler/model/promotion.ts';
+
+const NOW = new Date('2026-11-21T08:00:00Z');
+const ago = (hours: number): string => formatTime(addDays(NOW, -hours / 24));
+
+const AGENT: AgentFacts = {
+  id: 'plant-7/press-1',
+  site: 'plant-7',
+  environment: 'prod',
+  clusterType: 'factory-host',
+  enrolledAt: ago(1000),
+  heardAt: ago(1),
+  onlineAt: null,
+  saidAt: ago(1),
+  reported: true,
+  held: false,
+};
+
+const RELEASE: Extract<Desired, { kind: 'release' }> = {
+  kind: 'release',
+  version: 4,
+  issuedAt: ago(100),
+  expires: formatTime(addDays(NOW, 100)),
+  rollout: { percent: 100 },
+  packages: new Map([['kiosk-web', `sha256:${'1'.repeat(64)}` as const]]),
+  teams: new Map([['kiosk-web', { workspace: 'shop', workload: 'kiosk' }]]),
+  held: [],
+};
+
+const QUIET: AlarmFacts = {
+  now: NOW,
+  policies: [],
+  agents: [AGENT],
+  troubles: [],
+  corrections: [],
+  evidence: [],
+  gaps: [],
+  links: [],
+  desired: new Map([['prod/factory-host', RELEASE]]),
+  ends: [],
+  trouble: undefined,
+  receivers: [],
+};
+
+const alarms = (facts: Partial<AlarmFacts>) => deriveAlarms({ ...QUIET, ...facts });
+const told = (facts: Partial<AlarmFacts>) =>
+  alarms(facts).map(({ kind, severity, since, summary }) => [kind, severity, since, summary]);
+
+const policy = (more: Partial<FreshnessPolicy> = {}): FreshnessPolicy => ({
+  name: 'daily',
+  environment: 'prod',
+  clusterTypes: [],
+  lateSeconds: 86_400,
+  staleSeconds: 3 * 86_400,
+  at: { file: 'freshness.yaml' },
+  ...more,
+});
+
+it('raises nothing about a fleet that complies', () => {
+  expect(alarms({ policies: [policy()] })).toEqual([]);
+});
+
+describe('an agent', () => {
+  const late = (hours: number, more: Partial<AgentFacts> = {}) =>
+    told({ policies: [policy()], agents: [{ ...AGENT, saidAt: ago(hours), ...more }] });
+
+  it('is late and then stale by its policy: one alarm that gets worse', () => {
+    const since = ago(6);
+    expect(late(30)).toEqual([
+      [
+        'AGENT_LATE',
+        'warning',
+        since,
+        `plant-7/press-1 is late: its last word is of ${ago(30)}, and at most 24 h are allowed`,
+      ],
+    ]);
+    expect(late(80)[0]?.slice(0, 3)).toEqual(['AGENT_LATE', 'critical', ago(56)]);
+    const ids = [30, 80].flatMap((hours) =>
+      alarms({ policies: [policy()], agents: [{ ...AGENT, saidAt: ago(hours) }] }).map(({ id }) => id),
+    );
+    expect(new Set(ids).size).toBe(1);
+  });
+
+  it('that never reported is late from its enrolment on', () => {
+    expect(late(0, { saidAt: null, reported: false, enrolledAt: ago(30) })).toEqual([
+      ['AGENT_LATE', 'warning', ago(6), expect.stringContaining('and never reported')],
+    ]);
+  });
+
+  it('without a policy does not age', () => {
+    expect(alarms({ agents: [{ ...AGENT, saidAt: ago(5000) }] })).toEqual([]);
+  });
+
+  it('is silent when it misses its presence messages, and a medium is not', () => {
+    expect(told({ agents: [{ ...AGENT, onlineAt: ago(1) }] })).toEqual([
+      [
+        'AGENT_SILENT',
+        'warning',
+        ago(1),
+        `plant-7/press-1 is silent: it was on line, and was last heard at ${ago(1)}`,
+      ],
+    ]);
+    expect(alarms({ agents: [{ ...AGENT, onlineAt: ago(0.1) }] })).toEqual([]);
+  });
+
+  it('whose medium is overdue is named with the day on which it was expected', () => {
+    const policies = [policy({ lateSeconds: 9e9, staleSeconds: 9e9, visitsSeconds: 86_400 })];
+    expect(told({ policies, agents: [{ ...AGENT, heardAt: ago(25), saidAt: ago(25) }] })).toEqual([
+      [
+        'MEDIUM_OVERDUE',
+        'warning',
+        ago(1),
+        `No medium came from plant-7/press-1: one was expected by ${ago(1)}`,
+      ],
+    ]);
+  });
+});
+
+describe('a package', () => {
+  const trouble = {
+    agent: AGENT.id,
+    assignment: 'kiosk-web',
+    runs: true,
+    failed: { at: ago(2), code: 'CHECK_FAILED', message: 'GET /: 503\n\u001b[31mred' },
+    drifted: null,
+  };
+  const drift = { ...trouble, failed: null, drifted: { at: ago(2), message: 'replicas 3, not 2' } };
+
+  it('that failed is critical, labelled by its team, in one line without control characters', () => {
+    const [alarm] = alarms({ troubles: [trouble] });
+    expect(alarm).toMatchObject({
+      kind: 'PACKAGE_FAILED',
+      severity: 'critical',
+      since: ago(2),
+      subject: {
+        site: 'plant-7',
+        agent: 'plant-7/press-1',
+        environment: 'prod',
+        clusterType: 'factory-host',
+        assignment: 'kiosk-web',
+        workspace: 'shop',
+        workload: 'kiosk',
+      },
+    });
+    expect(alarm?.summary).toBe(
+      'kiosk-web failed at plant-7/press-1 (CHECK_FAILED): GET /: 503 \\u001b[31mred',
+    );
+  });
+
+  it('that moves to another workspace has the same alarm', () => {
+    const teams = new Map([['kiosk-web', { workspace: 'other', workload: 'kiosk-2' }]]);
+    const moved = alarms({
+      troubles: [trouble],
+      desired: new Map([['prod/factory-host', { ...RELEASE, teams }]]),
+    });
+    expect(moved.map(({ id }) => id)).toEqual(alarms({ troubles: [trouble] }).map(({ id }) => id));
+  });
+
+  it('that neither runs nor is wanted any more raises nothing', () => {
+    expect(alarms({ troubles: [{ ...trouble, assignment: 'gone', runs: false }] })).toEqual([]);
+  });
+
+  it('that differs is named, unless an operator holds the machine', () => {
+    expect(told({ troubles: [drift] })).toEqual([
+      [
+        'PACKAGE_DRIFTED',
+        'warning',
+        ago(2),
+        'kiosk-web at plant-7/press-1 differs from what was applied: replicas 3, not 2',
+      ],
+    ]);
+    expect(alarms({ troubles: [drift], agents: [{ ...AGENT, held: true }] })).toEqual([]);
+  });
+
+  it('whose clock runs ahead began now at the latest', () => {
+    const ahead = { ...trouble, failed: { ...trouble.failed, at: ago(-50) } };
+    expect(alarms({ troubles: [ahead] })[0]?.since).toBe(formatTime(NOW));
+  });
+
+  it('that drifts again and again fights with something, from the third time on', () => {
+    const fight = (times: number) =>
+      told({ corrections: [{ agent: AGENT.id, assignment: 'kiosk-web', times, first: ago(9) }] });
+    expect(fight(2)).toEqual([]);
+    expect(fight(3)).toEqual([
+      ['DRIFT_FIGHTS', 'warning', ago(9), expect.stringContaining('drifted 3 times')],
+    ]);
+  });
+
+  it('of an agent that was revoked meanwhile raises nothing', () => {
+    expect(alarms({ troubles: [trouble], corrections: [], agents: [] })).toEqual([]);
+  });
+});
+
+describe('reports', () => {
+  it('that contradict each other give one alarm for each sort, whose start is the first', () => {
+    const row = { agent: AGENT.id, code: 'REPORT_CHAIN', message: 'event 4 has two hashes' };
+    const evidence = [
+      { ...row, raisedAt: ago(3) },
+      { ...row, raisedAt: ago(8), message: 'event 2 has two hashes' },
+      { ...row, code: 'ROLLBACK', message: 'floor 7 after 9', raisedAt: ago(1) },
+    ];
+    expect(told({ evidence })).toEqual([
+      [
+        'REPORT_CHAIN',
+        'critical',
+        ago(8),
+        'A report of plant-7/press-1 contradicts earlier ones: event 2 has two hashes',
+      ],
+      ['REPORT_ROLLBACK', 'critical', ago(1), expect.stringContaining('floor 7 after 9')],
+    ]);
+  });
+
+  it('with a gap before them name the events that are missing', () => {
+    expect(told({ gaps: [{ agent: AGENT.id, head: 4, newest: 9, since: ago(5) }] })).toEqual([
+      ['REPORT_GAP', 'warning', ago(5), 'Events of plant-7/press-1 are missing between 4 and 9'],
+    ]);
+  });
+});
+
+describe('a gate', () => {
+  const link = (more: Partial<LinkState>): LinkState => ({
+    from: 'qa',
+    to: 'prod',
+    mode: 'automatic',
+    state: 'waiting',
+    candidate: `sha256:${'4'.repeat(64)}`,
+    waitsFor: 'approvals',
+    why: 'approvals: none, wanted 2',
+    since: ago(7),
+    ...more,
+  });
+
+  it('that waits for a person is told, with the environment that it opens', () => {
+    expect(alarms({ links: [link({})] })).toMatchObject([
+      { kind: 'GATE_WAITS', severity: 'info', since: ago(7), subject: { environment: 'prod' } },
+    ]);
+    expect(alarms({ links: [link({ state: 'ready', mode: 'manual', waitsFor: null })] })).toHaveLength(1);
+  });
+
+  it('that a report or the clock opens is not', () => {
+    expect(alarms({ links: [link({ waitsFor: 'soak' })] })).toEqual([]);
+    expect(alarms({ links: [link({ state: 'ready', waitsFor: null })] })).toEqual([]);
+    expect(alarms({ links: [link({ state: 'promoted', waitsFor: null })] })).toEqual([]);
+  });
+});
+
+describe('a channel', () => {
+  const desired = (of: Desired) => ({ desired: new Map([['prod/factory-host', of]]) });
+
+  it('that agents follow and that has no release is named with their number', () => {
+    expect(told(desired({ kind: 'none' }))).toEqual([
+      [
+        'CHANNEL_UNRELEASED',
+        'warning',
+        ago(1000),
+        'prod/factory-host has no release, and 1 agent follows it',
+      ],
+    ]);
+  });
+
+  it('whose release is refused is critical', () => {
+    expect(told(desired({ kind: 'refused', message: 'BAD_SIGNATURE: no' }))).toEqual([
+      ['RELEASE_REFUSED', 'critical', formatTime(NOW), expect.stringContaining('BAD_SIGNATURE: no')],
+    ]);
+  });
+
+  it('with held assignments and a release that waits names both', () => {
+    const waits = ['REMOVALS_HELD: would remove kiosk-web'];
+    expect(told(desired({ ...RELEASE, waits, held: ['kiosk-web: template failed: line 3'] }))).toEqual([
+      ['RELEASE_WAITS', 'warning', formatTime(NOW), expect.stringContaining(waits[0] ?? '')],
+      [
+        'ASSIGNMENT_HELD',
+        'warning',
+        ago(100),
+        'kiosk-web is held in prod/factory-host at its last good package: template failed: line 3',
+      ],
+    ]);
+  });
+});
+
+it('what ends soon is a warning first and then critical, and is named when it has ended', () => {
+  const end = (days: number): End => ({
+    kind: 'ROOT_ENDS',
+    what: 'Root 3 of the fleet',
+    at: addDays(NOW, days),
+    warnMs: 60 * 86_400_000,
+    criticalMs: 14 * 86_400_000,
+  });
+  expect(told({ ends: [end(61)] })).toEqual([]);
+  expect(told({ ends: [end(50)] })[0]?.slice(0, 3)).toEqual([
+    'ROOT_ENDS',
+    'warning',
+    formatTime(addDays(NOW, -10)),
+  ]);
+  expect(told({ ends: [end(10)] })[0]?.[1]).toBe('critical');
+  expect(told({ ends: [end(-1)] })[0]?.[3]).toBe(`Root 3 of the fleet ended at ${ago(24)}`);
+});
+
+it('a build or a receiver that fails for long is told, a moment is not', () => {
+  const trouble = (minutes: number) => ({
+    since: new Date(NOW.getTime() - minutes * 60_000),
+    message: 'SOURCE_UNREACHABLE: git.example',
+  });
+  expect(alarms({ trouble: trouble(5) })).toEqual([]);
+  expect(alarms({ trouble: trouble(11) })).toMatchObject([{ kind: 'BUILD_FAILS', severity: 'critical' }]);
+  const receivers = [
+    { name: 'desk', failingSince: ago(1) },
+    { name: 'operations', failingSince: null },
+    { name: 'new', failingSince: ago(0.1) },
+  ];
+  expect(alarms({ receivers })).toMatchObject([{ kind: 'RECEIVER_FAILS', subject: { name: 'desk' } }]);
+});
+
+it('every alarm has an id of its own, the same in the next round', () => {
+  const facts = {
+    troubles: ['a', 'b'].map((assignment) => ({
+      agent: AGENT.id,
+      assignment,
+      runs: true,
+      failed: { at: ago(1), code: null, message: null },
+      drifted: { at: ago(1), message: null },
+    })),
+  };
+  const ids = alarms(facts).map(({ id }) => id);
+  expect(new Set(ids).size).toBe(4);
+  expect(alarms({ ...facts, now: addDays(NOW, 1) }).map(({ id }) => id)).toEqual(ids);
+});
