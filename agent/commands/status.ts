@@ -1,5 +1,5 @@
 import { shortDigest } from '#bundles/digest';
-import { shortSet } from '#bundles/formats/medium/part';
+import { shortSet } from '#bundles/formats/medium/parts/part';
 import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
 import { partList } from '../acquire/blobs/parts-missing.ts';
 import { type PackageState, readStatus, type Status as StatusReport } from '../observe/read-status.ts';

@@ -1,7 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type FleetError, toFleetError } from '#bundles/errors';
-import { findParts } from '#bundles/formats/medium/find-parts';
+import { findParts } from '#bundles/formats/medium/parts/find-parts';
 import { importMedium } from '../daemon/import-medium.ts';
 import type { SigningKey } from '#bundles/trust/keys/key';
 import { exportReports } from '../report/export-reports.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Flags } from '@oclif/core';
-import { shortSet } from '#bundles/formats/medium/part';
+import { shortSet } from '#bundles/formats/medium/parts/part';
 import { FleetCommand } from '#cli/fleet-command';
 import { formatBytes } from '#cli/format-bytes';
 import { openProgress, type Progress } from '#cli/progress';

@@ -1,6 +1,6 @@
 import { digestOf } from '#bundles/digest';
 import { PARTS_FILE } from '#bundles/formats/medium/medium';
-import { partPath, type StickPart } from '#bundles/formats/medium/part';
+import { partPath, type StickPart } from '#bundles/formats/medium/parts/part';
 import { sizeOf } from '#bundles/formats/medium/plain-files';
 import { type SetSizes, stickParts } from './medium/set-layout.ts';
 import { listBytes, readLists, SUMS_FILE, sumsOf } from './medium/stick-files.ts';

@@ -4,7 +4,7 @@ import { type Digest, digestOf } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
 import { encodeIndex, layoutMarker } from '#bundles/formats/layout/layout';
 import { type BlobRef, type Chunked, DELTAS_FOLDER, type Medium } from '#bundles/formats/medium/medium';
-import { MAX_PARTS } from '#bundles/formats/medium/part';
+import { MAX_PARTS } from '#bundles/formats/medium/parts/part';
 import { formatBytes } from '#cli/format-bytes';
 import { blobPath, chunkPath } from './medium/part.ts';
 import { entrySize, type Item, packParts, plainWithin, stickSize } from './pack-parts.ts';

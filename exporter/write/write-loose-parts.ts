@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { makeDirectory } from '#bundles/formats/layout/make-directory';
 import { renameSynced } from '#bundles/formats/layout/rename-synced';
-import { partName } from '#bundles/formats/medium/part';
+import { partName } from '#bundles/formats/medium/parts/part';
 import { sizeOf } from '#bundles/formats/medium/plain-files';
 import { holds } from '../plan/medium/read-back.ts';
 import { checkFreeSpace } from '../plan/medium/free-space.ts';

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { partPath } from '#bundles/formats/medium/part';
+import { partPath } from '#bundles/formats/medium/parts/part';
 import { formatBytes } from '#cli/format-bytes';
 import { bytesOfStick } from '../plan/bytes-of-stick.ts';
 import { patchesInParts } from '../plan/patches-in-parts.ts';

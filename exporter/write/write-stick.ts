@@ -6,7 +6,7 @@ import { renameSynced } from '#bundles/formats/layout/rename-synced';
 import { readBlob } from '#bundles/formats/layout/verified';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import { PARTS_FILE, PARTS_FOLDER, PROGRESS_FILE, RECEIPTS_FOLDER } from '#bundles/formats/medium/medium';
-import { partPath, type StickPart, type StickParts, shortSet } from '#bundles/formats/medium/part';
+import { partPath, type StickPart, type StickParts, shortSet } from '#bundles/formats/medium/parts/part';
 import { sizeOf } from '#bundles/formats/medium/plain-files';
 import type { CutPart } from '../plan/cut-set.ts';
 import { holds } from '../plan/medium/read-back.ts';

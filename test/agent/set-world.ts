@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { shortSet } from '#bundles/formats/medium/part';
+import { shortSet } from '#bundles/formats/medium/parts/part';
 import type { Agent } from '../../agent/store/agent.ts';
 import { readCondition } from '../../agent/store/conditions.ts';
 import { readFloors } from '../../agent/store/trust.ts';

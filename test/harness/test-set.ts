@@ -10,7 +10,7 @@ import {
   PART_FILE,
   PARTS_FILE,
 } from '#bundles/formats/medium/medium';
-import { partPath } from '#bundles/formats/medium/part';
+import { partPath } from '#bundles/formats/medium/parts/part';
 
 type File = { readonly path: string; readonly bytes: Buffer };
 

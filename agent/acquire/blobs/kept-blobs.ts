@@ -1,6 +1,6 @@
 import { FleetError } from '#bundles/errors';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
-import { chunkedBlobs } from '#bundles/formats/medium/chunked-blobs';
+import { chunkedBlobs } from '#bundles/formats/medium/parts/chunked-blobs';
 import type { MediumParts, OpenMedium } from '#bundles/formats/medium/medium';
 import { firstOf } from '../first-of.ts';
 

@@ -1,6 +1,6 @@
 import { FleetError } from '#bundles/errors';
 import type { MediumParts, OpenMedium } from '#bundles/formats/medium/medium';
-import { shortSet } from '#bundles/formats/medium/part';
+import { shortSet } from '#bundles/formats/medium/parts/part';
 
 /**
  * The error after the import of one of several volumes: which parts are still needed, and why.

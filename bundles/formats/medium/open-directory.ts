@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { readWhole } from '../layout/read-span.ts';
-import { chunkedBlobs, type OpenFile } from './chunked-blobs.ts';
+import { chunkedBlobs, type OpenFile } from './parts/chunked-blobs.ts';
 import { openFolderBlobs } from './folder-blobs.ts';
 import { MEDIUM_FILE, type OpenMedium, parseMedium } from './medium.ts';
 import { listFiles, notThere, openFileOf, readOptional, sizeOf } from './plain-files.ts';

@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { FleetError, toFleetError } from '../../errors.ts';
-import { findNeighbours, findParts, kindOfFile } from './find-parts.ts';
+import { findNeighbours, findParts, kindOfFile } from './parts/find-parts.ts';
 import type { OpenMedium, OpenOptions } from './medium.ts';
 import { openDirectory } from './open-directory.ts';
-import { openParts } from './open-parts.ts';
+import { openParts } from './parts/open-parts.ts';
 import { openTar } from './open-tar.ts';
 import { refuseOtherFile } from './refuse-other-file.ts';
 import { refuseOtherKinds } from './refuse-other-kinds.ts';

@@ -8,7 +8,7 @@ import { FleetError, toFleetError } from '../../errors.ts';
 import type { BlobSource } from '../layout/blobs.ts';
 import { type ReadOptions, readSpan, type Span } from '../layout/read-span.ts';
 import { missingBlob } from '../layout/verified.ts';
-import { chunkedBlobs, type OpenFile } from './chunked-blobs.ts';
+import { chunkedBlobs, type OpenFile } from './parts/chunked-blobs.ts';
 import { MAX_MEDIUM_BYTES, MEDIUM_FILE, type Medium, type OpenMedium, parseMedium } from './medium.ts';
 
 /** Above the entries of any medium of ours: a hundred thousand blobs and their folders. */

@@ -1,4 +1,4 @@
-import { shortSet } from '#bundles/formats/medium/part';
+import { shortSet } from '#bundles/formats/medium/parts/part';
 import { formatBytes } from '#cli/format-bytes';
 import type { SetPlan } from '../../plan/plan-set.ts';
 import type { WrittenSet } from '../../write/write-set.ts';

@@ -5,7 +5,7 @@ import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { hexOf } from '#bundles/digest';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import { layoutMarker, openLayout, referenceOf } from '#bundles/formats/layout/layout';
-import { readStickParts } from '#bundles/formats/medium/find-parts';
+import { readStickParts } from '#bundles/formats/medium/parts/find-parts';
 import { type Kind, lookAt } from '#bundles/formats/medium/kind-of';
 import { readOptional } from '#bundles/formats/medium/plain-files';
 import {

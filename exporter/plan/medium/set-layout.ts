@@ -2,7 +2,7 @@ import { canonicalBytes } from '#bundles/json/canonical';
 import { type Digest, digestOf } from '#bundles/digest';
 import { encodeIndex, layoutMarker } from '#bundles/formats/layout/layout';
 import { MEDIUM_FILE, PART_FILE } from '#bundles/formats/medium/medium';
-import type { StickPart, StickParts } from '#bundles/formats/medium/part';
+import type { StickPart, StickParts } from '#bundles/formats/medium/parts/part';
 import { type CutPart, cutSet, type SetLimits, tableOf } from '../cut-set.ts';
 import { newestIssued } from '../newest-issued.ts';
 import type { Plan } from '../plan.ts';

@@ -5,7 +5,7 @@ import { hexOf } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { syncDirectory } from '#bundles/formats/layout/sync-directory';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
-import { readStickParts } from '#bundles/formats/medium/find-parts';
+import { readStickParts } from '#bundles/formats/medium/parts/find-parts';
 import {
   CHUNKS_FOLDER,
   DELTAS_FOLDER,
@@ -14,7 +14,7 @@ import {
   PARTS_FOLDER,
   PROGRESS_FILE,
 } from '#bundles/formats/medium/medium';
-import type { StickPart, StickParts } from '#bundles/formats/medium/part';
+import type { StickPart, StickParts } from '#bundles/formats/medium/parts/part';
 import { sizeOf } from '#bundles/formats/medium/plain-files';
 import { sweepUnreferenced, TEMPORARY } from './sweep.ts';
 

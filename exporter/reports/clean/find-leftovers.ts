@@ -17,8 +17,8 @@ import { answeredNeeds } from './answered-needs.ts';
 import type { Leftover, Leftovers } from './leftover.ts';
 import { TEMPORARY } from '../../plan/medium/sweep.ts';
 import { join } from 'node:path';
-import { kindOfBytes, openCandidate, readStickParts } from '#bundles/formats/medium/find-parts';
-import { parsePartName, shortSet } from '#bundles/formats/medium/part';
+import { kindOfBytes, openCandidate, readStickParts } from '#bundles/formats/medium/parts/find-parts';
+import { parsePartName, shortSet } from '#bundles/formats/medium/parts/part';
 
 /** Folders in which this program and agents write temporary files. */
 const FOLDERS = ['', 'fleet', 'blobs/sha256', CHUNKS_FOLDER, PARTS_FOLDER, REQUESTS_FOLDER, RECEIPTS_FOLDER];

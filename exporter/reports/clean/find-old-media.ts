@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { compareBytes, type Digest } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
 import type { OpenOptions } from '#bundles/formats/medium/medium';
-import { parsePartName } from '#bundles/formats/medium/part';
+import { parsePartName } from '#bundles/formats/medium/parts/part';
 import { openToLook } from '../../verify/inspect/open-to-look.ts';
 import { type ArchivedMedium, readArchived } from './archived-medium.ts';
 import type { Leftover, Leftovers } from './leftover.ts';

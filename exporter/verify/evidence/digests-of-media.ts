@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Digest } from '#bundles/digest';
-import { type Candidate, findParts, openCandidate } from '#bundles/formats/medium/find-parts';
+import { type Candidate, findParts, openCandidate } from '#bundles/formats/medium/parts/find-parts';
 import { MEDIUM_FILE } from '#bundles/formats/medium/medium';
 import { isFolder } from '#bundles/formats/medium/plain-files';
 import { digestOfFile } from '../digest-of-file.ts';

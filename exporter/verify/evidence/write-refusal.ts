@@ -4,7 +4,7 @@ import { type Digest, digestOf } from '#bundles/digest';
 import { type FleetError, formatError, isFleetError } from '#bundles/errors';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import { VERIFICATION_PREDICATE } from '#bundles/media-types';
-import { findParts } from '#bundles/formats/medium/find-parts';
+import { findParts } from '#bundles/formats/medium/parts/find-parts';
 import { isFolder } from '#bundles/formats/medium/plain-files';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
 import { encodeStatement } from '#bundles/trust/statements/verify-statement';

@@ -5,10 +5,10 @@ import {
   findParts,
   openCandidate,
   readStickParts,
-} from '#bundles/formats/medium/find-parts';
+} from '#bundles/formats/medium/parts/find-parts';
 import { PARTS_FILE, REPORTS_FOLDER, REQUESTS_FOLDER } from '#bundles/formats/medium/medium';
 import { openPlainFiles } from '#bundles/formats/medium/open-directory';
-import { parsePartName } from '#bundles/formats/medium/part';
+import { parsePartName } from '#bundles/formats/medium/parts/part';
 import type { Inspection, PartSeen } from './inspect-medium.ts';
 
 /**

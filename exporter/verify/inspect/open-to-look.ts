@@ -1,7 +1,7 @@
 import { open, stat } from 'node:fs/promises';
 import { hexOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { kindOfFile } from '#bundles/formats/medium/find-parts';
+import { kindOfFile } from '#bundles/formats/medium/parts/find-parts';
 import { MEDIUM_FILE, type Medium, type OpenMedium, type OpenOptions } from '#bundles/formats/medium/medium';
 import { openMedium } from '#bundles/formats/medium/open-medium';
 import { openTar } from '#bundles/formats/medium/open-tar';

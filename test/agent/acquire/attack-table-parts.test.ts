@@ -7,7 +7,7 @@ import { writeTar } from '#bundles/formats/archive/write-tar';
 import { canonicalBytes, type Json } from '#bundles/json/canonical';
 import { digestOf } from '#bundles/digest';
 import { MEDIUM_FILE, type Medium, PART_FILE } from '#bundles/formats/medium/medium';
-import { type PartLabel, partName } from '#bundles/formats/medium/part';
+import { type PartLabel, partName } from '#bundles/formats/medium/parts/part';
 import { generateAgeIdentity, recipientOf } from '#bundles/trust/age/recipient';
 import { importMedium } from '../../../agent/daemon/import-medium.ts';
 import { findAgeIdentity } from '../../../agent/identity/age-identity.ts';

@@ -9,7 +9,7 @@ import { readBlob } from '#bundles/formats/layout/verified';
 import { holdFolder, named } from '#bundles/formats/medium/hold-folder';
 import { openFiles } from '#bundles/formats/medium/open-files';
 import { openMedium } from '#bundles/formats/medium/open-medium';
-import { partName } from '#bundles/formats/medium/part';
+import { partName } from '#bundles/formats/medium/parts/part';
 import { readOptional } from '#bundles/formats/medium/plain-files';
 import { removeFileFromMedium, writeFileOntoMedium } from '#bundles/formats/medium/write-onto-medium';
 import { parseStrictJson } from '#bundles/json/strict-json';

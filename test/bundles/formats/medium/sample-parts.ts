@@ -4,7 +4,7 @@ import { writeTar } from '#bundles/formats/archive/write-tar';
 import { canonicalBytes } from '#bundles/json/canonical';
 import { type Digest, digestOf } from '#bundles/digest';
 import { type Medium, PART_FILE } from '#bundles/formats/medium/medium';
-import { type PartLabel, partName } from '#bundles/formats/medium/part';
+import { type PartLabel, partName } from '#bundles/formats/medium/parts/part';
 import { blobPath, CHUNKED, type MediumFile, sampleMedium, WHOLE } from './sample-medium.ts';
 
 /** Megabytes are hashed once. */

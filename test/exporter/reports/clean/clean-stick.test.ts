@@ -4,7 +4,7 @@ import { canonicalBytes } from '#bundles/json/canonical';
 import { type Digest, digestOf } from '#bundles/digest';
 import { agentFolder, REQUESTS_FOLDER } from '#bundles/formats/medium/medium';
 import { openMedium } from '#bundles/formats/medium/open-medium';
-import { partName } from '#bundles/formats/medium/part';
+import { partName } from '#bundles/formats/medium/parts/part';
 import { addDays, formatTime } from '#bundles/time';
 import { findLeftovers } from '../../../../exporter/reports/clean/find-leftovers.ts';
 import { removeLeftovers } from '../../../../exporter/reports/clean/remove-leftovers.ts';

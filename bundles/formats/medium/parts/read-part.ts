@@ -1,11 +1,11 @@
-import { fileCursor } from '../archive/file-cursor.ts';
-import type { RandomAccess } from '../archive/random-access.ts';
-import { readItem } from '../archive/read-item.ts';
-import { readTar, type TarItem } from '../archive/read-tar.ts';
-import { type Digest, digestOf } from '../../digest.ts';
-import { FleetError } from '../../errors.ts';
-import type { Span } from '../layout/read-span.ts';
-import { MAX_MEDIUM_BYTES, MEDIUM_FILE, PART_FILE } from './medium.ts';
+import { fileCursor } from '../../archive/file-cursor.ts';
+import type { RandomAccess } from '../../archive/random-access.ts';
+import { readItem } from '../../archive/read-item.ts';
+import { readTar, type TarItem } from '../../archive/read-tar.ts';
+import { type Digest, digestOf } from '../../../digest.ts';
+import { FleetError } from '../../../errors.ts';
+import type { Span } from '../../layout/read-span.ts';
+import { MAX_MEDIUM_BYTES, MEDIUM_FILE, PART_FILE } from '../medium.ts';
 import { MAX_LABEL_BYTES, type PartLabel, parsePartLabel } from './part.ts';
 
 /** A part whose headers, label and table of contents are read. */

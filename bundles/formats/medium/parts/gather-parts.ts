@@ -1,9 +1,9 @@
-import type { RandomAccess } from '../archive/random-access.ts';
-import { type Digest, shortDigest } from '../../digest.ts';
-import { FleetError, isFleetError, toFleetError } from '../../errors.ts';
-import { nameSome } from '../../name-some.ts';
+import type { RandomAccess } from '../../archive/random-access.ts';
+import { type Digest, shortDigest } from '../../../digest.ts';
+import { FleetError, isFleetError, toFleetError } from '../../../errors.ts';
+import { nameSome } from '../../../name-some.ts';
 import { type Candidate, type FoundParts, kindOfBytes, openCandidate } from './find-parts.ts';
-import type { MediumParts, OpenOptions, PartFile } from './medium.ts';
+import type { MediumParts, OpenOptions, PartFile } from '../medium.ts';
 import { MAX_PARTS, shortSet } from './part.ts';
 import { type ReadPart, readPart } from './read-part.ts';
 

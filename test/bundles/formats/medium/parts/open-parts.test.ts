@@ -5,14 +5,14 @@ import { digestOf } from '#bundles/digest';
 import { FleetError, formatError } from '#bundles/errors';
 import { readBlob } from '#bundles/formats/layout/verified';
 import type { Medium, OpenMedium } from '#bundles/formats/medium/medium';
-import { gatherParts } from '#bundles/formats/medium/gather-parts';
+import { gatherParts } from '#bundles/formats/medium/parts/gather-parts';
 import { openFiles } from '#bundles/formats/medium/open-files';
 import { openMedium } from '#bundles/formats/medium/open-medium';
-import { partName } from '#bundles/formats/medium/part';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
-import { collect } from '../archive/streams.ts';
-import { verdict } from '../../verdict.ts';
-import { blobPath, CHUNKED, WHOLE } from './sample-medium.ts';
+import { partName } from '#bundles/formats/medium/parts/part';
+import { temporaryDirectory } from '../../../../harness/temporary-directory.ts';
+import { collect } from '../../archive/streams.ts';
+import { verdict } from '../../../verdict.ts';
+import { blobPath, CHUNKED, WHOLE } from '../sample-medium.ts';
 import {
   partBytes,
   type PartChange,
@@ -22,7 +22,7 @@ import {
   writePart,
   writeParts,
   writeStick,
-} from './sample-parts.ts';
+} from '../sample-parts.ts';
 
 const inFolder = async (use: (path: string) => Promise<void>): Promise<void> => {
   await using folder = await temporaryDirectory('parts');

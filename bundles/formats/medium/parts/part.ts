@@ -1,7 +1,7 @@
-import { type Digest, hexOf } from '../../digest.ts';
-import { parseStrictJson } from '../../json/strict-json.ts';
-import { parseDocument } from '../../json/validate.ts';
-import { PART_FILE, PARTS_FOLDER } from './medium.ts';
+import { type Digest, hexOf } from '../../../digest.ts';
+import { parseStrictJson } from '../../../json/strict-json.ts';
+import { parseDocument } from '../../../json/validate.ts';
+import { PART_FILE, PARTS_FOLDER } from '../medium.ts';
 
 /** fleet/part.json: which part of which set a file is. */
 export type PartLabel = {

@@ -1,7 +1,7 @@
-import type { Digest } from '../../digest.ts';
-import type { BlobSource } from '../layout/blobs.ts';
-import type { ReadOptions } from '../layout/read-span.ts';
-import type { Chunked } from './medium.ts';
+import type { Digest } from '../../../digest.ts';
+import type { BlobSource } from '../../layout/blobs.ts';
+import type { ReadOptions } from '../../layout/read-span.ts';
+import type { Chunked } from '../medium.ts';
 
 /** Opens a file of the medium by its path. */
 export type OpenFile = (path: string, options?: ReadOptions) => Promise<AsyncIterable<Uint8Array>>;

@@ -1,12 +1,12 @@
 import { basename, dirname, join } from 'node:path';
-import { openFileAccess } from '../archive/open-file-access.ts';
-import type { RandomAccess } from '../archive/random-access.ts';
-import { compareBytes, type Digest } from '../../digest.ts';
-import { FleetError } from '../../errors.ts';
-import { MEDIUM_FILE, PART_FILE, PARTS_FILE, PARTS_FOLDER, PROGRESS_FILE } from './medium.ts';
-import { namesIn } from './names-in.ts';
+import { openFileAccess } from '../../archive/open-file-access.ts';
+import type { RandomAccess } from '../../archive/random-access.ts';
+import { compareBytes, type Digest } from '../../../digest.ts';
+import { FleetError } from '../../../errors.ts';
+import { MEDIUM_FILE, PART_FILE, PARTS_FILE, PARTS_FOLDER, PROGRESS_FILE } from '../medium.ts';
+import { namesIn } from '../names-in.ts';
 import { parsePartName, parseStickParts, type StickPart, type StickParts } from './part.ts';
-import { openFileOf, readOptional, sizeOf } from './plain-files.ts';
+import { openFileOf, readOptional, sizeOf } from '../plain-files.ts';
 
 /** A file that may be a part. */
 export type Candidate = {

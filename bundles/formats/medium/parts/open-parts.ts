@@ -1,16 +1,16 @@
-import { compareBytes, type Digest } from '../../digest.ts';
-import { FleetError } from '../../errors.ts';
-import type { BlobSource } from '../layout/blobs.ts';
-import { type ReadOptions, readSpan } from '../layout/read-span.ts';
-import { missingBlob, verified } from '../layout/verified.ts';
-import { nameSome } from '../../name-some.ts';
+import { compareBytes, type Digest } from '../../../digest.ts';
+import { FleetError } from '../../../errors.ts';
+import type { BlobSource } from '../../layout/blobs.ts';
+import { type ReadOptions, readSpan } from '../../layout/read-span.ts';
+import { missingBlob, verified } from '../../layout/verified.ts';
+import { nameSome } from '../../../name-some.ts';
 import { chunkedBlobs, type OpenFile } from './chunked-blobs.ts';
 import type { FoundParts } from './find-parts.ts';
 import { type GatheredPart, gatherParts, partTitle } from './gather-parts.ts';
 import { indexParts, type PartIndex } from './index-parts.ts';
-import { MEDIUM_FILE, type MediumParts, type OpenMedium, type OpenOptions, parseMedium } from './medium.ts';
-import { blobPath } from './open-tar.ts';
-import { listFiles, notThere, readOptional } from './plain-files.ts';
+import { MEDIUM_FILE, type MediumParts, type OpenMedium, type OpenOptions, parseMedium } from '../medium.ts';
+import { blobPath } from '../open-tar.ts';
+import { listFiles, notThere, readOptional } from '../plain-files.ts';
 
 /**
  * Opens a set of parts, complete or not. Reads check the digest of each file, so that an error names the damaged part.
