@@ -9,7 +9,7 @@ import { chartKey, openCharts } from '../../load/charts/charts.ts';
 import { noCharts } from '../../load/charts/no-charts.ts';
 import type { DebianBase } from '../../model/debian-base.ts';
 import type { ClusterType, Platform } from '../../model/model.ts';
-import { type DebSelection, selectionKey, selectionOf } from './locked-debs.ts';
+import { type DebSelection, selectionKey, selectionOf } from './debs/locked-debs.ts';
 import { endsRun } from '../../model/problems.ts';
 import type { Sources } from '../../load/sources/open-sources.ts';
 import { renderPlatform } from '../../render/render-platform.ts';

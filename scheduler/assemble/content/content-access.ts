@@ -4,7 +4,7 @@ import { type Charts, chartKey } from '../../load/charts/charts.ts';
 import type { Content, Contents, WantedContent } from './content.ts';
 import type { ContentLocks } from '../../model/content-locks.ts';
 import { memoryContent } from './memory-content.ts';
-import type { Unxz } from './read-deb.ts';
+import type { Unxz } from './debs/read-deb.ts';
 import { FleetError } from '#bundles/errors';
 import { runTool } from '../../load/applications/tools/run-tool.ts';
 import { workFolder } from '../../load/applications/tools/work-folder.ts';

@@ -11,15 +11,15 @@ import {
 } from './host-content-object.ts';
 import type { HostPackageObject } from './host-package-object.ts';
 import { withPlace } from '../../model/with-place.ts';
-import { aptRepository } from './apt-repository.ts';
-import { checkRole } from './check-role.ts';
+import { aptRepository } from './debs/apt-repository.ts';
+import { checkRole } from './playbooks/check-role.ts';
 import type { Content } from './content.ts';
 import type { ContentAccess } from './content-access.ts';
 import type { ClusterType } from '../../model/model.ts';
-import { withLockedDebs } from './locked-debs.ts';
+import { withLockedDebs } from './debs/locked-debs.ts';
 import { memoryContent } from './memory-content.ts';
-import { readCollection } from './read-collection.ts';
-import { readDeb } from './read-deb.ts';
+import { readCollection } from './playbooks/read-collection.ts';
+import { readDeb } from './debs/read-deb.ts';
 
 /** What is to be placed, and where it comes from. */
 export type Placing = {

@@ -1,9 +1,9 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { byteCursor } from '#bundles/formats/archive/byte-cursor';
 import { memoryContent } from '../../../scheduler/assemble/content/memory-content.ts';
-import { nextMember, openAr, skipMember } from '../../../scheduler/assemble/content/read-ar.ts';
-import { readCollection } from '../../../scheduler/assemble/content/read-collection.ts';
-import { readControl } from '../../../scheduler/assemble/content/read-control.ts';
+import { nextMember, openAr, skipMember } from '../../../scheduler/assemble/content/debs/read-ar.ts';
+import { readCollection } from '../../../scheduler/assemble/content/playbooks/read-collection.ts';
+import { readControl } from '../../../scheduler/assemble/content/debs/read-control.ts';
 import { streamOf } from '../../bundles/formats/archive/streams.ts';
 import { ar, CONTROL, makeDeb, read, tar } from '../../scheduler/assemble/content/make-deb.ts';
 import { mutateLayer, mutateTar } from '../mutate-archive.ts';

@@ -1,9 +1,9 @@
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { HostDeb, HostInstall } from '#bundles/formats/bundle/host-package';
-import { aptRepository } from '../../../scheduler/assemble/content/apt-repository.ts';
+import { aptRepository } from '../../../scheduler/assemble/content/debs/apt-repository.ts';
 import { memoryContent } from '../../../scheduler/assemble/content/memory-content.ts';
-import { readDeb } from '../../../scheduler/assemble/content/read-deb.ts';
+import { readDeb } from '../../../scheduler/assemble/content/debs/read-deb.ts';
 import { runOrFail } from '../../harness/run-command.ts';
 import type { TestPackage } from '../../harness/signed-medium.ts';
 

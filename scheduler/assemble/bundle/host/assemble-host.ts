@@ -18,7 +18,7 @@ import type { Content } from '../../content/content.ts';
 import type { ContentAccess } from '../../content/content-access.ts';
 import { memoryContent } from '../../content/memory-content.ts';
 import { placeContents } from '../../content/place-contents.ts';
-import { placePlaybooks } from '../../content/place-playbooks.ts';
+import { placePlaybooks } from '../../content/playbooks/place-playbooks.ts';
 import type { RenderedPackage } from '../../../model/model.ts';
 import { type AssembledPackage, assembled } from '../assembled-package.ts';
 import { checkHostPaths, type ResolvedFile } from '../../content/check-host-paths.ts';

@@ -7,7 +7,7 @@ import type { DeploymentTarget } from '../../../model/model.ts';
 import { throwProblems } from '../../../model/problems.ts';
 import type { ResolvedFile } from '../../content/check-host-paths.ts';
 import type { HostPackageObject } from '../../content/host-package-object.ts';
-import type { PlacedPlaybook } from '../../content/place-playbooks.ts';
+import type { PlacedPlaybook } from '../../content/playbooks/place-playbooks.ts';
 import { packageBoundsOf } from '../tenancy.ts';
 
 /** Where a unit's own file goes. */

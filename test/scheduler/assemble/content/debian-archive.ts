@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { aptRepository } from '../../../../scheduler/assemble/content/apt-repository.ts';
+import { aptRepository } from '../../../../scheduler/assemble/content/debs/apt-repository.ts';
 import { memoryContent } from '../../../../scheduler/assemble/content/memory-content.ts';
 import { makeDeb, read } from './make-deb.ts';
 

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { encodeHeader, paddingOf } from '#bundles/formats/archive/tar-header';
 import { memoryContent } from '../../../../scheduler/assemble/content/memory-content.ts';
-import { readDeb, type Unxz } from '../../../../scheduler/assemble/content/read-deb.ts';
+import { readDeb, type Unxz } from '../../../../scheduler/assemble/content/debs/read-deb.ts';
 
 export const CONTROL =
   'Package: hello\nVersion: 2.10-3\nArchitecture: amd64\nDescription: greets\n and waves\n';

@@ -4,7 +4,7 @@ import { gunzipCapped } from '#bundles/formats/archive/gzip';
 import { BLOCK, decodeHeader, isZero, paddingOf } from '#bundles/formats/archive/tar-header';
 import { FleetError } from '#bundles/errors';
 import { verified } from '#bundles/formats/layout/verified';
-import type { Content } from './content.ts';
+import type { Content } from '../content.ts';
 import { broken, nextMember, openAr, skipMember, takeMember } from './read-ar.ts';
 import { type Control, readControl } from './read-control.ts';
 

@@ -1,6 +1,6 @@
 import { compareBytes, digestOf, hexOf } from '#bundles/digest';
 import { FleetError, formatPlace, type Place } from '#bundles/errors';
-import type { Content } from './content.ts';
+import type { Content } from '../content.ts';
 import type { Control } from './read-control.ts';
 
 export type Deb = { readonly content: Content; readonly control: Control; readonly at: Place };

@@ -2,10 +2,10 @@ import { posix } from 'node:path';
 import type { HostPlaybook } from '#bundles/formats/bundle/host-package';
 import { digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import type { Application } from '../../load/applications/application.ts';
-import type { RenderedPackage, Value } from '../../model/model.ts';
-import type { ResolvedFile } from './check-host-paths.ts';
-import type { HostPackageObject, SiteInputObject } from './host-package-object.ts';
+import type { Application } from '../../../load/applications/application.ts';
+import type { RenderedPackage, Value } from '../../../model/model.ts';
+import type { ResolvedFile } from '../check-host-paths.ts';
+import type { HostPackageObject, SiteInputObject } from '../host-package-object.ts';
 import type { PlaybookObject } from './host-playbook-object.ts';
 
 export type PlacedPlaybook = {

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { isStartFailure, runProcess, type ProcessResult } from '#bundles/run-process';
-import { findProgram } from '../../load/applications/tools/find-program.ts';
-import { workFolder } from '../../load/applications/tools/work-folder.ts';
-import type { DebianBase } from '../../model/debian-base.ts';
-import type { LockedContent } from '../../model/content-locks.ts';
+import { findProgram } from '../../../load/applications/tools/find-program.ts';
+import { workFolder } from '../../../load/applications/tools/work-folder.ts';
+import type { DebianBase } from '../../../model/debian-base.ts';
+import type { LockedContent } from '../../../model/content-locks.ts';
 
 /** A package that apt would download: its address, and the digest and size from the signed index. */
 export type SolvedDeb = LockedContent & { readonly url: string };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { withLockedDebs } from '../../../../scheduler/assemble/content/locked-debs.ts';
-import type { ClusterType } from '../../../../scheduler/model/model.ts';
+import { withLockedDebs } from '../../../../../scheduler/assemble/content/debs/locked-debs.ts';
+import type { ClusterType } from '../../../../../scheduler/model/model.ts';
 
 const at = { file: 'package.yaml', line: 6, column: 7 };
 const press = { name: 'press', debianBase: 'factory-12' } as ClusterType;

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
-import { aptRepository, type Deb } from '../../../../scheduler/assemble/content/apt-repository.ts';
-import { memoryContent } from '../../../../scheduler/assemble/content/memory-content.ts';
-import { CONTROL, makeDeb, read } from './make-deb.ts';
+import { aptRepository, type Deb } from '../../../../../scheduler/assemble/content/debs/apt-repository.ts';
+import { memoryContent } from '../../../../../scheduler/assemble/content/memory-content.ts';
+import { CONTROL, makeDeb, read } from '../make-deb.ts';
 
 const at = { file: 'package.yaml', line: 3, column: 5 };
 const debOf = async (control: string): Promise<Deb> => {

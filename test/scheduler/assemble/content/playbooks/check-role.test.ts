@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { checkRole } from '../../../../scheduler/assemble/content/check-role.ts';
-import { memoryContent } from '../../../../scheduler/assemble/content/memory-content.ts';
-import { tar } from './make-deb.ts';
+import { checkRole } from '../../../../../scheduler/assemble/content/playbooks/check-role.ts';
+import { memoryContent } from '../../../../../scheduler/assemble/content/memory-content.ts';
+import { tar } from '../make-deb.ts';
 
 const check = (bytes: Buffer) => checkRole(memoryContent(bytes, 'a test'), new AbortController().signal);
 const role = (...paths: readonly string[]) => gzipSync(tar(paths.map((path) => [path, 'x'] as const)));

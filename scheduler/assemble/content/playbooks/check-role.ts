@@ -1,6 +1,6 @@
-import type { Content } from './content.ts';
-import { broken } from './read-ar.ts';
-import { walkArchive } from './walk-archive.ts';
+import type { Content } from '../content.ts';
+import { broken } from '../debs/read-ar.ts';
+import { walkArchive } from '../walk-archive.ts';
 
 /** Folders of a role (Ansible's "Role directory structure"): a role has at least one of them. */
 const FOLDERS = new Set([

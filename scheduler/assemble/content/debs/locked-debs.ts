@@ -1,8 +1,8 @@
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import type { ContentLocks } from '../../model/content-locks.ts';
-import type { ClusterType } from '../../model/model.ts';
-import type { ContentObject, DebObject } from './host-content-object.ts';
+import type { ContentLocks } from '../../../model/content-locks.ts';
+import type { ClusterType } from '../../../model/model.ts';
+import type { ContentObject, DebObject } from '../host-content-object.ts';
 
 /** Debian packages that an object selects by name, for one base. */
 export type DebSelection = {

@@ -1,8 +1,8 @@
 import { FleetError } from '#bundles/errors';
 import { parseStrictJson } from '#bundles/json/strict-json';
-import type { Content } from './content.ts';
-import { broken } from './read-ar.ts';
-import { walkArchive } from './walk-archive.ts';
+import type { Content } from '../content.ts';
+import { broken } from '../debs/read-ar.ts';
+import { walkArchive } from '../walk-archive.ts';
 
 /** What an Ansible collection's MANIFEST.json says it is. */
 export type Collection = { readonly namespace: string; readonly name: string; readonly version: string };

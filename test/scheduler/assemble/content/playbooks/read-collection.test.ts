@@ -1,10 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { memoryContent } from '../../../../scheduler/assemble/content/memory-content.ts';
-import { readCollection } from '../../../../scheduler/assemble/content/read-collection.ts';
-import { tar } from './make-deb.ts';
-import { runs } from '../../../harness/long.ts';
+import { memoryContent } from '../../../../../scheduler/assemble/content/memory-content.ts';
+import { readCollection } from '../../../../../scheduler/assemble/content/playbooks/read-collection.ts';
+import { tar } from '../make-deb.ts';
+import { runs } from '../../../../harness/long.ts';
 
 const read = (bytes: Buffer) => readCollection(memoryContent(bytes, 'a test'), new AbortController().signal);
 const manifest = (info: object): string => JSON.stringify({ collection_info: info });

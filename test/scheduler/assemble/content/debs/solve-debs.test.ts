@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openDebSolver } from '../../../../scheduler/assemble/content/solve-debs.ts';
-import { temporaryDirectory } from '../../file-tree.ts';
-import { type Control, statusOf, writeArchive } from './debian-archive.ts';
+import { openDebSolver } from '../../../../../scheduler/assemble/content/debs/solve-debs.ts';
+import { temporaryDirectory } from '../../../file-tree.ts';
+import { type Control, statusOf, writeArchive } from '../debian-archive.ts';
 
 const { signal } = new AbortController();
 
