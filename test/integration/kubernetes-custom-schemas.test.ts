@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readKubernetesObjects } from '../../scheduler/model/kubernetes-object.ts';
+import { readKubernetesObjects } from '../../scheduler/model/kubernetes/kubernetes-object.ts';
 import { createObjectCheck } from '../../scheduler/plan/validate/kubernetes/create-object-check.ts';
 import { readCustomKinds } from '../../scheduler/plan/validate/kubernetes/custom-kinds.ts';
 import { describeWith } from '../harness/describe-with.ts';

@@ -4,7 +4,7 @@ import { Ajv } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { isClusterScoped } from '../../scheduler/model/kubernetes-object.ts';
+import { isClusterScoped } from '../../scheduler/model/kubernetes/kubernetes-object.ts';
 import type { Value } from '../../scheduler/model/model.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { findProgram } from '../harness/find-program.ts';

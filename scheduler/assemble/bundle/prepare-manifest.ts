@@ -9,7 +9,7 @@ import {
   type KubernetesObject,
   readKubernetesObjects,
   stampNamespace,
-} from '../../model/kubernetes-object.ts';
+} from '../../model/kubernetes/kubernetes-object.ts';
 import { pinImage } from '../images/pin-image.ts';
 import type { ManifestCache, ManifestInput, PreparedManifest, PreparedObject } from './prepared-manifest.ts';
 import {
@@ -20,7 +20,7 @@ import {
   isPlainSecret,
   setsOf,
 } from './secret-documents.ts';
-import { sopsMac } from '../../model/sops-mac.ts';
+import { sopsMac } from '../../model/kubernetes/sops-mac.ts';
 import { boundsKey, findTrespass } from './tenancy.ts';
 
 /** Bounds the cache where every text differs. */

@@ -1,6 +1,6 @@
 import type { FleetError } from '#bundles/errors';
 import type { ImageRules } from '../images/image-rules.ts';
-import type { KubernetesObject } from '../../model/kubernetes-object.ts';
+import type { KubernetesObject } from '../../model/kubernetes/kubernetes-object.ts';
 import type { ObjectBounds } from './tenancy.ts';
 
 /** A manifest file as it goes into a package. */

@@ -6,9 +6,13 @@ import { SECRET_KEYS, SECRET_SET, secretSetsIn } from '#bundles/trust/secrets/an
 import { isSecretKey } from '#bundles/trust/secrets/parse';
 import { findImages } from '../images/find-images.ts';
 import { type ImageRules, imageRules } from '../images/image-rules.ts';
-import { isClusterScoped, type KubernetesObject, placeOfField } from '../../model/kubernetes-object.ts';
+import {
+  isClusterScoped,
+  type KubernetesObject,
+  placeOfField,
+} from '../../model/kubernetes/kubernetes-object.ts';
 import type { ManifestSecrets, PreparedObject } from './prepared-manifest.ts';
-import { sopsMac } from '../../model/sops-mac.ts';
+import { sopsMac } from '../../model/kubernetes/sops-mac.ts';
 import type { ObjectBounds } from './tenancy.ts';
 
 /** What would stop an encrypted document from being applied, or from being carried as it is. */

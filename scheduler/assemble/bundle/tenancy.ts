@@ -4,7 +4,11 @@ import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { DeploymentTarget } from '../../model/model.ts';
 import { ALLOW_CLUSTER_SCOPED, ALLOW_NAMESPACES, type Bounds } from '../../model/bounds.ts';
-import { isClusterScoped, type KubernetesObject, placeOfField } from '../../model/kubernetes-object.ts';
+import {
+  isClusterScoped,
+  type KubernetesObject,
+  placeOfField,
+} from '../../model/kubernetes/kubernetes-object.ts';
 
 /** What the objects of a package may name. */
 export type ObjectBounds = Bounds & Pick<Required<PackageBounds>, 'secretSets'>;

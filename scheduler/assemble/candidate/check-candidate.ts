@@ -3,7 +3,7 @@ import { canonicalBytes } from '#bundles/json/canonical';
 import { type Digest, shortDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { CandidateSource } from '#bundles/formats/statements/predicates';
-import { layerRole } from '../../model/layer-role.ts';
+import { layerRole } from '../../model/images/layer-role.ts';
 import type { GivenCandidate } from './given-candidate.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { shortDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { CandidateSource } from '#bundles/formats/statements/predicates';
-import { layerRole } from '../../model/layer-role.ts';
+import { layerRole } from '../../model/images/layer-role.ts';
 import { type Location, refName } from '../../model/location.ts';
 import { cleanPath, type SourceRequest, type Sources } from '../../load/sources/open-sources.ts';
 import { redactUrl, repositoryKey } from '../../model/repository-url.ts';

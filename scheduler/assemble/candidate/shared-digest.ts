@@ -1,7 +1,7 @@
 import { compareBytes, type Digest, digestOf } from '#bundles/digest';
 import type { Candidate } from '#bundles/formats/candidate';
 import { canonicalBytes } from '#bundles/json/canonical';
-import { layerRole } from '../../model/layer-role.ts';
+import { layerRole } from '../../model/images/layer-role.ts';
 
 /**
  * Digest of what a candidate shares with the environments after its own: the role, path and tree of each source but the

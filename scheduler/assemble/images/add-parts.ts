@@ -1,6 +1,6 @@
 import { isMap, isScalar, type Node, type YAMLMap } from 'yaml';
-import type { ImageParts } from '../../model/image-fields.ts';
-import { isImageReference } from '../../model/image-reference.ts';
+import type { ImageParts } from '../../model/images/image-fields.ts';
+import { isImageReference } from '../../model/images/image-reference.ts';
 import { type Search, textOf } from './image-search.ts';
 import { type FoundNode, meant } from '../../model/json-path.ts';
 

@@ -2,7 +2,7 @@ import { compareBytes } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 import { type PullImage, type ResolvedImage, resolveManifest } from './resolve-images.ts';
-import { type Attachment, formatAttachment } from '../../model/attachment.ts';
+import { type Attachment, formatAttachment } from '../../model/images/attachment.ts';
 
 /**
  * Images with what the lock file says lies beside them, and that as parts of the closure: the same lock gives the same bundle,

@@ -1,6 +1,6 @@
 import { type Document, isMap, isSeq, type YAMLMap } from 'yaml';
 import type { FleetError } from '#bundles/errors';
-import type { KubernetesObject } from '../../model/kubernetes-object.ts';
+import type { KubernetesObject } from '../../model/kubernetes/kubernetes-object.ts';
 import { addParts } from './add-parts.ts';
 import { findSuspects } from './find-suspects.ts';
 import type { ImageRules } from './image-rules.ts';

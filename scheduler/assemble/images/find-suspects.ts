@@ -1,9 +1,9 @@
 import { isMap, isScalar, type Node } from 'yaml';
 import { FleetError } from '#bundles/errors';
-import type { KubernetesObject } from '../../model/kubernetes-object.ts';
+import type { KubernetesObject } from '../../model/kubernetes/kubernetes-object.ts';
 import { placeOf } from '../../model/yaml/parse-documents.ts';
 import { isOwnGroup } from '../../plan/validate/kubernetes/removed-apis.ts';
-import { looksLikeImage } from '../../model/image-reference.ts';
+import { looksLikeImage } from '../../model/images/image-reference.ts';
 import { children, meant } from '../../model/json-path.ts';
 
 /** Fields of custom kinds that are called like an image, or hold one in parts. */

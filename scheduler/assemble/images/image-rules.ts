@@ -1,4 +1,4 @@
-import type { ImageFields, KindFields } from '../../model/image-fields.ts';
+import type { ImageFields, KindFields } from '../../model/images/image-fields.ts';
 import { KNOWN_FIELDS } from './known-fields.ts';
 
 /** What a platform says of image fields and what is known without it, ready to be asked. */

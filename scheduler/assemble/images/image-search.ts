@@ -1,8 +1,8 @@
 import { isMap, isScalar, isSeq } from 'yaml';
 import { FleetError, type Place } from '#bundles/errors';
-import type { KubernetesObject } from '../../model/kubernetes-object.ts';
+import type { KubernetesObject } from '../../model/kubernetes/kubernetes-object.ts';
 import { placeOf } from '../../model/yaml/parse-documents.ts';
-import { cutImages, type ImageText } from '../../model/image-reference.ts';
+import { cutImages, type ImageText } from '../../model/images/image-reference.ts';
 import type { ImageRules } from './image-rules.ts';
 import { type FoundNode, meant } from '../../model/json-path.ts';
 

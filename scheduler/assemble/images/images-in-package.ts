@@ -4,8 +4,8 @@ import { findImages } from './find-images.ts';
 import type { ImageRules } from './image-rules.ts';
 import type { RenderedPackage } from '../../model/model.ts';
 import { imagesOfCharts } from './images-of-charts.ts';
-import { readKubernetesObjects } from '../../model/kubernetes-object.ts';
-import { sopsMac } from '../../model/sops-mac.ts';
+import { readKubernetesObjects } from '../../model/kubernetes/kubernetes-object.ts';
+import { sopsMac } from '../../model/kubernetes/sops-mac.ts';
 
 /** Every image that a package's manifests name, as they write it and where, templates' and the application's; and its charts'. */
 export const imagesInPackage = (

@@ -1,4 +1,4 @@
-import type { ImageFields, KindFields } from '../../model/image-fields.ts';
+import type { ImageFields, KindFields } from '../../model/images/image-fields.ts';
 import { type JsonPath, parseJsonPath } from '../../model/json-path.ts';
 
 const path = (text: string): JsonPath => parseJsonPath(text) as JsonPath;

@@ -5,7 +5,7 @@ import { compareBytes } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import { isChartKey } from '../../load/charts/charts.ts';
-import { formatAttachment } from '../../model/attachment.ts';
+import { formatAttachment } from '../../model/images/attachment.ts';
 import type { LockedAttachments } from './lock-attachments.ts';
 import type { LockedImage } from './lock-images.ts';
 

@@ -1,6 +1,6 @@
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 import { attachLocked } from './attach-locked.ts';
-import type { Attachment } from '../../model/attachment.ts';
+import type { Attachment } from '../../model/images/attachment.ts';
 import { type Vouching, vouchImages } from './signatures/vouch-images.ts';
 import { type PullImage, type ResolvedImage, resolveImages } from './resolve-images.ts';
 

@@ -2,7 +2,7 @@ import { canonicalBytes } from '#bundles/json/canonical';
 import type { Candidate } from '#bundles/formats/candidate';
 import type { Digest } from '#bundles/digest';
 import { formatTime } from '#bundles/time';
-import { layerRole } from '../../model/layer-role.ts';
+import { layerRole } from '../../model/images/layer-role.ts';
 import { type CheckAbout, checkId } from './check-records.ts';
 
 /** Where checks answer that do not answer at once. */

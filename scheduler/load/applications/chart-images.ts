@@ -1,6 +1,6 @@
 import { isScalar } from 'yaml';
 import type { FleetError, Place } from '#bundles/errors';
-import { isImageReference } from '../../model/image-reference.ts';
+import { isImageReference } from '../../model/images/image-reference.ts';
 import { parseDocuments, placeOf } from '../../model/yaml/parse-documents.ts';
 
 /** Artifact Hub, "Artifact Hub annotations in Helm Chart.yaml file": a YAML list, as text. */

@@ -1,7 +1,7 @@
 import { isAbsolute, join } from 'node:path';
 import { FleetError } from '#bundles/errors';
 import { assemble, type Part } from '../platform/assemble.ts';
-import { layerRole } from '../../model/layer-role.ts';
+import { layerRole } from '../../model/images/layer-role.ts';
 import type { LoadOptions } from '../platform/load-options.ts';
 import type { Platform, SourceSnapshot } from '../../model/model.ts';
 import { didYouMean } from '#bundles/nearest-name';

@@ -12,7 +12,7 @@ import type { BlobSource } from '#bundles/formats/layout/blobs';
 import { readBlob } from '#bundles/formats/layout/verified';
 import { SIGSTORE_BUNDLE } from '#bundles/media-types';
 import { COSIGN_SIGN } from '#bundles/trust/images/read-signatures';
-import { type Attachment, formatAttachment, type Take } from '../../model/attachment.ts';
+import { type Attachment, formatAttachment, type Take } from '../../model/images/attachment.ts';
 
 /** Where an image's attachments may be: its repository, or a layout. Its answers are not trusted. */
 export type Beside = {

@@ -4,7 +4,7 @@ import { isFleetError } from '#bundles/errors';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 import { type Layout, referenceOf } from '#bundles/formats/layout/layout';
 import { readBlob } from '#bundles/formats/layout/verified';
-import { ATTACHMENT_TAG } from '../../model/attachment.ts';
+import { ATTACHMENT_TAG } from '../../model/images/attachment.ts';
 import type { Beside } from './find-attachments.ts';
 
 type Here = { readonly blobs: BlobSource; readonly manifests: Layout['manifests'] };

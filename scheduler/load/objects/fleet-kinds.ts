@@ -1,7 +1,7 @@
 import { isMap } from 'yaml';
 import { isDigest } from '#bundles/digest';
 import { sha256 } from './host-fields.ts';
-import { parseAttachment, TAKE_ALL } from '../../model/attachment.ts';
+import { parseAttachment, TAKE_ALL } from '../../model/images/attachment.ts';
 import type { Target, Value } from '../../model/model.ts';
 import type { Revision } from '../../model/location.ts';
 import { blockText } from '../../model/yaml/block-text.ts';

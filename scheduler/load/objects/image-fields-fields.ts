@@ -1,4 +1,4 @@
-import type { ImageParts, KindFields } from '../../model/image-fields.ts';
+import type { ImageParts, KindFields } from '../../model/images/image-fields.ts';
 import { type JsonPath, parseJsonPath } from '../../model/json-path.ts';
 import { filled } from '../../model/yaml/schema-rules.ts';
 import {

@@ -2,8 +2,8 @@ import type { Place } from '#bundles/errors';
 import type { ImagePolicy } from '#bundles/formats/bundle/image-policy';
 import type { ContentLocks } from '../../model/content-locks.ts';
 import type { DebianBase } from '../../model/debian-base.ts';
-import type { Attachment, Take } from '../../model/attachment.ts';
-import type { ImageFields } from '../../model/image-fields.ts';
+import type { Attachment, Take } from '../../model/images/attachment.ts';
+import type { ImageFields } from '../../model/images/image-fields.ts';
 import type {
   ClusterType,
   ConfigSchema,

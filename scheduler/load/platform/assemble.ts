@@ -2,7 +2,7 @@ import { compareBytes } from '#bundles/digest';
 import type { FleetError } from '#bundles/errors';
 import type { ContentLocks } from '../../model/content-locks.ts';
 import { findMisspelled } from '../../model/selectors/find-misspelled.ts';
-import { mayDefineKinds } from '../../model/may-define-kinds.ts';
+import { mayDefineKinds } from '../../model/kubernetes/may-define-kinds.ts';
 import { objectKey, refuseClashes } from './check-clashes.ts';
 import { orderLayers, type Placed } from './config-layers.ts';
 import { readDeclarations } from './declarations.ts';

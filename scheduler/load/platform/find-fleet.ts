@@ -1,6 +1,6 @@
 import { FleetError } from '#bundles/errors';
 import type { ContentLocks } from '../../model/content-locks.ts';
-import { type Attachment, TAKE_ALL, type Take } from '../../model/attachment.ts';
+import { type Attachment, TAKE_ALL, type Take } from '../../model/images/attachment.ts';
 import { type ObjectOf, ofKind } from '../objects/platform-object.ts';
 import { readObjects } from '../objects/read-objects.ts';
 import { type Problems, throwProblems } from '../../model/problems.ts';

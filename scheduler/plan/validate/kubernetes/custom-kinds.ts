@@ -2,7 +2,7 @@ import { isMap, isSeq } from 'yaml';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { parseJson } from '#bundles/json/parse-json';
 import type { Value } from '../../../model/model.ts';
-import { mayDefineKinds } from '../../../model/may-define-kinds.ts';
+import { mayDefineKinds } from '../../../model/kubernetes/may-define-kinds.ts';
 import { endsRun } from '../../../model/problems.ts';
 import { type ParsedDocument, parseDocuments, placeOf } from '../../../model/yaml/parse-documents.ts';
 import { compileCustomSchema } from './compile-custom-schema.ts';

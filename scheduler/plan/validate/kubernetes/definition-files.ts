@@ -1,6 +1,6 @@
 import { type Application, showFile } from '../../../load/applications/application.ts';
 import type { Platform, RenderedPackage } from '../../../model/model.ts';
-import { mayDefineKinds } from '../../../model/may-define-kinds.ts';
+import { mayDefineKinds } from '../../../model/kubernetes/may-define-kinds.ts';
 import type { DefinitionFile } from './custom-kinds.ts';
 
 /**

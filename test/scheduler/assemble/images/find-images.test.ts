@@ -1,9 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type FleetError, formatError } from '#bundles/errors';
-import { formatObjects, readKubernetesObjects } from '../../../../scheduler/model/kubernetes-object.ts';
+import {
+  formatObjects,
+  readKubernetesObjects,
+} from '../../../../scheduler/model/kubernetes/kubernetes-object.ts';
 import { findImages } from '../../../../scheduler/assemble/images/find-images.ts';
-import type { ImageFields } from '../../../../scheduler/model/image-fields.ts';
+import type { ImageFields } from '../../../../scheduler/model/images/image-fields.ts';
 import { imageRules } from '../../../../scheduler/assemble/images/image-rules.ts';
 import { type JsonPath, parseJsonPath } from '../../../../scheduler/model/json-path.ts';
 import { parseDocument } from 'yaml';

@@ -3,7 +3,7 @@ import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { FleetError, formatError } from '#bundles/errors';
 import type { Layout } from '#bundles/formats/layout/layout';
 import { REF_NAME } from '#bundles/media-types';
-import { type Attachment, TAKE_ALL } from '../../../../scheduler/model/attachment.ts';
+import { type Attachment, TAKE_ALL } from '../../../../scheduler/model/images/attachment.ts';
 import { type ImagePlaces, layoutPlaces } from '../../../../scheduler/load/images/image-places.ts';
 import {
   type AttachmentsInput,

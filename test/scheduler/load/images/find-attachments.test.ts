@@ -7,7 +7,7 @@ import {
   parseAttachment,
   TAKE_ALL,
   type Take,
-} from '../../../../scheduler/model/attachment.ts';
+} from '../../../../scheduler/model/images/attachment.ts';
 import { type Beside, findAttachments } from '../../../../scheduler/load/images/find-attachments.ts';
 import { layoutBeside } from '../../../../scheduler/load/images/layout-beside.ts';
 import {

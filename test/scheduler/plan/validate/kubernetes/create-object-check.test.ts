@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { formatError } from '../../../../../bundles/errors.ts';
-import { readKubernetesObjects } from '../../../../../scheduler/model/kubernetes-object.ts';
+import { readKubernetesObjects } from '../../../../../scheduler/model/kubernetes/kubernetes-object.ts';
 import { createObjectCheck } from '../../../../../scheduler/plan/validate/kubernetes/create-object-check.ts';
 import { readCustomKinds } from '../../../../../scheduler/plan/validate/kubernetes/custom-kinds.ts';
 import { unknownKinds } from '../../../../../scheduler/plan/validate/kubernetes/unknown-kinds.ts';

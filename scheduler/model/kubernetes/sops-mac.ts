@@ -1,4 +1,4 @@
-import type { ParsedDocument } from './yaml/parse-documents.ts';
+import type { ParsedDocument } from '../yaml/parse-documents.ts';
 
 /** The MAC of a document that SOPS encrypted; undefined for any other document. */
 export const sopsMac = ({ parsed }: { readonly parsed: ParsedDocument }): string | undefined => {

@@ -1,4 +1,4 @@
-import type { JsonPath } from './json-path.ts';
+import type { JsonPath } from '../json-path.ts';
 
 /** An image whose parts are in several fields of a mapping. Values are field names. */
 export type ImageParts = {

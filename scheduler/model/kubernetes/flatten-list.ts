@@ -1,6 +1,6 @@
 import { Document, isAlias, isMap, isNode, isSeq, type Node, visit, type YAMLMap } from 'yaml';
 import { FleetError } from '#bundles/errors';
-import { type ParsedDocument, placeOf } from './yaml/parse-documents.ts';
+import { type ParsedDocument, placeOf } from '../yaml/parse-documents.ts';
 import { sopsMac } from './sops-mac.ts';
 
 /** Upper bound on Lists nested in Lists. */

@@ -1,6 +1,6 @@
 import type { Document, Node } from 'yaml';
 import { FleetError, type Place } from '#bundles/errors';
-import { type ParsedDocument, parseDocuments, placeOf } from './yaml/parse-documents.ts';
+import { type ParsedDocument, parseDocuments, placeOf } from '../yaml/parse-documents.ts';
 import { flattenList } from './flatten-list.ts';
 import { sopsMac } from './sops-mac.ts';
 

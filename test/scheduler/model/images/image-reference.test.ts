@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
-import { cutImages, isImageReference, looksLikeImage } from '../../../scheduler/model/image-reference.ts';
+import {
+  cutImages,
+  isImageReference,
+  looksLikeImage,
+} from '../../../../scheduler/model/images/image-reference.ts';
 
 const HEX = 'a'.repeat(64);
 
