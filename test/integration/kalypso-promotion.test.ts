@@ -5,7 +5,7 @@ import {
   findKalypsoRoot,
   type KalypsoFlags,
   promoteInKalypso,
-} from '../../scheduler/commands/promote-in-kalypso.ts';
+} from '../../scheduler/commands/gate/promote-in-kalypso.ts';
 import { deliverTrees } from '../../scheduler/deliver/tree/deliver-trees.ts';
 import { parseTreeTarget } from '../../scheduler/deliver/tree/tree-target.ts';
 import { sourcesOf } from '../../scheduler/load/load-platform.ts';

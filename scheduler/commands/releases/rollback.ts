@@ -6,7 +6,7 @@ import { rollBackChannel, rollBackOne } from '../../hub/decide/roll-back-channel
 import { readConfiguration, requireSetting } from '../../settings/configuration.ts';
 import { configurationFlags } from '../../settings/configuration-flags.ts';
 import { openKeyDirectory } from '../../keys/key-directory.ts';
-import { decisionFlags, personOf } from '../open-gate.ts';
+import { decisionFlags, personOf } from '../gate/open-gate.ts';
 
 const { config, keys, layout } = configurationFlags;
 

@@ -4,7 +4,7 @@ import { parseChannel } from '#bundles/names';
 import { type Configuration, requireSetting } from '../../settings/configuration.ts';
 import { configurationFlags } from '../../settings/configuration-flags.ts';
 import { openKeyDirectory } from '../../keys/key-directory.ts';
-import { personOf } from '../open-gate.ts';
+import { personOf } from '../gate/open-gate.ts';
 import { type DecidedStep, decideStep, type RolloutStep } from '../../hub/rollout/decide-step.ts';
 
 const { config, keys, layout } = configurationFlags;

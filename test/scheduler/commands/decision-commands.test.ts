@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import Approve from '../../../scheduler/commands/approve.ts';
-import Explain from '../../../scheduler/commands/explain.ts';
-import Promote from '../../../scheduler/commands/promote.ts';
-import Wait from '../../../scheduler/commands/wait.ts';
+import Approve from '../../../scheduler/commands/gate/approve.ts';
+import Explain from '../../../scheduler/commands/platform/explain.ts';
+import Promote from '../../../scheduler/commands/gate/promote.ts';
+import Wait from '../../../scheduler/commands/observe/wait.ts';
 import { chainedOffice } from '../hub/decide/chained-office.ts';
 import { makeGitRepository } from '../../harness/git-repository.ts';
 import { runOrFail } from '../../harness/run-command.ts';

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import Build from '../../../scheduler/commands/build.ts';
 import Render from '../../../scheduler/commands/render.ts';
 import RootInit from '../../../scheduler/commands/root/init.ts';
-import Validate from '../../../scheduler/commands/validate.ts';
+import Validate from '../../../scheduler/commands/platform/validate.ts';
 import { temporaryDirectory, writeFiles } from '../file-tree.ts';
 import { fleetPlatform, ours } from '../fleet-platform.ts';
 import { runCommandClass } from './run-command-class.ts';

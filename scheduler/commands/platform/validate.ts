@@ -2,11 +2,11 @@ import { Flags } from '@oclif/core';
 import semver from 'semver';
 import { FleetError, formatError } from '#bundles/errors';
 import { FleetCommand } from '#cli/fleet-command';
-import { readConfiguration } from '../settings/configuration.ts';
-import { environmentFlag, platformFlags } from '../settings/configuration-flags.ts';
-import { formatFinding } from '../plan/validate/group-findings.ts';
-import { validatePlatform } from '../views/validate-platform.ts';
-import { platformOptions } from '../load/platform/platform-options.ts';
+import { readConfiguration } from '../../settings/configuration.ts';
+import { environmentFlag, platformFlags } from '../../settings/configuration-flags.ts';
+import { formatFinding } from '../../plan/validate/group-findings.ts';
+import { validatePlatform } from '../../views/validate-platform.ts';
+import { platformOptions } from '../../load/platform/platform-options.ts';
 
 export default class Validate extends FleetCommand {
   static override description = `Finds every error of a platform in all environments in one run.

@@ -2,15 +2,15 @@ import { Flags } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
 import { nameSome } from '#bundles/name-some';
 import { registryOptions } from '#bundles/transport/registry/registry-access';
-import { identityOf } from '../deliver/git/commit-identity.ts';
-import { type DeliveredBase, deliverBase } from '../deliver/kalypso/deliver-base.ts';
-import { type BasePromotion, type BaseWish, planBasePromotion } from '../deliver/kalypso/promote-base.ts';
-import type { KalypsoRoot } from '../load/kalypso/find-environments.ts';
-import { findRoot } from '../load/load-platform.ts';
-import type { PlatformOptions } from '../load/platform/load-options.ts';
-import type { Sources } from '../load/sources/open-sources.ts';
-import { newProblems, throwProblems } from '../model/problems.ts';
-import type { Configuration } from '../settings/configuration.ts';
+import { identityOf } from '../../deliver/git/commit-identity.ts';
+import { type DeliveredBase, deliverBase } from '../../deliver/kalypso/deliver-base.ts';
+import { type BasePromotion, type BaseWish, planBasePromotion } from '../../deliver/kalypso/promote-base.ts';
+import type { KalypsoRoot } from '../../load/kalypso/find-environments.ts';
+import { findRoot } from '../../load/load-platform.ts';
+import type { PlatformOptions } from '../../load/platform/load-options.ts';
+import type { Sources } from '../../load/sources/open-sources.ts';
+import { newProblems, throwProblems } from '../../model/problems.ts';
+import type { Configuration } from '../../settings/configuration.ts';
 
 /** Flags of promote for a control plane in Kalypso's form. */
 export const kalypsoFlags = {

@@ -1,12 +1,12 @@
 import { Args, Flags } from '@oclif/core';
 import { FleetCommand } from '#cli/fleet-command';
-import { answerHistory } from '../hub/history/answer-history.ts';
-import { answerWhere } from '../hub/history/answer-where.ts';
-import { parseQuestion } from '../hub/history/parse-question.ts';
-import { openHub } from '../hub/hub.ts';
-import { rebuildHistory } from '../hub/reports/rebuild-history.ts';
-import { readConfiguration } from '../settings/configuration.ts';
-import { atFlag, questionFlags, spanFlags } from '../settings/question-flags.ts';
+import { answerHistory } from '../../hub/history/answer-history.ts';
+import { answerWhere } from '../../hub/history/answer-where.ts';
+import { parseQuestion } from '../../hub/history/parse-question.ts';
+import { openHub } from '../../hub/hub.ts';
+import { rebuildHistory } from '../../hub/reports/rebuild-history.ts';
+import { readConfiguration } from '../../settings/configuration.ts';
+import { atFlag, questionFlags, spanFlags } from '../../settings/question-flags.ts';
 
 export default class History extends FleetCommand {
   static override description =

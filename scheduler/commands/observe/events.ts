@@ -1,10 +1,10 @@
 import { Args } from '@oclif/core';
 import { FleetCommand } from '#cli/fleet-command';
-import { answerEvents } from '../hub/history/answer-events.ts';
-import { parseQuestion } from '../hub/history/parse-question.ts';
-import { openHub } from '../hub/hub.ts';
-import { readConfiguration } from '../settings/configuration.ts';
-import { questionFlags, spanFlags } from '../settings/question-flags.ts';
+import { answerEvents } from '../../hub/history/answer-events.ts';
+import { parseQuestion } from '../../hub/history/parse-question.ts';
+import { openHub } from '../../hub/hub.ts';
+import { readConfiguration } from '../../settings/configuration.ts';
+import { questionFlags, spanFlags } from '../../settings/question-flags.ts';
 
 export default class Events extends FleetCommand {
   static override description =

@@ -2,15 +2,15 @@ import { Args, Flags } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
 import { formatError, isFleetError } from '#bundles/errors';
 import { FleetCommand } from '#cli/fleet-command';
-import { type Promoted, promotedJson, promoteTo } from '../hub/decide/promote-to.ts';
-import { assess, parseCandidate } from '../hub/gate/assess.ts';
-import { describeVerdict, verdictJson } from '../hub/gate/describe-verdict.ts';
-import { whyNotApprovable } from '../hub/gate/judge-approvals.ts';
-import { linkTo } from '../hub/gate/link.ts';
-import { sourcesOf } from '../load/load-platform.ts';
-import { platformOptions } from '../load/platform/platform-options.ts';
-import { type Configuration, readConfiguration, requireSetting } from '../settings/configuration.ts';
-import { configurationFlags } from '../settings/configuration-flags.ts';
+import { type Promoted, promotedJson, promoteTo } from '../../hub/decide/promote-to.ts';
+import { assess, parseCandidate } from '../../hub/gate/assess.ts';
+import { describeVerdict, verdictJson } from '../../hub/gate/describe-verdict.ts';
+import { whyNotApprovable } from '../../hub/gate/judge-approvals.ts';
+import { linkTo } from '../../hub/gate/link.ts';
+import { sourcesOf } from '../../load/load-platform.ts';
+import { platformOptions } from '../../load/platform/platform-options.ts';
+import { type Configuration, readConfiguration, requireSetting } from '../../settings/configuration.ts';
+import { configurationFlags } from '../../settings/configuration-flags.ts';
 import { decisionFlags, gateFlags, openGate, personOf } from './open-gate.ts';
 import { findKalypsoRoot, kalypsoFlags, promoteInKalypso, refuseKalypsoFlags } from './promote-in-kalypso.ts';
 
@@ -119,7 +119,7 @@ neither keys nor a layout; Git has the decision.`;
       value === undefined ? [] : [`--${name}`, value],
     );
     const propose = configuration.treePullRequest ? ['--pull-request'] : [];
-    const { default: Publish } = await import('./publish.ts');
+    const { default: Publish } = await import('../publish.ts');
     await Publish.run([...argv, ...propose, ...(map ?? []).flatMap((one) => ['--map', one])], this.config);
   }
 
@@ -131,7 +131,7 @@ neither keys nor a layout; Git has the decision.`;
     const argv = Object.entries(given).flatMap(([name, value]) =>
       value === undefined ? [] : [`--${name}`, value],
     );
-    const { default: Build } = await import('./build.ts');
+    const { default: Build } = await import('../build.ts');
     const pull = flags['pull-images'] ? ['--pull-images'] : [];
     return Build.run([...argv, ...pull, ...(map ?? []).flatMap((one) => ['--map', one])], this.config);
   }

@@ -1,11 +1,11 @@
 import { Args, Flags } from '@oclif/core';
 import { FleetError, formatSentences } from '#bundles/errors';
 import { FleetCommand } from '#cli/fleet-command';
-import { readConfiguration } from '../settings/configuration.ts';
-import { configurationFlags, platformFlags } from '../settings/configuration-flags.ts';
-import { explainEnvironment } from '../views/explain/explain-environment.ts';
-import { formatPair, formatPromotion } from '../views/explain/format-explanation.ts';
-import { platformOptions } from '../load/platform/platform-options.ts';
+import { readConfiguration } from '../../settings/configuration.ts';
+import { configurationFlags, platformFlags } from '../../settings/configuration-flags.ts';
+import { explainEnvironment } from '../../views/explain/explain-environment.ts';
+import { formatPair, formatPromotion } from '../../views/explain/format-explanation.ts';
+import { platformOptions } from '../../load/platform/platform-options.ts';
 
 export default class Explain extends FleetCommand {
   static override description = `Shows where assignments, their files and every configuration value come from.

@@ -1,6 +1,6 @@
 import { Args } from '@oclif/core';
 import { FleetCommand } from '#cli/fleet-command';
-import { ALL_KINDS, readAuthorSchema } from '../load/init/author-schemas.ts';
+import { ALL_KINDS, readAuthorSchema } from '../../load/init/author-schemas.ts';
 
 export default class Schema extends FleetCommand {
   static override description = `Print a JSON Schema of what authors write, for editors and validators.

@@ -1,9 +1,9 @@
 import { Args, Flags } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
 import { FleetCommand } from '#cli/fleet-command';
-import { rollBackTo } from '../hub/decide/roll-back-to.ts';
-import { parseCandidate } from '../hub/gate/assess.ts';
-import { readConfiguration } from '../settings/configuration.ts';
+import { rollBackTo } from '../../hub/decide/roll-back-to.ts';
+import { parseCandidate } from '../../hub/gate/assess.ts';
+import { readConfiguration } from '../../settings/configuration.ts';
 import { decisionFlags, linkFlags, openGate, personOf } from './open-gate.ts';
 
 export default class Rollback extends FleetCommand {

@@ -1,10 +1,10 @@
 import { Args, Flags } from '@oclif/core';
 import { parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
-import { answerCompare } from '../hub/history/compare-environments.ts';
-import { openHub } from '../hub/hub.ts';
-import { readConfiguration } from '../settings/configuration.ts';
-import { hubFlags } from '../settings/configuration-flags.ts';
+import { answerCompare } from '../../hub/history/compare-environments.ts';
+import { openHub } from '../../hub/hub.ts';
+import { readConfiguration } from '../../settings/configuration.ts';
+import { hubFlags } from '../../settings/configuration-flags.ts';
 
 export default class Compare extends FleetCommand {
   static override description =

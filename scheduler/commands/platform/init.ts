@@ -3,7 +3,7 @@ import { Args, Flags } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
 import { isName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
-import { initPlatform } from '../load/init/init-platform.ts';
+import { initPlatform } from '../../load/init/init-platform.ts';
 
 export default class Init extends FleetCommand {
   static override description = `Makes a new platform repository that works, with a comment in every file.

@@ -1,10 +1,10 @@
 import { Args } from '@oclif/core';
 import { FleetCommand } from '#cli/fleet-command';
-import { answerWhere } from '../hub/history/answer-where.ts';
-import { atOrNow, parseQuestion } from '../hub/history/parse-question.ts';
-import { openHub } from '../hub/hub.ts';
-import { readConfiguration } from '../settings/configuration.ts';
-import { atFlag, questionFlags } from '../settings/question-flags.ts';
+import { answerWhere } from '../../hub/history/answer-where.ts';
+import { atOrNow, parseQuestion } from '../../hub/history/parse-question.ts';
+import { openHub } from '../../hub/hub.ts';
+import { readConfiguration } from '../../settings/configuration.ts';
+import { atFlag, questionFlags } from '../../settings/question-flags.ts';
 
 const { workload: _, ...flags } = questionFlags;
 

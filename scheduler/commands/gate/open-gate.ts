@@ -2,16 +2,16 @@ import { userInfo } from 'node:os';
 import { Flags } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
 import { openLayout } from '#bundles/formats/layout/layout';
-import type { GateHub } from '../hub/gate/assess.ts';
-import { readPromotion } from '../hub/gate/link.ts';
-import { hasNoSites, openHub } from '../hub/hub.ts';
-import { storeExists } from '../hub/store/open-store.ts';
-import { openKeyDirectory } from '../keys/key-directory.ts';
-import { platformOptions } from '../load/platform/platform-options.ts';
-import type { Sources } from '../load/sources/open-sources.ts';
-import type { Promotion } from '../model/promotion.ts';
-import { type Configuration, requireSetting } from '../settings/configuration.ts';
-import { configurationFlags } from '../settings/configuration-flags.ts';
+import type { GateHub } from '../../hub/gate/assess.ts';
+import { readPromotion } from '../../hub/gate/link.ts';
+import { hasNoSites, openHub } from '../../hub/hub.ts';
+import { storeExists } from '../../hub/store/open-store.ts';
+import { openKeyDirectory } from '../../keys/key-directory.ts';
+import { platformOptions } from '../../load/platform/platform-options.ts';
+import type { Sources } from '../../load/sources/open-sources.ts';
+import type { Promotion } from '../../model/promotion.ts';
+import { type Configuration, requireSetting } from '../../settings/configuration.ts';
+import { configurationFlags } from '../../settings/configuration-flags.ts';
 
 const { config, platform, cache, map, keys, layout, db } = configurationFlags;
 

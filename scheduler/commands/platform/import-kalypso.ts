@@ -2,11 +2,11 @@ import { relative, resolve } from 'node:path';
 import { Flags } from '@oclif/core';
 import { parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
-import { readConfiguration } from '../settings/configuration.ts';
-import { environmentFlag, platformFlags } from '../settings/configuration-flags.ts';
-import { describeTakeover } from '../views/import/describe-takeover.ts';
-import { takeOver } from '../views/import/take-over.ts';
-import { platformOptions } from '../load/platform/platform-options.ts';
+import { readConfiguration } from '../../settings/configuration.ts';
+import { environmentFlag, platformFlags } from '../../settings/configuration-flags.ts';
+import { describeTakeover } from '../../views/import/describe-takeover.ts';
+import { takeOver } from '../../views/import/take-over.ts';
+import { platformOptions } from '../../load/platform/platform-options.ts';
 
 export default class ImportKalypso extends FleetCommand {
   static override description = `Takes over the repositories of a Kalypso control plane and says what differs.

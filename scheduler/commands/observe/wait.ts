@@ -2,11 +2,11 @@ import { Args, Flags } from '@oclif/core';
 import { durationMs } from '#bundles/duration';
 import { FleetError } from '#bundles/errors';
 import { FleetCommand } from '#cli/fleet-command';
-import { parseCandidate } from '../hub/gate/assess.ts';
-import { awaitArrival } from '../hub/gate/await-arrival.ts';
-import { DURATION } from '../model/duration.ts';
-import { readConfiguration } from '../settings/configuration.ts';
-import { linkFlags, openGate } from './open-gate.ts';
+import { parseCandidate } from '../../hub/gate/assess.ts';
+import { awaitArrival } from '../../hub/gate/await-arrival.ts';
+import { DURATION } from '../../model/duration.ts';
+import { readConfiguration } from '../../settings/configuration.ts';
+import { linkFlags, openGate } from '../gate/open-gate.ts';
 
 const POLL_MS = 5000;
 
