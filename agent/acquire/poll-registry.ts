@@ -3,7 +3,7 @@ import { FleetError } from '#bundles/errors';
 import { channelRepository, siteRepository } from '#bundles/transport/registry/references';
 import type { Registry } from '#bundles/transport/registry/registry';
 import type { Agent } from '../store/agent.ts';
-import { readPointers } from '../store/pointers.ts';
+import { readPointers } from '../store/applied/pointers.ts';
 import { readStatement, readTrustRow } from '../store/trust.ts';
 import { pointerName } from './offers/pointer-name.ts';
 import { trustedTime } from '#bundles/trust/accept/trusted-time';

@@ -1,7 +1,7 @@
 import { checkAborted, record } from '../store/journal/boundary.ts';
 import { nameOf } from '../store/journal/name-of.ts';
 import { saveOperation, saveSteps } from '../store/journal/operations.ts';
-import { noteOwned } from '../store/inventory.ts';
+import { noteOwned } from '../store/applied/inventory.ts';
 import { applyGroup, asIs, endOfGroup, tryStep } from './apply-group.ts';
 import { fail } from './fail.ts';
 import type { Step, StepResult } from '../model/target.ts';

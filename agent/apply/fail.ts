@@ -8,10 +8,10 @@ import { changesOf, failedChecksOf } from '../store/outbox/changes.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
 import { sentenceOf } from '../store/outbox/sentence-of.ts';
 import { tellChecks } from '../store/outbox/tell-checks.ts';
-import { HEALTH, putOff, tryOf } from '../store/attempts.ts';
+import { HEALTH, putOff, tryOf } from '../store/applied/attempts.ts';
 import { emptyRow } from '../store/empty-row.ts';
-import { saveFailure } from '../store/failures.ts';
-import { findPackage, type PackageRow, savePackage } from '../store/packages.ts';
+import { saveFailure } from '../store/applied/failures.ts';
+import { findPackage, type PackageRow, savePackage } from '../store/applied/packages.ts';
 import { isRevoked } from '../store/trust.ts';
 import type { Work } from './work.ts';
 

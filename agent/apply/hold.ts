@@ -2,7 +2,7 @@ import { formatTime } from '#bundles/time';
 import type { Agent } from '../store/agent.ts';
 import { record } from '../store/journal/boundary.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
-import { type PackageRow, savePackage } from '../store/packages.ts';
+import { type PackageRow, savePackage } from '../store/applied/packages.ts';
 import type { PackageResult } from './package-result.ts';
 
 /** Marks a package as held back, and reports it once for the same message. */

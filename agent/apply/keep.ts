@@ -8,12 +8,12 @@ import { type Operation, readResults, saveOperation } from '../store/journal/ope
 import { changesOf, failedChecksOf } from '../store/outbox/changes.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
 import { tellChecks } from '../store/outbox/tell-checks.ts';
-import { findAttempt, forgetAttempts, forgetTries, putOff, REMOVAL } from '../store/attempts.ts';
+import { findAttempt, forgetAttempts, forgetTries, putOff, REMOVAL } from '../store/applied/attempts.ts';
 import { emptyRow } from '../store/empty-row.ts';
-import { findFailure } from '../store/failures.ts';
-import { addOwned, keepOwned, readLeaving } from '../store/inventory.ts';
-import { isSame } from '../store/package-ref.ts';
-import { deletePackage, findPackage, type PackageRow, savePackage } from '../store/packages.ts';
+import { findFailure } from '../store/applied/failures.ts';
+import { addOwned, keepOwned, readLeaving } from '../store/applied/inventory.ts';
+import { isSame } from '../store/applied/package-ref.ts';
+import { deletePackage, findPackage, type PackageRow, savePackage } from '../store/applied/packages.ts';
 import { sayLeaving } from './say-leaving.ts';
 import { unknownHealth } from '../model/unknown-health.ts';
 import type { StepResult } from '../model/target.ts';

@@ -4,7 +4,7 @@ import { FleetError } from '#bundles/errors';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 import { missingBlob } from '#bundles/formats/layout/verified';
 import { openPackage } from '../secrets/open-package.ts';
-import type { PackageRef } from '../store/package-ref.ts';
+import type { PackageRef } from '../store/applied/package-ref.ts';
 import { readSiteValues } from '../store/site-values.ts';
 import type { State } from '../store/state.ts';
 import { boundsOf } from './check-bounds.ts';

@@ -4,7 +4,7 @@ import { durationMs } from '#bundles/duration';
 import type { Config } from '../config/config.ts';
 import { findAgeIdentity } from '../identity/age-identity.ts';
 import { fullName, type Identity } from '../store/identity.ts';
-import { readReplaced } from '../store/inventory.ts';
+import { readReplaced } from '../store/applied/inventory.ts';
 import { placeHeld } from '../store/lock.ts';
 import type { State } from '../store/state.ts';
 import type { BackupLimits } from './host/backups/make-room.ts';

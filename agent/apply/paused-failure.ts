@@ -1,7 +1,7 @@
 import type { Agent } from '../store/agent.ts';
-import { findAttempt, isDue, tryOf } from '../store/attempts.ts';
-import type { PackageRef } from '../store/package-ref.ts';
-import type { PackageRow } from '../store/packages.ts';
+import { findAttempt, isDue, tryOf } from '../store/applied/attempts.ts';
+import type { PackageRef } from '../store/applied/package-ref.ts';
+import type { PackageRow } from '../store/applied/packages.ts';
 import type { PackageResult } from './package-result.ts';
 
 /**

@@ -9,7 +9,7 @@ import {
   readOperation,
 } from '../store/journal/operations.ts';
 import { restoreSecrets, tellRestored } from './restore-secrets.ts';
-import type { PackageRef } from '../store/package-ref.ts';
+import type { PackageRef } from '../store/applied/package-ref.ts';
 import { applySteps } from './apply-steps.ts';
 import { fail } from './fail.ts';
 import { keep } from './keep.ts';

@@ -1,8 +1,8 @@
 import { nameSome } from '#bundles/name-some';
 import type { Agent } from '../store/agent.ts';
-import { findAttempt, isDue, REMOVAL } from '../store/attempts.ts';
-import { findFailure } from '../store/failures.ts';
-import { isHalfRemoved, type PackageRow, readPackages } from '../store/packages.ts';
+import { findAttempt, isDue, REMOVAL } from '../store/applied/attempts.ts';
+import { findFailure } from '../store/applied/failures.ts';
+import { isHalfRemoved, type PackageRow, readPackages } from '../store/applied/packages.ts';
 import { readTrustRow } from '../store/trust.ts';
 import { hold } from './hold.ts';
 import { inOrder } from '../acquire/offers/order.ts';

@@ -1,9 +1,9 @@
 import type { Agent } from '../store/agent.ts';
 import { checkAborted } from '../store/journal/boundary.ts';
-import { findFailure } from '../store/failures.ts';
-import { readOwned } from '../store/inventory.ts';
-import { isSame, type PackageRef } from '../store/package-ref.ts';
-import { readPackages } from '../store/packages.ts';
+import { findFailure } from '../store/applied/failures.ts';
+import { readOwned } from '../store/applied/inventory.ts';
+import { isSame, type PackageRef } from '../store/applied/package-ref.ts';
+import { readPackages } from '../store/applied/packages.ts';
 import { loadPackage } from './load-package.ts';
 import type { OwnedObject } from '../model/target.ts';
 

@@ -1,8 +1,8 @@
 import { record } from '../store/journal/boundary.ts';
 import { nameOf } from '../store/journal/name-of.ts';
 import { type HandedOver, saveOperation } from '../store/journal/operations.ts';
-import { addOwned, forgetLeaving, readGiven, readOwned, readTaken } from '../store/inventory.ts';
-import { readPackages } from '../store/packages.ts';
+import { addOwned, forgetLeaving, readGiven, readOwned, readTaken } from '../store/applied/inventory.ts';
+import { readPackages } from '../store/applied/packages.ts';
 import type { State } from '../store/state.ts';
 import { fail } from './fail.ts';
 import { checkBounds } from './check-bounds.ts';
@@ -11,7 +11,7 @@ import type { OwnedObject, Plan } from '../model/target.ts';
 import type { Work } from './work.ts';
 import type { Outcome } from '#bundles/formats/events/event';
 import { formatTime } from '#bundles/time';
-import { saveFailure } from '../store/failures.ts';
+import { saveFailure } from '../store/applied/failures.ts';
 import { readTrustRow } from '../store/trust.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Agent } from '../store/agent.ts';
 import type { Operation } from '../store/journal/operations.ts';
-import type { PackageRef } from '../store/package-ref.ts';
+import type { PackageRef } from '../store/applied/package-ref.ts';
 import type { DesiredPackage, Target } from '../model/target.ts';
 
 /** An operation in progress: its journal row, its goal, and the target that executes it. */

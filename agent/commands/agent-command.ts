@@ -11,7 +11,7 @@ import { type Overrides, readConfig } from '../config/read-config.ts';
 import { type Edge, readEdge } from '../model/edge.ts';
 import { askedWithRecipient } from '../enroll/ask-with-recipient.ts';
 import { makeProviders } from '../images/make-providers.ts';
-import { makeAllDue } from '../store/attempts.ts';
+import { makeAllDue } from '../store/applied/attempts.ts';
 import { readIdentity } from '../store/identity.ts';
 import { acquireLock } from '../store/lock.ts';
 import { ringNeighbour } from '../store/neighbour.ts';

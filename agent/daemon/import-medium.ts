@@ -9,7 +9,7 @@ import { letGoImages } from '../images/let-go-images.ts';
 import { forgetOldOperations } from '../store/journal/operations.ts';
 import { tellRefused } from '../store/outbox/tell-refused.ts';
 import { collectGarbage } from '../store/collect-garbage.ts';
-import type { ReleaseRef } from '../store/package-ref.ts';
+import type { ReleaseRef } from '../store/applied/package-ref.ts';
 import { readTrustRow } from '../store/trust.ts';
 import type { Judged } from '../acquire/offers/accept-offer.ts';
 import type { BroughtImages } from '../acquire/blobs/bring-surveyed.ts';

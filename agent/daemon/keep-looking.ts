@@ -1,5 +1,5 @@
 import { toFleetError } from '#bundles/errors';
-import { pauseAfter } from '../store/attempts.ts';
+import { pauseAfter } from '../store/applied/attempts.ts';
 import type { Daemon, Rounds } from './daemon.ts';
 import { makeLookLog } from './log-look.ts';
 import { makeWatch } from './make-watch.ts';

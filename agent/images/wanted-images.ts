@@ -3,7 +3,7 @@ import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { compareBytes, type Digest } from '#bundles/digest';
 import type { Agent } from '../store/agent.ts';
 import { openOperation } from '../store/journal/operations.ts';
-import { readPackages } from '../store/packages.ts';
+import { readPackages } from '../store/applied/packages.ts';
 import { readTrustRow } from '../store/trust.ts';
 import { imagesOf } from './plan-images.ts';
 

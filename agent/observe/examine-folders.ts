@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import type { Agent } from '../store/agent.ts';
 import type { Examined } from '../model/target.ts';
 import type { Config } from '../config/config.ts';
-import { readOwned } from '../store/inventory.ts';
-import { readPackages } from '../store/packages.ts';
+import { readOwned } from '../store/applied/inventory.ts';
+import { readPackages } from '../store/applied/packages.ts';
 
 const FILE = 'file:';
 const MOST_NAMED = 5;

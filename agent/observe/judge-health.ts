@@ -10,10 +10,10 @@ import { lastChange } from '../store/journal/operations.ts';
 import { failedChecksOf } from '../store/outbox/changes.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
 import { sayFailed, tellChecks } from '../store/outbox/tell-checks.ts';
-import { forgetAttempts, HEALTH, putOff } from '../store/attempts.ts';
-import { findFailure } from '../store/failures.ts';
-import { isSame, type PackageRef } from '../store/package-ref.ts';
-import { findPackage, type PackageRow, savePackage } from '../store/packages.ts';
+import { forgetAttempts, HEALTH, putOff } from '../store/applied/attempts.ts';
+import { findFailure } from '../store/applied/failures.ts';
+import { isSame, type PackageRef } from '../store/applied/package-ref.ts';
+import { findPackage, type PackageRow, savePackage } from '../store/applied/packages.ts';
 
 /**
  * Waits for the health of a package that was corrected or is broken, and stores the result. The wait only reads, so it needs

@@ -9,9 +9,9 @@ import { checkAborted, record } from '../store/journal/boundary.ts';
 import { listed } from '../store/outbox/changes.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
 import { sentenceOf } from '../store/outbox/sentence-of.ts';
-import { dueForHealth, findAttempt, HEALTH, isDue, REMOVAL } from '../store/attempts.ts';
-import { readLeaving, readOwned, readTaken } from '../store/inventory.ts';
-import type { PackageRef } from '../store/package-ref.ts';
+import { dueForHealth, findAttempt, HEALTH, isDue, REMOVAL } from '../store/applied/attempts.ts';
+import { readLeaving, readOwned, readTaken } from '../store/applied/inventory.ts';
+import type { PackageRef } from '../store/applied/package-ref.ts';
 import {
   findPackage,
   isHalfRemoved,
@@ -19,7 +19,7 @@ import {
   readPackages,
   type SeenDrift,
   savePackage,
-} from '../store/packages.ts';
+} from '../store/applied/packages.ts';
 import { judgeHealth } from './judge-health.ts';
 
 export type PackageDrift = {

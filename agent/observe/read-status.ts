@@ -16,13 +16,18 @@ import { openOperation } from '../store/journal/operations.ts';
 import { type OutboxSize, outboxSize } from '../store/outbox/outbox.ts';
 import { findLease } from '../acquire/staleness/find-lease.ts';
 import { readStaleness, type Staleness } from '../acquire/staleness/read-staleness.ts';
-import { findAttempt, HEALTH, isDue, REMOVAL, tryOf } from '../store/attempts.ts';
+import { findAttempt, HEALTH, isDue, REMOVAL, tryOf } from '../store/applied/attempts.ts';
 import { type BrokenGlass, readCondition, type SiteHold, type WaitingForParts } from '../store/conditions.ts';
-import { findFailure } from '../store/failures.ts';
+import { findFailure } from '../store/applied/failures.ts';
 import { fullName } from '../store/identity.ts';
-import { readLeaving } from '../store/inventory.ts';
-import { isSame, type PackageRef } from '../store/package-ref.ts';
-import { isHalfRemoved, type PackageRow, type PackageStatus, readPackages } from '../store/packages.ts';
+import { readLeaving } from '../store/applied/inventory.ts';
+import { isSame, type PackageRef } from '../store/applied/package-ref.ts';
+import {
+  isHalfRemoved,
+  type PackageRow,
+  type PackageStatus,
+  readPackages,
+} from '../store/applied/packages.ts';
 import { readSiteHold } from '../store/site-hold.ts';
 import { isFull, type State } from '../store/state.ts';
 import { readFloors, readRoot, readStatement, readTrustRow } from '../store/trust.ts';

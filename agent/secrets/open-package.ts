@@ -4,7 +4,7 @@ import { readBlob } from '#bundles/formats/layout/verified';
 import { MAX_SEALED_BYTES, type SealedSet, type SecretSet } from '#bundles/trust/secrets/secret-set';
 import { ageFile, findAgeIdentity } from '../identity/age-identity.ts';
 import { readIdentity } from '../store/identity.ts';
-import type { PackageRef } from '../store/package-ref.ts';
+import type { PackageRef } from '../store/applied/package-ref.ts';
 import type { State } from '../store/state.ts';
 import { keyedHash } from './keyed-hash.ts';
 import { type Identity, openManifests } from './open-manifests.ts';

@@ -5,7 +5,7 @@ import type { Digest } from '#bundles/digest';
 import { openOperation } from './journal/operations.ts';
 import { lastingBlobs, readBundles } from './bundles.ts';
 import { readCondition } from './conditions.ts';
-import { readPackages } from './packages.ts';
+import { readPackages } from './applied/packages.ts';
 import { readPull } from './pull.ts';
 import { tryPullLock } from './pull-lock.ts';
 import { forgetSetsUsed, readSecretSets } from './secret-sets.ts';

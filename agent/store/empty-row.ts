@@ -1,6 +1,6 @@
 import { formatTime } from '#bundles/time';
 import type { Agent } from './agent.ts';
-import type { PackageRow } from './packages.ts';
+import type { PackageRow } from './applied/packages.ts';
 
 /** The row of a package that the store does not know yet. */
 export const emptyRow = ({ edge }: Pick<Agent, 'edge'>, assignment: string): PackageRow => ({

@@ -5,7 +5,7 @@ import type { Floors } from '#bundles/formats/statements/predicates';
 import { formatTime, parseTime, type Timestamp } from '#bundles/time';
 import { parseRoot, type TrustRoot } from '#bundles/trust/root/root';
 import { type Identity, readIdentity } from './identity.ts';
-import type { ReleaseRef } from './package-ref.ts';
+import type { ReleaseRef } from './applied/package-ref.ts';
 import type { State } from './state.ts';
 
 /** The single row of accepted and desired state. */

@@ -1,7 +1,7 @@
 import { unpackLayer } from '#bundles/formats/archive/unpack-layer';
 import { type Bundle, readBundle } from '#bundles/formats/bundle/read-bundle';
 import { readBlob } from '#bundles/formats/layout/verified';
-import type { PackageRef } from './package-ref.ts';
+import type { PackageRef } from './applied/package-ref.ts';
 import type { State } from './state.ts';
 
 /** Limit for one layer: the files of a host package, or the manifests of all packages of a cluster. */

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readNote } from '../../agent/observe/note.ts';
 import { openOperation } from '../../agent/store/journal/operations.ts';
 import { outboxSize } from '../../agent/store/outbox/outbox.ts';
-import { readPackages } from '../../agent/store/packages.ts';
+import { readPackages } from '../../agent/store/applied/packages.ts';
 import { openState } from '../../agent/store/state.ts';
 import type { Cluster } from '../harness/kubernetes/cluster.ts';
 import { programFile } from '../harness/program-file.ts';

@@ -7,9 +7,9 @@ import { kubernetesTarget } from '../../agent/apply/kubernetes/kubernetes-target
 import { reconcile } from '../../agent/apply/reconcile.ts';
 import type { Target } from '../../agent/model/target.ts';
 import { openOperation } from '../../agent/store/journal/operations.ts';
-import { makeAllDue } from '../../agent/store/attempts.ts';
-import { findFailure } from '../../agent/store/failures.ts';
-import { findPackage } from '../../agent/store/packages.ts';
+import { makeAllDue } from '../../agent/store/applied/attempts.ts';
+import { findFailure } from '../../agent/store/applied/failures.ts';
+import { findPackage } from '../../agent/store/applied/packages.ts';
 import { copiesIn, createSite, FLEET, pack } from '../agent/apply/kubernetes/kubernetes-site.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { startOwnCluster } from '../harness/kubernetes/own-cluster.ts';

@@ -18,9 +18,9 @@ import { reconcile } from '../../agent/apply/reconcile.ts';
 import type { Target } from '../../agent/model/target.ts';
 import { openOperation } from '../../agent/store/journal/operations.ts';
 import { lookAtDrift, observe } from '../../agent/observe/observe.ts';
-import { makeAllDue } from '../../agent/store/attempts.ts';
-import { readOwned } from '../../agent/store/inventory.ts';
-import { findPackage } from '../../agent/store/packages.ts';
+import { makeAllDue } from '../../agent/store/applied/attempts.ts';
+import { readOwned } from '../../agent/store/applied/inventory.ts';
+import { findPackage } from '../../agent/store/applied/packages.ts';
 import { FleetError } from '../../bundles/errors.ts';
 import { generateAgeIdentity } from '../../bundles/trust/age/recipient.ts';
 import {

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { importMedium } from '../../agent/daemon/import-medium.ts';
 import { lookAround } from '../../agent/observe/look-around.ts';
-import { readPackages } from '../../agent/store/packages.ts';
+import { readPackages } from '../../agent/store/applied/packages.ts';
 import { createSecretWorld, hostOf, secretPackage } from '../agent/secrets/secret-world.ts';
 import { tracesBelow, tracesIn } from '../agent/secrets/traces-of.ts';
 import { openFast, testAgent } from '../agent/world.ts';

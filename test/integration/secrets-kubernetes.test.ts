@@ -8,8 +8,8 @@ import { openKubernetesApi } from '../../agent/apply/kubernetes/api/open-kuberne
 import { rollBackPackage } from '../../agent/apply/operator/roll-back-package.ts';
 import { lookAround } from '../../agent/observe/look-around.ts';
 import { lookAtDrift } from '../../agent/observe/observe.ts';
-import { readOwned } from '../../agent/store/inventory.ts';
-import { findPackage } from '../../agent/store/packages.ts';
+import { readOwned } from '../../agent/store/applied/inventory.ts';
+import { findPackage } from '../../agent/store/applied/packages.ts';
 import { clusterOf, createSecretWorld, type SecretWorld } from '../agent/secrets/secret-world.ts';
 import { tracesBelow, tracesIn } from '../agent/secrets/traces-of.ts';
 import { describeWith } from '../harness/describe-with.ts';

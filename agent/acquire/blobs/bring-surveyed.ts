@@ -5,7 +5,7 @@ import { NO_PROGRESS } from '#cli/progress';
 import type { Agent } from '../../store/agent.ts';
 import { checkImageSpace } from '../../images/check-image-space.ts';
 import { checkAborted } from '../../store/journal/boundary.ts';
-import { readPackages } from '../../store/packages.ts';
+import { readPackages } from '../../store/applied/packages.ts';
 import { checkSignatures } from '../check-signatures.ts';
 import { copyBlob } from './copy-blob.ts';
 import { countedBlobs } from './counted-blobs.ts';

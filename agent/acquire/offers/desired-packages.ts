@@ -10,7 +10,7 @@ import { VERSION } from '#bundles/version';
 import type { Agent } from '../../store/agent.ts';
 import { inOrder } from './order.ts';
 import { resolveInputs } from './site-inputs.ts';
-import type { PackageRef, ReleaseRef } from '../../store/package-ref.ts';
+import type { PackageRef, ReleaseRef } from '../../store/applied/package-ref.ts';
 import { readSiteValues } from '../../store/site-values.ts';
 import { readTrustRow } from '../../store/trust.ts';
 import type { Judged } from './accept-offer.ts';

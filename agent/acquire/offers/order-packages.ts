@@ -2,17 +2,17 @@ import { formatTime } from '#bundles/time';
 import type { Agent } from '../../store/agent.ts';
 import { unknownHealth } from '../../model/unknown-health.ts';
 import { appendEvent } from '../../store/outbox/outbox.ts';
-import { makeAllDue } from '../../store/attempts.ts';
+import { makeAllDue } from '../../store/applied/attempts.ts';
 import { emptyRow } from '../../store/empty-row.ts';
-import { ownsAnything } from '../../store/inventory.ts';
-import { isSame, type PackageRef } from '../../store/package-ref.ts';
+import { ownsAnything } from '../../store/applied/inventory.ts';
+import { isSame, type PackageRef } from '../../store/applied/package-ref.ts';
 import {
   deletePackage,
   findPackage,
   type PackageRow,
   readPackages,
   savePackage,
-} from '../../store/packages.ts';
+} from '../../store/applied/packages.ts';
 import type { AcceptedOffer } from './accepted-offer.ts';
 
 /** Stores the desired version of each package. Must run inside the accepting transaction; `reconcile` applies the changes. */

@@ -4,7 +4,7 @@ import type { SealedSet } from '#bundles/trust/secrets/secret-set';
 import type { Agent } from '../../store/agent.ts';
 import { filesOf } from '../../store/unpacked-layer.ts';
 import { checkAborted } from '../../store/journal/boundary.ts';
-import type { PackageRef } from '../../store/package-ref.ts';
+import type { PackageRef } from '../../store/applied/package-ref.ts';
 import { findSetsUsed, type SetsUsed, saveSetsUsed } from '../../store/secret-sets.ts';
 import type { State } from '../../store/state.ts';
 import { setsUsed } from '../../secrets/sets-used.ts';

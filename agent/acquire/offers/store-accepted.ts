@@ -8,7 +8,7 @@ import { readStaleness } from '../staleness/read-staleness.ts';
 import { noteStaleness } from '../staleness/tell-staleness.ts';
 import { saveBundle } from '../../store/bundles.ts';
 import { readCondition, saveCondition } from '../../store/conditions.ts';
-import { savePointers } from '../../store/pointers.ts';
+import { savePointers } from '../../store/applied/pointers.ts';
 import { forgetPull } from '../../store/pull.ts';
 import { saveSecretSets } from '../../store/secret-sets.ts';
 import { saveSiteValues } from '../../store/site-values.ts';

@@ -1,7 +1,7 @@
 import type { Agent } from '../../store/agent.ts';
 import { record } from '../../store/journal/boundary.ts';
 import { appendEvent } from '../../store/outbox/outbox.ts';
-import { readPackages } from '../../store/packages.ts';
+import { readPackages } from '../../store/applied/packages.ts';
 import { readTrustRow, saveTrustRow } from '../../store/trust.ts';
 import type { PackageResult } from '../package-result.ts';
 import { resume } from '../perform.ts';

@@ -1,7 +1,7 @@
 import type { Agent } from '../../store/agent.ts';
 import { record } from '../../store/journal/boundary.ts';
 import { appendEvent } from '../../store/outbox/outbox.ts';
-import { forgetFailures } from '../../store/failures.ts';
+import { forgetFailures } from '../../store/applied/failures.ts';
 import type { PackageResult } from '../package-result.ts';
 import { resume } from '../perform.ts';
 import { reconcile } from '../reconcile.ts';

@@ -1,7 +1,7 @@
 import { FleetError } from '#bundles/errors';
 import type { Agent } from '../../store/agent.ts';
 import { appendEvent } from '../../store/outbox/outbox.ts';
-import { findPackage, type PackageRow, readPackages, savePackage } from '../../store/packages.ts';
+import { findPackage, type PackageRow, readPackages, savePackage } from '../../store/applied/packages.ts';
 import { isRevoked, readTrustRow } from '../../store/trust.ts';
 import { type PackageResult, resultOf } from '../package-result.ts';
 import { begin, perform, resume } from '../perform.ts';

@@ -1,7 +1,7 @@
 import { parseJson } from '#bundles/json/parse-json';
 import type { Timestamp } from '#bundles/time';
 import type { CheckResult, OwnedObject, Plan, StepResult } from '../../model/target.ts';
-import type { PackageRef } from '../package-ref.ts';
+import type { PackageRef } from '../applied/package-ref.ts';
 import type { State } from '../state.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { Agent } from '../agent.ts';
 import type { CheckResult } from '../../model/target.ts';
-import type { PackageRef } from '../package-ref.ts';
-import type { PackageRow } from '../packages.ts';
+import type { PackageRef } from '../applied/package-ref.ts';
+import type { PackageRow } from '../applied/packages.ts';
 import { listed } from './changes.ts';
 import { appendEvent } from './outbox.ts';
 

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { resume } from '../../../agent/apply/perform.ts';
 import type { Step, Target } from '../../../agent/model/target.ts';
 import { lastOperations, openOperation, readResults } from '../../../agent/store/journal/operations.ts';
-import { readOwned } from '../../../agent/store/inventory.ts';
-import { findPackage } from '../../../agent/store/packages.ts';
+import { readOwned } from '../../../agent/store/applied/inventory.ts';
+import { findPackage } from '../../../agent/store/applied/packages.ts';
 import { FleetError } from '../../../bundles/errors.ts';
 import { createWorld, onePackage } from '../world.ts';
 

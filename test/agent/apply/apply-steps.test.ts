@@ -5,8 +5,8 @@ import { reconcile } from '../../../agent/apply/reconcile.ts';
 import type { Target } from '../../../agent/model/target.ts';
 import { openOperation } from '../../../agent/store/journal/operations.ts';
 import { readStatus } from '../../../agent/observe/read-status.ts';
-import { nextAttempt } from '../../../agent/store/attempts.ts';
-import { findPackage } from '../../../agent/store/packages.ts';
+import { nextAttempt } from '../../../agent/store/applied/attempts.ts';
+import { findPackage } from '../../../agent/store/applied/packages.ts';
 import { FleetError } from '../../../bundles/errors.ts';
 import { createWorld, NOW, onePackage, testEdge } from '../world.ts';
 

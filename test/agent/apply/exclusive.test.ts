@@ -5,7 +5,7 @@ import type { Agent } from '../../../agent/store/agent.ts';
 import type { Target } from '../../../agent/model/target.ts';
 import { openOperation } from '../../../agent/store/journal/operations.ts';
 import { lookAround } from '../../../agent/observe/look-around.ts';
-import { findPackage } from '../../../agent/store/packages.ts';
+import { findPackage } from '../../../agent/store/applied/packages.ts';
 import { FleetError } from '../../../bundles/errors.ts';
 import { packTestBundle } from '../../harness/signed-medium.ts';
 import { liveFiles } from '../folder-target.ts';

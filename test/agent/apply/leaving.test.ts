@@ -5,8 +5,8 @@ import type { Target } from '../../../agent/model/target.ts';
 import { lookAround } from '../../../agent/observe/look-around.ts';
 import { lookAtDrift } from '../../../agent/observe/observe.ts';
 import { readStatus } from '../../../agent/observe/read-status.ts';
-import { readOwned } from '../../../agent/store/inventory.ts';
-import { findPackage } from '../../../agent/store/packages.ts';
+import { readOwned } from '../../../agent/store/applied/inventory.ts';
+import { findPackage } from '../../../agent/store/applied/packages.ts';
 import { folderTarget, liveFiles } from '../folder-target.ts';
 import { createWorld, NOW, onePackage, POLICY, testEdge, type World } from '../world.ts';
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { loadPackage } from '../../../agent/apply/load-package.ts';
 import type { Target } from '../../../agent/model/target.ts';
-import type { PackageRef } from '../../../agent/store/package-ref.ts';
-import { findPackage } from '../../../agent/store/packages.ts';
+import type { PackageRef } from '../../../agent/store/applied/package-ref.ts';
+import { findPackage } from '../../../agent/store/applied/packages.ts';
 import { createSite, pack } from './kubernetes/kubernetes-site.ts';
 
 const nothing = { kind: 'kubernetes' } as Target;

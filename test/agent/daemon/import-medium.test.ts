@@ -8,7 +8,7 @@ import { addDays } from '#bundles/time';
 import { parseDocument } from '#bundles/json/validate';
 import { importMedium } from '../../../agent/daemon/import-medium.ts';
 import { heldBundles } from '../../../agent/store/bundles.ts';
-import { findPackage } from '../../../agent/store/packages.ts';
+import { findPackage } from '../../../agent/store/applied/packages.ts';
 import { isRevoked, readFloors, readTrustRow } from '../../../agent/store/trust.ts';
 import {
   CHANNEL,

@@ -6,8 +6,8 @@ import type { CheckResult, Target } from '../../../agent/model/target.ts';
 import { healthWaits } from '../../../agent/daemon/health-waits.ts';
 import { openOperation } from '../../../agent/store/journal/operations.ts';
 import { lookAround } from '../../../agent/observe/look-around.ts';
-import { findAttempt, HEALTH, nextAttempt } from '../../../agent/store/attempts.ts';
-import { findPackage } from '../../../agent/store/packages.ts';
+import { findAttempt, HEALTH, nextAttempt } from '../../../agent/store/applied/attempts.ts';
+import { findPackage } from '../../../agent/store/applied/packages.ts';
 import { folderTarget, liveFiles } from '../folder-target.ts';
 import { createWorld, NOW, onePackage, testEdge, type World } from '../world.ts';
 

@@ -6,7 +6,7 @@ import { lookAround } from '../../../agent/observe/look-around.ts';
 import { lookAtDrift } from '../../../agent/observe/observe.ts';
 import { readHistory } from '../../../agent/observe/read-history.ts';
 import { readStatus } from '../../../agent/observe/read-status.ts';
-import { findPackage } from '../../../agent/store/packages.ts';
+import { findPackage } from '../../../agent/store/applied/packages.ts';
 import { liveFiles } from '../folder-target.ts';
 import { createWorld, NOW, onePackage, POLICY, testEdge, type World } from '../world.ts';
 

@@ -14,7 +14,7 @@ import { lookAround } from '../../../agent/observe/look-around.ts';
 import { lookAtDrift } from '../../../agent/observe/observe.ts';
 import { restoreSecrets } from '../../../agent/apply/restore-secrets.ts';
 import { collectGarbage } from '../../../agent/store/collect-garbage.ts';
-import { findPackage, readPackages } from '../../../agent/store/packages.ts';
+import { findPackage, readPackages } from '../../../agent/store/applied/packages.ts';
 import { storedBlobs } from '../world.ts';
 import { createSecretWorld, type SecretWorld, secretPackage } from './secret-world.ts';
 import { tracesBelow } from './traces-of.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { digestOf } from '#bundles/digest';
 import { loadPackage } from '../../../agent/apply/load-package.ts';
 import { collectGarbage } from '../../../agent/store/collect-garbage.ts';
-import { readPackages } from '../../../agent/store/packages.ts';
+import { readPackages } from '../../../agent/store/applied/packages.ts';
 import { createWorld, onePackage } from '../world.ts';
 
 const carrying = (model: string) => onePackage('vision', 'settings', { blobs: { '/opt/model': model } });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openOperation } from '../../../agent/store/journal/operations.ts';
 import { outboxSize } from '../../../agent/store/outbox/outbox.ts';
-import { readPackages } from '../../../agent/store/packages.ts';
+import { readPackages } from '../../../agent/store/applied/packages.ts';
 import { openState, type State } from '../../../agent/store/state.ts';
 import { programFile } from '../../harness/program-file.ts';
 import { runCommand, succeed } from '../../harness/run-command.ts';

@@ -10,7 +10,7 @@ import { rollBackPackage } from '../../../../agent/apply/operator/roll-back-pack
 import { lookAround } from '../../../../agent/observe/look-around.ts';
 import { readStatus } from '../../../../agent/observe/read-status.ts';
 import { readStaleness } from '../../../../agent/acquire/staleness/read-staleness.ts';
-import { findPackage } from '../../../../agent/store/packages.ts';
+import { findPackage } from '../../../../agent/store/applied/packages.ts';
 import { readFloors } from '../../../../agent/store/trust.ts';
 import {
   createTestFleet,

@@ -19,8 +19,8 @@ import type { CopyPlace } from '../../../../agent/apply/kubernetes/replaced/copi
 import type { Target } from '../../../../agent/model/target.ts';
 import { readOutbox } from '../../../../agent/store/outbox/outbox.ts';
 import { emptyRow } from '../../../../agent/store/empty-row.ts';
-import type { PackageRef } from '../../../../agent/store/package-ref.ts';
-import { findPackage, readPackages, savePackage } from '../../../../agent/store/packages.ts';
+import type { PackageRef } from '../../../../agent/store/applied/package-ref.ts';
+import { findPackage, readPackages, savePackage } from '../../../../agent/store/applied/packages.ts';
 import { saveSiteValues } from '../../../../agent/store/site-values.ts';
 import { openState } from '../../../../agent/store/state.ts';
 import { temporaryDirectory } from '../../../harness/temporary-directory.ts';

@@ -1,8 +1,8 @@
 import { parseJson } from '#bundles/json/parse-json';
 import type { Timestamp } from '#bundles/time';
-import type { CheckResult, Drift } from '../model/target.ts';
+import type { CheckResult, Drift } from '../../model/target.ts';
 import type { PackageRef } from './package-ref.ts';
-import type { State } from './state.ts';
+import type { State } from '../state.ts';
 
 /**
  * waiting: desired, not yet tried. healthy: runs as desired (or as a local rollback left it). failed: the desired version did

@@ -1,6 +1,6 @@
 import type { Digest } from '#bundles/digest';
-import type { Leaving, OwnedObject } from '../model/target.ts';
-import type { State } from './state.ts';
+import type { Leaving, OwnedObject } from '../../model/target.ts';
+import type { State } from '../state.ts';
 
 type Row = { readonly key: string; readonly assignment: string; readonly state: string };
 

@@ -1,7 +1,7 @@
 import { pauseMs, type RetryPolicy } from '#bundles/retry';
 import { formatTime, parseTime, type Timestamp } from '#bundles/time';
 import { identityOf, type PackageRef } from './package-ref.ts';
-import type { State } from './state.ts';
+import type { State } from '../state.ts';
 
 /**
  * Retry state of an operation that failed for an external reason or whose package is not healthy yet: the number of tries

@@ -1,5 +1,5 @@
 import type { Digest } from '#bundles/digest';
-import type { State } from './state.ts';
+import type { State } from '../state.ts';
 
 /** Registry tags ('<host>/<repository>:<tag>') -> the manifests they named when their offer was accepted. */
 export const readPointers = ({ db }: State): ReadonlyMap<string, Digest> => {

@@ -1,9 +1,9 @@
 import { parseJson } from '#bundles/json/parse-json';
 import type { Timestamp } from '#bundles/time';
-import type { CheckResult } from '../model/target.ts';
+import type { CheckResult } from '../../model/target.ts';
 import { tryOf } from './attempts.ts';
 import type { PackageRef } from './package-ref.ts';
-import type { State } from './state.ts';
+import type { State } from '../state.ts';
 
 /** A failed package. It is not retried until the package or its site values change, or an operator requests it. */
 export type Failure = {
