@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { durationMs } from '#bundles/duration';
 import type { Config } from '../config/config.ts';
-import { findAgeIdentity } from '../identity/age-identity.ts';
+import { findAgeIdentity } from '../hub/age-identity.ts';
 import { fullName, type Identity } from '../store/identity.ts';
 import { readReplaced } from '../store/applied/inventory.ts';
 import { placeHeld } from '../store/lock.ts';

@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { Args } from '@oclif/core';
 import { isFleetError, plainLine, toFleetError } from '#bundles/errors';
 import { writeOntoMedium } from '../acquire/blobs/write-onto-medium.ts';
-import { loadKey } from '../identity/agent-key.ts';
-import { admit } from '../plug-in/admit.ts';
-import { readDeviceFacts } from '../plug-in/device-facts.ts';
+import { loadKey } from '../hub/agent-key.ts';
+import { admit } from '../daemon/plug-in/admit.ts';
+import { readDeviceFacts } from '../daemon/plug-in/device-facts.ts';
 import {
   forgetProgress,
   makeMountPoint,
@@ -14,9 +14,9 @@ import {
   type Taken,
   writeProgress,
   writeVariables,
-} from '../plug-in/progress.ts';
-import { type Sign, signOf } from '../plug-in/sign.ts';
-import { isOurs, refusedBy, reportOnto, takeMedium } from '../plug-in/take-medium.ts';
+} from '../daemon/plug-in/progress.ts';
+import { type Sign, signOf } from '../daemon/plug-in/sign.ts';
+import { isOurs, refusedBy, reportOnto, takeMedium } from '../daemon/plug-in/take-medium.ts';
 import { AgentCommand, type ConfigFlags } from './agent-command.ts';
 
 /** A second medium waits for the import of the first one. */

@@ -19,7 +19,7 @@ import { readOffer } from '../acquire/offers/read-offer.ts';
 import { storeAccepted } from '../acquire/offers/store-accepted.ts';
 import { openAge } from '#bundles/trust/age/open-age';
 import type { RandomAccess } from '#bundles/formats/archive/random-access';
-import { findAgeIdentity } from '../identity/age-identity.ts';
+import { findAgeIdentity } from '../hub/age-identity.ts';
 
 export type ImportResult = {
   /** The medium's release for this agent; undefined if it has only a site statement. */

@@ -4,8 +4,8 @@ import { formatTime, parseTime, type Timestamp } from '#bundles/time';
 import { parsePublicKey, type SigningKey } from '#bundles/trust/keys/key';
 import { type Identity, saveRequest } from '../store/identity.ts';
 import type { State } from '../store/state.ts';
-import { loadOrMakeRecipient } from '../identity/age-identity.ts';
-import { loadKey } from '../identity/agent-key.ts';
+import { loadOrMakeRecipient } from '../hub/age-identity.ts';
+import { loadKey } from '../hub/agent-key.ts';
 import type { Request } from '../model/request.ts';
 
 /**

@@ -9,7 +9,7 @@ import type { Agent } from '../store/agent.ts';
 import { type HubOptions, openHub } from '../hub/hub-client.ts';
 import { forgetIdentity } from '../store/identity.ts';
 import { carriedOffer } from './carried-offer.ts';
-import { keepCertificate } from '../identity/certificate.ts';
+import { keepCertificate } from '../hub/certificate.ts';
 import { fetchRoot } from './fetch-root.ts';
 import type { Request } from '../model/request.ts';
 import { takeIdentity, type Wish } from './take-identity.ts';

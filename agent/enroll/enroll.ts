@@ -6,7 +6,7 @@ import { notWritable, writeOntoMedium } from '../acquire/blobs/write-onto-medium
 import type { Edge } from '../model/edge.ts';
 import { fullName } from '../store/identity.ts';
 import type { State } from '../store/state.ts';
-import { loadOrMakeRecipient } from '../identity/age-identity.ts';
+import { loadOrMakeRecipient } from '../hub/age-identity.ts';
 import { takeIdentity, type Wish } from './take-identity.ts';
 
 export type Enrolled = {

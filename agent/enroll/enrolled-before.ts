@@ -4,7 +4,7 @@ import { fingerprint, parsePublicKey } from '#bundles/trust/keys/key';
 import { findIdentity } from '../store/identity.ts';
 import type { State } from '../store/state.ts';
 import { readRoot, readStatement, readTrustRow } from '../store/trust.ts';
-import { findCertificate } from '../identity/certificate.ts';
+import { findCertificate } from '../hub/certificate.ts';
 import type { EnrolledOnline, OnlineWish } from './enroll-online.ts';
 import { checkSame } from './take-identity.ts';
 

@@ -7,7 +7,7 @@ import {
 import type { TrustRoot } from '#bundles/trust/root/root';
 import type { Agent } from '../store/agent.ts';
 import type { HubClient } from '../hub/hub-client.ts';
-import { keepCertificate, type OwnCertificate } from '../identity/certificate.ts';
+import { keepCertificate, type OwnCertificate } from '../hub/certificate.ts';
 import type { Request } from '../model/request.ts';
 
 const MAX_ANSWER_BYTES = 256 << 10;

@@ -10,8 +10,8 @@ import type { Edge } from '../model/edge.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
 import { findIdentity, fullName, type Identity, insertIdentity } from '../store/identity.ts';
 import type { State } from '../store/state.ts';
-import { loadOrMakeRecipient } from '../identity/age-identity.ts';
-import { loadOrMakeKey } from '../identity/agent-key.ts';
+import { loadOrMakeRecipient } from '../hub/age-identity.ts';
+import { loadOrMakeKey } from '../hub/agent-key.ts';
 import { askWithRecipient, recipientFields } from './ask-with-recipient.ts';
 import type { Request } from '../model/request.ts';
 

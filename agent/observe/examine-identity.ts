@@ -2,7 +2,7 @@ import { toFleetError } from '#bundles/errors';
 import { nameSome } from '#bundles/name-some';
 import type { Agent } from '../store/agent.ts';
 import type { Examined } from '../model/target.ts';
-import { ageFile, findAgeIdentity } from '../identity/age-identity.ts';
+import { ageFile, findAgeIdentity } from '../hub/age-identity.ts';
 import type { Request } from '../model/request.ts';
 import { findOwnEntry } from '../acquire/staleness/find-lease.ts';
 import { readSecretSets } from '../store/secret-sets.ts';

@@ -6,7 +6,7 @@ import type { Agent } from '../store/agent.ts';
 import type { Examined } from '../model/target.ts';
 import type { Config } from '../config/config.ts';
 import { registryOf } from '../config/registry-of.ts';
-import { findCertificate, isDueForRenewal } from '../identity/certificate.ts';
+import { findCertificate, isDueForRenewal } from '../hub/certificate.ts';
 import { openHub } from '../hub/hub-client.ts';
 import { readRoot } from '../store/trust.ts';
 

@@ -2,7 +2,7 @@ import { parseHostPackage } from '#bundles/formats/bundle/host-package';
 import { FleetError, isFleetError } from '#bundles/errors';
 import { readBlob } from '#bundles/formats/layout/verified';
 import { MAX_SEALED_BYTES, type SealedSet, type SecretSet } from '#bundles/trust/secrets/secret-set';
-import { ageFile, findAgeIdentity } from '../identity/age-identity.ts';
+import { ageFile, findAgeIdentity } from '../hub/age-identity.ts';
 import { readIdentity } from '../store/identity.ts';
 import type { PackageRef } from '../store/applied/package-ref.ts';
 import type { State } from '../store/state.ts';

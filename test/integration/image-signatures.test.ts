@@ -12,7 +12,7 @@ import { importMedium } from '../../agent/daemon/import-medium.ts';
 import { judgeOffer } from '../../agent/acquire/offers/judge-offer.ts';
 import { readOffer } from '../../agent/acquire/offers/read-offer.ts';
 import type { Agent } from '../../agent/store/agent.ts';
-import { loadKey } from '../../agent/identity/agent-key.ts';
+import { loadKey } from '../../agent/hub/agent-key.ts';
 import { enroll } from '../../agent/enroll/enroll.ts';
 import { registryProvider } from '../../agent/images/registry/registry-provider.ts';
 import { exportReports } from '../../agent/report/export-reports.ts';

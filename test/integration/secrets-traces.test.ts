@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
 import { sealSecretSet } from '#bundles/trust/secrets/seal';
-import { ageFile, findAgeIdentity, loadOrMakeRecipient } from '../../agent/identity/age-identity.ts';
+import { ageFile, findAgeIdentity, loadOrMakeRecipient } from '../../agent/hub/age-identity.ts';
 import { readIdentity } from '../../agent/store/identity.ts';
 import { openState } from '../../agent/store/state.ts';
 import { secretPackage } from '../agent/secrets/secret-world.ts';

@@ -10,7 +10,7 @@ import { MEDIUM_FILE, type Medium, PART_FILE } from '#bundles/formats/medium/med
 import { type PartLabel, partName } from '#bundles/formats/medium/parts/part';
 import { generateAgeIdentity, recipientOf } from '#bundles/trust/age/recipient';
 import { importMedium } from '../../../agent/daemon/import-medium.ts';
-import { findAgeIdentity } from '../../../agent/identity/age-identity.ts';
+import { findAgeIdentity } from '../../../agent/hub/age-identity.ts';
 import { readFloors } from '../../../agent/store/trust.ts';
 import { collect, streamOf } from '../../bundles/formats/archive/streams.ts';
 import { verdict } from '../../bundles/verdict.ts';

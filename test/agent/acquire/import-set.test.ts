@@ -9,7 +9,7 @@ import { agentFolder, MEDIUM_FILE, parseMedium } from '#bundles/formats/medium/m
 import { generateAgeIdentity, recipientOf } from '#bundles/trust/age/recipient';
 import { importMedium } from '../../../agent/daemon/import-medium.ts';
 import type { Agent } from '../../../agent/store/agent.ts';
-import { ageFile, findAgeIdentity } from '../../../agent/identity/age-identity.ts';
+import { ageFile, findAgeIdentity } from '../../../agent/hub/age-identity.ts';
 import { readStatus } from '../../../agent/observe/read-status.ts';
 import { collectGarbage } from '../../../agent/store/collect-garbage.ts';
 import { readFloors } from '../../../agent/store/trust.ts';

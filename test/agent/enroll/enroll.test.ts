@@ -6,7 +6,7 @@ import { agentFolder } from '#bundles/formats/medium/medium';
 import { parseCertificateRequest } from '#bundles/trust/root/certificate-request';
 import { fingerprint } from '#bundles/trust/keys/key';
 import { parseDocument } from '#bundles/json/validate';
-import { keyFile, loadKey, loadKeyText } from '../../../agent/identity/agent-key.ts';
+import { keyFile, loadKey, loadKeyText } from '../../../agent/hub/agent-key.ts';
 import { enroll } from '../../../agent/enroll/enroll.ts';
 import type { Wish } from '../../../agent/enroll/take-identity.ts';
 import { readOutbox } from '../../../agent/store/outbox/outbox.ts';

@@ -2,7 +2,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { describe, expect, it as test } from 'vitest';
 import { generateAgeIdentity } from '#bundles/trust/age/recipient';
 import { importMedium } from '../../../agent/daemon/import-medium.ts';
-import { ageFile } from '../../../agent/identity/age-identity.ts';
+import { ageFile } from '../../../agent/hub/age-identity.ts';
 import { examineIdentity } from '../../../agent/observe/examine-identity.ts';
 import { SITE } from '../world.ts';
 import { createSecretWorld, type SecretWorld } from '../secrets/secret-world.ts';

@@ -6,7 +6,7 @@ import { agentFolder } from '#bundles/formats/medium/medium';
 import { verifyReport } from '#bundles/trust/reports/report';
 import { addDays, formatTime } from '#bundles/time';
 import { importMedium } from '../../../agent/daemon/import-medium.ts';
-import { loadKey } from '../../../agent/identity/agent-key.ts';
+import { loadKey } from '../../../agent/hub/agent-key.ts';
 import { type ExportedReport, exportReports } from '../../../agent/report/export-reports.ts';
 import { appendEvent, readOutbox } from '../../../agent/store/outbox/outbox.ts';
 import { heldBundles } from '../../../agent/store/bundles.ts';

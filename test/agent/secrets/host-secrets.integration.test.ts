@@ -9,7 +9,7 @@ import { reconcile } from '../../../agent/apply/reconcile.ts';
 import { retryPackages } from '../../../agent/apply/operator/retry-packages.ts';
 import { readOutbox } from '../../../agent/store/outbox/outbox.ts';
 import { rollBackPackage } from '../../../agent/apply/operator/roll-back-package.ts';
-import { ageFile, loadOrMakeRecipient } from '../../../agent/identity/age-identity.ts';
+import { ageFile, loadOrMakeRecipient } from '../../../agent/hub/age-identity.ts';
 import { lookAround } from '../../../agent/observe/look-around.ts';
 import { lookAtDrift } from '../../../agent/observe/observe.ts';
 import { restoreSecrets } from '../../../agent/apply/restore-secrets.ts';

@@ -7,7 +7,7 @@ import { runCommand } from '../../../agent/apply/host/run-command.ts';
 import type { KubernetesApi } from '../../../agent/apply/kubernetes/api/kubernetes-api.ts';
 import { kubernetesTarget } from '../../../agent/apply/kubernetes/kubernetes-target.ts';
 import type { Target } from '../../../agent/model/target.ts';
-import { loadOrMakeRecipient } from '../../../agent/identity/age-identity.ts';
+import { loadOrMakeRecipient } from '../../../agent/hub/age-identity.ts';
 import {
   packTestBundle,
   type TestFleet,

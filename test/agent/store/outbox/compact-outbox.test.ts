@@ -5,7 +5,7 @@ import { FleetError } from '#bundles/errors';
 import { compactedSpan, type DroppedCount } from '#bundles/formats/events/compacted';
 import type { Event } from '#bundles/formats/events/event';
 import { verifyReport } from '#bundles/trust/reports/report';
-import { loadKey } from '../../../../agent/identity/agent-key.ts';
+import { loadKey } from '../../../../agent/hub/agent-key.ts';
 import { exportReports } from '../../../../agent/report/export-reports.ts';
 import type { Agent } from '../../../../agent/store/agent.ts';
 import { acknowledge } from '../../../../agent/store/outbox/acknowledge.ts';

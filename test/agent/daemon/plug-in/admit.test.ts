@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { admit, type PlugInPolicy } from '../../../agent/plug-in/admit.ts';
+import { admit, type PlugInPolicy } from '../../../../agent/daemon/plug-in/admit.ts';
 
 const policy: PlugInPolicy = { plugIn: true, plugInFileSystems: ['vfat', 'exfat'], plugInMaxGib: 1 };
 const facts = { device: 'sdb1', fileSystem: 'vfat', bytes: 2 ** 30 };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Progress, Taken } from '../../../agent/plug-in/progress.ts';
-import { signOf } from '../../../agent/plug-in/sign.ts';
+import type { Progress, Taken } from '../../../../agent/daemon/plug-in/progress.ts';
+import { signOf } from '../../../../agent/daemon/plug-in/sign.ts';
 
 const applied: Taken = { kind: 'applied', release: 5, failed: [], held: [] };
 const reported = (more: Partial<Extract<Progress, { phase: 'reported' }>> = {}): Progress => ({

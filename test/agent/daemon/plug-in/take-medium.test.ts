@@ -1,9 +1,9 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { isOurs, takeMedium } from '../../../agent/plug-in/take-medium.ts';
-import { temporaryDirectory } from '../../harness/temporary-directory.ts';
-import { createWorld } from '../world.ts';
+import { isOurs, takeMedium } from '../../../../agent/daemon/plug-in/take-medium.ts';
+import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { createWorld } from '../../world.ts';
 
 const here = async (): Promise<boolean> => false;
 

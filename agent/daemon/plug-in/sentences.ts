@@ -1,5 +1,5 @@
 import { nameSome } from '#bundles/name-some';
-import type { Config } from '../config/config.ts';
+import type { Config } from '../../config/config.ts';
 import type { NotAdmitted, Reported, Taken } from './progress.ts';
 
 /** The sentences of the sign, for a technician. Parameters are names, numbers and messages of errors. */

@@ -2,10 +2,10 @@ import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type FleetError, toFleetError } from '#bundles/errors';
 import { findParts } from '#bundles/formats/medium/parts/find-parts';
-import { importMedium } from '../daemon/import-medium.ts';
+import { importMedium } from '../import-medium.ts';
 import type { SigningKey } from '#bundles/trust/keys/key';
-import { exportReports } from '../report/export-reports.ts';
-import type { Agent } from '../store/agent.ts';
+import { exportReports } from '../../report/export-reports.ts';
+import type { Agent } from '../../store/agent.ts';
 import type { Reported, Taken } from './progress.ts';
 
 /**

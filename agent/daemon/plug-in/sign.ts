@@ -1,4 +1,4 @@
-import type { Config } from '../config/config.ts';
+import type { Config } from '../../config/config.ts';
 import type { Progress } from './progress.ts';
 import { sayReported, sayTaken, sentencesOf } from './sentences.ts';
 

@@ -1,4 +1,4 @@
-import type { Config } from '../config/config.ts';
+import type { Config } from '../../config/config.ts';
 import type { DeviceFacts } from './device-facts.ts';
 import type { NotAdmitted } from './progress.ts';
 
