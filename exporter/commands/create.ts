@@ -14,12 +14,13 @@ import { type Exported, exportMedium } from '../write/export-medium.ts';
 import type { WriteOptions } from '../plan/medium/write-options.ts';
 import type { SetRequest } from '../write/write-set.ts';
 import { setTransferFlags } from '../source/v8-flags.ts';
-import { askForAll } from './ask-for-all.ts';
 import { withPerson } from './ask-for-sticks.ts';
 import { IDENTITY_FLAG, openOptions } from './open-given.ts';
-import { EXPORT_FLAGS, exportRequestOf } from './export-flags.ts';
+import { EXPORT_FLAGS, type ExportFlags, exportRequestOf } from './export-flags.ts';
 import { FILE_SIZE_FLAG, maxFileSizeOf, PIECEMEAL_FLAGS, SET_FLAGS, setRequestOf } from './set-flags.ts';
 import { stoppable } from './stoppable.ts';
+import { FleetError } from '#bundles/errors';
+import { ask, canAsk } from '#cli/ask';
 
 type Created = Exported & {
   readonly medium: string;
@@ -146,3 +147,23 @@ const describeChanges = (changes: readonly string[]): string => {
 };
 
 const SHOWN = 4;
+
+/**
+ * Asks before a medium carries every channel, because it shows each site what all others run.
+ * @param isScript true with --json: do not ask
+ * @throws FleetError USAGE
+ */
+const askForAll = async (
+  { all, channel, site, from, to }: ExportFlags,
+  isScript: boolean,
+  signal: AbortSignal,
+): Promise<void> => {
+  if (all || channel || site) return;
+  if (!isScript && canAsk()) {
+    const question = `Put every channel of ${from} onto ${[to].flat().join(', ')}? [y/N] `;
+    if (/^y(es)?$/i.test((await ask(question, { flag: '--all', signal })).trim())) return;
+  }
+  throw new FleetError('USAGE', 'neither --site, --channel nor --all is given', {
+    hint: 'Name sites with --site or channels with --channel; --all takes every channel of the source',
+  });
+};

@@ -26,11 +26,12 @@ import {
 import { openImageRegistries } from '../load/images/image-places.ts';
 import { eachOnce } from '../model/problems.ts';
 import type { ChannelOutcome } from '../release/publish-environment.ts';
-import { explainIdle } from '../release/removals/explain-idle.ts';
-import { describeRemovals } from '../release/removals/removal.ts';
+import { describeRemovals, type Removal } from '../release/removals/removal.ts';
 import { openKeyDirectory } from '../keys/key-directory.ts';
 import { heldLines, summariseHeld } from './held-lines.ts';
 import { platformOptions } from '../load/platform/platform-options.ts';
+import { didYouMean } from '#bundles/nearest-name';
+import type { Allowance } from '../settings/allowance.ts';
 
 const { platform, keys, layout, cache, map, images } = configurationFlags;
 
@@ -255,4 +256,19 @@ const describeChannel = (channel: ChannelOutcome, layout: string): string => {
     case 'unchanged':
       return `${name} release ${channel.version} ${channel.outcome.padEnd(9)} bundle ${channel.bundle ? shortDigest(channel.bundle) : ''}, ${size}${restored}${stage}${ended}${channel.direct ? ', direct change' : ''}`;
   }
+};
+
+/**
+ * One sentence for each name in --allow-removals that has no effect.
+ * @param removals of all channels that were built
+ */
+const explainIdle = ({ names }: Allowance, removals: readonly Removal[]): readonly string[] => {
+  const going = new Map(removals.map((removal) => [removal.assignment, removal]));
+  return [...names].flatMap((name) => {
+    const removal = going.get(name);
+    if (removal?.why === 'held')
+      return `--allow-removals does not remove ${name}, which is held: mend what holds it, delete its Workload, deployment target or policy, or give --previous with the layout of the last release`;
+    if (removal) return [];
+    return `--allow-removals names ${name}, which no release would remove. ${didYouMean(name, going.keys()) ?? ''}`.trim();
+  });
 };

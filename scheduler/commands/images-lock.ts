@@ -7,14 +7,14 @@ import { openRegistry } from '#bundles/transport/registry/open-registry';
 import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { openChartPlaces } from '../load/charts/chart-places.ts';
 import { openContentPlaces } from '../assemble/content/download.ts';
-import { joinLocks } from '../assemble/content/join-locks.ts';
-import { lockContents } from '../assemble/content/lock-contents.ts';
+import { type ContentsLock, lockContents } from '../assemble/content/lock-contents.ts';
 import { readConfiguration } from '../settings/configuration.ts';
 import { environmentFlag, platformFlags, registryFlags } from '../settings/configuration-flags.ts';
 import { layoutPlaces, openImageRegistries, registryPlaces } from '../load/images/image-places.ts';
 import type { LockedImage } from '../assemble/images/lock-images.ts';
 import { lockPlatform, type PlatformLock } from '../assemble/images/lock-platform.ts';
 import { platformOptions } from '../load/platform/platform-options.ts';
+import { eachOnce } from '../model/problems.ts';
 
 export default class ImagesLock extends FleetCommand {
   static override summary =
@@ -112,3 +112,19 @@ const digestIn = (pinned: string): string => pinned.slice(pinned.indexOf('@') + 
 /** 'nginx:1.27  sha256:0123456789ab -> sha256:ba9876543210' */
 const describe = ({ image, before, after }: LockedImage): string =>
   `${image}  ${before === undefined ? 'new' : digestIn(before)} -> ${digestIn(after)}`;
+
+/** What was locked of images and of files, told as one. @param images undefined: they were not asked about */
+const joinLocks = (images: PlatformLock | undefined, contents: ContentsLock): PlatformLock => {
+  const files = contents.locked.map(({ name, before, after }) => ({ image: name, before, after }));
+  const names = new Set(contents.names);
+  return {
+    file: images?.file ?? contents.file,
+    // A chart may be a file of a host and what a cluster's application is made of.
+    images: [...(images?.images ?? []).filter(({ image }) => !names.has(image)), ...files],
+    attachments: images?.attachments ?? [],
+    leftOut: images?.leftOut ?? [],
+    unused: [...(images?.unused ?? []).filter((one) => !names.has(one)), ...contents.unused],
+    missing: [...(images?.missing ?? []), ...contents.missing],
+    unread: eachOnce([...(images?.unread ?? []), ...contents.unread]),
+  };
+};

@@ -8,7 +8,7 @@ import { formatChannel, parseChannel, parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
 import type { Selection } from '#bundles/transport/publish/choose-pointers';
 import { type PointerOutcome, publishLayout } from '#bundles/transport/publish/publish-layout';
-import { addFreight, NO_FREIGHT } from '#bundles/transport/publish/send-batch';
+import { addFreight, type Freight, NO_FREIGHT } from '#bundles/transport/publish/send-batch';
 import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
 import type { GivenCandidate } from '../assemble/candidate/given-candidate.ts';
@@ -24,7 +24,6 @@ import { openDestination } from '../deliver/send/open-destination.ts';
 import { deliverTrees } from '../deliver/tree/deliver-trees.ts';
 import { isTreeTarget, parseTreeTarget } from '../deliver/tree/tree-target.ts';
 import { deliveredLines, deliveredNotes } from './delivered-lines.ts';
-import { formatFreight, formatSize } from './format-freight.ts';
 import { platformOptions } from '../load/platform/platform-options.ts';
 
 const { layout, registry, platform, cache, map } = configurationFlags;
@@ -256,3 +255,19 @@ const describePointer = ({ repository, tag, name, outcome, freight, error }: Poi
       return `${head}${error ? formatError(error) : 'failed'}`;
   }
 };
+
+const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const;
+
+/** '17 bytes', '1.3 MB': units of powers of a thousand. */
+const formatSize = (bytes: number): string => {
+  const unit = Math.min(UNITS.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
+  return `${unit === 0 ? bytes : (bytes / 1000 ** unit).toFixed(1)} ${UNITS[unit]}`;
+};
+
+/** '3 blobs (1.2 MB) uploaded, 2 mounted, 5 there already'; '' where nothing was looked at. */
+const formatFreight = ({ uploaded, mounted, there, bytes }: Freight, verb: string): string =>
+  [
+    ...(uploaded > 0 ? [`${uploaded} blob${uploaded === 1 ? '' : 's'} (${formatSize(bytes)}) ${verb}`] : []),
+    ...(mounted > 0 ? [`${mounted} mounted`] : []),
+    ...(there > 0 ? [`${there} there already`] : []),
+  ].join(', ');

@@ -1,14 +1,16 @@
+import { isMap, isSeq, LineCounter, parseAllDocuments } from 'yaml';
 import { compareBytes } from '#bundles/digest';
 import { FleetError, type Place } from '#bundles/errors';
 import { isSpace } from '../../model/go/letter-case.ts';
 import { trimWhile } from '../../model/go/trim.ts';
-import type { ConfigLayer, ConfigValue, PlatformForm } from '../../model/model.ts';
+import type { ConfigLayer, ConfigValue, PlatformForm, Value } from '../../model/model.ts';
 import { AZURE_PREFIX, readAzureKey } from '../objects/config-map.ts';
 import { placeKey } from '../objects/field-places.ts';
 import { type ObjectOf, ofKind, type PlatformObject } from '../objects/platform-object.ts';
 import { selectorLabels } from '../objects/selector-labels.ts';
 import { isReadDifferently, parseYaml11Collection } from '../../model/yaml/yaml-1-1-value.ts';
-import { parseYaml12Collection } from '../../model/yaml/yaml-1-2-value.ts';
+import { freeValue } from '../../model/yaml/free-value.ts';
+import { BAD } from '../../model/yaml/shape.ts';
 
 type From = ConfigLayer['from'];
 export type Placed = { readonly object: PlatformObject; readonly from: From };
@@ -133,3 +135,21 @@ const azureLayers = (map: ObjectOf<'ConfigMap'>, from: From, advice: FleetError[
     const places = Object.fromEntries(placesOf(name, { value, at, ...(inside && { inside }) }));
     return { key, layer: { name: map.name, selector, values, places, from, at: map.at } };
   });
+
+/** The value of a text that is one YAML 1.2 mapping or list; undefined for any other text, which then stays text. */
+const parseYaml12Collection = (text: string): Value | undefined => {
+  try {
+    const options = { intAsBigInt: true, prettyErrors: false, logLevel: 'silent' } as const;
+    const documents = parseAllDocuments(text, options);
+    const [document] = Array.isArray(documents) ? documents : [];
+    if (!document || documents.length > 1 || document.errors.length > 0) return undefined;
+    const root = document.contents;
+    if (!isMap(root) && !isSeq(root)) return undefined;
+    const problems: FleetError[] = [];
+    const parsed = { root, document, text: { file: '', text, lines: new LineCounter() } };
+    const value = freeValue(root, 'the value', { parsed, subject: '', problems });
+    return value === BAD ? undefined : value;
+  } catch {
+    return undefined;
+  }
+};

@@ -5,19 +5,19 @@ import {
   isAlias,
   isMap,
   isScalar,
+  isSeq,
   LineCounter,
   type Node,
   parseAllDocuments,
   type Scalar,
   type ScalarTag,
   type Tags,
+  visit,
   type YAMLError,
   type YAMLMap,
-  visit,
 } from 'yaml';
 import { FleetError, type Place } from '#bundles/errors';
 import { yamlFault } from '#bundles/json/yaml-fault';
-import { findDuplicateKeys } from './duplicate-keys.ts';
 import { MAX_DEPTH, nestsTooDeep } from './nesting.ts';
 
 /** A YAML document with its root node, and the text that places are computed from. */
@@ -166,4 +166,24 @@ export const placeAt = (source: SourceText, offset: number): Place => {
 export const placeOf = (source: SourceText, node: Node | null | undefined, owner?: Node): Place => {
   const range = node?.range ?? owner?.range;
   return range ? placeAt(source, range[0]) : { file: source.file };
+};
+
+/** Repeated keys of every mapping below a node, in time linear in the number of keys. */
+const findDuplicateKeys = (node: unknown): readonly Scalar[] => {
+  const found: Scalar[] = [];
+  noteDuplicates(node, found);
+  return found;
+};
+
+const noteDuplicates = (node: unknown, found: Scalar[]): void => {
+  if (isSeq(node)) for (const item of node.items) noteDuplicates(item, found);
+  if (!isMap(node)) return;
+  const seen = new Set<unknown>();
+  for (const { key, value } of node.items) {
+    if (isScalar(key)) {
+      if (seen.has(key.value)) found.push(key);
+      seen.add(key.value);
+    }
+    noteDuplicates(value, found);
+  }
 };

@@ -1,4 +1,3 @@
-import { identityNumber } from '../../model/identity-number.ts';
 import type {
   ClusterType,
   ConfigLayer,
@@ -108,4 +107,16 @@ const remember = <K extends object, V>(make: (key: K) => V): ((key: K) => V) => 
     known.set(key, made);
     return made;
   };
+};
+
+const identityNumbers = new WeakMap<object, number>();
+let lastNumber = 0;
+
+/** A number that identifies this object while it lives. For keys of in-memory caches, never for output. */
+const identityNumber = (one: object): number => {
+  const known = identityNumbers.get(one);
+  if (known !== undefined) return known;
+  lastNumber += 1;
+  identityNumbers.set(one, lastNumber);
+  return lastNumber;
 };
