@@ -43,6 +43,12 @@ const QUERY: Readonly<Record<string, Json>> = {
   },
   cursor: text('`next` of the page before.'),
   format: text('JSON or text, before what `Accept` says.', { enum: ['json', 'text'] }),
+  agent: { ...text('`site/agent`.'), required: true },
+  assignment: { ...text('An assignment.', NAME), required: true },
+  q: {
+    ...text('A part of a name, or at least six digits of a digest.', { minLength: 1, maxLength: 100 }),
+    required: true,
+  },
   left: { ...text('Environment to compare.', NAME), required: true },
   right: { ...text('Environment to compare it with.', NAME), required: true },
   candidate: text('Digest of a candidate. Without it, the one whose turn it is.', DIGEST),
@@ -110,9 +116,10 @@ const parametersOf = ({ path, query = [], headers = [], answer }: Route): readon
   ];
 };
 
-const answersOf = ({ answer: { status, schema, text: asText, etag }, error }: Route): Json => {
+const answersOf = ({ answer: { status, schema, text: asText, etag, stream }, error }: Route): Json => {
   const content = {
     ...(schema !== undefined && { 'application/json': { schema: schemaOf(schema) } }),
+    ...(stream === true && { 'text/event-stream': { schema: { type: 'string' } } }),
     ...(asText === true && { 'text/plain': { schema: { type: 'string' } } }),
   };
   const tag = { headers: { ETag: text('Tag of the facts in the answer.') } };

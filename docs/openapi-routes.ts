@@ -37,6 +37,8 @@ export type Route = {
     /** As text/plain: only, or where the caller asks for it. */
     readonly text?: boolean;
     readonly etag?: boolean;
+    /** As server-sent events. */
+    readonly stream?: boolean;
   };
   /** Form of an error. Older agents read hub-error. */
   readonly error: 'hub-error' | 'problem';
@@ -66,6 +68,19 @@ const reader = ([id, path, summary]: Row, query: readonly string[], etag = true)
   credentials: ['reader'],
   query: [...query, 'format'],
   answer: { status: 200, schema: id, text: true, etag },
+  error: 'problem',
+});
+
+/** A question that is answered in JSON alone. */
+const lookup = ([id, path, summary]: Row, query: readonly string[]): Route => ({
+  id,
+  path,
+  summary,
+  method: 'get',
+  tag: 'readers',
+  credentials: ['reader'],
+  query,
+  answer: { status: 200, schema: id, etag: true },
   error: 'problem',
 });
 
@@ -166,6 +181,23 @@ export const ROUTES: readonly Route[] = [
     ['workloads', '/v1/workloads', 'The versions of each workload in each environment'],
     ['workload', 'environment', 'limit', 'cursor'],
   ),
+  lookup(
+    ['package', '/v1/package', 'One package at one agent: objects, what an update changes, drift'],
+    ['agent', 'assignment'],
+  ),
+  lookup(
+    ['media', '/v1/media', 'What media brought back, and what they should carry next'],
+    ['environment', 'site', 'limit', 'cursor'],
+  ),
+  lookup(['audit', '/v1/audit', 'The audit log, newest entry first'], ['environment', 'limit', 'cursor']),
+  lookup(
+    ['search', '/v1/search', 'Everything whose name contains a text, or whose digest begins with it'],
+    ['q', 'limit', 'cursor'],
+  ),
+  {
+    ...lookup(['changes', '/v1/changes', 'An event `changed` for each time the hub knows something new'], []),
+    answer: { status: 200, stream: true },
+  },
   reader(['compare', '/v1/compare', 'Two environments compared'], ['left', 'right']),
 
   look(['gate', '/gate', 'The conditions of the gate'], 'verdict', ['candidate']),

@@ -16,6 +16,8 @@ export const FLEET = 'halden';
 export type Happening = Partial<Event> & { readonly type: string };
 
 export type DemoAgent = {
+  readonly site: string;
+  readonly agent: string;
   readonly channel: Channel;
   /** Appends events to its chain, signs them as a report and leaves that on a medium. @param at when they happened */
   readonly report: (medium: string, happenings: readonly Happening[], at: Date) => Promise<void>;
@@ -43,6 +45,8 @@ export const joinAgent = async (
   let seq = 0;
   let last: Digest = GENESIS;
   return {
+    site,
+    agent,
     channel,
     report: async (medium, happenings, at) => {
       const from = seq + 1;

@@ -60,8 +60,21 @@ export const COMPANY: Readonly<Record<string, string>> = {
   ...application('oven-control', 'place: hall'),
   ...application('scale-reader', 'place: shop'),
   'platform/promotion/freshness.yaml': ENVIRONMENTS.map((environment) =>
-    ours('FreshnessPolicy', environment, `spec:\n  environment: ${environment}\n  late: 2d\n  stale: 21d\n`),
+    ours(
+      'FreshnessPolicy',
+      environment,
+      `spec:\n  environment: ${environment}\n  late: 2d\n  stale: 21d\n  visits: 7d\n`,
+    ),
   ).join('---\n'),
+};
+
+/** Comes with the third version of the scale reader, which therefore reaches its shops in stages. */
+export const IN_STAGES: Readonly<Record<string, string>> = {
+  'platform/promotion/prod-rings.yaml': ours(
+    'RolloutPolicy',
+    'prod-rings',
+    'spec:\n  environment: prod\n  stages:\n    - {name: pilot, percent: 10}\n    - {name: half, percent: 50, soak: 24h, maxFailures: 5%}\n    - {name: all, percent: 100}\n',
+  ),
 };
 
 /** Comes with the newest version, which therefore waits. */

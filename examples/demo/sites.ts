@@ -1,4 +1,5 @@
 import type { Channel } from '#bundles/names';
+import { isSelected } from '#bundles/trust/accept/is-selected';
 import type { HubServer } from '../../scheduler/hub/http/hub-server.ts';
 import type { Desired } from '../../scheduler/hub/status/what-runs-where.ts';
 import type { TokenOrder } from '../../scheduler/hub/tokens/create-token.ts';
@@ -55,7 +56,7 @@ const missed = (site: DemoSite): boolean => isProd(site) && site.index % 29 === 
 /** Sites that were never heard. */
 const isMute = (site: DemoSite): boolean => isProd(site) && site.index % 41 === 12;
 
-/** Every site leaves on a medium that it applied what its channel wants. @param environments undefined: all */
+/** Every site that its release selects leaves on a medium that it applied it. @param environments undefined: all */
 export const reportApplied = async (
   { sites }: DemoFleet,
   medium: Medium,
@@ -68,7 +69,8 @@ export const reportApplied = async (
     const isAsked = environments === undefined || environments.includes(environment);
     if (!isAsked || isMute(site) || desired?.kind !== 'release') continue;
     if (missed(site) && desired.version > 1) continue;
-    const { version, packages } = desired;
+    const { version, packages, rollout } = desired;
+    if (!isSelected(rollout, agent, {})) continue;
     await agent.report(
       medium.path,
       [
@@ -114,6 +116,20 @@ const newsOf = (site: DemoSite): Happening => {
       message: 'label-printer.service is not active',
     };
   if (isProd(site) && site.index % 13 === 6)
-    return { type: 'drift', assignment, message: '/opt/label-printer: mode is 0777, wanted 0755' };
+    return {
+      type: 'drift',
+      assignment,
+      code: 'DRIFT',
+      message: '1 object differs from the package',
+      detail: {
+        drift: [
+          {
+            key: 'file /opt/label-printer/2',
+            what: 'mode',
+            message: '/opt/label-printer/2 has mode 0777, not 0755',
+          },
+        ],
+      },
+    };
   return { type: 'check', assignment, outcome: 'unchanged' };
 };

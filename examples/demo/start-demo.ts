@@ -15,19 +15,20 @@ import { makeLinkJudge } from '../../scheduler/hub/serve/judge-links.ts';
 import { importReports } from '../../scheduler/hub/reports/import-reports.ts';
 import { recordFreshness } from '../../scheduler/hub/status/freshness-policies.ts';
 import { readDesired } from '../../scheduler/hub/status/read-desired.ts';
+import { decideStep } from '../../scheduler/hub/rollout/decide-step.ts';
 import { openStore } from '../../scheduler/hub/store/open-store.ts';
 import { createToken, type TokenOrder } from '../../scheduler/hub/tokens/create-token.ts';
 import { openKeyDirectory } from '../../scheduler/keys/key-directory.ts';
 import { initDevRoot } from '../../scheduler/keys/root/init-dev-root.ts';
 import { build } from '../../scheduler/release/build.ts';
 import { FLEET } from './agents.ts';
-import { APPLICATIONS, COMPANY, STRICT, versionOf } from './company.ts';
+import { APPLICATIONS, COMPANY, IN_STAGES, STRICT, versionOf } from './company.ts';
 import { enrolSites, type Medium, reportAgain, reportApplied } from './sites.ts';
 
 export type Demo = AsyncDisposable & {
   readonly url: string;
   readonly reader: string;
-  /** Token of a person who may promote, reject, pause and resume. */
+  /** Token of a person who may promote, reject, pause and resume, and decide about rollouts. */
   readonly decider: string;
 };
 
@@ -143,6 +144,17 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
   clock = () => addDays(now, -39);
   await applied();
 
+  clock = () => addDays(now, -6);
+  await write(folder, { ...versionOf('scale-reader', 3), ...IN_STAGES });
+  await buildIn('dev');
+  await promote('qa', 'scales of the new kind');
+  await promote('prod', 'shops get new scales');
+  clock = () => addDays(now, -5);
+  await applied();
+  const staged = { environment: 'prod', clusterType: 'till' };
+  const advanced = { person: 'mara', reason: 'the pilot shops are content', now: clock() };
+  await decideStep(await readKeys(), layout, { channel: staged, decision: 'advance', ...advanced });
+
   clock = () => addDays(now, -2);
   await write(folder, { ...versionOf('oven-control', 3), ...STRICT });
   await buildIn('dev');
@@ -161,7 +173,7 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
   const offset = now.getTime() - Date.now();
   clock = () => new Date(Date.now() + offset);
   await server.listen({ host: '127.0.0.1', port });
-  const verbs = ['promote', 'reject', 'pause', 'resume'] as const;
+  const verbs = ['promote', 'reject', 'pause', 'resume', 'rollout'] as const;
   const allowances = verbs.map((verb) => ({ verb, environment: '*' }));
   const demo = {
     url: `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`,

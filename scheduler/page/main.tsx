@@ -7,9 +7,14 @@ import { createBrowserRouter, redirect } from 'react-router';
 import { RouterProvider } from 'react-router/dom';
 import { readToken } from './api/session.ts';
 import { Fault } from './parts/fault.tsx';
+import { AuditView, readAudit } from './views/audit.tsx';
 import { CompareView, readCompare } from './views/compare.tsx';
+import { MediaView, readMedia } from './views/media.tsx';
 import { Overview, readOverview } from './views/overview.tsx';
+import { PackageView, readPackage } from './views/package.tsx';
 import { Pipeline, readPipeline } from './views/pipeline.tsx';
+import { readRollouts, RolloutsView } from './views/rollouts.tsx';
+import { readSearch, SearchView } from './views/search.tsx';
 import { Shell } from './views/shell.tsx';
 import { SignIn } from './views/sign-in.tsx';
 import { readSite, SiteView } from './views/site.tsx';
@@ -39,6 +44,15 @@ const router = createBrowserRouter(
             { path: 'where', element: <WhereView />, loader: readWhere },
             { path: 'compare', element: <CompareView />, loader: readCompare },
             { path: 'pipeline', element: <Pipeline />, loader: readPipeline },
+            { path: 'rollouts', element: <RolloutsView />, loader: readRollouts },
+            { path: 'media', element: <MediaView />, loader: readMedia },
+            { path: 'audit', element: <AuditView />, loader: readAudit },
+            { path: 'search', element: <SearchView />, loader: readSearch },
+            {
+              path: 'sites/:site/:agent/:assignment',
+              element: <PackageView />,
+              loader: readPackage,
+            },
             { path: 'sites/:site', element: <SiteView />, loader: readSite },
             { path: '*', element: <p>This hub has no such view. Follow a link above.</p> },
           ],

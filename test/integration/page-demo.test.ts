@@ -14,6 +14,11 @@ const NOW = new Date('2026-11-21T08:00:00Z');
 const VIEWS = [
   ['sites', '/'],
   ['pipeline', '/pipeline'],
+  ['rollouts', '/rollouts'],
+  ['media', '/media'],
+  ['audit', '/audit'],
+  ['search', '/search?q=scale'],
+  ['package', '/sites/plant-013/press-1/label-printer-host'],
   ['site', '/sites/plant-005'],
   ['workloads', '/workloads'],
   ['workload', '/workloads/oven-control'],

@@ -25,6 +25,13 @@ export const WHERE_PATH = '/v1/where';
 export const COMPARE_PATH = '/v1/compare';
 /** GET the workloads with their versions in each environment. Credential: a reader's token. */
 export const WORKLOADS_PATH = '/v1/workloads';
+/** GET one package at one agent, what media carry, the audit log, and a search. Credential: a reader's token. */
+export const PACKAGE_PATH = '/v1/package';
+export const MEDIA_PATH = '/v1/media';
+export const AUDIT_PATH = '/v1/audit';
+export const SEARCH_PATH = '/v1/search';
+/** GET server-sent events that say when the hub knows something new. Credential: a reader's token. */
+export const CHANGES_PATH = '/v1/changes';
 
 /** Interval between requests of a connected agent, plus or minus a fifth, and the time of one poll. */
 export const PRESENCE_MS = 300_000;

@@ -15,9 +15,11 @@ import { pageRoutes } from './page-routes.ts';
 import { ANYONE, READERS } from './access/access.ts';
 import { visibleTo } from './access/enforce-access.ts';
 import { prefersText } from './prefers-text.ts';
+import { changeStream } from './change-stream.ts';
 import type { Context } from './context.ts';
 import { historyRoutes } from './history-routes.ts';
 import type { HubServer } from './hub-server.ts';
+import { lookupRoutes } from './lookup-routes.ts';
 
 const READY_MS = 1_000;
 
@@ -54,6 +56,8 @@ export const readerRoutes = async (server: HubServer, context: Context, page?: s
   });
 
   historyRoutes(server, context, forReaders);
+  lookupRoutes(server, context, forReaders);
+  changeStream(server, context, forReaders);
   await pageRoutes(server, limited, page);
 
   server.get('/metrics', forMonitors, async (_, reply) =>

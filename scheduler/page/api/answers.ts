@@ -1,3 +1,8 @@
+import type { ListedEntry } from '../../hub/decide/list-audit.ts';
+import type { PackageAnswer } from '../../hub/history/answer-package.ts';
+import type { Found, SearchAnswer } from '../../hub/history/answer-search.ts';
+import type { ListedRollout } from '../../hub/rollout/list-rollouts.ts';
+import type { MediaAnswer } from '../../hub/status/list-media.ts';
 import type { Compared } from '../../hub/history/compare-environments.ts';
 import type { WorkloadRow } from '../../hub/history/answer-workloads.ts';
 import type { Change } from '../../hub/history/read-changes.ts';
@@ -95,4 +100,16 @@ export type Promotions = {
   }[];
 };
 
-export type { Compared, LinkState, Row, StoredEvent };
+/** GET /v1/environments/{environment}/rollouts. */
+export type Rollouts = { readonly at: string; readonly rollouts: readonly ListedRollout[] };
+
+/** GET /v1/audit. */
+export type Audit = {
+  readonly at: string;
+  readonly head: string | null;
+  readonly entries: readonly ListedEntry[];
+  readonly next: string | null;
+};
+
+export type { Compared, Found, LinkState, ListedEntry, ListedRollout, MediaAnswer, PackageAnswer, Row };
+export type { SearchAnswer, StoredEvent };

@@ -1,7 +1,8 @@
-import { Anchor, Button, Code, Group, Table, Text, TextInput, Title } from '@mantine/core';
+import { Anchor, Button, Group, Table, Text, TextInput, Title } from '@mantine/core';
 import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
 import type { Compare, Compared } from '../api/answers.ts';
 import { ask } from '../api/ask.ts';
+import { Change } from '../parts/change.tsx';
 import { type Mood, State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
 
@@ -100,15 +101,3 @@ const Release = ({ of }: { readonly of: Compared['left'] }) =>
       </Text>
     </>
   );
-
-/** One object or file, with its differing lines behind a click. */
-const Change = ({ object: { object, outcome, diff } }: { readonly object: Compared['objects'][number] }) => (
-  <details>
-    <summary>
-      {object} {outcome}
-    </summary>
-    <Code block tabIndex={0}>
-      {diff}
-    </Code>
-  </details>
-);

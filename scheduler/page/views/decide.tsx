@@ -1,35 +1,31 @@
 import { Alert, Button, Group, Modal, PasswordInput, Text, Textarea } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { useRevalidator } from 'react-router';
-import type { LinkState } from '../api/answers.ts';
 import { Refusal, send } from '../api/ask.ts';
 import { dropDecider, keepDecider, readDecider } from '../api/session.ts';
 
-export type Verb = 'promote' | 'reject' | 'pause' | 'resume';
-
-const WORDS: Readonly<Record<Verb, { readonly title: string; readonly path: string }>> = {
-  promote: { title: 'Promote', path: 'promotions' },
-  reject: { title: 'Reject', path: 'rejections' },
-  pause: { title: 'Pause', path: 'pause' },
-  resume: { title: 'Resume', path: 'resume' },
-};
-
-type Props = {
-  readonly verb: Verb;
-  readonly link: LinkState;
-  readonly candidate: string | undefined;
+/** A decision that the hub takes by one POST. */
+export type Decision = {
+  readonly title: string;
+  /** What it is about, for the dialog and for a screen reader: 'Promote qa to prod'. */
+  readonly what: string;
+  readonly path: string;
+  /** What a token has to allow, such as 'promote:prod'. */
+  readonly allowance: string;
+  /** Sent with the reason: the candidate that the person saw. A newer one would be another decision. */
+  readonly about?: { readonly candidate: string } | undefined;
+  readonly isMain?: boolean;
 };
 
 /** A button that asks for a reason, and for the token of a person who may decide. */
-export const Decide = ({ verb, link, candidate }: Props) => {
-  const { title } = WORDS[verb];
-  const what = `${title} ${link.from} to ${link.to}`;
+export const Decide = ({ decision }: { readonly decision: Decision }) => {
+  const { title, what, isMain } = decision;
   /** The Idempotency-Key of this opening: sent again after a lost answer, it decides once. */
   const [key, setKey] = useState<string>();
   return (
     <>
       <Button
-        variant={verb === 'promote' ? 'filled' : 'default'}
+        variant={isMain === true ? 'filled' : 'default'}
         aria-label={what}
         onClick={() => setKey(crypto.randomUUID())}
       >
@@ -44,13 +40,7 @@ export const Decide = ({ verb, link, candidate }: Props) => {
         closeButtonProps={{ 'aria-label': 'Close' }}
       >
         {key !== undefined && (
-          <DecisionForm
-            verb={verb}
-            environment={link.to}
-            candidate={candidate}
-            idempotencyKey={key}
-            onDone={() => setKey(undefined)}
-          />
+          <DecisionForm decision={decision} idempotencyKey={key} onDone={() => setKey(undefined)} />
         )}
       </Modal>
     </>
@@ -58,14 +48,13 @@ export const Decide = ({ verb, link, candidate }: Props) => {
 };
 
 type FormProps = {
-  readonly verb: Verb;
-  readonly environment: string;
-  readonly candidate: string | undefined;
+  readonly decision: Decision;
   readonly idempotencyKey: string;
   readonly onDone: () => void;
 };
 
-const DecisionForm = ({ verb, environment, candidate, idempotencyKey, onDone }: FormProps) => {
+const DecisionForm = ({ decision, idempotencyKey, onDone }: FormProps) => {
+  const { title, path, allowance, about } = decision;
   const { revalidate } = useRevalidator();
   const [fault, setFault] = useState<Refusal>();
   const [isSending, setSending] = useState(false);
@@ -75,18 +64,13 @@ const DecisionForm = ({ verb, environment, candidate, idempotencyKey, onDone }: 
     event.preventDefault();
     const fields = new FormData(event.currentTarget);
     const token = kept ?? textOf(fields, 'token');
-    const isAboutCandidate = verb === 'promote' || verb === 'reject';
     setSending(true);
     setFault(undefined);
     try {
-      await send(`/v1/environments/${encodeURIComponent(environment)}/${WORDS[verb].path}`, {
+      await send(path, {
         token,
         key: idempotencyKey,
-        // The candidate that the person saw: a newer one would be another decision.
-        body: {
-          reason: textOf(fields, 'reason'),
-          ...(isAboutCandidate && candidate !== undefined && { candidate }),
-        },
+        body: { reason: textOf(fields, 'reason'), ...about },
       });
       keepDecider(token);
       await revalidate();
@@ -116,7 +100,7 @@ const DecisionForm = ({ verb, environment, candidate, idempotencyKey, onDone }: 
           name="token"
           mt="sm"
           label="Token of a person"
-          description={`One that allows ${verb}:${environment}; it stays in this tab.`}
+          description={`One that allows ${allowance}; it stays in this tab.`}
           autoComplete="off"
           required
           withAsterisk={false}
@@ -131,7 +115,7 @@ const DecisionForm = ({ verb, environment, candidate, idempotencyKey, onDone }: 
       )}
       <Group mt="md">
         <Button type="submit" loading={isSending}>
-          {WORDS[verb].title}
+          {title}
         </Button>
         <Button variant="default" onClick={onDone}>
           Cancel

@@ -7,7 +7,7 @@ import { Age } from '../parts/age.tsx';
 import { Short } from '../parts/digest.tsx';
 import { GateState, State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
-import { Decide, type Verb } from './decide.tsx';
+import { Decide, type Decision } from './decide.tsx';
 
 /** A link of the chain. The gate is a refusal where there is nothing to judge, such as no candidate yet. */
 type Link = {
@@ -70,12 +70,34 @@ const LinkSection = ({
       {gate instanceof Refusal ? <Text>{gate.message}</Text> : <Conditions gate={gate} now={now} />}
       <Group my="sm">
         {VERBS.filter((verb) => isOffered(verb, state)).map((verb) => (
-          <Decide key={verb} verb={verb} link={link} candidate={candidateOf(gate)} />
+          <Decide key={verb} decision={decisionOf(verb, link, candidateOf(gate))} />
         ))}
       </Group>
       {promotions.length > 0 && <Past promotions={promotions} to={link.to} now={now} />}
     </section>
   );
+};
+
+type Verb = 'promote' | 'reject' | 'pause' | 'resume';
+
+const WORDS: Readonly<Record<Verb, { readonly title: string; readonly path: string }>> = {
+  promote: { title: 'Promote', path: 'promotions' },
+  reject: { title: 'Reject', path: 'rejections' },
+  pause: { title: 'Pause', path: 'pause' },
+  resume: { title: 'Resume', path: 'resume' },
+};
+
+const decisionOf = (verb: Verb, { from, to }: LinkState, candidate: string | undefined): Decision => {
+  const { title, path } = WORDS[verb];
+  const isAboutCandidate = verb === 'promote' || verb === 'reject';
+  return {
+    title,
+    what: `${title} ${from} to ${to}`,
+    path: `/v1/environments/${encodeURIComponent(to)}/${path}`,
+    allowance: `${verb}:${to}`,
+    about: isAboutCandidate && candidate !== undefined ? { candidate } : undefined,
+    isMain: verb === 'promote',
+  };
 };
 
 const VERBS: readonly Verb[] = ['promote', 'reject', 'pause', 'resume'];

@@ -1,5 +1,6 @@
 import { Anchor, Button } from '@mantine/core';
 import { Link, NavLink, Outlet, useNavigate, useNavigation } from 'react-router';
+import { useLive } from '../api/live.ts';
 import { dropToken } from '../api/session.ts';
 
 const VIEWS = [
@@ -8,12 +9,17 @@ const VIEWS = [
   ['/where', 'What runs where'],
   ['/compare', 'Compare'],
   ['/pipeline', 'Pipeline'],
+  ['/rollouts', 'Rollouts'],
+  ['/media', 'Media'],
+  ['/audit', 'Audit log'],
+  ['/search', 'Search'],
 ] as const;
 
 /** What all views have: a link past the header, the list of views, and signing out. */
 export const Shell = () => {
   const { state } = useNavigation();
   const navigate = useNavigate();
+  useLive();
   const signOut = () => {
     dropToken();
     void navigate('/sign-in');

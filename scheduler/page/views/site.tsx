@@ -1,14 +1,20 @@
-import { Table, Text, Title } from '@mantine/core';
-import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
-import type { Events, Row, Status } from '../api/answers.ts';
+import { Anchor, Table, Text, Title } from '@mantine/core';
+import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import type { Events, MediaAnswer, Row, Status } from '../api/answers.ts';
 import { ask } from '../api/ask.ts';
 import { Age, SourceOf } from '../parts/age.tsx';
 import { Short } from '../parts/digest.tsx';
 import { Judgement } from '../parts/state.tsx';
+import { waitsFor } from '../parts/waits.ts';
 import { Wide } from '../parts/wide.tsx';
 import { Timeline } from './timeline.tsx';
 
-type SiteAnswer = { readonly site: string; readonly status: Status; readonly events: Events };
+type SiteAnswer = {
+  readonly site: string;
+  readonly status: Status;
+  readonly media: MediaAnswer;
+  readonly events: Events;
+};
 
 /** A site has a few agents; the limit is the largest that the hub allows. */
 const AGENTS = 1000;
@@ -17,16 +23,17 @@ const EVENTS = 100;
 export const readSite = async ({ params, request }: LoaderFunctionArgs): Promise<SiteAnswer> => {
   const { site = '' } = params;
   const cursor = new URL(request.url).searchParams.get('cursor');
-  const [status, events] = await Promise.all([
+  const [status, media, events] = await Promise.all([
     ask<Status>('/v1/status', { site, limit: AGENTS }, request.signal),
+    ask<MediaAnswer>('/v1/media', { site, limit: AGENTS }, request.signal),
     ask<Events>('/v1/events', { site, cursor, limit: EVENTS }, request.signal),
   ]);
-  return { site, status, events };
+  return { site, status, media, events };
 };
 
 /** What each agent of a site runs, how old every word is and where it comes from, and what happened. */
 export const SiteView = () => {
-  const { site, status, events } = useLoaderData<SiteAnswer>();
+  const { site, status, media, events } = useLoaderData<SiteAnswer>();
   const agents = [...Map.groupBy(status.rows, ({ agent }) => agent)];
   return (
     <>
@@ -39,16 +46,30 @@ export const SiteView = () => {
         </Text>
       ))}
       {agents.map(([agent, rows]) => (
-        <Agent key={agent} name={agent} rows={rows} now={status.at} />
+        <Agent
+          key={agent}
+          name={agent}
+          rows={rows}
+          carried={media.agents.find((one) => one.agent === `${site}/${agent}`)}
+          now={status.at}
+        />
       ))}
       <Timeline answer={events} />
     </>
   );
 };
 
-type AgentProps = { readonly name: string; readonly rows: readonly Row[]; readonly now: string };
+type Carried = MediaAnswer['agents'][number] | undefined;
 
-const Agent = ({ name, rows, now }: AgentProps) => {
+type AgentProps = {
+  readonly name: string;
+  readonly rows: readonly Row[];
+  /** Of an agent that only media reach. */
+  readonly carried: Carried;
+  readonly now: string;
+};
+
+const Agent = ({ name, rows, carried, now }: AgentProps) => {
   const [first] = rows;
   const assignments = rows.filter(({ assignment }) => assignment !== null);
   if (first === undefined) return null;
@@ -64,6 +85,7 @@ const Agent = ({ name, rows, now }: AgentProps) => {
         {silent ? '; it was on line and is silent now' : ''}.
         {follower !== null && ` Notifications of ${follower}, which nobody signed.`}
       </Text>
+      {carried !== undefined && <Visits carried={carried} now={now} />}
       {held !== null && (
         <Text>
           Held since <Age at={held.since} now={now} />
@@ -77,10 +99,10 @@ const Agent = ({ name, rows, now }: AgentProps) => {
       ) : (
         <Wide
           label={`Assignments of ${name}`}
-          headings={['Assignment', 'State', 'Wanted', 'Runs', 'Health', 'Drift']}
+          headings={['Assignment', 'State', 'Waits for', 'Wanted', 'Runs', 'Health', 'Drift']}
         >
           {assignments.map((row) => (
-            <Assignment key={row.assignment} row={row} now={now} />
+            <Assignment key={row.assignment} row={row} carried={carried} now={now} />
           ))}
         </Wide>
       )}
@@ -88,14 +110,44 @@ const Agent = ({ name, rows, now }: AgentProps) => {
   );
 };
 
-const Assignment = ({ row, now }: { readonly row: Row; readonly now: string }) => {
-  const { assignment, desired, running, health, drift } = row;
+/** What media brought from it, and when one is expected there. */
+const Visits = ({
+  carried: { accepted, acknowledged, visit },
+  now,
+}: {
+  readonly carried: NonNullable<Carried>;
+  readonly now: string;
+}) => (
+  <Text>
+    Only media reach it.{' '}
+    {accepted === null ? (
+      'It imported nothing that it reported.'
+    ) : (
+      <>
+        It imported release {accepted.version}, <Age at={accepted.at} now={now} />.
+      </>
+    )}{' '}
+    {acknowledged > 0 && `The hub acknowledged its events up to ${acknowledged}. `}
+    {visit !== null &&
+      `The next visit is ${visit.isOverdue ? 'overdue since' : 'expected by'} ${visit.expectedBy}.`}
+  </Text>
+);
+
+type AssignmentProps = { readonly row: Row; readonly carried: Carried; readonly now: string };
+
+const Assignment = ({ row, carried, now }: AssignmentProps) => {
+  const { site, agent, assignment, desired, running, health, drift } = row;
   return (
     <Table.Tr>
-      <Table.Th scope="row">{assignment}</Table.Th>
+      <Table.Th scope="row">
+        <Anchor component={Link} to={`/sites/${site}/${agent}/${assignment}`}>
+          {assignment}
+        </Anchor>
+      </Table.Th>
       <Table.Td>
         <Judgement row={row} />
       </Table.Td>
+      <Table.Td>{waitsFor(row, carried) ?? 'nothing'}</Table.Td>
       <Table.Td>
         {desired === null ? (
           'nothing'

@@ -153,6 +153,9 @@ describe('the OpenAPI document', () => {
     await ask('/v1/events');
     await ask('/v1/where');
     await ask('/v1/workloads');
+    await ask('/v1/media');
+    await ask('/v1/audit');
+    await ask('/v1/search', '?q=p');
     await ask('/v1/compare', '?left=qa&right=qa');
     await ask('/metrics');
     await ask('/v1/roots');
@@ -171,8 +174,9 @@ describe('the OpenAPI document', () => {
     await ask('/v1/hooks', '', {});
     await ask('/v1/checks/{id}', '', {});
     await ask('/v1/status', '?limit=0');
-    const done = Array.from({ length: 16 }, () => 200);
-    expect(statuses).toEqual([...done, 409, 200, 200, 200, 200, 200, 404, 202, 200, 400]);
+    await ask('/v1/package', '?agent=nowhere/none&assignment=web');
+    const done = Array.from({ length: 19 }, () => 200);
+    expect(statuses).toEqual([...done, 409, 200, 200, 200, 200, 200, 404, 202, 200, 400, 400]);
   });
 
   it('is no answer to what the hub does not say', async () => {

@@ -1,0 +1,76 @@
+import { useEffect } from 'react';
+import { useRevalidator } from 'react-router';
+import { readToken } from './session.ts';
+
+/** At most one refresh in this time, however often something changes. */
+const REFRESH_MS = 5000;
+/** Before the stream is opened again after it ended, or was refused. */
+const RETRY_MS = 15_000;
+
+/** Reads the answers of the view again when the hub knows something new. A hidden tab waits until it is looked at. */
+export const useLive = (): void => {
+  const { revalidate } = useRevalidator();
+  useEffect(() => {
+    const stop = new AbortController();
+    let timer: number | undefined;
+    let last = 0;
+    const refresh = (): void => {
+      timer = undefined;
+      if (document.hidden) {
+        document.addEventListener('visibilitychange', changed, { once: true, signal: stop.signal });
+        return;
+      }
+      last = performance.now();
+      void revalidate();
+    };
+    const changed = (): void => {
+      timer ??= window.setTimeout(refresh, Math.max(0, last + REFRESH_MS - performance.now()));
+    };
+    void follow(changed, stop.signal);
+    return () => {
+      stop.abort();
+      window.clearTimeout(timer);
+    };
+  }, [revalidate]);
+};
+
+/** Calls for each event of GET /v1/changes. Not an EventSource, which cannot send the token in a header. */
+const follow = async (changed: () => void, signal: AbortSignal): Promise<void> => {
+  for (let isFirst = true; !signal.aborted; isFirst = false) {
+    try {
+      const token = readToken();
+      const answer = await fetch('/v1/changes', {
+        headers: { accept: 'text/event-stream', ...(token !== null && { authorization: `Bearer ${token}` }) },
+        signal,
+      });
+      if (answer.ok && answer.body !== null) {
+        // Something may have changed while no stream was open.
+        if (!isFirst) changed();
+        for await (const text of lines(answer.body)) if (text.startsWith('event: changed')) changed();
+      } else await answer.body?.cancel();
+    } catch {
+      // The hub is away; the views say so when they ask it.
+    }
+    await new Promise((resolve) => {
+      const timer = window.setTimeout(resolve, RETRY_MS);
+      signal.addEventListener('abort', () => {
+        window.clearTimeout(timer);
+        resolve(undefined);
+      });
+    });
+  }
+};
+
+async function* lines(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const reader = body
+    .pipeThrough(new TextDecoderStream() as never)
+    .getReader() as ReadableStreamDefaultReader<string>;
+  let rest = '';
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const parts = `${rest}${value}`.split('\n');
+    rest = parts.pop() ?? '';
+    yield* parts;
+  }
+}

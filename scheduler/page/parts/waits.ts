@@ -1,0 +1,54 @@
+import type { MediaAnswer, Row } from '../api/answers.ts';
+
+type Carried = MediaAnswer['agents'][number] | undefined;
+
+/**
+ * What an assignment waits for before it is as wanted; null: nothing.
+ * @param carried of an agent that only media reach
+ */
+export const waitsFor = (row: Row, carried: Carried): string | null => {
+  const release = row.desired === null ? 'the newest release' : `release ${row.desired.version}`;
+  switch (row.verdict) {
+    case 'complies':
+      return null;
+    case 'behind':
+    case 'missing':
+    case 'extra':
+      return delivery(release, carried);
+    case 'not selected':
+      return `a later stage of the rollout of ${release}`;
+    case 'held':
+      return row.held === null || row.held.until === null
+        ? 'the operator on site, who holds it back'
+        : `the end of the hold at ${row.held.until}`;
+    case 'failed':
+      return `a repair of ${row.health?.code ?? 'it'}, or a release that replaces it`;
+    case 'drifted':
+      return 'a correction of the live state, by the agent or by hand';
+    case 'unknown':
+      return 'a check of its health that the agent can make';
+    case 'stale':
+      return carried === undefined ? 'a new word of the agent' : 'a medium that brings its newest report';
+    case 'never reported':
+      return carried === undefined || carried.back === null
+        ? 'the first report of the agent'
+        : 'a report about this assignment';
+    case 'no release':
+      return 'a release of its channel';
+    case 'release refused':
+      return 'a release that the hub can verify';
+  }
+};
+
+const delivery = (release: string, carried: Carried): string => {
+  if (carried === undefined) return `the agent to report that it applied ${release}`;
+  const { accepted, newest, channel } = carried;
+  const isThere =
+    accepted !== null &&
+    newest !== null &&
+    accepted.channel === channel &&
+    accepted.version >= newest.version;
+  return isThere
+    ? `a medium that brings the report about ${release}`
+    : `a medium that carries ${release} there, and one that brings the report back`;
+};

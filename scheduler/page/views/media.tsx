@@ -1,0 +1,152 @@
+import { Anchor, Button, Code, Group, Table, Text, TextInput, Title } from '@mantine/core';
+import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
+import type { MediaAnswer } from '../api/answers.ts';
+import { ask } from '../api/ask.ts';
+import { Age } from '../parts/age.tsx';
+import { Pages } from '../parts/pages.tsx';
+import { State } from '../parts/state.tsx';
+import { Wide } from '../parts/wide.tsx';
+
+const AGENTS = 50;
+
+export const readMedia = async ({ request }: LoaderFunctionArgs): Promise<MediaAnswer> => {
+  const query = new URL(request.url).searchParams;
+  return ask<MediaAnswer>(
+    '/v1/media',
+    {
+      environment: query.get('environment'),
+      site: query.get('site'),
+      cursor: query.get('cursor'),
+      limit: AGENTS,
+    },
+    request.signal,
+  );
+};
+
+/** What media brought back, what they should carry to each agent that no network reaches, and when one is expected there. */
+export const MediaView = () => {
+  const { at, arrivals, agents, next } = useLoaderData<MediaAnswer>();
+  const [query] = useSearchParams();
+  const awaited = agents.filter((one) => isAwaited(one)).length;
+  const overdue = agents.filter(({ visit }) => visit?.isOverdue === true).length;
+  return (
+    <>
+      <title>Media - Fleet Ferry</title>
+      <Title order={1}>Media</Title>
+      <Text>
+        On this page {awaited} agents have not said that they imported the newest release, and at {overdue}{' '}
+        the next visit is overdue. The hub knows a medium when it comes back: it does not learn what{' '}
+        <Code>fleet-export</Code> writes.
+      </Text>
+      <Form role="search" aria-label="Filters" key={query.toString()}>
+        <Group align="end" my="md">
+          <TextInput name="environment" label="Environment" defaultValue={query.get('environment') ?? ''} />
+          <TextInput name="site" label="Site" defaultValue={query.get('site') ?? ''} />
+          <Button type="submit">Filter</Button>
+        </Group>
+      </Form>
+      <Title order={2}>Agents that media reach</Title>
+      <Wide
+        label="Agents that media reach"
+        headings={['Agent', 'Newest release', 'Imported', 'Came back', 'Acknowledged', 'Next visit']}
+      >
+        {agents.map((one) => (
+          <Carried key={one.agent} one={one} now={at} />
+        ))}
+      </Wide>
+      <Pages next={next} />
+      {arrivals.length > 0 && <Arrivals arrivals={arrivals} now={at} />}
+    </>
+  );
+};
+
+type Carried = MediaAnswer['agents'][number];
+
+const isAwaited = ({ accepted, newest, channel }: Carried): boolean =>
+  newest !== null && (accepted?.channel !== channel || accepted.version < newest.version);
+
+const Carried = ({ one, now }: { readonly one: Carried; readonly now: string }) => {
+  const { site, agent, channel, newest, accepted, back, acknowledged, visit } = one;
+  return (
+    <Table.Tr>
+      <Table.Th scope="row">
+        <Anchor component={Link} to={`/sites/${site}`}>
+          {agent}
+        </Anchor>
+      </Table.Th>
+      <Table.Td>
+        {newest === null ? (
+          'none'
+        ) : (
+          <>
+            {channel} release {newest.version}, <Age at={newest.issuedAt} now={now} />
+          </>
+        )}
+      </Table.Td>
+      <Table.Td>
+        {isAwaited(one) && <State mood="late">to be carried</State>}{' '}
+        {accepted === null ? (
+          'nothing reported'
+        ) : (
+          <>
+            release {accepted.version}
+            {accepted.channel !== channel && ` of ${accepted.channel}`}, <Age at={accepted.at} now={now} />
+          </>
+        )}
+      </Table.Td>
+      <Table.Td>
+        {back === null ? (
+          'no medium yet'
+        ) : (
+          <>
+            events {back.events.from} to {back.events.to}, written <Age at={back.writtenAt} now={now} />,
+            received <Age at={back.receivedAt} now={now} />
+          </>
+        )}
+      </Table.Td>
+      <Table.Td>{acknowledged === 0 ? 'nothing' : `up to event ${acknowledged}`}</Table.Td>
+      <Table.Td>
+        {visit === null ? (
+          'no rhythm is configured'
+        ) : (
+          <>
+            <State mood={visit.isOverdue ? 'bad' : 'good'}>{visit.isOverdue ? 'overdue' : 'expected'}</State>{' '}
+            by <time dateTime={visit.expectedBy}>{visit.expectedBy}</time>
+          </>
+        )}
+      </Table.Td>
+    </Table.Tr>
+  );
+};
+
+/** Names that a row of arrivals shows. */
+const NAMED = 5;
+
+const Arrivals = ({
+  arrivals,
+  now,
+}: {
+  readonly arrivals: MediaAnswer['arrivals'];
+  readonly now: string;
+}) => (
+  <section aria-labelledby="arrivals">
+    <Title order={2} id="arrivals">
+      What came back
+    </Title>
+    <Wide label="Media that came back" headings={['Received', 'Reports', 'Agents', 'Sites']}>
+      {arrivals.map(({ receivedAt, reports, agents, sites }) => (
+        <Table.Tr key={receivedAt}>
+          <Table.Th scope="row">
+            <Age at={receivedAt} now={now} />
+          </Table.Th>
+          <Table.Td>{reports}</Table.Td>
+          <Table.Td>{agents}</Table.Td>
+          <Table.Td>
+            {sites.slice(0, NAMED).join(', ')}
+            {sites.length > NAMED && ` and ${sites.length - NAMED} more`}
+          </Table.Td>
+        </Table.Tr>
+      ))}
+    </Wide>
+  </section>
+);

@@ -1,0 +1,121 @@
+import { Anchor, Code, Table, Text, Title } from '@mantine/core';
+import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import type { PackageAnswer } from '../api/answers.ts';
+import { ask } from '../api/ask.ts';
+import { Age } from '../parts/age.tsx';
+import { Change } from '../parts/change.tsx';
+import { Short } from '../parts/digest.tsx';
+import { State } from '../parts/state.tsx';
+import { Wide } from '../parts/wide.tsx';
+
+export const readPackage = async ({ params, request }: LoaderFunctionArgs): Promise<PackageAnswer> => {
+  const { site = '', agent = '', assignment = '' } = params;
+  return ask<PackageAnswer>('/v1/package', { agent: `${site}/${agent}`, assignment }, request.signal);
+};
+
+/** One package at one agent: its objects, how the live state differs, and what the update to the wanted one changes. */
+export const PackageView = () => {
+  const { at, agent, assignment, wanted, running, objects, differences, drift } =
+    useLoaderData<PackageAnswer>();
+  return (
+    <>
+      <title>{`${assignment} at ${agent} - Fleet Ferry`}</title>
+      <Title order={1}>
+        {assignment} at {agent}
+      </Title>
+      <Text>
+        <Anchor component={Link} to={`/sites/${agent.split('/')[0] ?? ''}`}>
+          All of this site
+        </Anchor>
+      </Text>
+      <Text>
+        Runs {running === null ? 'nothing that was reported' : <Named of={running} />}. Wanted:{' '}
+        {wanted === null ? (
+          'nothing'
+        ) : (
+          <>
+            <Named of={wanted} />, release {wanted.release}
+          </>
+        )}
+        .
+      </Text>
+      <DriftSection drift={drift} now={at} />
+      <Differences differences={differences} isSame={running?.package === wanted?.package} />
+      <section aria-labelledby="objects">
+        <Title order={2} id="objects">
+          Objects
+        </Title>
+        {objects === null ? (
+          <Text>No release in the layout has this package any more, so its objects are not known.</Text>
+        ) : (
+          <Wide label="Objects of the package" headings={['Object', 'File']}>
+            {objects.map(({ object, file }) => (
+              <Table.Tr key={object}>
+                <Table.Th scope="row">{object}</Table.Th>
+                <Table.Td>{file}</Table.Td>
+              </Table.Tr>
+            ))}
+          </Wide>
+        )}
+      </section>
+    </>
+  );
+};
+
+const Named = ({ of: { name, package: digest } }: { readonly of: NonNullable<PackageAnswer['running']> }) => (
+  <>
+    {name} <Short of={digest} />
+  </>
+);
+
+type DriftProps = { readonly drift: PackageAnswer['drift']; readonly now: string };
+
+const DriftSection = ({ drift, now }: DriftProps) => (
+  <section aria-labelledby="drift">
+    <Title order={2} id="drift">
+      Drift
+    </Title>
+    {drift === null ? (
+      <Text>Drift was never reported.</Text>
+    ) : (
+      <>
+        <Text component="div">
+          <State mood={drift.drifted ? 'bad' : 'good'}>{drift.drifted ? 'drifted' : 'none'}</State>, as of{' '}
+          <Age at={drift.at} now={now} />
+          {drift.message !== null && `: ${drift.message}`}
+        </Text>
+        {drift.objects.length > 0 && (
+          <Wide label="Objects that drifted" headings={['Object', 'Kind', 'What differs']}>
+            {drift.objects.map(({ key, what, message }) => (
+              <Table.Tr key={`${key} ${what}`}>
+                <Table.Th scope="row">
+                  <Code>{key}</Code>
+                </Table.Th>
+                <Table.Td>{what}</Table.Td>
+                <Table.Td>{message}</Table.Td>
+              </Table.Tr>
+            ))}
+          </Wide>
+        )}
+        {drift.more > 0 && <Text>The agent counted {drift.more} more.</Text>}
+      </>
+    )}
+  </section>
+);
+
+type DifferencesProps = { readonly differences: PackageAnswer['differences']; readonly isSame: boolean };
+
+const Differences = ({ differences, isSame }: DifferencesProps) => (
+  <section aria-labelledby="update">
+    <Title order={2} id="update">
+      What the update changes
+    </Title>
+    {isSame ? (
+      <Text>Nothing: the wanted package runs.</Text>
+    ) : differences === null ? (
+      <Text>Not known: the layout does not have both packages.</Text>
+    ) : (
+      differences.map((object) => <Change key={`${object.file} ${object.object}`} object={object} />)
+    )}
+  </section>
+);

@@ -1,0 +1,178 @@
+import { Group, Progress, Table, Text, Title } from '@mantine/core';
+import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import type { ListedRollout, Rollouts, Workloads } from '../api/answers.ts';
+import { ask, refusedOr, Refusal } from '../api/ask.ts';
+import { Age } from '../parts/age.tsx';
+import { type Mood, State } from '../parts/state.tsx';
+import { Wide } from '../parts/wide.tsx';
+import { Decide, type Decision } from './decide.tsx';
+
+type Environment = { readonly name: string; readonly answer: Rollouts | Refusal };
+type RolloutsAnswer = { readonly at: string; readonly environments: readonly Environment[] };
+
+export const readRollouts = async ({ request: { signal } }: LoaderFunctionArgs): Promise<RolloutsAnswer> => {
+  const { at, environments } = await ask<Workloads>('/v1/workloads', { limit: 1 }, signal);
+  const read = environments.map(async (name): Promise<Environment> => {
+    const path = `/v1/environments/${encodeURIComponent(name)}/rollouts`;
+    return { name, answer: await refusedOr(ask<Rollouts>(path, {}, signal)) };
+  });
+  return { at, environments: await Promise.all(read) };
+};
+
+/** The stages of each release that reaches its agents step by step, what the current one waits for, and the decisions about it. */
+export const RolloutsView = () => {
+  const { environments } = useLoaderData<RolloutsAnswer>();
+  const rollouts = environments.flatMap(({ answer }) =>
+    answer instanceof Refusal ? [] : answer.rollouts.map((one) => ({ one, at: answer.at })),
+  );
+  const refusals = environments.flatMap(({ answer }) => (answer instanceof Refusal ? [answer] : []));
+  return (
+    <>
+      <title>Rollouts - Fleet Ferry</title>
+      <Title order={1}>Rollouts</Title>
+      {rollouts.length === 0 && refusals.length === 0 && (
+        <Text>No release of this fleet reaches its agents in stages.</Text>
+      )}
+      {refusals.slice(0, 1).map((refusal) => (
+        <Text key={refusal.code}>Rollouts cannot be read: {refusal.message}</Text>
+      ))}
+      {rollouts.map(({ one, at }) => (
+        <Rollout key={one.channel} rollout={one} now={at} />
+      ))}
+    </>
+  );
+};
+
+const Rollout = ({ rollout, now }: { readonly rollout: ListedRollout; readonly now: string }) => {
+  const { channel, release, policy, stages, next } = rollout;
+  const id = `rollout-${channel.replace('/', '-')}`;
+  return (
+    <section aria-labelledby={id}>
+      <Title order={2} id={id}>
+        {channel}, release {release}
+      </Title>
+      <Text>
+        By the policy {policy}. <NextStep next={next} now={now} />
+      </Text>
+      <Wide
+        label={`Stages of ${channel}`}
+        headings={['Stage', 'State', 'Agents', 'Since', 'Approvals', 'Waits for']}
+      >
+        {stages.map((stage) => (
+          <Stage key={stage.name} stage={stage} now={now} />
+        ))}
+      </Wide>
+      <Group my="sm">
+        {STEPS.filter((step) => isOffered(step, rollout)).map((step) => (
+          <Decide key={step} decision={decisionOf(step, channel)} />
+        ))}
+      </Group>
+    </section>
+  );
+};
+
+const NextStep = ({ next, now }: { readonly next: ListedRollout['next']; readonly now: string }) => {
+  switch (next.kind) {
+    case 'advance':
+      return <>Next: the stage {next.stage} begins.</>;
+    case 'complete':
+      return <>Next: it completes.</>;
+    case 'wait':
+      return (
+        <>
+          It waits: {next.why}
+          {next.earliest !== null && (
+            <>
+              , at the earliest <Age at={next.earliest} now={now} />
+            </>
+          )}
+          .
+        </>
+      );
+    case 'pause':
+    case 'take-back':
+      return (
+        <>
+          Next: {next.kind}, because {next.why}.
+        </>
+      );
+    case 'none':
+      return <>Nothing comes next: {next.why}.</>;
+  }
+};
+
+type StageVerdict = ListedRollout['stages'][number];
+
+const MOODS: Readonly<Record<StageVerdict['state'], Mood>> = {
+  waiting: 'quiet',
+  running: 'late',
+  soaking: 'late',
+  done: 'good',
+  failed: 'bad',
+  paused: 'late',
+};
+
+const Stage = ({ stage, now }: { readonly stage: StageVerdict; readonly now: string }) => {
+  const { name, state, startedAt, agents, complies, failed, excluded, approvals, holding, waiting } = stage;
+  return (
+    <Table.Tr>
+      <Table.Th scope="row">{name}</Table.Th>
+      <Table.Td>
+        <State mood={MOODS[state]}>{state}</State>
+      </Table.Td>
+      <Table.Td>
+        <Progress
+          value={agents === 0 ? 0 : (complies / agents) * 100}
+          aria-label={`Agents of ${name} that comply`}
+          transitionDuration={0}
+        />
+        {complies} of {agents} comply, {failed} failed, {excluded} excluded
+      </Table.Td>
+      <Table.Td>{startedAt === null ? 'not begun' : <Age at={startedAt} now={now} />}</Table.Td>
+      <Table.Td>
+        {approvals.found} of {approvals.needed}
+      </Table.Td>
+      <Table.Td>
+        {startedAt !== null && holding.map((line) => <div key={line}>{line}</div>)}
+        {startedAt !== null && waiting > holding.length && `and ${waiting - holding.length} more`}
+      </Table.Td>
+    </Table.Tr>
+  );
+};
+
+const STEPS = ['advance', 'pause', 'resume', 'take-back'] as const;
+type Step = (typeof STEPS)[number];
+
+/** The hub decides; this only leaves out what makes no sense now. */
+const isOffered = (step: Step, { stages, next }: ListedRollout): boolean => {
+  const isPaused = stages.some(({ state }) => state === 'paused');
+  const isOver = next.kind === 'none' && !isPaused;
+  switch (step) {
+    case 'advance':
+      return !isOver && !isPaused && stages.some(({ startedAt }) => startedAt === null);
+    case 'pause':
+      return !isOver && !isPaused;
+    case 'resume':
+      return isPaused;
+    case 'take-back':
+      return !isOver;
+  }
+};
+
+const TITLES: Readonly<Record<Step, string>> = {
+  advance: 'Advance',
+  pause: 'Pause',
+  resume: 'Resume',
+  'take-back': 'Take back',
+};
+
+const decisionOf = (step: Step, channel: string): Decision => {
+  const [environment = '', clusterType = ''] = channel.split('/');
+  return {
+    title: TITLES[step],
+    what: `${TITLES[step]} ${channel}`,
+    path: `/v1/environments/${encodeURIComponent(environment)}/rollouts/${encodeURIComponent(clusterType)}/${step}`,
+    allowance: `rollout:${environment}`,
+    isMain: step === 'advance',
+  };
+};

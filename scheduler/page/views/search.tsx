@@ -1,0 +1,83 @@
+import { Anchor, Button, Group, Table, Text, TextInput, Title } from '@mantine/core';
+import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
+import type { Found, SearchAnswer } from '../api/answers.ts';
+import { ask } from '../api/ask.ts';
+import { Pages } from '../parts/pages.tsx';
+import { Wide } from '../parts/wide.tsx';
+
+const RESULTS = 50;
+
+/** null: nothing is asked yet. */
+export const readSearch = async ({ request }: LoaderFunctionArgs): Promise<SearchAnswer | null> => {
+  const query = new URL(request.url).searchParams;
+  const q = (query.get('q') ?? '').trim();
+  if (q === '') return null;
+  return ask<SearchAnswer>('/v1/search', { q, cursor: query.get('cursor'), limit: RESULTS }, request.signal);
+};
+
+/** Everything by its name or by the first digits of its digest. */
+export const SearchView = () => {
+  const answer = useLoaderData<SearchAnswer | null>();
+  const [query] = useSearchParams();
+  return (
+    <>
+      <title>Search - Fleet Ferry</title>
+      <Title order={1}>Search</Title>
+      <Form role="search" aria-label="Everything" key={query.get('q') ?? ''}>
+        <Group align="end" my="md">
+          <TextInput
+            name="q"
+            label="Name or digest"
+            description="Environment, site, agent, workload, assignment or release; or at least six digits of a digest"
+            defaultValue={query.get('q') ?? ''}
+            maxLength={100}
+            required
+            withAsterisk={false}
+          />
+          <Button type="submit">Search</Button>
+        </Group>
+      </Form>
+      {answer !== null && (
+        <>
+          {answer.found.length === 0 && <Text>Nothing is called so.</Text>}
+          <Wide label="Found" headings={['Kind', 'Name', 'In']}>
+            {answer.found.map((one) => (
+              <Table.Tr key={`${one.kind} ${one.name}`}>
+                <Table.Td>{one.kind}</Table.Td>
+                <Table.Th scope="row">
+                  <Anchor component={Link} to={linkTo(one)}>
+                    {one.name}
+                  </Anchor>
+                </Table.Th>
+                <Table.Td>{one.in}</Table.Td>
+              </Table.Tr>
+            ))}
+          </Wide>
+          <Pages next={answer.next} />
+        </>
+      )}
+    </>
+  );
+};
+
+/** The view that shows the most about it. */
+const linkTo = ({ kind, name, in: place }: Found): string => {
+  const of = encodeURIComponent;
+  switch (kind) {
+    case 'environment':
+      return `/workloads?environment=${of(name)}`;
+    case 'site':
+      return `/sites/${of(name)}`;
+    case 'agent':
+      return `/sites/${of(name.split('/')[0] ?? '')}`;
+    case 'workload':
+    case 'assignment':
+      return `/workloads/${of(kind === 'assignment' ? (place ?? name) : name)}`;
+    case 'package':
+      return `/where?name=${of(place ?? '')}`;
+    case 'release':
+    case 'candidate':
+    case 'bundle':
+      return `/audit?environment=${of((kind === 'release' ? name : (place ?? '')).split('/')[0] ?? '')}`;
+  }
+};
