@@ -18,7 +18,7 @@ const VIEWS = [
   ['media', '/media'],
   ['audit', '/audit'],
   ['search', '/search?q=scale'],
-  ['package', '/sites/plant-013/press-1/label-printer-host'],
+  ['package', '/sites/plant-007/press-1/label-printer-host'],
   ['site', '/sites/plant-005'],
   ['workloads', '/workloads'],
   ['workload', '/workloads/oven-control'],
@@ -61,6 +61,22 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
       await tab.page.goto(`${url}/ui/sites/plant-005`);
       await tab.page.getByRole('region', { name: 'Events' }).first().waitFor();
       expect(await main.textContent()).toContain('received 89 d ago');
+
+      // A rollout is paused with a reason, and continues.
+      await tab.page.getByRole('link', { name: 'Rollouts' }).click();
+      const stages = tab.page.getByRole('region', { name: 'Stages of prod/till' });
+      expect(await stages.getByRole('row', { name: /^pilot done/ }).count()).toBe(1);
+      for (const [verb, after, more] of [
+        ['Pause', 'Resume', demo.decider],
+        ['Resume', 'Pause', undefined],
+      ] as const) {
+        await tab.page.getByRole('button', { name: `${verb} prod/till` }).click();
+        const dialog = tab.page.getByRole('dialog');
+        await dialog.getByLabel('Reason').fill('stock taking');
+        if (more !== undefined) await dialog.getByLabel('Token of a person').fill(more);
+        await dialog.getByRole('button', { name: verb, exact: true }).click();
+        await tab.page.getByRole('button', { name: `${after} prod/till` }).waitFor();
+      }
 
       await tab.page.getByRole('link', { name: 'Compare' }).click();
       await tab.page.getByLabel('Environment').fill('qa');

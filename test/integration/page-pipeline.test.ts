@@ -12,6 +12,7 @@ import { temporaryDirectory } from '../harness/temporary-directory.ts';
 import { decisionServer } from '../scheduler/hub/http/decisions/decision-server.ts';
 import { NOW } from '../scheduler/release/removals/office.ts';
 import { axeFindings, scrollsSideways, startBrowser } from './page/browser.ts';
+import { HOSTILE } from './page/hub-page.ts';
 import { signIn } from './page/sign-in.ts';
 
 const TERMS = { note: undefined, expires: addDays(NOW, 30), now: NOW };
@@ -61,9 +62,9 @@ describeWith(['chromium'], 'the pipeline on the page', ({ chromium }) => {
     expect(await gate.getByRole('row', { name: /^released met/ }).count()).toBe(1);
 
     const token = await office.decider('pause:prod', 'resume:prod', 'promote:prod');
-    await decide(page, 'Pause', 'stock taking', token);
+    await decide(page, 'Pause', HOSTILE, token);
     await page.getByRole('button', { name: 'Resume qa to prod' }).waitFor();
-    expect(await page.getByRole('main').textContent()).toContain('stock taking');
+    expect(await page.getByRole('main').textContent()).toContain(HOSTILE);
     expect(await page.getByRole('button', { name: 'Promote qa to prod' }).count()).toBe(0);
 
     await decide(page, 'Resume', 'counted');
@@ -75,10 +76,18 @@ describeWith(['chromium'], 'the pipeline on the page', ({ chromium }) => {
     );
     const decided = (await office.made.office.entries()).map(({ predicate }) => predicate);
     expect(decided).toMatchObject([
-      { decision: 'pause', person: 'mara', reason: 'stock taking' },
+      { decision: 'pause', person: 'mara', reason: HOSTILE },
       { decision: 'resume', person: 'mara', reason: 'counted' },
       { person: 'mara', reason: 'line 3 asked for it' },
     ]);
+
+    // Each of them is in the audit log, with its person.
+    await page.getByRole('link', { name: 'Audit log' }).click();
+    const entries = page.getByRole('region', { name: 'Entries' });
+    await entries.waitFor();
+    expect(await entries.getByRole('row').nth(1).textContent()).toMatch(/^3.*prodpromotion 1 from qa.*mara/);
+    expect(await entries.getByRole('row', { name: /^1 / }).textContent()).toContain(HOSTILE);
+    expect(await page.getByRole('main').locator('img, b').count()).toBe(0);
     expect(faults).toEqual([]);
   });
 

@@ -3,6 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeWith } from '../harness/describe-with.ts';
 import { axeFindings, openTab, scrollsSideways, startBrowser, type Tab } from './page/browser.ts';
 import { signIn } from './page/sign-in.ts';
+import { join } from '../scheduler/hub/serve/test-server.ts';
+import { testAgent } from '../scheduler/hub/test-hub.ts';
 import { HOSTILE, type HubPage, startHubPage } from './page/hub-page.ts';
 
 /** The page of the hub in a real browser. */
@@ -87,6 +89,56 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     expect(text).toContain('24 h ago, event 1, over the network, received just now');
     expect(await page.getByRole('region', { name: 'Events' }).last().textContent()).toContain('CHECK_FAILED');
     expect(await page.title()).toBe('Site alpha-failed - Fleet Ferry');
+    expect(faults).toEqual([]);
+  });
+
+  const SHOWN = [
+    ['/sites/alpha-failed', 'Site alpha-failed'],
+    ['/sites/alpha-held', 'Site alpha-held'],
+    ['/sites/alpha-drifted', 'Site alpha-drifted'],
+    ['/sites/alpha-drifted/press-1/oven', 'oven at alpha-drifted/press-1'],
+  ] as const;
+
+  test.each(SHOWN)('shows hostile words of an agent as text: %s', async (path, heading) => {
+    await using tab = await signedIn(path);
+    const { page, faults } = tab;
+    await page.getByRole('heading', { level: 1, name: heading }).waitFor();
+    const main = page.getByRole('main');
+    const text = (await main.textContent()) ?? '';
+    expect(text).toContain(HOSTILE);
+    expect(text).not.toMatch(/[\u001b\u202e]/);
+    expect(await main.locator('img, b').count()).toBe(0);
+    expect(await page.title()).toBe(`${heading} - Fleet Ferry`);
+    expect(faults).toEqual([]);
+  });
+
+  test('searches for a hostile text and finds nothing', async () => {
+    await using tab = await signedIn(`/search?q=${encodeURIComponent(HOSTILE)}`);
+    const { page, faults } = tab;
+    await page.getByText('Nothing is called so.').waitFor();
+    expect(await page.getByLabel('Name or digest').inputValue()).toBe(HOSTILE);
+    expect(faults).toEqual([]);
+  });
+
+  test('finds a site by a part of its name, and goes on to one package there', async () => {
+    await using tab = await signedIn('/search');
+    const { page } = tab;
+    await page.getByLabel('Name or digest').fill('drifted');
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'alpha-drifted', exact: true }).click();
+    await page.getByRole('link', { name: 'oven' }).click();
+    await page.getByRole('heading', { level: 1, name: 'oven at alpha-drifted/press-1' }).waitFor();
+    const drifted = page.getByRole('region', { name: 'Objects that drifted' });
+    expect(await drifted.textContent()).toContain('oven.conf was edited');
+  });
+
+  test('shows what the hub learns while the view is open', async () => {
+    await using tab = await signedIn('/?site=late-comer');
+    const { page, faults } = tab;
+    const row = page.getByRole('row', { name: /^late-comer / });
+    expect(await row.count()).toBe(0);
+    await join(hub.made, testAgent('late-comer/press-1'));
+    await row.waitFor();
     expect(faults).toEqual([]);
   });
 

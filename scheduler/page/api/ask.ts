@@ -1,4 +1,5 @@
 import { redirect } from 'react-router';
+import { plainText } from '#bundles/errors';
 import { dropToken, readToken } from './session.ts';
 
 /** The refusal of the hub (RFC 9457), or of the network. */
@@ -77,7 +78,7 @@ export const send = async <T>(url: string, { signal, body, token = readToken(), 
     if (signal?.aborted === true) throw cause;
     throw new Refusal({ status: 0, code: 'HUB_UNREACHABLE', message: 'The hub does not answer.' });
   });
-  const content = (await answer.json().catch(() => ({}))) as T & Partial<Problem>;
+  const content = parse(await answer.text()) as T & Partial<Problem>;
   if (answer.ok) return content;
   const { code, detail, message, hint } = content;
   throw new Refusal({
@@ -86,6 +87,15 @@ export const send = async <T>(url: string, { signal, body, token = readToken(), 
     message: detail ?? message ?? `The hub answered ${answer.status}.`,
     hint,
   });
+};
+
+/** Characters that reorder or hide the text beside them are shown as escapes, as on a terminal. {}: it is not JSON. */
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text, (_, value: unknown) => (typeof value === 'string' ? plainText(value) : value));
+  } catch {
+    return {};
+  }
 };
 
 /** RFC 9457, or of an unknown path only `code` and `message`. */

@@ -41,7 +41,20 @@ const fill = async (made: TestServer): Promise<void> => {
   });
   const stories: Readonly<Record<string, readonly Happening[]>> = {
     'alpha-behind': [applied(1, OLD)],
-    'alpha-drifted': [applied(2), { type: 'drift', assignment: 'oven', message: 'oven.conf was edited' }],
+    'alpha-drifted': [
+      applied(2),
+      {
+        type: 'drift',
+        assignment: 'oven',
+        code: 'DRIFT',
+        message: HOSTILE,
+        detail: { drift: [{ key: HOSTILE, what: 'content', message: `oven.conf was edited${TERMINAL}` }] },
+      },
+    ],
+    'alpha-held': [
+      applied(2),
+      { type: 'held', message: HOSTILE, detail: { by: HOSTILE, reason: `${HOSTILE}${TERMINAL}` } },
+    ],
     'alpha-failed': [
       applied(2),
       {
@@ -74,7 +87,10 @@ const fill = async (made: TestServer): Promise<void> => {
 };
 
 /** A message as a hostile agent writes it: the page has to show it and nothing else. */
-export const HOSTILE = '<img src=x onerror="document.title=\'run\'"><b>bold</b>';
+export const HOSTILE = "<img src=x onerror=\"document.title='run'\"><b>bold</b>'; drop table agent; --";
+
+/** Clears a terminal and turns the direction of text; the hub answers with escapes in their place. */
+export const TERMINAL = '\u001b[2J\u202e';
 
 const release = async ({ hub }: TestServer, version: number): Promise<Digest> => {
   const packages = { oven: { 'package.json': 'oven' } };
