@@ -56,18 +56,17 @@ const missed = (site: DemoSite): boolean => isProd(site) && site.index % 29 === 
 /** Sites that were never heard. */
 const isMute = (site: DemoSite): boolean => isProd(site) && site.index % 41 === 12;
 
-/** Every site that its release selects leaves on a medium that it applied it. @param environments undefined: all */
+/** Every site that its release selects leaves on a medium that it applied it. @param isAsked limits it to some channels */
 export const reportApplied = async (
   { sites }: DemoFleet,
   medium: Medium,
   desiredOf: (channel: Channel) => Desired | undefined,
-  environments?: readonly string[],
+  isAsked: (channel: Channel) => boolean = () => true,
 ): Promise<void> => {
   for (const site of sites) {
-    const { agent, environment } = site;
+    const { agent } = site;
     const desired = desiredOf(agent.channel);
-    const isAsked = environments === undefined || environments.includes(environment);
-    if (!isAsked || isMute(site) || desired?.kind !== 'release') continue;
+    if (!isAsked(agent.channel) || isMute(site) || desired?.kind !== 'release') continue;
     if (missed(site) && desired.version > 1) continue;
     const { version, packages, rollout } = desired;
     if (!isSelected(rollout, agent, {})) continue;

@@ -129,9 +129,9 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
   await promote('qa', 'first version');
   await promote('prod', 'first version');
   const fleet = await enrolSites(office, sites);
-  const applied = async (environments?: readonly string[]): Promise<void> => {
+  const applied = async (isAsked?: (channel: Channel) => boolean): Promise<void> => {
     const desiredOf = await wanted(fleet.channels);
-    await carry((medium) => reportApplied(fleet, medium, desiredOf, environments));
+    await carry((medium) => reportApplied(fleet, medium, desiredOf, isAsked));
   };
   clock = () => addDays(now, 1 - DAYS);
   await applied();
@@ -150,7 +150,7 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
   await promote('qa', 'scales of the new kind');
   await promote('prod', 'shops get new scales');
   clock = () => addDays(now, -5);
-  await applied();
+  await applied(({ clusterType }) => clusterType === 'till');
   const staged = { environment: 'prod', clusterType: 'till' };
   const advanced = { person: 'mara', reason: 'the pilot shops are content', now: clock() };
   await decideStep(await readKeys(), layout, { channel: staged, decision: 'advance', ...advanced });
@@ -160,7 +160,7 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
   await buildIn('dev');
   await promote('qa', 'ovens save energy');
   clock = () => addDays(now, -1);
-  await applied(['dev', 'qa']);
+  await applied(({ environment }) => environment !== 'prod');
   const promotion = await readChain();
   await recordFreshness(store, promotion.freshnessPolicies);
   judge.follow(promotion);
