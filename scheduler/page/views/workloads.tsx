@@ -74,7 +74,7 @@ export const Cell = ({
         <div key={name}>
           {shortName(workload, name)}{' '}
           <State mood={moodOf(running, agents, releases.length > 0)}>
-            {`${running} of ${agents}${releases.length > 0 ? '' : ', in no release'}`}
+            {`${running} of ${agents}${releases.length > 0 ? '' : ', not in the newest release'}`}
           </State>
         </div>
       ))}
