@@ -40,6 +40,8 @@ export type SourceSnapshot = {
   readonly path: string;
   readonly commit?: string;
   readonly tree: string;
+  /** By a DeploymentDescriptor among its files. */
+  readonly described?: { readonly version: string; readonly commit?: string };
   /** Where its files are on this machine. Never part of an output. */
   readonly directory: string;
 };

@@ -12,6 +12,7 @@ const source = {
   tree: digest,
   ref: 'main',
   commit: '0'.repeat(40),
+  described: { version: '2.4.1', commit: '0'.repeat(40) },
 };
 const validity = { issuedAt: time, expires: '2027-05-20T08:00:00Z' };
 const owned = { mode: '0640', owner: 'root', group: 'root' };

@@ -14,6 +14,8 @@ export type CandidateSource = {
   readonly tree: Digest;
   readonly ref?: string;
   readonly commit?: string;
+  /** What the application's team calls the version, and the commit that it was made from: by Kalypso's DeploymentDescriptor. */
+  readonly described?: { readonly version: string; readonly commit?: string };
 };
 
 /** Subject 'bundle': the manifest. Role: bundle. */

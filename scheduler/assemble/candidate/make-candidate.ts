@@ -81,6 +81,7 @@ export const toCandidateSource = ({
   tree,
   ref,
   commit,
+  described,
   directory,
 }: SourceSnapshot): CandidateSource => ({
   role,
@@ -90,4 +91,5 @@ export const toCandidateSource = ({
   tree: parseDigest(tree, 'tree'),
   ...(ref === undefined ? {} : { ref }),
   ...(commit === undefined ? {} : { commit }),
+  ...(described === undefined ? {} : { described }),
 });

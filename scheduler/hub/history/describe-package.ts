@@ -7,9 +7,9 @@ import type { CandidateSource } from '#bundles/formats/statements/predicates';
 export type Version = {
   /** The workload, or the assignment where the package names none. */
   readonly name: string;
-  /** Like '2.4.1': the Git tag that was asked for, otherwise what the objects' labels or the image's tag say; null: none of them. */
+  /** Like '2.4.1': what a DeploymentDescriptor says, otherwise the Git tag that was asked for, otherwise what the objects' labels or the image's tag say; null: none of them. */
   readonly version: string | null;
-  /** Commit of the application. */
+  /** Commit of the application: the one that it was made from if a DeploymentDescriptor names it. */
   readonly commit: string | null;
   /** Branch or tag of the application that was asked for. */
   readonly ref: string | null;
@@ -26,7 +26,7 @@ export const formatVersion = ({ name, version, commit }: Version): string =>
 /** @param source the application's folder in the candidate @param files of the package, by path */
 export const describePackage = (
   name: string,
-  source: Pick<CandidateSource, 'ref' | 'commit'> | undefined,
+  source: Pick<CandidateSource, 'ref' | 'commit' | 'described'> | undefined,
   files: ReadonlyMap<string, Buffer>,
 ): Version => {
   const objects = [...readItems(files).values()].flatMap(({ object }) => (object ? [object] : []));
@@ -34,8 +34,12 @@ export const describePackage = (
   const ref = source?.ref ?? null;
   return {
     name,
-    version: (ref !== null && tagVersion(ref)) || labelOf(objects, VERSION_LABEL) || tagOf(images, name),
-    commit: source?.commit ?? null,
+    version:
+      source?.described?.version ||
+      (ref !== null && tagVersion(ref)) ||
+      labelOf(objects, VERSION_LABEL) ||
+      tagOf(images, name),
+    commit: source?.described?.commit ?? source?.commit ?? null,
     ref,
     chart: labelOf(objects, CHART_LABEL),
     images,

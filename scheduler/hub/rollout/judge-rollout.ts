@@ -99,9 +99,11 @@ const judgeStage = (
   const isDone = new Set([...compliant, ...failed]);
   // An agent that joined after the stage began neither holds it back nor starts its soak again.
   const wasThere = ({ enrolledAt }: AgentFact): boolean => startedAt === null || enrolledAt <= startedAt;
-  const pending = counted.filter((one) => !isDone.has(one) && wasThere(one));
-  // Excluded agents prove nothing: if no other agent complies, they hold the stage.
-  const holding = pending.length === 0 && compliant.length === 0 ? excluded : pending;
+  const members = counted.filter(wasThere);
+  const pending = members.filter((one) => !isDone.has(one));
+  // Silence proves nothing: if no agent complies, those that joined later or are excluded hold the stage.
+  const silent = [...(members.length === 0 ? counted.filter((one) => !isDone.has(one)) : []), ...excluded];
+  const holding = pending.length === 0 && compliant.length === 0 ? silent : pending;
   const common = {
     name: stage.name,
     startedAt,
@@ -124,8 +126,8 @@ const judgeStage = (
     const failure = `${failed.length} of ${counted.length} agents of stage ${stage.name} failed: ${names.join(', ')}`;
     return { verdict: { ...common, state: 'failed' }, soakedAt: undefined, failure };
   }
-  const soakedAt =
-    holding.length > 0 ? undefined : soakEnd(startedAt, compliant.filter(wasThere), stage.soakSeconds);
+  const shown = members.length > 0 ? compliant.filter(wasThere) : firstOf(compliant);
+  const soakedAt = holding.length > 0 ? undefined : soakEnd(startedAt, shown, stage.soakSeconds);
   // The next stage has begun, by the rule or by a person.
   const isBehind = progress.started.length > at + 1;
   const state = isBehind || (soakedAt && soakedAt <= now) ? 'done' : soakedAt ? 'soaking' : 'running';
@@ -163,6 +165,12 @@ const whyExcluded = ({ heardAt }: AgentFact): string =>
 
 const exceeds = (failed: number, of: number, most: Share): boolean =>
   'count' in most ? failed > most.count : failed * 100 > most.percent * of;
+
+/** Where all agents of a stage joined after it began: the one that complied first, so that others who join do not begin its soak again. */
+const firstOf = (compliant: readonly AgentFact[]): readonly AgentFact[] => {
+  const since = ({ state }: AgentFact): Timestamp => (state.kind === 'complies' ? state.since : '');
+  return compliant.toSorted((a, b) => (since(a) < since(b) ? -1 : 1)).slice(0, 1);
+};
 
 /** The soak begins when the stage's last agent complies. */
 const soakEnd = (startedAt: Timestamp, compliant: readonly AgentFact[], seconds: number): Date => {

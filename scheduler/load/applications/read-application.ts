@@ -8,6 +8,7 @@ import type { Location } from '../../model/location.ts';
 import { cleanPath, type Source, type Sources } from '../sources/open-sources.ts';
 import type { HelmSource, ReadApplication } from './application-source.ts';
 import { boundOfTarget } from './bound-applications.ts';
+import { describedBy, isDescriptorFile } from './deployment-descriptor.ts';
 import { checkRepository } from './check-repository.ts';
 import { checkValuesSchemas } from './check-values-schema.ts';
 import { readKustomization } from './kustomization.ts';
@@ -56,12 +57,35 @@ export const readApplication = async (
     return source;
   };
   const first = await read(folder);
+  const described = describedBy(first.files, target);
+  const made = await readAs(first, { settings, folder, read, appliedTo });
+  if (!described) return made;
+  const { role, path } = first.snapshot;
+  return {
+    ...made,
+    snapshots: made.snapshots.map((one) =>
+      one.role === role && one.path === path ? { ...one, described } : one,
+    ),
+  };
+};
+
+type Reading = {
+  readonly settings: ManifestSettings;
+  readonly folder: string;
+  readonly read: ReadFolder;
+  readonly appliedTo: Target;
+};
+
+const readAs = async (
+  first: Source,
+  { settings, folder, read, appliedTo }: Reading,
+): Promise<ReadApplication> => {
   if (appliedTo === 'host') return plain(first);
   const files = new Map(first.files.map((file) => [file.path, file.bytes]));
   const kind = settings.type ?? typeOf(settings, files);
   switch (kind) {
     case 'plain':
-      return plain(first);
+      return plain(first, withoutDescriptors(first));
     case 'kustomize':
       return await readOverlay(first, folder, files, read);
     case 'helm': {
@@ -92,6 +116,9 @@ const plain = (source: Source, only?: ReadonlySet<string>): ReadApplication => (
   snapshots: [source.snapshot],
 });
 
+const withoutDescriptors = ({ files }: Source): ReadonlySet<string> =>
+  new Set(files.flatMap(({ path, bytes }) => (isDescriptorFile(path, bytes) ? [] : [path])));
+
 /**
  * A folder of type kustomize without a kustomization is read as plain objects: Flux would generate the list. One that only
  * lists its own files needs no tool, so that errors keep their line numbers.
@@ -103,7 +130,7 @@ const readOverlay = async (
   read: ReadFolder,
 ): Promise<ReadApplication> => {
   const name = findKustomization(files, '.');
-  if (name === undefined) return plain(first);
+  if (name === undefined) return plain(first, withoutDescriptors(first));
   const bytes = files.get(name) ?? Buffer.alloc(0);
   const { entries, listing } = readKustomization(name, `${first.prefix}${name}`, bytes);
   const listed = entries.map((entry) => posix.normalize(entry));

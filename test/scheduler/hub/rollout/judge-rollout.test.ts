@@ -163,6 +163,20 @@ describe('a rollout', () => {
     expect(judgeRollout(plan, progressOf(0), [], after(12 * HOUR)).next.kind).toBe('advance');
   });
 
+  it('soaks by the first agent that complied where all of its agents joined after the stage began', () => {
+    const joined = (name: string, state: AgentFact['state']): AgentFact =>
+      agent(name, 'pilot', state, { enrolledAt: at(HOUR) });
+    // Nobody has run the release yet: the time before proves nothing.
+    const silent = judgeRollout(plan, progressOf(0), [joined('a', BEHIND)], after(13 * HOUR));
+    expect([silent.next.kind, silent.stages[0]?.holding]).toEqual(['wait', ['a/line-1: behind']]);
+    const agents = [joined('a', complies(6 * HOUR)), joined('b', complies(11 * HOUR)), joined('c', BEHIND)];
+    expect(judgeRollout(plan, progressOf(0), agents, after(13 * HOUR)).next).toMatchObject({
+      kind: 'wait',
+      earliest: at(18 * HOUR),
+    });
+    expect(judgeRollout(plan, progressOf(0), agents, after(18 * HOUR)).next.kind).toBe('advance');
+  });
+
   it('counts only fresh reports where the policy sets an age', () => {
     const fresh = planOf([PILOT, ALL], { freshnessSeconds: HOUR });
     const agents = [agent('a', 'pilot', complies(0), { heardAt: at(HOUR) })];

@@ -45,6 +45,42 @@ describe('an application’s files', () => {
     );
   });
 
+  it('leave out Kalypso’s DeploymentDescriptor, which is for its hub, and have the version that it names', async () => {
+    const descriptor = (name: string, version: string): string => `apiVersion: hub.kalypso.io/v1alpha1
+kind: DeploymentDescriptor
+metadata: {name: shop}
+spec:
+  workload: {name: shop, source: {repo: "https://git.example/shop", branch: main, path: .}}
+  deploymentTarget: {name: ${name}, environment: dev}
+  workloadVersion: {version: ${version}, commit: ${'a'.repeat(40)}}
+`;
+    const { read } = await world({
+      'web/a.yaml': MAP,
+      'web/descriptor/d.yaml': descriptor('web', '0.0.1-41'),
+      'both/a.yaml': `${MAP}---\n${descriptor('web', '"2.0"')}`,
+      'two/d.yaml': `${descriptor('other', 'three')}---\n${descriptor('another', 'four')}`,
+      'over/kustomization.yaml': 'resources: [a.yaml]\n',
+      'over/a.yaml': MAP,
+      'over/d.yaml': descriptor('other', 'five'),
+    });
+    const files = async (path: string, appliedTo?: Target) => {
+      const { source, snapshots } = await read({ path }, appliedTo);
+      return [
+        source.kind === 'plain' ? [...source.application.files.keys()] : source.kind,
+        snapshots[0]?.described,
+      ];
+    };
+    const commit = 'a'.repeat(40);
+    expect(await files('web')).toEqual([['a.yaml'], { version: '0.0.1-41', commit }]);
+    expect(await files('both')).toEqual([['a.yaml'], { version: '2.0', commit }]);
+    expect(await files('two')).toEqual([[], undefined]);
+    expect(await files('over')).toEqual([['a.yaml'], { version: 'five', commit }]);
+    expect(await files('web', 'host')).toEqual([
+      ['a.yaml', 'descriptor/d.yaml'],
+      { version: '0.0.1-41', commit },
+    ]);
+  });
+
   it('need no tool where a kustomization only lists files, or is said to be there and is not', async () => {
     const { read } = await world({
       'list/kustomization.yaml': 'resources: [./a.yaml, sub/b.yaml]\n',

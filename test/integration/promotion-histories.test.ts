@@ -1,0 +1,315 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { afterAll, expect, test } from 'vitest';
+import type { Digest } from '#bundles/digest';
+import { isFleetError } from '#bundles/errors';
+import { openMedium } from '#bundles/formats/medium/open-medium';
+import { openLayout, openOrStartLayout } from '#bundles/formats/layout/layout';
+import { readBundle } from '#bundles/formats/bundle/read-bundle';
+import { formatTime } from '#bundles/time';
+import { pauseOrResume, rejectFor } from '../../scheduler/hub/decide/decide-about.ts';
+import { promoteTo } from '../../scheduler/hub/decide/promote-to.ts';
+import { rollBackTo } from '../../scheduler/hub/decide/roll-back-to.ts';
+import { enrollMedium } from '../../scheduler/hub/enroll/enroll-medium.ts';
+import { readRequests } from '../../scheduler/hub/enroll/read-requests.ts';
+import { readPromotion } from '../../scheduler/hub/gate/link.ts';
+import { readPackages } from '../../scheduler/hub/history/read-releases.ts';
+import { importReports } from '../../scheduler/hub/reports/import-reports.ts';
+import { openStore, type Store } from '../../scheduler/hub/store/open-store.ts';
+import { readAuditLog } from '../../scheduler/load/releases/audit-log.ts';
+import { readRelease } from '../../scheduler/load/releases/read-release.ts';
+import { LONG } from '../harness/long.ts';
+import { ours } from '../scheduler/fleet-platform.ts';
+import { ask, chain, type Happening, report, type TestAgent, testAgent } from '../scheduler/hub/test-hub.ts';
+import { FILES, NOW, openChainOffice } from '../scheduler/release/chain/chain-office.ts';
+
+/**
+ * Histories of a fleet with gates: a commit to what all environments share is broken, agents report it, late, twice or never, people
+ * decide, and builds are killed. Nothing broken is ever in qa or prod, and nothing in prod was not promoted.
+ */
+
+const ENVIRONMENTS = ['dev', 'qa', 'prod'] as const;
+type Environment = (typeof ENVIRONMENTS)[number];
+const BEFORE = { qa: 'dev', prod: 'qa' } as const;
+type Chained = keyof typeof BEFORE;
+
+const BROKEN = 'broken';
+const gate = (from: string, to: string): string =>
+  ours(
+    'PromotionPolicy',
+    `${from}-${to}`,
+    `spec: {from: ${from}, to: ${to}, compliance: {percent: 100, atLeast: 1, of: enrolled}}\n`,
+  );
+const GATED = {
+  ...FILES,
+  'promotion/qa.yaml': gate('dev', 'qa'),
+  'promotion/prod.yaml': gate('qa', 'prod'),
+};
+
+const environment = fc.constantFrom(...ENVIRONMENTS);
+const chained = fc.constantFrom<Chained>('qa', 'prod');
+const single = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('commit' as const), value: fc.constantFrom('1', '2', BROKEN) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('own layer' as const), environment, value: fc.nat(3) }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('build' as const),
+      killedAfter: fc.option(fc.integer({ min: 1, max: 2 }), { nil: undefined }),
+    }),
+  },
+  // What it says comes home with a later report, or never.
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('run' as const), environment }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('report' as const), environment }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('replay' as const), environment, at: fc.nat(5) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('promote' as const), to: chained }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constantFrom('pause' as const, 'resume' as const, 'reject' as const, 'rollback' as const),
+      to: chained,
+    }),
+  },
+);
+type Step = typeof single extends fc.Arbitrary<infer T> ? T : never;
+
+/** One step, or what an office does on a good day. */
+const steps = fc
+  .array(
+    fc.oneof(
+      { weight: 3, arbitrary: single.map((one): readonly Step[] => [one]) },
+      {
+        weight: 2,
+        arbitrary: chained.map((to): readonly Step[] => [
+          { do: 'build', killedAfter: undefined },
+          { do: 'run', environment: BEFORE[to] },
+          { do: 'report', environment: BEFORE[to] },
+          { do: 'promote', to },
+          { do: 'build', killedAfter: undefined },
+        ]),
+      },
+    ),
+    { minLength: 6, maxLength: 14 },
+  )
+  .map((all) => all.flat());
+
+/** Refusals that people meet in a history. */
+const EXPECTED = ['GATE_CLOSED', 'RELEASE_MISSING', 'NOT_PROMOTED', 'REVOKED', 'USAGE'];
+const { signal } = new AbortController();
+
+/** An agent, what happened to it so far, and how much of that a report has. */
+type Site = {
+  readonly agent: TestAgent;
+  readonly happened: Happening[];
+  reported: number;
+  readonly media: string[];
+};
+
+const openHistory = async () => {
+  const office = await openChainOffice(GATED);
+  const store = await openStore(join(office.folder, 'hub.db'), 'halden');
+  let minutes = 0;
+  const now = (): Date => new Date(NOW.getTime() + minutes * 60_000);
+  const hub = { keys: office.keys, store, layout: office.layout, [Symbol.asyncDispose]: async () => {} };
+  const sites = new Map<Environment, Site>();
+  for (const name of ENVIRONMENTS) {
+    const agent = testAgent(`${name}/press`);
+    const stick = join(office.folder, `enrol-${name}`);
+    await mkdir(stick);
+    await ask(stick, agent, {
+      fleet: 'halden',
+      channel: { environment: name, clusterType: 'press' },
+      at: formatTime(NOW),
+    });
+    await using medium = await openMedium(stick);
+    const accept = (await readRequests(medium, 'halden', [])).map(({ fingerprint }) => fingerprint);
+    await enrollMedium(hub, medium, { accept, replaceKey: false, update: false }, NOW);
+    sites.set(name, { agent, happened: [], reported: 0, media: [] });
+  }
+  return { office, store, hub, sites, now, tick: () => void (minutes += 10) };
+};
+type History = Awaited<ReturnType<typeof openHistory>>;
+
+/** What a channel's current release has: its number, its packages, and whether the broken commit is in them. */
+const current = async ({ office }: History, name: Environment) => {
+  const layout = await openLayout(office.layout).catch(() => undefined);
+  const release =
+    layout && (await readRelease(layout, { environment: name, clusterType: 'press' }, office.keys.roots));
+  const bundle = release?.subjects.get('bundle/kubernetes');
+  if (!layout || !release || !bundle) return undefined;
+  const texts = [...(await readPackages(layout, bundle)).values()].flatMap((files) => [...files.values()]);
+  const { config } = await readBundle(layout.blobs, bundle);
+  return {
+    number: release.predicate.version,
+    packages: config.assignments.map((one): readonly [string, Digest] => [one.id, one.package]),
+    isBroken: texts.some((bytes) => bytes.includes(BROKEN)),
+  };
+};
+
+const run = async (history: History, name: Environment): Promise<void> => {
+  const site = history.sites.get(name);
+  const found = await current(history, name);
+  if (!site || !found) return;
+  const at = formatTime(history.now());
+  site.happened.push({
+    type: 'imported',
+    release: { environment: name, clusterType: 'press', version: found.number },
+    at,
+  });
+  for (const [assignment, digest] of found.packages) {
+    const about = { assignment, package: digest, at };
+    site.happened.push(
+      found.isBroken
+        ? { ...about, type: 'package', outcome: 'failed', code: 'CHECK_FAILED', message: 'port 80 is closed' }
+        : { ...about, type: 'package', outcome: 'configured' },
+      ...(found.isBroken
+        ? []
+        : [
+            {
+              ...about,
+              type: 'check',
+              outcome: 'unchanged' as const,
+              message: '1 of 1 checks passed, 0 skipped',
+            },
+          ]),
+    );
+  }
+};
+
+const bringHome = async ({ office, hub, sites, now }: History, name: Environment): Promise<void> => {
+  const site = sites.get(name);
+  if (!site || site.happened.length === site.reported) return;
+  const stick = join(office.folder, `${name}-${site.media.length}`);
+  await mkdir(stick);
+  const from = site.reported + 1;
+  await report(stick, site.agent, chain(site.agent, site.happened), from, site.happened.length, {
+    fleet: 'halden',
+    time: formatTime(now()),
+  });
+  site.reported = site.happened.length;
+  site.media.push(stick);
+  await using medium = await openMedium(stick);
+  await importReports(hub, medium, now());
+};
+
+const take = async (history: History, one: Step): Promise<void> => {
+  const { office, hub, now } = history;
+  const decide = async (
+    to: Chained,
+    verb: 'promote' | 'pause' | 'resume' | 'reject' | 'rollback',
+  ): Promise<unknown> => {
+    const promotion = await readPromotion({ ...office.platform, signal }, office.platform.sources);
+    const wish = {
+      environment: to,
+      candidate: undefined,
+      person: 'ann',
+      reason: 'a history',
+      now: now(),
+      signal,
+    };
+    switch (verb) {
+      case 'promote':
+        return promoteTo({ hub, promotion }, wish);
+      case 'pause':
+      case 'resume':
+        return pauseOrResume({ hub, promotion }, verb, wish);
+      case 'reject':
+        return rejectFor({ hub, promotion }, wish);
+      case 'rollback':
+        return rollBackTo({ hub, promotion }, wish);
+    }
+  };
+  switch (one.do) {
+    case 'commit':
+      return office.config('base/level.yaml', one.value);
+    case 'own layer':
+      return office.commit({
+        [`environments/${one.environment}/own.yaml`]: ours(
+          'Config',
+          'own',
+          `spec:\n  values: {OWN: "${one.value}"}\n`,
+        ),
+      });
+    case 'build': {
+      const stop = new AbortController();
+      let left = one.killedAfter ?? 99;
+      await office
+        .build({
+          now: now(),
+          signal: stop.signal,
+          onEnvironment: () => {
+            left -= 1;
+            if (left === 0) stop.abort();
+          },
+        })
+        .catch((error: unknown) => {
+          if (!stop.signal.aborted) throw error;
+        });
+      return;
+    }
+    case 'run':
+      return run(history, one.environment);
+    case 'report':
+      return bringHome(history, one.environment);
+    case 'replay': {
+      const stick = history.sites.get(one.environment)?.media[one.at];
+      if (stick === undefined) return;
+      await using medium = await openMedium(stick);
+      await importReports(hub, medium, now());
+      return;
+    }
+    default:
+      await decide(one.to, one.do).catch((error: unknown) => {
+        if (!isFleetError(error) || !EXPECTED.includes(error.code)) throw error;
+      });
+  }
+};
+
+const stores: Store[] = [];
+afterAll(() => Promise.all(stores.map((store) => store[Symbol.asyncDispose]())));
+
+test('in random histories of reports, kills and decisions no broken commit leaves dev, and nothing unpromoted is in prod', async () => {
+  const seen = { brokenInDev: 0, prod: 0 };
+  await fc.assert(
+    fc.asyncProperty(steps, async (all) => {
+      const history = await openHistory();
+      stores.push(history.store);
+      const { office } = history;
+      const inside: Record<string, Set<string>> = { dev: new Set(), qa: new Set(), prod: new Set() };
+      for (const one of all) {
+        history.tick();
+        const before = structuredClone(inside);
+        await take(history, one);
+        const { entries } = await readAuditLog(await openOrStartLayout(office.layout), office.keys.roots);
+        for (const name of ENVIRONMENTS) {
+          const found = await current(history, name);
+          if (!found) continue;
+          if (name === 'dev') seen.brokenInDev += Number(found.isBroken);
+          else expect(found.isBroken, `${name} after ${JSON.stringify(one)}`).toBe(false);
+          if (name === 'prod') seen.prod += 1;
+          const said = await office.released(name);
+          if (said?.shared !== undefined) inside[name]?.add(said.shared);
+          if (name === 'dev') continue;
+          // It was promoted by a signed decision, and was in the environment before by then.
+          const promotion = entries.find(
+            ({ kind, predicate }) =>
+              kind === 'promotion' && predicate.to === name && predicate.shared === said?.promoted,
+          );
+          expect(promotion, `${name} has what was promoted`).toBeDefined();
+          expect([...(before[BEFORE[name]] ?? [])]).toContain(said?.promoted);
+        }
+      }
+    }),
+    { numRuns: LONG ? 100 : 5 },
+  );
+  // The histories do break dev, and do reach prod.
+  expect(seen.brokenInDev).toBeGreaterThan(0);
+  expect(seen.prod).toBeGreaterThan(0);
+}, 600_000);
