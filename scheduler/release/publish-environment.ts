@@ -21,6 +21,7 @@ import { readPrevious } from './publish/read-previous.ts';
 import { lineagesOf } from '../load/releases/check-promoted.ts';
 import type { PublishedRelease } from '../load/releases/read-release.ts';
 import { awaitingReference, bundleReference, waitingReference } from '../load/releases/references.ts';
+import { findRolledBack } from '../load/releases/assignment-rollbacks.ts';
 import { findRevoked, type Revoked, readRevocations } from '../load/releases/revocation-list.ts';
 import { copyImages, restoreBlobs, writeBundle } from './publish/write-blobs.ts';
 import {
@@ -54,7 +55,7 @@ export type ChannelOutcome = Channel & {
    * 'removals-held': the release would remove packages although no object was deleted.
    * 'revoked': the bundle that was built has been withdrawn.
    * 'direct-held': the bundle changed without a promotion, and the policy of the link forbids that.
-   * 'taken-back': its rollout was taken back, and nobody resumed it.
+   * 'taken-back': its rollout, or the channel, was taken back, and nobody resumed it.
    */
   readonly outcome:
     | 'released'
@@ -88,7 +89,7 @@ export type ChannelOutcome = Channel & {
   readonly restored: number;
   /** The revocation, set with 'revoked'. */
   readonly revoked?: Revoked;
-  /** ROLLOUT_TAKEN_BACK, set with 'taken-back'. */
+  /** ROLLOUT_TAKEN_BACK or ROLLED_BACK, set with 'taken-back'. */
   readonly takenBack?: FleetError;
   /** The stage that the new release begins with, if the environment has a RolloutPolicy. */
   readonly stage?: string;
@@ -158,7 +159,8 @@ export const publishEnvironment = async (
     const { direct } = lineage;
     const named = { channel, bundles: [bundle.bundle.digest] };
     const log = lineage.outcome === 'released' ? await readLog() : EMPTY_LOG;
-    const takenBack = await findTakenBack(layout, log, named);
+    const takenBack =
+      (await findTakenBack(layout, log, named)) ?? findRolledBack(log.entries, channel, bundle.bundle.digest);
     const outcome = takenBack ? ('taken-back' as const) : lineage.outcome;
     const next = { ...common, bundle, held, previous, revocations, change };
     const fresh =

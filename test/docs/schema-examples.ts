@@ -121,6 +121,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>
     only: 'prod/kiosk',
     rollback: {
       release: 7,
+      instead: [digest],
       taken: { bundle: digest, package: digest, instead: digest },
     },
     stage: 'pilot',

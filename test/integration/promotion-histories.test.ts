@@ -1,27 +1,24 @@
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import * as fc from 'fast-check';
-import { afterAll, expect, test } from 'vitest';
-import type { Digest } from '#bundles/digest';
+import { expect, test } from 'vitest';
 import { isFleetError } from '#bundles/errors';
 import { openMedium } from '#bundles/formats/medium/open-medium';
-import { openLayout, openOrStartLayout } from '#bundles/formats/layout/layout';
-import { readBundle } from '#bundles/formats/bundle/read-bundle';
-import { formatTime } from '#bundles/time';
+import { openOrStartLayout } from '#bundles/formats/layout/layout';
 import { pauseOrResume, rejectFor } from '../../scheduler/hub/decide/decide-about.ts';
 import { promoteTo } from '../../scheduler/hub/decide/promote-to.ts';
 import { rollBackTo } from '../../scheduler/hub/decide/roll-back-to.ts';
-import { enrollMedium } from '../../scheduler/hub/enroll/enroll-medium.ts';
-import { readRequests } from '../../scheduler/hub/enroll/read-requests.ts';
 import { readPromotion } from '../../scheduler/hub/gate/link.ts';
-import { readPackages } from '../../scheduler/hub/history/read-releases.ts';
 import { importReports } from '../../scheduler/hub/reports/import-reports.ts';
-import { openStore, type Store } from '../../scheduler/hub/store/open-store.ts';
 import { readAuditLog } from '../../scheduler/load/releases/audit-log.ts';
-import { readRelease } from '../../scheduler/load/releases/read-release.ts';
 import { LONG } from '../harness/long.ts';
 import { ours } from '../scheduler/fleet-platform.ts';
-import { ask, chain, type Happening, report, type TestAgent, testAgent } from '../scheduler/hub/test-hub.ts';
+import {
+  bringHome,
+  currentOf,
+  enrolAgent,
+  hubOf,
+  type OfficeAgent,
+  runRelease,
+} from '../scheduler/hub/office-agents.ts';
 import { FILES, NOW, openChainOffice } from '../scheduler/release/chain/chain-office.ts';
 
 /**
@@ -104,100 +101,22 @@ const steps = fc
 const EXPECTED = ['GATE_CLOSED', 'RELEASE_MISSING', 'NOT_PROMOTED', 'REVOKED', 'USAGE'];
 const { signal } = new AbortController();
 
-/** An agent, what happened to it so far, and how much of that a report has. */
-type Site = {
-  readonly agent: TestAgent;
-  readonly happened: Happening[];
-  reported: number;
-  readonly media: string[];
-};
-
 const openHistory = async () => {
   const office = await openChainOffice(GATED);
-  const store = await openStore(join(office.folder, 'hub.db'), 'halden');
+  const hub = await hubOf(office);
   let minutes = 0;
+  const agents = new Map<Environment, OfficeAgent>();
+  for (const name of ENVIRONMENTS)
+    agents.set(
+      name,
+      await enrolAgent(office, hub, `${name}/press`, {
+        channel: { environment: name, clusterType: 'press' },
+      }),
+    );
   const now = (): Date => new Date(NOW.getTime() + minutes * 60_000);
-  const hub = { keys: office.keys, store, layout: office.layout, [Symbol.asyncDispose]: async () => {} };
-  const sites = new Map<Environment, Site>();
-  for (const name of ENVIRONMENTS) {
-    const agent = testAgent(`${name}/press`);
-    const stick = join(office.folder, `enrol-${name}`);
-    await mkdir(stick);
-    await ask(stick, agent, {
-      fleet: 'halden',
-      channel: { environment: name, clusterType: 'press' },
-      at: formatTime(NOW),
-    });
-    await using medium = await openMedium(stick);
-    const accept = (await readRequests(medium, 'halden', [])).map(({ fingerprint }) => fingerprint);
-    await enrollMedium(hub, medium, { accept, replaceKey: false, update: false }, NOW);
-    sites.set(name, { agent, happened: [], reported: 0, media: [] });
-  }
-  return { office, store, hub, sites, now, tick: () => void (minutes += 10) };
+  return { office, hub, agents, now, tick: () => void (minutes += 10) };
 };
 type History = Awaited<ReturnType<typeof openHistory>>;
-
-/** What a channel's current release has: its number, its packages, and whether the broken commit is in them. */
-const current = async ({ office }: History, name: Environment) => {
-  const layout = await openLayout(office.layout).catch(() => undefined);
-  const release =
-    layout && (await readRelease(layout, { environment: name, clusterType: 'press' }, office.keys.roots));
-  const bundle = release?.subjects.get('bundle/kubernetes');
-  if (!layout || !release || !bundle) return undefined;
-  const texts = [...(await readPackages(layout, bundle)).values()].flatMap((files) => [...files.values()]);
-  const { config } = await readBundle(layout.blobs, bundle);
-  return {
-    number: release.predicate.version,
-    packages: config.assignments.map((one): readonly [string, Digest] => [one.id, one.package]),
-    isBroken: texts.some((bytes) => bytes.includes(BROKEN)),
-  };
-};
-
-const run = async (history: History, name: Environment): Promise<void> => {
-  const site = history.sites.get(name);
-  const found = await current(history, name);
-  if (!site || !found) return;
-  const at = formatTime(history.now());
-  site.happened.push({
-    type: 'imported',
-    release: { environment: name, clusterType: 'press', version: found.number },
-    at,
-  });
-  for (const [assignment, digest] of found.packages) {
-    const about = { assignment, package: digest, at };
-    site.happened.push(
-      found.isBroken
-        ? { ...about, type: 'package', outcome: 'failed', code: 'CHECK_FAILED', message: 'port 80 is closed' }
-        : { ...about, type: 'package', outcome: 'configured' },
-      ...(found.isBroken
-        ? []
-        : [
-            {
-              ...about,
-              type: 'check',
-              outcome: 'unchanged' as const,
-              message: '1 of 1 checks passed, 0 skipped',
-            },
-          ]),
-    );
-  }
-};
-
-const bringHome = async ({ office, hub, sites, now }: History, name: Environment): Promise<void> => {
-  const site = sites.get(name);
-  if (!site || site.happened.length === site.reported) return;
-  const stick = join(office.folder, `${name}-${site.media.length}`);
-  await mkdir(stick);
-  const from = site.reported + 1;
-  await report(stick, site.agent, chain(site.agent, site.happened), from, site.happened.length, {
-    fleet: 'halden',
-    time: formatTime(now()),
-  });
-  site.reported = site.happened.length;
-  site.media.push(stick);
-  await using medium = await openMedium(stick);
-  await importReports(hub, medium, now());
-};
 
 const take = async (history: History, one: Step): Promise<void> => {
   const { office, hub, now } = history;
@@ -254,12 +173,16 @@ const take = async (history: History, one: Step): Promise<void> => {
         });
       return;
     }
-    case 'run':
-      return run(history, one.environment);
-    case 'report':
-      return bringHome(history, one.environment);
+    case 'run': {
+      const agent = history.agents.get(one.environment);
+      return agent && runRelease(hub, agent, now(), BROKEN);
+    }
+    case 'report': {
+      const agent = history.agents.get(one.environment);
+      return agent && bringHome(office, hub, agent, now());
+    }
     case 'replay': {
-      const stick = history.sites.get(one.environment)?.media[one.at];
+      const stick = history.agents.get(one.environment)?.media[one.at];
       if (stick === undefined) return;
       await using medium = await openMedium(stick);
       await importReports(hub, medium, now());
@@ -272,16 +195,13 @@ const take = async (history: History, one: Step): Promise<void> => {
   }
 };
 
-const stores: Store[] = [];
-afterAll(() => Promise.all(stores.map((store) => store[Symbol.asyncDispose]())));
-
 test('in random histories of reports, kills and decisions no broken commit leaves dev, and nothing unpromoted is in prod', async () => {
   const seen = { brokenInDev: 0, prod: 0 };
   await fc.assert(
     fc.asyncProperty(steps, async (all) => {
       const history = await openHistory();
-      stores.push(history.store);
       const { office } = history;
+      await using hub = history.hub;
       const inside: Record<string, Set<string>> = { dev: new Set(), qa: new Set(), prod: new Set() };
       for (const one of all) {
         history.tick();
@@ -289,10 +209,10 @@ test('in random histories of reports, kills and decisions no broken commit leave
         await take(history, one);
         const { entries } = await readAuditLog(await openOrStartLayout(office.layout), office.keys.roots);
         for (const name of ENVIRONMENTS) {
-          const found = await current(history, name);
+          const found = await currentOf(hub, { environment: name, clusterType: 'press' });
           if (!found) continue;
-          if (name === 'dev') seen.brokenInDev += Number(found.isBroken);
-          else expect(found.isBroken, `${name} after ${JSON.stringify(one)}`).toBe(false);
+          if (name === 'dev') seen.brokenInDev += Number(found.has(BROKEN));
+          else expect(found.has(BROKEN), `${name} after ${JSON.stringify(one)}`).toBe(false);
           if (name === 'prod') seen.prod += 1;
           const said = await office.released(name);
           if (said?.shared !== undefined) inside[name]?.add(said.shared);

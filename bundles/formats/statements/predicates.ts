@@ -172,6 +172,8 @@ export type DecisionPredicate = {
     readonly release: number;
     /** Of an assignment: its package there, the bundle with it, and the package that it replaces. */
     readonly taken?: { readonly bundle: Digest; readonly package: Digest; readonly instead: Digest };
+    /** Of a channel: the bundles that it replaces. */
+    readonly instead?: readonly Digest[];
   };
   /** null: a rule decided. */
   readonly person: string | null;

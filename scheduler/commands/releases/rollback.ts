@@ -2,7 +2,7 @@ import { Flags } from '@oclif/core';
 import { FleetError, formatError } from '#bundles/errors';
 import { formatChannel, parseChannel } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
-import { rollBackChannel, rollBackOne } from '../../hub/decide/roll-back-channel.ts';
+import { resumeChannel, rollBackChannel, rollBackOne } from '../../hub/decide/roll-back-channel.ts';
 import { readConfiguration, requireSetting } from '../../settings/configuration.ts';
 import { configurationFlags } from '../../settings/configuration-flags.ts';
 import { openKeyDirectory } from '../../keys/key-directory.ts';
@@ -14,14 +14,15 @@ export default class ReleasesRollback extends FleetCommand {
   static override description =
     `Release the bundles of an older release again, under the next number; or take one assignment back.
 
-Nothing is built. The next build of the channel releases the state of the repositories again: undo the change there too, or
-withdraw the bundle with \`revoke\`.
+Nothing is built. Builds do not release the bundle that was left again, until the channel is built as another one or --resume ends
+it: undo the change in the repositories, too. \`revoke\` withdraws a bundle for good.
 
 With --assignment only that one goes back to the package of the older release, with the next build. It stays there until another
 candidate is promoted to the environment; where nothing is promoted, until it is built as another package; or until --resume.`;
   static override examples = [
     '<%= config.bin %> <%= command.id %> --channel prod/factory-host --to 7 --reason "labels are blank"',
     '<%= config.bin %> <%= command.id %> --channel prod/factory-host --to 7 --assignment label-printer-host --reason "labels are blank"',
+    '<%= config.bin %> <%= command.id %> --channel prod/factory-host --resume --reason "mended"',
     '<%= config.bin %> <%= command.id %> --channel prod/factory-host --assignment label-printer-host --resume --reason "mended"',
   ];
   static override flags = {
@@ -32,8 +33,7 @@ candidate is promoted to the environment; where nothing is promoted, until it is
     to: Flags.integer({ min: 1, description: 'Number of the release to go back to' }),
     assignment: Flags.string({ description: 'Take back only this one' }),
     resume: Flags.boolean({
-      description: 'End the rollback of the assignment',
-      dependsOn: ['assignment'],
+      description: 'End the rollback of the channel, or of the assignment',
       exclusive: ['to'],
     }),
     ...decisionFlags,
@@ -49,13 +49,19 @@ candidate is promoted to the environment; where nothing is promoted, until it is
       throw new FleetError('USAGE', '--to is missing', {
         hint: 'Give the number of a release; fleet-scheduler releases list shows them',
       });
-    const reason = flags.reason ?? (assignment === undefined ? `back to release ${to}` : undefined);
+    const reason =
+      flags.reason ?? (assignment === undefined && to !== undefined ? `back to release ${to}` : undefined);
     if (reason === undefined)
       throw new FleetError('USAGE', '--reason is missing', { hint: 'It is signed into the audit log' });
     const keyDirectory = await openKeyDirectory(requireSetting(configuration, 'keys'));
     const directory = requireSetting(configuration, 'layout');
     const wish = { channel, person: personOf(flags), reason, now, signal: this.signal };
     const name = formatChannel(channel);
+    if (assignment === undefined && to === undefined) {
+      const { outcome } = await resumeChannel(keyDirectory, directory, wish);
+      this.log(`${name}: ${outcome === 'decided' ? 'is not taken back any more' : 'it was not taken back'}`);
+      return { channel: name, decision: 'resume', outcome };
+    }
     if (assignment === undefined) {
       const { release, expires, leaseVoid } = await rollBackChannel(keyDirectory, directory, {
         ...wish,
@@ -63,7 +69,11 @@ candidate is promoted to the environment; where nothing is promoted, until it is
       });
       if (leaseVoid) this.say(`its lease is void now: ${formatError(leaseVoid)}`);
       this.log(`${name}: release ${release} brings back the bundles of release ${to}, until ${expires}`);
-      this.say('The next build releases what the repositories say: undo the change there too.');
+      this.say(
+        keyDirectory.root.audit.length > 0
+          ? 'It holds until the channel is built as another bundle: undo the change in the repositories, too.'
+          : 'The root has no audit key: the next build releases what the repositories say. Undo the change there, too.',
+      );
       return { channel: name, release, to, expires };
     }
     const decided = await rollBackOne(keyDirectory, directory, { ...wish, assignment, to });

@@ -81,24 +81,66 @@ export const rollBackChannel = async (
       },
     );
   // Durable before the release that follows from it.
-  if (!wasDecided && keys.root.audit.length > 0) await decide(releases, keys, { ...wish, to });
+  if (!wasDecided && keys.root.audit.length > 0)
+    await decide(releases, keys, {
+      ...wish,
+      decision: 'roll-back',
+      rollback: {
+        release: to,
+        instead: bundlesOf(previous).filter((bundle) => !bundlesOf(from).includes(bundle)),
+      },
+    });
   const made = await rollbackRelease(await releases.open(), keys, { channel, to, now, signal });
   await releases.point(made.references);
   const [leaseVoid] = (await followWithLeases(releases, keys, [channel], now)).values();
   return { ...answer, release: made.version, expires: made.expires, leaseVoid };
 };
 
+/**
+ * Ends the rollback of a channel: the next build releases what it builds.
+ * @throws FleetError BUSY, KEY_MISSING; the codes of appendEntry
+ */
+export const resumeChannel = async (
+  keys: KeyDirectory,
+  layout: string,
+  { waitMs, ...wish }: ChannelWish,
+): Promise<{ readonly outcome: 'decided' | 'unchanged' }> => {
+  using releases = await openReleases(layout, { command: 'releases rollback', now: wish.now, waitMs });
+  const name = formatChannel(wish.channel);
+  const { entries } = await readAuditLog(await releases.open(), keys.roots);
+  const last = entries.findLast(
+    ({ kind, predicate }) =>
+      kind === 'decision' &&
+      predicate.only === name &&
+      predicate.plan === undefined &&
+      ['roll-back', 'resume'].includes(predicate.decision),
+  );
+  if (last?.kind !== 'decision' || last.predicate.decision !== 'roll-back') return { outcome: 'unchanged' };
+  await decide(releases, keys, { ...wish, decision: 'resume' });
+  return { outcome: 'decided' };
+};
+
+const MAX_REASON = 1000;
+
 const decide = async (
   releases: Releases,
   keys: KeyDirectory,
-  { channel, to, person, reason, now }: ChannelWish & { readonly to: number },
+  {
+    channel,
+    person,
+    reason,
+    now,
+    ...what
+  }: Omit<ChannelWish, 'signal' | 'waitMs'> & Pick<DecisionPredicate, 'decision' | 'rollback'>,
 ): Promise<void> => {
+  if (reason.trim() === '' || reason.length > MAX_REASON)
+    throw new FleetError('USAGE', `a reason has 1 to ${MAX_REASON} characters`);
   const predicate: DecisionPredicate = {
     fleet: keys.root.fleet,
-    decision: 'roll-back',
     environment: channel.environment,
     only: formatChannel(channel),
-    rollback: { release: to },
+    decision: what.decision,
+    ...(what.rollback && { rollback: what.rollback }),
     person,
     reason,
     time: formatTime(now),

@@ -63,6 +63,36 @@ export const rollbacksIn = (
   return [...found.values()];
 };
 
+/**
+ * Why a bundle is not released in a channel: a person took the channel back from it, and did not end that. ROLLED_BACK; undefined if
+ * nobody did. What is built as another bundle is released.
+ */
+export const findRolledBack = (
+  entries: readonly Entry[],
+  channel: Channel,
+  bundle: Digest,
+): FleetError | undefined => {
+  const name = formatChannel(channel);
+  const last = entries.findLast(
+    ({ kind, predicate }) =>
+      kind === 'decision' &&
+      predicate.only === name &&
+      predicate.plan === undefined &&
+      (predicate.decision === 'roll-back' || predicate.decision === 'resume'),
+  );
+  if (last?.kind !== 'decision' || last.predicate.decision !== 'roll-back') return undefined;
+  const { rollback, person, reason } = last.predicate;
+  if (!rollback?.instead?.includes(bundle)) return undefined;
+  return new FleetError(
+    'ROLLED_BACK',
+    `the channel was taken back from this bundle to release ${rollback.release} by ${person ?? 'a rule'} at ${last.at}: ${reason}`,
+    {
+      subject: name,
+      hint: `Change what is built, or end it with: fleet-scheduler releases rollback --channel ${name} --resume --reason ...`,
+    },
+  );
+};
+
 /** Why the assignment is not released as it is built. */
 export const rolledBackError = ({
   assignment,

@@ -1,12 +1,12 @@
 import type { FastifyRequest } from 'fastify';
-import { FleetError, formatError } from '#bundles/errors';
+import { formatError } from '#bundles/errors';
 import { openOrStartLayout } from '#bundles/formats/layout/layout';
 import { type Channel, formatChannel, parseChannel, parseName } from '#bundles/names';
 import { channelsIn } from '#bundles/transport/publish/choose-pointers';
 import { formatTime } from '#bundles/time';
 import { listReleases, releaseJson } from '../../../release/reissue/list-releases.ts';
 import { LOCK_WAIT_MS } from '../../decide/chain.ts';
-import { rollBackChannel, rollBackOne } from '../../decide/roll-back-channel.ts';
+import { resumeChannel, rollBackChannel, rollBackOne } from '../../decide/roll-back-channel.ts';
 import { decideStep, ROLLOUT_STEPS } from '../../rollout/decide-step.ts';
 import { listRollouts } from '../../rollout/list-rollouts.ts';
 import { simulateChannel } from '../../rollout/simulate-channel.ts';
@@ -48,10 +48,11 @@ export const rolloutRoutes = ({ context, options, read, decide }: DecisionServer
           release: null,
           leaseVoid: null,
         };
-      if (to === undefined)
-        throw new FleetError('USAGE', 'a rollback names a release or an assignment', {
-          hint: 'GET releases lists the releases of each channel',
-        });
+      if (to === undefined) {
+        const { outcome } = await resumeChannel(keys, layout, wish);
+        const nothing = { assignment: null, to: null, release: null, leaseVoid: null };
+        return { channel: formatChannel(wish.channel), decision: 'resume', outcome, ...nothing };
+      }
       const {
         expires: _,
         leaseVoid,
@@ -94,7 +95,7 @@ export const rolloutRoutes = ({ context, options, read, decide }: DecisionServer
 };
 
 type ReleaseRollback = {
-  /** Number of the release to go back to; absent: the rollback of the assignment ends. */
+  /** Number of the release to go back to; absent: the rollback ends. */
   readonly release?: number;
   readonly assignment?: string;
   readonly reason: string;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { FleetError } from '#bundles/errors';
-import { rollBackChannel } from '../../../../scheduler/hub/decide/roll-back-channel.ts';
+import { resumeChannel, rollBackChannel } from '../../../../scheduler/hub/decide/roll-back-channel.ts';
 import { NOW } from '../../release/removals/office.ts';
 import { chainedOffice, changeShared, type ChainedOffice } from './chained-office.ts';
 
@@ -24,7 +24,35 @@ test('a release that is rolled back is a decision in the audit log, and made onc
   expect(first).toMatchObject({ channel: 'qa/press', to: 1, release: 3 });
   const again = await rollBackChannel(keys, office.layout, { ...wish, now: after(3), repeats: after(2) });
   expect(again).toEqual(first);
-  expect(await decisions(office)).toEqual([['roll-back', 'qa/press', { release: 1 }]]);
+  expect(await decisions(office)).toEqual([
+    ['roll-back', 'qa/press', { release: 1, instead: [expect.stringMatching(/^sha256:/)] }],
+  ]);
+});
+
+test('builds do not release what was left, until it is built as another bundle or a person ends the rollback', async () => {
+  const office = await chainedOffice();
+  await changeShared(office, after(1));
+  const { keys } = (await office.openChain()).hub;
+  await rollBackChannel(keys, office.layout, { ...wish, now: after(2) });
+  const build = async (minutes: number) => {
+    const { channels } = await office.build({ environments: ['qa'], now: after(minutes) });
+    const { outcome, version, takenBack } = channels.find(({ clusterType }) => clusterType === 'press') ?? {};
+    return [outcome, version, takenBack?.code];
+  };
+  expect(await build(3)).toEqual(['taken-back', 3, 'ROLLED_BACK']);
+  const resume = { channel, person: 'ann', reason: 'it was the printer', signal };
+  expect(await resumeChannel(keys, office.layout, { ...resume, now: after(4) })).toEqual({
+    outcome: 'decided',
+  });
+  expect(await resumeChannel(keys, office.layout, { ...resume, now: after(5) })).toEqual({
+    outcome: 'unchanged',
+  });
+  expect(await build(6)).toEqual(['released', 4, undefined]);
+  await rollBackChannel(keys, office.layout, { ...wish, now: after(7) });
+  await office.edit('apps/labels/host/package.yaml', (text) =>
+    text.replace('/opt/labels/two', '/opt/labels/three'),
+  );
+  expect(await build(8)).toEqual(['released', 6, undefined]);
 });
 
 test('a rollback that was killed after its decision is continued and decided once', async () => {

@@ -134,11 +134,12 @@ describe('a pipeline', () => {
       leaseVoid: null,
     });
     expect((await ci.post(path, { release: 2, reason: 'all of it' }, key)).json).toEqual(whole.json);
-    expect(await ci.post(path, { reason: 'of what?' })).toMatchObject({
-      status: 400,
-      json: { code: 'USAGE' },
+    expect((await ci.post(path, { reason: 'mended' })).json).toMatchObject({
+      channel: 'qa/press',
+      decision: 'resume',
+      outcome: 'decided',
     });
-    expect(await kinds(made)).toEqual(['roll-back', 'resume', 'roll-back']);
+    expect(await kinds(made)).toEqual(['roll-back', 'resume', 'roll-back', 'resume']);
   });
 
   test('is refused a field that the hub does not know, and decides nothing', async () => {
