@@ -188,7 +188,11 @@ const take = async (history: History, one: Step): Promise<void> => {
       await importReports(hub, medium, now());
       return;
     }
-    default:
+    case 'promote':
+    case 'pause':
+    case 'resume':
+    case 'reject':
+    case 'rollback':
       await decide(one.to, one.do).catch((error: unknown) => {
         if (!isFleetError(error) || !EXPECTED.includes(error.code)) throw error;
       });
