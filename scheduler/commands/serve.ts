@@ -26,6 +26,7 @@ import { lead } from '../hub/serve/lead.ts';
 import { makeLoopRoutes } from '../hub/serve/loop-routes.ts';
 import { tellLeadership } from '../hub/serve/tell-leadership.ts';
 import { isDatabaseUrl } from '../settings/database-url.ts';
+import { registerFleetMetrics } from '../hub/http/fleet-metrics.ts';
 import { createMetrics } from '../hub/http/metrics.ts';
 import { AGENT_QUOTA } from '../hub/http/quota.ts';
 import type { CertificateSource } from '../hub/http/server-certificate.ts';
@@ -123,6 +124,7 @@ export default class Serve extends FleetCommand {
     const { root } = hub.keys;
     if (root.dev) log.warn({ fleet: root.fleet }, 'development root: one person can sign everything');
     const metrics = createMetrics(store.db, clock);
+    registerFleetMetrics(metrics.registry, { hub });
     const stop = new AbortController();
     using ending = new DisposableStack();
     ending.defer(() => stop.abort());
