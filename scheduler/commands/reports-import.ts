@@ -4,6 +4,7 @@ import { openFiles } from '#bundles/formats/medium/open-files';
 import { FleetCommand } from '#cli/fleet-command';
 import { readConfiguration } from '../settings/configuration.ts';
 import { hubFlags } from '../settings/configuration-flags.ts';
+import { noteVersions } from '../hub/history/note-versions.ts';
 import { openHub } from '../hub/hub.ts';
 import { describeRefused } from '../hub/refused.ts';
 import { formatGaps } from '../hub/reports/find-head.ts';
@@ -24,6 +25,7 @@ export default class ReportsImport extends FleetCommand {
     await using medium = await openFiles(args.medium);
     const result = await importReports(hub, medium, this.readNow(flags.now), this.signal);
     this.#print(result, args.medium);
+    await noteVersions(hub);
     return {
       agents: result.agents,
       refused: result.refused.map(describeRefused),

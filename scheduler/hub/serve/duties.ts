@@ -1,7 +1,10 @@
 import type { Logger } from 'pino';
+import { toFleetError } from '#bundles/errors';
 import type { Configuration } from '../../settings/configuration.ts';
+import { noteVersions } from '../history/note-versions.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { Hub } from '../hub.ts';
+import { faultFields } from '../watch/fault-fields.ts';
 import type { Watch } from '../watch/watch-platform.ts';
 import { makeKeepCurrent } from './keep-current.ts';
 import type { Duty } from './lead.ts';
@@ -24,6 +27,7 @@ export type DutyOptions = {
 /** Between two looks at what is about to end; the shortest freshness is an hour. */
 const KEEP_MS = 300_000;
 const MIRROR_MS = 30_000;
+const VERSIONS_MS = 30_000;
 
 /** What only the leader does. */
 export const dutiesOf = (options: DutyOptions): readonly Duty[] => {
@@ -40,6 +44,7 @@ export const dutiesOf = (options: DutyOptions): readonly Duty[] => {
     ...(options.configuration.platform === undefined ? [] : [loop]),
     keepCurrent(options),
     mirrorSites(options),
+    nameVersions(options),
     raiseAlarms(options, () => watch?.trouble()),
   ];
 };
@@ -55,6 +60,18 @@ const keepCurrent =
     const publish = channelPublisher(configuration, clock, env, confirm);
     return repeat(makeKeepCurrent({ configuration, store, clock, log, publish }), KEEP_MS);
   };
+
+/** Names of packages for dashboards. What fails is tried again in the next round. */
+const nameVersions =
+  ({ hub, log }: DutyOptions): Duty =>
+  async () =>
+    repeat(async () => {
+      try {
+        await noteVersions(hub);
+      } catch (error) {
+        log.error(faultFields(toFleetError(error, 'noting versions')), 'versions not noted');
+      }
+    }, VERSIONS_MS);
 
 const mirrorSites =
   ({ configuration, hub, clock, log, metrics, env }: DutyOptions): Duty =>

@@ -42,6 +42,11 @@ export const addViews = async (db: Kysely<unknown>): Promise<void> => {
       from history h join agent a on a.id = h.agent
       where a.revoked_at is null) as changed
     where value is distinct from previous`.execute(db);
+  await addDiscrepancies(db);
+};
+
+/** Of v1_deployments. */
+export const addDiscrepancies = async (db: Kysely<unknown>): Promise<void> => {
   await sql`create view v1_discrepancies as
     select environment, cluster_type, site, agent, assignment, state as reason, code, message
     from v1_deployments where state in ('failed', 'drifted', 'unknown')

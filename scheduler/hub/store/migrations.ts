@@ -3,6 +3,7 @@ import type { Migration } from 'kysely/migration';
 import { addAlarms } from './add-alarms.ts';
 import { addAgentState } from './add-agent-state.ts';
 import { addHistory } from './add-history.ts';
+import { addVersions } from './add-versions.ts';
 import { addViews } from './add-views.ts';
 
 /** Never edit a released migration: add a new one. Column types are limited to those that SQLite and PostgreSQL share. */
@@ -339,4 +340,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
     },
   },
   '0016-alarms': { up: addAlarms },
+  '0017-versions': { up: addVersions },
 };

@@ -28,6 +28,7 @@ export type Tables = {
   follower_object: FollowerObjectRow;
   api_request: ApiRequestRow;
   commit_status: CommitStatusRow;
+  package_version: PackageVersionRow;
   open_alarm: OpenAlarmRow;
   alarm_sent: AlarmSentRow;
   alarm_receiver: AlarmReceiverRow;
@@ -134,6 +135,21 @@ export type FollowerRow = {
 };
 
 /** The newest notification about one object of a follower: order of time, repetition and the release that it is about. */
+/** What people call a package of a channel, by the newest release that had it when the layout was read. */
+export type PackageVersionRow = {
+  readonly environment: string;
+  readonly cluster_type: string;
+  readonly assignment: string;
+  readonly package: Digest;
+  readonly workspace: string | null;
+  readonly workload: string | null;
+  readonly version: string | null;
+  /** Commit of the application. */
+  readonly source_commit: string | null;
+  /** Number of the channel's current release if that has the package. */
+  readonly wanted_by: number | null;
+};
+
 export type FollowerObjectRow = {
   readonly agent: string;
   readonly life: number;
