@@ -54,7 +54,7 @@ export default class Clean extends FleetCommand {
       await using opened = new AsyncDisposableStack();
       const job =
         flags.keep === undefined
-          ? await stickJob(argv as string[], flags, now, opened)
+          ? await mediumJob(argv as string[], flags, now, opened)
           : await archiveJob(argv as string[], flags.keep, flags);
       const { files, notes } = job;
       const bytes = files.reduce((total, file) => total + file.bytes, 0);
@@ -92,11 +92,11 @@ export default class Clean extends FleetCommand {
 
 const SHOWN = 40;
 
-type StickFlags = Parameters<typeof openAgents>[1] & OpenFlags;
+type MediumFlags = Parameters<typeof openAgents>[1] & OpenFlags;
 
-const stickJob = async (
+const mediumJob = async (
   media: readonly string[],
-  flags: StickFlags,
+  flags: MediumFlags,
   now: Date,
   opened: AsyncDisposableStack,
 ): Promise<Job> => {

@@ -14,7 +14,7 @@ import { type Exported, exportMedium } from '../write/export-medium.ts';
 import type { WriteOptions } from '../plan/medium/write-options.ts';
 import type { SetRequest } from '../write/write-set.ts';
 import { setTransferFlags } from '../source/v8-flags.ts';
-import { withPerson } from './ask-for-sticks.ts';
+import { withPerson } from './ask-for-volumes.ts';
 import { IDENTITY_FLAG, openOptions } from './open-given.ts';
 import { EXPORT_FLAGS, type ExportFlags, exportRequestOf } from './export-flags.ts';
 import { FILE_SIZE_FLAG, maxFileSizeOf, PIECEMEAL_FLAGS, SET_FLAGS, setRequestOf } from './set-flags.ts';

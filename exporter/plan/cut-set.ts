@@ -7,7 +7,7 @@ import { type BlobRef, type Chunked, DELTAS_FOLDER, type Medium } from '#bundles
 import { MAX_PARTS } from '#bundles/formats/medium/parts/part';
 import { formatBytes } from '#cli/format-bytes';
 import { blobPath, chunkPath } from './medium/part.ts';
-import { entrySize, type Item, packParts, plainWithin, stickSize } from './pack-parts.ts';
+import { entrySize, type Item, packParts, plainWithin, volumeSize } from './pack-parts.ts';
 import type { Plan, PlannedBlob } from './plan.ts';
 
 /** Limits of a set, in bytes. The size of the last volume applies to all further ones. */
@@ -78,7 +78,9 @@ const cutBy = (plan: CutPlan, limits: SetLimits, sealedSize: (plain: number) => 
       .reduce((total, size) => total + size, 0) +
     2 * BLOCK;
   const room = Math.min(
-    ...[...sticks.keys()].map((at) => plainWithin(Math.min(partSize, stickSize(sticks, at + 1)), sealedSize)),
+    ...[...sticks.keys()].map((at) =>
+      plainWithin(Math.min(partSize, volumeSize(sticks, at + 1)), sealedSize),
+    ),
   );
   // The length of the table of contents depends on the cutting of the blobs, and the other way round.
   for (let table = 0, round = 0; ; round += 1) {

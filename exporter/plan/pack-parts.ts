@@ -25,7 +25,7 @@ export type PackedPart<T extends Item> = {
 /** Size of an entry in a tar, with header and padding. */
 export const entrySize = (size: number): number => BLOCK + size + paddingOf(size);
 
-export const stickSize = (sticks: readonly number[], stick: number): number =>
+export const volumeSize = (sticks: readonly number[], stick: number): number =>
   sticks[Math.min(stick, sticks.length) - 1] ?? 0;
 
 /**
@@ -40,7 +40,7 @@ export const packParts = <T extends Item>(
   type Bin = { readonly stick: number; readonly items: T[]; plain: number };
   const bins: Bin[] = [];
   const used: number[] = [];
-  const left = (stick: number): number => stickSize(sticks, stick) - (used[stick] ?? 0);
+  const left = (stick: number): number => volumeSize(sticks, stick) - (used[stick] ?? 0);
   // Skips parts that have room for no more than a header.
   let open: Bin[] = [];
 

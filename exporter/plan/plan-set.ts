@@ -1,13 +1,13 @@
 import type { Prepared } from './prepare.ts';
-import { findLayout, orLackOfRoom, stickOf } from './medium/find-layout.ts';
+import { findLayout, orLackOfRoom, volumeOf } from './medium/find-layout.ts';
 import { type SetSizes, sizeUpSet } from './medium/set-layout.ts';
 import { limitsFor, type SetWish } from './medium/set-limits.ts';
-import { readLists } from './medium/stick-files.ts';
+import { readLists } from './medium/volume-files.ts';
 import type { WriteOptions } from './medium/write-options.ts';
-import { bytesOfStick } from './bytes-of-stick.ts';
+import { bytesOfVolume } from './bytes-of-volume.ts';
 import type { BytesToWrite } from './bytes-to-write.ts';
 import type { SetLimits } from './cut-set.ts';
-import { stickSize } from './pack-parts.ts';
+import { volumeSize } from './pack-parts.ts';
 import { patchesInParts } from './patches-in-parts.ts';
 
 /** The assignment of parts to volumes. Sizes in bytes. */
@@ -54,9 +54,9 @@ export const planSet = async (
         return {
           stick: index + 1,
           at,
-          holds: stickSize(limits.sticks, index + 1),
+          holds: volumeSize(limits.sticks, index + 1),
           bytes: sum(parts),
-          ...(await bytesOfStick(plan, sizes, parts, at)),
+          ...(await bytesOfVolume(plan, sizes, parts, at)),
           parts: parts.map(({ number, size, files }) => ({ number, size, blobs: files.length })),
         };
       }),
@@ -69,7 +69,7 @@ const placesOf = async (
   { set, parts, sticks }: SetSizes,
   roots: readonly string[],
 ): Promise<readonly (string | undefined)[]> => {
-  const known = await Promise.all(roots.map((root) => stickOf(root, set, parts)));
+  const known = await Promise.all(roots.map((root) => volumeOf(root, set, parts)));
   const free = roots.filter((_, at) => known[at] === undefined);
   return Array.from({ length: sticks }, (_, at) => {
     const begun = known.indexOf(at + 1);

@@ -66,7 +66,7 @@ export type Prepared = AsyncDisposable & {
   readonly targets: readonly Target[];
   readonly plan: Plan;
   /** Judges another volume than the targets as they were. @throws FleetError MEDIUM_INVALID, WRONG_FLEET, ROLLBACK */
-  readonly checkStick: (path: string) => Promise<void>;
+  readonly checkVolume: (path: string) => Promise<void>;
   /** undefined: nothing is sealed. */
   readonly seal: Seal | undefined;
   /** Packages that the readers of the medium lose. */
@@ -116,7 +116,7 @@ const openAndPlan = async (order: ExportRequest): Promise<Prepared> => {
     target,
     targets,
     plan,
-    checkStick: async (path) => {
+    checkVolume: async (path) => {
       await using stick = await openTarget(path, order.open, order.forcePath);
       if (stick.before) await checkTarget(stick.before, offered);
     },

@@ -70,7 +70,7 @@ const writeNeeds = async (
     return file;
   } catch (error) {
     // The medium is write-protected or full: then only the message names the blobs.
-    if (isOfTheStick(error)) return undefined;
+    if (isOfTheMedium(error)) return undefined;
     throw error;
   }
 };
@@ -81,7 +81,7 @@ export const removeNeeds = async ({ roots, medium }: OpenMedium): Promise<void> 
   try {
     for (const root of roots) await removeFileFromMedium(root, noteOf(medium).file);
   } catch (error) {
-    if (!isOfTheStick(error)) throw error;
+    if (!isOfTheMedium(error)) throw error;
   }
 };
 
@@ -91,5 +91,5 @@ const noteOf = ({ documents }: Medium): { readonly file: string; readonly agent:
   return { agent, file: `${REQUESTS_FOLDER}/${agentFolder(agent)}-needs.json` };
 };
 
-const isOfTheStick = (error: unknown): boolean =>
+const isOfTheMedium = (error: unknown): boolean =>
   ['PERMISSION', 'DISK_FULL', 'IO', 'MEDIUM_INVALID'].includes(toFleetError(error).code);

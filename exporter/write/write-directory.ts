@@ -13,7 +13,7 @@ import { checkFreeSpace, largestFile } from '../plan/medium/free-space.ts';
 import { metadataOf } from '../plan/medium/metadata.ts';
 import { type Part, partsOf } from '../plan/medium/part.ts';
 import { splitBlobs } from '../plan/medium/split-blobs.ts';
-import { removeSet } from '../plan/medium/stick-files.ts';
+import { removeSet } from '../plan/medium/volume-files.ts';
 import { sweepTemporary, sweepUnreferenced } from '../plan/medium/sweep.ts';
 import { syncFolders } from './sync-folders.ts';
 import { writeBlob } from './write-blob.ts';

@@ -4,11 +4,11 @@ import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { partPath } from '#bundles/formats/medium/parts/part';
 import { formatBytes } from '#cli/format-bytes';
-import { bytesOfStick } from '../plan/bytes-of-stick.ts';
+import { bytesOfVolume } from '../plan/bytes-of-volume.ts';
 import { patchesInParts } from '../plan/patches-in-parts.ts';
 import type { Prepared } from '../plan/prepare.ts';
 import { oneAhead } from '../source/one-ahead.ts';
-import { findLayout, stickOf } from '../plan/medium/find-layout.ts';
+import { findLayout, volumeOf } from '../plan/medium/find-layout.ts';
 import { checkFreeSpace, largestFile } from '../plan/medium/free-space.ts';
 import { LOCK, whileLocked } from '../plan/medium/lock-medium.ts';
 import { openPieces } from './piece-reader.ts';
@@ -18,7 +18,7 @@ import type { SetWish } from '../plan/medium/set-limits.ts';
 import { writeLooseParts } from './write-loose-parts.ts';
 import type { WriteOptions, Written } from '../plan/medium/write-options.ts';
 import type { SetContent } from './write-set-part.ts';
-import { writeStick } from './write-stick.ts';
+import { writeVolume } from './write-volume.ts';
 
 /** The part of a set to write now; default: all. */
 export type SetRequest = SetWish & {
@@ -27,19 +27,19 @@ export type SetRequest = SetWish & {
   /** Only these parts, as files into the given folder. */
   readonly parts?: readonly number[] | undefined;
   /** Asks a person for the next volume at the same mount point; undefined: not interactive. */
-  readonly askForStick?: ((next: NextStick) => Promise<void>) | undefined;
+  readonly askForVolume?: ((next: NextVolume) => Promise<void>) | undefined;
   /** Called when a volume is complete. */
-  readonly onStick?: ((done: DoneStick) => void) | undefined;
+  readonly onVolume?: ((done: DoneVolume) => void) | undefined;
 };
 
-export type DoneStick = {
+export type DoneVolume = {
   readonly stick: number;
   readonly sticks: number;
   readonly at: string;
   readonly numbers: readonly number[];
 };
 
-export type NextStick = {
+export type NextVolume = {
   readonly stick: number;
   readonly sticks: number;
   readonly at: string;
@@ -100,13 +100,13 @@ export const writeSet = async (
   if (roots.length > 1)
     for (const { stick, root } of places) {
       const own = layout.parts.filter((part) => part.stick === stick);
-      await checkFreeSpace(root, (await bytesOfStick(plan, layout, own, root)).toWrite);
+      await checkFreeSpace(root, (await bytesOfVolume(plan, layout, own, root)).toWrite);
     }
   for (const { stick, root } of places) {
-    if (written.length > 0 && roots.length === 1) await changeStick(prepared, layout, root, stick, order);
+    if (written.length > 0 && roots.length === 1) await changeVolume(prepared, layout, root, stick, order);
     const own = layout.parts.filter((part) => part.stick === stick);
     const done = await whileLocked(join(root, 'fleet', LOCK), root, (lock) =>
-      writeStick(root, content, own, { ...options, lock }),
+      writeVolume(root, content, own, { ...options, lock }),
     );
     await releaseBefore({
       before: prepared.targets.find(({ path }) => path === root)?.before,
@@ -120,7 +120,7 @@ export const writeSet = async (
       size,
     }));
     written.push({ ...said, ...done, parts });
-    order.onStick?.({ stick, sticks: layout.sticks, at: root, numbers: own.map(({ number }) => number) });
+    order.onVolume?.({ stick, sticks: layout.sticks, at: root, numbers: own.map(({ number }) => number) });
   }
   return {
     ...said,
@@ -136,7 +136,7 @@ type Place = { readonly stick: number; readonly root: string };
 const placesFor = async (
   { set, sticks, parts }: SetLayout,
   roots: readonly string[],
-  { stick, askForStick }: SetRequest,
+  { stick, askForVolume }: SetRequest,
 ): Promise<readonly Place[]> => {
   const [first = ''] = roots;
   if (stick !== undefined) {
@@ -145,7 +145,7 @@ const placesFor = async (
       throw new FleetError('USAGE', `there is no stick ${stick}: the set goes on ${sticks}`, {
         hint: `Give --stick 1 to --stick ${sticks}; fleet-export plan shows which part goes where`,
       });
-    const there = await stickOf(first, set, parts);
+    const there = await volumeOf(first, set, parts);
     if (there === undefined || there === stick) return [{ stick, root: first }];
     throw new FleetError('USAGE', `${first} is stick ${there} of this very set, and not stick ${stick}`, {
       hint: 'Put the other stick in',
@@ -153,12 +153,12 @@ const placesFor = async (
   }
   if (roots.length === 1) {
     if (sticks === 1) return [{ stick: 1, root: first }];
-    if (!askForStick) throw tooFew(sticks, parts, roots);
-    const begun = (await stickOf(first, set, parts)) ?? 1;
+    if (!askForVolume) throw tooFew(sticks, parts, roots);
+    const begun = (await volumeOf(first, set, parts)) ?? 1;
     return Array.from({ length: sticks - begun + 1 }, (_, at) => ({ stick: begun + at, root: first }));
   }
   if (sticks > roots.length) throw tooFew(sticks, parts, roots);
-  const known = await Promise.all(roots.map((root) => stickOf(root, set, parts)));
+  const known = await Promise.all(roots.map((root) => volumeOf(root, set, parts)));
   const free = roots.filter((_, at) => known[at] === undefined);
   return Array.from({ length: sticks }, (_, at) => at + 1).flatMap((number) => {
     const at = known.indexOf(number);
@@ -179,23 +179,23 @@ const tooFew = (sticks: number, parts: SetLayout['parts'], roots: readonly strin
 };
 
 /** Waits for a volume other than the last one and examines it like the first. */
-const changeStick = async (
+const changeVolume = async (
   prepared: Prepared,
   { set, sticks, parts }: SetLayout,
   root: string,
   stick: number,
-  { askForStick }: SetRequest,
+  { askForVolume }: SetRequest,
 ): Promise<void> => {
   const bytes = parts.filter((part) => part.stick === stick).reduce((sum, { size }) => sum + size, 0);
   for (let because: string | undefined; ; ) {
-    await askForStick?.({ stick, sticks, at: root, bytes, ...(because === undefined ? {} : { because }) });
+    await askForVolume?.({ stick, sticks, at: root, bytes, ...(because === undefined ? {} : { because }) });
     try {
       const there = await stat(root).catch(() => undefined);
-      const is = there && (await stickOf(root, set, parts));
+      const is = there && (await volumeOf(root, set, parts));
       if (!there) because = `there is nothing at ${root}`;
       else if (is !== undefined && is !== stick) because = `this is stick ${is}`;
       else {
-        await prepared.checkStick(root);
+        await prepared.checkVolume(root);
         await checkFreeSpace(root, is === stick ? 0 : bytes);
         return;
       }

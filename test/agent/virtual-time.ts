@@ -4,7 +4,7 @@ import type { Sleep } from '../../agent/daemon/wake-signal.ts';
 export type VirtualTime = {
   readonly sleep: Sleep;
   readonly now: () => Date;
-  /** Lets this much pass; whoever wakes up meanwhile does its work first. */
+  /** Lets this much pass; timers that fire meanwhile run first. */
   readonly pass: (ms: number) => Promise<void>;
   /** The wall clock alone jumps. */
   readonly jump: (ms: number) => void;

@@ -59,7 +59,7 @@ describe('an error of somebody else', () => {
     expect(isFleetError(error, 'USAGE')).toBe(false);
   });
 
-  it('from an aborted signal becomes ABORTED, whoever throws it', async () => {
+  it('from an aborted signal becomes ABORTED, wherever it is thrown', async () => {
     const signal = AbortSignal.abort();
     expect(toFleetError(signal.reason).code).toBe('ABORTED');
     const thrown: unknown = await readFile('package.json', { signal }).catch((error: unknown) => error);

@@ -105,7 +105,7 @@ describe('golden media', () => {
       expect((await delta.blobs.size(digest)) !== undefined || held.has(digest)).toBe(true);
   });
 
-  it('are refused as ever: the first one after the second, and to whoever is not on it', async () => {
+  it('are refused as ever: the first one after the second, and to agents that it does not name', async () => {
     await using full = await openMedium(at('media/full'));
     await using delta = await openMedium(at('media/delta'));
     const first = remember(PRESS, await accept(PRESS, full, WHEN_FULL));

@@ -19,7 +19,7 @@ describe('work on many items', () => {
     expect(await inParallel([], 3, async () => 1)).toEqual([]);
   });
 
-  it('stops the others when one fails, and tells the first in order that failed by itself', async () => {
+  it('stops the others when one fails, and reports the first in order that failed on its own', async () => {
     const begun: number[] = [];
     const work = inParallel(numbers(100), 4, async (item, signal) => {
       begun.push(item);

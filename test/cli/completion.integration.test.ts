@@ -48,7 +48,7 @@ const inBash = async (program: Name, words: readonly string[]): Promise<readonly
   const text = [
     `source '${scriptOf(program, 'bash')}'`,
     `COMP_WORDS=(${quoted}) COMP_CWORD=${words.length}`,
-    // Bash names the function that it was told for this program.
+    // Bash names the function that completes for this program.
     `read -ra told < <(complete -p ${program}); "\${told[2]}"`,
     `printf '%s\\n' "\${COMPREPLY[@]}"`,
   ].join('\n');

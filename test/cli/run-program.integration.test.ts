@@ -101,7 +101,7 @@ describe('a command line that is wrong', () => {
   });
 
   it.each(['greet world --nope --json', 'nope --json', 'sites --json'] as const)(
-    '%s is told in JSON',
+    '%s is reported in JSON',
     (line) => {
       const { stdout, stderr, exitCode } = run(line);
       expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 2 });
@@ -117,7 +117,7 @@ describe('a refusal', () => {
     expect(run('sites refuse')).toEqual(run('refuse'));
   });
 
-  it('is told in JSON with all its parts', () => {
+  it('is reported in JSON with all its parts', () => {
     const { stdout, stderr, exitCode } = run('refuse --json');
     expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 3 });
     expect(JSON.parse(stdout)).toEqual({
@@ -169,7 +169,7 @@ describe('a bug', () => {
     expect(stderr).toMatch(/^fleet-fixture: INTERNAL: undefined is not a fleet\nTypeError: .*\n {4}at /);
   });
 
-  it('is told in JSON without it', () => {
+  it('is reported in JSON without it', () => {
     expect(JSON.parse(run('break bug --json').stdout)).toEqual({
       error: { code: 'INTERNAL', message: 'undefined is not a fleet', retryable: false },
     });

@@ -7,7 +7,7 @@ import { COMMANDS as agent } from '../../agent/commands.ts';
 import { COMMANDS as exporter } from '../../exporter/commands.ts';
 import { COMMANDS as scheduler } from '../../scheduler/commands.ts';
 
-/** What every verb of the three programs owes to whoever types it. */
+/** What every verb of the three programs owes to its user. */
 const program = (name: string, commands: Program['commands']): Program => ({
   name,
   description: '',

@@ -77,6 +77,16 @@ const files = [
 
 const texts = files.map((file) => [file, readFileSync(join(ROOT, file), 'utf8').split('\n')] as const);
 
+/** A comment, or the title of a test. */
+const SAID_BY_TESTS = /^\s*(?:\*|\/\*\*|\/\/)|^\s*(?:it|test|describe|row)(?:\.[a-z]+)*\(|^\s*\]?\)\('/;
+
+const tests = readdirSync(join(ROOT, 'test'), { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile() && entry.name.endsWith('.ts') && entry.name !== 'voice.test.ts')
+  .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
+  // The words of the attack table are fixed.
+  .filter((file) => !file.startsWith('test/attacks/'))
+  .map((file) => [file, readFileSync(join(ROOT, file), 'utf8').split('\n')] as const);
+
 describe('the wording of comments, messages and documentation', () => {
   it('is looked for in all of them', () => {
     expect(files.length).toBeGreaterThan(1000);
@@ -85,6 +95,15 @@ describe('the wording of comments, messages and documentation', () => {
   it.each(WORDINGS)('avoids $found', ({ found, write }) => {
     const places = texts.flatMap(([file, lines]) =>
       lines.flatMap((line, index) => (found.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : [])),
+    );
+    expect(places, `write instead: ${write}`).toEqual([]);
+  });
+
+  it.each(WORDINGS)('avoids $found in comments and titles of tests', ({ found, write }) => {
+    const places = tests.flatMap(([file, lines]) =>
+      lines.flatMap((line, index) =>
+        SAID_BY_TESTS.test(line) && found.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : [],
+      ),
     );
     expect(places, `write instead: ${write}`).toEqual([]);
   });

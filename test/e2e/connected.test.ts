@@ -69,7 +69,7 @@ describeWith(
         await sleep(200);
       }
     };
-    /** Another label, which the office releases by itself. @returns whether the host has it */
+    /** Another label, which the office releases automatically. @returns whether the host has it */
     const change = async (): Promise<() => Promise<boolean>> => {
       const text = `^FDEdition ${++label}^FS`;
       await office.edit('apps/label-printer/host/label.zpl', (before) =>
@@ -85,7 +85,7 @@ describeWith(
       await make();
       await until('the office has published', () => count() > before, 30_000);
     };
-    /** Whoever edits a file while its package is being checked makes the check fail. */
+    /** An edit of a file while its package is being checked would make the check fail. */
     const settled = (): Promise<void> =>
       until('nothing is under way', async () => {
         const { unfinished, wanting } = await site.peek();

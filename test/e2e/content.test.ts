@@ -81,7 +81,7 @@ describeWith(
   ['factoryBase', 'ansible'],
   'what others publish, at a host without a network',
   ({ factoryBase }) => {
-    test('comes by stick once, is there for apt and Ansible, is put right, updated by a delta and rolled back', async () => {
+    test('comes by stick once, is there for apt and Ansible, is corrected, updated by a delta and rolled back', async () => {
       await using folder = await temporaryDirectory('office');
       await using media = await temporaryDirectory('media');
       const stick = join(media.path, 'stick');

@@ -34,7 +34,7 @@ describeWith(['kube', 'kwok', 'dockerRegistry'], 'a line of a factory whose API 
     await line.startAgent('3s');
   });
 
-  it('goes on by itself when the API server is killed in the middle of a package and comes back', async () => {
+  it('goes on automatically when the API server is killed in the middle of a package and comes back', async () => {
     await line.release();
     await line.catchPhase('apply', 'settle');
     await cluster.killApiServer();

@@ -116,7 +116,7 @@ const change = (random: Random, root: Json, others: readonly Json[]): Json => {
   return replace(root, path, oddValue(random));
 };
 
-/** Up to two hundred of a small thing, few of a large one: what grows by itself would be this program's memory, not a parser's. */
+/** Up to two hundred of a small thing, few of a large one: what grows then would be this program's memory, not a parser's. */
 const copiesOf = (random: Random, value: Json | undefined): number =>
   Math.min(random.below(200), Math.floor(MAX_GROWTH / (JSON.stringify(value ?? null).length + 1)));
 

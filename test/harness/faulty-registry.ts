@@ -28,7 +28,7 @@ export type FaultyRegistry = AsyncDisposable & {
 
 const OTHER_DIGEST = `sha256:${'0'.repeat(64)}`;
 
-/** Stands in front of a registry that speaks plain HTTP, and misbehaves as it is told. */
+/** Stands in front of a registry that speaks plain HTTP, and misbehaves as the test asks. */
 export const startFaultyRegistry = async (to: string, address = '127.0.0.1'): Promise<FaultyRegistry> => {
   const [hostname, port] = to.split(':');
   const pass = (

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * A TCP port of 127.0.0.1 that nothing listens on: below the range from which the kernel gives ports to whoever asks for any, so
+ * A TCP port of 127.0.0.1 that nothing listens on: below the range from which the kernel gives ports to sockets that ask for any, so
  * that nobody takes it before a program listens there, nor while that is stopped and started again.
  */
 export const freePort = async (): Promise<number> => {

@@ -44,7 +44,7 @@ const cgiEnvironment = (request: IncomingMessage, root: string): NodeJS.ProcessE
     GIT_HTTP_EXPORT_ALL: '1',
     GIT_CONFIG_GLOBAL: '/dev/null',
     GIT_CONFIG_SYSTEM: '/dev/null',
-    // Pushes are for whoever reaches the loopback; the repositories may belong to another user.
+    // Anyone on the loopback may push; the repositories may belong to another user.
     GIT_CONFIG_COUNT: '2',
     GIT_CONFIG_KEY_0: 'http.receivepack',
     GIT_CONFIG_VALUE_0: 'true',

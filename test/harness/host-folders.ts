@@ -36,7 +36,7 @@ export const releaseHostFolder = (folder: string): void => {
   if (claimed.size === 0) process.off('exit', sweepClaimed);
 };
 
-/** Its owner last: whoever claims one meanwhile and sees none would sweep what is already being removed. */
+/** Its owner last: another process that sees no owner would sweep what is already being removed. */
 export const removeHostFolder = (folder: string): void => {
   const options = { recursive: true, force: true };
   for (const entry of entriesOf(folder)) if (entry !== 'owner') rmSync(join(folder, entry), options);

@@ -118,7 +118,7 @@ export const installPart = async (
   }
 };
 
-/** What the tests' processes are told, so that all of them see the same parts. */
+/** The environment of the tests' processes, so that all of them see the same parts. */
 export const partFacts = (found: Readonly<Partial<Record<PartName, Found>>>): Record<string, string> =>
   Object.fromEntries(
     PART_NAMES.flatMap((name) => {

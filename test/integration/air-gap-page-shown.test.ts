@@ -7,7 +7,7 @@ const untrue = (shown: readonly string[], said: string, known: Known = new Map()
   firstUntrue(shown, said, known);
 
 describe('what a page shows', () => {
-  it('is held against every word that came out, and against no time, size or width of a column', () => {
+  it('is compared with every word that came out, and with no time, size or width of a column', () => {
     const said = 'PACKAGE   OUTCOME\nscale     created\n5.74 MiB written at 2026-11-22T08:21:29Z\n';
     expect(
       untrue(['PACKAGE  OUTCOME', 'scale  created', '1 bytes written at 2020-01-01T00:00:00Z'], said),

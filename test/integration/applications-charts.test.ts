@@ -202,7 +202,7 @@ describeWith(['helm', 'dockerRegistry'], 'a chart from elsewhere', (paths) => {
     ]);
   });
 
-  it('that is not there is told with the line that names it', async () => {
+  it('that is not there is reported with the line that names it', async () => {
     const directory = await world(`oci://${registry.host}/charts/absent`);
     const { missing } = await lock(directory);
     expect(missing).toHaveLength(1);

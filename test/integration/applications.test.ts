@@ -261,7 +261,7 @@ describeWith(['helm'], 'a chart of the repository', (paths) => {
     );
   });
 
-  it('has its dependencies vendored, or is told how to', async () => {
+  it('has its dependencies vendored, or the error says how to', async () => {
     const directory = await applicationWorld(
       chart('', {
         'chart/Chart.yaml':

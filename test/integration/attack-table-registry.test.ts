@@ -19,7 +19,7 @@ it('H21: a thousand junk referrers beside a release -> ACCEPT', async () => {
   await using server = await startRegistryServer();
   const bundle = packTestBundle(world.fleet, [onePackage('app', 'one')]);
   server.publish(await world.medium({ release: { version: 1, bundle } }));
-  // Whoever may push may also say that a thousand things refer to the release, its bundle and the order of the site.
+  // Anyone who may push may also push a thousand referrers of the release, its bundle and the site statement.
   for (const [tag, digest] of [...server.tags, ['bundle', bundle.digest] as const]) {
     const junk = Array.from({ length: JUNK }, (_, index) => {
       const bytes = Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType: OCI_MANIFEST, junk: index }));

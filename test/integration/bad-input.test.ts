@@ -234,7 +234,7 @@ describe('bad input is refused by name', { timeout: 60_000 }, () => {
     expect(problems).toEqual([]);
   });
 
-  test('a path with a line end is told in one line', async () => {
+  test('a path with a line end is reported in one line', async () => {
     const problems = await problemsOf({ 'platform/base/two\nlines.yaml': 'a: [1\n' });
     expect(problems.length).toBeGreaterThan(0);
     expect(problems.join('\n')).toMatch(/YAML_SYNTAX/);

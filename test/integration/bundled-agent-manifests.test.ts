@@ -112,7 +112,7 @@ describeWithCluster('the manifests of the agent', () => {
     expect(flags).toEqual(expect.arrayContaining(required.map(([name]) => name)));
   });
 
-  it('are told in their own words how they are used', async () => {
+  it('say in their own words how they are used', async () => {
     for (const folderName of ['base', 'online', 'offline', 'single-node'])
       expect(await readFile(join(DEPLOY, folderName, 'kustomization.yaml'), 'utf8')).toMatch(/^# /);
   });

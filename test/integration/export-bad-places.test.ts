@@ -91,7 +91,7 @@ const fullSticks = (): void => {
   };
 
   it.each(FORMS)(
-    'is told before anything is written, with what is needed and what is free: %s',
+    'is reported before anything is written, with what is needed and what is free: %s',
     async (form) => {
       await mount('size=1200k', async (at) => {
         cpSync(path('old', form), at, { recursive: true });
@@ -116,7 +116,7 @@ const fullSticks = (): void => {
 
   // A file system that has room and takes no more files: no look beforehand tells it.
   it.each(FORMS)(
-    'is told in the middle, the old medium stays, and it goes on when there is room: %s',
+    'is reported in the middle, the old medium stays, and it goes on when there is room: %s',
     async (form) => {
       const files = Number(spawnSync('sh', ['-c', `find ${path('old', form)} | wc -l`]).stdout.toString());
       let failed = 0;
@@ -174,7 +174,7 @@ describe('a clock that is wrong', () => {
   it.each([
     ['1980-01-01T00:00:00Z', /FROM_FUTURE: .*ahead of this clock/],
     ['2099-01-01T00:00:00Z', /ROOT_EXPIRED: .*if this clock is wrong, set it/],
-  ])('is told in one sentence, and nothing is changed: %s', async (time, said) => {
+  ])('is reported in one sentence, and nothing is changed: %s', async (time, said) => {
     for (const form of FORMS) {
       const at = path('clock', time, form);
       cpSync(path('old', form), at, { recursive: true });
@@ -279,7 +279,7 @@ describeWith(
     });
 
     it.each(LIES)(
-      'is told in one sentence, and the old medium stays: $what',
+      'is reported in one sentence, and the old medium stays: $what',
       async ({ fault, on, codes }) => {
         for (const form of ['directory', 'set'] as const) {
           line.fault = undefined;

@@ -77,7 +77,7 @@ afterAll(() => folder[Symbol.asyncDispose]());
 describe('the fleet-export program', () => {
   it('ends with one line, and says in JSON what it did', async () => {
     const text = await fleetExport('create', '--all', '--from', 'layout', '--to', 'plain');
-    // Beside what everybody is told whose fleet is one for trying things out.
+    // Beside the warning of every development fleet.
     expect(text).toMatchObject({ code: 0, stderr: expect.stringMatching(/^DEV ROOT: [^\n]*\n$/) });
     expect(text.stdout).toMatch(
       /^plain: \d+\.\d KiB written, 0 bytes assumed at the sites; prod\/kiosk 1 is new; read back, safe to unplug\n$/,

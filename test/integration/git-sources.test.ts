@@ -356,7 +356,7 @@ test('a submodule is passed over, told, and never fetched', async () => {
   }
 });
 
-test('a repository that is down is read as it was, where that is allowed, and is told', async () => {
+test('a repository that is down is read as it was, where that is allowed, and is reported', async () => {
   const directory = await temporaryDirectory();
   const urls = [`file://${directory}/control-plane`, `file://${directory}/shop`] as const;
   await commit(join(directory, 'control-plane'), 'main', kalypsoMain(...urls));
@@ -423,7 +423,7 @@ describe('over a network', () => {
   test('SSH, as a URL and as user@host:path, goes through the ssh that git is given', async () => {
     const directory = await temporaryDirectory();
     const first = await commit(join(directory, 'srv/shop'), 'main', { 'one.yaml': 'one' });
-    // Stands in for ssh: notes what it was asked, and runs the command here.
+    // Replaces ssh: notes what it was asked, and runs the command here.
     const ssh = join(directory, 'ssh');
     await writeFile(
       ssh,

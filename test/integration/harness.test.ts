@@ -158,7 +158,7 @@ describeWith(['factoryBase'], 'a factory host', ({ factoryBase }) => {
     }
   });
 
-  test('refuses a base that is none, with what went wrong', async () => {
+  test('refuses an invalid base, with what went wrong', async () => {
     const start = startFactoryHost('plant-5', { base: '/nonexistent' });
     await expect(start).rejects.toMatchObject({ code: 'IO', message: /^Host plant-5 did not boot: mount: / });
   });

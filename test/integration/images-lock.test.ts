@@ -70,7 +70,7 @@ describeWith(['dockerRegistry', 'skopeo'], 'images of a platform from a registry
     expect(await lockFile()).toBe(text);
   });
 
-  it('are pulled by build only when it is told to, verified, and never twice', async () => {
+  it('are pulled by build only with --pull-images, verified, and never twice', async () => {
     const untold = await build();
     expect(untold.code).toBe(8);
     expect(untold.stdout + untold.stderr).toContain('MISSING_BLOB');

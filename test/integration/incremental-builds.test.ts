@@ -99,7 +99,7 @@ test.each(['fleet', 'kalypso'] as const)(
   240_000,
 );
 
-test('a kind that nobody knows is told in every build, also where nothing is made anew', async () => {
+test('a kind that nobody knows is reported in every build, also where nothing is made anew', async () => {
   const root = await temporaryDirectory();
   const fleet = await makeFleet(root, 'fleet', SIZE);
   const memory = newBuildMemory();

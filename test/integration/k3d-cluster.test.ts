@@ -22,7 +22,7 @@ describeWith(['k3d'], 'k3d', ({ k3d }) => {
   });
 });
 
-describe('what k3d is told', () => {
+describe('the arguments of k3d', () => {
   test('is a name that k3d takes, found again by the folder of the run', () => {
     const name = clusterNameOf('/home/somebody/.cache/fleet-ferry/k3d-clusters/hosts/k3d-0a1b2c3d');
     expect(name).toBe('fleet-ferry-0a1b2c3d');

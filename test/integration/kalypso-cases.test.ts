@@ -99,7 +99,7 @@ describe.skipIf(!there)('the recorded Kalypso cases', () => {
     expect(Object.keys(files).filter((path) => path.startsWith('good/'))).toHaveLength(4);
   });
 
-  test('sem-duplicate-assignment: the first policy has the pair, and the second is told', async () => {
+  test('sem-duplicate-assignment: the first policy has the pair, and the second is reported', async () => {
     const { result, schedule } = await run('sem-duplicate-assignment', 'dev');
     expect(result.packages.map(({ assignment }) => assignment.policy)).toEqual(['first']);
     expect(schedule.advice.map((error) => error.code)).toEqual(['DUPLICATE_ASSIGNMENT']);

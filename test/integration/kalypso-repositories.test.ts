@@ -15,7 +15,7 @@ import {
   template,
 } from './kalypso-plane.ts';
 
-/** How control planes may be written, and what is told about them. */
+/** How control planes may be written, and what is reported about them. */
 
 describe('how repositories are written', () => {
   const reference = async () => (await render()).files;
@@ -152,7 +152,7 @@ data: {merged: a}
     ]);
   });
 
-  test('what only Kalypso’s scheduler writes, and slips of the pen, are told with their place', async () => {
+  test('what only Kalypso’s scheduler writes, and slips of the pen, are reported with their place', async () => {
     expect(
       await complaints({
         'dev/a.yaml': object('Assignment', 'a', '  workload: shop\n'),

@@ -228,7 +228,7 @@ describe('schemas (2.5)', () => {
     expect(unselected.held).toEqual([]);
   });
 
-  test('a schema that is none holds what it selects, and nobody else', async () => {
+  test('an invalid schema holds what it selects, and nothing else', async () => {
     const west = (kalypsoDev()['types/edge.yaml'] ?? '')
       .replace('name: edge', 'name: west')
       .replace('region: eu', 'region: us');

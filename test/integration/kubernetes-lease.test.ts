@@ -57,7 +57,7 @@ describeWith(['kube', 'kwok'], 'two agents of one fleet on one cluster', ({ kube
     return (body as { readonly spec: Spec }).spec;
   };
 
-  it('work one after the other; who comes while one works is told by whom and since when', async () => {
+  it('work one after the other; another one gets the holder and the time since when', async () => {
     const first = start('lyon-1/main');
     expect(await first.says()).toBe('working');
     const second = start('lyon-1/other');

@@ -445,7 +445,7 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: a
     expect(again).toMatchObject({ outcome: 'configured' });
   });
 
-  it('makes an immutable Secret again where it may, though nothing that it holds is told (R1, S11)', async () => {
+  it('makes an immutable Secret again where it may, though nothing that it holds is reported (R1, S11)', async () => {
     const secret = (value: string, force: string) =>
       `${namespace('r1s')}apiVersion: v1\nkind: Secret\nimmutable: true\nmetadata: {name: pin, namespace: r1s, annotations: ${force}}\nstringData: {pin: ${value}}\n`;
     await using site = await createSite(target());
@@ -871,7 +871,7 @@ spec:
     const ports = async () => (await get('Service', 'd1k', 'web'))?.['spec'] as { ports: object[] };
     expect((await ports()).ports).toMatchObject([{ name: 'http', port: 80 }]);
     expect((await ports()).ports).toHaveLength(1);
-    // Nobody else owns what was put right: it leaves with the package's own list, and the next release is as any other.
+    // Nobody else owns what was corrected: it leaves with the package's own list, and the next release is as any other.
     await patch('service/web', [{ op: 'replace', path: '/spec/ports/0/port', value: 82 }]);
     expect(await site.release([pack('d1k', yaml(', targetPort: 8080'))])).toMatchObject([
       { outcome: 'configured' },

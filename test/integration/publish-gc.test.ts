@@ -112,7 +112,7 @@ describeWith(['dockerRegistry'], 'collecting what nobody needs in docker-registr
     const { blobs } = opened.repository('prod/kiosk');
     for (const tag of after.filter((one) => /^[rbis]-/.test(one)))
       expect([tag, await blobs.size(`sha256:${tag.slice(2)}`)]).toEqual([tag, expect.any(Number) as number]);
-    // Once more: nothing to do, and a publisher finds everything.
+    // Again: nothing to do, and a publisher finds everything.
     expect((await world.scheduler([...words, '--yes'])).stdout).toContain('0 tags removed');
     expect(await world.publish(to, 'layout', {})).toMatchObject({ 'prod/kiosk:release': 'unchanged' });
   }, 120_000);

@@ -234,7 +234,7 @@ Fleet-Ferry-Change: <change>`);
 
   test('is planned anew when somebody was faster, however often', async () => {
     await using shop = await workshop();
-    // Whoever pushes finds that another has just been here, twice.
+    // Each of the first two pushes finds that the branch has just moved.
     const hook = join(shop.bare, 'hooks/pre-receive');
     await mkdir(join(shop.bare, 'hooks'), { recursive: true });
     const script = `#!/bin/sh
@@ -254,7 +254,7 @@ git update-ref refs/heads/dev "$(git -c user.name=Other -c user.email=o@example.
     expect(await shop.git('log', '--format=%an', 'dev')).toBe('Fleet Ferry\nOther\nOther\nFleet Ferry');
   });
 
-  test('a push onto a branch that moved meanwhile is none', async () => {
+  test('a push onto a branch that moved meanwhile is refused', async () => {
     await using shop = await workshop();
     const git = { env: shop.env, signal: undefined };
     const repository = await openRepository(git, shop.url, shop.at('cache'));

@@ -196,7 +196,7 @@ poll: 1s
     expect(await releases('dev/kiosk')).toBeGreaterThan(0);
   });
 
-  it('ends when it is told to', async () => {
+  it('ends when it is asked to', async () => {
     stop.abort();
     await watch.done;
     expect(lines.at(-1)).toMatchObject({ message: 'stopped looking' });

@@ -35,7 +35,7 @@ const logIn = async (host: string, password: string): Promise<string> => {
   return path('auth.json');
 };
 
-/** Tried once more where that may help, without a wait. */
+/** Tried again where that may help, without a wait. */
 const open = (host: string, options: Partial<RegistryOptions> = {}): Registry =>
   openRegistry({ host, prefix: 'factory' }, { plainHttp: [], env: {}, sleep: async () => {}, ...options });
 

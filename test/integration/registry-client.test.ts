@@ -188,7 +188,7 @@ for (const name of ['dockerRegistry', 'ociregistry'] as const) {
       expect(line.cuts()).toBe(6);
     });
 
-    it('are told in the words of the registry that a manifest names what is not there', async () => {
+    it('say in the words of the registry that a manifest names what is not there', async () => {
       const { bytes } = artifact([blobOf(randomBytes(10))]);
       const pushing = registry
         .repository('prod/none')

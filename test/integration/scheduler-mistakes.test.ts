@@ -303,7 +303,7 @@ describe('fleet-scheduler build', () => {
 });
 
 describe('two builds into one layout', () => {
-  test('at once: one is told that the other is at work, and nothing is lost', async () => {
+  test('at once: one reports that the other is at work, and nothing is lost', async () => {
     await using folder = await temporaryDirectory('mistakes');
     const here = await company(folder.path);
     await mkdir(join(folder.path, 'releases'));

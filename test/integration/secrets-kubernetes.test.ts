@@ -118,7 +118,7 @@ describeWith(['kube', 'kwok', 'sops'], 'secrets on a cluster', ({ kube, kwok, so
     await noTraces(site, changed, back);
   });
 
-  it('that somebody edits are put right, and told by their fields alone', async () => {
+  it('that somebody edits are corrected, and reported by their fields alone', async () => {
     await using site = await createSite();
     const ns = 'drift';
     const bundle = packKubernetesBundle(site.fleet, { shop: `${namespace(ns)}${secret(ns, 'db')}` });

@@ -228,7 +228,7 @@ describe('a medium that is served', () => {
     expect(await client.repositories()).toEqual(['prod/kiosk', 'registry.test/big', 'registry.test/web']);
   });
 
-  it('ends at once and well when it is told to, and says what it is', async () => {
+  it('ends at once and well when it is asked to, and says what it is', async () => {
     const served = await serve(world.path('medium'));
     const ended = once(served.process, 'exit');
     const idle = await fetch(`http://${served.host}/v2/`);

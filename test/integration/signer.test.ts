@@ -195,7 +195,7 @@ const runSigner = async ({
   ]);
 };
 
-test('where no signer is, the one who asks is told where, after some patience', async () => {
+test('without a signer the caller gets its address in the error, after a while', async () => {
   await expect(openRemoteKey('/nowhere/socket', 'release')).rejects.toMatchObject({
     code: 'SIGNER_UNREACHABLE',
     message: expect.stringContaining('/nowhere/socket'),

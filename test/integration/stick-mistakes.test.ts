@@ -203,7 +203,7 @@ describe('a technician who brings', () => {
     expect(await snapshot('state')).toEqual(before);
   });
 
-  it('the right stick after all of that is served, and the mistakes are told at home', async () => {
+  it('the right stick after all of that is served, and the mistakes are reported at home', async () => {
     const path = await medium('right', { release: next() });
     expect(await agent(['import', path])).toMatchObject({ code: 0, stderr: '' });
     expect(await readFile(at('root/opt/part-0'), 'utf8')).toBe('three');

@@ -66,7 +66,7 @@ const writeNeeds = async (
       return file;
     } catch (error) {
       // Write-protected or full: the next volume is tried, and without one the message says what to do.
-      if (!isOfTheStick(error)) throw error;
+      if (!isOfTheMedium(error)) throw error;
     }
   }
   return undefined;
@@ -79,7 +79,7 @@ export const removeNeeds = async (agent: Agent, medium: OpenMedium): Promise<voi
       await removeFromMedium(root, needsFile(agent));
     } catch (error) {
       // A successful import does not fail because the list cannot be removed.
-      if (!isOfTheStick(error)) throw error;
+      if (!isOfTheMedium(error)) throw error;
     }
   }
 };
@@ -87,5 +87,5 @@ export const removeNeeds = async (agent: Agent, medium: OpenMedium): Promise<voi
 const needsFile = ({ identity }: Agent): string =>
   `${REQUESTS_FOLDER}/${agentFolder(fullName(identity))}-needs.json`;
 
-const isOfTheStick = (error: unknown): boolean =>
+const isOfTheMedium = (error: unknown): boolean =>
   ['PERMISSION', 'DISK_FULL', 'IO', 'MEDIUM_INVALID'].includes(toFleetError(error).code);

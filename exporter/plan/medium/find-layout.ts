@@ -4,7 +4,7 @@ import type { Prepared } from '../prepare.ts';
 import { checkFreeSpace } from './free-space.ts';
 import { layOutSet, type SetLayout } from './set-layout.ts';
 import { limitsFor, type SetWish } from './set-limits.ts';
-import { readLists } from './stick-files.ts';
+import { readLists } from './volume-files.ts';
 
 /** Returns the layout of a set already begun on these volumes, otherwise a new one from their sizes. */
 export const findLayout = async (
@@ -48,7 +48,7 @@ export const orLackOfRoom = async <T>(
 };
 
 /** The number of this volume within the set, found by its present content. */
-export const stickOf = async (
+export const volumeOf = async (
   root: string,
   set: string,
   parts: SetLayout['parts'],

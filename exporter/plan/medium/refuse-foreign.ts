@@ -5,7 +5,7 @@ import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { hexOf } from '#bundles/digest';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import { layoutMarker, openLayout, referenceOf } from '#bundles/formats/layout/layout';
-import { readStickParts } from '#bundles/formats/medium/parts/find-parts';
+import { readVolumeParts } from '#bundles/formats/medium/parts/find-parts';
 import { type Kind, lookAt } from '#bundles/formats/medium/kind-of';
 import { readOptional } from '#bundles/formats/medium/plain-files';
 import {
@@ -17,7 +17,7 @@ import {
 } from '#bundles/formats/medium/medium';
 import { isLock, LOCK } from './lock-medium.ts';
 import { PARTIAL } from './resume-tar.ts';
-import { SUMS_FILE } from './stick-files.ts';
+import { SUMS_FILE } from './volume-files.ts';
 import { OURS, TEMPORARY } from './sweep.ts';
 
 const FOLDERS = ['fleet', 'blobs', PARTS_FOLDER, RECEIPTS_FOLDER, ...OURS.map(([folder]) => folder)];
@@ -64,7 +64,7 @@ const HALVES = ['', 'fleet', PARTS_FOLDER, RECEIPTS_FOLDER, ...OURS.map(([folder
 /** True if our progress file exists. It is written atomically, so it is never partial. */
 const refuseOtherList = async (root: string): Promise<void> => {
   try {
-    await readStickParts(root, PROGRESS_FILE);
+    await readVolumeParts(root, PROGRESS_FILE);
   } catch (error) {
     if (!isFleetError(error) || error.exitCode !== 4) throw error;
     throw foreign(join(root, PROGRESS_FILE), 'was not put there by this program');

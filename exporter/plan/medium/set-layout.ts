@@ -2,7 +2,7 @@ import { canonicalBytes } from '#bundles/json/canonical';
 import { type Digest, digestOf } from '#bundles/digest';
 import { encodeIndex, layoutMarker } from '#bundles/formats/layout/layout';
 import { MEDIUM_FILE, PART_FILE } from '#bundles/formats/medium/medium';
-import type { StickPart, StickParts } from '#bundles/formats/medium/parts/part';
+import type { VolumePart, VolumeParts } from '#bundles/formats/medium/parts/part';
 import { type CutPart, cutSet, type SetLimits, tableOf } from '../cut-set.ts';
 import { newestIssued } from '../newest-issued.ts';
 import type { Plan } from '../plan.ts';
@@ -89,10 +89,10 @@ export const sizeUpSet = (plan: Plan, limits: SetLimits, seal: Seal | undefined)
 const NOTHING = digestOf('');
 
 /** The list of parts on a volume. */
-export const stickParts = (
+export const volumeParts = (
   { set, parts: all, sealed, sealedTo, limits }: SetSizes,
-  parts: readonly StickPart[],
-): StickParts => ({
+  parts: readonly VolumePart[],
+): VolumeParts => ({
   format: 1,
   set,
   count: all.length,

@@ -17,7 +17,7 @@ import { answeredNeeds } from './answered-needs.ts';
 import type { Leftover, Leftovers } from './leftover.ts';
 import { TEMPORARY } from '../../plan/medium/sweep.ts';
 import { join } from 'node:path';
-import { kindOfBytes, openCandidate, readStickParts } from '#bundles/formats/medium/parts/find-parts';
+import { kindOfBytes, openCandidate, readVolumeParts } from '#bundles/formats/medium/parts/find-parts';
 import { parsePartName, shortSet } from '#bundles/formats/medium/parts/part';
 
 /** Folders in which this program and agents write temporary files. */
@@ -84,7 +84,7 @@ const sorted = (files: readonly Leftover[]): readonly Leftover[] =>
  * @returns paths relative to the volume; empty if the current set is unknown
  */
 const oldParts = async (root: string, isFilled: boolean): Promise<readonly string[]> => {
-  const lists = [await readStickParts(root, PARTS_FILE), await readStickParts(root, PROGRESS_FILE)];
+  const lists = [await readVolumeParts(root, PARTS_FILE), await readVolumeParts(root, PROGRESS_FILE)];
   const wanted = new Set(lists.flatMap((list) => (list ? [shortSet(list.set)] : [])));
   // Without a list, parts that were copied by hand are the medium.
   if (wanted.size === 0 && !isFilled) return [];

@@ -29,7 +29,7 @@ export type OpenedSide =
 export const openPlace = async (where: string, { open, access }: SideOptions): Promise<OpenedSide> => {
   if (where.startsWith('oci://') || (await isLayout(where)))
     return { kind: 'source', source: await openSource(where, access) };
-  const medium = await openMedium(await sticksOf(where), open);
+  const medium = await openMedium(await volumesOf(where), open);
   if (medium.medium) return { kind: 'medium', side: sideOf(medium) };
   await medium[Symbol.asyncDispose]();
   throw new FleetError('MEDIUM_EMPTY', `nobody has filled the medium ${where} yet`, {
@@ -38,7 +38,7 @@ export const openPlace = async (where: string, { open, access }: SideOptions): P
 };
 
 /** Volumes of a set are separated by commas, as in messages; a path may contain a comma itself. */
-const sticksOf = async (where: string): Promise<readonly string[]> =>
+const volumesOf = async (where: string): Promise<readonly string[]> =>
   where.includes(',') && !(await isThere(where)) ? where.split(',').filter((path) => path !== '') : [where];
 
 const isThere = (path: string): Promise<boolean> =>

@@ -4,7 +4,7 @@ import {
   findNeighbours,
   findParts,
   openCandidate,
-  readStickParts,
+  readVolumeParts,
 } from '#bundles/formats/medium/parts/find-parts';
 import { PARTS_FILE, REPORTS_FOLDER, REQUESTS_FOLDER } from '#bundles/formats/medium/medium';
 import { openPlainFiles } from '#bundles/formats/medium/open-directory';
@@ -50,7 +50,7 @@ const lookAt = async (path: string) => {
   const plain = isFolder ? openPlainFiles(path) : undefined;
   return {
     here,
-    list: isFolder ? await readStickParts(path, PARTS_FILE) : undefined,
+    list: isFolder ? await readVolumeParts(path, PARTS_FILE) : undefined,
     reports: (await plain?.files(REPORTS_FOLDER)) ?? [],
     requests: (await plain?.files(REQUESTS_FOLDER)) ?? [],
   };

@@ -40,7 +40,7 @@ afterEach(() => world[Symbol.asyncDispose]());
 type Attack = {
   readonly closure: readonly ClosureEntry[];
   readonly imagePolicy?: readonly ImagePolicy[];
-  /** What this machine demands by itself. */
+  /** What this machine demands automatically. */
   readonly own?: readonly ImagePolicy[];
 };
 

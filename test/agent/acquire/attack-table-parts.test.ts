@@ -259,7 +259,7 @@ describe('a set of parts in the hands of somebody else', () => {
       }),
       (files) => files.map((it) => (it.path === path ? { path, bytes: evil } : it)),
     );
-    // Stick by stick, so that the pieces wait in the store; the last one completes a blob that is none.
+    // Stick by stick, so that the pieces wait in the store; the last one completes a blob with the wrong digest.
     const answers: string[] = [];
     for (const part of parts) {
       const folder = join(world.folder, part.name);
@@ -378,7 +378,7 @@ describe('a sealed set in the hands of somebody else', () => {
   row('P12: cut within the last piece -> DIGEST_MISMATCH', async (it) =>
     sealedParts(it, await recipients(it.world), (bytes) => bytes.subarray(0, bytes.length - 100)),
   );
-  row('P13: unsigned content, sealed by whoever knows the recipient -> BUNDLE_UNSIGNED', async (it) => {
+  row('P13: unsigned content, sealed by anyone who knows the recipient -> BUNDLE_UNSIGNED', async (it) => {
     const { seal } = await sealAge(await recipients(it.world));
     const plain = await withTable(it.set, (table) => ({
       ...table,

@@ -71,7 +71,7 @@ describe('a machine whose clock is wrong', () => {
     expect(live(world)).toEqual({ '/opt/app': '2' });
   });
 
-  it('is told from the future only where it knows that its clock is right', async () => {
+  it('is distinguished from the future only where it knows that its clock is right', async () => {
     await using world = await createWorld();
     const medium = await mediumOf(world, world.fleet, 1, NOW);
     const behind = addDays(NOW, -300);

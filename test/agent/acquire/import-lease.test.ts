@@ -150,7 +150,7 @@ describe('breaking the glass', () => {
     expect(world.events().map(({ type }) => type)).toEqual(['enrolled']);
   });
 
-  it.each(['', ' \t'])('needs a reason, which %j is none', async (acceptExpired) => {
+  it.each(['', ' \t'])('needs a reason, and %j is no reason', async (acceptExpired) => {
     await using world = await createWorld();
     const medium = await world.medium({ release: releaseOf(world) });
     await expect(importMedium(provisioned(world, 200), medium, { acceptExpired })).rejects.toMatchObject({

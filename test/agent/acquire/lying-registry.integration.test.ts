@@ -26,7 +26,7 @@ type Online = AsyncDisposable & {
   readonly it: SecretWorld;
   readonly server: RegistryServer;
   readonly poll: () => Promise<Pulled | undefined>;
-  /** A release with a lease of it, and the site's order. @returns the digest of the sealed set */
+  /** A release with a lease of it, and the site statement. @returns the digest of the sealed set */
   readonly publish: (version: number, password?: string) => Promise<Digest>;
   /** What was ever written to the store, as SQLite counts rows. */
   readonly writes: () => number;
@@ -68,7 +68,7 @@ const online = async (): Promise<Online> => {
   };
 };
 
-/** Hangs a thousand files behind the tag of leases that are none. */
+/** Hangs a thousand files behind the tag of leases, none of which is a lease. */
 const hangJunk = ({ blobs, tags }: RegistryServer): void => {
   const put = (bytes: Buffer) => {
     const digest = digestOf(bytes);

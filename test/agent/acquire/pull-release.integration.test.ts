@@ -190,7 +190,7 @@ describe('a registry that lies', () => {
     },
   ];
 
-  it.each(lies)('H17: $name changes nothing and is told once', async ({ code, lie }) => {
+  it.each(lies)('H17: $name changes nothing and is reported once', async ({ code, lie }) => {
     await using it = await online();
     await it.offer(1, [onePackage('app', 'one')]);
     await it.poll();
@@ -204,7 +204,7 @@ describe('a registry that lies', () => {
     expect(await reconcile(it.world.agent)).toEqual([]);
   });
 
-  it('H17: by an older release is refused once, and by a forged one once more', async () => {
+  it('H17: by an older release is refused once, and by a forged one again', async () => {
     await using it = await online();
     const { world } = it;
     await it.offer(2, [onePackage('app', 'two')]);

@@ -26,7 +26,7 @@ const grouped = (
   },
 });
 
-test('steps of one group run at the same time, their results are told in the order of the plan, and what they found is kept', async () => {
+test('steps of one group run at the same time, their results are reported in the order of the plan, and what they found is kept', async () => {
   await using world = await createWorld();
   let running = 0;
   let most = 0;
@@ -51,7 +51,7 @@ test('steps of one group run at the same time, their results are told in the ord
   expect(owned.every(({ key, state }) => state['seen'] === key && 'digest' in state)).toBe(true);
 });
 
-test('one that fails begins no others, and what was done before it is told and taken back', async () => {
+test('one that fails begins no others, and what was done before it is reported and taken back', async () => {
   await using world = await createWorld();
   const [whole] = world.agent.targets as [Target];
   let begun = 0;

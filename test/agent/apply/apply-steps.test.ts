@@ -63,7 +63,7 @@ test.each([
       edge: testEdge(new Date(NOW.getTime() + seconds * 1000)),
     });
     const before = tries;
-    // Pauses of 5, 10 and 20 seconds: what looks in between is told what it failed of, and tries nothing.
+    // Pauses of 5, 10 and 20 seconds: what looks in between gets the earlier failure, and tries nothing.
     for (const seconds of [1, 4, 5, 6, 14, 15, 34])
       expect(await reconcile(at(seconds))).toMatchObject([{ outcome: 'failed', code }]);
     expect(tries - before).toBe(2);

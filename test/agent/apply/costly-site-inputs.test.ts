@@ -31,7 +31,7 @@ const withInput = (
 });
 
 describe('values that cannot be judged', () => {
-  it('are those of one input, and the others are judged by themselves', () => {
+  it('are those of one input, and the others are judged separately', () => {
     const schema = part({ line: { type: 'integer' }, tree: recursive });
     const tree = deep(30);
     const verdict = judgeValues(schema, { line: 1, tree });
@@ -42,7 +42,7 @@ describe('values that cannot be judged', () => {
     expect(judgeValues(schema, { tree: deep(3) }).wrong).toMatch(/must have required property 'line'/);
   });
 
-  it('are none for two inputs with one $id: each is judged by its own', () => {
+  it('of two inputs with one $id are judged separately', () => {
     const schema = part({
       line: { $id: 'https://example.com/input', type: 'integer' },
       name: { $id: 'https://example.com/input', type: 'string' },

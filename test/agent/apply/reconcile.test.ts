@@ -136,7 +136,7 @@ describe('a package that does not come up', () => {
     expect(row(world, 'app')).toMatchObject({ status: 'healthy', code: undefined });
   });
 
-  it('is told again, and not tried, when a later release wants the very same', async () => {
+  it('is reported again, and not tried, when a later release wants the very same', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one')]);
     await world.release(2, [unhealthy('app', 'two')]);
@@ -212,7 +212,7 @@ describe('a package that does not come up', () => {
     expect(live(world)).toEqual({ '/opt/app': 'one' });
   });
 
-  it('because the agent was told to stop has not failed: the next look goes on', async () => {
+  it('because the agent was asked to stop has not failed: the next look goes on', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one')]);
     const bundle = packTestBundle(world.fleet, [onePackage('app', 'two')]);
@@ -438,7 +438,7 @@ describe('a package that leaves the bundle', () => {
 });
 
 describe('a rollback by a person', () => {
-  it('takes one package back, leaves the floors, is told with name and reason', async () => {
+  it('takes one package back, leaves the floors, is reported with name and reason', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one'), onePackage('other', 'one')]);
     await world.release(2, [onePackage('app', 'two'), onePackage('other', 'two')]);

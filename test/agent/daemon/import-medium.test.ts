@@ -59,7 +59,7 @@ const refusedWith = async (world: World, medium: string, agent = world.agent): P
 };
 
 describe('an import', () => {
-  it('tells whoever waits for it how much is copied', async () => {
+  it('reports to the waiting caller how much is copied', async () => {
     let [total, done, ends] = [0, 0, 0];
     const progress = {
       begin: (phase: { readonly name: string; readonly total: number }) => {
@@ -224,7 +224,7 @@ describe('an import', () => {
     });
   });
 
-  it('that cannot even be opened is told at home, a mistyped path is not', async () => {
+  it('that cannot even be opened is reported at home, a mistyped path is not', async () => {
     await using world = await createWorld();
     const medium = join(world.folder, 'cut.tar');
     await writeFile(medium, 'no tar');

@@ -330,7 +330,7 @@ describe('the daemon and its registry', () => {
 });
 
 describe('a cable that is back', () => {
-  it('brings registry and hub within a second of each other, whoever answers first', async () => {
+  it('brings registry and hub within a second of each other, in whatever order they answer', async () => {
     const away = { registry: false, hub: false };
     const unreachable = (code: 'REGISTRY_UNREACHABLE' | 'HUB_UNREACHABLE'): never => {
       throw new FleetError(code, 'it does not answer');

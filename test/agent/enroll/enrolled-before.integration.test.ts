@@ -16,7 +16,7 @@ const wish = ({ fleet }: OnlineWorld, more: Partial<OnlineWish> = {}): OnlineWis
 });
 
 describe('an enrolment that was finished before', () => {
-  it('is told again to the same words, without a token and without the hub', async () => {
+  it('is reported again to the same words, without a token and without the hub', async () => {
     await using it = await createOnlineWorld();
     expect(await enrolledBefore(it.state, wish(it))).toBeUndefined();
     const enrolled = await it.enroll();

@@ -45,7 +45,7 @@ it('a hub that does not want to hear it is not asked again, and still hears that
   expect(world.hub.asked.at(-1)).toBe('POST /v1/presence as plant-7/kiosk-1');
 });
 
-it('one that could not be reached is told when it answers again', async () => {
+it('one that could not be reached is reported when it answers again', async () => {
   await using world = await enrolledBefore();
   await using visitor = makeVisitor(world.agent(), world.hub.url, { ...PATIENT, attempts: 1 });
   world.hub.mischief = ({ url }, response) => {

@@ -81,7 +81,7 @@ describe('a hub', () => {
     }
   });
 
-  it('that listens nowhere, answers too much, or is left in the middle is told apart', async () => {
+  it('that listens nowhere, answers too much or is left in the middle has an error of its own each', async () => {
     await using it = await createOnlineWorld();
     const authorities = [it.fleet.authority.certificate];
     await using hub = openHub(it.hub.url, { authorities }, PATIENT);

@@ -205,7 +205,7 @@ describe('a receipt', () => {
     expect(world.events()).toEqual(events);
   });
 
-  it('about other events than ours lets go of nothing, and is told', async () => {
+  it('about other events than ours lets go of nothing, and is reported', async () => {
     await using world = await worldWithEvents();
     const result = await importMedium(world.agent, await receiptFor(world, 2, 'something else'));
     expect(result).toMatchObject({ acknowledged: 0, contradictingReceipts: 1 });

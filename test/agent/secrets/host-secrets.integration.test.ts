@@ -80,7 +80,7 @@ describe('a secret of a host package', () => {
     await noTraces(it);
   });
 
-  test('that somebody changed or deleted is put right, and told without content', async () => {
+  test('that somebody changed or deleted is corrected, and reported without content', async () => {
     await using it = await createSecretWorld();
     const secrets = { db: await it.seal('db', { password: ONE }) };
     await it.take({ secrets, packages: [secretPackage('app', 'db', 'password')] });

@@ -26,7 +26,7 @@ export type SecretWorld = World & {
   readonly read: (path: string) => Promise<string>;
   readonly recipient: string;
   readonly seal: (name: string, values: Values, more?: Sealing) => Promise<Buffer>;
-  /** A medium with an order for the site, and a release where there are packages; its path. */
+  /** A medium with a site statement, and a release where there are packages; its path. */
   readonly bring: (what: Brought) => Promise<string>;
   readonly take: (what: Brought) => ReturnType<typeof importMedium>;
 };

@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../../harness/temporary-directory.ts';
 import { NOW } from '../world.ts';
 
 describe('the lock of a state directory', () => {
-  it('has one holder, whom the next one is told of', async () => {
+  it('has one holder, which is named to the next one', async () => {
     await using folder = await temporaryDirectory('lock');
     using _held = await acquireLock(folder.path, 'import', NOW);
     await expect(acquireLock(folder.path, 'run', NOW)).rejects.toMatchObject({

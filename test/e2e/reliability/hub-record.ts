@@ -22,7 +22,7 @@ export const faultsAtHub = (folder: string, agent: string): readonly string[] =>
   return alarms > 0 ? [...faults, `${alarms} alarms`] : faults;
 };
 
-/** What was told more often than it happened: one package is begun once for each change of what is wanted of it. */
+/** What was reported more often than it happened: one package is begun once for each change of what is wanted of it. */
 export const toldTwice = (events: readonly Event[]): readonly string[] => {
   const seen = new Set<string>();
   const twice: string[] = [];

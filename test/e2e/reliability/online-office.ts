@@ -11,14 +11,14 @@ import { type Office, openOffice } from '../office.ts';
 import { makeProcess, type Process } from './process.ts';
 import { succeed } from '../../harness/run-command.ts';
 
-/** The office of e2e tests on line: a hub and a registry, each behind a line that misbehaves when it is told to. */
+/** The office of e2e tests on line: a hub and a registry, each behind a line that misbehaves when it is asked to. */
 export type OnlineOffice = AsyncDisposable &
   Office & {
     readonly hub: Process;
     readonly registry: FaultyRegistry;
     readonly hubLine: FaultyLine;
     readonly faultyHub: FaultyHub;
-    /** What agents are told: 'oci://...', 'https://...' */
+    /** What agents are configured with: 'oci://...', 'https://...' */
     readonly registryAddress: string;
     readonly hubAddress: string;
     /** false: every request of an agent is answered by the faulty hub. */
@@ -38,7 +38,7 @@ export type OnlineOptions = {
   readonly dockerRegistry: string;
   /** Where agents reach the office: the loopback, or the machine's end of a cable. */
   readonly address?: string;
-  /** The hub builds and publishes by itself when a file changes; else `release` does. */
+  /** The hub builds and publishes automatically when a file changes; else `release` does. */
   readonly watches?: boolean;
 };
 

@@ -224,7 +224,7 @@ describe('evidence of a medium that cannot be opened', () => {
     },
   );
 
-  it('is none where the fault is not of the medium', async () => {
+  it('is missing where the fault is not of the medium', async () => {
     for (const [medium, ...more] of [
       [world.path('nowhere')],
       [world.path('sealed'), '--identity', world.path('no-such.key')],

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
 import { cutSet } from '../../../exporter/plan/cut-set.ts';
-import { entrySize, packParts, plainWithin, stickSize } from '../../../exporter/plan/pack-parts.ts';
+import { entrySize, packParts, plainWithin, volumeSize } from '../../../exporter/plan/pack-parts.ts';
 import type { PlannedBlob } from '../../../exporter/plan/plan.ts';
 import { refusal } from '../../bundles/refusal.ts';
 import { runs } from '../../harness/long.ts';
@@ -78,7 +78,7 @@ describe('a set of parts', () => {
           const there = cut.parts
             .filter((part) => part.stick === stick)
             .reduce((sum, { size }) => sum + size, 0);
-          expect(there).toBeLessThanOrEqual(stickSize(sticks, stick));
+          expect(there).toBeLessThanOrEqual(volumeSize(sticks, stick));
         }
         for (const blob of plan.blobs.filter((one) => !one.shared)) {
           const files = cut.parts

@@ -3,7 +3,7 @@ import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
 import { openLayout, writeLayoutIndex, withReference } from '#bundles/formats/layout/layout';
 import { makeKioskWorld } from '../world.ts';
 
-it('whoever fills a medium of a development fleet is told so first', async () => {
+it('filling a medium of a development fleet begins with a warning', async () => {
   await using world = await makeKioskWorld();
   const { notes } = await world.plan({ sites: ['plant-7'] });
   expect(notes[0]).toBe(DEV_ROOT_NOTICE);

@@ -20,7 +20,7 @@ import { fillForm } from '../write/fill-form.ts';
 let world: World & { readonly first: string };
 let registry: MemoryRegistry;
 
-/** Media of release 1 (with the site's order, and without), of release 2, and of what is new in it; and of gate alone. */
+/** Media of release 1 (with the site statement, and without), of release 2, and of what is new in it; and of gate alone. */
 beforeAll(async () => {
   world = await makeKioskWorld();
   await world.export('medium', { sites: ['plant-7'] });

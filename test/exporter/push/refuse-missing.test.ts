@@ -45,7 +45,7 @@ const hintOf = async (more: object): Promise<string | undefined> => {
   return (await refusal(() => refused)).hint;
 };
 
-it('who pushes a delta without its base is told to push the base first', async () => {
+it('who pushes a delta without its base is asked to push the base first', async () => {
   expect(await hintOf({})).toContain('push the one first that this one builds on');
 });
 

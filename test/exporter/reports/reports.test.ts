@@ -77,7 +77,7 @@ describe('reports on a stick', () => {
     });
   });
 
-  it('that lost a half, or are none, are told and stop no other', async () => {
+  it('that lost a half, or are not valid, are reported and stop no other', async () => {
     await using world = await makeStick();
     const lone = await world.diary.report(world.stick, 1, 8);
     await rm(`${world.stick}/${lone}.sigstore.json`);

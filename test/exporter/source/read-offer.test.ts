@@ -164,7 +164,7 @@ describe('reading what a source offers', () => {
     await expect(readFile(world.path('medium', 'oci-layout'))).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  it('never lets a damaged source blob onto a medium, whoever looks first', async () => {
+  it('never lets a damaged source blob onto a medium, whichever reader comes first', async () => {
     await using world = await makeKioskWorld();
     const { plan } = await world.plan();
     const layer = plan.blobs.findLast(({ size }) => size === 50_000);

@@ -145,7 +145,7 @@ describe('reading in parallel', () => {
     await expect(readInParallel([2, 3, 4], failing)).rejects.toMatchObject({ message: 'item 2' });
   });
 
-  it('stops when it is told to', async () => {
+  it('stops when it is asked to', async () => {
     const stop = new AbortController();
     const seen: number[] = [];
     const work = readInParallel(

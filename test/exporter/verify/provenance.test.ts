@@ -21,7 +21,7 @@ it('an auditor is shown who built each bundle from which candidate and which com
   expect(filled?.bundles.map(({ built }) => built)).toEqual([{ builder, builtAt, candidate }]);
 });
 
-it('a source is told with its commit, or with the digest of its files where there is none', () => {
+it('a source is reported with its commit, or with the digest of its files where there is none', () => {
   const digest = `sha256:${'a'.repeat(64)}` as const;
   const lines = formatProvenance({
     channel: 'prod/kiosk',

@@ -51,7 +51,7 @@ describe('verifying a set of parts', () => {
     expect(cut.find(({ what }) => what === 'part 2')?.message).toContain(second);
   });
 
-  it('says which parts are not here, and looks at one alone when it is told to', async () => {
+  it('says which parts are not here, and looks at one alone when it is asked to', async () => {
     await using world = await makeSet();
     await mkdir(world.path('mailed'));
     const [last = ''] = world.parts.slice(-1);

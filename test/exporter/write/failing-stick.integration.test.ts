@@ -28,7 +28,7 @@ type Failure = {
   readonly what: string;
   readonly concerns: (touch: Touch) => boolean;
   readonly errno: string;
-  /** What a person may be told. */
+  /** What a message may say to a person. */
   readonly codes: readonly string[];
 };
 

@@ -176,7 +176,7 @@ describe('a medium as a set of parts', () => {
     expect(await refused(world.exportSet(['s9'], { stickSizes, stick: 9 }))).toBe('USAGE');
   });
 
-  it('writes no stick of a set over another of it, whoever mixed them up', async () => {
+  it('writes no volume of a set over another one of it', async () => {
     await using world = await makeSetWorld();
     const stickSizes = [2 * PART];
     await world.exportSet(['s1'], { stickSizes, stick: 1 });
@@ -194,7 +194,7 @@ describe('a medium as a set of parts', () => {
     const asked: (string | undefined)[] = [];
     const { set } = await world.exportSet(['place'], {
       stickSizes: [2 * PART],
-      askForStick: async ({ stick, because }) => {
+      askForVolume: async ({ stick, because }) => {
         asked.push(because);
         if (asked.length === 1) return;
         await rename(world.path('place'), world.path(`was-${stick - 1}`));

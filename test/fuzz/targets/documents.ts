@@ -63,7 +63,7 @@ const judgeAll = (judges: readonly (() => unknown)[]): void => {
   }
 };
 
-/** A fraction has no canonical form, which is for whoever writes one to know. */
+/** A fraction has no canonical form; its writer has to know. */
 const isWhole = (value: unknown): boolean =>
   typeof value === 'object' && value !== null
     ? Object.values(value).every(isWhole)

@@ -31,7 +31,7 @@ export const IDENTITY: readonly Target[] = [
     run: (input) => {
       const { key, site, agent } = parseCertificateRequest(input.toString());
       const golden = parseCertificateRequest(request);
-      // Whoever changes a name in it would have to sign it anew with the key that it is for.
+      // A change of a name in it needs a new signature by the key that it is for.
       insist(
         key.pem === golden.key.pem && site === golden.site && agent === golden.agent,
         'a forged request',

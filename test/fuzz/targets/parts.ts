@@ -14,7 +14,12 @@ import { readBlob } from '#bundles/formats/layout/verified';
 import { VERIFICATION_PREDICATE } from '#bundles/media-types';
 import { parseMedium } from '#bundles/formats/medium/medium';
 import { openMedium } from '#bundles/formats/medium/open-medium';
-import { parsePartLabel, parsePartName, parseStickParts, partName } from '#bundles/formats/medium/parts/part';
+import {
+  parsePartLabel,
+  parsePartName,
+  parseVolumeParts,
+  partName,
+} from '#bundles/formats/medium/parts/part';
 import { readPart } from '#bundles/formats/medium/parts/read-part';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
 import { encodeStatement } from '#bundles/trust/statements/verify-statement';
@@ -78,7 +83,7 @@ const mutatePatch: Mutate = (random, input, others) => {
   }
 };
 
-/** A key of nobody, there to be read by whoever runs this. */
+/** A throw-away key, readable by anyone who runs this. */
 const IDENTITY = corpus('age-identity.txt').toString().trim();
 const PLAIN = Buffer.alloc(CHUNK + 5000, 'what is sealed');
 
@@ -145,7 +150,7 @@ export const PARTS: readonly Target[] = [
     ],
     mutate: mutateJson,
     run: (input) => {
-      const { parts, replaced = [] } = parseStickParts(input, 'fleet/parts.json');
+      const { parts, replaced = [] } = parseVolumeParts(input, 'fleet/parts.json');
       for (const path of [...parts.map((it) => it.path), ...replaced])
         insist(parsePartName(path.replace('fleet/parts/', '')) !== undefined, `a part at ${path}`);
     },

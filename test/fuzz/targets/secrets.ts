@@ -22,7 +22,7 @@ import { insist, type Target } from '../target.ts';
 
 const corpus = (name: string): Buffer => readFileSync(join(import.meta.dirname, '..', 'corpus', name));
 
-/** A key of nobody, there to be read by whoever runs this. */
+/** A throw-away key, readable by anyone who runs this. */
 const IDENTITY = corpus('age-identity.txt').toString().trim();
 const ADDRESS = { fleet: 'golden', site: 'plant-7', name: 'database' };
 const SEALED = corpus('secret-set.age');

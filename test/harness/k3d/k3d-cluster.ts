@@ -1,6 +1,6 @@
 /**
  * Kubernetes in containers by k3d. It needs a container engine, which the machine this was written on does not have:
- * k3d was built and what it is told was checked against it, but no cluster was ever made (docs/testing.md).
+ * k3d was built and its arguments were checked against it, but no cluster was ever made (docs/testing.md).
  */
 import { spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** What k3d is told: command lines, without the program. */
+/** What k3d is given: command lines, without the program. */
 
 /** k3d built from its module would take one that is years old. */
 export const NODE_IMAGE = 'rancher/k3s:v1.31.5-k3s1';
@@ -7,7 +7,7 @@ export const NODE_IMAGE = 'rancher/k3s:v1.31.5-k3s1';
 const CREATE_LIMIT = '300s';
 
 /**
- * The cluster that belongs to a folder which claimHostFolder made: found again by whoever sweeps what a killed run left.
+ * The cluster that belongs to a folder which claimHostFolder made: found again by the sweep after a killed run.
  * k3d takes no name of more than 32 characters.
  */
 export const clusterNameOf = (folder: string): string => `fleet-ferry-${folder.slice(-8)}`;

@@ -17,7 +17,7 @@ type Listed = {
   }[];
 };
 
-/** Events tell what was done, and go away by themselves. */
+/** Events tell what was done, and expire. */
 const TOLD = /^events(\.|$)/;
 
 /**

@@ -15,7 +15,7 @@ export type ModuleFile = Pick<Part, 'title' | 'variable'> & {
   readonly path: string;
 };
 
-/** A file or folder of somebody's Go module: definitions or schemas that ours are held against. */
+/** A file or folder of somebody's Go module: definitions or schemas that ours are compared with. */
 export const moduleFile = ({ title, variable, name, module, path }: ModuleFile): Part => {
   const version = module.slice(module.lastIndexOf('@') + 1);
   const family = (machine: Machine): string => join(machine.cache, name);

@@ -619,7 +619,7 @@ const isDefect = (text: string): boolean =>
 const yamlText = scalarText.filter((text) => !isDefect(text));
 
 const keyText = fc.oneof(
-  // yaml.v3 reads the digits of a key into 64 bits, and its order is none where they do not fit.
+  // yaml.v3 reads the digits of a key into 64 bits, and it has no order where they do not fit.
   yamlText.filter((text) => !/\d{19}/.test(text)),
   fc.string({ maxLength: 6, unit: fc.constantFrom('a', 'b', 'Z', '1', '0', '2', '-', '_', '.', 'é') }),
   fc.constant('k'.repeat(140)),

@@ -1,5 +1,5 @@
 /**
- * One agent that does changing work under the lease of its fleet until it is told to stop. Says on its output what
+ * One agent that does changing work under the lease of its fleet until it is asked to stop. Says on its output what
  * happens, a line each. Arguments: kubeconfig, who it is, how long to wait for another one (ms), its state directory, its fleet.
  */
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -49,7 +49,7 @@ export const mutationsOf = (object: unknown): readonly Mutation[] =>
       return changes;
     });
 
-/** Without these an object is none, and not ours to judge. */
+/** Without these it is not an object, and not ours to judge. */
 const UNTOUCHED: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata', 'metadata.name', '']);
 
 const pathsOf = (value: unknown, path: Path): readonly Path[] => {

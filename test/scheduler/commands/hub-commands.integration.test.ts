@@ -157,7 +157,7 @@ describe('the way of a stick through the commands', () => {
     expect(await readdir(hub.path)).not.toContain('elsewhere');
   });
 
-  it('does not begin another layout beside the one that has the orders of the sites', async () => {
+  it('does not begin another layout beside the one that has the site statements', async () => {
     await using hub = await testHub();
     const stick = await hub.stick();
     await ask(stick, testAgent('plant-7/press-1'));

@@ -135,7 +135,7 @@ describe('root add-authority', () => {
 });
 
 describe('serve', () => {
-  it('does not start without the key of the authority, with half a pair, or with an address that is none', async () => {
+  it('does not start without the key of the authority, with half a pair, or with an invalid address', async () => {
     await using hub = await testHub();
     const words = [...places(hub), '--listen', '127.0.0.1:0'];
     const half = await runCommandClass(Serve, [...words, '--tls-cert-file', 'x']);

@@ -158,7 +158,7 @@ describe('a platform of our form', () => {
     expect(templates.get('none')).toMatchObject({ engine: 'handlebars', manifests: [{ text: 'mine' }] });
   });
 
-  test('all problems are told at once, each with its place', async () => {
+  test('all problems are reported at once, each with its place', async () => {
     expect(
       await complaints({
         ...fleetPlatform(),

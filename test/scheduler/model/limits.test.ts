@@ -30,7 +30,7 @@ describe('the limits of a workspace', () => {
     expect(bound({ fileBytes: 7 }, 'other').limits).toEqual(DEFAULT_LIMITS);
   });
 
-  it('are told with what is over them and where to raise them', () => {
+  it('are reported with what is over them and where to raise them', () => {
     const check = () => checkLimit(bound({ fileBytes: 10 }), 'fileBytes', 11, 'a.bin');
     expect(told(check)).toBe(
       'WORKSPACE_LIMIT: shop-web: a.bin: 11 bytes, more than the limit fileBytes allows, which is 10. Make it smaller, bring it with url: in a HostPackage, or raise spec.limits.fileBytes of the Workspace sales in the platform.',

@@ -68,7 +68,7 @@ describe('the address of a repository', () => {
     'rsync://host/a/b',
     'https://host/%zz',
     '',
-  ])('is none in %j', (text) => {
+  ])('is not found in %j', (text) => {
     expect(parseAddress(text)).toBeUndefined();
   });
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isRepositoryUrl, redactText, redactUrl } from '../../../scheduler/model/repository-url.ts';
 
-test('what git fetches is told from a directory', () => {
+test('what git fetches is distinguished from a directory', () => {
   for (const url of ['https://example.com/x', 'ssh://git@host/x', 'git@host:team/x', 'host:x', 'file:///x'])
     expect(isRepositoryUrl(url), url).toBe(true);
   for (const path of ['platform', './a:b', '../x', '/srv/x', 'C:\\x', 'C:/x'])

@@ -29,7 +29,7 @@ test('a sound platform has no problems in any of its environments', async () => 
   });
 });
 
-test('what the applications bring is judged as build would, and a target for no environment is told', async () => {
+test('what the applications bring is judged as build would, and a target for no environment is reported', async () => {
   const found = await validate({
     'apps/shop/host/package.yaml': ours('HostPackage', 'web', 'spec:\n  directories: [{path: opt/web}]\n'),
     'apps/shop/deploy/shop.yaml': ours(
@@ -45,7 +45,7 @@ test('what the applications bring is judged as build would, and a target for no 
   expect(found.advice).toEqual([]);
 });
 
-test('one environment’s mistakes do not hide another’s, and what both have is told once', async () => {
+test('one environment’s mistakes do not hide another’s, and what both have is reported once', async () => {
   const found = await validate({
     'platform/base/edge.yaml': ours(
       'ClusterType',
@@ -79,7 +79,7 @@ test('a mistake in the platform’s own objects does not hide those of the appli
   ]);
 });
 
-test('a mistake in base/ is told once, not once an environment', async () => {
+test('a mistake in base/ is reported once, not once an environment', async () => {
   const found = await validate({
     'platform/base/edge.yaml': ours(
       'ClusterType',
@@ -92,7 +92,7 @@ test('a mistake in base/ is told once, not once an environment', async () => {
   ]);
 });
 
-test('a missing value is told with its type and description, where it could stand, and what other environments have', async () => {
+test('a missing value is reported with its type and description, where it could stand, and what other environments have', async () => {
   const { environments, findings } = await validate({
     'platform/base/schema.yaml': ours(
       'ConfigSchema',
@@ -134,7 +134,7 @@ test('a missing value is told with its type and description, where it could stan
   ]);
 });
 
-test('an object that no cluster would take is told with its place and path, and only for clusters that would not', async () => {
+test('an object that no cluster would take is reported with its place and path, and only for clusters that would not', async () => {
   const manifest = (more: string) =>
     `apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80${more}}]}\n`;
   const files = (more: string) => ({
@@ -181,7 +181,7 @@ spec:
   ]);
 });
 
-test('each mistake of fleet.yaml is told, though nobody knows which environments there are', async () => {
+test('each mistake of fleet.yaml is reported, though nobody knows which environments there are', async () => {
   const found = await validate({
     'platform/fleet.yaml': ours('Fleet', 'acme', 'spec:\n  enviroments: [{name: qa}]\n'),
   });

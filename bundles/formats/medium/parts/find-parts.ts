@@ -5,7 +5,7 @@ import { compareBytes, type Digest } from '../../../digest.ts';
 import { FleetError } from '../../../errors.ts';
 import { MEDIUM_FILE, PART_FILE, PARTS_FILE, PARTS_FOLDER, PROGRESS_FILE } from '../medium.ts';
 import { namesIn } from '../names-in.ts';
-import { parsePartName, parseStickParts, type StickPart, type StickParts } from './part.ts';
+import { parsePartName, parseVolumeParts, type VolumePart, type VolumeParts } from './part.ts';
 import { openFileOf, readOptional, sizeOf } from '../plain-files.ts';
 
 /** A file that may be a part. */
@@ -15,7 +15,7 @@ export type Candidate = {
   readonly found?: { readonly root: string; readonly file: string };
   /** Part number from its name or the volume's list. */
   readonly number: number | undefined;
-  readonly listed?: StickPart;
+  readonly listed?: VolumePart;
 };
 
 /** Parts in one place. `set` comes from the volume's list. */
@@ -33,7 +33,7 @@ export type FoundParts = {
  * @throws FleetError BAD_JSON, SCHEMA of fleet/parts.json; PERMISSION, IO
  */
 export const findParts = async (folder: string): Promise<FoundParts | undefined> => {
-  const list = await readStickParts(folder, PARTS_FILE);
+  const list = await readVolumeParts(folder, PARTS_FILE);
   if (list) {
     const candidates = list.parts.map((listed) => ({
       ...foundAt(folder, listed.path),
@@ -52,9 +52,9 @@ export const findParts = async (folder: string): Promise<FoundParts | undefined>
 };
 
 /** Reads the list of parts of a volume, or the progress file. @throws FleetError BAD_JSON, SCHEMA, PERMISSION, IO */
-export const readStickParts = async (root: string, file: string): Promise<StickParts | undefined> => {
+export const readVolumeParts = async (root: string, file: string): Promise<VolumeParts | undefined> => {
   const bytes = await readOptional(root, file);
-  return bytes && parseStickParts(bytes, file);
+  return bytes && parseVolumeParts(bytes, file);
 };
 
 /** A part that the user named, and the parts of the same set in its folder. */

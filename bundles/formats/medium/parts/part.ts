@@ -13,7 +13,7 @@ export type PartLabel = {
 };
 
 /** One line of fleet/parts.json. `path` from the volume's root, `digest` of the whole file. */
-export type StickPart = {
+export type VolumePart = {
   readonly number: number;
   readonly path: string;
   readonly size: number;
@@ -21,14 +21,14 @@ export type StickPart = {
 };
 
 /** fleet/parts.json, and the progress file of a set that is being written. Both are unsigned. */
-export type StickParts = {
+export type VolumeParts = {
   readonly format: 1;
   readonly set: Digest;
   readonly count: number;
   readonly sealed: boolean;
   /** Of sealed parts: a digest of the set and its recipients. */
   readonly sealedTo?: Digest;
-  readonly parts: readonly StickPart[];
+  readonly parts: readonly VolumePart[];
   /** Limits of the set: bytes of a part, and of each volume in order. */
   readonly limits?: { readonly partSize: number; readonly sticks: readonly number[] };
   /** Only while the set is written: parts of the previous set, which are removed when this one is complete. */
@@ -39,15 +39,15 @@ export type StickParts = {
 export const MAX_PARTS = 9999;
 
 export const MAX_LABEL_BYTES = 4096;
-const MAX_STICK_PARTS_BYTES = 4 << 20;
+const MAX_VOLUME_PARTS_BYTES = 4 << 20;
 
 /** @throws FleetError TOO_LARGE, BAD_JSON, SCHEMA */
 export const parsePartLabel = (bytes: Uint8Array): PartLabel =>
   parseDocument('medium-part', parseStrictJson(bytes, { maxBytes: MAX_LABEL_BYTES }, PART_FILE), PART_FILE);
 
 /** @param file its name for messages @throws FleetError TOO_LARGE, BAD_JSON, SCHEMA */
-export const parseStickParts = (bytes: Uint8Array, file: string): StickParts =>
-  parseDocument('stick-parts', parseStrictJson(bytes, { maxBytes: MAX_STICK_PARTS_BYTES }, file), file);
+export const parseVolumeParts = (bytes: Uint8Array, file: string): VolumeParts =>
+  parseDocument('stick-parts', parseStrictJson(bytes, { maxBytes: MAX_VOLUME_PARTS_BYTES }, file), file);
 
 /** Short name of a set in file names and messages. */
 export const shortSet = (set: Digest): string => hexOf(set).slice(0, 16);

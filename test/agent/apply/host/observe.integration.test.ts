@@ -45,7 +45,7 @@ describe('drift', () => {
     await expect(host.target.observe(desired, [], never)).rejects.toMatchObject({ code: 'APPLY_FAILED' });
   });
 
-  it('stops when it is told to', async () => {
+  it('stops when it is asked to', async () => {
     await using host = await sandbox();
     await expect(host.target.observe(desired, [], AbortSignal.abort())).rejects.toMatchObject({
       code: 'ABORTED',

@@ -1,6 +1,6 @@
 /**
  * Tar blocks put together by hand, so that tests can write what our writer refuses to, and so that the writer is
- * held against something that does not share its code.
+ * compared with something that does not share its code.
  */
 export type RawEntry = {
   name: string | Uint8Array;

@@ -57,7 +57,7 @@ describe('a bundle', () => {
     expect(await refusalOf({}, reshape)).toBe('LAYOUT_INVALID');
   });
 
-  it('is refused when its config is none', async () => {
+  it('is refused when its config is not valid', async () => {
     expect(await refusalOf({ kind: 'kubernetes' })).toBe('LAYOUT_INVALID');
     expect(await refusalOf({ critical: ['quantum'] })).toBe('UNSUPPORTED');
     expect(await refusalOf({ fleet: 'Not A Label' })).toBe('SCHEMA');
@@ -153,7 +153,7 @@ describe('the closure of a bundle', () => {
     expect(await closureBlobs(blobs, bundle)).toEqual(await closureBlobs(blobs, bundle));
   });
 
-  it('reads no file as a manifest, and refuses a manifest that is none or was changed', async () => {
+  it('reads no file as a manifest, and refuses a manifest that is not valid or was changed', async () => {
     const text = '{"schemaVersion":2,"manifests":[]} not JSON';
     const asFile = sampleBundle({ closure: [descriptorOf(text, 'application/json')] });
     asFile.blobs.put(text);

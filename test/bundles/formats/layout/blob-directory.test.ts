@@ -71,7 +71,7 @@ describe('a folder of blobs', () => {
     expect(await blobs.list()).toEqual([]);
   });
 
-  it('tells whoever reads, and nobody else, that a signal came before they began', async () => {
+  it('reports an earlier signal to the reader alone', async () => {
     await using folder = await temporaryDirectory();
     const blobs = openBlobDirectory(folder.path);
     await blobs.write(digest, content.length, content);

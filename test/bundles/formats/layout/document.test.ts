@@ -20,7 +20,7 @@ describe('a document as a layer', () => {
     expect(fromDescriptor(toDescriptor({ ...plain, role: 'root' }))).toEqual({ ...plain, role: 'root' });
   });
 
-  it('is none without a role', () => {
+  it('is not valid without a role', () => {
     expect(fromDescriptor(plain)).toBeUndefined();
     expect(fromDescriptor({ ...plain, annotations: { 'fleet-ferry.version': '1' } })).toBeUndefined();
   });

@@ -13,7 +13,7 @@ test('a folder is made with all above it, and made again without harm', async ()
   expect((await stat(path)).mode & 0o777).toBe(0o700);
 });
 
-test.each(['file', 'file/below', 'file/far/below'])('a file in the way of %s is told', async (path) => {
+test.each(['file', 'file/below', 'file/far/below'])('a file in the way of %s is reported', async (path) => {
   await using folder = await temporaryDirectory();
   await writeFile(join(folder.path, 'file'), '');
   await expect(makeDirectory(join(folder.path, path))).rejects.toMatchObject({

@@ -73,7 +73,7 @@ describe('a manifest', () => {
     expect(refusal(() => parseManifest(Buffer.alloc(MAX_MANIFEST_BYTES + 1)))).toBe('TOO_LARGE');
   });
 
-  it('is told from other blobs by its media type', () => {
+  it('is distinguished from other blobs by its media type', () => {
     expect([OCI_MANIFEST, OCI_INDEX, DOCKER_MANIFEST, DOCKER_INDEX].map(isManifestType)).toEqual(
       Array(4).fill(true),
     );

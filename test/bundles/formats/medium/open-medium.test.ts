@@ -132,7 +132,7 @@ describe.each(FORMS)('a medium as a %s', (form, write) => {
     expect(await judged({ chunks: [{ ...chunk, files }] })).toBe('BAD_NAME');
   });
 
-  it('is refused when its table of contents is none', async () => {
+  it('is refused when its table of contents is not valid', async () => {
     expect(await judged({ fleet: 'Acme Inc.' })).toBe('SCHEMA');
     expect(await judged({ critical: ['encrypted'] })).toBe('UNSUPPORTED');
   });

@@ -72,7 +72,7 @@ export const writeParts = async (folder: string, numbers = [1, 2, 3]): Promise<r
   Promise.all(numbers.map((number) => writePart(folder, number)));
 
 /** A stick: the parts and the list of them. */
-export const writeStick = async (stick: string, numbers = [1, 2, 3]): Promise<void> => {
+export const writeVolume = async (stick: string, numbers = [1, 2, 3]): Promise<void> => {
   const set = setOf();
   const parts = await Promise.all(
     numbers.map(async (number) => {

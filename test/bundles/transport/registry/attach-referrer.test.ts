@@ -21,7 +21,7 @@ it('a registry without referrers keeps every signature in one list, each once', 
   expect(writes).toEqual(Array.from({ length: 2 }, () => `PUT prod/kiosk:${fallbackTag(SUBJECT)}`));
 });
 
-it('a registry that lists referrers by itself is given no list', async () => {
+it('a registry that lists referrers automatically is given no list', async () => {
   const registry = memoryRegistry();
   const target = { ...registry.repository('prod/kiosk'), referrers: async () => [referrer('first')] };
   await attachReferrer(target, SUBJECT, referrer('first'), signal);

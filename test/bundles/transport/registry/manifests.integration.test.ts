@@ -185,7 +185,7 @@ describe('what refers to a manifest', () => {
   };
   const list = JSON.stringify({ schemaVersion: 2, mediaType: INDEX, manifests: [referrer] });
 
-  it('is listed by the API, or by the tag that stands in for it', async () => {
+  it('is listed by the API, or by the tag that replaces it', async () => {
     for (const place of [`referrers/${DIGEST}`, `manifests/${DIGEST.replace(':', '-')}`]) {
       await using server = await startHostileServer((request, response) => {
         const isThere = request.url === `/v2/factory/a/${place}`;

@@ -169,7 +169,7 @@ describe.concurrent('a blob whose connection is cut', () => {
 });
 
 describe.concurrent('a blob', () => {
-  it('without end is left at the announced size by whoever verifies it', async () => {
+  it('without end is left at the announced size by its verifier', async () => {
     let written = 0;
     await using server = await startHostileServer((_request, response) => {
       const more = (): void => {
@@ -205,7 +205,7 @@ describe.concurrent('a blob', () => {
     await content.return?.();
   });
 
-  it('stops at once when its reader is told to', async () => {
+  it('stops at once when its reader is asked to', async () => {
     await using server = await startHostileServer((_request, response) => {
       response.writeHead(200, { 'content-length': BLOB.byteLength });
       response.write(BLOB.subarray(0, 1000));
@@ -219,7 +219,7 @@ describe.concurrent('a blob', () => {
     expect(client.delays).toEqual([]);
   });
 
-  it('that is none but a manifest is found among those, and found there at once the next time', async () => {
+  it('that is a manifest is found among manifests, and found there at once the next time', async () => {
     await using server = await startHostileServer((request, response) => {
       if (!request.url.includes('/manifests/')) response.writeHead(404);
       else response.writeHead(200, { 'content-length': BLOB.byteLength });

@@ -343,7 +343,7 @@ describe.concurrent('a big blob', () => {
     expect(methodsOf(server).filter((method) => method === 'PATCH')).toHaveLength(5);
   });
 
-  it('stops at once when its sender is told to', async () => {
+  it('stops at once when its sender is asked to', async () => {
     await using server = await startUploads((request) =>
       request.method === 'PATCH' ? 'handled' : undefined,
     );

@@ -249,7 +249,7 @@ describe.concurrent('a connection', () => {
     expect(client.delays).toEqual([]);
   });
 
-  it('closes with its registry, and who still reads is told at once', async () => {
+  it('closes with its registry, and a reader gets the error at once', async () => {
     await using server = await startRawServer((_request, socket) => {
       socket.write(goodHead(BLOB.byteLength));
     });

@@ -7,14 +7,14 @@ import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
 const access = (caFile: string) => registryOptions({ plainHttp: [], caFile, env: {} });
 
 describe('the certificates that registries are trusted by', () => {
-  it('are read from their file, and are none where it is not named', async () => {
+  it('are read from their file, and are empty where it is not named', async () => {
     await using folder = await temporaryDirectory();
     const file = join(folder.path, 'ca.pem');
     await writeFile(file, 'PEM');
     expect([access(file).ca, access('').ca]).toEqual(['PEM', undefined]);
   });
 
-  it('are a mistake of whoever named a file that is not there, or a folder', async () => {
+  it('are a usage error with a file that is missing or a folder', async () => {
     await using folder = await temporaryDirectory();
     for (const [file, message] of [
       [join(folder.path, 'nope.pem'), 'there is no such file with certificates'],

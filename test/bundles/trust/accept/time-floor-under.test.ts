@@ -71,7 +71,7 @@ describe('the time floor', () => {
     expect(timeFloorUnder(known, afterwards)).toEqual(addDays(NOW, 20));
   });
 
-  it('is none where none was', () => {
+  it('is undefined where there was no floor', () => {
     expect(timeFloorUnder(enrolled, before)).toBeUndefined();
   });
 });

@@ -151,7 +151,7 @@ describe('an age file of four chunks', () => {
   });
 });
 
-test('a stranger is told that it is sealed to others, and an identity that is none is not repeated', async () => {
+test('a stranger reads that it is sealed to others, and an invalid identity is not repeated', async () => {
   const sealed = await seal(content(10));
   const stranger = await refusal(() => openAge(inMemory(sealed), [other.identity]));
   expect(formatError(stranger)).toContain('sealed to other machines than this one');

@@ -19,7 +19,7 @@ test('an identity has one recipient', async () => {
   expect(await recipientOf(identity)).toBe(recipient);
 });
 
-test('a recipient with a slip of the pen is none, and said to be none', async () => {
+test('a recipient with a slip of the pen is refused by name', async () => {
   const { recipient, identity } = await generateAgeIdentity();
   const slip = recipient.slice(0, -1) + (recipient.endsWith('q') ? 'p' : 'q');
   for (const wrong of [slip, recipient.slice(0, -1), `${recipient}q`, recipient.toUpperCase(), identity, ''])

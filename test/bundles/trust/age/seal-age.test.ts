@@ -55,7 +55,7 @@ test('what is in a buffer that is used again was sealed before', async () => {
   expect(Buffer.from(await openWithLibrary(sealed, one.identity)).equals(plain)).toBe(true);
 });
 
-test('without a recipient, or with one that is none, nothing is sealed', async () => {
+test('without a valid recipient nothing is sealed', async () => {
   expect((await refusal(() => sealAge([]))).code).toBe('RECIPIENT_MISSING');
   expect((await refusal(() => sealAge(['age1hello']))).code).toBe('KEY_FORMAT');
   // The point zero: a right check sum, and a secret that everybody knows.

@@ -48,7 +48,7 @@ describe('a terminal', () => {
     await expect(said).rejects.toMatchObject({ code: 'ABORTED' });
   });
 
-  it('is none where standard input is a file or a pipe', () => {
+  it('is absent where standard input is a file or a pipe', () => {
     const input = new PassThrough() as unknown as ReadStream;
     expect(openTerminal({ input, output: new PassThrough() })).toBeUndefined();
   });

@@ -126,7 +126,7 @@ describe('the chain inside a signed report', () => {
     ['another event before', { firstPrev: digestOf('another') }],
     ['another event at its end', { lastHash: digestOf('another') }],
     ['another agent', { agent: 'plant-7/line-2' }],
-  ])('is held against the statement: %s', async (_what, change) => {
+  ])('is compared with the statement: %s', async (_what, change) => {
     expect(await judged(lines, change)).toBe('REPORT_CHAIN');
   });
 

@@ -155,7 +155,7 @@ describe("the hub's certificate", () => {
 });
 
 describe('the authority', () => {
-  it('is read to the byte by whoever issues in its name', () => {
+  it('is read to the byte by its issuer', () => {
     const read = new X509Certificate(authority.certificate);
     const { name, identifier } = readIssuer(read);
     expect(identifier).toHaveLength(20);

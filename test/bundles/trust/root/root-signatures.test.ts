@@ -41,7 +41,7 @@ describe('the signatures on a root', () => {
     expect(officerSignatures(one, garbage).broken).toHaveLength(1);
   });
 
-  it('stand under the ids that the root before has for its officers, whoever counted them', async () => {
+  it('have the ids that the root before has for its officers, however they are counted', async () => {
     const renamed = JSON.parse(one.bytes.toString());
     const [id = ''] = officerIds(readRootDocument(one.bytes), ben.public);
     const text = JSON.stringify(renamed).replaceAll(id, 'b'.repeat(64));

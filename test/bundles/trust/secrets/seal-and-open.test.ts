@@ -88,7 +88,7 @@ describe('a set is refused', () => {
     expect(error.code).toBe('TOO_LARGE');
   });
 
-  it('with an identity that is none, without a word of it', async () => {
+  it('with an invalid identity, which the error does not repeat', async () => {
     const error = await refusal(() => openSecretSet(sealed, `${mine.identity}X`, address));
     expect(error.code).toBe('KEY_FORMAT');
     expect(formatError(error)).not.toContain(mine.identity.slice(15));

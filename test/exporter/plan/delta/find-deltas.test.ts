@@ -178,7 +178,7 @@ describe('a set of parts with patches', () => {
     expect(again.set?.set).toBe(exported.set?.set);
   });
 
-  it('says of the part that is not here nothing about its patches when it is told to', async () => {
+  it('says of the part that is not here nothing about its patches when it is asked to', async () => {
     const { world } = await fill(['stick']);
     await using _ = world;
     const numbers = async (path: string) => {

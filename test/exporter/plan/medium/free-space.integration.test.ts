@@ -32,7 +32,7 @@ if (canMount) describe(title, tests);
 else describe.skip(`${title} (a small stick can be mounted by root only)`, tests);
 
 function tests(): void {
-  it('is told before another one of the set is written', () =>
+  it('is reported before another one of the set is written', () =>
     withSticks(['8m', '1m'], async (world, [large = '', small = '']) => {
       const set = ['--part-size', '60000', '--stick-size', '60000', '--to', large, '--to', small];
       const words = ['--from', world.path('layout'), '--channel', 'prod/kiosk', ...set, ...NOW];
@@ -47,7 +47,7 @@ function tests(): void {
       expect(planned.err).toMatch(/Note: \S+stick-2 has 1.00 MiB free, 1.0\d MiB are needed/);
     }));
 
-  it('is told by plan in the words of create, for a tar and a folder', () =>
+  it('is reported by plan in the words of create, for a tar and a folder', () =>
     withSticks(['1m'], async (world, [stick = '']) => {
       for (const to of [stick, `${stick}/medium.tar`]) {
         const words = ['--from', world.path('layout'), '--channel', 'prod/kiosk', '--to', to, ...NOW];

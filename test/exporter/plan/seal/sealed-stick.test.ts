@@ -84,7 +84,7 @@ describe('a sealed stick', () => {
     expect((await refusal(() => openMedium(path))).code).toBe('MEDIUM_SEALED');
   });
 
-  it('takes a part that was sealed again, by itself, for the one that it lost', async () => {
+  it('takes a part that was sealed again, alone, for the one that it lost', async () => {
     await world.exportSet(['first'], {}, { sealTo: [] });
     await world.exportSet(['again'], { parts: [2] }, { sealTo: [] });
     const [first, again] = [await bytesOf(world.path('first')), await bytesOf(world.path('again'))];
@@ -129,7 +129,7 @@ describe('a sealed stick', () => {
     expect(medium.medium?.documents.map(({ role }) => role).toSorted()).toEqual(['lease', 'root']);
   });
 
-  it('is no base that can be read: a person is told what else to name', async () => {
+  it('is no base that can be read: the error says what else to name', async () => {
     await world.exportSet(['base'], {}, { sealTo: [] });
     const error = await refusal(() => world.exportSet(['delta'], {}, { bases: [world.path('base')] }));
     expect(error.code).toBe('MEDIUM_SEALED');

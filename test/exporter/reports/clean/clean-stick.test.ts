@@ -84,7 +84,7 @@ describe('cleaning a stick', () => {
     for (const set of sets) await writeFile(`${world.stick}/${part(set)}`, 'fleet/part.json\0');
     await writeFile(`${world.stick}/fleet/parts/0123456789abcdef-0001.tar`, 'three years of work');
     await writeFile(`${world.stick}/fleet/parts/readme.tar`, 'x');
-    // A directory medium stands in for every set; a set that is listed or being written does not go.
+    // A directory medium replaces every set; a set that is listed or being written does not go.
     expect(await paths(world)).toEqual([...ours, part(sets[0]), part(sets[1])].toSorted());
     await writeFile(
       `${world.stick}/fleet/parts/progress.json`,

@@ -340,7 +340,7 @@ describe('a release as what everybody has', () => {
     expect(newest.plan.assumed).toBeGreaterThan(50_000);
   });
 
-  it('is refused by its number when there is none, or when somebody else signed it', async () => {
+  it('is refused by its number when it is missing, or when somebody else signed it', async () => {
     await using world = await makeKioskWorld();
     await expect(world.plan({ bases: ['release:prod/kiosk@7'] })).rejects.toMatchObject({
       code: 'CHANNEL_MISSING',

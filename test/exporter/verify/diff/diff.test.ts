@@ -143,7 +143,7 @@ describe('the difference between two media', () => {
       }
     });
 
-    it('is told by digest where neither has that, and names what is lacking', async () => {
+    it('is reported by digest where neither has that, and names what is lacking', async () => {
       await using world = await makeKioskWorld();
       await world.export('old');
       const { delta } = await patched(world);
@@ -153,7 +153,7 @@ describe('the difference between two media', () => {
       });
     });
 
-    it('is told by digest where the patch lies', async () => {
+    it('is reported by digest where the patch lies', async () => {
       await using world = await makeKioskWorld();
       const { delta } = await patched(world);
       const lie = await makePatch(Buffer.from('something'), Buffer.from('that nobody wants'), 1000);
@@ -216,7 +216,7 @@ describe('the difference between two media', () => {
     expect(text).not.toContain('\u001b');
   });
 
-  it('of a layer that neither has is told by digest', async () => {
+  it('of a layer that neither has is reported by digest', async () => {
     await using world = await makeKioskWorld();
     await world.export('one');
     const [next] = await release(world, 2, bundleOf('two'));

@@ -79,7 +79,7 @@ describe('a file that is written to the device', () => {
     expect(reached).toEqual([BYTES.byteLength]);
   });
 
-  it('is told to be there only as far as it was written and sent on to the device', async () => {
+  it('counts only as far as it was written and sent on to the device', async () => {
     await using folder = await temporaryDirectory('write-synced');
     const path = join(folder.path, 'file');
     const size = 100 * MIB;
@@ -126,7 +126,7 @@ describe('a file that is written to the device', () => {
     expect(reached).toBeLessThan(zeros.byteLength);
   });
 
-  it('asks its source for no more when who is told of it, or the device, refuses', async () => {
+  it('asks its source for no more when the progress callback or the device refuses', async () => {
     await using folder = await temporaryDirectory('write-synced');
     let asked = 0;
     let closed = false;

@@ -120,7 +120,7 @@ test('two objects of one identity are refused, naming both places', () => {
   expect(error.message).toContain('shop/a.yaml:1');
 });
 
-test('every mistake of a package is told, not only the first', () => {
+test('every mistake of a package is reported, not only the first', () => {
   const pod = (image: string) =>
     object(
       'Pod',
@@ -157,7 +157,7 @@ test('an image hides in init containers and in kinds nobody knows', () => {
   expect(textOf(made, 'manifests/m.yaml')).toContain(`image: ${pinned}`);
 });
 
-test('a broken YAML file is told with its line', () => {
+test('a broken YAML file is reported with its line', () => {
   const error = refusal(() =>
     assembleKubernetes(rendered({}), application({ 'a.yaml': 'a: [1\nb: 2\n' }), new Map()),
   );

@@ -35,7 +35,7 @@ const textAt = (made: Awaited<ReturnType<typeof assemble>>, path: string): strin
   made.files.find((file) => file.path === `files${path}`)?.bytes.toString() ?? '';
 
 describe('a file with a url', () => {
-  test('is a blob of the closure and in no layer, and old agents are told', async () => {
+  test('is a blob of the closure and in no layer, and old agents are listed', async () => {
     const made = await assemble(
       '  files: [{path: /opt/model, url: https://models.example/m, mode: "0600"}]\n',
     );
@@ -51,7 +51,7 @@ describe('a file with a url', () => {
   });
 });
 
-test('a source over 1 MiB travels by itself, unless site values go into it', async () => {
+test('a source over 1 MiB travels as a blob of its own, unless site values go into it', async () => {
   const big = { 'big.json': Buffer.from(`"${'x'.repeat(1 << 20)}"`) };
   const file = '  files: [{path: /opt/big.json, source: big.json';
   expect(specOf(await assemble(`${file}}]\n`, big)).files).toMatchObject([{ blob: true }]);
@@ -84,7 +84,7 @@ describe('Debian packages', () => {
     expect(specOf(made).files[0]?.path).toBe('/srv/apt/hello_2.10-3_amd64.deb');
   });
 
-  test('that are none are refused where they are named', async () => {
+  test('that are not valid are refused where they are named', async () => {
     await expect(assemble('  debs:\n  - url: https://deb.example/x\n')).rejects.toMatchObject({
       code: 'CONTENT_INVALID',
       message: 'https://deb.example/x is no Debian package that can be used: it is no ar archive',

@@ -145,7 +145,7 @@ describe('a Secret in plain text', () => {
     ['nothing in it', 'data: {}\n', 0],
     ['an empty value', 'stringData: {password: ""}\n', 0],
     ['a type alone', 'type: Opaque\n', 0],
-  ])('is told when it has %s, and refused never', (_, more, count) => {
+  ])('is reported when it has %s, and refused never', (_, more, count) => {
     const made = assemble({ 'db.yaml': secret(more) });
     const advice = plainSecrets(made.plainSecrets ?? []).map(formatError);
     expect(advice).toHaveLength(count);
@@ -203,6 +203,6 @@ test.for([
   expect(said).toContain('host: {secretSets: [payroll]}');
 });
 
-test('what agents check once more is in the package', () => {
+test('what agents check again is in the package', () => {
   expect(assemble({ 'a.yaml': secret('') }).bounds).toEqual({ secretSets: ['mqtt', 'shop', 'team'] });
 });

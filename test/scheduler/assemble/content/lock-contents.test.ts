@@ -74,7 +74,7 @@ test('an address is locked once, and again only when it is asked for', async () 
   expect(await world.text()).toBe(before.replace(line('first'), line('second')));
 });
 
-test('what is not there is told with the line that names it, and what was locked stays', async () => {
+test('what is not there is reported with the line that names it, and what was locked stays', async () => {
   const world = await makeWorld();
   await world.lock();
   world.at.there = '';
@@ -85,7 +85,7 @@ test('what is not there is told with the line that names it, and what was locked
   expect(await world.text()).toContain(line('first'));
 });
 
-test('a line that no package needs any more is told', async () => {
+test('a line that no package needs any more is reported', async () => {
   const world = await makeWorld();
   await world.lock();
   await world.put(PACKAGE.replace(`"${URL}"`, `"${URL}2"`));

@@ -48,7 +48,7 @@ test('an image has what is locked beside it, with its tags, and that is part of 
   expect(beside.every((it) => it.entry.names === undefined)).toBe(true);
 });
 
-test('what is locked and not there any more is told with what to do', async () => {
+test('what is locked and not there any more is reported with what to do', async () => {
   const { attach, name } = await world();
   const gone = `sha256:${'0'.repeat(64)}` as const;
   await expect(attach({ digest: gone })).rejects.toMatchObject({

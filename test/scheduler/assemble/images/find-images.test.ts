@@ -254,7 +254,7 @@ describe('what is no image', () => {
     [{ image: 7 }, '7'],
     [{ image: ['a:1'] }, 'a list'],
     [{ image: { repository: 'a' } }, 'a mapping'],
-  ])('in a field that should name one is told with its place: %j', (spec, expected) => {
+  ])('in a field that should name one is reported with its place: %j', (spec, expected) => {
     expect(find(thing(spec), { fields }).problems).toEqual([
       expect.stringContaining(
         `app.yaml:1:87: OBJECT_INVALID: Thing a: spec.image should name an image and is ${expected}`,

@@ -104,7 +104,7 @@ describe('locking the images of a platform', () => {
     expect(await world.lockFile()).toContain(`edge.example/a@${index}`);
   });
 
-  it('keeps what is locked, comments and order, until it is told to look again', async () => {
+  it('keeps what is locked, comments and order, until it is asked to look again', async () => {
     const old = `sha256:${'0'.repeat(64)}`;
     const text = ours(
       'ImagesLock',

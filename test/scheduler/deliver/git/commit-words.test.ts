@@ -71,7 +71,7 @@ test('a branch names its change', () => {
   expect(changeOf('deployment/2026-11-21-08-00-00')).toBeUndefined();
 });
 
-test('commits that it was made from are told, directories are not', () => {
+test('commits that it was made from are reported, directories are not', () => {
   const source = { role: 'platform', path: '.', tree: 't', directory: 'd' };
   const sources = [
     { ...source, repo: 'https://git.example/platform', ref: 'main', commit: 'c1' },

@@ -236,7 +236,7 @@ describe('a gate', () => {
     ...more,
   });
 
-  it('that waits for a person is told, with the environment that it opens', () => {
+  it('that waits for a person is reported, with the environment that it opens', () => {
     expect(alarms({ links: [link({})] })).toMatchObject([
       { kind: 'GATE_WAITS', severity: 'info', since: ago(7), subject: { environment: 'prod' } },
     ]);
@@ -302,7 +302,7 @@ it('what ends soon is a warning first and then critical, and is named when it ha
   expect(told({ ends: [end(-1)] })[0]?.[3]).toBe(`Root 3 of the fleet ended at ${ago(24)}`);
 });
 
-it('a build or a receiver that fails for long is told, a moment is not', () => {
+it('a build or a receiver that fails for long is reported, a moment is not', () => {
   const trouble = (minutes: number) => ({
     since: new Date(NOW.getTime() - minutes * 60_000),
     message: 'SOURCE_UNREACHABLE: git.example',

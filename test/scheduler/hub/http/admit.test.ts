@@ -8,7 +8,7 @@ import {
 const limits: AdmissionLimits = { bytes: 2, each: 2, queue: 2, waitMs: 10_000, slowMs: 10_000 };
 const counts = ({ inside, waiting }: Admission) => ({ inside: inside(), waiting: waiting() });
 
-test('so many are inside, so many wait, and all others are told to come back', async () => {
+test('so many are inside, so many wait, and all others are asked to come back', async () => {
   const admission = createAdmission(limits);
   const places = [await admission.enter('a', 1), await admission.enter('b', 1)];
   const order: string[] = [];
@@ -47,7 +47,7 @@ test('nobody takes all places', async () => {
   await admission.enter('a', 1);
 });
 
-test('who has waited long enough is told to come back, and takes no place later', async () => {
+test('who has waited long enough is asked to come back, and takes no place later', async () => {
   const admission = createAdmission({ ...limits, bytes: 1, waitMs: 5 });
   const place = await admission.enter('a', 1);
   await expect(admission.enter('b', 1)).rejects.toMatchObject({ code: 'BUSY' });

@@ -32,7 +32,7 @@ const siteOf = (answer: EnrollAnswer): SitePredicate => {
 };
 
 describe('an agent with a token', () => {
-  it('gets its certificate, the roots and the order of its site', async () => {
+  it('gets its certificate, the roots and its site statement', async () => {
     await using made = await testServer();
     const token = await made.token();
     const { status, body } = await made.post(ENROLL_PATH, await enrollBody(token, agent));
@@ -171,7 +171,7 @@ describe('an enrolment is refused and its token stays good', () => {
   });
 });
 
-it('H11: too many from one address are told to wait', async () => {
+it('H11: too many from one address are asked to wait', async () => {
   await using made = await testServer({ enrolmentsPerMinute: 2 });
   const body = await enrollBody(`ffe_${'A'.repeat(32)}`, agent);
   const answers: Answer[] = [];

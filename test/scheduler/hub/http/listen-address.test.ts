@@ -12,7 +12,7 @@ test.each([
 });
 
 test.each(['8443', ':8443', 'hub', 'hub:', 'hub:65536', '::1:8443', 'hub:84 43', 'https://hub:1'])(
-  '%s is none',
+  '%s is not a collection',
   (text) => {
     expect(refusal(() => parseListen(text))).toBe('USAGE');
   },

@@ -149,7 +149,7 @@ it('the metrics count requests by path and answer, events, and agents by when th
 });
 
 describe('health', () => {
-  it('is told to everybody', async () => {
+  it('is readable by everybody', async () => {
     await using made = await testServer();
     expect(await made.get('/healthz')).toMatchObject({ status: 200, text: 'ok\n' });
     expect(await made.get('/readyz')).toMatchObject({ status: 200, text: 'ready\n' });

@@ -139,7 +139,7 @@ describe('putting documents onto a medium', () => {
     expect(await readFile(file, 'utf8')).toBe('one');
   });
 
-  it('says that a medium cannot be written to, whoever asks', async () => {
+  it('says that a medium cannot be written to, for every caller', async () => {
     const { roots } = await trusted();
     // The kernel lets nobody make folders here.
     const medium = { path: '/sys', form: 'directory', medium: undefined } as OpenMedium;

@@ -70,7 +70,7 @@ describe('a stick that somebody prepared, at the office', () => {
     expect(contentOf(hub.layout)).toEqual(layout);
   });
 
-  it('O2: keeps its blobs that it calls superseded receipts and that are none', async () => {
+  it('O2: keeps its blobs that it calls superseded receipts and that are something else', async () => {
     await using hub = await enrolledHub();
     const { stick } = await foundStick(hub);
     const digests = await blobsOf(hub.layout);

@@ -36,7 +36,7 @@ test('a correction says nothing about what runs', () => {
   expect(fold(STORY)).toMatchObject({ package: digest('a'), running_seq: 1 });
 });
 
-test('a drift that somebody else put right is over', () => {
+test('a drift that somebody else corrected is over', () => {
   expect(fold([...STORY.slice(0, 2), event(3, 'drift', { outcome: 'unchanged' })]).drifted).toBe(0);
 });
 

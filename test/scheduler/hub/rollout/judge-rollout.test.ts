@@ -99,7 +99,7 @@ describe('a rollout', () => {
     expect(next).toMatchObject({ kind: 'pause', stage: 'all' });
   });
 
-  it('takes back by itself where the policy says so, unless there is nothing to return to', () => {
+  it('takes back automatically where the policy says so, unless there is nothing to return to', () => {
     const back = planOf([PILOT, ALL], { onFailure: 'take-back' });
     const agents = [agent('a', 'pilot', failed(60))];
     expect(judgeRollout(back, progressOf(0), agents, after(HOUR)).next.kind).toBe('take-back');

@@ -80,7 +80,7 @@ describe('a secret set', () => {
     expect(await openSecretSet(sealed, identity, address)).toMatchObject({ version: 3 });
   });
 
-  it('for one agent is told unreadable to the others', async () => {
+  it('for one agent is reported as unreadable to the others', async () => {
     await using hub = await hubWithAge();
     const { one } = hub;
     const two = await enrolWithAge(hub, 'plant-7/press-2');
@@ -167,7 +167,7 @@ describe('what cannot be sealed', () => {
 });
 
 describe('agents come and go', () => {
-  it('one that is enrolled later cannot read what is there, and everybody is told', async () => {
+  it('one that is enrolled later cannot read what is there, and everybody is listed', async () => {
     await using hub = await hubWithAge();
     await setIn(hub);
     await enrolWithAge(hub, 'plant-7/press-2');
@@ -195,7 +195,7 @@ describe('agents come and go', () => {
     expect(nothing).toMatchObject({ resealed: [], site: { version: site.version } });
   });
 
-  it('whoever is no reader cannot seal it anew, and nothing changes', async () => {
+  it('an agent that cannot read it cannot seal it anew, and nothing changes', async () => {
     await using hub = await hubWithAge();
     await setIn(hub);
     await enrolWithAge(hub, 'plant-7/press-2');
@@ -205,7 +205,7 @@ describe('agents come and go', () => {
     expect((await newestStatement(hub)).digest).toBe(digest);
   });
 
-  it('a revoked agent is sealed to no longer, and what it could read is told', async () => {
+  it('a revoked agent is sealed to no longer, and what it could read is reported', async () => {
     await using hub = await hubWithAge();
     const escrow = await generateAgeIdentity();
     const gone = await enrolWithAge(hub, 'plant-7/press-2');
@@ -299,7 +299,7 @@ describe('agents come and go', () => {
     expect(agentIn(await newestStatement(hub), 'press-1')?.recipient).toBe(known.recipient);
   });
 
-  it('an old request with a time of today is none that its agent signed', async () => {
+  it('an old request with a time of today is refused: its agent did not sign it', async () => {
     await using hub = await enrolledHub();
     const { agent } = hub;
     const { recipient } = await generateAgeIdentity();

@@ -50,7 +50,7 @@ it('an agent of before there were secrets tells its recipient with the next cert
   expect(made.changes()).toBe(2);
 });
 
-it('one that has another identity now is told by the hub as one whose sets are to be sealed again', async () => {
+it('one that has another identity now is reported by the hub as one whose sets are to be sealed again', async () => {
   await using made = await testServer();
   const agent = testAgent('plant-7/press-1');
   const certificate = await join(made, agent);
@@ -84,7 +84,7 @@ it('a new key brings its own recipient along', async () => {
   const [old, next] = [await generateAgeIdentity(), await generateAgeIdentity()];
   await made.post(CERTIFICATE_PATH, await renewal(agent, old.recipient), certificate);
   const rekeyed = testAgent(agent.id);
-  // Of another key, so its time is held against nothing.
+  // Of another key, so its time is compared with nothing.
   await made.post(CERTIFICATE_PATH, await renewal(rekeyed, next.recipient, EARLY), certificate);
   expect(await recipientIn(made)).toBe(next.recipient);
 });

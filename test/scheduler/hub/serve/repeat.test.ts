@@ -39,7 +39,7 @@ test('works again after its time', async () => {
   await expect.poll(() => rounds).toBeGreaterThan(2);
 });
 
-test('ends with the round under way, which is told', async () => {
+test('ends with the round under way, which is reported', async () => {
   let ended = false;
   const repeated = repeat(async (signal) => {
     await setTimeout(3_600_000, undefined, { signal }).catch(() => {});

@@ -58,7 +58,7 @@ const refusal = async (settings: Settings): Promise<string> => {
 };
 
 describe('a hub that cannot start says why and leaves nothing running', () => {
-  it('because of a host name that is none', async () => {
+  it('because of an invalid host name', async () => {
     const authority = await hub.keys.authority();
     const certificate: CertificateSource = { kind: 'issued', authority, hostnames: ['no name'] };
     expect(await refusal({ certificate })).toMatch(/^USAGE: "no name" is no host name/);

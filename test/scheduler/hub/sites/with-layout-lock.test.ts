@@ -34,7 +34,7 @@ test('one waits for the other, in turn', async () => {
   expect(steps[3]).toBe(steps[2]?.replace('begins', 'ends'));
 });
 
-test('who does not get the lock in time is told who has it, and the database keeps what was to be laid out', async () => {
+test('without the lock in time the error names its holder, and the database keeps what was to be laid out', async () => {
   await using hub = await testHub();
   const signer = await siteSigner(hub);
   const site = await hub.store.transact((tx) => issueSite(tx, 'plant-7', signer, NOW));

@@ -53,7 +53,7 @@ describe("the hub's database", () => {
     expect(await store.db.selectFrom('receipt').selectAll().execute()).toEqual([]);
   });
 
-  it('says that the disk is full, which ends a transaction by itself, and works when there is room again', async () => {
+  it('says that the disk is full, which ends a transaction automatically, and works when there is room again', async () => {
     await using folder = await temporaryDirectory('store');
     await using store = await openStore(join(folder.path, 'hub.db'), 'acme');
     const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(store.db);

@@ -22,7 +22,7 @@ describe('what is otherwise in a root', () => {
     expect(rootNotes(two, one)).toEqual([]);
   });
 
-  it('is told for each key, threshold, authority, and the end', async () => {
+  it('is reported for each key, threshold, authority, and the end', async () => {
     const two = await makeRoot([], [ben, cleo, dora], {
       version: 2,
       expires: new Date('2027-01-01T00:00:00Z'),

@@ -84,7 +84,7 @@ describe('installing roots', () => {
     expect((await openKeyDirectory(made.keys)).roots[0]?.digest).toBe(one.digest);
   });
 
-  it('holds the first one against the SHA-256 that was told', async () => {
+  it('compares the first one with the SHA-256 that was given', async () => {
     await using made = await withDirectory();
     await expect(made.install([one], { pinned: digestOf('another') })).rejects.toMatchObject({
       code: 'ROOT_UNKNOWN',

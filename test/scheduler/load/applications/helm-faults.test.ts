@@ -21,7 +21,7 @@ describe('what helm says', () => {
     );
   });
 
-  it('is told whole where several lines belong together', () => {
+  it('is reported whole where several lines belong together', () => {
     expect(
       told(
         "Error: values don't meet the specifications of the schema(s) in the following chart(s):\nweb:\n- replicas: Invalid type",

@@ -105,7 +105,7 @@ describe('a kustomization', () => {
     expect(entries).toHaveLength(2);
   });
 
-  it('that would fetch a chart, or is none, is refused', () => {
+  it('that would fetch a chart, or is not valid, is refused', () => {
     expect(told(() => read('helmCharts: [{name: a}]'))).toContain('helmCharts is not taken');
     expect(told(() => read('[a, b]'))).toContain('this is no kustomization');
     expect(told(() => read('a: [b'))).toContain('YAML_SYNTAX');

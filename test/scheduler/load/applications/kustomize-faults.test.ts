@@ -11,7 +11,7 @@ const DOWN =
   "Error: accumulating resources: accumulation err='accumulating resources from '../over': 'over' must resolve to a file': recursed accumulation of path 'over': ";
 
 describe('what kustomize says', () => {
-  it('is told from where it failed, with the kustomization that is to be repaired', () => {
+  it('is reported from where it failed, with the kustomization that is to be repaired', () => {
     expect(said(`${DOWN}no resource matches strategic merge patch "Service.v1.[noGrp]/a.[noNs]"\n`)).toBe(
       'apps/over/kustomization.yaml: TEMPLATE_FAILED: shop-web: kustomize could not build it: no resource matches strategic merge patch "Service.v1.[noGrp]/a.[noNs]"',
     );

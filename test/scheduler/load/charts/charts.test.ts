@@ -75,7 +75,7 @@ describe('a chart from elsewhere', () => {
     expect((await knownCharts(directory)(REFERENCE, LOCKS, signal)).archive).toEqual(ARCHIVE);
   });
 
-  it('is told from an image by its name', () => {
+  it('is distinguished from an image by its name', () => {
     expect(['oci://a/b:1', 'https://a/b:1', 'http://a/b:1'].every(isChartKey)).toBe(true);
     expect(['a/b:1', 'localhost:5000/b:1', 'oci'].some(isChartKey)).toBe(false);
   });

@@ -23,7 +23,7 @@ const kalypso = (kind: string, rest: string): string =>
 const fleet = (kind: string, rest: string): string =>
   `apiVersion: fleet-ferry/v1alpha1\nkind: ${kind}\nmetadata:\n  name: it\n${rest}`;
 
-describe('a mistake is told with its place', () => {
+describe('a mistake is reported with its place', () => {
   test.for([
     [
       'a field that is not known',

@@ -39,7 +39,7 @@ export const renderBuiltIn = (
   };
 };
 
-/** What each built-in reconciler needs to be told, and is told here. */
+/** What each built-in reconciler needs as parameters, with the values of these tests. */
 export const RECONCILERS: Readonly<
   Record<string, { readonly manifests: Record<string, Value>; readonly settings: Record<string, Value> }>
 > = {

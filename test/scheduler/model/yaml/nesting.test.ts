@@ -9,7 +9,7 @@ const told = (text: string): readonly string[] => {
   return problems.map(formatError);
 };
 
-test('nesting is told without parsing, whatever stands between the brackets', () => {
+test('nesting is reported without parsing, whatever stands between the brackets', () => {
   expect(nestsTooDeep('['.repeat(1001))).toBe(true);
   expect(nestsTooDeep('["]", {a: '.repeat(1000))).toBe(true);
   expect(nestsTooDeep(`${'- '.repeat(200)}x`)).toBe(true);
@@ -24,7 +24,7 @@ test('what nests too deep is one problem, not hundreds', () => {
   ]);
 });
 
-test('each key that is there twice is told where it is there again, in inner mappings too', () => {
+test('each key that is there twice is reported where it is there again, in inner mappings too', () => {
   expect(told('a: 1\nb: {c: 1, c: 2}\na: 3\n')).toEqual([
     'f.yaml:2:11: YAML_SYNTAX: the key c is there twice in one mapping. Remove one of the two.',
     'f.yaml:3:1: YAML_SYNTAX: the key a is there twice in one mapping. Remove one of the two.',

@@ -39,13 +39,13 @@ test('a wrong value is named with its path, the assignment and its own place', (
   );
 });
 
-test('a missing value is told at the schema that wants it', () => {
+test('a missing value is reported at the schema that wants it', () => {
   expect(check('fleet', { db: {} }, [{ properties: { db: { required: ['url'] } } }])).toBe(
     's0.yaml:5:3: CONFIG_SCHEMA: edge/shop-web: db.url is missing (schema s0). Set it in a Config that selects this assignment, or change the schema.',
   );
 });
 
-test('all schemas are asked, all failures are told, up to five in words', () => {
+test('all schemas are asked, all failures are reported, up to five in words', () => {
   const said = check('fleet', { a: 'x', b: 1 }, [
     { properties: { a: { type: 'number' } }, additionalProperties: false },
     { required: ['c', 'd', 'e', 'f'], properties: { b: { enum: [2, 3] } } },
@@ -263,7 +263,7 @@ describe('Kalypso’s form reads a schema as gojsonschema does', () => {
     expect(check('kalypso', { v: 'x' }, [one])).toMatch(/SCHEMA_INVALID/);
   });
 
-  test('what is missing is told with what a reference says of it', () => {
+  test('what is missing is reported with what a reference says of it', () => {
     const error = check('kalypso', {}, [
       { $defs: { tz: { type: 'string' } }, properties: { TZ: { $ref: '#/$defs/tz' } }, required: ['TZ'] },
     ]);

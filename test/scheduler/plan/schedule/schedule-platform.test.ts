@@ -93,7 +93,7 @@ describe('names', () => {
     );
   });
 
-  test('targets that no policy selects are told, once', () => {
+  test('targets that no policy selects are reported, once', () => {
     const { advice } = pairs({ targets: [target('shop/api'), target('shop/web')] });
     expect(advice.map(formatError)).toEqual([
       'apps/shop/api.yaml:1:1: REFERENCE_MISSING: DeploymentTarget shop-api: no policy puts shop-api and 1 more on any cluster type. If that is not meant, compare its labels with the selectors of the policies.',
@@ -111,7 +111,7 @@ describe('names', () => {
     expect(faults).toEqual([`b/shop-${'y'.repeat(59)} NAME_INVALID`]);
   });
 
-  test('a clash that no policy selects is told all the same', () => {
+  test('a clash that no policy selects is reported all the same', () => {
     expect(pairs({ targets: [target('a/b-c'), target('a-b/c')] }).advice.map((error) => error.code)).toEqual([
       'NAME_CLASH',
       'NAME_CLASH',

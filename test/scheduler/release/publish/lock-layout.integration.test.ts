@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
 
 const NOW = new Date('2026-11-21T08:00:00Z');
 
-test('a second one is told who has the layout, and gets it when the first is done', async () => {
+test('a second one gets the name of the holder, and the layout when the first is done', async () => {
   await using folder = await temporaryDirectory();
   {
     using _ = await lockLayout(folder.path, 'build', NOW);
@@ -51,7 +51,7 @@ test('what others write while nobody died is left alone', async () => {
   expect(await readdir(folder.path)).toContain('.tmp-12345678');
 });
 
-test('a folder that cannot be one is told', async () => {
+test('a folder that cannot be one is reported', async () => {
   await using folder = await temporaryDirectory();
   const file = join(folder.path, 'file');
   await writeFile(file, '');

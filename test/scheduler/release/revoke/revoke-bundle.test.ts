@@ -44,7 +44,7 @@ it('tells the sites at once, by a release of the bundle they have', async () => 
   const good = await office.release(2, 'two');
   expect(await revoke(office, bad)).toMatchObject({ news: 'revoked', version: 3 });
   expect([bundlesOf(await office.current()), await released(office)]).toEqual([[good], [bad]]);
-  // Said once more, no number is spent.
+  // Said again, no number is spent.
   expect(await revoke(office, bad)).toMatchObject({ news: 'known', version: 3 });
 });
 

@@ -63,7 +63,7 @@ test('objects are matched by what they are, wherever they stand and however they
   ]);
 });
 
-test('what is created, configured and deleted is told with its difference, and images with their versions', () => {
+test('what is created, configured and deleted is reported with its difference, and images with their versions', () => {
   const before = view({
     edge: {
       shop: {
@@ -161,7 +161,7 @@ test('cluster types and assignments come and go', () => {
   ]);
 });
 
-test('binary files, aliases without end and texts that share no line are told in few words', () => {
+test('binary files, aliases without end and texts that share no line are reported in few words', () => {
   const bomb = ['a: &a [x,x,x,x,x,x,x,x,x]'];
   for (const [at, name] of Array.from('bcdefgh').entries())
     bomb.push(`${name}: &${name} [${Array.from({ length: 9 }, () => `*${'abcdefgh'[at]}`).join(',')}]`);

@@ -82,7 +82,7 @@ test('it is never longer than a comment may be, and says what is missing', () =>
   );
 });
 
-test('what is held is told with its reason, in both forms', () => {
+test('what is held is reported with its reason, in both forms', () => {
   const error = new FleetError('TEMPLATE_FAILED', 'there is no .Nope', { at: { file: 'a.yaml', line: 3 } });
   const held = environment([assignment('shop', '', { outcome: 'held', objects: [], error })]);
   expect(formatMarkdown([held])).toContain('a.yaml:3: TEMPLATE\\_FAILED: there is no .Nope');
@@ -93,7 +93,7 @@ edge/shop is held and stays as it is: a.yaml:3: TEMPLATE_FAILED: there is no .No
 `);
 });
 
-test('a side that cannot be read is told instead of a difference', () => {
+test('a side that cannot be read is reported instead of a difference', () => {
   const broken: EnvironmentDiff = {
     ...environment([]),
     problems: [new FleetError('YAML_SYNTAX', 'it is no YAML')],

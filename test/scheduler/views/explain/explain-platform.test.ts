@@ -74,7 +74,7 @@ test('a pair that is no assignment has every policy with the terms that failed',
   ]);
 });
 
-test('one key can be asked for; a name that is none is refused', () => {
+test('one key can be asked for; an invalid name is refused', () => {
   const [pair] = explainPlatform(world, { key: 'list.0' });
   expect(pair?.values.map(({ path }) => path.join('.'))).toEqual(['list.0.name', 'list.0.v']);
   expect(() => explainPlatform(world, { clusterType: 'egde' })).toThrow(

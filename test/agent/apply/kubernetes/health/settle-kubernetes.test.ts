@@ -395,7 +395,7 @@ describe('a server that goes away while a package settles', () => {
     expect(api.counts.list).toBe(2);
   });
 
-  it('without a word is asked once more before the package is blamed', async () => {
+  it('without a word is asked again before the package is blamed', async () => {
     const { checks } = await settled([wantedOf(deployment())], ({ api, clock }) => {
       api.put(deployment(WAITING));
       clock.at(1000, api.freeze);

@@ -306,7 +306,7 @@ describe('a fleet on a cluster', () => {
     expect(holders[0]).not.toBe(holders[1]);
   });
 
-  it('is told BUSY at once for the next packages of the same look, and asks anew at the next', async () => {
+  it('gets BUSY at once for the next packages of the same look, and asks anew at the next', async () => {
     const { api, clock } = world();
     using _ = clock;
     const other = new AbortController();

@@ -110,7 +110,7 @@ test('differences are paths without values; status, versions and what is empty d
   expect(differences(live(SPEC), labelled)).toEqual(['metadata.labels.a']);
 });
 
-test('fields that an apply takes from others are told with their manager', () => {
+test('fields that an apply takes from others are reported with their manager', () => {
   const theirs = entry('kubectl-scale', { 'f:spec': { 'f:replicas': {}, 'f:more': {} } });
   const after = entry('kubectl-scale', { 'f:spec': { 'f:more': {} } });
   expect(takenOver(live(SPEC, [theirs]), live(SPEC, [after]))).toEqual(['spec.replicas from kubectl-scale']);

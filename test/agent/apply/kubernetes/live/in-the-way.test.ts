@@ -50,7 +50,7 @@ test('an item of the package that says its key by a default is no addition', () 
   expect(additionsOf(live, object({ ports: [{ name: 'http', port: 80 }] }))).toEqual([]);
 });
 
-test('of additions in additions the outermost place is put right, and never a whole spec', () => {
+test('of additions in additions the outermost place is corrected, and never a whole spec', () => {
   const fields = {
     'f:spec': {
       'f:host': {},

@@ -21,7 +21,7 @@ import {
   setOf,
   writePart,
   writeParts,
-  writeStick,
+  writeVolume,
 } from '../sample-parts.ts';
 
 const inFolder = async (use: (path: string) => Promise<void>): Promise<void> => {
@@ -51,7 +51,7 @@ describe('a set of parts', () => {
   it('names the place that is no stick of a set, whichever it was given as', () =>
     inFolder(async (path) => {
       const [stick, other] = [join(path, 'stick'), join(path, 'other')];
-      await writeStick(stick, [1]);
+      await writeVolume(stick, [1]);
       await mkdir(other);
       for (const places of [
         [stick, other],
@@ -66,10 +66,10 @@ describe('a set of parts', () => {
 
   it('reads like one medium from a stick, a folder of copies, one of the parts, and several sticks', () =>
     inFolder(async (path) => {
-      await writeStick(join(path, 'stick'));
+      await writeVolume(join(path, 'stick'));
       const [first = ''] = await writeParts(join(path, 'copies'));
-      await writeStick(join(path, 'a'), [3]);
-      await writeStick(join(path, 'b'), [1, 2]);
+      await writeVolume(join(path, 'a'), [3]);
+      await writeVolume(join(path, 'b'), [1, 2]);
       const places = [
         [join(path, 'stick')],
         [join(path, 'copies')],
@@ -181,8 +181,8 @@ describe('a set of parts', () => {
 
   it('keeps what people and agents wrote beside the parts', () =>
     inFolder(async (path) => {
-      await writeStick(join(path, 'a'), [1]);
-      await writeStick(join(path, 'b'), [2, 3]);
+      await writeVolume(join(path, 'a'), [1]);
+      await writeVolume(join(path, 'b'), [2, 3]);
       for (const [stick, file] of [
         ['a', 'x.json'],
         ['b', 'y.json'],
@@ -210,7 +210,7 @@ describe('a set of parts', () => {
 
   it('is read from a stick that was copied without its list', () =>
     inFolder(async (path) => {
-      await writeStick(path);
+      await writeVolume(path);
       await rm(join(path, 'fleet/parts.json'));
       await using medium = await openMedium(path);
       expect(medium.parts?.missing).toEqual([]);
@@ -218,7 +218,7 @@ describe('a set of parts', () => {
 
   it('of which nothing can be read says why', () =>
     inFolder(async (path) => {
-      await writeStick(path, [2]);
+      await writeVolume(path, [2]);
       await rm(join(path, `fleet/parts/${partName(setOf(), 2, false)}`));
       const error = await errorOf(openMedium(path));
       expect(error.message).toMatch(/^part 2 \(.*-0002\.tar\): it is not there any more$/);
@@ -239,7 +239,7 @@ describe('what a set of parts is not', () => {
 
   it('parts of one set and, at another place, a whole medium', () =>
     inFolder(async (path) => {
-      await writeStick(join(path, 'a'));
+      await writeVolume(join(path, 'a'));
       await mkdir(join(path, 'b'));
       expect(await verdict(() => openMedium([join(path, 'a'), join(path, 'b')]))).toBe('MEDIUM_INVALID');
     }));
@@ -247,7 +247,7 @@ describe('what a set of parts is not', () => {
   it('parts of an earlier set that still lie beside those on the list', () =>
     inFolder(async (path) => {
       await writePart(join(path, 'fleet/parts'), 1, { medium: { fleet: 'earlier' } });
-      await writeStick(path);
+      await writeVolume(path);
       await using medium = await openMedium(path);
       expect(medium.parts).toMatchObject({ set: setOf(), missing: [], damaged: [] });
     }));
@@ -389,7 +389,7 @@ describe('what a set of parts is not', () => {
 
   it('a list that leaves its folder', () =>
     inFolder(async (path) => {
-      await writeStick(path, [1]);
+      await writeVolume(path, [1]);
       const list = JSON.parse(await readFile(join(path, 'fleet/parts.json'), 'utf8'));
       list.parts[0].path = 'fleet/parts/../../../etc/passwd';
       await writeFile(join(path, 'fleet/parts.json'), JSON.stringify(list));

@@ -75,7 +75,7 @@ describe('credentials', () => {
     });
   });
 
-  it('without a home are none', async () => {
+  it('without a home are empty', async () => {
     expect(await userFor('a', {})).toBeUndefined();
   });
 });

@@ -25,7 +25,7 @@ describe('retries', () => {
     }
   });
 
-  it('tries as often as it was told, where that was said', async () => {
+  it('tries as often as the caller asks', async () => {
     const retries = newRetries({ plainHttp: [], env: {}, sleep: async () => {}, tries: 2 });
     expect(await retries.wait(undefined, undefined)).toBe(true);
     expect(await retries.wait(undefined, undefined)).toBe(false);

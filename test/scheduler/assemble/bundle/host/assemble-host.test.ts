@@ -44,7 +44,7 @@ const refused = async (call: () => Promise<unknown>): Promise<string> => {
 const FILE = '  files:\n  - {path: /etc/scale.json, source: scale.json, format: json}\n';
 const input = (more: string) => `${FILE}  siteInputs:\n  - {name: line, file: /etc/scale.json, ${more}}\n`;
 
-test('a check with the name that other tools have for argv is told ours', async () => {
+test('for a check with the name that other tools have for argv the error names ours', async () => {
   const checks = '  checks:\n  - {name: runs, type: exec, command: [/bin/true]}\n';
   expect(await refused(() => assemble(FILE + checks))).toMatch(
     /UNKNOWN_FIELD: HostPackage: spec.checks\[0\] has no field "command". Did you mean argv\? It may have /,

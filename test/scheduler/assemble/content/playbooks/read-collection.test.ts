@@ -45,7 +45,7 @@ test.each([
     gzipSync(tar({ 'MANIFEST.json': manifest({ ...GOOD, version: '1.0.0/..' }) })),
     'its MANIFEST.json has no version',
   ],
-])('%s is none', async (_, bytes, why) => {
+])('%s is not a collection', async (_, bytes, why) => {
   await expect(read(bytes)).rejects.toMatchObject({
     code: 'CONTENT_INVALID',
     message: expect.stringContaining(why) as string,

@@ -113,7 +113,7 @@ describe('signatures for the images of a bundle', () => {
     expect(found).not.toContain(simple.digest);
   });
 
-  it('are the same few, whatever order they are found in and whoever else has signed', async () => {
+  it('are the same few, whatever order they are found in and whatever other signatures exist', async () => {
     const [a, b, c] = await Promise.all([
       signWithBundle(blobs, manifest, team),
       signWithBundle(blobs, manifest, team),
@@ -176,7 +176,7 @@ describe('signatures for the images of a bundle', () => {
     );
   });
 
-  it('are none of the things that look like one: damaged, empty, of certificates', async () => {
+  it('do not include what looks like one: damaged, empty, of certificates', async () => {
     const broken = await signWithBundle(blobs, manifest, team);
     const layer = JSON.parse((blobs.get(broken.digest) as Buffer).toString()).layers[0] as Descriptor;
     blobs.set(layer.digest, Buffer.alloc(layer.size));

@@ -28,7 +28,7 @@ test('a token that is for github.com is used for github.com, and for nobody else
   expect(choose('https://github.com/org/gitops', env, 'github=https://evil.example')).toBe('none');
 });
 
-test('a token without a forge that is known is a mistake; no token is none', () => {
+test('a token without a forge that is known is a mistake; a missing token is not', () => {
   const env = { FLEET_FORGE_TOKEN: 't' };
   expect(choose('https://git.example/org/gitops', env)).toBe('USAGE');
   expect(choose('https://git.example/org/gitops', env, 'gitea')).toBe('a forge');

@@ -159,7 +159,7 @@ describe('a pipeline', () => {
     expect(await kinds(made)).toEqual([]);
   });
 
-  test('is told that a candidate is unknown, without the directories of the hub', async () => {
+  test('gets the error that a candidate is unknown, without the directories of the hub', async () => {
     await using made = await decisionServer();
     const ci = await made.caller('promote:prod');
     const candidate = `sha256:${'0'.repeat(64)}`;

@@ -30,7 +30,7 @@ test('a sound object has nothing wrong', () => {
   expect(judge(deployment('          ports: [{containerPort: 80}]\n'))).toEqual([]);
 });
 
-test('a field that is none, a wrong type, a wrong word and a missing field are told with place and path', () => {
+test('an unknown field, a wrong type, a wrong word and a missing field are reported with place and path', () => {
   const text = deployment(
     `          imagePullPolcy: Always
           ports: [{containerPort: "80", protocol: HTTP}]
@@ -53,13 +53,13 @@ test('a number where text belongs is shown how to be quoted', () => {
   ]);
 });
 
-test('a selector that does not select the pods of its own template is told', () => {
+test('a selector that does not select the pods of its own template is reported', () => {
   expect(judge(deployment('').replace('labels: {app: web}', 'labels: {app: wed}'))).toEqual([
     'app.yaml:5:28: OBJECT_INVALID: Deployment web: spec.selector.matchLabels wants app=web, but the pods of spec.template have app=wed',
   ]);
 });
 
-test('what only some of the wanted versions have is told, and passes where nobody said the version', () => {
+test('what only some of the wanted versions have is reported, and passes where nobody said the version', () => {
   const text = deployment('          restartPolicyRules: []\n');
   expect(judge(text)).toEqual([]);
   expect(judge(text, '>=1.34')).toEqual([]);

@@ -28,7 +28,7 @@ describe('a range of Kubernetes versions', () => {
     ['>=1.90', 1],
     [undefined, 0],
     ['no range', 0],
-  ] as const)('%s of a cluster type is told %i times', ([range, times]) => {
+  ] as const)('%s of a cluster type is reported %i times', ([range, times]) => {
     expect(unjudgedTypes([clusterType(range)])).toHaveLength(times);
   });
 

@@ -161,7 +161,7 @@ describe('choices, encodings and patterns', () => {
     ['clean "a//b/../c/"', 'a/c'],
   ]);
 
-  it('refuses base64 that is none, or no text', () => {
+  it('refuses invalid base64, or base64 of no text', () => {
     expect(errorOf(() => go('{{ b64dec "a" }}')).message).toMatch(/no base64/);
     expect(errorOf(() => go('{{ b64dec "/w==" }}')).message).toMatch(/no UTF-8/);
   });

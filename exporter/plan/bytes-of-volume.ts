@@ -1,9 +1,9 @@
 import { digestOf } from '#bundles/digest';
 import { PARTS_FILE } from '#bundles/formats/medium/medium';
-import { partPath, type StickPart } from '#bundles/formats/medium/parts/part';
+import { partPath, type VolumePart } from '#bundles/formats/medium/parts/part';
 import { sizeOf } from '#bundles/formats/medium/plain-files';
-import { type SetSizes, stickParts } from './medium/set-layout.ts';
-import { listBytes, readLists, SUMS_FILE, sumsOf } from './medium/stick-files.ts';
+import { type SetSizes, volumeParts } from './medium/set-layout.ts';
+import { listBytes, readLists, SUMS_FILE, sumsOf } from './medium/volume-files.ts';
 import { type BytesToWrite, filesToWrite } from './bytes-to-write.ts';
 import type { Plan } from './plan.ts';
 
@@ -12,14 +12,14 @@ import type { Plan } from './plan.ts';
  * reads it.
  * @param root undefined when the volume is not available; it then counts as empty
  */
-export const bytesOfStick = async (
+export const bytesOfVolume = async (
   { files }: Pick<Plan, 'files'>,
   sizes: SetSizes,
   parts: SetSizes['parts'],
   root: string | undefined,
 ): Promise<BytesToWrite> => {
   const recorded = root === undefined ? [] : await recordedParts(root, sizes);
-  const listed: StickPart[] = [];
+  const listed: VolumePart[] = [];
   let toWrite = 0;
   for (const { number, size } of parts) {
     const path = partPath(sizes.set, number, sizes.sealed);
@@ -30,7 +30,7 @@ export const bytesOfStick = async (
   }
   const lists = [
     { path: SUMS_FILE, bytes: sumsOf(listed) },
-    { path: PARTS_FILE, bytes: listBytes(stickParts(sizes, listed)) },
+    { path: PARTS_FILE, bytes: listBytes(volumeParts(sizes, listed)) },
   ];
   const beside = sizes.sealed ? [] : files;
   toWrite += await filesToWrite(root, lists, beside);
@@ -38,7 +38,7 @@ export const bytesOfStick = async (
   return { toWrite, there: all - toWrite };
 };
 
-const recordedParts = async (root: string, sizes: SetSizes): Promise<readonly StickPart[]> => {
+const recordedParts = async (root: string, sizes: SetSizes): Promise<readonly VolumePart[]> => {
   const { done, begun } = await readLists(root);
   return [begun, done].flatMap((list) =>
     list?.set === sizes.set && list.sealed === sizes.sealed && list.sealedTo === sizes.sealedTo

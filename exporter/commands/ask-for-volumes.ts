@@ -19,7 +19,7 @@ export const withPerson = (
   { say, endProgress, isReadBack, isScript, signal }: Conversation,
 ): SetRequest => ({
   ...order,
-  onStick: ({ stick, sticks, at, numbers }) => {
+  onVolume: ({ stick, sticks, at, numbers }) => {
     endProgress();
     const end = isReadBack ? 'safe to unplug' : 'not read back';
     if (sticks > 1) say(`stick ${stick} of ${sticks}, ${formatNumbers(numbers)}: done at ${at}, ${end}`);
@@ -27,7 +27,7 @@ export const withPerson = (
   ...(isScript || !canAsk()
     ? {}
     : {
-        askForStick: async ({ stick, sticks, at, bytes, because }) => {
+        askForVolume: async ({ stick, sticks, at, bytes, because }) => {
           const why = because === undefined ? '' : `Not this one: ${because}. `;
           const room = `with ${formatBytes(bytes)} free`;
           await ask(`${why}Put stick ${stick} of ${sticks}, ${room}, in at ${at} and press Enter `, {

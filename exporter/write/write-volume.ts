@@ -6,12 +6,12 @@ import { renameSynced } from '#bundles/formats/layout/rename-synced';
 import { readBlob } from '#bundles/formats/layout/verified';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import { PARTS_FILE, PARTS_FOLDER, PROGRESS_FILE, RECEIPTS_FOLDER } from '#bundles/formats/medium/medium';
-import { partPath, type StickPart, type StickParts, shortSet } from '#bundles/formats/medium/parts/part';
+import { partPath, type VolumePart, type VolumeParts, shortSet } from '#bundles/formats/medium/parts/part';
 import { sizeOf } from '#bundles/formats/medium/plain-files';
 import type { CutPart } from '../plan/cut-set.ts';
 import { holds } from '../plan/medium/read-back.ts';
 import { checkFreeSpace } from '../plan/medium/free-space.ts';
-import { type SetLayout, stickParts } from '../plan/medium/set-layout.ts';
+import { type SetLayout, volumeParts } from '../plan/medium/set-layout.ts';
 import {
   listBytes,
   readLists,
@@ -20,7 +20,7 @@ import {
   SUMS_FILE,
   sumsOf,
   sweepHalfParts,
-} from '../plan/medium/stick-files.ts';
+} from '../plan/medium/volume-files.ts';
 import { sweepTemporary } from '../plan/medium/sweep.ts';
 import { syncFolders } from './sync-folders.ts';
 import { writeChanged } from '../plan/medium/write-changed.ts';
@@ -35,7 +35,7 @@ import { removeFilesFromMedium } from '#bundles/formats/medium/write-onto-medium
  * @param own the volume's parts @throws FleetError MEDIUM_INVALID for a foreign file, DISK_FULL, PERMISSION, IO, MISSING_BLOB,
  * DIGEST_MISMATCH, SIZE_MISMATCH
  */
-export const writeStick = async (
+export const writeVolume = async (
   root: string,
   content: SetContent,
   own: readonly CutPart[],
@@ -61,8 +61,8 @@ export const writeStick = async (
   );
   options.lock?.begin();
 
-  const listOf = (): StickParts => ({
-    ...stickParts(layout, [...finished.values()]),
+  const listOf = (): VolumeParts => ({
+    ...volumeParts(layout, [...finished.values()]),
     ...(old.length === 0 ? {} : { replaced: [...new Set(old)] }),
   });
   const progress = join(root, PROGRESS_FILE);
@@ -119,16 +119,16 @@ const findFinished = async (
   root: string,
   layout: SetLayout,
   own: readonly CutPart[],
-  lists: readonly (StickParts | undefined)[],
+  lists: readonly (VolumeParts | undefined)[],
   { signal, onPhase, onBytes }: WriteOptions,
-): Promise<Map<number, StickPart>> => {
+): Promise<Map<number, VolumePart>> => {
   const recorded = lists.flatMap((list) =>
     // The recipients of a sealed file cannot be read from it; a set for other recipients is another set.
     list?.set === layout.set && list.sealed === layout.sealed && list.sealedTo === layout.sealedTo
       ? list.parts
       : [],
   );
-  const finished = new Map<number, StickPart>();
+  const finished = new Map<number, VolumePart>();
   const numbers = new Map(own.map((part) => [part.number, part]));
   onPhase?.({ name: 'checking what is there', total: recorded.reduce((total, { size }) => total + size, 0) });
   for (const one of recorded) {
@@ -152,7 +152,7 @@ const checkFree = async (
   root: string,
   layout: SetLayout,
   { number }: CutPart,
-  ours: readonly StickPart[],
+  ours: readonly VolumePart[],
 ): Promise<void> => {
   const path = partPath(layout.set, number, layout.sealed);
   if (ours.some((one) => one.path === path) || (await sizeOf(root, path)) === undefined) return;
@@ -170,7 +170,7 @@ const make = async (
   content: SetContent,
   part: CutPart,
   options: WriteOptions,
-): Promise<{ readonly size: number; readonly digest: StickPart['digest'] }> => {
+): Promise<{ readonly size: number; readonly digest: VolumePart['digest'] }> => {
   const { readBack, onBytes, signal } = options;
   try {
     const made = await writeSetPart(content, part, temporary, options);

@@ -5,7 +5,7 @@ import { hexOf } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { syncDirectory } from '#bundles/formats/layout/sync-directory';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
-import { readStickParts } from '#bundles/formats/medium/parts/find-parts';
+import { readVolumeParts } from '#bundles/formats/medium/parts/find-parts';
 import {
   CHUNKS_FOLDER,
   DELTAS_FOLDER,
@@ -14,7 +14,7 @@ import {
   PARTS_FOLDER,
   PROGRESS_FILE,
 } from '#bundles/formats/medium/medium';
-import type { StickPart, StickParts } from '#bundles/formats/medium/parts/part';
+import type { VolumePart, VolumeParts } from '#bundles/formats/medium/parts/part';
 import { sizeOf } from '#bundles/formats/medium/plain-files';
 import { sweepUnreferenced, TEMPORARY } from './sweep.ts';
 
@@ -24,9 +24,9 @@ export const SUMS_FILE = 'fleet/SHA256SUMS';
 /** The list of parts on a volume; undefined if there is no valid list. */
 export const readLists = async (
   root: string,
-): Promise<{ readonly done: StickParts | undefined; readonly begun: StickParts | undefined }> => ({
-  done: await orNothing(() => readStickParts(root, PARTS_FILE)),
-  begun: await orNothing(() => readStickParts(root, PROGRESS_FILE)),
+): Promise<{ readonly done: VolumeParts | undefined; readonly begun: VolumeParts | undefined }> => ({
+  done: await orNothing(() => readVolumeParts(root, PARTS_FILE)),
+  begun: await orNothing(() => readVolumeParts(root, PROGRESS_FILE)),
 });
 
 /** undefined for a damaged list, which is written again. */
@@ -39,10 +39,10 @@ const orNothing = async <T>(read: () => Promise<T>): Promise<T | undefined> => {
   }
 };
 
-export const listBytes = (list: StickParts): Buffer => canonicalBytes(list);
+export const listBytes = (list: VolumeParts): Buffer => canonicalBytes(list);
 
 /** Paths relative to the folder of the file. */
-export const sumsOf = (parts: readonly StickPart[]): Buffer =>
+export const sumsOf = (parts: readonly VolumePart[]): Buffer =>
   Buffer.from(parts.map(({ path, digest }) => `${hexOf(digest)}  ${path.slice('fleet/'.length)}\n`).join(''));
 
 /**
@@ -65,8 +65,8 @@ export const removeDirectoryMedium = async (root: string): Promise<number> => {
 /** Removes parts that the list names and `keep` does not. Returns the number of removed files. */
 export const removeParts = async (
   root: string,
-  parts: readonly Pick<StickPart, 'path'>[],
-  keep: readonly Pick<StickPart, 'path'>[],
+  parts: readonly Pick<VolumePart, 'path'>[],
+  keep: readonly Pick<VolumePart, 'path'>[],
 ): Promise<number> => {
   let removed = 0;
   for (const { path } of parts) {
