@@ -237,7 +237,7 @@ export const CODES = {
 
 export type ErrorCode = keyof typeof CODES;
 
-/** Where in somebody's file the mistake is. Lines and columns count from 1. */
+/** The place of a mistake in a file. Lines and columns count from 1. */
 export type Place = { readonly file: string; readonly line?: number; readonly column?: number };
 
 export type ErrorDetails = {

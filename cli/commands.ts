@@ -1,6 +1,6 @@
 import type { Command } from '@oclif/core';
 
-/** A verb, or where it is: what nobody asks for is not loaded. */
+/** A command, or the function that loads it: unused commands are not loaded. */
 export type CommandSource = Command.Class | (() => Promise<{ readonly default: Command.Class }>);
 
 /** Verbs by oclif id: 'create', 'reports:export'. */

@@ -1,6 +1,6 @@
 import type { ExitCode } from '#bundles/errors';
 
-/** What every exit code means, and who acts: the table of docs/errors.md, which a test holds against this. */
+/** What every exit code means, and who acts: the table of docs/errors.md, which a test compares with this. */
 export const EXIT_CODES: Readonly<Record<ExitCode, { readonly meaning: string; readonly who: string }>> = {
   0: { meaning: 'done', who: 'nobody' },
   1: { meaning: 'our own fault, or stopped by a signal', who: 'run it again; report it if it stays' },

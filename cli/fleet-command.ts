@@ -48,7 +48,7 @@ export abstract class FleetCommand extends Command {
     process.once('SIGTERM', stop);
   }
 
-  /** What is shown of media and reports was written by strangers, who must not move anybody's cursor. */
+  /** Output may quote untrusted media and reports: control characters are escaped. */
   override log(message = '', ...args: readonly unknown[]): void {
     super.log(plainText(message), ...args);
   }

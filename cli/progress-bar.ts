@@ -4,7 +4,7 @@ import { formatBytes } from './format-bytes.ts';
 import type { Phase, PhaseState } from './progress-meter.ts';
 import type { ProgressView } from './progress-view.ts';
 
-/** Milliseconds; what is done sooner needs no bar, which would only flicker. */
+/** Milliseconds before a bar is shown: for shorter work it would flicker. */
 const EVERY = 250;
 
 /** Shows progress as one line, redrawn in place and removed when its phase ends. */

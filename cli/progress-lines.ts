@@ -6,7 +6,7 @@ type Options = {
   readonly stream: NodeJS.WritableStream;
   /** Milliseconds between two lines, and before the first. */
   readonly every: number;
-  /** Also what is done sooner than that gets its last line. */
+  /** Shorter work still gets its last line. */
   readonly always: boolean;
 };
 

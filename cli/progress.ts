@@ -12,13 +12,13 @@ export type Progress = {
   readonly advance: (amount: number) => void;
   /** Nothing moves for so many milliseconds, and why: 'registry.example asks to wait, 20 s'. */
   readonly wait: (why: string, ms: number) => void;
-  /** The phase is over, and nothing begins: what is written to the terminal next is not drawn over. */
+  /** Ends the phase without a next one: the display does not overwrite later output. */
   readonly end: () => void;
 };
 
 type Stream = NodeJS.WritableStream & { readonly isTTY?: boolean | undefined };
 
-/** Milliseconds between two JSON lines: asked for, and where nobody asked and only long work is worth a line. */
+/** Milliseconds between two JSON lines: with --progress json, and by default, where only long work gets a line. */
 const ASKED = 1000;
 const UNASKED = 5000;
 

@@ -60,7 +60,7 @@ const helpLine = ([verb, ...rest]: readonly string[]): readonly string[] => {
   return verb === undefined ? [] : [verb, ...rest];
 };
 
-/** oclif joins topic and verb with a colon, which nobody typed. */
+/** oclif joins topic and verb with a colon; the message shows the words as typed. */
 const unknownCommand = (program: Program, error: Errors.CLIError): FleetError => {
   const hint = `See ${program.name} --help`;
   const id = /^command (\S+) not found$/.exec(error.message)?.[1];

@@ -1,6 +1,5 @@
 /**
- * The words of a key that takes several. Of the command line oclif makes a list; what the environment says it hands over as one
- * text.
+ * The values of a flag that takes several. From the command line oclif passes a list, from the environment one text.
  */
 export const wordList = (
   given: readonly string[] | string | undefined,

@@ -33,12 +33,12 @@ import { countOf } from '../source/base/read-needs.ts';
 /** What a person asked for. */
 export type ExportRequest = {
   readonly from: string;
-  /** How registries are reached; by default as anybody would, without credentials. */
+  /** How registries are reached; by default without credentials. */
   readonly access?: RegistryAccess;
   readonly to: string;
   /** More volumes for the same set of parts. */
   readonly alsoTo?: readonly string[];
-  /** Also to a folder where volumes are mounted and none is. */
+  /** Write also to a mount folder without a mounted volume. */
   readonly forcePath?: boolean;
   readonly channels: readonly Channel[] | undefined;
   readonly sites: readonly string[];
@@ -135,7 +135,7 @@ const openAndPlan = async (order: ExportRequest): Promise<Prepared> => {
   };
 };
 
-/** A medium takes what is released: who built just now may believe that it carries that. */
+/** Notes bundles that are built but not released: a medium carries only releases. */
 const sayUnreleased = (source: Source, channel: Channel): readonly string[] => {
   const name = formatChannel(channel);
   switch (source.unreleased?.(channel)) {

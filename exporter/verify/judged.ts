@@ -2,7 +2,7 @@ import type { Digest } from '#bundles/digest';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 import type { Medium } from '#bundles/formats/medium/medium';
 
-/** What is judged: documents, manifests and configs of a medium, or what was kept of one. */
+/** The input of a judgement: documents, manifests and configs of a medium, or of the evidence about it. */
 export type Judged = {
   /** For messages. */
   readonly path: string;

@@ -1,7 +1,7 @@
 import type { Digest } from '#bundles/digest';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 
-/** A source that notes what was read of it: that is what the judgement rests on. */
+/** A blob source that records the digests that were read: the input of the judgement. */
 export const openedBlobs = (blobs: BlobSource): BlobSource & { readonly opened: ReadonlySet<Digest> } => {
   const opened = new Set<Digest>();
   return {

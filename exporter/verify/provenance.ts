@@ -40,7 +40,7 @@ export const toProvenance = (
   };
 };
 
-/** For people: a line of who and when, then a line for each source. */
+/** Lines for a terminal: the builder and the time, then each source. */
 export const formatProvenance = (it: Provenance): readonly string[] => [
   `${it.kind} bundle ${it.channel} ${shortDigest(it.bundle)}: built ${it.builtAt} by ${it.builder} from candidate ${it.candidate}${it.candidateHere ? '' : ' (not on this medium)'}`,
   ...it.sources.map(

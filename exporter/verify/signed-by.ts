@@ -4,7 +4,7 @@ import { fingerprint } from '#bundles/trust/keys/key';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { officerSignatures } from '#bundles/trust/root/root-signatures';
 
-/** Which statement, and the fingerprints of those who signed it. */
+/** A statement, and the fingerprints of its signers. */
 export type Vouched = { readonly digests: readonly Digest[]; readonly keys: readonly string[] };
 
 /** Of signature files that were verified: all over one payload. */
@@ -16,7 +16,7 @@ export const vouchedBy = (envelopes: readonly Uint8Array[]): Vouched => {
   };
 };
 
-/** A root, and those of its own officers who signed it. */
+/** A root, and the officers that signed it. */
 export const vouchedByOfficers = (root: TrustRoot): Vouched => ({
   digests: [root.digest],
   keys: officerSignatures(root, root.bytes).signed.map(fingerprint).toSorted(),

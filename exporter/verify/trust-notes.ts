@@ -4,7 +4,7 @@ import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
 const NOT_ANCHORED =
   'no --root-sha256 was given: the medium agrees with itself, which an impostor could have seen to as well';
 
-/** What everybody should know who goes by this root, in sentences without their full stop. @param pinned the one given by hand */
+/** Warnings about this root, as sentences without a full stop. @param pinned the digest given by hand */
 export const trustNotes = (
   root: { readonly dev: boolean } | undefined,
   pinned: Digest | undefined,

@@ -7,7 +7,7 @@ import { reachedBlobs } from './reached-blobs.ts';
 export const isImage = ({ mediaType, names }: ClosureEntry): boolean =>
   isManifestType(mediaType) && names !== undefined && names.length > 0;
 
-/** All blobs of an image, each once, manifests before what they name. @throws FleetError as reachedBlobs */
+/** All blobs of an image, each once, manifests before what they name. @throws FleetError DIGEST_MISMATCH, SIZE_MISMATCH, LAYOUT_INVALID, TOO_LARGE */
 export const imageBlobs = async (
   source: BlobSource,
   image: ClosureEntry,

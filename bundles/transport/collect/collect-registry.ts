@@ -24,7 +24,7 @@ export type CollectOptions = {
 /** What happened to one repository. */
 export type CollectOutcome = {
   readonly repository: string;
-  /** 'moved': somebody published meanwhile, so nothing (more) was removed. */
+  /** 'moved': a publish ran at the same time, so nothing more was removed. */
   readonly outcome: 'planned' | 'removed' | 'moved' | 'failed';
   readonly keptReleases: number;
   /** Tags that are gone, or would be. */

@@ -15,7 +15,7 @@ export type CollectionInput = {
   /** 'prod/line', 'sites/plant-7', 'audit' */
   readonly path: string;
   readonly repository: Repository;
-  /** The layout's pointers of this repository: what it has may be on its way there. */
+  /** The layout's pointers of this repository: their content may be about to be uploaded. */
   readonly pointers: readonly Pointer[];
   readonly layout: BlobSource;
   readonly chain: readonly TrustRoot[];

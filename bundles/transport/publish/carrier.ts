@@ -21,7 +21,7 @@ const UPLOADS_AT_ONCE = 4;
 
 /**
  * @param onCarried told of every blob as it arrives in a repository
- * @param placeOf a repository, by its path, that is known to have a blob which nobody brought
+ * @param placeOf a repository, by its path, that is known to have a blob that this run did not upload
  */
 export const openCarrier = (
   blobs: BlobSource,

@@ -10,7 +10,7 @@ import type { Pointer } from './upload-batch.ts';
 
 type Index = Pick<Offering, 'directory' | 'manifests'>;
 
-/** What to publish. Nothing named: all that the layout has; else only what is named. */
+/** Selection of what to publish; empty: everything in the layout. */
 export type Selection = {
   readonly channels?: readonly Channel[] | undefined;
   readonly environments?: readonly string[] | undefined;
@@ -24,7 +24,7 @@ const SITE = /^sites\/([^/]+):(site|receipts)$/;
 /**
  * The pointers of a layout, each kind sorted bytewise: the audit log before releases, which name its head, releases before the
  * leases of them, and before sites, whose statement may name a channel. With channels or environments the log is chosen, too.
- * @throws FleetError CHANNEL_MISSING, SITE_MISSING for what is named and not there
+ * @throws FleetError CHANNEL_MISSING, SITE_MISSING for a named channel or site that the layout does not have
  */
 export const choosePointers = (layout: Index, selection: Selection): readonly Pointer[] => {
   const all = pointersOf(layout);

@@ -5,8 +5,7 @@ import type { Offering } from './offering.ts';
 import { readChain } from './read-chain.ts';
 
 /**
- * All that a layout knows of the fleet's roots, oldest first, never empty: receipts carry none, and an old release not
- * the newest.
+ * All roots of the fleet in a layout, oldest first, never empty. Receipts carry no root, and an old release not the newest.
  * @throws FleetError ROOT_UNKNOWN, ROOT_*
  */
 export const readFleetChain = async (layout: Offering): Promise<readonly TrustRoot[]> => {

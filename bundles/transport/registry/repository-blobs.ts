@@ -26,8 +26,8 @@ export const repositoryBlobs = (repository: RepositoryClient): BlobSource => {
   });
 
   /**
-   * Asks one place after the other. docker-registry answers 500 where a blob is asked for as a manifest, which is what it is if
-   * somebody declared it so: before that counts as a failure, and is waited for, the blobs are asked.
+   * Asks the manifests and the blobs, one after the other. docker-registry answers 500 to a request for a manifest whose digest it has
+   * as a blob only: that counts as a failure, and is retried, only after the blobs were asked.
    */
   const ask = async <T>(
     digest: Digest,

@@ -15,7 +15,7 @@ export type Upload = {
   readonly signal: AbortSignal | undefined;
 };
 
-/** What the registry knows of it: where it goes on, how far it came, how much it wants at once at least. */
+/** The state of an upload at the registry: the URL of the next request, the bytes stored so far, the smallest chunk that it accepts. */
 export type Session = { readonly location: URL; readonly offset: number; readonly least: number };
 
 /** What is sent at once. Smaller blobs go in one request; of bigger ones at most this much is sent again after a cut. */
@@ -81,7 +81,7 @@ export const sendChunk = (
     await discard(answer);
     if (answer.status !== 202) throw brokenOff(upload, answer);
     const offset = offsetOf(answer) ?? end;
-    // Less is no mistake: what was not taken is sent again. More would be somebody else's bytes.
+    // A smaller offset is valid: the rest is sent again. A larger one would cover bytes of another upload.
     if (offset > end) throw refused(upload, `says it has ${offset} bytes of an upload that came to ${end}`);
     if (offset < end) throw brokenOff(upload, answer);
     return { ...session, location: locationOf(upload, answer, session.location), offset };
@@ -95,7 +95,7 @@ export const finishUpload = (
   body: AsyncIterable<Uint8Array> | undefined,
 ): Promise<void> => {
   const { location } = session;
-  // Put beside what stands there, which may be signed and must stay as it is.
+  // Appended to the query of the location, which may be signed and must not change.
   const digest = `digest=${encodeURIComponent(upload.blob.digest)}`;
   const url = new URL(location);
   url.search = url.search ? `${url.search}&${digest}` : digest;
@@ -130,9 +130,9 @@ export const resumeUpload = (upload: Upload, session: Session): Promise<Session 
   });
 };
 
-/** Credentials were learned anew; the upload is unknown; it stands elsewhere than we thought. */
+/** The credentials were renewed; the registry does not know the upload; its offset is another one. */
 const BROKEN_OFF = [401, 404, 416];
-/** A proxy takes less at once, which it may well if it is given less. */
+/** A proxy limits the size of a request: smaller chunks may pass. */
 const TOO_MUCH = 413;
 
 const brokenOffBy = (bytes: number): readonly number[] =>

@@ -11,8 +11,8 @@ type Judged = {
 };
 
 /**
- * What is the floor from now on. A statement that came again has the signatures that it had before too, one of each
- * key: a copy that carries fewer must not weaken the floor, which stands only as long as one of its signers does.
+ * Returns the statement that is the floor from now on. A repeated statement keeps its earlier signatures, one for each key: a copy
+ * with fewer must not weaken the floor, which is valid only as long as one of its signers is.
  * @param kept the floor so far
  */
 export const statementToKeep = (

@@ -6,9 +6,9 @@ import { keptUnder } from './kept-under.ts';
 import type { TrustState } from './trust-state.ts';
 
 /**
- * The time floor as far as it stands under this root. Like a version it falls with the statement that set it
+ * The time floor as far as this root still supports it. Like a version it falls with the statement that set it
  * (docs/bundle-format.md section 8, step 3): a stolen key could otherwise date a release years ahead and leave every
- * later one expired. What the statements that still stand prove remains.
+ * later one expired. The latest time of the statements that are still valid remains.
  */
 export const timeFloorUnder = (state: TrustState, root: TrustRoot): Date | undefined => {
   const floor = state.time;
@@ -22,7 +22,7 @@ export const timeFloorUnder = (state: TrustState, root: TrustRoot): Date | undef
     issued: parseTime((keptPredicate(kept) as { readonly issuedAt: string }).issuedAt),
     stands: keptUnder(kept, role, type) !== undefined,
   }));
-  // The floor never lies beyond the end of a root, what was signed may: hence >=.
+  // The floor is capped at the expiry of a root, the time of a statement is not: hence >=.
   if (!times.some(({ issued, stands }) => !stands && issued >= floor)) return floor;
   const standing = times.filter(({ stands }) => stands).map(({ issued }) => issued.getTime());
   return standing.length === 0 ? undefined : new Date(Math.min(floor.getTime(), Math.max(...standing)));

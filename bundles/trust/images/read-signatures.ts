@@ -105,8 +105,8 @@ const readStatement = ({ digest, bytes, manifest, config, content }: Referrer): 
 };
 
 /**
- * Everybody who signs adds a layer to the one manifest under the `.sig` tag. What travels is a manifest with this layer
- * alone, so that a signature which somebody else adds changes no bundle.
+ * Each signer adds a layer to the one manifest under the `.sig` tag. A bundle carries a manifest with this layer alone, so that a
+ * signature that another signer adds does not change the bundle.
  */
 const readSimple = (layer: Descriptor, payload: Buffer): readonly ImageSignature[] => {
   const what = `the signature ${layer.digest}`;

@@ -18,7 +18,7 @@ export const vouches = (
   signature.about.some((digest) => about.has(digest)) &&
   keys.some((pem) => verifiesWith(signatureKey(pem), signature.signed, signature.signature));
 
-/** Half a sentence after 'the image ...': why none of them does. */
+/** The reason why no signature counts, as the end of a sentence that begins with 'the image ...'. */
 export const whyNot = ({ signatures, about }: Vouchers, { name, keys }: ImagePolicy): string => {
   const key = `${keys.length === 1 ? 'the key' : `any of the ${keys.length} keys`} of ImagePolicy ${name} (${keys
     .map((pem) => signatureKey(pem).fingerprint.slice(0, 16))

@@ -4,7 +4,7 @@ import { FleetError } from '../../errors.ts';
 export type AskOptions = {
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream;
-  /** Where what is typed is shown; by default where the question is. */
+  /** Stream that echoes the input; by default the stream of the question. */
   readonly echo?: NodeJS.WritableStream | undefined;
   readonly signal?: AbortSignal | undefined;
   /** What to do where nothing was typed. */

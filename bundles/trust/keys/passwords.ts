@@ -24,7 +24,7 @@ export type PasswordPlaces = {
 const VARIABLES = ['FLEET_KEY_PASSWORD', 'COSIGN_PASSWORD'] as const;
 export const PASSWORD_FILE_VARIABLE = 'FLEET_KEY_PASSWORD_FILE';
 
-/** NIST SP 800-63B: what a person chooses has at least eight characters. */
+/** NIST SP 800-63B: a password chosen by a person has at least eight characters. */
 const MIN_LENGTH = 8;
 const MAX_BYTES = 4096;
 
@@ -53,7 +53,7 @@ const longEnough = (password: string, what: string): string => {
   });
 };
 
-/** @param lacking what is said where nobody can be asked */
+/** @param lacking the error without a terminal */
 const ask = (terminal: Terminal | undefined, question: string, lacking: string): Promise<string> => {
   if (terminal) return terminal.askHidden(question);
   throw new FleetError('KEY_LOCKED', lacking, {

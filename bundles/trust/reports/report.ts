@@ -113,7 +113,7 @@ const parseEvents = (
   return { events, spans };
 };
 
-/** An event is followed by the one that names its hash; a compacted one by that which names the last event it stands for. */
+/** The next event names this event's hash; after a compacted event, the hash of the last event that it replaces. */
 const spanOf = (
   line: string,
   { seq, prev, type }: ReportedEvent,

@@ -3,14 +3,14 @@ import { FleetError } from '../../errors.ts';
 import { parseSecretSet } from './parse.ts';
 import { MAX_SEALED_BYTES, type SecretSet } from './secret-set.ts';
 
-/** Which set was asked for: age binds no file to a place, so what is inside has to say it. */
+/** The requested set. age does not bind a file to its place, so the content must name it. */
 export type SetAddress = Pick<SecretSet, 'fleet' | 'site' | 'name'>;
 
 /**
  * Opens a sealed set and checks that it is the one that was asked for (docs/bundle-format.md section 16).
  * @param identity age identities, `AGE-SECRET-KEY-1...`; any one of them will do
  * @throws FleetError TOO_LARGE; SECRET_UNREADABLE: sealed to others, damaged, or no set inside; WRONG_FLEET, WRONG_SITE,
- *   SUBJECT_MISMATCH: another fleet's, another site's, another name's. No message quotes what was inside
+ *   SUBJECT_MISMATCH: the content names another fleet, site or set. No message quotes the content
  */
 export const openSecretSet = async (
   bytes: Uint8Array,

@@ -5,10 +5,10 @@ import type { OfferedSite } from '../../source/offer.ts';
 import type { Seal } from './seal.ts';
 
 /**
- * What parts are sealed with: every agent of the sites on the medium opens them, as their signed statements name its
- * recipient, and further ones that the office names.
+ * Returns the seal of the parts. Every agent of the sites on the medium can open them, by the recipient in its signed site statement, and
+ * so can the owners of `others`.
  * @param sites their statements verified @param others `age1...`, each parsed before
- * @throws FleetError RECIPIENT_MISSING for an agent that has told none, and where there is nobody at all; KEY_FORMAT; TOO_MANY
+ * @throws FleetError RECIPIENT_MISSING for an agent without a recipient, or without any recipient; KEY_FORMAT; TOO_MANY
  */
 export const sealToSites = async (
   sites: readonly Pick<OfferedSite, 'site' | 'agents'>[],

@@ -10,8 +10,8 @@ export type GivenMedium = { readonly paths: readonly string[] } & (
 );
 
 /**
- * Is this the medium that nobody could open then, as far as the evidence names its files?
- * @returns the sentence @throws FleetError EVIDENCE_INVALID for another one, and where nothing says so
+ * Compares a medium with evidence of one that could not be opened, by the files that the evidence names.
+ * @returns the sentence that reports it @throws FleetError EVIDENCE_INVALID if it is another medium, or the evidence names no files
  */
 export const checkRefused = async (
   given: GivenMedium,

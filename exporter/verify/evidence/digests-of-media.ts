@@ -27,7 +27,7 @@ const filesOf = async (path: string): Promise<readonly File[]> => {
   return parts?.candidates ?? [{ path: join(path, MEDIUM_FILE), found: { root: path, file: MEDIUM_FILE } }];
 };
 
-/** What cannot be read, and what is no regular file, is no less refused. */
+/** Unreadable and non-regular files are left out of the digests. */
 const digestOrNothing = async (file: File, signal?: AbortSignal): Promise<Digest | undefined> => {
   try {
     return await digestOfFile(file.path, signal, () => openCandidate(file));

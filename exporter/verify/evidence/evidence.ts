@@ -1,7 +1,7 @@
 import type { Digest } from '#bundles/digest';
 import type { Timestamp } from '#bundles/time';
 
-/** Files of a folder of evidence (docs/bundle-format.md section 17); what else the judgement rests on lies in blobs/sha256. */
+/** Files of a folder of evidence (docs/bundle-format.md section 17); the documents and manifests that the judgement used are in blobs/sha256. */
 export const CHECKS_FILE = 'checks.ndjson';
 export const CONTENTS_FILE = 'medium.json';
 /** Written last: without it the folder is not finished. */

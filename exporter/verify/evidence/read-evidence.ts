@@ -20,7 +20,7 @@ import {
   type VerificationPredicate,
 } from './evidence.ts';
 
-/** A folder of evidence as it lies there; nothing of it is believed. */
+/** A folder of evidence as read, unverified. */
 export type EvidenceFolder = {
   readonly folder: string;
   readonly statement: Buffer;
@@ -39,7 +39,7 @@ export type Evidence = {
   /** Lines that are about no blob. */
   readonly lines: readonly CheckLine[];
   readonly blobLines: readonly CheckLine[];
-  /** undefined: nobody could open it. */
+  /** undefined: the medium could not be opened. */
   readonly mediumDigest: Digest | undefined;
 };
 

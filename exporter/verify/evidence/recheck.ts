@@ -25,7 +25,7 @@ export type Recheck = {
   /** By whom: the fingerprint. */
   readonly signedBy: string | undefined;
   readonly time: string | undefined;
-  /** Parts of a set that nobody looked at. */
+  /** Parts of a set that were not examined. */
   readonly missing: readonly number[];
   /** What was refused then. */
   readonly refused: readonly CheckLine[];
@@ -122,7 +122,7 @@ const checkUnopened = async (
   );
 };
 
-/** A refusal to open follows from bytes that nobody kept; it must not have anything beside it that passed. */
+/** A refusal to open depends on bytes that were not kept; evidence of one must contain no check that passed. */
 const refusalIn = ({ predicate, lines, blobLines }: Evidence): CheckLine => {
   checkSums(predicate, lines, blobLines);
   const [line, ...more] = lines;
@@ -146,7 +146,7 @@ const NOTHING = {
   refused: [],
 } as const;
 
-/** The root says who may audit, and a root is only as good as what one knows of it. */
+/** The audit keys of the root, which is compared with the pinned digest first. */
 const auditKeys = async (
   { blobs, medium }: EvidenceFolder,
   { pinned, now }: RecheckOrder,
@@ -157,7 +157,7 @@ const auditKeys = async (
     });
   }
   if (pinned === undefined) {
-    throw new FleetError('USAGE', 'nothing says by whose key the evidence must be signed', {
+    throw new FleetError('USAGE', 'no key is given to verify the evidence with', {
       hint: "Give --key with the auditor's public key, or --root-sha256 for the audit keys of the root",
     });
   }
@@ -207,7 +207,7 @@ const deriveAgain = async (
 /** What only the medium itself can show. */
 const AT_THE_MEDIUM = /^(blobs|deltas|set|part \d+)$/;
 
-/** Blobs whose content nobody kept have the sizes that were read. */
+/** Blobs whose content was not kept, with the sizes that were read. */
 const withSizes = (blobs: BlobSource, lines: readonly CheckLine[]): BlobSource => {
   const sizes = new Map(
     lines.flatMap(({ digests: [digest], size, code }) =>
@@ -232,7 +232,7 @@ const checkSums = (
   if (!right) throw invalid('its lines do not add up to what was signed');
 };
 
-/** A refusal may have had its reason in bytes that nobody can keep; what passed has to pass again. */
+/** A failed check may depend on bytes that were not kept; a check that passed has to pass again. */
 const checkLine = (line: CheckLine, check: Check | undefined): void => {
   if (!check) throw invalid(`nothing here says: ${line.what}`);
   if (line.result === 'refused') return;

@@ -45,7 +45,7 @@ export type WrittenEvidence = { readonly folder: string; readonly lines: number;
 const MAX_KEPT_BYTES = 64 << 20;
 
 /**
- * Before anything is read for hours, and for who asks for evidence of two media in one folder.
+ * Requires a new or empty folder, before a verification that may take hours.
  * @throws FleetError USAGE
  */
 export const checkEvidenceFolder = async (folder: string): Promise<void> => {
@@ -61,7 +61,7 @@ export const checkEvidenceFolder = async (folder: string): Promise<void> => {
 
 /**
  * The checks line by line, the bytes that they follow from, and a signature over both (docs/bundle-format.md section 17).
- * The signature comes last: a folder without it is not finished, and nothing.
+ * The signature is written last: a folder without it is incomplete and is refused.
  */
 export const writeEvidence = async (
   folder: string,

@@ -29,7 +29,7 @@ export type Unopened = {
   readonly now: Date;
 };
 
-/** Of the medium, not of what it is looked at with: nothing at the path, a bad key file, a disk that fails. */
+/** Errors that are about the medium. Others are about the run: a missing path, a bad key file, a failing disk. */
 export const isRefusal = (error: unknown): error is FleetError =>
   isFleetError(error) &&
   [3, 4, 5].includes(error.exitCode) &&
@@ -41,8 +41,7 @@ const MAX_MESSAGE = 4096;
 const NOT_THE_MEDIUM = ['MEDIUM_MISSING', 'KEY_MISSING', 'KEY_FORMAT'] as const;
 
 /**
- * That a medium could not be opened at all is what an auditor wants kept, too: one line with the reason and the digests of the
- * files that it is about, and the signature.
+ * Writes evidence of a medium that could not be opened: one line with the reason and the digests of its files, and the signature.
  */
 export const writeRefusal = async (
   folder: string,

@@ -25,7 +25,7 @@ const COSIGN_KIND = { kind: 'dev.cosignproject.cosign/image' };
 
 /**
  * One bundle of a medium as an OCI layout of its own, with its statements as referrers, for
- * `cosign verify-attestation --local-image`. Checks digests; who signed is what cosign is asked.
+ * `cosign verify-attestation --local-image`. Checks digests; cosign verifies the signatures.
  * @throws FleetError CHANNEL_MISSING, MISSING_BASE, MEDIUM_EMPTY, USAGE, DIGEST_MISMATCH ...
  */
 export const extractBundle = async (

@@ -134,7 +134,7 @@ const readContents = async (open: OpenMedium): Promise<Contents | undefined> => 
   };
 };
 
-/** A medium of an earlier version does not say what it carries: then its blobs are looked at one by one. */
+/** A medium of an earlier version has no list of what it carries: its blobs are examined one by one. */
 const sizesOf = async (
   { files, blobs }: OpenMedium,
   { carries, documents, chunks, deltas = [] }: Medium,

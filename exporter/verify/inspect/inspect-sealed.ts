@@ -12,8 +12,8 @@ import { parsePartName } from '#bundles/formats/medium/parts/part';
 import type { Inspection, PartSeen } from './inspect-medium.ts';
 
 /**
- * What can be known of sealed parts without an identity: which set, how many, how large, and the digests that anybody who has
- * a part again can compare. Unsigned, and as much as a list on paper.
+ * Lists sealed parts without an identity: their set, number, sizes and digests. The list is not signed; it only shows whether a part is
+ * the same as another copy.
  */
 export const inspectSealed = async (media: readonly string[]): Promise<Inspection> => {
   const sticks = await Promise.all(media.map(lookAt));

@@ -7,7 +7,7 @@ import { SECRETS_SUBJECT } from '#bundles/trust/secrets/secret-set';
 import { MAX_STATEMENT_BYTES, parseEnvelope } from '#bundles/formats/statements/envelope';
 import { parseStrictJson } from '#bundles/json/strict-json';
 
-/** A secret set as a site's statement and the table of contents claim it; nobody can say more without opening it. */
+/** A secret set as a site's statement and the table of contents claim it, unverified: the set stays sealed. */
 export type ClaimedSet = {
   readonly site: string;
   /** undefined: a sealed file that no statement here names. */

@@ -29,7 +29,7 @@ export const apiOf = async (
   return new URL(`${plain ? 'http' : 'https'}://${host === 'docker.io' ? 'registry-1.docker.io' : host}/v2/`);
 };
 
-/** May a request that began at `from` go on to `to`? Never from TLS to none, but where the host is listed. */
+/** May a request that began at `from` go on to `to`? Never from TLS to plain HTTP, except to a listed host. */
 export const mayGoTo = (from: URL, to: URL, plainHttp: readonly string[]): boolean =>
   to.protocol === 'https:' ||
   (to.protocol === 'http:' &&
@@ -53,7 +53,7 @@ const speaksTls = (url: URL, timeout: number, signal: AbortSignal): Promise<bool
     socket.destroy();
   });
   socket.on('error', (error: NodeJS.ErrnoException) => {
-    // Nobody there is an answer of its own; everything else is somebody who has no word of TLS.
+    // A host that is missing or refuses connections is an error; any other failure means that the server does not speak TLS.
     if (error.code === 'ECONNREFUSED' || error.code === 'ENOTFOUND') reject(error);
     else resolve(false);
   });
