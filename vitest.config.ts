@@ -21,7 +21,7 @@ const COMPILED = {
 };
 
 /** Files of integration and e2e at a time. More than two on two cores: they wait for health checks, leases and booting hosts. */
-const LANES = Math.max(3, availableParallelism());
+const LANES = Number(process.env['FLEET_LANES'] ?? Math.max(3, availableParallelism()));
 
 /** How long `expect.poll` waits: a busy machine takes a while, and a condition that holds ends the wait. */
 const PATIENT = { poll: { timeout: 60_000 } };
