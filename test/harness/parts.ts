@@ -28,6 +28,7 @@ import { oras } from './parts/oras.ts';
 import type { Machine, Part } from './parts/part.ts';
 import { pkcs11 } from './parts/pkcs11.ts';
 import { podman } from './parts/podman.ts';
+import { podmanHost } from './parts/podman-host.ts';
 import { postgresql } from './parts/postgresql.ts';
 import { promtool } from './parts/promtool.ts';
 import { pythonTuf } from './parts/python-tuf.ts';
@@ -69,6 +70,7 @@ const PARTS = {
   kwok,
   pkcs11,
   podman,
+  podmanHost,
   postgresql,
   promtool,
   sops,

@@ -47,6 +47,49 @@ describeWith(
     });
     const first = spec('net.ipv4.ip_default_ttl = 80\n');
 
+    it('refuses a quadlet, whose generator the Podman of Debian 12 lacks', async () => {
+      const path = '/etc/containers/systemd/web.container';
+      await expect(apply({ files: { [path]: '[Container]\nImage=x\n' } })).rejects.toThrow(
+        `${path} needs Podman 4.4 or newer, whose systemd generator this host lacks`,
+      );
+      expect(await sh(`ls ${path} 2>&1`)).toContain('No such file');
+    });
+
+    it('runs a timer with a drop-in, lets apt see a source, finds both changed by hand, and takes them away', async () => {
+      const dropIn = '/etc/systemd/system/press-look.service.d/10-nice.conf';
+      const source = '/etc/apt/sources.list.d/press.sources';
+      const timed: PackageSpec = {
+        files: {
+          '/etc/systemd/system/press-look.service': '[Service]\nType=oneshot\nExecStart=/bin/true\n',
+          '/etc/systemd/system/press-look.timer':
+            '[Timer]\nOnCalendar=hourly\n[Install]\nWantedBy=timers.target\n',
+          [dropIn]: '[Service]\nNice=7\n',
+          '/etc/apt/keyrings/press.gpg': 'key',
+          [source]:
+            'Types: deb\nURIs: http://mirror.press/\nSuites: stable\nComponents: main\nSigned-By: /etc/apt/keyrings/press.gpg\n',
+        },
+        units: [{ name: 'press-look.timer', enabled: true, active: true }, { name: 'press-look.service' }],
+      };
+      await apply(timed);
+      expect(
+        await sh('systemctl is-active press-look.timer; systemctl show -P Nice press-look.service'),
+      ).toBe('active\n7');
+      expect(await sh('apt-get --print-uris update')).toContain('http://mirror.press/dists/stable/InRelease');
+      await sh(`rm ${dropIn}; systemctl stop press-look.timer; echo > ${source}`);
+      expect(await observe(timed)).toEqual(
+        expect.arrayContaining([
+          expect.stringContaining(dropIn),
+          expect.stringContaining(source),
+          expect.stringContaining('press-look.timer is inactive'),
+        ]),
+      );
+      await apply(timed);
+      expect(await observe(timed)).toEqual([]);
+      await apply(null);
+      expect(await sh(`ls /etc/systemd/system | grep press-look; ls ${source} 2>&1`)).toMatch(/No such file/);
+      expect(await sh('systemctl list-units --all --no-legend "press-look*"')).toBe('');
+    });
+
     it('makes the accounts before the files that belong to them, and lets settings take effect without a boot', async () => {
       expect(await apply(first)).toEqual(
         expect.arrayContaining([

@@ -13,7 +13,7 @@ import { buildVersion } from './cache-folder.ts';
 import { orExplain } from './or-explain.ts';
 import type { Machine, Part } from './part.ts';
 
-const suite = 'bookworm';
+const BOOKWORM = 'bookworm';
 
 /** What makes a Debian bootable as a host: systemd, a network to look at, and what Node and Python programs want. */
 export const HOST_PACKAGES: readonly string[] = [
@@ -52,10 +52,12 @@ export type DebianRoot = Pick<Part, 'title' | 'variable'> & {
   /** Its folder in the cache. */
   readonly name: string;
   readonly packages: readonly string[];
+  /** 'bookworm' by default. */
+  readonly suite?: string;
 };
 
 /** A read-only root file system to lie under factory hosts: Debian with systemd and `packages`, made once. */
-export const debianRoot = ({ title, variable, name, packages }: DebianRoot): Part => {
+export const debianRoot = ({ title, variable, name, packages, suite = BOOKWORM }: DebianRoot): Part => {
   const hash = createHash('sha256').update(JSON.stringify([packages, customize, slim]));
   const version = `${suite}-${hash.digest('hex').slice(0, 12)}`;
   const family = (machine: Machine): string => join(machine.cache, name);

@@ -88,7 +88,8 @@ export const executeUnitRemoval = async (
     const state = await readUnitState(options, name, signal);
     if (state.active !== 'inactive' && state.active !== 'failed')
       await mustSystemctl(options, ['stop', '--', name], signal);
-    if (word !== 'not-found') await mustSystemctl(options, ['disable', '--', name], signal);
+    if (word !== 'not-found' && word !== 'generated')
+      await mustSystemctl(options, ['disable', '--', name], signal);
     // Otherwise systemd keeps listing the removed unit as failed.
     await systemctl(options, ['reset-failed', '--', name], signal);
     await forgetStarted(options, name);

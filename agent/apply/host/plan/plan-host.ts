@@ -6,6 +6,7 @@ import { planPlaybooks } from '../playbooks/plan-playbooks.ts';
 import { parentKey, readOwned } from '../owned-state.ts';
 import { planSettings } from '../settings/plan-settings.ts';
 import { programFor, settingRecord } from '../settings/setting.ts';
+import { requireGenerator } from '../systemd/quadlets.ts';
 import { checkClaims } from './check-claims.ts';
 import type { PlanContext } from './plan-context.ts';
 import { planDirectories, wantedFolders } from './plan-directories.ts';
@@ -20,7 +21,7 @@ import { planUnits } from './plan-units.ts';
  * Plans the steps from the live state to the desired state, in this order: stop units that are removed (while their files exist),
  * Debian packages (which bring units and users), remove entries of another type, then accounts, directories, files, removals,
  * settings, daemon-reload, playbooks and units.
- * @throws FleetError PATH_CLAIMED, APPLY_FAILED; as readWanted and readEntryIn
+ * @throws FleetError PATH_CLAIMED, TOOL_MISSING, APPLY_FAILED; as readWanted and readEntryIn
  */
 export const planHost = async (
   options: HostTargetOptions,
@@ -31,6 +32,7 @@ export const planHost = async (
 ): Promise<Plan> => {
   const wanted = desired && readWanted(desired);
   if (wanted) checkClaims(wanted, taken);
+  requireGenerator(options, wanted);
   const accounts = await readAccounts(options.root);
   const context: PlanContext = { options, wanted, owned: readOwned(owned), taken, accounts, signal };
 

@@ -9,7 +9,14 @@ import { readText } from '../live/read-text.ts';
 import { asJson, fileKey, type OwnedUnit, secretKey, unitKey } from '../owned-state.ts';
 import { dropInsOf } from '../systemd/drop-ins.ts';
 import { type Inputs, isOutdated, linksOf, RELOAD, readStarted } from '../systemd/started.ts';
-import { enableBy, hasFragment, installSection, isFileOfUnit, isUnitFile } from '../systemd/unit-files.ts';
+import {
+  enableBy,
+  hasFragment,
+  installSection,
+  isFileOfUnit,
+  isGenerated,
+  isUnitFile,
+} from '../systemd/unit-files.ts';
 import {
   describeUnit,
   isEnabled,
@@ -189,7 +196,7 @@ const planUnit = async (
     isStale || [...changed].some((path) => watches.includes(path) || isFileOfUnit(unit.name, path));
   const unmask = (isMasked(enablement) || state?.load === 'masked') && (unit.enabled || unit.active);
 
-  const enable = enablementStep(unit, enablement, relink, file);
+  const enable = isGenerated(unit.name, paths) ? null : enablementStep(unit, enablement, relink, file);
   const activity = state ? activityStep(unit, state, affected) : null;
   if (!target.own && enablement === 'not-found' && !rewritten)
     return note(key, 'skipped', 'it was there before the package, but is gone');
@@ -214,7 +221,7 @@ const needsLinks = async (
   unit: HostUnit,
   changed: ReadonlySet<string>,
 ): Promise<boolean> => {
-  if (!unit.enabled) return false;
+  if (!unit.enabled || isGenerated(unit.name, wanted?.files.keys() ?? [])) return false;
   if ((await readStarted(options, linksOf(unit.name))) === 'stale') return true;
   const path = [...changed].find((path) => hasFragment(unit.name, [path]));
   if (path === undefined) return false;
