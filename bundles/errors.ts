@@ -154,6 +154,7 @@ export const CODES = {
   REQUESTS_REFUSED: attention,
   NOT_ENROLLED: missing,
   ALREADY_ENROLLED: usage,
+  HOST_UNLISTED: usage,
   KEY_MISSING: missing,
   KEY_FORMAT: usage,
   KEY_LOCKED: usage,

@@ -64,6 +64,7 @@ export const COMMANDS = {
   'sites:set': () => import('./commands/sites/set.ts'),
   status: () => import('./commands/observe/status.ts'),
   'tokens:create': () => import('./commands/tokens/create.ts'),
+  'tokens:hosts': () => import('./commands/tokens/hosts.ts'),
   'tokens:list': () => import('./commands/tokens/list.ts'),
   'tokens:revoke': () => import('./commands/tokens/revoke.ts'),
   validate: () => import('./commands/platform/validate.ts'),

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { Args, Flags } from '@oclif/core';
 import { parseDigest } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
@@ -13,6 +13,9 @@ import { policyOf } from '../config/policy-of.ts';
 import { type Enrolled, enroll } from '../enroll/enroll.ts';
 import { type EnrolledOnline, enrollOnline, type OnlineWish } from '../enroll/enroll-online.ts';
 import { enrolledBefore } from '../enroll/enrolled-before.ts';
+import { ownLine } from '../enroll/own-line.ts';
+import { readHostFacts } from '../enroll/read-host-facts.ts';
+import { type Hosts, parseHosts } from '#bundles/formats/medium/hosts';
 import { acquireLock } from '../store/lock.ts';
 import { openState, type State, stateFile } from '../store/state.ts';
 import { AgentCommand, type ConfigFlags } from './agent-command.ts';
@@ -27,6 +30,7 @@ export class Enroll extends AgentCommand {
   static override examples = [
     '<%= config.bin %> enroll --site plant-7 --name press-1 --channel prod/line --root-sha256 9f2c...e1 --hub https://hub.example:8443 --token-file ./token',
     '<%= config.bin %> enroll --fleet halden --site plant-7 --name kiosk-1 --channel prod/factory-host --root-sha256 9f2c...e1 /media/stick',
+    '<%= config.bin %> enroll --hosts /media/stick/hosts.json --root-sha256 9f2c...e1 /media/stick',
     '<%= config.bin %> enroll --fleet halden --site plant-7 --name kiosk-2 --channel prod/factory-host --label ring=canary --root-sha256 9f2c...e1 /media/stick',
   ];
   static override args = {
@@ -35,11 +39,14 @@ export class Enroll extends AgentCommand {
   static override flags = {
     ...FORCE_PATH_FLAG,
     fleet: Flags.string({ description: 'Name of the fleet; at a hub, that of its trust root [default]' }),
-    site: Flags.string({ required: true, description: 'Name of the site this machine stands at' }),
-    name: Flags.string({ required: true, description: 'Name of this machine within its site' }),
+    hosts: Flags.string({
+      description: 'File of hosts with one-time tokens; this machine takes the line that is for its facts',
+      exclusive: ['site', 'name', 'channel', 'token-file'],
+    }),
+    site: Flags.string({ description: 'Name of the site this machine stands at; required without --hosts' }),
+    name: Flags.string({ description: 'Name of this machine within its site; required without --hosts' }),
     channel: Flags.string({
-      required: true,
-      description: 'What it wants to follow: environment/cluster type',
+      description: 'What it wants to follow: environment/cluster type; required without --hosts',
     }),
     'root-sha256': Flags.string({ required: true, description: "SHA-256 of the fleet's root.json" }),
     label: Flags.string({ multiple: true, description: 'key=value, for rollouts; repeatable' }),
@@ -50,13 +57,16 @@ export class Enroll extends AgentCommand {
     const { args, flags } = await this.parse(Enroll);
     const config = this.readConfig(flags);
     const edge = this.edge(config, flags);
+    const facts = await readHostFacts();
+    const listed = flags.hosts === undefined ? undefined : await readHosts(flags.hosts);
+    const own = listed && ownLine(listed, facts, flags.hosts ?? '');
     const wish: OnlineWish = {
-      fleet: flags.fleet === undefined ? undefined : parseName(flags.fleet, 'fleet'),
-      site: parseName(flags.site, 'site'),
-      agent: parseName(flags.name, 'agent'),
-      channel: parseChannel(flags.channel),
+      fleet: flags.fleet === undefined ? listed?.fleet : parseName(flags.fleet, 'fleet'),
+      ...(own ?? whoOf(flags)),
       labels: parseLabels(flags.label ?? []),
       pinnedRoot: parseRootDigest(flags['root-sha256']),
+      facts,
+      token: args.medium === undefined ? undefined : own?.token,
     };
     await requireRoot(config);
     if (args.medium !== undefined && !flags['force-path']) await checkMounted(args.medium);
@@ -65,7 +75,9 @@ export class Enroll extends AgentCommand {
       throw new FleetError('USAGE', 'a request on a medium needs --fleet');
     const before = args.medium === undefined ? await this.finishedBefore(config, wish) : undefined;
     if (before) return before;
-    const token = args.medium === undefined ? readToken(config.hub, flags['token-file']) : undefined;
+    const token =
+      args.medium === undefined ? (own?.token ?? readToken(config.hub, flags['token-file'])) : undefined;
+    if (args.medium === undefined && config.hub === '') throw noPlace();
     using state = openState(config.state, { create: true });
     using _lock = await acquireLock(config.state, 'enroll', edge.now());
     if (token !== undefined) return await this.atHub(flags, wish, token, state);
@@ -135,12 +147,38 @@ const requireRoot = async ({ root, targets }: Config): Promise<void> => {
 /** Longest token in characters; enough for 256 bits in any encoding. */
 const MAX_TOKEN = 4096;
 
-const readToken = (hub: string, file: string | undefined): string => {
-  if (hub === '' || file === undefined) {
-    throw new FleetError('USAGE', 'where to: a medium, or --hub and --token-file?', {
-      hint: 'A stick goes to the platform team; a token comes from them',
-    });
+const noPlace = (): FleetError =>
+  new FleetError('USAGE', 'where to: a medium, or --hub and --token-file?', {
+    hint: 'A stick goes to the platform team; a token comes from them',
+  });
+
+/** @throws FleetError USAGE, SCHEMA */
+const readHosts = async (file: string): Promise<Hosts> => {
+  try {
+    return parseHosts(await readFile(file), file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+      throw new FleetError('USAGE', `there is no file ${file}`);
+    throw toFleetError(error, `reading ${file}`);
   }
+};
+
+/** @throws FleetError USAGE */
+const whoOf = (flags: {
+  readonly site?: string | undefined;
+  readonly name?: string | undefined;
+  readonly channel?: string | undefined;
+}): Pick<OnlineWish, 'site' | 'agent' | 'channel'> => {
+  const { site, name, channel } = flags;
+  if (site === undefined || name === undefined || channel === undefined)
+    throw new FleetError('USAGE', 'it is not said who this machine is', {
+      hint: 'Give --site, --name and --channel, or --hosts with a file of hosts',
+    });
+  return { site: parseName(site, 'site'), agent: parseName(name, 'agent'), channel: parseChannel(channel) };
+};
+
+const readToken = (hub: string, file: string | undefined): string => {
+  if (hub === '' || file === undefined) throw noPlace();
   let token: string;
   try {
     token = readFileSync(file, 'utf8').trim();

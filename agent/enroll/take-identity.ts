@@ -5,6 +5,7 @@ import type { Channel } from '#bundles/names';
 import { GENESIS } from '#bundles/formats/events/event';
 import { formatTime } from '#bundles/time';
 import { createCertificateRequest } from '#bundles/trust/root/certificate-request';
+import { type HostFacts, signFacts } from '#bundles/trust/root/host-facts';
 import type { SigningKey } from '#bundles/trust/keys/key';
 import type { Edge } from '../model/edge.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
@@ -23,6 +24,10 @@ export type Wish = {
   readonly channel: Channel;
   readonly labels: Readonly<Record<string, string>>;
   readonly pinnedRoot: Digest;
+  /** Of this machine; only a new request takes them. */
+  readonly facts?: HostFacts | undefined;
+  /** One-time token for a request on a medium. */
+  readonly token?: string | undefined;
 };
 
 /**
@@ -48,7 +53,19 @@ const insert = async (state: State, edge: Edge, wish: Wish, key: SigningKey): Pr
   const csr = await createCertificateRequest({ fleet, site, agent }, key);
   const at = formatTime(edge.now());
   const asked = await recipientFields(wish, await loadOrMakeRecipient(state.directory), at, key);
-  const request: Request = { fleet, site, agent, channel, labels, request: csr, ...asked };
+  const { facts = {}, token } = wish;
+  const factsSignature = await signFacts({ fleet, site, agent, facts, at }, key);
+  const request: Request = {
+    fleet,
+    site,
+    agent,
+    channel,
+    labels,
+    request: csr,
+    ...(Object.keys(facts).length > 0 && { facts, factsSignature, factsAt: at }),
+    ...(token !== undefined && { token }),
+    ...asked,
+  };
   const identity: Identity = {
     fleet,
     site,

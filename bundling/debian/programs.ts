@@ -33,6 +33,7 @@ export const PACKAGED: readonly Packaged[] = [
     files: {
       ...units(
         'fleet-agent.service',
+        'fleet-agent-enroll.service',
         'fleet-agent-secrets.service',
         'fleet-agent-runner@.service',
         'fleet-agent-medium@.service',

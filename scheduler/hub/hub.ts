@@ -2,7 +2,7 @@ import { digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { openLayout, openOrStartLayout, referenceOf } from '#bundles/formats/layout/layout';
 import { SITE_ARTIFACT } from '#bundles/media-types';
-import { type Configuration, requireSetting } from '../settings/configuration.ts';
+import { type Configuration, type FactLabel, requireSetting } from '../settings/configuration.ts';
 import { describeDatabase } from '../settings/database-url.ts';
 import { readDocuments } from '../load/releases/artifact.ts';
 import { siteReference } from '../load/releases/references.ts';
@@ -22,6 +22,8 @@ export type Hub = AsyncDisposable & {
   readonly store: Store;
   /** OCI layout directory; may not exist yet. */
   readonly layout: string;
+  /** Rules that make labels of the facts of a machine at its enrolment. */
+  readonly factLabels?: readonly FactLabel[] | undefined;
 };
 
 /**
@@ -54,7 +56,8 @@ export const openHub = async (configuration: Configuration, { create = false } =
     await store[Symbol.asyncDispose]();
     throw error;
   }
-  return { keys, store, layout, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+  const { factLabels } = configuration;
+  return { keys, store, layout, factLabels, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
 };
 
 /**

@@ -57,6 +57,16 @@ export type Configuration = { readonly [setting in Setting]: string | undefined 
   readonly commitStatuses: CommitStatuses | undefined;
   /** undefined: nobody gets them. */
   readonly alarms: AlarmSettings | undefined;
+  /** What becomes of the facts of a machine at its enrolment. */
+  readonly factLabels: readonly FactLabel[] | undefined;
+};
+
+/** A fact of a machine that becomes a label of its agent. */
+export type FactLabel = {
+  readonly label: string;
+  readonly fact: string;
+  /** Regular expression for the whole fact; its first group is the value. */
+  readonly pattern?: string;
 };
 
 /** Where `serve` says beside commits what became of them. */
@@ -116,6 +126,7 @@ export const readConfiguration = async (given: GivenSettings, cwd: string): Prom
     hostnames: wordList(given.hostname, ',') ?? said.hostnames,
     agentQuota: said.agentQuota,
     alarms: said.alarms && readAlarmSettings(said.alarms, base, file),
+    factLabels: said.factLabels,
     commitStatuses: said.commitStatuses && {
       ...said.commitStatuses,
       forges: said.commitStatuses.forges.map((forge) => ({
@@ -181,6 +192,7 @@ type FileSettings = { readonly [setting in Setting]?: string } & {
   readonly secrets?: { readonly escrow?: string };
   readonly commitStatuses?: CommitStatuses;
   readonly alarms?: AlarmSettings;
+  readonly factLabels?: readonly FactLabel[];
   readonly agentQuota?: { readonly requestsPerMinute?: number; readonly bytesPerMinute?: number };
 };
 

@@ -185,6 +185,10 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>
     ],
     critical: [],
   },
+  hosts: {
+    fleet: 'acme',
+    hosts: [{ site: 'plant-7', agent: 'line-1', channel, match: { serial: 'PX-1' }, token: 'ffe_x' }],
+  },
   'hub-certificate-answer': { certificate: 'PEM', authority: 'PEM' },
   'hub-certificate-request': {
     request: 'PEM',
@@ -324,6 +328,10 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>
     request: '-----BEGIN CERTIFICATE REQUEST-----',
     recipient: `age1${'q'.repeat(58)}`,
     recipientSignature: 'YQ==',
+    facts: { architecture: 'amd64' },
+    factsSignature: 'YQ==',
+    factsAt: time,
+    token: 'ffe_x',
     at: time,
   },
   revocations: { ...names, revoked: [{ digest, reason: 'leaks a key', at: time }] },

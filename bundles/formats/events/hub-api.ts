@@ -55,6 +55,13 @@ export type EnrollRequest = {
     readonly recipient?: string;
     /** signRecipient: base64 of the agent key's signature over it and `at`. */
     readonly recipientSignature?: string;
+    /** Of the machine: architecture, serial number. */
+    readonly facts?: Readonly<Record<string, string>>;
+    /** signFacts: base64 of the agent key's signature over them and `factsAt`. */
+    readonly factsSignature?: string;
+    readonly factsAt?: string;
+    /** One-time token of an agent that asks on a medium, by which the office knows the request without its fingerprint. */
+    readonly token?: string;
     readonly at: string;
   };
 };

@@ -10,6 +10,7 @@ export const SCHEMA_NAMES = [
   'decision-predicate',
   'event',
   'host-package',
+  'hosts',
   'hub-certificate-answer',
   'hub-certificate-request',
   'hub-decisions#approve',

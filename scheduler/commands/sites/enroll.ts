@@ -14,6 +14,7 @@ import { openHub } from '../../hub/hub.ts';
 import { describeRefused } from '../../hub/refused.ts';
 import { channelOf } from '../../hub/sites/agent-record.ts';
 import { readReleased } from '../../hub/sites/check-released.ts';
+import { redeemOnMedium } from '../../hub/tokens/token-terms.ts';
 import { siteRemarks } from '../../hub/secrets/list-secrets.ts';
 
 const WORDS: Readonly<Record<EnrolmentStep['kind'], string>> = {
@@ -25,7 +26,7 @@ const WORDS: Readonly<Record<EnrolmentStep['kind'], string>> = {
 
 export default class SitesEnroll extends FleetCommand {
   static override description =
-    'Enrol the agents that ask for it on a medium, and answer on the same medium.\n\nAnyone can write a request to a stick, so compare each fingerprint with the one that the agent printed. At a terminal each is asked for; otherwise, and always with --replace-key, name it with --accept. Channel and labels of an agent that is enrolled already change only with --channel or --update. A channel that has no release is refused once any channel has one.';
+    'Enrol the agents that ask for it on a medium, and answer on the same medium.\n\nAnyone can write a request to a stick, so compare each fingerprint with the one that the agent printed. At a terminal each is asked for; otherwise, and always with --replace-key, name it with --accept. A request with a one-time token of "tokens hosts" is taken without. Channel and labels of an agent that is enrolled already change only with --channel or --update. A channel that has no release is refused once any channel has one.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> /media/stick --accept 5f3c...e1',
     '<%= config.bin %> <%= command.id %> /media/stick --site plant-7 --channel prod/factory-host --accept 5f3c...e1',
@@ -65,11 +66,12 @@ export default class SitesEnroll extends FleetCommand {
     const configuration = await readConfiguration(flags, process.cwd());
     await using hub = await openHub(configuration, { create: true });
     const released = flags['allow-unreleased'] ? undefined : await readReleased(hub.layout);
+    const now = this.readNow(flags.now);
     const result = await enrollMedium(
       hub,
       medium,
-      { ...options, released },
-      this.readNow(flags.now),
+      { ...options, released, redeem: redeemOnMedium(released, now) },
+      now,
       this.signal,
     );
     this.#print(result, args.medium);

@@ -10,13 +10,11 @@ import { hasNoSites, openHub } from '../../hub/hub.ts';
 import { checkReleased, readReleased } from '../../hub/sites/check-released.ts';
 import { type Allowance, formatAllowance, parseAllowance, VERBS } from '../../hub/tokens/allowance.ts';
 import { createToken, type TokenOrder } from '../../hub/tokens/create-token.ts';
+import { parseLife } from '../../hub/tokens/token-life.ts';
 import { auditLog } from '../../hub/http/audit-log.ts';
 
-const HOUR_MS = 3_600_000;
-const UNITS = { h: HOUR_MS, d: 24 * HOUR_MS } as const;
 /** One for reading or deciding lasts longer, because a monitor or a pipeline holds it; no token lasts for ever. */
 const LIVES = { enroll: '24h', reader: '365d', decide: '90d' } as const;
-const MAX_LIFE_MS = 400 * UNITS.d;
 
 /** Not `exclusive`: of several flags that exclude the same one, oclif's usage line shows all but the first with an empty place. */
 const NOT_FOR_READERS = { type: 'none' as const, flags: ['reader', 'allow'] };
@@ -186,14 +184,5 @@ export const parseLabel = (pair: string): readonly [string, string] => {
   if (name !== '' && rest.length > 0 && value.length <= MAX_LABEL) return [name, value];
   throw new FleetError('USAGE', `${JSON.stringify(pair.slice(0, 80))} is not <name>=<value>`, {
     hint: `Values have at most ${MAX_LABEL} characters`,
-  });
-};
-
-const parseLife = (text: string): number => {
-  const [, count, unit] = /^([1-9]\d{0,4})([hd])$/.exec(text) ?? [];
-  const ms = Number(count) * UNITS[unit as keyof typeof UNITS];
-  if (unit !== undefined && ms <= MAX_LIFE_MS) return ms;
-  throw new FleetError('USAGE', `--expires ${JSON.stringify(text.slice(0, 80))} is no time`, {
-    hint: 'Write it like 2h or 30d, at most 400d',
   });
 };

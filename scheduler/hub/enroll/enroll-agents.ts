@@ -8,6 +8,15 @@ import type { EnrolmentRequest } from './read-requests.ts';
 
 export type Enrolment = { readonly request: EnrolmentRequest; readonly step: EnrolmentStep };
 
+/**
+ * Checks the token of a request, and returns the terms of it and what uses it up.
+ * @throws FleetError TOKEN_INVALID
+ */
+export type Redeem = (
+  tx: Tx,
+  request: EnrolmentRequest,
+) => Promise<{ readonly terms: EnrolmentOptions; readonly use: () => Promise<void> }>;
+
 /** A site after its requests were processed. The statement is new if anything changed. */
 export type EnrolledSite = { readonly site: SiteRow; readonly enrolments: readonly Enrolment[] };
 
@@ -20,7 +29,7 @@ export const enrollAgents = (
   store: Store,
   site: string,
   requests: readonly EnrolmentRequest[],
-  options: EnrolmentOptions,
+  options: EnrolmentOptions & { readonly redeem?: Redeem | undefined },
   signer: SiteSigner,
   refused: Refused[],
   now: Date,
@@ -28,7 +37,15 @@ export const enrollAgents = (
   store.transact(async (tx) => {
     const enrolments: Enrolment[] = [];
     for (const request of requests) {
-      const step = await orRefuse(refused, request.path, () => enrollAgent(tx, request, options, now));
+      const redeem = request.token === undefined ? undefined : options.redeem;
+      const step = await orRefuse(refused, request.path, async () => {
+        if (!redeem) return await enrollAgent(tx, request, options, now);
+        // A refused request must not use up its token.
+        const { terms, use } = await redeem(tx, request);
+        const done = await enrollAgent(tx, request, { ...terms, factLabels: options.factLabels }, now);
+        await use();
+        return done;
+      });
       if (step) enrolments.push({ request, step });
     }
     if (enrolments.length === 0) return undefined;

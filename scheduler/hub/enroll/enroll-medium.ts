@@ -8,7 +8,7 @@ import { type Hub, publishSite, siteSigner } from '../hub.ts';
 import { type Answered, addDocuments } from '../medium/add-documents.ts';
 import { abortIfAsked, type Refused } from '../refused.ts';
 import { siteDocuments } from '../sites/site-documents.ts';
-import { type EnrolledSite, enrollAgents } from './enroll-agents.ts';
+import { type EnrolledSite, enrollAgents, type Redeem } from './enroll-agents.ts';
 import type { EnrolmentOptions } from './plan-enrolment.ts';
 import { type EnrolmentRequest, readRequests } from './read-requests.ts';
 
@@ -20,6 +20,8 @@ export type EnrolmentChoice = {
   readonly accept: readonly string[];
   /** Asks a person about each request if `accept` is empty. undefined: not interactive. */
   readonly confirm?: ((request: EnrolmentRequest) => Promise<boolean>) | undefined;
+  /** Takes requests that have a token of the office without a person. undefined: a token counts for nothing. */
+  readonly redeem?: Redeem | undefined;
 };
 
 export type EnrolledMedium = {
@@ -56,7 +58,8 @@ export const enrollMedium = async (
   const sites: EnrolledSite[] = [];
   for (const [site, group] of Map.groupBy(chosen, (request) => request.site)) {
     abortIfAsked(signal);
-    const enrolled = await enrollAgents(hub.store, site, group, options, signer, refused, now);
+    const terms = { ...options, factLabels: hub.factLabels };
+    const enrolled = await enrollAgents(hub.store, site, group, terms, signer, refused, now);
     if (!enrolled) continue;
     await publishSite(hub, enrolled.site, { now, command: 'sites enroll' });
     sites.push(enrolled);
@@ -67,18 +70,23 @@ export const enrollMedium = async (
 
 const choose = async (
   requests: readonly EnrolmentRequest[],
-  { site, accept, confirm, replaceKey }: EnrolmentOptions & EnrolmentChoice,
+  { site, accept, confirm, replaceKey, redeem }: EnrolmentOptions & EnrolmentChoice,
   path: string,
   signal: AbortSignal | undefined,
 ): Promise<readonly EnrolmentRequest[]> => {
-  const asking = requests.filter((request) => site === undefined || request.site === site);
+  const ofSite = requests.filter((request) => site === undefined || request.site === site);
+  const isTokens = ({ token, fingerprint }: EnrolmentRequest): boolean =>
+    redeem !== undefined && token !== undefined && !accept.includes(fingerprint);
+  const byToken = ofSite.filter(isTokens);
+  const asking = ofSite.filter((request) => !isTokens(request));
   if (accept.length > 0) {
     const chosen = asking.filter(({ fingerprint }) => accept.includes(fingerprint));
     checkAccepted(asking, accept, path);
-    return chosen;
+    return [...byToken, ...chosen];
   }
-  if (asking.length > 0 && (replaceKey || !confirm)) throw unnamed(asking, replaceKey, path);
-  const chosen: EnrolmentRequest[] = [];
+  if (asking.length > 0 && (replaceKey || (!confirm && byToken.length === 0)))
+    throw unnamed(asking, replaceKey, path);
+  const chosen: EnrolmentRequest[] = [...byToken];
   for (const request of asking) {
     abortIfAsked(signal);
     if (await confirm?.(request)) chosen.push(request);

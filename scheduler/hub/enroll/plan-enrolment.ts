@@ -12,12 +12,16 @@ import {
 } from '../sites/agent-record.ts';
 import { checkReleased } from '../sites/check-released.ts';
 import type { AgentKeyRow, AgentRow } from '../store/tables.ts';
+import { labelsOfFacts } from './fact-labels.ts';
 import type { EnrolmentRequest } from './read-requests.ts';
+import type { FactLabel } from '../../settings/configuration.ts';
 
 export type EnrolmentOptions = {
   /** Overrides the channel of the request. */
   readonly channel?: Channel | undefined;
   readonly labels?: Labels | undefined;
+  /** Rules of the office: a fact of the machine becomes a label, over the labels of the request and under `labels`. */
+  readonly factLabels?: readonly FactLabel[] | undefined;
   /** Allows a known agent to change its key. */
   readonly replaceKey: boolean;
   /** Allows a known agent to change to the channel and labels of its request. */
@@ -50,7 +54,8 @@ export const planEnrolment = (
       hint: 'Enrol the agent under another name',
     });
   const channel = options.channel ?? (options.update || !known ? request.channel : channelOf(known));
-  const labels = options.labels ?? (options.update || !known ? request.labels : labelsOf(known));
+  const wished = wishedLabels(request, options);
+  const labels = options.labels || options.update || !known ? wished : labelsOf(known);
   if (options.released && !(known && sameChannel(channel, channelOf(known))))
     checkReleased(channel, options.released);
   if (!known) {
@@ -66,7 +71,7 @@ export const planEnrolment = (
     return { kind: 'replace-key', row: rekeyedAgentRow(moved, request.key.pem, request.recipient, now) };
   }
   if (canonicalJson(moved) !== canonicalJson(known)) return { kind: 'change', row: moved };
-  const wish = wishOf(request, known);
+  const wish = wishOf(request, known, wished);
   return { kind: 'unchanged', row: known, ...(wish !== undefined && { note: wish }) };
 };
 
@@ -116,11 +121,18 @@ const otherKey = (request: EnrolmentRequest, known: AgentRow): FleetError =>
     },
   );
 
-const wishOf = (request: EnrolmentRequest, known: AgentRow): string | undefined => {
+/** The labels of a new agent: those of the token or the command, else those of the request, with those of facts. */
+const wishedLabels = (request: EnrolmentRequest, { labels, factLabels = [] }: EnrolmentOptions): Labels => ({
+  ...(labels === undefined && request.labels),
+  ...labelsOfFacts(factLabels, request.facts),
+  ...labels,
+});
+
+const wishOf = (request: EnrolmentRequest, known: AgentRow, wished: Labels): string | undefined => {
   const now = channelOf(known);
   if (!sameChannel(request.channel, now))
     return `it asks for ${formatChannel(request.channel)} and stays at ${formatChannel(now)}; --update gives it what it asks for`;
-  if (canonicalJson(request.labels) !== known.labels)
+  if (canonicalJson(wished) !== known.labels)
     return 'it asks for other labels and keeps its own; --update gives it what it asks for';
   return undefined;
 };

@@ -5,6 +5,7 @@ import { isRecipient, isSignedRecipient, type RecipientClaim } from '#bundles/tr
 import { parseStrictJson } from '#bundles/json/strict-json';
 import { parseTime, type Timestamp } from '#bundles/time';
 import { parseCertificateRequest } from '#bundles/trust/root/certificate-request';
+import { areSignedFacts, type HostFacts } from '#bundles/trust/root/host-facts';
 import { fingerprint, type PublicKey } from '#bundles/trust/keys/key';
 import { parseDocument } from '#bundles/json/validate';
 import { orRefuse, type Refused } from '../refused.ts';
@@ -24,6 +25,10 @@ export type EnrolmentRequest = {
   readonly labels: Labels;
   /** age recipient, signed by the key. Agents of versions without secrets send none. */
   readonly recipient?: ToldRecipient;
+  /** Signed by the key. Data of the machine. */
+  readonly facts: HostFacts;
+  /** Of the office, unchecked. */
+  readonly token?: string;
 };
 
 /** The document, see docs/schemas/request.schema.json. */
@@ -36,6 +41,10 @@ export type RequestDocument = {
   readonly request: string;
   readonly recipient?: string;
   readonly recipientSignature?: string;
+  readonly facts?: HostFacts;
+  readonly factsSignature?: string;
+  readonly factsAt?: Timestamp;
+  readonly token?: string;
   readonly at: Timestamp;
 };
 
@@ -106,6 +115,8 @@ export const checkRequest = (document: unknown, what: string, fleet: string): En
     fingerprint: fingerprint(certified.key),
     channel: { environment: file.channel.environment, clusterType: file.channel.clusterType },
     labels: file.labels,
+    facts: checkFacts(file, certified.key, what),
+    ...(file.token !== undefined && { token: file.token }),
     ...(file.recipient !== undefined && {
       recipient: checkRecipient({ ...file, recipient: file.recipient }, certified.key, what),
     }),
@@ -128,6 +139,19 @@ export const checkRecipient = (
   if (isSignedRecipient(claim, recipientSignature, key)) return { recipient, at };
   throw new FleetError('REQUEST_INVALID', `the recipient in ${what} is not signed by the key of its agent`, {
     subject: recipient,
+    hint: 'Let the agent ask again: fleet-agent enroll; if it is refused again, somebody changed the request',
+  });
+};
+
+/** @throws FleetError REQUEST_INVALID for facts that the agent's key did not sign */
+const checkFacts = (
+  { fleet, site, agent, facts, factsSignature = '', factsAt = '' }: RequestDocument,
+  key: PublicKey,
+  what: string,
+): HostFacts => {
+  if (facts === undefined) return {};
+  if (areSignedFacts({ fleet, site, agent, facts, at: factsAt }, factsSignature, key)) return facts;
+  throw new FleetError('REQUEST_INVALID', `the facts in ${what} are not signed by the key of its agent`, {
     hint: 'Let the agent ask again: fleet-agent enroll; if it is refused again, somebody changed the request',
   });
 };

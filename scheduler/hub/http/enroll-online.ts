@@ -3,13 +3,14 @@ import type { CarriedDocument, EnrollAnswer, EnrollRequest } from '#bundles/form
 import { issueClientCertificate } from '#bundles/trust/root/issue-certificate';
 import { parseDocument } from '#bundles/json/validate';
 import { enrollAgent, issueIfChanged } from '../enroll/enroll-agents.ts';
-import type { EnrolmentOptions, EnrolmentStep } from '../enroll/plan-enrolment.ts';
+import type { EnrolmentStep } from '../enroll/plan-enrolment.ts';
 import { checkRequest, type EnrolmentRequest } from '../enroll/read-requests.ts';
 import { readReleased } from '../sites/check-released.ts';
 import { siteDocuments } from '../sites/site-documents.ts';
-import type { SiteRow, TokenRow } from '../store/tables.ts';
+import type { SiteRow } from '../store/tables.ts';
 import { checkToken } from '../tokens/check-token.ts';
 import { redeemToken } from '../tokens/redeem-token.ts';
+import { termsOfToken } from '../tokens/token-terms.ts';
 import { toDocument } from '../../load/releases/artifact.ts';
 import type { Context } from './context.ts';
 
@@ -37,7 +38,12 @@ export const enrollOnline = async (body: unknown, context: Context): Promise<Enr
   const released = await readReleased(hub.layout);
   const { step, site, token } = await hub.store.transact(async (tx) => {
     const token = await redeemToken(tx, asked.token, request, now);
-    const step = await enrollAgent(tx, request, termsOf(token, released), now);
+    const step = await enrollAgent(
+      tx,
+      request,
+      { ...termsOfToken(token, released), factLabels: hub.factLabels },
+      now,
+    );
     const site = await issueIfChanged(tx, request.site, [{ request, step }], signer, now);
     return { step, site, token };
   });
@@ -54,19 +60,6 @@ export const enrollOnline = async (body: unknown, context: Context): Promise<Enr
     token: token.id,
   };
 };
-
-/**
- * Terms of the token override those of the request. If the token has none, a known agent keeps its own. The channel of a token
- * was checked when the token was created.
- */
-const termsOf = (token: TokenRow, released: readonly string[]): EnrolmentOptions => ({
-  ...(token.environment !== null && token.cluster_type !== null
-    ? { channel: { environment: token.environment, clusterType: token.cluster_type } }
-    : { released }),
-  ...(token.labels !== null && { labels: JSON.parse(token.labels) as Record<string, string> }),
-  replaceKey: token.replace_key === 1,
-  update: false,
-});
 
 const carry = async (site: SiteRow, { hub }: Context): Promise<readonly CarriedDocument[]> => {
   const { documents } = await siteDocuments(site.name, { db: hub.store.db, keys: hub.keys });

@@ -104,6 +104,7 @@ const changeAgent = (
       fingerprint: fingerprint(key),
       channel: channelOf(current),
       labels: labelsOf(current),
+      facts: {},
       ...(recipient && { recipient }),
     };
     await enrollAgent(tx, request, { replaceKey: true, update: false }, now);

@@ -13,6 +13,7 @@ import { signRecipient } from '#bundles/trust/age/recipient';
 import type { ReceiptPredicate, ReportPredicate } from '#bundles/formats/statements/predicates';
 import { addDays, formatTime } from '#bundles/time';
 import { createCertificateRequest } from '#bundles/trust/root/certificate-request';
+import { type HostFacts, signFacts } from '#bundles/trust/root/host-facts';
 import type { SigningKey } from '#bundles/trust/keys/key';
 import { type EnrolmentChoice, enrollMedium } from '../../../scheduler/hub/enroll/enroll-medium.ts';
 import type { EnrolmentOptions } from '../../../scheduler/hub/enroll/plan-enrolment.ts';
@@ -146,6 +147,10 @@ export type RequestChanges = {
   readonly at?: string;
   /** Instead of the agent's own. */
   readonly recipientSignature?: string;
+  readonly facts?: HostFacts;
+  /** Instead of the agent's own. */
+  readonly factsSignature?: string;
+  readonly token?: string;
 };
 
 /** Leaves the request of an agent on a stick, as fleet-agent enroll does. */
@@ -166,6 +171,8 @@ export const ask = async (stick: string, agent: TestAgent, changes: RequestChang
       labels: changes.labels ?? {},
       request,
       ...(await recipientOf(fleet, agent, changes)),
+      ...(await factsOf(fleet, agent, changes)),
+      ...(changes.token !== undefined && { token: changes.token }),
       at: changes.at ?? formatTime(NOW),
     }),
   );
@@ -183,6 +190,19 @@ const recipientOf = async (
         recipient,
         recipientSignature:
           recipientSignature ?? (await signRecipient({ fleet, site, agent: name, recipient, at }, key)),
+      };
+
+const factsOf = async (
+  fleet: string,
+  { site, name, key }: TestAgent,
+  { facts, factsSignature, at = formatTime(NOW) }: RequestChanges,
+): Promise<object> =>
+  facts === undefined
+    ? {}
+    : {
+        facts,
+        factsSignature: factsSignature ?? (await signFacts({ fleet, site, agent: name, facts, at }, key)),
+        factsAt: at,
       };
 
 export const put = async (stick: string, path: string, bytes: Uint8Array): Promise<void> => {

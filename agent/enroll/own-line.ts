@@ -1,0 +1,33 @@
+import { FleetError } from '#bundles/errors';
+import type { HostLine, Hosts } from '#bundles/formats/medium/hosts';
+import type { HostFacts } from '#bundles/trust/root/host-facts';
+
+/**
+ * The line of a file of hosts that is for this machine: the one whose facts are all those of the machine.
+ * @param file how messages call the file
+ * @throws FleetError HOST_UNLISTED if no line is, or more than one
+ */
+export const ownLine = ({ hosts }: Hosts, facts: HostFacts, file: string): HostLine => {
+  const own = hosts.filter(({ match }) =>
+    Object.entries(match).every(([fact, value]) => isFact(facts, fact, value)),
+  );
+  const [line] = own;
+  if (line && own.length === 1) return line;
+  const asked = [...new Set(hosts.flatMap(({ match }) => Object.keys(match)))];
+  const machine = asked
+    .map((fact) => `${fact} ${JSON.stringify(valuesOf(facts, fact).join(' '))}`)
+    .join(', ');
+  throw new FleetError(
+    'HOST_UNLISTED',
+    `${file} has ${own.length === 0 ? 'no line' : `${own.length} lines`} for this machine, whose facts are ${machine}`,
+    { hint: 'Add it to the CSV of hosts, or correct its line, and make the file again' },
+  );
+};
+
+/** Letter case differs between what firmware says and what labels on machines say. */
+const isFact = (facts: HostFacts, fact: string, value: string): boolean =>
+  valuesOf(facts, fact).some((one) => one.toLowerCase() === value.toLowerCase());
+
+/** A machine has several network interfaces, each with an address that it can be known by. */
+const valuesOf = (facts: HostFacts, fact: string): readonly string[] =>
+  fact === 'mac' ? (facts['macs'] ?? '').split(' ') : [facts[fact] ?? ''];

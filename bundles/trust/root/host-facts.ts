@@ -1,0 +1,23 @@
+import { canonicalJson } from '../../json/canonical.ts';
+import type { Timestamp } from '../../time.ts';
+import { type PublicKey, type SigningKey, verifySignature } from '../keys/key.ts';
+import type { AgentSubject } from './certificate-request.ts';
+
+/** What an agent says about its machine when it asks to be enrolled: 'architecture' -> 'amd64'. Data of the machine, never trusted. */
+export type HostFacts = Readonly<Record<string, string>>;
+
+/** Facts of one agent at a time. */
+export type FactsClaim = AgentSubject & { readonly facts: HostFacts; readonly at: Timestamp };
+
+const CONTEXT = 'fleet-ferry facts v1';
+
+/** The bytes that an agent signs about its facts, so that nobody changes them on a medium (docs/bundle-format.md section 11). */
+const statementOf = ({ fleet, site, agent, facts, at }: FactsClaim): Buffer =>
+  Buffer.from(`${CONTEXT}\n${fleet}/${site}/${agent}\n${canonicalJson(facts)}\n${at}\n`);
+
+/** The request's `factsSignature`: base64 of the agent key's signature. */
+export const signFacts = async (claim: FactsClaim, key: SigningKey): Promise<string> =>
+  (await key.sign(statementOf(claim))).toString('base64');
+
+export const areSignedFacts = (claim: FactsClaim, signature: string, key: PublicKey): boolean =>
+  verifySignature(key, statementOf(claim), Buffer.from(signature, 'base64'));

@@ -1,0 +1,55 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { readHostFacts } from '../../../agent/enroll/read-host-facts.ts';
+import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+
+const factsOf = async (files: Readonly<Record<string, string>>) => {
+  await using root = await temporaryDirectory('facts');
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(root.path, path)), { recursive: true });
+    await writeFile(join(root.path, path), text);
+  }
+  return await readHostFacts(root.path);
+};
+
+test('facts are what firmware, kernel and release say', async () => {
+  const facts = await factsOf({
+    'sys/class/dmi/id/sys_vendor': 'Acme\n',
+    'sys/class/dmi/id/product_serial': 'PX-4711\n',
+    'sys/class/dmi/id/product_uuid': 'AB-CD\n',
+    'etc/os-release': 'ID=debian\nVERSION_ID="12"\nVERSION_CODENAME=bookworm\n',
+    'sys/block/sda/size': `${512 << 21}\n`,
+    'sys/block/sda/removable': '0\n',
+    'sys/block/sdb/size': '1\n',
+    'sys/block/sdb/removable': '1\n',
+    'sys/block/loop0/size': '1\n',
+    'sys/class/net/lo/address': '00:00:00:00:00:00\n',
+    'sys/class/net/eth0/address': '02:00:00:00:00:0A\n',
+    'sys/class/net/eth0/device/vendor': '',
+    'sys/class/net/bridge0/address': '02:00:00:00:00:0b\n',
+  });
+  expect(facts).toMatchObject({
+    vendor: 'Acme',
+    serial: 'PX-4711',
+    uuid: 'ab-cd',
+    osId: 'debian',
+    osVersion: '12',
+    osCodename: 'bookworm',
+    disks: 'sda=512',
+    macs: '02:00:00:00:00:0a',
+  });
+  expect(Number(facts['memoryMib'])).toBeGreaterThan(0);
+});
+
+test('placeholders of vendors, control characters and what is absent are left out', async () => {
+  const facts = await factsOf({
+    'sys/class/dmi/id/product_serial': 'To be filled by O.E.M.\n',
+    'sys/class/dmi/id/product_name': `Box\u001b[31m${'x'.repeat(500)}\n`,
+    'proc/device-tree/serial-number': '10000000abcd\u0000',
+  });
+  expect(facts['serial']).toBe('10000000abcd');
+  expect(facts['model']).toMatch(/^Box \[31mx+$/);
+  expect(facts['model']).toHaveLength(128);
+  expect(facts).not.toHaveProperty('vendor');
+});
