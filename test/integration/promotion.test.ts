@@ -88,9 +88,22 @@ test('a change reaches prod only after it was promoted, on the word of sites tha
     await enroll(office, site, 'prod/factory-host');
     await carryOut(office, site);
   }
-  const wait = (): Promise<Outcome> => office.scheduler('wait', 'prod', '--timeout', '1s');
+  const wait = (): Promise<Outcome> => office.scheduler('wait', 'prod', '--timeout', '1s', '--json');
   await carryHome(office, sites[0]);
-  expect((await wait()).code).toBe(8);
+  const waiting = await wait();
+  expect([waiting.code, JSON.parse(waiting.stdout)]).toEqual([
+    8,
+    expect.objectContaining({
+      error: expect.objectContaining({ code: 'WAIT_TIMED_OUT' }),
+      conditions: expect.arrayContaining([
+        expect.objectContaining({
+          name: 'compliance',
+          met: false,
+          holding: { count: 1, first: [expect.stringMatching(/^plant-8\/.*: it never reported$/)] },
+        }),
+      ]),
+    }),
+  ]);
   await carryHome(office, sites[1]);
   succeed(await wait());
 

@@ -4,6 +4,7 @@ import { FleetError } from '#bundles/errors';
 import { FleetCommand } from '#cli/fleet-command';
 import { parseCandidate } from '../../hub/gate/assess.ts';
 import { awaitArrival } from '../../hub/gate/await-arrival.ts';
+import type { Arrival } from '../../hub/gate/judge-arrival.ts';
 import { DURATION } from '../../model/duration.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { linkFlags, openGate } from '../gate/open-gate.ts';
@@ -50,11 +51,20 @@ because the candidate was rejected or another one took its place. 8: not within 
       clock: () => this.readNow(flags.now),
       signal: this.signal,
       onChange: ({ conditions }) => {
+        this.#conditions = conditions;
         for (const { name, found, met } of conditions)
           if (!met) this.say(`${environment}: ${name}: ${found}`);
       },
     });
     this.log(`${environment} complies`);
     return { environment, ...arrival };
+  }
+
+  /** As they were last, for --json. */
+  #conditions: Arrival['conditions'] | undefined;
+
+  protected override toErrorJson(error: unknown): unknown {
+    const told = super.toErrorJson(error) as object;
+    return this.#conditions ? { ...told, conditions: this.#conditions } : told;
   }
 }
