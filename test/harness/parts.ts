@@ -38,6 +38,7 @@ import {
   symphonyDefinitions,
   zarfSchema,
 } from './parts/reconciler-schemas.ts';
+import { schemathesis } from './parts/schemathesis.ts';
 import { skopeo } from './parts/skopeo.ts';
 import { sops } from './parts/sops.ts';
 
@@ -73,6 +74,7 @@ const PARTS = {
   podmanHost,
   postgresql,
   promtool,
+  schemathesis,
   sops,
   argoDefinitions,
   rancherFleetDefinitions,
