@@ -71,6 +71,11 @@ export default class Serve extends FleetCommand {
       description: 'Interval between two checks of the repositories, such as 30s, 5m or 1h [default: 1m]',
       env: 'FLEET_POLL',
     }),
+    retention: Flags.string({
+      description:
+        'Age from which on reports, events and history are removed, such as 400d [default: everything is kept]',
+      env: 'FLEET_RETENTION',
+    }),
     'webhook-secret-file': Flags.string({
       description: 'File whose first line is the shared secret of webhooks',
       env: 'FLEET_WEBHOOK_SECRET_FILE',

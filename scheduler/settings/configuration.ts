@@ -221,6 +221,7 @@ const SHAPES: Readonly<Record<string, string>> = {
   forge: 'github, gitea, gitlab or azure, with =<address of its API> where that is not the usual one',
   committer: 'a name and an address, like Fleet Ferry <fleet-ferry@example.com>',
   poll: 'a number and s, m or h, like 30s',
+  retention: 'a number of days from 30d on',
   environments: 'a DNS label',
   commitStatuses:
     'a host name, a kind of forge with =<address of its API>, or an address with http:// or https://',

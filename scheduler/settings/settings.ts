@@ -18,6 +18,7 @@ const DESCRIPTIONS = {
   caFile: { kind: 'path', what: "file with the registry's certificates" },
   authFile: { kind: 'path', what: 'auth file' },
   poll: { kind: 'text', what: 'time between two looks' },
+  retention: { kind: 'text', what: 'age of facts that are removed' },
   listen: { kind: 'text', what: 'address to listen at' },
   tlsCertFile: { kind: 'path', what: "file with the hub's certificate" },
   tlsKeyFile: { kind: 'path', what: "file with the key of the hub's certificate" },

@@ -5,6 +5,7 @@ import { formatAge } from '../status/format-age.ts';
 import type { Answer } from './answer-history.ts';
 import type { Question } from './parse-question.ts';
 import { readEvents, type StoredEvent } from './read-events.ts';
+import { beginning, tellRemoved } from './tell-removed.ts';
 import { wrapLine } from './wrap-line.ts';
 
 /** Events as the agents wrote them, each with the report that brought it. */
@@ -14,7 +15,7 @@ export const answerEvents = async (
   now: Date,
 ): Promise<Answer> => {
   const { events, next } = await readEvents(store.db, subject, span, page);
-  return {
+  const answer = {
     lines:
       events.length === 0
         ? ['No events.']
@@ -24,6 +25,7 @@ export const answerEvents = async (
           ],
     json: { fleet: store.fleet, at: formatTime(now), events, next },
   };
+  return await tellRemoved(store.db, answer, [span.since ?? beginning(next), span.until, span.knownAt]);
 };
 
 const describe = ({ event, source }: StoredEvent, now: Date): readonly string[] => {

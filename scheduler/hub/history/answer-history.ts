@@ -4,6 +4,7 @@ import { formatTime, parseTime, type Timestamp } from '#bundles/time';
 import type { Hub } from '../hub.ts';
 import { seesWhole } from '../people/visible.ts';
 import { formatSpan } from '../status/format-age.ts';
+import { beginning, tellRemoved } from './tell-removed.ts';
 import { wrapLine } from './wrap-line.ts';
 import { nameValue } from './name-value.ts';
 import type { Question } from './parse-question.ts';
@@ -55,7 +56,7 @@ export const answerHistory = async (
     ...shown.map((release) => ({ at: release.issuedAt, kind: 'release', release }) as const),
     ...named.map((change) => ({ at: change.observedAt, kind: 'change', change }) as const),
   ].toSorted((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
-  return {
+  const answer = {
     lines:
       entries.length === 0
         ? ['Nothing changed.']
@@ -69,6 +70,7 @@ export const answerHistory = async (
       next,
     },
   };
+  return await tellRemoved(hub.store.db, answer, [span.since ?? beginning(next), span.until, span.knownAt]);
 };
 
 /** One line with time and place for all that changed there at that time, and a line for each change. */

@@ -9,6 +9,7 @@ import { type NamedPackage, namePackage } from './name-value.ts';
 import type { Question } from './parse-question.ts';
 import { openReleases, type Releases } from './read-releases.ts';
 import { type AgentAt, type At, type Lasting, readStateAt } from './read-state-at.ts';
+import { tellRemoved } from './tell-removed.ts';
 import { wrapLine } from './wrap-line.ts';
 
 /** A package that runs, or ran, at an agent. */
@@ -61,7 +62,7 @@ export const answerWhere = async (
     ...running.flatMap((one) => wrapLine(describe(one), '  ')),
     ...(running.length === 0 ? ['  nothing'] : []),
   ]);
-  return {
+  const answer = {
     lines: [
       ...(told.length === 0 ? ['Nothing runs.'] : lines),
       ...(next === null ? [] : ['', `More: --cursor ${next}`]),
@@ -75,6 +76,7 @@ export const answerWhere = async (
       next,
     },
   };
+  return await tellRemoved(hub.store.db, answer, [at, knownAt]);
 };
 
 const runningOf = async (

@@ -4,7 +4,11 @@ import { GENESIS } from '#bundles/formats/events/event';
 import type { VerifiedReport } from '#bundles/trust/reports/report';
 
 /** A stored event within a report's range, or next to it; a compacted one covers the events `seq` to `to`. */
-export type StoredSpan = Span & { readonly compacted: boolean };
+export type StoredSpan = Span & {
+  readonly compacted: boolean;
+  /** Its events were stored once and removed by retention: they are known. */
+  readonly removed?: boolean;
+};
 
 export type Comparison =
   | ({ readonly kind: 'fits' } & Difference)
@@ -57,16 +61,20 @@ const findDifference = (
   { events, spans }: Pick<VerifiedReport, 'events' | 'spans'>,
   stored: readonly StoredSpan[],
 ): Difference => {
-  const single = new Set(stored.filter(({ compacted }) => !compacted).map(({ seq }) => seq));
+  const single = new Set(
+    stored.filter(({ compacted, removed }) => !compacted && removed !== true).map(({ seq }) => seq),
+  );
+  const isKnown = (seq: number): boolean =>
+    single.has(seq) || stored.some((span) => span.removed === true && seq >= span.seq && seq <= span.to);
   const ordinary = spans.filter((_, index) => events[index]?.type !== COMPACTED);
   const compacted = spans.filter((_, index) => events[index]?.type === COMPACTED);
-  const fresh = ordinary.filter(({ seq }) => !single.has(seq));
+  const fresh = ordinary.filter(({ seq }) => !isKnown(seq));
   const hashes = new Map([...hashesOf(stored), ...hashesOf(spans)]);
   const gaps = compacted.flatMap((span) =>
     without(span, stored, hashes).map((rest) => ({ ...rest, of: span.seq })),
   );
   const known = new Set([
-    ...ordinary.flatMap(({ seq }) => (single.has(seq) ? [seq] : [])),
+    ...ordinary.flatMap(({ seq }) => (isKnown(seq) ? [seq] : [])),
     ...compacted.flatMap(({ seq }) => (gaps.some(({ of }) => of === seq) ? [] : [seq])),
   ]);
   const opened = stored

@@ -1,8 +1,10 @@
+import { sql } from 'kysely';
 import type { Event } from '#bundles/formats/events/event';
 import { parseJson } from '#bundles/json/parse-json';
 import type { Store } from '../store/open-store.ts';
 import type { Tx } from '../store/tables.ts';
 import { updateAgentState } from './agent-state.ts';
+import { REMOVED } from './stored-spans.ts';
 import { updateStates } from './update-states.ts';
 import type { FactSource } from './write-history.ts';
 
@@ -31,14 +33,15 @@ export type RebuiltHistory = { readonly reports: number; readonly events: number
 
 /**
  * Replaces the history and the states of assignments and agents by what the stored events give, replayed report by report in the order in
- * which they were stored. The result is what ingest wrote.
+ * which they were stored. The result is what ingest wrote. Agents of which retention removed events keep theirs: what is left does not
+ * give their state.
  * @throws FleetError BUSY, DISK_FULL; ABORTED
  */
 export const rebuildHistory = (store: Store, signal?: AbortSignal): Promise<RebuiltHistory> =>
   store.transact(async (tx) => {
-    await tx.deleteFrom('history').execute();
-    await tx.deleteFrom('assignment_state').execute();
-    await tx.deleteFrom('agent_state').execute();
+    const kept = await trimmedAgents(tx);
+    for (const table of ['history', 'assignment_state', 'agent_state'])
+      await sql`delete from ${sql.table(table)} where agent not in (${trimmed(tx)})`.execute(tx);
     const lives = new Map<string, number>();
     const counts = { reports: 0, events: 0 };
     for (let after = 0; ; ) {
@@ -46,6 +49,7 @@ export const rebuildHistory = (store: Store, signal?: AbortSignal): Promise<Rebu
       const report = await nextReport(tx, after);
       if (!report) break;
       after = report.number;
+      if (kept.has(report.agent)) continue;
       if (lives.get(report.agent) !== report.life) await forgetStates(tx, report.agent);
       lives.set(report.agent, report.life);
       const events = await eventsOf(tx, report);
@@ -55,6 +59,7 @@ export const rebuildHistory = (store: Store, signal?: AbortSignal): Promise<Rebu
     }
     const agents = await tx.selectFrom('agent').select(['id', 'life']).execute();
     for (const { id, life } of agents) {
+      if (kept.has(id)) continue;
       if ((lives.get(id) ?? life) !== life) await forgetStates(tx, id);
       await updateAgentState(tx, { agent: id, life });
     }
@@ -65,6 +70,11 @@ export const rebuildHistory = (store: Store, signal?: AbortSignal): Promise<Rebu
       .executeTakeFirstOrThrow();
     return { ...counts, changes };
   });
+
+const trimmed = (tx: Tx) => tx.selectFrom('event').select('event.agent').where('event.type', '=', REMOVED);
+
+const trimmedAgents = async (tx: Tx): Promise<ReadonlySet<string>> =>
+  new Set((await trimmed(tx).distinct().execute()).map(({ agent }) => agent));
 
 type StoredReport = FactSource & { readonly first_seq: number; readonly last_seq: number };
 

@@ -1,12 +1,15 @@
 import type { AgentRow, EventRow, ReportRow, Tx } from '../store/tables.ts';
 import type { Difference, StoredSpan } from './compare-chain.ts';
 
+/** Type of the row that stands for a run of events that retention removed. No agent writes it. */
+export const REMOVED = 'removed';
+
 /** Stored events within the range of a report, or next to it. */
 export const readStored = async (tx: Tx, row: ReportRow): Promise<readonly StoredSpan[]> => {
   const start = row.first_seq - 1;
   const rows = await tx
     .selectFrom('event')
-    .select(['seq', 'hash', 'prev', 'last_seq'])
+    .select(['seq', 'hash', 'prev', 'last_seq', 'type'])
     .where('agent', '=', row.agent)
     .where('life', '=', row.life)
     .where('seq', '>=', await firstAround(tx, { id: row.agent, life: row.life }, start))
@@ -14,12 +17,13 @@ export const readStored = async (tx: Tx, row: ReportRow): Promise<readonly Store
     .orderBy('seq')
     .execute();
   return rows
-    .map(({ seq, hash, prev, last_seq: last }) => ({
+    .map(({ seq, hash, prev, last_seq: last, type }) => ({
       seq,
       to: last ?? seq,
       prev,
       hash,
-      compacted: last !== null,
+      compacted: last !== null && type !== REMOVED,
+      removed: type === REMOVED,
     }))
     .filter(({ to }) => to >= start);
 };

@@ -1,11 +1,14 @@
 import type { Logger } from 'pino';
 import { toFleetError } from '#bundles/errors';
+import { DAY_MS } from '#bundles/time';
 import type { Configuration } from '../../settings/configuration.ts';
 import { noteVersions } from '../history/note-versions.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { Hub } from '../hub.ts';
 import { faultFields } from '../watch/fault-fields.ts';
 import type { Watch } from '../watch/watch-platform.ts';
+import { applyRetention, retentionDays } from '../retention/apply-retention.ts';
+import { faultFields } from '../watch/fault-fields.ts';
 import { makeKeepCurrent } from './keep-current.ts';
 import type { Duty } from './lead.ts';
 import { createMirror } from './mirror-sites.ts';
@@ -28,6 +31,7 @@ export type DutyOptions = {
 const KEEP_MS = 300_000;
 const MIRROR_MS = 30_000;
 const VERSIONS_MS = 30_000;
+const RETENTION_MS = DAY_MS / 4;
 
 /** What only the leader does. */
 export const dutiesOf = (options: DutyOptions): readonly Duty[] => {
@@ -43,6 +47,7 @@ export const dutiesOf = (options: DutyOptions): readonly Duty[] => {
   return [
     ...(options.configuration.platform === undefined ? [] : [loop]),
     keepCurrent(options),
+    ...removeOld(options),
     mirrorSites(options),
     nameVersions(options),
     raiseAlarms(options, () => watch?.trouble()),
@@ -72,6 +77,22 @@ const nameVersions =
         log.error(faultFields(toFleetError(error, 'noting versions')), 'versions not noted');
       }
     }, VERSIONS_MS);
+
+/** @throws FleetError USAGE for `retention` */
+const removeOld = ({ configuration, hub, clock, log }: DutyOptions): readonly Duty[] => {
+  if (configuration.retention === undefined) return [];
+  const days = retentionDays(configuration.retention);
+  const round = async (signal: AbortSignal): Promise<void> => {
+    try {
+      const removed = await applyRetention(hub, { days, now: clock(), signal });
+      if (removed.events + removed.reports + removed.changes > 0)
+        log.info({ days, ...removed }, 'removed old facts');
+    } catch (error) {
+      if (!signal.aborted) log.error(faultFields(toFleetError(error, 'removing old facts')), 'not removed');
+    }
+  };
+  return [async () => repeat(round, RETENTION_MS)];
+};
 
 const mirrorSites =
   ({ configuration, hub, clock, log, metrics, env }: DutyOptions): Duty =>

@@ -341,4 +341,9 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   },
   '0016-alarms': { up: addAlarms },
   '0017-versions': { up: addVersions },
+  '0018-retention': {
+    up: async (db: Kysely<unknown>) => {
+      await db.schema.alterTable('fleet').addColumn('removed_until', 'text').execute();
+    },
+  },
 };

@@ -50,6 +50,8 @@ export type FleetRow = {
   readonly leader_since: Timestamp | null;
   /** Incremented with every change of the leader. */
   readonly term: Generated<number>;
+  /** Facts of reports received before may be gone: retention removed them; null: it removed none. */
+  readonly removed_until: Timestamp | null;
 };
 
 /** A site and its newest statement, exactly as signed. The layout is a copy of this row, never the other way round. */

@@ -236,7 +236,9 @@ describe('the history of an agent', () => {
       'drop view v1_environments',
       'drop view v1_deployments',
       'drop view v1_agents',
-      ...['leader', 'leader_since', 'term'].map((column) => `alter table fleet drop column ${column}`),
+      ...['leader', 'leader_since', 'term', 'removed_until'].map(
+        (column) => `alter table fleet drop column ${column}`,
+      ),
       'drop table commit_status',
       'drop table api_request',
       'alter table token drop column person',
