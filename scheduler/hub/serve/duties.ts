@@ -5,7 +5,6 @@ import type { Configuration } from '../../settings/configuration.ts';
 import { noteVersions } from '../history/note-versions.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { Hub } from '../hub.ts';
-import { faultFields } from '../watch/fault-fields.ts';
 import type { Watch } from '../watch/watch-platform.ts';
 import { applyRetention, retentionDays } from '../retention/apply-retention.ts';
 import { faultFields } from '../watch/fault-fields.ts';

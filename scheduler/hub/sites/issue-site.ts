@@ -30,6 +30,7 @@ const siteAgents = (rows: readonly AgentRow[], sets: readonly StoredSet[]): read
  * Signs and stores the next statement of a site from its current agents, values and secrets, in the transaction that changed
  * them. A signed version is stored before it is published, so that no version is issued twice with different content.
  * @param values undefined: unchanged
+ * @param floor a version that was given out, although the database may not have it
  */
 export const issueSite = async (
   tx: Tx,
@@ -37,6 +38,7 @@ export const issueSite = async (
   signer: SiteSigner,
   now: Date,
   values?: SiteValues,
+  floor = 0,
 ): Promise<SiteRow> => {
   const before = await tx.selectFrom('site').selectAll().where('name', '=', site).executeTakeFirst();
   const agents = await enrolledAgents(tx, site);
@@ -47,7 +49,7 @@ export const issueSite = async (
     sealed: sets.map(({ name, digest }) => ({ name, digest })),
     values: values ?? siteValuesOf(before, signer.root.fleet, site),
   };
-  const signed = await signNewer((before?.version ?? 0) + 1, async (version) => ({
+  const signed = await signNewer(Math.max(before?.version ?? 0, floor) + 1, async (version) => ({
     version,
     ...(await signSite({ ...order, version }, signer.root, signer.release, now)),
   }));

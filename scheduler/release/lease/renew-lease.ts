@@ -10,6 +10,7 @@ import { addDays, DAY_MS, formatTime, parseTime } from '#bundles/time';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { writeArtifact } from '../../load/releases/artifact.ts';
 import { rootDocuments } from '../publish/publish-release.ts';
+import { nextNumber } from '../publish/number-floors.ts';
 import type { PublishedRelease } from '../../load/releases/read-release.ts';
 import { leaseReference } from '../../load/releases/references.ts';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
@@ -62,7 +63,7 @@ export const renewLease = async (
     return { outcome: 'good', predicate: last.predicate, references: new Map() };
   const next: LeasePredicate = {
     audience: { fleet: root.fleet, ...channel },
-    version: (last?.predicate.version ?? 0) + 1,
+    version: await nextNumber(layout, 'leases', channel, last?.predicate.version),
     issuedAt: formatTime(now),
     expires: formatTime(addDays(now, days)),
     critical: [],

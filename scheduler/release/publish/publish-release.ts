@@ -19,6 +19,7 @@ import { type NewDocument, writeArtifact } from '../../load/releases/artifact.ts
 import { nextAuditHead } from '../../load/releases/audit-head.ts';
 import type { PublishedRelease } from '../../load/releases/read-release.ts';
 import { bundleReference, releaseReference } from '../../load/releases/references.ts';
+import { nextNumber } from './number-floors.ts';
 
 /** Days during which agents may install a release. Running packages are not affected when it expires. */
 export const RELEASE_DAYS = 180;
@@ -73,7 +74,7 @@ export const publishRelease = async (
     },
     {
       audience: { fleet: keys.root.fleet, ...channel },
-      version: (previous?.predicate.version ?? 0) + 1,
+      version: await nextNumber(layout, 'releases', channel, previous?.predicate.version),
       rollout: release.rollout,
       rootVersion: keys.root.version,
       issuedAt: formatTime(now),

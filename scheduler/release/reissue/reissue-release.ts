@@ -13,6 +13,7 @@ import { verifyStatement } from '#bundles/trust/statements/verify-statement';
 import { addDays, formatTime } from '#bundles/time';
 import { type NewDocument, writeArtifact } from '../../load/releases/artifact.ts';
 import { bundleStatementDocuments, RELEASE_DAYS, rootDocuments } from '../publish/publish-release.ts';
+import { nextNumber } from '../publish/number-floors.ts';
 import { nextAuditHead } from '../../load/releases/audit-head.ts';
 import type { PublishedRelease } from '../../load/releases/read-release.ts';
 import { pastReference, releaseReference } from '../../load/releases/references.ts';
@@ -80,7 +81,7 @@ export const reissueRelease = async (
     {
       ...from.predicate,
       rollout,
-      version: previous.predicate.version + 1,
+      version: await nextNumber(layout, 'releases', channel, previous.predicate.version),
       rootVersion: keys.root.version,
       issuedAt: formatTime(now),
       expires,
