@@ -11,6 +11,7 @@ import { cacheDirectory } from './parts/cache-folder.ts';
 import { chromium } from './parts/chromium.ts';
 import { containerd } from './parts/containerd.ts';
 import { cosign } from './parts/cosign.ts';
+import { debianMirror } from './parts/debian-mirror.ts';
 import { dockerRegistry } from './parts/docker-registry.ts';
 import { factoryBase } from './parts/factory-base.ts';
 import { faketime } from './parts/faketime.ts';
@@ -54,6 +55,7 @@ const PARTS = {
   cosign,
   oras,
   skopeo,
+  debianMirror,
   dockerRegistry,
   ociregistry,
   pythonTuf,

@@ -1,23 +1,13 @@
-import { mkdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { digestOf, hexOf } from '#bundles/digest';
-import { parseCertificateRequest } from '#bundles/trust/root/certificate-request';
 import { describeWith } from '../harness/describe-with.ts';
-import { type FactoryHost, startFactoryHost } from '../harness/factory-host.ts';
 import { isTried } from '../harness/long.ts';
-import {
-  createTestFleet,
-  packTestBundle,
-  type TestFleet,
-  type TestPackage,
-  writeTestMedium,
-} from '../harness/signed-medium.ts';
-import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
-import { buildDeb, debsPackage, type TestDeb } from './debs-host/test-deb.ts';
+import type { TestPackage } from '../harness/signed-medium.ts';
+import { nothing, type SiteHost, startSiteHost } from './debs-host/site-host.ts';
+import { buildDeb, type DebPolicies, debsPackage, type TestDeb } from './debs-host/test-deb.ts';
 
 const repository = resolve(import.meta.dirname, '../..');
-const inside = '/opt/fleet-ferry';
 
 const hello = (version: string, more: Partial<TestDeb> = {}): TestDeb => ({
   name: 'hello',
@@ -35,79 +25,21 @@ const libgreet = (version: string): TestDeb => ({
 const FAILING = { postinst: 'echo "the licence server does not answer" >&2\nexit 3' };
 
 describeWith(['factoryBase'], 'Debian packages on a booted host without a network', ({ factoryBase }) => {
-  let host: FactoryHost;
-  let media: TemporaryDirectory;
-  let fleet: TestFleet;
-  let version = 0;
-
-  const exec = (script: string) => host.exec(['/bin/sh', '-c', script]);
-  const sh = async (script: string): Promise<string> => {
-    const { code, stdout, stderr } = await exec(script);
-    if (code !== 0) throw new Error(`'${script}' ended with ${code}: ${stdout}${stderr}`);
-    return stdout.trim();
-  };
-  const agent = (words: string) => exec(`FLEET_NOW=2026-11-21T08:00:00Z fleet-agent ${words}`);
-  /** Imports a release of these packages. */
-  const apply = async (...packages: readonly TestPackage[]) => {
-    version += 1;
-    const request = JSON.parse(await sh('cat /media/stick/fleet/requests/*.json')) as {
-      readonly request: string;
-    };
-    await writeTestMedium(join(media.path, `medium-${version}`), fleet, {
-      site: {
-        site: 'plant-7',
-        version,
-        agents: [{ name: 'kiosk-1', key: parseCertificateRequest(request.request).key.pem }],
-      },
-      release: { version, bundle: packTestBundle(fleet, packages) },
-    });
-    const { code, stdout, stderr } = await agent(`import --prune /media/medium-${version}`);
-    return { code, output: `${stdout}${stderr}` };
-  };
-  const applied = async (...packages: readonly TestPackage[]) => {
-    const { code, output } = await apply(...packages);
-    expect(code, output).toBe(0);
-  };
-  const packed = (id: string, debs: readonly TestDeb[], install: Parameters<typeof debsPackage>[3] = {}) =>
-    debsPackage(join(media.path, 'debs', String(version)), id, debs, install);
-  /** 'ii hello 1.0, ii libgreet 1.0'; packages of which nothing is left are not listed. */
-  const dpkg = async (...names: readonly string[]) =>
-    (
-      await sh(
-        `dpkg -l ${names.join(' ')} 2>/dev/null | grep -E '^[hirp][^n]' | sed -E 's/ +/ /g' | cut -d ' ' -f 1-3`,
-      )
-    )
-      .split('\n')
-      .join(', ');
+  let site: SiteHost;
+  const exec = (script: string) => site.exec(script);
+  const sh = (script: string) => site.sh(script);
+  const agent = (words: string) => site.agent(words);
+  const apply = (...packages: readonly TestPackage[]) => site.apply(...packages);
+  const applied = (...packages: readonly TestPackage[]) => site.applied(...packages);
+  const dpkg = (...names: readonly string[]) => site.dpkg(...names);
+  const packed = (id: string, debs: readonly TestDeb[], install: DebPolicies = {}) =>
+    debsPackage(site.folder(), id, debs, install);
 
   const asDependency = { packages: { libgreet: { asDependency: true } } } as const;
-  /** Nothing else is in the release: what an earlier test installed is gone. */
-  const nothing: TestPackage = { id: 'other', files: { '/etc/other.conf': 'x' } };
-
   beforeAll(async () => {
-    media = await temporaryDirectory('debs-host');
-    await mkdir(join(media.path, 'stick'));
-    fleet = await createTestFleet();
-    host = await startFactoryHost('debs-host', {
-      base: factoryBase,
-      binds: [
-        { from: repository, to: inside, readOnly: true },
-        { from: media.path, to: '/media' },
-      ],
-    });
-    const root = hexOf(digestOf(fleet.roots[0] ?? ''));
-    await sh(`cp ${inside}/deploy/systemd/fleet-agent*.service /etc/systemd/system
-      printf '#!/bin/sh\\nexec /usr/local/bin/node ${inside}/agent/fleet-agent.js "$@"\\n' > /usr/bin/fleet-agent
-      chmod 755 /usr/bin/fleet-agent
-      systemctl daemon-reload`);
-    const who = `--fleet ${fleet.name} --site plant-7 --name kiosk-1 --channel prod/factory-host`;
-    const enrolled = await agent(`enroll ${who} --root-sha256 ${root} /media/stick`);
-    expect(enrolled.code, enrolled.stderr).toBe(0);
+    site = await startSiteHost('debs-host', factoryBase);
   });
-  afterAll(async () => {
-    await host?.remove();
-    await media?.[Symbol.asyncDispose]();
-  });
+  afterAll(() => site?.[Symbol.asyncDispose]());
 
   // Each test begins with a host that has none of them, and no conffiles of them.
   beforeEach(async () => {
@@ -236,7 +168,7 @@ describeWith(['factoryBase'], 'Debian packages on a booted host without a networ
   });
 
   it('never take a package of the administrator, unless it is adopted; then it stays when ours leaves', async () => {
-    await buildDeb(join(media.path, 'admin'), libgreet('0.9'));
+    await buildDeb(join(site.media, 'admin'), libgreet('0.9'));
     await sh('dpkg -i /media/admin/libgreet-0.9.deb');
     for (const install of [{}, asDependency]) {
       const refused = await apply(
@@ -269,7 +201,7 @@ describeWith(['factoryBase'], 'Debian packages on a booted host without a networ
   });
 
   it('are installed after an interrupted dpkg was repaired', async () => {
-    await buildDeb(join(media.path, 'admin'), { name: 'half', version: '1' });
+    await buildDeb(join(site.media, 'admin'), { name: 'half', version: '1' });
     await sh('dpkg --unpack /media/admin/half-1.deb');
     await applied(await packed('greeter', [hello('1.0'), libgreet('1.0')]));
     expect(await dpkg('hello', 'libgreet', 'half')).toBe('ii half 1, ii hello 1.0, ii libgreet 1.0');

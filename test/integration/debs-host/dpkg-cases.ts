@@ -278,6 +278,24 @@ export const DPKG_CASES: readonly DpkgCase[] = [
     holds: 'test -L /usr/share/gauge/data && test "$(cat /usr/share/gauge/data/table)" = new',
   },
 
+  // Disks.
+  {
+    title: 'a full disk',
+    first: { debs: [deb('gauge', '1')] },
+    here: 'mkdir -p /srv/gauge && mount -t tmpfs -o size=64k tmpfs /srv/gauge',
+    next: { debs: [deb('gauge', '2', { files: { '/srv/gauge/table': 'x'.repeat(1 << 20) } })] },
+    plan: /^DEB_FAILED: gauge: .*No space left on device/,
+    holds: 'umount /srv/gauge',
+  },
+  {
+    title: 'a read-only disk',
+    first: { debs: [deb('gauge', '1')] },
+    here: 'mkdir -p /srv/gauge && mount -t tmpfs -o ro tmpfs /srv/gauge',
+    next: { debs: [deb('gauge', '2', { files: { '/srv/gauge/table': 'x' } })] },
+    plan: /^DEB_FAILED: gauge: .*Read-only file system/,
+    holds: 'umount /srv/gauge',
+  },
+
   // Conffiles.
   {
     title: 'a conffile that was changed on both sides is kept, with the new one beside it',

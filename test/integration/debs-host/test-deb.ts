@@ -1,5 +1,7 @@
+import { execFileSync } from 'node:child_process';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { compareBytes } from '#bundles/digest';
 import type { HostDeb, HostInstall } from '#bundles/formats/bundle/host-package';
 import { aptRepository } from '../../../scheduler/assemble/content/debs/apt-repository.ts';
 import { memoryContent } from '../../../scheduler/assemble/content/memory-content.ts';
@@ -63,41 +65,52 @@ export const debsPackage = async (
   folder: string,
   id: string,
   debs: readonly TestDeb[],
-  { packages = {}, ...install }: DebPolicies = {},
+  { packages = {}, ...policies }: DebPolicies = {},
+): Promise<TestPackage> => {
+  const built = await Promise.all(debs.map((deb) => buildDeb(folder, deb)));
+  return packageOfDebs(id, built, (name) => packages[name] ?? {}, policies);
+};
+
+/** The same of finished Debian packages. @param flagsOf what is said of each beside its name and version */
+export const packageOfDebs = async (
+  id: string,
+  debs: readonly Buffer[],
+  flagsOf: (name: string) => Omit<HostDeb, 'name' | 'version'>,
+  policies: Omit<DebPolicies, 'packages'> = {},
 ): Promise<TestPackage> => {
   const repository = `/var/lib/fleet-ferry/apt/${id}`;
-  const unxz = () => {
-    throw new Error('packed with gzip');
-  };
+  const unxz = async (input: Buffer): Promise<Buffer> =>
+    execFileSync('xz', ['--decompress', '--stdout'], { input });
   const read = await Promise.all(
-    debs.map(async (deb) => {
-      const content = memoryContent(await buildDeb(folder, deb), deb.name);
+    debs.map(async (bytes) => {
+      const content = memoryContent(bytes, id);
       const control = await readDeb(content, unxz, new AbortController().signal);
-      return { content, control, at: { file: 'package.yaml', line: 1, column: 1 } };
+      return { bytes, content, control, at: { file: 'package.yaml', line: 1, column: 1 } };
     }),
   );
   const index = aptRepository(read, id);
-  const bytes = await Promise.all(
-    index.debs.map(async ({ file, content }) => {
-      const chunks: Uint8Array[] = [];
-      for await (const chunk of await content.source.open(content.digest)) chunks.push(chunk);
-      return [`${repository}/${file}`, Buffer.concat(chunks)] as const;
-    }),
-  );
+  const bytesOf = new Map(read.map(({ content, bytes }) => [content.digest, bytes]));
   return {
     id,
     files: {
       [`${repository}/Packages`]: index.packages.toString('utf8'),
       [`${repository}/Release`]: index.release.toString('utf8'),
     },
-    blobs: Object.fromEntries(bytes),
+    blobs: Object.fromEntries(
+      index.debs.map(({ file, content }) => [
+        `${repository}/${file}`,
+        bytesOf.get(content.digest) ?? Buffer.alloc(0),
+      ]),
+    ),
     install: {
       repository,
-      packages: debs.map(({ name, version }) => ({ name, version, ...packages[name] })),
+      packages: index.debs
+        .map(({ control: { package: name, version } }) => ({ name, version, ...flagsOf(name) }))
+        .toSorted((a, b) => compareBytes(a.name, b.name)),
       conffiles: 'keep',
       onRemoval: 'remove',
       services: 'start',
-      ...install,
+      ...policies,
     },
   };
 };

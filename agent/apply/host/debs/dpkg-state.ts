@@ -15,7 +15,7 @@ export const readDpkg = async (
   tools: Pick<Apt, 'run' | 'signal'>,
 ): Promise<ReadonlyMap<string, DpkgState>> => {
   const format =
-    '${binary:Package}\t${Version}\t${db:Status-Want}\t${db:Status-Eflag}\t${db:Status-Status}\n';
+    '${Package}\t${Architecture}\t${Version}\t${db:Status-Want}\t${db:Status-Eflag}\t${db:Status-Status}\n';
   const { code, stdout, stderr } = await runQuietly(tools, [
     'dpkg-query',
     '--show',
@@ -24,11 +24,15 @@ export const readDpkg = async (
   if (code === 127)
     throw new FleetError('DEB_FAILED', 'this host has no dpkg, so no Debian packages can be installed on it');
   if (code !== 0) throw new FleetError('DEB_FAILED', `dpkg-query ended with ${code}: ${stderr.trim()}`);
+  const rows = stdout.split('\n').map((line) => line.split('\t'));
+  const native = rows.find(([name]) => name === 'dpkg')?.[1];
   return new Map(
-    stdout.split('\n').flatMap((line) => {
-      const [name = '', version = '', want, flag, word = ''] = line.split('\t');
+    rows.flatMap(([name = '', architecture = '', version = '', want, flag, word = '']) => {
       if (name === '' || word === 'not-installed') return [];
-      return [[name, { version, word, hold: want === 'hold', status: statusOf(word, flag) }] as const];
+      // As apt names it; ${binary:Package} has the native architecture of libraries, too.
+      const isNative = native === undefined || architecture === native || architecture === 'all';
+      const key = isNative ? name : `${name}:${architecture}`;
+      return [[key, { version, word, hold: want === 'hold', status: statusOf(word, flag) }] as const];
     }),
   );
 };

@@ -44,7 +44,7 @@ const request: DebsRequest = {
   hooks: [],
 };
 
-const SHOWN = 'hello\t1\tinstall\tok\tinstalled\n';
+const SHOWN = 'hello\tall\t1\tinstall\tok\tinstalled\n';
 
 /** A host whose apt and dpkg answer as given, by the first word of their verb; what they were called with is kept. */
 const hostWith = async (
@@ -254,9 +254,9 @@ const shortOf = (calls: readonly (readonly string[])[]): readonly string[] =>
 test('a hook before runs only while the version that it saves is installed', async () => {
   const upgrade = { ...request, hooks: [{ ...hook, when: 'before' }] } as const;
   for (const [shown, ran] of [
-    ['hello\t0.9\tinstall\tok\tinstalled\n', ['hook', 'install']],
-    ['hello\t0.9\tinstall\tok\thalf-installed\n', ['install']],
-    ['hello\t1\tinstall\tok\tunpacked\n', ['install']],
+    ['hello\tall\t0.9\tinstall\tok\tinstalled\n', ['hook', 'install']],
+    ['hello\tall\t0.9\tinstall\tok\thalf-installed\n', ['install']],
+    ['hello\tall\t1\tinstall\tok\tunpacked\n', ['install']],
   ] as const) {
     const { options, calls } = await hostWith({ ...installed, 'dpkg-query': shown });
     await runStep(upgrade, options, never);
@@ -269,7 +269,7 @@ test('a hook that fails ends the step, and its first lines say why', async () =>
   const { options, calls } = await hostWith(
     {
       ...installed,
-      'dpkg-query': 'hello\t0.9\tinstall\tok\tinstalled\n',
+      'dpkg-query': 'hello\tall\t0.9\tinstall\tok\tinstalled\n',
     },
     {
       answer: (argv) =>

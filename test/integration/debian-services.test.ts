@@ -1,0 +1,190 @@
+import { execFileSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { digestOf } from '#bundles/digest';
+import { openDebSolver, type SolvedDeb } from '../../scheduler/assemble/content/debs/solve-debs.ts';
+import { describeWith } from '../harness/describe-with.ts';
+import { LONG } from '../harness/long.ts';
+import { mirrorSources, SERVICES } from '../harness/parts/debian-mirror.ts';
+import type { TestPackage } from '../harness/signed-medium.ts';
+import { nothing, type SiteHost, startSiteHost } from './debs-host/site-host.ts';
+import { packageOfDebs } from './debs-host/test-deb.ts';
+
+/** In a usual run the two small ones: the database alone is 60 MB. */
+const TRIED: readonly string[] = LONG ? SERVICES : ['mosquitto', 'nginx'];
+
+/** The long run installs 60 MB some forty times. */
+const TIMEOUT_MS = LONG ? 7_200_000 : 300_000;
+
+const UNITS: Readonly<Record<string, string>> = {
+  mosquitto: 'mosquitto.service',
+  nginx: 'nginx.service',
+  'openssh-server': 'ssh.service',
+  'postgresql-15': 'postgresql.service',
+};
+
+/** A setting of each service, whose value is that of the release. chrony sets no clock in the host's namespaces, so it does not run. */
+const settings = (release: number): Readonly<Record<string, readonly [string, string]>> => ({
+  chrony: ['/etc/chrony/conf.d/press.conf', `maxupdateskew ${release}00\n`],
+  mosquitto: ['/etc/mosquitto/conf.d/press.conf', `max_queued_messages ${release}00\n`],
+  nginx: ['/etc/nginx/conf.d/press.conf', `keepalive_requests ${release}00;\n`],
+  'openssh-server': ['/etc/ssh/sshd_config.d/press.conf', `MaxSessions ${release}0\n`],
+  'postgresql-15': ['/etc/postgresql/15/main/conf.d/press.conf', `work_mem = ${release}MB\n`],
+});
+
+describeWith(['factoryBase', 'debianMirror'], 'services of Debian', ({ factoryBase, debianMirror }) => {
+  let site: SiteHost;
+  const solutions = new Map<number, readonly SolvedDeb[]>();
+  const packages = new Map<number, TestPackage>();
+
+  /** As `images lock` does; release 2 has the security updates, too. */
+  const solve = async (release: number): Promise<readonly SolvedDeb[]> => {
+    await using solver = openDebSolver(
+      {
+        name: 'factory-12',
+        architecture: execFileSync('dpkg', ['--print-architecture'], { encoding: 'utf8' }).trim(),
+        sources: mirrorSources(debianMirror, release > 1),
+        status: await readFile(join(factoryBase, 'var/lib/dpkg/status'), 'utf8'),
+        recommends: false,
+        at: { file: 'base/factory-12.yaml', line: 1, column: 1 },
+      },
+      process.env,
+    );
+    return await solver(TRIED, new AbortController().signal);
+  };
+
+  const packed = async (release: number): Promise<TestPackage> => {
+    const debs = await Promise.all(
+      (solutions.get(release) ?? []).map(async ({ url, digest }) => {
+        const bytes = await readFile(fileURLToPath(url));
+        expect(digestOf(bytes)).toBe(digest);
+        return bytes;
+      }),
+    );
+    const named = new Set<string>(TRIED);
+    const made = await packageOfDebs('services', debs, (name) =>
+      named.has(name) ? {} : { asDependency: true },
+    );
+    const files = TRIED.flatMap((name) => [settings(release)[name] ?? []]);
+    return {
+      ...made,
+      files: { ...made.files, ...(Object.fromEntries(files) as Record<string, string>) },
+      units: TRIED.flatMap((name) => {
+        const unit = UNITS[name];
+        if (unit === undefined) return [];
+        return [{ name: unit, enabled: true, active: true, restartOn: [settings(release)[name]?.[0] ?? ''] }];
+      }),
+    };
+  };
+
+  /** Every Debian package of the release at its version, every service running with the setting of the release. */
+  const expectRelease = async (release: number): Promise<void> => {
+    const wanted = packages.get(release)?.install?.packages ?? [];
+    const found = await site.dpkg(...wanted.map(({ name }) => name));
+    // Libraries with their architecture.
+    expect(
+      found
+        .replaceAll(/:\w+(?= )/g, '')
+        .split(', ')
+        .toSorted(),
+    ).toEqual(wanted.map(({ name, version }) => `ii ${name} ${version}`).toSorted());
+    expect(await site.sh('dpkg --audit')).toBe('');
+    for (const name of TRIED) {
+      const [path = '', text = ''] = settings(release)[name] ?? [];
+      expect(await site.sh(`cat ${path}`)).toBe(text.trim());
+      if (UNITS[name]) expect(await site.sh(`systemctl is-active ${UNITS[name]}`)).toBe('active');
+    }
+    if (LONG) expect(await site.sh(query('select text from press'))).toBe('kept');
+  };
+  const query = (sql: string): string => `cd /; runuser -u postgres -- psql -At -c "${sql}"`;
+
+  beforeAll(async () => {
+    for (const release of [1, 2]) {
+      solutions.set(release, await solve(release));
+      packages.set(release, await packed(release));
+    }
+    site = await startSiteHost('debian-services', factoryBase, [
+      { from: debianMirror, to: '/mirror', readOnly: true },
+    ]);
+  });
+  afterAll(() => site?.[Symbol.asyncDispose]());
+
+  it('are solved at build time to what apt of the host answers', async () => {
+    for (const release of [1, 2]) {
+      const sources = mirrorSources('/mirror', release > 1);
+      const said = await site.sh(`mkdir -p /tmp/sources
+        cat > /tmp/sources/mirror.sources << 'END'
+${sources}
+END
+        APT='apt-get -q -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts=/tmp/sources'
+        $APT update > /dev/null
+        $APT --simulate --no-install-recommends install ${TRIED.join(' ')}`);
+      const answer = [...said.matchAll(/^Inst (\S+) (?:\[\S+\] )?\((\S+) /gm)].map(
+        ([, name, version]) => `${name} ${version}`,
+      );
+      const closure = packages.get(release)?.install?.packages ?? [];
+      expect(closure.map(({ name, version }) => `${name} ${version}`)).toEqual(answer.toSorted());
+    }
+  });
+
+  it(
+    'are installed, upgraded and reconfigured, and rolled back',
+    async () => {
+      const [first = nothing, second = nothing] = [packages.get(1), packages.get(2)];
+      await site.applied(first);
+      if (LONG)
+        await site.sh(
+          `${query('create table press (text text)')}; ${query("insert into press values ('kept')")}`,
+        );
+      await expectRelease(1);
+      await site.applied(second);
+      await expectRelease(2);
+      const back = await site.agent('rollback services --reason test');
+      expect(back.code, back.stdout + back.stderr).toBe(0);
+      await expectRelease(1);
+    },
+    TIMEOUT_MS,
+  );
+
+  describe('after a power cut', () => {
+    /** From release to release; 0 is a host without the services. */
+    const OPERATIONS = [
+      { title: 'in an upgrade', from: 1, to: 2 },
+      { title: 'on the way back', from: 2, to: 1 },
+      { title: 'in an installation', from: 0, to: 1 },
+    ] as const;
+    /** Lines of dpkg's log after which the power is cut, as a share of all lines of the operation. */
+    const SHARES = LONG ? [0, 0.25, 0.5, 0.75, 1] : [0.5];
+
+    it.each(OPERATIONS.slice(0, LONG ? 3 : 1))(
+      '$title, they reach the release',
+      async (one) => {
+        const [from = nothing, to = nothing] = [packages.get(one.from), packages.get(one.to)];
+        const count = async (): Promise<number> => Number(await site.sh('wc -l < /var/log/dpkg.log'));
+        await site.applied(from);
+        const before = await count();
+        await site.applied(to);
+        const lines = (await count()) - before;
+        expect(lines).toBeGreaterThan(0);
+        for (const share of SHARES) {
+          await site.applied(from);
+          const words = await site.release(to);
+          const cutAt = (await count()) + Math.round(share * lines);
+          await site.sh(
+            `systemd-run --quiet --unit=import-${one.from}${one.to}-${share * 100} --setenv=FLEET_NOW=2026-11-21T08:00:00Z /usr/bin/fleet-agent ${words}
+          until systemctl list-units --no-legend --state=activating 'fleet-agent-runner@*' | grep -q .; do sleep 0.01; done
+          until test "$(wc -l < /var/log/dpkg.log)" -ge ${cutAt}; do sleep 0.01; done`,
+          );
+          await site.host.crash();
+          await site.host.start();
+          const resumed = await site.agent('run --once');
+          expect(resumed.code, `${share}: ${resumed.stdout}${resumed.stderr}`).toBe(0);
+          await expectRelease(one.to);
+        }
+      },
+      TIMEOUT_MS,
+    );
+  });
+});
