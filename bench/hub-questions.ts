@@ -19,13 +19,17 @@ import { formatTime } from '../bundles/time.ts';
 import type { SignedReport } from '../bundles/trust/reports/report.ts';
 import { answerEvents } from '../scheduler/hub/history/answer-events.ts';
 import { answerHistory } from '../scheduler/hub/history/answer-history.ts';
+import { answerPackage } from '../scheduler/hub/history/answer-package.ts';
+import { answerSearch } from '../scheduler/hub/history/answer-search.ts';
 import { answerWhere } from '../scheduler/hub/history/answer-where.ts';
+import { answerWorkloads } from '../scheduler/hub/history/answer-workloads.ts';
 import { answerCompare } from '../scheduler/hub/history/compare-environments.ts';
 import { type AskedQuestion, atOrNow, parseQuestion } from '../scheduler/hub/history/parse-question.ts';
 import type { Hub } from '../scheduler/hub/hub.ts';
 import { ingestReport } from '../scheduler/hub/reports/ingest-report.ts';
 import { judgeReport } from '../scheduler/hub/reports/judge-report.ts';
 import { newAgentRow } from '../scheduler/hub/sites/agent-record.ts';
+import { listMedia } from '../scheduler/hub/status/list-media.ts';
 import { readStatus } from '../scheduler/hub/status/read-status.ts';
 import { renderTable } from '../scheduler/hub/status/render-table.ts';
 import { streamJson, streamLines } from '../scheduler/hub/status/stream-status.ts';
@@ -207,6 +211,12 @@ const run = async (sites: number): Promise<Figures> => {
     },
     'gate of prod': () => readFacts(hub, { from: 'prod', to: 'next' }, SHARED, { now: NOW, signal }),
     'rollout of a channel': () => readRollout(hub, CHANNELS[0] as Channel, formatTime(hoursAgo(300)), NOW),
+    'workloads, 50 of a page': () => answerWorkloads(hub, { page: { limit: 50 } }, NOW),
+    'media, 50 agents of a page': () => listMedia(hub, {}, { limit: 50 }, NOW),
+    'search for a part of a name': (round) =>
+      answerSearch(hub, { text: String(round).padStart(2, '0'), page: { limit: 50 } }, NOW),
+    'one package at one agent': (round) =>
+      answerPackage(hub, { agent: `${site(round)}/a`, assignment: names[round % ASSIGNMENTS] ?? '' }, NOW),
     compare: () => answerCompare(hub, { left: 'prod', right: 'qa' }, NOW),
   };
   figures.push(['longest block by a whole status', await readWhole(streamJson(hub, {}, NOW))]);

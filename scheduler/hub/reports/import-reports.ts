@@ -4,6 +4,7 @@ import { agentFolder, type OpenMedium, RECEIPTS_FOLDER } from '#bundles/formats/
 import { writeFileOntoMedium } from '#bundles/formats/medium/write-onto-medium';
 import type { Hub } from '../hub.ts';
 import { type Answered, addDocuments } from '../medium/add-documents.ts';
+import { noteMedium } from '../medium/note-medium.ts';
 import { abortIfAsked, orRefuse, type Refused } from '../refused.ts';
 import type { AgentRow, ReceiptRow } from '../store/tables.ts';
 import { acknowledge, publishReceipts, receiptDocument } from './acknowledge.ts';
@@ -58,6 +59,7 @@ export const importReports = async (
       else refused.push({ path: report.path, error: unknownAgent(report) });
     }
   }
+  if (tallies.size > 0) await noteMedium(hub.store, medium, now);
   return { ...(await answer(hub, medium, tallies, now)), refused };
 };
 

@@ -41,6 +41,15 @@ export type Arrival = {
   readonly reports: number;
   readonly agents: number;
   readonly sites: readonly string[];
+  /**
+   * What its unsigned table of contents says that it had carried out, for readers of everything. null: it had none, so it was not
+   * filled by fleet-export.
+   */
+  readonly carried: {
+    readonly createdAt: Timestamp;
+    readonly releases: readonly string[];
+    readonly sites: readonly string[];
+  } | null;
 };
 
 export type MediaAnswer = {
@@ -53,7 +62,8 @@ export type MediaAnswer = {
 
 /**
  * What media brought back and what they should carry next. A page counts agents that are enrolled; those that were heard over the
- * network are left out of it, and those of environments that the reader may not see whole. The hub does not learn what fleet-export writes: a medium is known when it comes back.
+ * network are left out of it, and those of environments that the reader may not see whole. The hub does not learn what fleet-export writes: what a medium
+ * carried is known when it comes back.
  */
 export const listMedia = async (
   hub: StatusHub,
@@ -171,10 +181,33 @@ const readArrivals = async (
   if (site !== undefined) query = query.where('agent.site', '=', site);
   if (visible !== undefined) query = query.where('agent.environment', 'in', ['', ...visible.whole]);
   const byTime = Map.groupBy(await query.execute(), (row) => row.received_at);
-  return [...byTime].slice(0, ARRIVALS).map(([receivedAt, of]) => ({
+  const arrivals = [...byTime].slice(0, ARRIVALS);
+  const carried =
+    visible === undefined
+      ? await readCarried(
+          db,
+          arrivals.map(([at]) => at),
+        )
+      : undefined;
+  return arrivals.map(([receivedAt, of]) => ({
     receivedAt,
     reports: of.length,
     agents: new Set(of.map(({ agent }) => agent)).size,
     sites: [...new Set(of.map((one) => one.site))].toSorted(),
+    carried: carried?.get(receivedAt) ?? null,
   }));
+};
+
+const readCarried = async (
+  db: Database,
+  times: readonly Timestamp[],
+): Promise<ReadonlyMap<Timestamp, Arrival['carried']>> => {
+  if (times.length === 0) return new Map();
+  const rows = await db.selectFrom('medium_return').selectAll().where('received_at', 'in', times).execute();
+  return new Map(
+    rows.map(({ received_at: at, created_at: createdAt, releases, sites }) => [
+      at,
+      { createdAt, releases: JSON.parse(releases) as string[], sites: JSON.parse(sites) as string[] },
+    ]),
+  );
 };

@@ -346,4 +346,15 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
       await db.schema.alterTable('fleet').addColumn('removed_until', 'text').execute();
     },
   },
+  '0019-medium-returns': {
+    up: async (db: Kysely<unknown>) => {
+      await db.schema
+        .createTable('medium_return')
+        .addColumn('received_at', 'text', (column) => column.primaryKey())
+        .addColumn('created_at', 'text', (column) => column.notNull())
+        .addColumn('releases', 'text', (column) => column.notNull())
+        .addColumn('sites', 'text', (column) => column.notNull())
+        .execute();
+    },
+  },
 };

@@ -29,6 +29,7 @@ export type Tables = {
   api_request: ApiRequestRow;
   commit_status: CommitStatusRow;
   package_version: PackageVersionRow;
+  medium_return: MediumReturnRow;
   open_alarm: OpenAlarmRow;
   alarm_sent: AlarmSentRow;
   alarm_receiver: AlarmReceiverRow;
@@ -443,4 +444,15 @@ export type AlarmReceiverRow = {
   readonly failures: number;
   readonly next_at: Timestamp;
   readonly message: string;
+};
+
+/** A medium that came back with reports, and what its table of contents says that it carried out. Nobody signed that. */
+export type MediumReturnRow = {
+  /** Also of its reports. */
+  readonly received_at: Timestamp;
+  /** When it was filled. */
+  readonly created_at: Timestamp;
+  /** 'prod/press r3', and names of sites: JSON arrays, sorted. */
+  readonly releases: string;
+  readonly sites: string;
 };

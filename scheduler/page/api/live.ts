@@ -7,28 +7,39 @@ const REFRESH_MS = 5000;
 /** Before the stream is opened again after it ended, or was refused. */
 const RETRY_MS = 15_000;
 
-/** Reads the answers of the view again when the hub knows something new. A hidden tab waits until it is looked at. */
+/**
+ * Reads the answers of the view again when the hub knows something new. Only a visible tab has a stream: a browser opens few
+ * connections to one hub, for all of its tabs together.
+ */
 export const useLive = (): void => {
   const { revalidate } = useRevalidator();
   useEffect(() => {
-    const stop = new AbortController();
+    let stream: AbortController | undefined;
     let timer: number | undefined;
     let last = 0;
     const refresh = (): void => {
       timer = undefined;
-      if (document.hidden) {
-        document.addEventListener('visibilitychange', changed, { once: true, signal: stop.signal });
-        return;
-      }
       last = performance.now();
-      void revalidate();
+      // A tab that becomes visible reads everything again.
+      if (!document.hidden) void revalidate();
     };
     const changed = (): void => {
       timer ??= window.setTimeout(refresh, Math.max(0, last + REFRESH_MS - performance.now()));
     };
-    void follow(changed, stop.signal);
+    const look = (): void => {
+      stream?.abort();
+      stream = document.hidden ? undefined : new AbortController();
+      if (stream) void follow(changed, stream.signal);
+    };
+    const onVisibility = (): void => {
+      look();
+      changed();
+    };
+    look();
+    document.addEventListener('visibilitychange', onVisibility);
     return () => {
-      stop.abort();
+      document.removeEventListener('visibilitychange', onVisibility);
+      stream?.abort();
       window.clearTimeout(timer);
     };
   }, [revalidate]);

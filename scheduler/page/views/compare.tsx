@@ -54,14 +54,23 @@ const MOODS: Readonly<Record<Compared['outcome'], Mood>> = {
 };
 
 const Differences = ({ answer: { left, right, assignments } }: { readonly answer: Compare }) => {
-  const same = assignments.filter(({ outcome }) => outcome === 'same').length;
+  const [query] = useSearchParams();
+  const differing = assignments.filter(({ outcome }) => outcome !== 'same');
+  const isAll = query.get('show') === 'all';
+  const shown = isAll ? assignments : differing;
   return (
     <>
       <Text>
-        {same} of {assignments.length} assignments are the same.
+        {assignments.length - differing.length} of {assignments.length} assignments are the same.{' '}
+        <Anchor
+          component={Link}
+          to={`?${new URLSearchParams({ left, right, ...(!isAll && { show: 'all' }) })}`}
+        >
+          {isAll ? 'Show those that differ' : 'Show all'}
+        </Anchor>
       </Text>
       <Wide label="Assignments" headings={['Assignment', 'Outcome', left, right, 'Objects that differ']}>
-        {assignments.map((one) => (
+        {shown.map((one) => (
           <Table.Tr key={`${one.clusterType} ${one.assignment}`}>
             <Table.Th scope="row">
               {one.clusterType}/

@@ -122,6 +122,11 @@ const Carried = ({ one, now }: { readonly one: Carried; readonly now: string }) 
 /** Names that a row of arrivals shows. */
 const NAMED = 5;
 
+const firstOf = (names: readonly string[]): string =>
+  names.length === 0
+    ? 'nothing'
+    : `${names.slice(0, NAMED).join(', ')}${names.length > NAMED ? ` and ${names.length - NAMED} more` : ''}`;
+
 const Arrivals = ({
   arrivals,
   now,
@@ -133,18 +138,26 @@ const Arrivals = ({
     <Title order={2} id="arrivals">
       What came back
     </Title>
-    <Wide label="Media that came back" headings={['Received', 'Reports', 'Agents', 'Sites']}>
-      {arrivals.map(({ receivedAt, reports, agents, sites }) => (
+    <Wide label="Media that came back" headings={['Received', 'Reports', 'Of sites', 'Had carried', 'To']}>
+      {arrivals.map(({ receivedAt, reports, agents, sites, carried }) => (
         <Table.Tr key={receivedAt}>
           <Table.Th scope="row">
             <Age at={receivedAt} now={now} />
           </Table.Th>
-          <Table.Td>{reports}</Table.Td>
-          <Table.Td>{agents}</Table.Td>
           <Table.Td>
-            {sites.slice(0, NAMED).join(', ')}
-            {sites.length > NAMED && ` and ${sites.length - NAMED} more`}
+            {reports} of {agents} agents
           </Table.Td>
+          <Table.Td>{firstOf(sites)}</Table.Td>
+          <Table.Td>
+            {carried === null ? (
+              'not known: it has no table of contents'
+            ) : (
+              <>
+                {firstOf(carried.releases)}, filled <Age at={carried.createdAt} now={now} />
+              </>
+            )}
+          </Table.Td>
+          <Table.Td>{carried !== null && firstOf(carried.sites)}</Table.Td>
         </Table.Tr>
       ))}
     </Wide>

@@ -1,8 +1,12 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { canonicalBytes } from '#bundles/json/canonical';
+import { MEDIUM_FILE } from '#bundles/formats/medium/medium';
 import { addDays, formatTime } from '#bundles/time';
 import { recordFreshness } from '../../../../scheduler/hub/status/freshness-policies.ts';
 import { listMedia } from '../../../../scheduler/hub/status/list-media.ts';
-import { applied, days, PROD, release, shop } from '../history/shop-hub.ts';
+import { applied, days, PROD, QA, release, shop } from '../history/shop-hub.ts';
 import { chain, enrolled, NOW, report, type TestHub } from '../test-hub.ts';
 
 const media = (hub: TestHub, filter = {}, limit = 10, cursor?: string) =>
@@ -78,4 +82,41 @@ test('media come in pages, and an agent that was heard over the network is not a
   const visible = { whole: new Set(['qa']), parts: new Map([['prod', new Set(['web'])]]) };
   const limited = await media(hub, { visible });
   expect([limited.agents, limited.arrivals.map(({ sites }) => sites)]).toEqual([[], [['lab']]]);
+});
+
+test('a medium that comes back says which releases it had carried to which sites, and only of this fleet', async () => {
+  await using hub = await shop();
+  const agent = await enrolled(hub, 'plant-8/press-1', PROD);
+  const lines = chain(agent, [applied('web', hub.first, days(-3)), applied('web', hub.second, days(-1))]);
+  const document = { digest: hub.first, size: 1, mediaType: 'text/plain' };
+  const table = {
+    format: 1,
+    createdAt: formatTime(days(-4)),
+    documents: [
+      { ...document, role: 'release', ...PROD, version: 2 },
+      { ...document, role: 'release', ...QA, version: 2 },
+      { ...document, role: 'site', site: 'plant-8', version: 1 },
+    ],
+    bundles: [],
+    chunks: [],
+    critical: [],
+  };
+  for (const [fleet, seq, at] of [
+    ['acme', 1, days(-2)],
+    ['other', 2, days(-1)],
+  ] as const) {
+    const stick = await hub.stick(fleet);
+    await mkdir(join(stick, 'fleet'), { recursive: true });
+    await writeFile(join(stick, MEDIUM_FILE), canonicalBytes({ ...table, fleet }));
+    await report(stick, agent, lines, seq, seq);
+    await hub.importFrom(stick, at);
+  }
+  const { arrivals } = await media(hub);
+  const of = (at: Date) => arrivals.find(({ receivedAt }) => receivedAt === formatTime(at));
+  expect(of(days(-2))?.carried).toEqual({
+    createdAt: formatTime(days(-4)),
+    releases: ['prod/kiosk r2', 'qa/kiosk r2'],
+    sites: ['plant-8'],
+  });
+  expect(of(days(-1))?.carried).toBeNull();
 });
