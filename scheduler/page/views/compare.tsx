@@ -64,6 +64,7 @@ const Differences = ({ answer: { left, right, assignments } }: { readonly answer
         {assignments.length - differing.length} of {assignments.length} assignments are the same.{' '}
         <Anchor
           component={Link}
+          underline="always"
           to={`?${new URLSearchParams({ left, right, ...(!isAll && { show: 'all' }) })}`}
         >
           {isAll ? 'Show those that differ' : 'Show all'}
