@@ -93,7 +93,8 @@ const answersOf = async (url: string, reader: string): Promise<ReadonlyMap<strin
 
 describeWith(['schemathesis'], 'the API under requests that its document describes', ({ schemathesis }) => {
   test.each([
-    ['for agents and readers', openHub, '^/(?!v1/environments)'],
+    // A stream of events has no end that Schemathesis could wait for: change-stream.integration.test.ts reads it.
+    ['for agents and readers', openHub, '^/(?!v1/environments|v1/changes)'],
     ['for decisions', openDecisions, '^/v1/environments'],
   ] as const)(
     '%s answers as documented, and never with a server error',
