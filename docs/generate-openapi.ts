@@ -26,6 +26,7 @@ const PATH: Readonly<Record<string, Json>> = {
   site: text('Site of the follower.', NAME),
   name: text('Name of the follower at its site.', NAME),
   id: text('Id of the question.'),
+  session: text('Name of the session.'),
 };
 
 const QUERY: Readonly<Record<string, Json>> = {
@@ -54,6 +55,7 @@ const QUERY: Readonly<Record<string, Json>> = {
   candidate: text('Digest of a candidate. Without it, the one whose turn it is.', DIGEST),
   person: { ...text('The person who is going to sign.', { minLength: 1 }), required: true },
   reason: text('Why the person approves.'),
+  to: text('View of the page that it leads to in the end.'),
   stage: text('Stage of a rollout that the approval is for.', NAME),
 };
 
@@ -63,6 +65,7 @@ const HEADER: Readonly<Record<string, Json>> = {
     minLength: 1,
     maxLength: 257,
   }),
+  'X-Fleet-Csrf': text('`csrf` of `GET /v1/me`, for writes with a session.'),
   'webhook-id': { ...text('The id in the path.'), required: true },
   'webhook-timestamp': { ...text('Seconds since 1970.', { pattern: '^[0-9]+$' }), required: true },
 };
@@ -84,6 +87,12 @@ const SCHEMES: Readonly<Record<Credential, Json>> = {
   agent: { type: 'mutualTLS', description: "The agent's client certificate, from POST /v1/enroll." },
   reader: bearer('ffr', 'A token for reading.'),
   decider: bearer('ffd', 'A token for decisions that names the verb and the environment.'),
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: '__Host-fleet-session',
+    description: 'The session of a person who signed in at the page.',
+  },
   follower: bearer('fff', 'The token of the follower in the path.'),
   fluxSignature: inHeader('X-Signature', "`sha256=` and the HMAC of the body with the follower's token."),
   githubSignature: inHeader('X-Hub-Signature-256', '`sha256=` and the HMAC of the body.'),
@@ -99,6 +108,7 @@ const TAGS: Readonly<Record<Route['tag'], string>> = {
   decisions: 'For pipelines and people. These paths exist where a platform is configured.',
   notifications:
     'What followers, repositories and checks send. /v1/hooks and /v1/checks exist where their secrets are configured.',
+  people: 'For the page: who is signed in, and how. /v1/sign-in exists where a provider is configured.',
   monitoring: 'For monitors, and this document.',
 };
 
@@ -125,9 +135,14 @@ const answersOf = ({ answer: { status, schema, text: asText, etag, stream }, err
   const tag = { headers: { ETag: text('Tag of the facts in the answer.') } };
   return {
     [status]: {
-      description: { 200: 'The answer.', 202: 'It is taken.', 204: 'It is noted.' }[status],
+      description: {
+        200: 'The answer.',
+        202: 'It is taken.',
+        204: 'It is noted.',
+        302: 'Where the browser goes next.',
+      }[status],
       ...(etag === true && tag),
-      ...(status !== 204 && { content }),
+      ...(Object.keys(content).length > 0 && { content }),
     },
     ...(etag === true && { 304: { description: 'The facts are the same.', ...tag } }),
     default: { $ref: `#/components/responses/${error}` },

@@ -5,6 +5,7 @@ export type Credential =
   | 'agent'
   | 'reader'
   | 'decider'
+  | 'session'
   | 'follower'
   | 'fluxSignature'
   | 'githubSignature'
@@ -21,7 +22,7 @@ export type Route = {
   readonly id: string;
   readonly method: 'get' | 'post';
   readonly path: string;
-  readonly tag: 'agents' | 'readers' | 'decisions' | 'notifications' | 'monitoring';
+  readonly tag: 'agents' | 'readers' | 'decisions' | 'notifications' | 'monitoring' | 'people';
   readonly summary: string;
   /** Any of these is enough. Empty: everybody may ask. */
   readonly credentials: readonly Credential[];
@@ -32,7 +33,7 @@ export type Route = {
   /** 'object': an object whose fields are not described. */
   readonly body?: SchemaName;
   readonly answer: {
-    readonly status: 200 | 202 | 204;
+    readonly status: 200 | 202 | 204 | 302;
     readonly schema?: SchemaName;
     /** As text/plain: only, or where the caller asks for it. */
     readonly text?: boolean;
@@ -65,7 +66,7 @@ const reader = ([id, path, summary]: Row, query: readonly string[], etag = true)
   summary,
   method: 'get',
   tag: 'readers',
-  credentials: ['reader'],
+  credentials: ['reader', 'decider', 'session'],
   query: [...query, 'format'],
   answer: { status: 200, schema: id, text: true, etag },
   error: 'problem',
@@ -102,7 +103,7 @@ const look = ([id, path, summary]: Row, schema: SchemaName, query: readonly stri
   summary,
   method: 'get',
   tag: 'decisions',
-  credentials: ['reader', 'decider'],
+  credentials: ['reader', 'decider', 'session'],
   query,
   answer: { status: 200, schema, etag: true },
   error: 'problem',
@@ -115,9 +116,9 @@ const decide = ([id, path, summary]: Row, verb: string, body: SchemaName, schema
   summary,
   method: 'post',
   tag: 'decisions',
-  credentials: ['decider'],
+  credentials: ['decider', 'session'],
   verb,
-  headers: ['Idempotency-Key'],
+  headers: ['Idempotency-Key', 'X-Fleet-Csrf'],
   body,
   answer: { status: 200, schema },
   error: 'problem',
@@ -130,6 +131,12 @@ const rolloutStep = (step: string, summary: string): Route =>
     'reason',
     'rollout-decided',
   );
+
+/** What people ask about themselves and their sessions. */
+const person = (
+  [id, path, summary]: Row,
+  change: Pick<Route, 'method' | 'credentials' | 'answer'> & Partial<Route>,
+): Route => ({ id, path, summary, tag: 'people', error: 'problem', ...change });
 
 const notification = ([id, path, summary]: Row, credentials: readonly Credential[]) =>
   ({ id, path, summary, method: 'post', tag: 'notifications', credentials, error: 'problem' }) as const;
@@ -256,6 +263,51 @@ export const ROUTES: readonly Route[] = [
   rolloutStep('pause', 'Pauses the rollout'),
   rolloutStep('resume', 'Resumes the rollout'),
   rolloutStep('take-back', 'Takes the release back'),
+
+  person(['me', '/v1/me', 'Who the caller is, and what they may do'], {
+    method: 'get',
+    credentials: ['reader', 'decider', 'session'],
+    answer: { status: 200, schema: 'me' },
+  }),
+  person(['sign-in-options', '/v1/sign-in/options', 'How people sign in here'], {
+    method: 'get',
+    credentials: [],
+    answer: { status: 200, schema: 'sign-in-options' },
+  }),
+  person(['sign-in', '/v1/sign-in', 'Sends a browser to the OIDC provider'], {
+    method: 'get',
+    credentials: [],
+    query: ['to'],
+    answer: { status: 302 },
+  }),
+  person(['sign-in-callback', '/v1/sign-in/callback', 'Where the provider sends it back to'], {
+    method: 'get',
+    credentials: [],
+    answer: { status: 302 },
+  }),
+  person(['break-glass', '/v1/break-glass', 'Opens a session of an admin with a break-glass code'], {
+    method: 'post',
+    credentials: [],
+    body: 'break-glass',
+    answer: { status: 200, schema: 'broken-glass' },
+  }),
+  person(['sign-out', '/v1/sessions/end', "Ends the caller's own session"], {
+    method: 'post',
+    credentials: ['session'],
+    headers: ['X-Fleet-Csrf'],
+    answer: { status: 200, schema: 'session-ended' },
+  }),
+  person(['sessions', '/v1/sessions', 'Sessions of all people, for admins'], {
+    method: 'get',
+    credentials: ['session'],
+    answer: { status: 200, schema: 'sessions' },
+  }),
+  person(['end-session', '/v1/sessions/{session}/end', 'Ends a session, for admins'], {
+    method: 'post',
+    credentials: ['session'],
+    headers: ['X-Fleet-Csrf'],
+    answer: { status: 200, schema: 'session-ended' },
+  }),
 
   follower('flux', 'Flux', ['fluxSignature', 'follower']),
   follower('argo-cd', 'Argo CD', ['follower']),

@@ -17,6 +17,7 @@ export const PROGRAM: Omit<Program, 'commands'> = {
     root: { description: 'The trust root of a fleet' },
     secrets: { description: 'Secret sets, sealed to the agents that may read them' },
     sites: { description: 'Sites and their agents' },
+    sessions: { description: "People who are signed in at the hub's page" },
     tokens: { description: 'What lets an agent enrol, a monitor read, or a pipeline decide' },
   },
 };

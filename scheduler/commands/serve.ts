@@ -21,6 +21,7 @@ import {
   type ListenAddress,
   parseListen,
 } from '../hub/http/listen-address.ts';
+import { readPeople } from '../hub/people/read-people.ts';
 import { dutiesOf } from '../hub/serve/duties.ts';
 import { lead } from '../hub/serve/lead.ts';
 import { makeLoopRoutes } from '../hub/serve/loop-routes.ts';
@@ -156,6 +157,7 @@ export default class Serve extends FleetCommand {
       onSiteChange: () => leadership.wake('sites'),
       onReport: () => leadership.wake('judge'),
       leadership: isDatabaseUrl(db) ? leadership : undefined,
+      people: await readPeople(configuration),
       agentQuota: { ...AGENT_QUOTA, ...configuration.agentQuota },
     });
     log.info({ fleet: root.fleet, root: root.version, host: running.host, port: running.port }, 'listening');

@@ -3,9 +3,9 @@ import './theme.css';
 import { MantineProvider } from '@mantine/core';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { createBrowserRouter, redirect } from 'react-router';
+import { createBrowserRouter } from 'react-router';
 import { RouterProvider } from 'react-router/dom';
-import { readToken } from './api/session.ts';
+import { readMe, SHELL } from './api/me.ts';
 import { Fault } from './parts/fault.tsx';
 import { AuditView, readAudit } from './views/audit.tsx';
 import { CompareView, readCompare } from './views/compare.tsx';
@@ -16,7 +16,7 @@ import { Pipeline, readPipeline } from './views/pipeline.tsx';
 import { readRollouts, RolloutsView } from './views/rollouts.tsx';
 import { readSearch, SearchView } from './views/search.tsx';
 import { Shell } from './views/shell.tsx';
-import { SignIn } from './views/sign-in.tsx';
+import { readSignIn, SignIn } from './views/sign-in.tsx';
 import { readSite, SiteView } from './views/site.tsx';
 import { readWhere, WhereView } from './views/where.tsx';
 import { readWorkload, WorkloadView } from './views/workload.tsx';
@@ -25,15 +25,14 @@ import { readWorkloads, WorkloadsView } from './views/workloads.tsx';
 /** Every view has an address with all of its filters, so it can be sent to a colleague. */
 const router = createBrowserRouter(
   [
-    { path: '/sign-in', element: <SignIn /> },
+    { path: '/sign-in', element: <SignIn />, loader: readSignIn },
     {
       element: <Shell />,
       errorElement: <Fault />,
-      loader: ({ request }) => {
-        const { pathname, search } = new URL(request.url);
-        const here = `${pathname}${search}`.replace(/^\/ui/, '');
-        return readToken() === null ? redirect(`/sign-in?to=${encodeURIComponent(here)}`) : null;
-      },
+      id: SHELL,
+      loader: readMe,
+      // Asked at each view: a role may have changed, a session ends, somebody broke the glass.
+      shouldRevalidate: () => true,
       children: [
         {
           errorElement: <Fault />,

@@ -53,6 +53,9 @@ export type Configuration = { readonly [setting in Setting]: string | undefined 
   readonly escrow: string | undefined;
   /** Limits for requests of one agent to the hub; an absent one is the hub's default. */
   readonly agentQuota: FileSettings['agentQuota'];
+  /** How people sign in at the page; undefined: with tokens only. File names are absolute. */
+  readonly signIn: SignIn | undefined;
+  readonly roles: FileSettings['roles'];
   /** undefined: no commit statuses are set. */
   readonly commitStatuses: CommitStatuses | undefined;
   /** undefined: nobody gets them. */
@@ -67,6 +70,20 @@ export type FactLabel = {
   readonly fact: string;
   /** Regular expression for the whole fact; its first group is the value. */
   readonly pattern?: string;
+};
+
+/** The OIDC provider that people sign in at, and how long they stay signed in. */
+export type SignIn = {
+  readonly publicUrl: string;
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecretFile?: string;
+  readonly scope?: string;
+  readonly personClaim?: string;
+  readonly groupsClaim?: string;
+  readonly caFile?: string;
+  readonly sessionHours?: number;
+  readonly idleMinutes?: number;
 };
 
 /** Where `serve` says beside commits what became of them. */
@@ -127,6 +144,14 @@ export const readConfiguration = async (given: GivenSettings, cwd: string): Prom
     agentQuota: said.agentQuota,
     alarms: said.alarms && readAlarmSettings(said.alarms, base, file),
     factLabels: said.factLabels,
+    roles: said.roles,
+    signIn: said.signIn && {
+      ...said.signIn,
+      ...(said.signIn.clientSecretFile !== undefined && {
+        clientSecretFile: resolve(base, said.signIn.clientSecretFile),
+      }),
+      ...(said.signIn.caFile !== undefined && { caFile: resolve(base, said.signIn.caFile) }),
+    },
     commitStatuses: said.commitStatuses && {
       ...said.commitStatuses,
       forges: said.commitStatuses.forges.map((forge) => ({
@@ -193,6 +218,14 @@ type FileSettings = { readonly [setting in Setting]?: string } & {
   readonly commitStatuses?: CommitStatuses;
   readonly alarms?: AlarmSettings;
   readonly factLabels?: readonly FactLabel[];
+  readonly signIn?: SignIn;
+  readonly roles?: readonly {
+    readonly role: 'viewer' | 'operator' | 'approver' | 'admin';
+    readonly groups?: readonly string[];
+    readonly people?: readonly string[];
+    readonly environments?: readonly string[];
+    readonly workspaces?: readonly string[];
+  }[];
   readonly agentQuota?: { readonly requestsPerMinute?: number; readonly bytesPerMinute?: number };
 };
 
@@ -228,6 +261,8 @@ const SHAPES: Readonly<Record<string, string>> = {
   alarms:
     'written so: names are DNS labels, addresses begin with http:// or https://, mail servers with smtp:// or smtps://, intervals are like 30m or 24h',
   listen: '<host>:<port>, like 0.0.0.0:8443',
+  signIn: 'an address with https:// (http:// at loopback only); publicUrl has no path',
+  roles: 'a DNS label',
   secrets: 'an age recipient, age1 and 58 more letters and digits',
 };
 

@@ -4,6 +4,7 @@ import { FLOODS } from './rows-floods.ts';
 import { LOCAL_USERS } from './rows-local-users.ts';
 import { FOUND_MEDIA, OFFICE } from './rows-office.ts';
 import { CHAIN } from './rows-chain.ts';
+import { PEOPLE } from './rows-people.ts';
 import { BUILDS, HOST_BOUNDS, SCHEMAS, SHOWN_SECRETS } from './rows-tenants.ts';
 
 /** Media and metadata. */
@@ -527,6 +528,7 @@ export const NETWORK: readonly AttackRow[] = [
     ],
   ),
   ...CHAIN,
+  ...PEOPLE,
 ];
 
 /** Images that carry a signature, where a policy asks for one. */

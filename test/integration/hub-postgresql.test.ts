@@ -9,7 +9,7 @@ import { useServer } from '../scheduler/hub/test-database.ts';
 const folder = join(import.meta.dirname, '../scheduler/hub');
 
 /** Folders with tests that open a database; the others use it in the same ways. */
-const FOLDERS = `alarms,decide,history,http,reports,retention,serve,sites,status,store${LONG ? ',checks,enroll,followers,medium,secrets,tokens' : ''}`;
+const FOLDERS = `alarms,decide,history,http,people,reports,retention,serve,sites,status,store${LONG ? ',checks,enroll,followers,medium,secrets,tokens' : ''}`;
 
 /** Of SQLite and its files. */
 const SQLITE = ['store/open-store.test.ts', 'reports/cut-off.test.ts', 'serve/lock-hub.test.ts'];

@@ -4,6 +4,7 @@ import { join as joinPath } from 'node:path';
 import { expect, test } from 'vitest';
 import { addDays } from '#bundles/time';
 import type { HubServer } from '../../scheduler/hub/http/hub-server.ts';
+import { NOBODY } from '../../scheduler/hub/people/people.ts';
 import { parseAllowance } from '../../scheduler/hub/tokens/allowance.ts';
 import { createToken } from '../../scheduler/hub/tokens/create-token.ts';
 import { describeWith } from '../harness/describe-with.ts';
@@ -32,7 +33,20 @@ const [SECONDS, CASES] = LONG ? [600, 1000] : [25, 15];
 
 const PARAMETERS = '[parameters]\nenvironment = "prod"\n';
 
+/** The routes of a sign-in exist, and its provider does not answer. */
+const oidc = {
+  issuer: 'http://127.0.0.1:1',
+  clientId: 'fleet-ferry',
+  clientSecret: undefined,
+  scope: 'openid',
+  personClaim: 'email',
+  groupsClaim: 'groups',
+  ca: undefined,
+  timeoutMs: 1_000,
+};
+
 const OPTIONS = {
+  people: { ...NOBODY, oidc },
   hooks: { verify: async () => {}, poke: () => {} },
   checks: { take: async () => {} },
   // The limit of an agent would refuse most requests unread.

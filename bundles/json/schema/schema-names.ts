@@ -14,6 +14,7 @@ export const SCHEMA_NAMES = [
   'hub-certificate-answer',
   'hub-certificate-request',
   'hub-decisions#approve',
+  'hub-decisions#break-glass',
   'hub-decisions#promote',
   'hub-decisions#reason',
   'hub-decisions#reject',

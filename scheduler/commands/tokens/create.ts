@@ -14,7 +14,7 @@ import { parseLife } from '../../hub/tokens/token-life.ts';
 import { auditLog } from '../../hub/http/audit-log.ts';
 
 /** One for reading or deciding lasts longer, because a monitor or a pipeline holds it; no token lasts for ever. */
-const LIVES = { enroll: '24h', reader: '365d', decide: '90d' } as const;
+const LIVES = { 'break-glass': '1h', enroll: '24h', reader: '365d', decide: '90d' } as const;
 
 /** Not `exclusive`: of several flags that exclude the same one, oclif's usage line shows all but the first with an empty place. */
 const NOT_FOR_READERS = { type: 'none' as const, flags: ['reader', 'allow'] };
@@ -86,7 +86,8 @@ export default class TokensCreate extends FleetCommand {
     const order = readVersion(flags);
     const expires = new Date(now.getTime() + parseLife(flags.expires ?? LIVES[order.scope]));
     const configuration = await readConfiguration(flags, process.cwd());
-    if (order.scope !== 'enroll') await this.checkEnvironments(configuration, order.allowances ?? []);
+    if (order.scope === 'reader' || order.scope === 'decide')
+      await this.checkEnvironments(configuration, order.allowances ?? []);
     await using hub = await openHub(configuration, { create: await hasNoSites(configuration) });
     if (order.scope === 'enroll' && order.channel && !flags['allow-unreleased'])
       checkReleased(order.channel, await readReleased(hub.layout));
@@ -124,6 +125,8 @@ const describePurpose = (order: TokenOrder): string => {
   switch (order.scope) {
     case 'enroll':
       return `for one agent of site ${order.site}`;
+    case 'break-glass':
+      return `for ${order.person} to break the glass`;
     case 'reader':
       return ['for reading', ...(order.allowances ?? []).map(formatAllowance)].join(' ');
     case 'decide':

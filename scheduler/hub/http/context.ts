@@ -4,6 +4,7 @@ import type { Hub } from '../hub.ts';
 import type { SiteSigner } from '../sites/issue-site.ts';
 import type { Metrics } from './metrics.ts';
 import type { Presence } from './note-presence.ts';
+import type { People } from '../people/people.ts';
 
 /** Dependencies shared by all routes of the hub. */
 export type Context = {
@@ -21,3 +22,6 @@ export type Context = {
   /** Called when a report was stored. */
   readonly onReport: () => void;
 };
+
+/** The same for routes that need to know how people sign in. */
+export type PeopleContext = Context & { readonly people: People };

@@ -1,6 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import cookie from '@fastify/cookie';
 import rateLimit from '@fastify/rate-limit';
 import fastify, { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import type { Logger } from 'pino';
@@ -14,6 +15,9 @@ import {
 } from '#bundles/formats/events/hub-api';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import { enforceAccess } from './access/enforce-access.ts';
+import { sessionRoutes } from './access/session-routes.ts';
+import { signInRoutes } from './access/sign-in-routes.ts';
+import { NOBODY, type People } from '../people/people.ts';
 import { agentRoutes, REPORT_BODY_BYTES } from './agent-routes.ts';
 import { peerCertificate } from './authenticate-agent.ts';
 import type { Context } from './context.ts';
@@ -47,6 +51,8 @@ export type ServerOptions = {
   readonly hooks?: HookRoutes | undefined;
   readonly checks?: CheckRoutes | undefined;
   readonly decisions?: DecisionOptions | undefined;
+  /** Default: nobody signs in but by a break-glass code. */
+  readonly people?: People | undefined;
   /** Folder of the built page, instead of the one that belongs to this program. */
   readonly page?: string | undefined;
   /** Enrolment requests per minute and address. */
@@ -138,7 +144,9 @@ export const createServer = async (options: ServerOptions): Promise<HubServer> =
   });
   server.addHook('onResponse', async (request, reply) => tell(request, reply, context));
 
-  enforceAccess(server, context);
+  const peopleContext = { ...context, people: options.people ?? NOBODY };
+  enforceAccess(server, peopleContext);
+  await server.register(cookie);
   await server.register(rateLimit, {
     global: false,
     errorResponseBuilder: (_, { after }) =>
@@ -155,6 +163,8 @@ export const createServer = async (options: ServerOptions): Promise<HubServer> =
     certificateOf: options.certificateOf ?? peerCertificate,
     enrolmentsPerMinute: options.enrolmentsPerMinute ?? ENROLMENTS_PER_MINUTE,
   });
+  sessionRoutes(server, peopleContext, gate);
+  signInRoutes(server, peopleContext);
   await readerRoutes(server, context, options.page);
   await notificationRoutes(server, context, gate, options.followerQuota);
   if (options.decisions) {

@@ -12,6 +12,7 @@ import type { DecisionOptions } from '../http/decisions/decision-routes.ts';
 import type { HookRoutes } from '../http/hook-routes.ts';
 import type { ListenAddress } from '../http/listen-address.ts';
 import type { Metrics } from '../http/metrics.ts';
+import type { People } from '../people/people.ts';
 import { notePresence } from '../http/note-presence.ts';
 import type { AgentQuota } from '../http/quota.ts';
 import { repeat } from './repeat.ts';
@@ -35,6 +36,7 @@ export type HubOptions = {
   readonly hooks?: HookRoutes | undefined;
   readonly checks?: CheckRoutes | undefined;
   readonly decisions?: DecisionOptions | undefined;
+  readonly people?: People | undefined;
   readonly onReport?: (() => void) | undefined;
   readonly leadership?: Context['leadership'];
   readonly enrolmentsPerMinute?: number;
@@ -86,6 +88,7 @@ export const startHub = async (options: HubOptions): Promise<RunningHub> => {
     hooks: options.hooks,
     checks: options.checks,
     decisions: options.decisions,
+    people: options.people,
     agentQuota: options.agentQuota,
     ...(options.enrolmentsPerMinute !== undefined && { enrolmentsPerMinute: options.enrolmentsPerMinute }),
   });

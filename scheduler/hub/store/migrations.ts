@@ -4,6 +4,7 @@ import { addAlarms } from './add-alarms.ts';
 import { addAgentState } from './add-agent-state.ts';
 import { addHistory } from './add-history.ts';
 import { addVersions } from './add-versions.ts';
+import { addPeople } from './add-people.ts';
 import { addViews } from './add-views.ts';
 
 /** Never edit a released migration: add a new one. Column types are limited to those that SQLite and PostgreSQL share. */
@@ -357,4 +358,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
         .execute();
     },
   },
+  '0020-people': { up: addPeople },
 };

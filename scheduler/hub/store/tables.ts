@@ -33,6 +33,8 @@ export type Tables = {
   open_alarm: OpenAlarmRow;
   alarm_sent: AlarmSentRow;
   alarm_receiver: AlarmReceiverRow;
+  session: SessionRow;
+  sign_in: SignInRow;
 };
 
 export type Database = Kysely<Tables>;
@@ -303,7 +305,7 @@ export type TokenRow = {
   readonly id: string;
   /** SHA-256 of the token, hex. */
   readonly hash: string;
-  readonly scope: 'enroll' | 'reader' | 'decide';
+  readonly scope: 'enroll' | 'reader' | 'decide' | 'break-glass';
   /** Only for 'enroll': the agent it is for, and its terms. null: as in the request. */
   readonly site: string | null;
   readonly agent: string | null;
@@ -312,11 +314,11 @@ export type TokenRow = {
   /** Canonical JSON object. */
   readonly labels: string | null;
   readonly replace_key: number;
-  /** Only for 'decide': who decides. */
+  /** For 'decide' and 'break-glass': who decides. */
   readonly person: string | null;
   /** For 'decide' what it allows, a canonical JSON array of 'promote:qa'; for 'reader' what it may read; null: everything. */
   readonly allowances: string | null;
-  /** A note of its creator, for example who has it. */
+  /** A note of its creator, for example who has it; of 'break-glass' the reason. */
   readonly note: string | null;
   readonly created_at: Timestamp;
   readonly expires_at: Timestamp;
@@ -455,4 +457,40 @@ export type MediumReturnRow = {
   /** 'prod/press r3', and names of sites: JSON arrays, sorted. */
   readonly releases: string;
   readonly sites: string;
+};
+
+/** The session of a person at the page. Only the hash of its secret is stored. */
+export type SessionRow = {
+  /** Random, a public name. */
+  readonly id: string;
+  /** SHA-256 of the secret, hex, and of the one before. */
+  readonly hash: string;
+  readonly previous_hash: string | null;
+  readonly rotated_at: Timestamp;
+  /** What the page sends with each write. It opens nothing without the cookie. */
+  readonly csrf: string;
+  readonly kind: 'oidc' | 'break-glass';
+  /** Of 'oidc': who vouches for the person, and the person's name there. */
+  readonly issuer: string | null;
+  readonly subject: string | null;
+  readonly person: string;
+  /** As the provider named them at the sign-in, a JSON array. */
+  readonly groups: string;
+  /** Of 'break-glass': id of the code. */
+  readonly token: string | null;
+  readonly created_at: Timestamp;
+  /** Of the last request, to the minute. */
+  readonly seen_at: Timestamp;
+  readonly ends_at: Timestamp;
+  /** Before its time, and why; null: it was not. */
+  readonly ended_at: Timestamp | null;
+  readonly ended_why: string | null;
+};
+
+/** A sign-in that began in a browser, by the hash of the secret in its cookie. It is removed when it ends. */
+export type SignInRow = {
+  readonly hash: string;
+  /** The view that the person wanted. */
+  readonly target: string;
+  readonly ends_at: Timestamp;
 };

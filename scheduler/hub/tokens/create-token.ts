@@ -8,7 +8,7 @@ import type { TokenRow } from '../store/tables.ts';
 import { type Allowance, formatAllowance } from './allowance.ts';
 import { encodeToken, hashToken, TOKEN_BYTES, tokenId } from './token.ts';
 
-/** A token for one enrolment, for reading the fleet's state, or for decisions by the API. */
+/** A token for one enrolment, for reading the fleet's state, for decisions by the API, or for one break-glass session. */
 export type TokenOrder =
   | {
       readonly scope: 'enroll';
@@ -31,6 +31,10 @@ export type TokenOrder =
       /** Who decides, as each statement says it. */
       readonly person: string;
       readonly allowances: readonly Allowance[];
+    }
+  | {
+      readonly scope: 'break-glass';
+      readonly person: string;
     };
 
 export type CreatedToken = {
@@ -98,6 +102,8 @@ const termsOf = (order: TokenOrder): Terms => {
         labels: order.labels === undefined ? null : canonicalJson(order.labels),
         replace_key: order.replaceKey ? 1 : 0,
       };
+    case 'break-glass':
+      return { ...NO_TERMS, scope: order.scope, person: order.person };
     case 'reader':
       return {
         ...NO_TERMS,

@@ -59,10 +59,13 @@ export const revokeToken = (store: Store, id: string, now: Date): Promise<boolea
       });
     }
     if (row.revoked_at !== null) return false;
+    const at = formatTime(now);
+    await tx.updateTable('token').set({ revoked_at: at }).where('id', '=', id).execute();
     await tx
-      .updateTable('token')
-      .set({ revoked_at: formatTime(now) })
-      .where('id', '=', id)
+      .updateTable('session')
+      .set({ ended_at: at, ended_why: 'its code was revoked' })
+      .where('token', '=', id)
+      .where('ended_at', 'is', null)
       .execute();
     return true;
   });

@@ -7,6 +7,7 @@ const PREFIXES: Readonly<Record<TokenRow['scope'] | 'follower', string>> = {
   reader: 'ffr_',
   follower: 'fff_',
   decide: 'ffd_',
+  'break-glass': 'ffb_',
 };
 
 /** 192 bits. */
@@ -25,4 +26,4 @@ const MAX_TOKEN = 128;
 
 /** Whether a text has the form of a token. Anything else is rejected without a database query. */
 export const isToken = (text: unknown): text is string =>
-  typeof text === 'string' && text.length <= MAX_TOKEN && /^ff[erd]_[A-Za-z0-9_-]{20,}$/.test(text);
+  typeof text === 'string' && text.length <= MAX_TOKEN && /^ff[erdb]_[A-Za-z0-9_-]{20,}$/.test(text);

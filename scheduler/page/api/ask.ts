@@ -1,6 +1,6 @@
 import { redirect } from 'react-router';
 import { plainText } from '#bundles/errors';
-import { dropToken, readToken } from './session.ts';
+import { dropToken, readCsrf, readToken } from './session.ts';
 
 /** The refusal of the hub (RFC 9457), or of the network. */
 export class Refusal extends Error {
@@ -42,7 +42,8 @@ export const ask = async <T>(path: string, query: Query, signal: AbortSignal): P
     if (!(error instanceof Refusal) || error.status !== 401) throw error;
     dropToken();
     const here = `${location.pathname}${location.search}`.replace(/^\/ui/, '');
-    throw redirect(`/sign-in?to=${encodeURIComponent(here)}`);
+    const fault = error.code === 'SESSION_INVALID' ? '&fault=ended' : '';
+    throw redirect(`/sign-in?to=${encodeURIComponent(here)}${fault}`);
   }
 };
 
@@ -69,6 +70,7 @@ export const send = async <T>(url: string, { signal, body, token = readToken(), 
     headers: {
       accept: 'application/json',
       ...(token !== null && { authorization: `Bearer ${token}` }),
+      ...(token === null && body !== undefined && { 'x-fleet-csrf': readCsrf() ?? '' }),
       ...(key !== undefined && { 'idempotency-key': key }),
       ...(body !== undefined && { 'content-type': 'application/json' }),
     },

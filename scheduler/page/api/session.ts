@@ -14,3 +14,10 @@ export const dropToken = (): void => {
 export const readDecider = (): string | null => sessionStorage.getItem(DECIDER);
 export const keepDecider = (token: string): void => sessionStorage.setItem(DECIDER, token);
 export const dropDecider = (): void => sessionStorage.removeItem(DECIDER);
+
+/** What a write with a session has to send, of GET /v1/me. The session itself is in a cookie that no script sees. */
+let csrf: string | null = null;
+export const keepCsrf = (given: string | null): void => {
+  csrf = given;
+};
+export const readCsrf = (): string | null => csrf;

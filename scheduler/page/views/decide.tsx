@@ -2,6 +2,7 @@ import { Alert, Button, Group, Modal, PasswordInput, Text, Textarea } from '@man
 import { type FormEvent, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { Refusal, send } from '../api/ask.ts';
+import { mayDo, useMe } from '../api/me.ts';
 import { dropDecider, keepDecider, readDecider } from '../api/session.ts';
 
 /** A decision that the hub takes by one POST. */
@@ -17,11 +18,20 @@ export type Decision = {
   readonly isMain?: boolean;
 };
 
-/** A button that asks for a reason, and for the token of a person who may decide. */
+/** A button that asks for a reason, and of the holder of a reader's token for that of a person who may decide. */
 export const Decide = ({ decision }: { readonly decision: Decision }) => {
   const { title, what, isMain } = decision;
   /** The Idempotency-Key of this opening: sent again after a lost answer, it decides once. */
   const [key, setKey] = useState<string>();
+  const me = useMe();
+  if (me !== undefined && me.kind !== 'token' && !mayDo(me, decision.allowance)) {
+    const why = `your roles do not allow ${decision.allowance}`;
+    return (
+      <Button variant="default" disabled aria-label={`${what}: ${why}`} title={why}>
+        {title}
+      </Button>
+    );
+  }
   return (
     <>
       <Button
@@ -59,11 +69,12 @@ const DecisionForm = ({ decision, idempotencyKey, onDone }: FormProps) => {
   const [fault, setFault] = useState<Refusal>();
   const [isSending, setSending] = useState(false);
   const [kept, setKept] = useState(readDecider);
+  const isPerson = useMe()?.kind !== 'token';
 
   const decide = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault();
     const fields = new FormData(event.currentTarget);
-    const token = kept ?? textOf(fields, 'token');
+    const token = isPerson ? null : (kept ?? textOf(fields, 'token'));
     setSending(true);
     setFault(undefined);
     try {
@@ -72,7 +83,7 @@ const DecisionForm = ({ decision, idempotencyKey, onDone }: FormProps) => {
         key: idempotencyKey,
         body: { reason: textOf(fields, 'reason'), ...about },
       });
-      keepDecider(token);
+      if (token !== null) keepDecider(token);
       await revalidate();
       onDone();
     } catch (error) {
@@ -95,7 +106,7 @@ const DecisionForm = ({ decision, idempotencyKey, onDone }: FormProps) => {
         required
         withAsterisk={false}
       />
-      {kept === null && (
+      {!isPerson && kept === null && (
         <PasswordInput
           name="token"
           mt="sm"

@@ -1,7 +1,9 @@
-import { Anchor, Button } from '@mantine/core';
+import { Alert, Anchor, Button, Text } from '@mantine/core';
 import { Link, NavLink, Outlet, useNavigate, useNavigation } from 'react-router';
+import { send } from '../api/ask.ts';
 import { useLive } from '../api/live.ts';
-import { dropToken } from '../api/session.ts';
+import { useMe } from '../api/me.ts';
+import { dropToken, readToken } from '../api/session.ts';
 
 const VIEWS = [
   ['/', 'Sites'],
@@ -20,9 +22,11 @@ export const Shell = () => {
   const { state } = useNavigation();
   const navigate = useNavigate();
   useLive();
-  const signOut = () => {
+  const me = useMe();
+  const signOut = async (): Promise<void> => {
+    if (readToken() === null) await send('/v1/sessions/end', { body: {} });
     dropToken();
-    void navigate('/sign-in');
+    await navigate('/sign-in');
   };
   return (
     <>
@@ -40,10 +44,17 @@ export const Shell = () => {
             </NavLink>
           ))}
         </nav>
-        <Button variant="default" size="xs" onClick={signOut}>
+        {me !== undefined && me.person !== null && <Text size="sm">{me.person}</Text>}
+        <Button variant="default" size="xs" onClick={() => void signOut()}>
           Sign out
         </Button>
       </header>
+      {me?.breakGlass.map(({ person, reason, until }) => (
+        <Alert key={`${person} ${until}`} role="status" variant="default" title="Break-glass admin">
+          {person} is signed in as an admin with a break-glass code until{' '}
+          <time dateTime={until}>{until}</time>: {reason}
+        </Alert>
+      ))}
       <main id="content" tabIndex={-1} aria-busy={state === 'loading'}>
         <Outlet />
       </main>

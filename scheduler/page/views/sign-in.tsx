@@ -1,15 +1,27 @@
 import { Alert, Button, PasswordInput, Text, Title } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
-import { useNavigate, useSearchParams } from 'react-router';
+import { type LoaderFunctionArgs, useLoaderData, useNavigate, useSearchParams } from 'react-router';
+import { isSignInFault, SIGN_IN_FAULTS } from '../../hub/people/sign-in-faults.ts';
 import { Refusal, send } from '../api/ask.ts';
 import { keepToken } from '../api/session.ts';
 
-/** Asks for a reader's token and tries it. It stays in this tab and ends with it. */
+type Options = { readonly provider: string | null };
+
+/** The host of the provider that people sign in at. Without an answer there are tokens. */
+export const readSignIn = ({ request: { signal } }: LoaderFunctionArgs): Promise<Options> =>
+  send<Options>('/v1/sign-in/options', { signal, token: null }).catch(() => ({ provider: null }));
+
+/** Leads to the provider of the hub, or takes a reader's token, which stays in this tab, or a break-glass code. */
 export const SignIn = () => {
+  const { provider } = useLoaderData<Options>();
   const [query] = useSearchParams();
   const navigate = useNavigate();
-  const [fault, setFault] = useState<string>();
+  const why = query.get('fault');
+  const [fault, setFault] = useState<string | undefined>(
+    isSignInFault(why) ? SIGN_IN_FAULTS[why] : undefined,
+  );
   const [isTrying, setTrying] = useState(false);
+  const to = query.get('to') ?? '/';
 
   const enter = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault();
@@ -18,9 +30,11 @@ export const SignIn = () => {
     setTrying(true);
     setFault(undefined);
     try {
-      await send('/v1/status?limit=1', { token });
-      keepToken(token);
-      const to = query.get('to') ?? '/';
+      if (token.startsWith(CODE)) await send('/v1/break-glass', { token: null, body: { code: token } });
+      else {
+        await send('/v1/status?limit=1', { token });
+        keepToken(token);
+      }
       // Only an address of this page: "//elsewhere" would be another site.
       await navigate(/^\/(?![/\\])/.test(to) ? to : '/', { replace: true });
     } catch (error) {
@@ -34,28 +48,36 @@ export const SignIn = () => {
     <main className="sign-in">
       <title>Sign in - Fleet Ferry</title>
       <Title order={1}>Fleet Ferry</Title>
+      {provider !== null && (
+        <Button component="a" href={`/v1/sign-in?to=${encodeURIComponent(to)}`} my="md">
+          Sign in at {provider}
+        </Button>
+      )}
+      {fault !== undefined && (
+        <Alert role="alert" my="md" variant="default" title="Not signed in">
+          <Text>{fault}</Text>
+        </Alert>
+      )}
       <form onSubmit={(event) => void enter(event)}>
         <PasswordInput
           name="token"
           label="Token"
-          description="A reader's token of this hub. It stays in this tab until you close it."
+          description="A reader's token of this hub, which stays in this tab until you close it, or a break-glass code."
           autoComplete="off"
           required
           withAsterisk={false}
           visibilityToggleButtonProps={{ 'aria-label': 'Show the token' }}
         />
-        <Button type="submit" mt="md" loading={isTrying}>
+        <Button type="submit" mt="md" loading={isTrying} variant={provider === null ? 'filled' : 'default'}>
           Sign in
         </Button>
       </form>
-      {fault !== undefined && (
-        <Alert role="alert" mt="md" variant="outline" color="red" title="Not signed in">
-          <Text>{fault}</Text>
-        </Alert>
-      )}
       <Text mt="md">
         <code>fleet-scheduler tokens create --reader</code> on the hub makes a token.
       </Text>
     </main>
   );
 };
+
+/** How break-glass codes begin. */
+const CODE = 'ffb_';

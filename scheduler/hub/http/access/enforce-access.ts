@@ -6,7 +6,7 @@ import type { Principal } from '../../people/principal.ts';
 import { sightOf } from '../../people/sight.ts';
 import type { Visible } from '../../people/visible.ts';
 import { isAllowed, type Verb } from '../../tokens/allowance.ts';
-import type { Context } from '../context.ts';
+import type { Context, PeopleContext } from '../context.ts';
 import type { HubServer } from '../hub-server.ts';
 import type { Access } from './access.ts';
 import { authenticate } from './authenticate.ts';
@@ -22,7 +22,7 @@ declare module 'fastify' {
  * The one place where the hub decides who may use a route. A route that does not say who may use it stops the start. It runs after
  * the rate limit, which bounds guessing, and before the body is read.
  */
-export const enforceAccess = (server: HubServer, context: Context): void => {
+export const enforceAccess = (server: HubServer, context: PeopleContext): void => {
   server.addHook('onRoute', ({ method, url, config }) => {
     if (config?.access === undefined)
       throw new TypeError(`the route ${String(method)} ${url} does not say who may use it (config.access)`);

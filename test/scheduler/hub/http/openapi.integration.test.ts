@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { addDays } from '#bundles/time';
 import type { ServerOptions } from '../../../../scheduler/hub/http/create-server.ts';
 import { OPENAPI_PATH } from '../../../../scheduler/hub/http/reader-routes.ts';
+import { NOBODY } from '../../../../scheduler/hub/people/people.ts';
 import { createToken } from '../../../../scheduler/hub/tokens/create-token.ts';
 import { NOW } from '../../release/removals/office.ts';
 import { type DecisionServer, decisionServer } from './decisions/decision-server.ts';
@@ -44,7 +45,20 @@ const faultOf = (path: string, method: string, answer: LightMyRequestResponse): 
   return fits === true ? undefined : ajv.errorsText(schema.errors);
 };
 
+/** A provider that does not answer. */
+const oidc = {
+  issuer: 'http://127.0.0.1:1',
+  clientId: 'fleet-ferry',
+  clientSecret: undefined,
+  scope: 'openid',
+  personClaim: 'email',
+  groupsClaim: 'groups',
+  ca: undefined,
+  timeoutMs: 1_000,
+};
+
 const EVERYTHING: Partial<ServerOptions> = {
+  people: { ...NOBODY, oidc },
   hooks: { verify: () => {}, poke: () => {} },
   checks: { take: async () => {} },
 };

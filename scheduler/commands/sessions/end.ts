@@ -1,0 +1,35 @@
+import { Args } from '@oclif/core';
+import { FleetError } from '#bundles/errors';
+import { FleetCommand } from '#cli/fleet-command';
+import { auditLog } from '../../hub/http/audit-log.ts';
+import { openHub } from '../../hub/hub.ts';
+import { endSessionsOf } from '../../hub/people/session.ts';
+import { readConfiguration } from '../../settings/configuration.ts';
+import { hubFlags } from '../../settings/configuration-flags.ts';
+
+export default class SessionsEnd extends FleetCommand {
+  static override description =
+    'End a session, or all of a person, from the next request on. Also remove the person at the sign-in provider or from the roles, or they sign in again.';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> 5f3c0a91b2d4',
+    '<%= config.bin %> <%= command.id %> mara@example.com',
+  ];
+  static override args = {
+    session: Args.string({ required: true, description: 'Its name, as sessions list shows it, or a person' }),
+  };
+  static override flags = hubFlags;
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(SessionsEnd);
+    const now = this.readNow(flags.now);
+    await using hub = await openHub(await readConfiguration(flags, process.cwd()));
+    const ended = await endSessionsOf(hub.store, args.session, { why: 'ended at the office', now });
+    if (ended === 0)
+      throw new FleetError('USAGE', `there is no open session ${JSON.stringify(args.session.slice(0, 80))}`, {
+        hint: 'See fleet-scheduler sessions list',
+      });
+    auditLog(process.stderr)?.info({ session: args.session, ended }, 'sessions ended');
+    this.log(`${ended} ${ended === 1 ? 'session' : 'sessions'} of ${args.session} ended`);
+    return { ended };
+  }
+}

@@ -1,0 +1,33 @@
+import { FleetCommand } from '#cli/fleet-command';
+import { openHub } from '../../hub/hub.ts';
+import { type ListedSession, listSessions } from '../../hub/people/list-sessions.ts';
+import { lifetimesOf } from '../../hub/people/read-people.ts';
+import { readConfiguration } from '../../settings/configuration.ts';
+import { hubFlags } from '../../settings/configuration-flags.ts';
+
+export default class SessionsList extends FleetCommand {
+  static override description =
+    "List the sessions of people at the hub's page: who, since when, and until when.";
+  static override examples = ['<%= config.bin %> <%= command.id %>'];
+  static override flags = hubFlags;
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(SessionsList);
+    const configuration = await readConfiguration(flags, process.cwd());
+    await using hub = await openHub(configuration);
+    const { idleMs } = lifetimesOf(configuration);
+    const sessions = await listSessions(hub.store.db, { now: this.readNow(flags.now), idleMs });
+    for (const session of sessions) this.log(describe(session));
+    if (sessions.length === 0) this.log('Nobody has signed in during the last 30 days.');
+    return { sessions };
+  }
+}
+
+const describe = ({ id, kind, person, state, createdAt, endsAt, endedWhy }: ListedSession): string =>
+  [
+    id,
+    kind,
+    person,
+    `since ${createdAt}`,
+    state === 'open' ? `until ${endsAt}` : `ended${endedWhy === null ? '' : `: ${endedWhy}`}`,
+  ].join('  ');

@@ -1,0 +1,62 @@
+import { formatTime, parseTime, type Timestamp } from '#bundles/time';
+import type { Database, SessionRow } from '../store/tables.ts';
+
+export type ListedSession = {
+  readonly id: string;
+  readonly kind: SessionRow['kind'];
+  readonly person: string;
+  readonly issuer: string | null;
+  readonly groups: readonly string[];
+  readonly state: 'open' | 'ended';
+  readonly createdAt: Timestamp;
+  readonly seenAt: Timestamp;
+  readonly endsAt: Timestamp;
+  /** Why it ended before its time; null: it did not. */
+  readonly endedWhy: string | null;
+};
+
+/** Sessions of the last 30 days, newest first, without any secret. */
+export const listSessions = async (
+  db: Database,
+  { now, idleMs }: { readonly now: Date; readonly idleMs: number },
+): Promise<readonly ListedSession[]> => {
+  const rows = await db
+    .selectFrom('session')
+    .selectAll()
+    .orderBy('created_at', 'desc')
+    .orderBy('id')
+    .execute();
+  return rows.map((row) => ({
+    id: row.id,
+    kind: row.kind,
+    person: row.person,
+    issuer: row.issuer,
+    groups: JSON.parse(row.groups) as string[],
+    state: isOpen(row, now, idleMs) ? 'open' : 'ended',
+    createdAt: row.created_at,
+    seenAt: row.seen_at,
+    endsAt: row.ends_at,
+    endedWhy: row.ended_why,
+  }));
+};
+
+const isOpen = (row: SessionRow, now: Date, idleMs: number): boolean =>
+  row.ended_at === null &&
+  row.ends_at > formatTime(now) &&
+  parseTime(row.seen_at).getTime() + idleMs > now.getTime();
+
+/** An admin who came in by a break-glass code, as everybody who is signed in is shown. */
+export type BrokenGlass = { readonly person: string; readonly reason: string; readonly until: Timestamp };
+
+export const brokenGlass = async (db: Database, now: Date): Promise<readonly BrokenGlass[]> => {
+  const rows = await db
+    .selectFrom('session')
+    .innerJoin('token', 'token.id', 'session.token')
+    .select(['session.person', 'session.ends_at', 'token.note'])
+    .where('session.kind', '=', 'break-glass')
+    .where('session.ended_at', 'is', null)
+    .where('session.ends_at', '>', formatTime(now))
+    .orderBy('session.created_at')
+    .execute();
+  return rows.map(({ person, ends_at: until, note }) => ({ person, reason: note ?? '', until }));
+};

@@ -1,0 +1,57 @@
+import type { Principal } from './principal.ts';
+import { allowancesOf, isAdmin, type RoleRule, rulesOf } from './role.ts';
+import type { OidcProvider } from './oidc-provider.ts';
+import type { SessionRow } from '../store/tables.ts';
+import { VERBS } from '../tokens/allowance.ts';
+
+/** How people sign in at this hub, and who may what. */
+export type People = {
+  /** Origin of the page as browsers name it; undefined: the host that a request names. */
+  readonly origin: string | undefined;
+  readonly oidc: OidcProvider | undefined;
+  readonly roles: readonly RoleRule[];
+  /** Longest life of a session, and the longest time without a request. */
+  readonly sessionMs: number;
+  readonly idleMs: number;
+};
+
+const HOUR_MS = 3_600_000;
+
+/** A hub without sign-in by OIDC: tokens, and break-glass sessions of an hour. */
+export const NOBODY: People = {
+  origin: undefined,
+  oidc: undefined,
+  roles: [],
+  sessionMs: 12 * HOUR_MS,
+  idleMs: HOUR_MS,
+};
+
+/**
+ * The person of a session with what they may do now: roles are judged at each request by today's rules, so a role that was taken from
+ * the configuration ends with the restart that reads it.
+ */
+export const personOf = (row: SessionRow, { roles }: Pick<People, 'roles'>): Principal => {
+  const { id, kind, person } = row;
+  switch (kind) {
+    case 'oidc': {
+      const rules = rulesOf(roles, { person, groups: JSON.parse(row.groups) as string[] });
+      return {
+        kind,
+        id,
+        person: `${person} (OIDC ${hostOf(row.issuer ?? '')})`,
+        allowances: allowancesOf(rules),
+        isAdmin: isAdmin(rules),
+      };
+    }
+    case 'break-glass':
+      return {
+        kind,
+        id,
+        person: `${person} (break-glass ${row.token ?? id})`,
+        allowances: VERBS.map((verb) => ({ verb, environment: '*' })),
+        isAdmin: true,
+      };
+  }
+};
+
+const hostOf = (issuer: string): string => (URL.canParse(issuer) ? new URL(issuer).host : issuer);

@@ -1,0 +1,78 @@
+import { readFile } from 'node:fs/promises';
+import { rootCertificates } from 'node:tls';
+import { FleetError, toFleetError } from '#bundles/errors';
+import type { Configuration } from '../../settings/configuration.ts';
+import type { OidcProvider } from './oidc-provider.ts';
+import { NOBODY, type People } from './people.ts';
+
+const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const PROVIDER_MS = 10_000;
+
+/**
+ * How people sign in, from `signIn` and `roles` of the configuration, with the files that they name.
+ * @throws FleetError CONFIG_INVALID for a file that is missing, or a role that says too much
+ */
+export const readPeople = async (configuration: Configuration): Promise<People> => {
+  const { signIn, roles = [], file } = configuration;
+  const at = file === undefined ? {} : { at: { file } };
+  for (const { role, workspaces, groups, people } of roles) {
+    if (workspaces !== undefined && role !== 'viewer')
+      throw new FleetError(
+        'CONFIG_INVALID',
+        `roles: ${role} decides about whole environments, so it has no workspaces`,
+        {
+          ...at,
+          hint: 'Give workspaces to viewers only',
+        },
+      );
+    if (groups === undefined && people === undefined)
+      throw new FleetError('CONFIG_INVALID', `roles: nobody has the role ${role}`, {
+        ...at,
+        hint: 'Name groups or people',
+      });
+  }
+  return {
+    ...lifetimesOf(configuration),
+    roles,
+    origin: signIn === undefined ? undefined : new URL(signIn.publicUrl).origin,
+    oidc: signIn === undefined ? undefined : await readProvider(signIn),
+  };
+};
+
+export const lifetimesOf = ({ signIn }: Configuration): Pick<People, 'sessionMs' | 'idleMs'> => ({
+  sessionMs: signIn?.sessionHours === undefined ? NOBODY.sessionMs : signIn.sessionHours * HOUR_MS,
+  idleMs: signIn?.idleMinutes === undefined ? NOBODY.idleMs : signIn.idleMinutes * MINUTE_MS,
+});
+
+const readProvider = async ({
+  issuer,
+  clientId,
+  clientSecretFile,
+  scope = 'openid email profile',
+  personClaim = 'email',
+  groupsClaim = 'groups',
+  caFile,
+}: NonNullable<Configuration['signIn']>): Promise<OidcProvider> => ({
+  issuer,
+  clientId,
+  clientSecret: clientSecretFile === undefined ? undefined : await firstLine(clientSecretFile),
+  scope,
+  personClaim,
+  groupsClaim,
+  ca: caFile === undefined ? undefined : [...rootCertificates, await readText(caFile)],
+  timeoutMs: PROVIDER_MS,
+});
+
+const firstLine = async (file: string): Promise<string> => {
+  const [secret = ''] = (await readText(file)).split(/\r?\n/, 1);
+  if (secret !== '') return secret;
+  throw new FleetError('CONFIG_INVALID', 'the first line of the file is empty', { at: { file, line: 1 } });
+};
+
+const readText = (file: string): Promise<string> =>
+  readFile(file, 'utf8').catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+      throw new FleetError('CONFIG_INVALID', 'there is no such file', { at: { file } });
+    throw toFleetError(error, `reading ${file}`);
+  });

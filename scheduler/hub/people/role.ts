@@ -1,0 +1,54 @@
+import { type Allowance, type Verb, VERBS } from '../tokens/allowance.ts';
+
+export const ROLES = ['viewer', 'operator', 'approver', 'admin'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** What each role may do. An approval itself is signed by its person's key, whatever the role. */
+const VERBS_OF: Readonly<Record<Role, readonly Verb[]>> = {
+  viewer: ['read'],
+  operator: ['read', 'promote', 'pause', 'resume', 'rollback', 'rollout', 'wait'],
+  approver: ['read', 'approve', 'reject', 'wait'],
+  admin: VERBS,
+};
+
+/** Gives a role to members of groups and to named people. Of `groups` and `people` one match is enough. */
+export type RoleRule = {
+  readonly role: Role;
+  /** As the groups claim of the provider names them. */
+  readonly groups?: readonly string[];
+  /** As the person claim of the provider names them, compared without case. */
+  readonly people?: readonly string[];
+  /** undefined: all. */
+  readonly environments?: readonly string[];
+  /** Only of viewers; undefined: all. */
+  readonly workspaces?: readonly string[];
+};
+
+type Known = { readonly person: string; readonly groups: readonly string[] };
+
+export const rulesOf = (rules: readonly RoleRule[], { person, groups }: Known): readonly RoleRule[] =>
+  rules.filter(
+    (rule) =>
+      rule.groups?.some((group) => groups.includes(group)) === true ||
+      rule.people?.some((one) => one.toLowerCase() === person.toLowerCase()) === true,
+  );
+
+/** What these rules allow, without repetition. */
+export const allowancesOf = (rules: readonly RoleRule[]): readonly Allowance[] => {
+  const all = rules.flatMap(({ role, environments = ['*'], workspaces = [undefined] }) =>
+    environments.flatMap((environment) =>
+      workspaces.flatMap((workspace) =>
+        VERBS_OF[role].map((verb) => ({
+          verb,
+          environment,
+          ...(workspace !== undefined && { workspace }),
+        })),
+      ),
+    ),
+  );
+  return [...new Map(all.map((one) => [JSON.stringify(one), one])).values()];
+};
+
+/** An admin of some environments decides about these; the sessions of others are for admins of all. */
+export const isAdmin = (rules: readonly RoleRule[]): boolean =>
+  rules.some(({ role, environments }) => role === 'admin' && environments === undefined);

@@ -1,0 +1,54 @@
+import { type AttackRow, row, rowOf } from './row.ts';
+
+/** People who sign in at the hub's page, and what others try in their name (H40 to H47). */
+export const PEOPLE: readonly AttackRow[] = [
+  row(
+    'H40',
+    'copied cookie',
+    'using a copy of the cookie of a session after its owner has the next one',
+    'SESSION_INVALID',
+  ),
+  row(
+    'H41',
+    'break-glass code again',
+    'using a break-glass code a second time, after 15 minutes, or after it was revoked',
+    'TOKEN_INVALID',
+  ),
+  rowOf(
+    'H42',
+    'open redirect',
+    'a link to the sign-in that leads to another site afterwards',
+    'ACCEPT; the person lands at the first view of the page',
+    [['ACCEPT']],
+  ),
+  row(
+    'H43',
+    'session fixation',
+    "putting the cookie of one's own session into the browser of somebody who then signs in",
+    'SESSION_INVALID',
+  ),
+  row(
+    'H44',
+    'cross-site request',
+    'a page elsewhere that sends a decision with the cookie of a person who is signed in',
+    'CROSS_SITE',
+  ),
+  row(
+    'H45',
+    'forged callback',
+    'an answer of the provider that is forged, of another browser, of another provider, or played again',
+    'SIGN_IN_REFUSED',
+  ),
+  row(
+    'H46',
+    'ID token for somebody else',
+    'an ID token with a valid signature for another application, by another issuer, or of another sign-in',
+    'SIGN_IN_REFUSED',
+  ),
+  row(
+    'H47',
+    'withdrawn role',
+    'deciding with a session whose role was taken from the configuration, or from the group at the provider',
+    'ROLE_MISSING',
+  ),
+];

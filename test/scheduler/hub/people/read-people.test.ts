@@ -1,0 +1,90 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { readPeople } from '../../../../scheduler/hub/people/read-people.ts';
+import { allowancesOf, isAdmin, rulesOf } from '../../../../scheduler/hub/people/role.ts';
+import { readConfiguration } from '../../../../scheduler/settings/configuration.ts';
+import { formatAllowance } from '../../../../scheduler/hub/tokens/allowance.ts';
+import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+
+const SIGN_IN = `signIn:
+  publicUrl: https://hub.example:8443/
+  issuer: https://login.example/realms/office
+  clientId: fleet-ferry
+`;
+
+const read = async (yaml: string, secret = 'not for everybody\n') => {
+  await using folder = await temporaryDirectory('people');
+  await writeFile(join(folder.path, 'fleet-scheduler.yaml'), yaml);
+  await writeFile(join(folder.path, 'oidc-secret'), secret);
+  return await readPeople(await readConfiguration({}, folder.path));
+};
+
+const refused = (message: RegExp) => ({ code: 'CONFIG_INVALID', message: expect.stringMatching(message) });
+
+describe('signIn and roles of the configuration', () => {
+  test('name the provider, its secret beside the file, and who may what', async () => {
+    const people = await read(
+      `${SIGN_IN}  clientSecretFile: oidc-secret\n  sessionHours: 2\n  idleMinutes: 10\nroles: [{role: viewer, groups: [all]}]\n`,
+    );
+    expect(people).toMatchObject({
+      origin: 'https://hub.example:8443',
+      sessionMs: 7_200_000,
+      idleMs: 600_000,
+      roles: [{ role: 'viewer', groups: ['all'] }],
+      oidc: { clientSecret: 'not for everybody', personClaim: 'email', groupsClaim: 'groups' },
+    });
+    expect(await read('{}')).toMatchObject({ oidc: undefined, roles: [] });
+  });
+
+  test.each([
+    ['roles: [{role: operator, groups: [a], workspaces: [production]}]', /operator decides about whole/],
+    ['roles: [{role: admin}]', /nobody has the role admin/],
+    ['roles: [{role: owner, groups: [a]}]', /roles\.0\.role/],
+    ['roles: [{role: viewer, groups: [a], environments: [Prod]}]', /DNS label/],
+    [SIGN_IN.replace('https://login', 'http://login'), /http:\/\/ at loopback only/],
+    [SIGN_IN.replace('8443/', '8443/ui'), /publicUrl has no path/],
+    [SIGN_IN.replace('  clientId: fleet-ferry\n', ''), /clientId/],
+    [`${SIGN_IN}  clientSecretFile: nowhere\n`, /no such file/],
+    [`${SIGN_IN}  secret: x\n`, /secret/],
+  ])('are refused in one sentence: %j', async (yaml, message) => {
+    await expect(read(yaml)).rejects.toMatchObject(refused(message));
+  });
+
+  test('are refused when the file of the secret is empty', async () => {
+    await expect(read(`${SIGN_IN}  clientSecretFile: oidc-secret\n`, '\n')).rejects.toMatchObject(
+      refused(/first line of the file is empty/),
+    );
+  });
+});
+
+describe('roles', () => {
+  const rules = [
+    { role: 'operator', groups: ['line-3'], environments: ['prod'] },
+    { role: 'viewer', people: ['mara@example.com'], environments: ['qa'], workspaces: ['production'] },
+    { role: 'admin', groups: ['fleet-admins'] },
+  ] as const;
+  const may = (person: string, ...groups: readonly string[]): readonly string[] =>
+    allowancesOf(rulesOf(rules, { person, groups })).map(formatAllowance);
+
+  test('add up for one person, by group and by name without case', () => {
+    expect(may('Mara@Example.com', 'line-3')).toEqual([
+      'read:prod',
+      'promote:prod',
+      'pause:prod',
+      'resume:prod',
+      'rollback:prod',
+      'rollout:prod',
+      'wait:prod',
+      'read:qa/production',
+    ]);
+    expect(may('otto@example.com', 'line-33')).toEqual([]);
+    expect(may('line-3')).toEqual([]);
+  });
+
+  test('let only an admin of all environments end the sessions of others', () => {
+    expect(isAdmin([{ role: 'admin', groups: ['a'] }])).toBe(true);
+    expect(isAdmin([{ role: 'admin', groups: ['a'], environments: ['prod'] }])).toBe(false);
+    expect(isAdmin([{ role: 'operator', groups: ['a'] }])).toBe(false);
+  });
+});
