@@ -1,7 +1,11 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { pino } from 'pino';
 import { type Duty, lead, type Leadership, type Wakeup } from '../../scheduler/hub/serve/lead.ts';
 import { openStore } from '../../scheduler/hub/store/open-store.ts';
+import { chain, FLEET, happenings, reportOf } from '../scheduler/hub/test-hub.ts';
+import { connect, enroll, handOver, networkAgent, newToken, startOffice } from './hub-process.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { type PostgresqlServer, startPostgresql } from '../harness/postgresql.ts';
 
@@ -85,4 +89,43 @@ describeWith(['postgresql'], 'replicas with one PostgreSQL database', ({ postgre
     await using again = await stores[1]?.claim('a decision');
     expect([other, again]).not.toContain(undefined);
   });
+
+  it('a replica takes reports while another one leads, and leads when that one is killed', async () => {
+    await using office = await startOffice();
+    const db = server.url(await server.create());
+    const start = () => office.serve('--db', db);
+    await using first = await start();
+    await using second = await start();
+    const states = async (...hubs: readonly { readonly url: string }[]) =>
+      await Promise.all(
+        hubs.map(async ({ url }) => {
+          await using client = connect(url, office.authority);
+          return (await client.get('/readyz')).text;
+        }),
+      );
+    expect(await states(first, second)).toEqual(['ready\nleads\n', 'ready\nfollows\n']);
+    const agent = networkAgent('plant-7/press-1');
+    const token = await newToken(office, agent.site, db);
+    const cert = await enroll(second.url, office.authority, agent, token);
+    await using client = connect(second.url, office.authority, { cert, key: agent.pem });
+    const lines = chain(agent, happenings(2));
+    expect(await handOver(client, await reportOf(agent, lines, 1, 1))).toMatchObject({ status: 200 });
+    await first.stop('SIGKILL');
+    expect(await handOver(client, await reportOf(agent, lines, 2, 2))).toMatchObject({ status: 200 });
+    await vi.waitFor(async () => expect(await states(second)).toEqual(['ready\nleads\n']), {
+      timeout: 20_000,
+      interval: 200,
+    });
+    // What only the leader does: the statement of the site gets into the layout, by whichever of the two.
+    await vi.waitFor(async () => expect(await readdir(join(office.path, 'layout'))).toContain('index.json'), {
+      timeout: 20_000,
+      interval: 200,
+    });
+    await using store = await openStore(db, FLEET);
+    expect(await store.db.selectFrom('event').select('seq').orderBy('seq').execute()).toEqual([
+      { seq: 1 },
+      { seq: 2 },
+    ]);
+    expect(await store.db.selectFrom('receipt').select('to_seq').execute()).toEqual([{ to_seq: 2 }]);
+  }, 120_000);
 });

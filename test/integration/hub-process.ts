@@ -150,8 +150,12 @@ export const enrollBody = async (agent: TestAgent, token: string) => ({
 });
 
 /** As `tokens create` does, without the two seconds that the program takes to start. */
-export const newToken = async (office: Office, site: string): Promise<string> => {
-  await using store = await openStore(join(office.path, 'hub.db'), FLEET);
+export const newToken = async (
+  office: Office,
+  site: string,
+  db = join(office.path, 'hub.db'),
+): Promise<string> => {
+  await using store = await openStore(db, FLEET);
   const now = new Date();
   const terms = { note: undefined, expires: new Date(now.getTime() + 3_600_000), now };
   return (await createToken(store, { scope: 'enroll', site, replaceKey: false }, terms)).token;

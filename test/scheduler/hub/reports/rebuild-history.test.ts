@@ -1,12 +1,19 @@
 import { array, assert, asyncProperty, constantFrom, integer, record, shuffledSubarray } from 'fast-check';
-import { sql } from 'kysely';
+import { join } from 'node:path';
+import { Kysely, sql } from 'kysely';
+import { Migrator } from 'kysely/migration';
 import { describe, expect, it } from 'vitest';
 import type { Event } from '#bundles/formats/events/event';
 import { addDays, formatTime } from '#bundles/time';
 import { emptyState, foldEvent } from '../../../../scheduler/hub/reports/fold-event.ts';
 import { factsOf, startOf } from '../../../../scheduler/hub/reports/facts.ts';
 import { bringHistoryUpToDate, rebuildHistory } from '../../../../scheduler/hub/reports/rebuild-history.ts';
+import { MIGRATIONS } from '../../../../scheduler/hub/store/migrations.ts';
 import { openStore } from '../../../../scheduler/hub/store/open-store.ts';
+import { openPostgres } from '../../../../scheduler/hub/store/postgres-dialect.ts';
+import { openSqlite } from '../../../../scheduler/hub/store/sqlite-dialect.ts';
+import { isDatabaseUrl } from '../../../../scheduler/settings/database-url.ts';
+import { databaseAt } from '../test-database.ts';
 import type { HistoryRow } from '../../../../scheduler/hub/store/history-row.ts';
 import type { Database } from '../../../../scheduler/hub/store/tables.ts';
 import { runs } from '../../../harness/long.ts';
@@ -103,6 +110,23 @@ const RANGES: readonly (readonly [number, number])[] = [
   [4, 5],
   [6, 6],
 ];
+
+/** Copies what a database of an older version has: its tables and columns, up to this migration. */
+const copyTo = async (from: Database, place: string, migration: string): Promise<void> => {
+  const dialect = isDatabaseUrl(place) ? openPostgres(place) : await openSqlite(place);
+  const to = new Kysely<Record<string, Record<string, unknown>>>({ dialect });
+  const provider = { getMigrations: async () => ({ ...MIGRATIONS }) };
+  const { error } = await new Migrator({ db: to, provider }).migrateTo(migration);
+  if (error !== undefined) throw error;
+  for (const { name, columns } of await to.introspection.getTables()) {
+    const selected = columns.map((column) => sql.ref(column.name));
+    const { rows } = await sql<
+      Record<string, unknown>
+    >`select ${sql.join(selected)} from ${sql.table(name)}`.execute(from);
+    for (const row of rows) await to.insertInto(name).values(row).execute();
+  }
+  await to.destroy();
+};
 
 describe('the history of an agent', () => {
   it('has a row for each change and none for what is only confirmed', async () => {
@@ -227,41 +251,9 @@ describe('the history of an agent', () => {
     }
     const { db, fleet } = hub.store;
     const written = await tables(db);
-    for (const statement of [
-      'drop table open_alarm',
-      'drop table alarm_sent',
-      'drop table alarm_receiver',
-      'drop view v1_discrepancies',
-      'drop view v1_changes',
-      'drop view v1_environments',
-      'drop view v1_deployments',
-      'drop view v1_agents',
-      ...['leader', 'leader_since', 'term', 'removed_until'].map(
-        (column) => `alter table fleet drop column ${column}`,
-      ),
-      'drop table commit_status',
-      'drop table api_request',
-      'alter table token drop column person',
-      'alter table token drop column allowances',
-      'drop table follower',
-      'drop table follower_object',
-      'alter table agent drop column follower',
-      'drop table gate_link',
-      'drop table gate_check',
-      'drop table agent_state',
-      'drop table history',
-      'drop index event_fault',
-      'drop index agent_environment',
-      'drop index event_assignment',
-      'drop index assignment_state_agent',
-      'drop index report_number',
-      'alter table report drop column number',
-      'alter table fleet drop column history',
-      'alter table assignment_state drop column outcome_package',
-      "delete from kysely_migration where name >= '0008'",
-    ])
-      await sql.raw(statement).execute(db);
-    await using migrated = await openStore(hub.db, fleet);
+    const older = await databaseAt(join(hub.path, 'older.db'));
+    await copyTo(db, older, '0007-held');
+    await using migrated = await openStore(older, fleet);
     const said: string[] = [];
     await bringHistoryUpToDate(migrated, (line) => said.push(line));
     expect(said).toEqual([expect.stringContaining('made anew from 3 reports')]);
