@@ -19,7 +19,7 @@ export const copyLayout = async (from: string, to: string, signal: AbortSignal):
         .map(async ({ name }) => ({ name, bytes: await readFile(join(from, name)) })),
     );
     await mkdir(join(to, BLOBS), { recursive: true });
-    for (const name of await readdir(join(from, BLOBS))) {
+    for (const name of await readBlobNames(from)) {
       signal.throwIfAborted();
       if (!name.startsWith(TEMPORARY)) await copyBlob(join(from, BLOBS, name), join(to, BLOBS, name));
     }
@@ -28,6 +28,13 @@ export const copyLayout = async (from: string, to: string, signal: AbortSignal):
     throw toFleetError(error, `copying ${from}`);
   }
 };
+
+/** A layout without any release has no folder of blobs yet. */
+const readBlobNames = async (layout: string): Promise<readonly string[]> =>
+  readdir(join(layout, BLOBS)).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
 
 const copyBlob = async (from: string, to: string): Promise<void> => {
   const [source, copy] = [await stat(from), await stat(to).catch(() => undefined)];

@@ -1,11 +1,12 @@
 import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openLayout } from '#bundles/formats/layout/layout';
+import { openLayout, openOrStartLayout, writeLayoutIndex } from '#bundles/formats/layout/layout';
 import { publishLayout } from '#bundles/transport/publish/publish-layout';
 import { addDays } from '#bundles/time';
 import { openLayoutDestination } from '../../../../scheduler/deliver/send/layout-destination.ts';
 import { backUp, putBack, readBackup } from '../../../../scheduler/hub/backup/backup.ts';
+import { copyLayout } from '../../../../scheduler/hub/backup/copy-layout.ts';
 import { moveNumbersPast } from '../../../../scheduler/hub/backup/move-past.ts';
 import { pauseOrResume } from '../../../../scheduler/hub/decide/decide-about.ts';
 import type { Hub } from '../../../../scheduler/hub/hub.ts';
@@ -89,6 +90,14 @@ describe('a restored backup', () => {
     await office.edit('platform/fleet.yaml', (text) => text.replace(', promotedFrom: qa', ''));
     const prod = await office.build({ environments: ['prod'], layout, now: later(7) });
     expect(new Set(prod.channels.map(({ version }) => version))).toEqual(new Set([241]));
+  });
+
+  it('of a layout without releases has none', async () => {
+    await using hub = await enrolledHub();
+    const [layout, to] = [join(hub.path, 'empty'), join(hub.path, 'copy')];
+    await writeLayoutIndex(await openOrStartLayout(layout), []);
+    await copyLayout(layout, to, signal);
+    expect((await openLayout(to)).manifests).toEqual([]);
   });
 
   it('is refused where something is, of another fleet, and without its last file', async () => {
