@@ -46,7 +46,7 @@ export const noteVersions = async (hub: Pick<Hub, 'keys' | 'layout' | 'store'>):
   noted.set(hub.store, releases);
 };
 
-/** Of a channel whose releases cannot be read there are none: the views say then what sites reported. */
+/** Versions of a channel are empty when its releases cannot be read; the views then show what sites reported. */
 const rowsOf = async (releases: Releases, channel: Channel): Promise<readonly PackageVersionRow[]> => {
   try {
     const current = (await releases.of(channel)).find((release) => release.current);

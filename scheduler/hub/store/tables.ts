@@ -318,7 +318,7 @@ export type TokenRow = {
   readonly person: string | null;
   /** For 'decide' what it allows, a canonical JSON array of 'promote:qa'; for 'reader' what it may read; null: everything. */
   readonly allowances: string | null;
-  /** A note of its creator, for example who has it; of 'break-glass' the reason. */
+  /** A note by the person who created it, for example its holder; for 'break-glass' the reason. */
   readonly note: string | null;
   readonly created_at: Timestamp;
   readonly expires_at: Timestamp;

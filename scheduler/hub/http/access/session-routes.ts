@@ -105,7 +105,7 @@ export const sessionRoutes = (server: HubServer, context: PeopleContext, gate: B
   );
 };
 
-/** The session of a request's cookie; undefined: there is none that is open. */
+/** The open session of the cookie of a request, or undefined. */
 export const findOpenSession = async (
   request: FastifyRequest,
   { hub, people }: Pick<PeopleContext, 'hub' | 'people'>,

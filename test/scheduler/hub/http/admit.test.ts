@@ -47,7 +47,7 @@ test('nobody takes all places', async () => {
   await admission.enter('a', 1);
 });
 
-test('who has waited long enough is asked to come back, and takes no place later', async () => {
+test('a request that waited too long is refused with BUSY, and takes no place later', async () => {
   const admission = createAdmission({ ...limits, bytes: 1, waitMs: 5 });
   const place = await admission.enter('a', 1);
   await expect(admission.enter('b', 1)).rejects.toMatchObject({ code: 'BUSY' });
