@@ -112,7 +112,7 @@ describeWith(['factoryBase'], 'hosts that are made from one image', ({ factoryBa
     const [, second] = hosts;
     await sh(
       second as FactoryHost,
-      `echo ${NAMES[0]} > /proc/sys/kernel/hostname; fleet-agent enroll --state /var/lib/stolen --hosts /media/stick/stolen/hosts.json --root-sha256 ${rootSha256} --force-path /media/stick/stolen`,
+      `hostname ${NAMES[0]} && fleet-agent enroll --state /var/lib/stolen --hosts /media/stick/stolen/hosts.json --root-sha256 ${rootSha256} --force-path /media/stick/stolen`,
     );
     const refused = await runCommand(
       [process.execPath, programFile('scheduler'), 'sites', 'enroll', stolen],
