@@ -103,6 +103,8 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
     await using tab = await open();
     const main = tab.page.getByRole('main');
     await tab.page.getByRole('link', { name: 'Compare' }).click();
+    // The view before it has a field of the same label.
+    await tab.page.getByRole('heading', { name: 'Compare' }).waitFor();
     await tab.page.getByLabel('Environment').fill('qa');
     await tab.page.getByLabel('With').fill('prod');
     await tab.page.keyboard.press('Enter');
