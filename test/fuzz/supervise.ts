@@ -19,8 +19,8 @@ export type TargetRun = {
 const DEADLINE = { wallMs: 10_000, cpuMs: 5000 };
 /** And one that waits for something, not for the processor. */
 const WAIT_MS = 60_000;
-/** What a worker may hold beside its own heap: buffers of what it reads. */
-const MAX_RSS = 900 << 20;
+/** By how many bytes a worker may let the process grow: its heap, and buffers of what it reads. The process may hold more from before. */
+const MAX_GROWTH = 900 << 20;
 const HEAP_MB = 256;
 /** So often a thread is started anew behind a case that ended it. */
 const MAX_ROUNDS = 10;
@@ -58,6 +58,7 @@ export const supervise = async (
     worker.on('error', (error) => end.resolve(error.stack ?? String(error)));
     worker.on('exit', (code) => end.resolve(`the thread ended with ${code} and said nothing`));
     const begin = Date.now();
+    const held = process.memoryUsage.rss();
     let [last, since, cpu] = [-1, begin, process.cpuUsage()];
     const watch = setInterval(() => {
       const now = Atomics.load(counters, 0);
@@ -68,7 +69,8 @@ export const supervise = async (
         (wall > WAIT_MS || (wall > deadline.wallMs && (user + system) / 1000 > deadline.cpuMs))
       )
         end.resolve(`it ran for ${wall} ms and did not end`);
-      if (process.memoryUsage.rss() > MAX_RSS) end.resolve(`the process holds more than ${MAX_RSS} bytes`);
+      if (process.memoryUsage.rss() - held > MAX_GROWTH)
+        end.resolve(`the process grew by more than ${MAX_GROWTH} bytes`);
     }, 50);
     const failure = await end.promise;
     clearInterval(watch);
