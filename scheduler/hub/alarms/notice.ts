@@ -88,7 +88,7 @@ const noticeOf = (what: What, row: OpenAlarmRow, before: AlarmSentRow | undefine
   };
 };
 
-/** What is stored once a receiver took the notice; undefined: nothing, the alarm is over. */
+/** The row to store after a receiver took the notice, or undefined when the alarm is over. */
 export const sentOf = (
   receiver: string,
   { what, alarm, openedAt }: Notice,

@@ -10,7 +10,7 @@ export type Bounded<Label extends string> = {
   readonly beyond: number;
 };
 
-/** Series of a metric with names in its labels. What is beyond is added up under OTHER. */
+/** Upper bound on the series of one metric with names in its labels. The others are summed under OTHER. */
 export const MAX_SERIES = 1000;
 export const OTHER = 'other';
 

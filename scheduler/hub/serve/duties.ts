@@ -26,7 +26,7 @@ export type DutyOptions = {
   readonly env: NodeJS.ProcessEnv;
 };
 
-/** Between two looks at what is about to end; the shortest freshness is an hour. */
+/** Interval between checks of certificates, releases and leases that end soon; the shortest freshness is an hour. */
 const KEEP_MS = 300_000;
 const MIRROR_MS = 30_000;
 const VERSIONS_MS = 30_000;
