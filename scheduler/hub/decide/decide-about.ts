@@ -4,7 +4,7 @@ import type { Lineage } from '../../load/releases/read-lineage.ts';
 import { openReleases } from '../../release/publish/open-releases.ts';
 import { assess } from '../gate/assess.ts';
 import { pauseOf } from '../gate/decisions.ts';
-import { decide } from '../gate/decide.ts';
+import { decide } from '../../release/audit/decide.ts';
 import { linkTo } from '../gate/link.ts';
 import { type Chain, decidedBefore, LOCK_WAIT_MS, type Wish } from './chain.ts';
 

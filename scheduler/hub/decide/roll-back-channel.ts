@@ -1,12 +1,10 @@
 import { FleetError } from '#bundles/errors';
-import type { DecisionPredicate } from '#bundles/formats/statements/predicates';
 import { type Channel, formatChannel } from '#bundles/names';
 import { formatTime, type Timestamp } from '#bundles/time';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 import { readAuditLog } from '../../load/releases/audit-log.ts';
 import { findRevoked, readRevocations } from '../../load/releases/revocation-list.ts';
-import { appendEntry } from '../../release/audit/append-entry.ts';
-import { signDecision } from '../../release/audit/sign-decision.ts';
+import { decide } from '../../release/audit/decide.ts';
 import { followWithLeases } from '../../release/lease/follow-with-leases.ts';
 import { openReleases, type Releases } from '../../release/publish/open-releases.ts';
 import { bundlesOf } from '../../release/reissue/bundle-statements.ts';
@@ -83,7 +81,7 @@ export const rollBackChannel = async (
   // Durable before the release that follows from it.
   if (!wasDecided && keys.root.audit.length > 0)
     await decide(releases, keys, {
-      ...wish,
+      ...decisionOf(wish),
       decision: 'roll-back',
       rollback: {
         release: to,
@@ -116,39 +114,17 @@ export const resumeChannel = async (
       ['roll-back', 'resume'].includes(predicate.decision),
   );
   if (last?.kind !== 'decision' || last.predicate.decision !== 'roll-back') return { outcome: 'unchanged' };
-  await decide(releases, keys, { ...wish, decision: 'resume' });
+  await decide(releases, keys, { ...decisionOf(wish), decision: 'resume' });
   return { outcome: 'decided' };
 };
 
-const MAX_REASON = 1000;
-
-const decide = async (
-  releases: Releases,
-  keys: KeyDirectory,
-  {
-    channel,
-    person,
-    reason,
-    now,
-    ...what
-  }: Omit<ChannelWish, 'signal' | 'waitMs'> & Pick<DecisionPredicate, 'decision' | 'rollback'>,
-): Promise<void> => {
-  if (reason.trim() === '' || reason.length > MAX_REASON)
-    throw new FleetError('USAGE', `a reason has 1 to ${MAX_REASON} characters`);
-  const predicate: DecisionPredicate = {
-    fleet: keys.root.fleet,
-    environment: channel.environment,
-    only: formatChannel(channel),
-    decision: what.decision,
-    ...(what.rollback && { rollback: what.rollback }),
-    person,
-    reason,
-    time: formatTime(now),
-    critical: [],
-  };
-  const statement = await signDecision(undefined, predicate, await keys.key('audit'));
-  await appendEntry(releases, keys, { kind: 'decision', statement }, now);
-};
+const decisionOf = ({ channel, person, reason, now }: ChannelWish) => ({
+  environment: channel.environment,
+  only: formatChannel(channel),
+  person,
+  reason,
+  now,
+});
 
 const isDecided = async (
   releases: Releases,

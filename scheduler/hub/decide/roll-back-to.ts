@@ -3,7 +3,7 @@ import { openOrStartLayout } from '#bundles/formats/layout/layout';
 import { type AuditEntry, type AuditLog, readAuditLog } from '../../load/releases/audit-log.ts';
 import type { Lineage } from '../../load/releases/read-lineage.ts';
 import { openReleases } from '../../release/publish/open-releases.ts';
-import { decide } from '../gate/decide.ts';
+import { decide } from '../../release/audit/decide.ts';
 import { linkTo } from '../gate/link.ts';
 import { promoteAgain } from '../gate/promote.ts';
 import { chooseRollback } from '../gate/roll-back.ts';

@@ -1,9 +1,9 @@
 import type { DecisionKind, DecisionPredicate } from '#bundles/formats/statements/predicates';
 import { FleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
-import { appendEntry } from '../../release/audit/append-entry.ts';
-import { signDecision } from '../../release/audit/sign-decision.ts';
-import type { Releases } from '../../release/publish/open-releases.ts';
+import { appendEntry } from './append-entry.ts';
+import { signDecision } from './sign-decision.ts';
+import type { Releases } from '../publish/open-releases.ts';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 import type { Lineage } from '../../load/releases/read-lineage.ts';
 
@@ -12,8 +12,12 @@ const MAX_REASON = 1000;
 export type Decision = {
   readonly decision: DecisionKind;
   readonly environment: string;
+  /** Channel or assignment that the decision is limited to; undefined: the whole environment. */
+  readonly only?: string;
   /** undefined: it is about the environment. */
   readonly candidate?: Lineage;
+  /** With `roll-back` of a channel or an assignment. */
+  readonly rollback?: DecisionPredicate['rollback'];
   readonly person: string;
   readonly reason: string;
   readonly now: Date;
@@ -26,7 +30,7 @@ export type Decision = {
 export const decide = async (
   releases: Releases,
   keys: KeyDirectory,
-  { decision, environment, candidate, person, reason, now }: Decision,
+  { decision, environment, only, candidate, rollback, person, reason, now }: Decision,
 ): Promise<void> => {
   if (reason.trim() === '' || reason.length > MAX_REASON)
     throw new FleetError('USAGE', `a reason has 1 to ${MAX_REASON} characters`);
@@ -34,7 +38,9 @@ export const decide = async (
     fleet: keys.root.fleet,
     decision,
     environment,
+    ...(only !== undefined && { only }),
     ...(candidate && { shared: candidate.shared }),
+    ...(rollback && { rollback }),
     person,
     reason,
     time: formatTime(now),

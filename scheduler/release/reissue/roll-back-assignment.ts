@@ -3,11 +3,9 @@ import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { Layout } from '#bundles/formats/layout/layout';
-import type { DecisionPredicate } from '#bundles/formats/statements/predicates';
 import { nameSome } from '#bundles/name-some';
 import { didYouMean } from '#bundles/nearest-name';
 import { type Channel, formatChannel } from '#bundles/names';
-import { formatTime } from '#bundles/time';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 import {
   type AssignmentRollback,
@@ -18,8 +16,7 @@ import { readAuditLog } from '../../load/releases/audit-log.ts';
 import { checkRelease } from '../../load/releases/check-promoted.ts';
 import type { PublishedRelease } from '../../load/releases/read-release.ts';
 import { findRevoked, readRevocations } from '../../load/releases/revocation-list.ts';
-import { appendEntry } from '../audit/append-entry.ts';
-import { signDecision } from '../audit/sign-decision.ts';
+import { decide } from '../audit/decide.ts';
 import type { Releases } from '../publish/open-releases.ts';
 import { bundlesOf } from './bundle-statements.ts';
 import { findRelease, readCurrent } from './rollback-release.ts';
@@ -74,7 +71,11 @@ export const rollBackAssignment = async (
     // Of a second rollback of the same content: what the build makes, and not what the first one put in its place.
     instead: before?.instead ?? runs,
   };
-  await append(releases, keys, { ...wish, decision: 'roll-back', rollback: { release: to, taken } });
+  await decide(releases, keys, {
+    ...decisionOf(wish),
+    decision: 'roll-back',
+    rollback: { release: to, taken },
+  });
   return { outcome: 'decided' };
 };
 
@@ -85,37 +86,17 @@ export const resumeAssignment = async (
   wish: AssignmentDecision,
 ): Promise<AssignmentDecided> => {
   if (!(await inForce(await releases.open(), keys, wish))) return { outcome: 'unchanged' };
-  await append(releases, keys, { ...wish, decision: 'resume' });
+  await decide(releases, keys, { ...decisionOf(wish), decision: 'resume' });
   return { outcome: 'decided' };
 };
 
-const MAX_REASON = 1000;
-
-const append = async (
-  releases: Releases,
-  keys: KeyDirectory,
-  {
-    channel,
-    assignment,
-    now,
-    reason,
-    ...decision
-  }: AssignmentDecision & Pick<DecisionPredicate, 'decision' | 'rollback'>,
-): Promise<void> => {
-  if (reason.trim() === '' || reason.length > MAX_REASON)
-    throw new FleetError('USAGE', `a reason has 1 to ${MAX_REASON} characters`);
-  const predicate: DecisionPredicate = {
-    fleet: keys.root.fleet,
-    environment: channel.environment,
-    only: formatAssignment(channel, assignment),
-    ...decision,
-    reason,
-    time: formatTime(now),
-    critical: [],
-  };
-  const statement = await signDecision(undefined, predicate, await keys.key('audit'));
-  await appendEntry(releases, keys, { kind: 'decision', statement }, now);
-};
+const decisionOf = ({ channel, assignment, person, reason, now }: AssignmentDecision) => ({
+  environment: channel.environment,
+  only: formatAssignment(channel, assignment),
+  person,
+  reason,
+  now,
+});
 
 const inForce = async (
   layout: Layout,

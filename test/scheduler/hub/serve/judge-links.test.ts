@@ -6,7 +6,7 @@ import { makeLinkJudge } from '../../../../scheduler/hub/serve/judge-links.ts';
 import { promoteOpen } from '../../../../scheduler/hub/serve/promote-open.ts';
 import { readLinkStates } from '../../../../scheduler/hub/status/link-states.ts';
 import { openStore, type Store } from '../../../../scheduler/hub/store/open-store.ts';
-import { decide } from '../../../../scheduler/hub/gate/decide.ts';
+import { decide } from '../../../../scheduler/release/audit/decide.ts';
 import { type KeyDirectory, openKeyDirectory } from '../../../../scheduler/keys/key-directory.ts';
 import { readAuditLog } from '../../../../scheduler/load/releases/audit-log.ts';
 import type { Promotion, PromotionPolicy } from '../../../../scheduler/model/promotion.ts';
