@@ -8,7 +8,7 @@ import { sql } from 'kysely';
 import { digestOf } from '../bundles/digest.ts';
 import { makeLimit } from '../bundles/transport/publish/limit.ts';
 import type { SignedReport } from '../bundles/trust/reports/report.ts';
-import { takeReport } from '../scheduler/hub/http/take-report.ts';
+import { takeReport } from '../scheduler/hub/http/agents/take-report.ts';
 import { newAgentRow } from '../scheduler/hub/sites/agent-record.ts';
 import { groupCommits } from '../scheduler/hub/store/group-commits.ts';
 import { openStore } from '../scheduler/hub/store/open-store.ts';

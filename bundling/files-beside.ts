@@ -4,7 +4,7 @@ import type { Plugin } from 'rolldown';
 
 /** What our modules read beside themselves, from the checkout's root. */
 const FILES: Readonly<Record<string, string>> = {
-  'scheduler/hub/http/reader-routes.ts': 'docs/openapi.json',
+  'scheduler/hub/http/readers/reader-routes.ts': 'docs/openapi.json',
   'scheduler/load/init/author-schemas.ts': 'docs/schemas/author',
   'scheduler/load/init/init-platform.ts': 'scheduler/load/init/scaffold',
   'scheduler/load/platform/built-in-templates.ts': 'scheduler/load/templates',

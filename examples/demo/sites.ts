@@ -1,8 +1,8 @@
 import type { Channel } from '#bundles/names';
 import { isSelected } from '#bundles/trust/accept/is-selected';
 import type { HubServer } from '../../scheduler/hub/http/hub-server.ts';
-import type { Desired } from '../../scheduler/hub/status/what-runs-where.ts';
-import type { TokenOrder } from '../../scheduler/hub/tokens/create-token.ts';
+import type { Desired } from '../../scheduler/hub/questions/state/what-runs-where.ts';
+import type { TokenOrder } from '../../scheduler/hub/sites/tokens/create-token.ts';
 import { type DemoAgent, type Happening, joinAgent } from './agents.ts';
 
 export type DemoSite = {

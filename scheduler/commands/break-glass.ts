@@ -5,7 +5,7 @@ import { readConfiguration } from '../settings/configuration.ts';
 import { hubFlags } from '../settings/configuration-flags.ts';
 import { auditLog } from '../hub/http/audit-log.ts';
 import { openHub } from '../hub/hub.ts';
-import { createToken } from '../hub/tokens/create-token.ts';
+import { createToken } from '../hub/sites/tokens/create-token.ts';
 
 const HOUR_MS = 3_600_000;
 const MAX_HOURS = 8;

@@ -4,11 +4,15 @@ import { openFiles } from '#bundles/formats/medium/open-files';
 import { FleetCommand } from '#cli/fleet-command';
 import { readConfiguration } from '../settings/configuration.ts';
 import { hubFlags } from '../settings/configuration-flags.ts';
-import { noteVersions } from '../hub/history/note-versions.ts';
+import { noteVersions } from '../hub/questions/history/note-versions.ts';
 import { openHub } from '../hub/hub.ts';
 import { describeRefused } from '../hub/refused.ts';
-import { formatGaps } from '../hub/reports/find-head.ts';
-import { type ImportedAgent, type ImportedReports, importReports } from '../hub/reports/import-reports.ts';
+import { formatGaps } from '../hub/ingest/reports/find-head.ts';
+import {
+  type ImportedAgent,
+  type ImportedReports,
+  importReports,
+} from '../hub/ingest/reports/import-reports.ts';
 
 export default class ReportsImport extends FleetCommand {
   static override description =

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { REPORTS_PATH } from '#bundles/formats/events/hub-api';
 import { addDays } from '#bundles/time';
-import { createMetrics } from '../../scheduler/hub/http/metrics.ts';
+import { createMetrics } from '../../scheduler/hub/http/metrics/metrics.ts';
 import { type CertificateSource, obtainCertificate } from '../../scheduler/hub/http/server-certificate.ts';
 import { type RunningHub, startHub } from '../../scheduler/hub/serve/start-hub.ts';
 import { NOW, type TestHub, testHub } from '../scheduler/hub/test-hub.ts';

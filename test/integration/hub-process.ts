@@ -10,7 +10,7 @@ import { formatTime } from '#bundles/time';
 import { createCertificateRequest } from '#bundles/trust/root/certificate-request';
 import { generatePrivateKey, loadSigningKey } from '#bundles/trust/keys/key';
 import { openStore } from '../../scheduler/hub/store/open-store.ts';
-import { createToken } from '../../scheduler/hub/tokens/create-token.ts';
+import { createToken } from '../../scheduler/hub/sites/tokens/create-token.ts';
 import { initDevRoot } from '../../scheduler/keys/root/init-dev-root.ts';
 import { programFile } from '../harness/program-file.ts';
 import { type Outcome, runOrFail } from '../harness/run-command.ts';

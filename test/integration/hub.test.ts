@@ -17,7 +17,7 @@ import { findReference, openLayout } from '#bundles/formats/layout/layout';
 import { addDays } from '#bundles/time';
 import { createCertificateRequest } from '#bundles/trust/root/certificate-request';
 import { openStore } from '../../scheduler/hub/store/open-store.ts';
-import { createToken } from '../../scheduler/hub/tokens/create-token.ts';
+import { createToken } from '../../scheduler/hub/sites/tokens/create-token.ts';
 import { siteReference } from '../../scheduler/load/releases/references.ts';
 import { makeCompany, NOW } from '../harness/company.ts';
 import { findProgram } from '../harness/find-program.ts';

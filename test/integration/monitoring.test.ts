@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { ALARMS } from '../../scheduler/hub/alarms/alarm.ts';
-import { registerFleetMetrics } from '../../scheduler/hub/http/fleet-metrics.ts';
-import { createMetrics } from '../../scheduler/hub/http/metrics.ts';
+import { registerFleetMetrics } from '../../scheduler/hub/http/metrics/fleet-metrics.ts';
+import { createMetrics } from '../../scheduler/hub/http/metrics/metrics.ts';
 import { tellLeadership } from '../../scheduler/hub/serve/tell-leadership.ts';
 import { tellLoop } from '../../scheduler/hub/serve/tell-loop.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { runCommand, runOrFail } from '../harness/run-command.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
-import { shop } from '../scheduler/hub/history/shop-hub.ts';
+import { shop } from '../scheduler/hub/questions/history/shop-hub.ts';
 import { NOW, type TestHub } from '../scheduler/hub/test-hub.ts';
 
 const FOLDER = join(import.meta.dirname, '../../deploy/monitoring');

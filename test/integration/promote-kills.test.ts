@@ -8,10 +8,10 @@ import { readAuditLog } from '../../scheduler/load/releases/audit-log.ts';
 import { isTried } from '../harness/long.ts';
 import { programFile } from '../harness/program-file.ts';
 import { type Outcome, runCommand } from '../harness/run-command.ts';
-import { chainedOffice, type ChainedOffice } from '../scheduler/hub/decide/chained-office.ts';
+import { chainedOffice, type ChainedOffice } from '../scheduler/hub/promote/decide/chained-office.ts';
 import { temporaryDirectory } from '../scheduler/file-tree.ts';
 
-const KILLER = fileURLToPath(new URL('../scheduler/hub/decide/kill-at-write.ts', import.meta.url));
+const KILLER = fileURLToPath(new URL('../scheduler/hub/promote/decide/kill-at-write.ts', import.meta.url));
 
 /** The real program. `killAt`: it is killed before this change of the layout, counted from 1. */
 const promote = (

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Condition, Verdict } from '../../scheduler/hub/gate/verdict.ts';
+import type { Condition, Verdict } from '../../scheduler/hub/promote/judge/verdict.ts';
 import { findReference, openLayout } from '#bundles/formats/layout/layout';
 import { EXAMPLE_IMAGES, makeImages } from '../../examples/make-images.ts';
 import { describeWith } from '../harness/describe-with.ts';

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Agent } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { signWebhook } from '../../scheduler/hub/checks/webhook-signature.ts';
+import { signWebhook } from '../../scheduler/hub/webhook/webhook-signature.ts';
 import { programFile } from '../harness/program-file.ts';
 import { runCommand, succeed } from '../harness/run-command.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';

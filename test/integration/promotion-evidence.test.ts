@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import SQLite from 'better-sqlite3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { digestOf } from '#bundles/digest';
-import type { Verdict } from '../../scheduler/hub/gate/verdict.ts';
+import type { Verdict } from '../../scheduler/hub/promote/judge/verdict.ts';
 import { type Office, openOffice } from '../e2e/office.ts';
 import { type Outcome, succeed } from '../harness/run-command.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';

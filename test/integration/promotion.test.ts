@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Verdict } from '../../scheduler/hub/gate/verdict.ts';
+import type { Verdict } from '../../scheduler/hub/promote/judge/verdict.ts';
 import { type Outcome, succeed } from '../harness/run-command.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 import { type Office, openOffice } from '../e2e/office.ts';

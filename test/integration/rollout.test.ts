@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { addDays, formatTime } from '#bundles/time';
-import type { RolloutVerdict } from '../../scheduler/hub/rollout/judge-rollout.ts';
+import type { RolloutVerdict } from '../../scheduler/hub/promote/rollout/judge-rollout.ts';
 import { type KeepOptions, makeKeepCurrent } from '../../scheduler/hub/serve/keep-current.ts';
 import { openStore } from '../../scheduler/hub/store/open-store.ts';
 import { readConfiguration } from '../../scheduler/settings/configuration.ts';

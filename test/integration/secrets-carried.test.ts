@@ -25,7 +25,7 @@ import {
   PASSWORD,
   setIn,
   VALUES,
-} from '../scheduler/hub/secrets/secret-site.ts';
+} from '../scheduler/hub/sites/secrets/secret-site.ts';
 import { bundleOf } from './publish/published-world.ts';
 
 const signal = new AbortController().signal;

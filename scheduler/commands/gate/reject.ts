@@ -1,8 +1,8 @@
 import { Args, Flags } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
 import { FleetCommand } from '#cli/fleet-command';
-import { rejectFor } from '../../hub/decide/decide-about.ts';
-import { parseCandidate } from '../../hub/gate/assess.ts';
+import { rejectFor } from '../../hub/promote/decide/decide-about.ts';
+import { parseCandidate } from '../../hub/promote/gate/assess.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { decisionFlags, gateFlags, openGate, personOf } from './open-gate.ts';
 

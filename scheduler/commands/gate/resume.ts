@@ -1,6 +1,6 @@
 import { Args, Flags } from '@oclif/core';
 import { FleetCommand } from '#cli/fleet-command';
-import { pauseOrResume } from '../../hub/decide/decide-about.ts';
+import { pauseOrResume } from '../../hub/promote/decide/decide-about.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { decisionFlags, linkFlags, openGate, personOf } from './open-gate.ts';
 

@@ -1,8 +1,8 @@
 import { Args, Flags } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
 import { FleetCommand } from '#cli/fleet-command';
-import { rollBackTo } from '../../hub/decide/roll-back-to.ts';
-import { parseCandidate } from '../../hub/gate/assess.ts';
+import { rollBackTo } from '../../hub/promote/decide/roll-back-to.ts';
+import { parseCandidate } from '../../hub/promote/gate/assess.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { decisionFlags, linkFlags, openGate, personOf } from './open-gate.ts';
 

@@ -1,10 +1,10 @@
 import { Args, Flags } from '@oclif/core';
 import { FleetCommand } from '#cli/fleet-command';
-import { answerHistory } from '../../hub/history/answer-history.ts';
-import { answerWhere } from '../../hub/history/answer-where.ts';
-import { parseQuestion } from '../../hub/history/parse-question.ts';
+import { answerHistory } from '../../hub/questions/answers/answer-history.ts';
+import { answerWhere } from '../../hub/questions/answers/answer-where.ts';
+import { parseQuestion } from '../../hub/questions/history/parse-question.ts';
 import { openHub } from '../../hub/hub.ts';
-import { rebuildHistory } from '../../hub/reports/rebuild-history.ts';
+import { rebuildHistory } from '../../hub/ingest/reports/rebuild-history.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { atFlag, questionFlags, spanFlags } from '../../settings/question-flags.ts';
 

@@ -5,13 +5,13 @@ import { FleetCommand } from '#cli/fleet-command';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { configurationFlags, hubFlags } from '../../settings/configuration-flags.ts';
 import { platformOptions } from '../../load/platform/platform-options.ts';
-import { readPromotion } from '../../hub/gate/link.ts';
+import { readPromotion } from '../../hub/promote/facts/link.ts';
 import { openHub } from '../../hub/hub.ts';
 import { parseLimit } from '../../hub/page.ts';
-import { readStatus } from '../../hub/status/read-status.ts';
-import { renderNarrow } from '../../hub/status/render-narrow.ts';
-import { renderTable } from '../../hub/status/render-table.ts';
-import { streamJson, streamLines } from '../../hub/status/stream-status.ts';
+import { readStatus } from '../../hub/questions/status/read-status.ts';
+import { renderNarrow } from '../../hub/questions/status/render-narrow.ts';
+import { renderTable } from '../../hub/questions/status/render-table.ts';
+import { streamJson, streamLines } from '../../hub/questions/status/stream-status.ts';
 
 export default class Status extends FleetCommand {
   static override description =

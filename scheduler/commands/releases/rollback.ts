@@ -2,7 +2,7 @@ import { Flags } from '@oclif/core';
 import { FleetError, formatError } from '#bundles/errors';
 import { formatChannel, parseChannel } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
-import { resumeChannel, rollBackChannel, rollBackOne } from '../../hub/decide/roll-back-channel.ts';
+import { resumeChannel, rollBackChannel, rollBackOne } from '../../hub/promote/decide/roll-back-channel.ts';
 import { readConfiguration, requireSetting } from '../../settings/configuration.ts';
 import { configurationFlags } from '../../settings/configuration-flags.ts';
 import { openKeyDirectory } from '../../keys/key-directory.ts';

@@ -5,7 +5,7 @@ import { type Configuration, requireSetting } from '../../settings/configuration
 import { configurationFlags } from '../../settings/configuration-flags.ts';
 import { openKeyDirectory } from '../../keys/key-directory.ts';
 import { personOf } from '../gate/open-gate.ts';
-import { type DecidedStep, decideStep, type RolloutStep } from '../../hub/rollout/decide-step.ts';
+import { type DecidedStep, decideStep, type RolloutStep } from '../../hub/promote/rollout/decide-step.ts';
 
 const { config, keys, layout } = configurationFlags;
 

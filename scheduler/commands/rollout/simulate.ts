@@ -4,7 +4,7 @@ import { parseChannel } from '#bundles/names';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { openHub } from '../../hub/hub.ts';
-import { simulateChannel } from '../../hub/rollout/simulate-channel.ts';
+import { simulateChannel } from '../../hub/promote/rollout/simulate-channel.ts';
 
 export default class RolloutSimulate extends FleetCommand {
   static override description =

@@ -3,8 +3,8 @@ import { formatTime } from '#bundles/time';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags, selectionFlags } from '../../settings/configuration-flags.ts';
 import { openHub } from '../../hub/hub.ts';
-import { describeRollout } from '../../hub/rollout/describe-rollout.ts';
-import { listRollouts } from '../../hub/rollout/list-rollouts.ts';
+import { describeRollout } from '../../hub/promote/rollout/describe-rollout.ts';
+import { listRollouts } from '../../hub/promote/rollout/list-rollouts.ts';
 import { openLayout } from '#bundles/formats/layout/layout';
 import { chosenChannels } from '../each-channel.ts';
 

@@ -4,8 +4,8 @@ import { FleetCommand } from '#cli/fleet-command';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { openHub } from '../../hub/hub.ts';
-import { listSecrets, remarksOn } from '../../hub/secrets/list-secrets.ts';
-import { siteAgents } from '../../hub/secrets/readers.ts';
+import { listSecrets, remarksOn } from '../../hub/sites/secrets/list-secrets.ts';
+import { siteAgents } from '../../hub/sites/secrets/readers.ts';
 
 export default class SecretsList extends FleetCommand {
   static override description =

@@ -4,7 +4,7 @@ import { FleetCommand } from '#cli/fleet-command';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { openHub, publishSite, siteSigner } from '../../hub/hub.ts';
-import { removeSecrets } from '../../hub/secrets/remove-secrets.ts';
+import { removeSecrets } from '../../hub/sites/secrets/remove-secrets.ts';
 
 export default class SecretsRemove extends FleetCommand {
   static override description =

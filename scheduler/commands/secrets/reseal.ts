@@ -4,9 +4,9 @@ import { FleetCommand } from '#cli/fleet-command';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { openHub, publishSite, siteSigner } from '../../hub/hub.ts';
-import { siteRemarks } from '../../hub/secrets/list-secrets.ts';
-import { readIdentities } from '../../hub/secrets/read-identities.ts';
-import { resealSecrets } from '../../hub/secrets/reseal-secrets.ts';
+import { siteRemarks } from '../../hub/sites/secrets/list-secrets.ts';
+import { readIdentities } from '../../hub/sites/secrets/read-identities.ts';
+import { resealSecrets } from '../../hub/sites/secrets/reseal-secrets.ts';
 
 export default class SecretsReseal extends FleetCommand {
   static override description =

@@ -4,8 +4,8 @@ import { FleetCommand } from '#cli/fleet-command';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { openHub, publishSite, siteSigner } from '../../hub/hub.ts';
-import { readValues } from '../../hub/secrets/read-values.ts';
-import { setSecrets } from '../../hub/secrets/set-secrets.ts';
+import { readValues } from '../../hub/sites/secrets/read-values.ts';
+import { setSecrets } from '../../hub/sites/secrets/set-secrets.ts';
 
 export default class SecretsSet extends FleetCommand {
   static override description =

@@ -6,16 +6,16 @@ import { ask, canAsk } from '#cli/ask';
 import { FleetCommand } from '#cli/fleet-command';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
-import type { Enrolment } from '../../hub/enroll/enroll-agents.ts';
-import { type EnrolledMedium, enrollMedium } from '../../hub/enroll/enroll-medium.ts';
-import type { EnrolmentStep } from '../../hub/enroll/plan-enrolment.ts';
-import type { EnrolmentRequest } from '../../hub/enroll/read-requests.ts';
+import type { Enrolment } from '../../hub/sites/enroll/enroll-agents.ts';
+import { type EnrolledMedium, enrollMedium } from '../../hub/sites/enroll/enroll-medium.ts';
+import type { EnrolmentStep } from '../../hub/sites/enroll/plan-enrolment.ts';
+import type { EnrolmentRequest } from '../../hub/sites/enroll/read-requests.ts';
 import { openHub } from '../../hub/hub.ts';
 import { describeRefused } from '../../hub/refused.ts';
 import { channelOf } from '../../hub/sites/agent-record.ts';
 import { readReleased } from '../../hub/sites/check-released.ts';
-import { redeemOnMedium } from '../../hub/tokens/token-terms.ts';
-import { siteRemarks } from '../../hub/secrets/list-secrets.ts';
+import { redeemOnMedium } from '../../hub/sites/tokens/token-terms.ts';
+import { siteRemarks } from '../../hub/sites/secrets/list-secrets.ts';
 
 const WORDS: Readonly<Record<EnrolmentStep['kind'], string>> = {
   register: 'enrolled',

@@ -4,7 +4,7 @@ import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { openHub, publishSite, siteSigner } from '../../hub/hub.ts';
 import { revokeAgent } from '../../hub/sites/revoke-agent.ts';
-import { siteRemarks } from '../../hub/secrets/list-secrets.ts';
+import { siteRemarks } from '../../hub/sites/secrets/list-secrets.ts';
 
 export default class SitesRevoke extends FleetCommand {
   static override description =

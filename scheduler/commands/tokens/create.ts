@@ -5,12 +5,12 @@ import { FleetCommand } from '#cli/fleet-command';
 import { type Configuration, readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { platformOptions } from '../../load/platform/platform-options.ts';
-import { checkEnvironment, readPromotion } from '../../hub/gate/link.ts';
+import { checkEnvironment, readPromotion } from '../../hub/promote/facts/link.ts';
 import { hasNoSites, openHub } from '../../hub/hub.ts';
 import { checkReleased, readReleased } from '../../hub/sites/check-released.ts';
-import { type Allowance, formatAllowance, parseAllowance, VERBS } from '../../hub/tokens/allowance.ts';
-import { createToken, type TokenOrder } from '../../hub/tokens/create-token.ts';
-import { parseLife } from '../../hub/tokens/token-life.ts';
+import { type Allowance, formatAllowance, parseAllowance, VERBS } from '../../hub/sites/tokens/allowance.ts';
+import { createToken, type TokenOrder } from '../../hub/sites/tokens/create-token.ts';
+import { parseLife } from '../../hub/sites/tokens/token-life.ts';
 import { auditLog } from '../../hub/http/audit-log.ts';
 
 /** One for reading or deciding lasts longer, because a monitor or a pipeline holds it; no token lasts for ever. */

@@ -6,9 +6,9 @@ import { FleetCommand } from '#cli/fleet-command';
 import { auditLog } from '../../hub/http/audit-log.ts';
 import { hasNoSites, openHub } from '../../hub/hub.ts';
 import { checkReleased, readReleased } from '../../hub/sites/check-released.ts';
-import { createToken } from '../../hub/tokens/create-token.ts';
-import { channelsOf, readHostsCsv } from '../../hub/tokens/read-hosts-csv.ts';
-import { parseLife } from '../../hub/tokens/token-life.ts';
+import { createToken } from '../../hub/sites/tokens/create-token.ts';
+import { channelsOf, readHostsCsv } from '../../hub/sites/tokens/read-hosts-csv.ts';
+import { parseLife } from '../../hub/sites/tokens/token-life.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 

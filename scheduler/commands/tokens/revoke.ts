@@ -3,7 +3,7 @@ import { FleetCommand } from '#cli/fleet-command';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { openHub } from '../../hub/hub.ts';
-import { revokeToken } from '../../hub/tokens/list-tokens.ts';
+import { revokeToken } from '../../hub/sites/tokens/list-tokens.ts';
 import { auditLog } from '../../hub/http/audit-log.ts';
 
 export default class TokensRevoke extends FleetCommand {

@@ -1,7 +1,7 @@
 import type { Timestamp } from '#bundles/time';
 import type { FreshnessPolicy } from '../../model/promotion.ts';
-import type { LinkState } from '../status/link-states.ts';
-import type { Desired } from '../status/what-runs-where.ts';
+import type { LinkState } from '../questions/state/link-states.ts';
+import type { Desired } from '../questions/state/what-runs-where.ts';
 
 /** Everything that alarms are derived from, as plain data. */
 export type AlarmFacts = {

@@ -1,11 +1,11 @@
 import { formatChannel } from '#bundles/names';
 import { plainText } from '#bundles/errors';
 import { formatTime, parseTime, type Timestamp } from '#bundles/time';
-import { formatSpan } from '../status/format-age.ts';
-import { freshnessOf, freshnessPolicyFor } from '../status/freshness.ts';
-import { describeLinks } from '../status/link-states.ts';
-import { nextVisit } from '../status/next-visit.ts';
-import { silentSince } from '../status/silent-since.ts';
+import { formatSpan } from '../questions/status/format-age.ts';
+import { freshnessOf, freshnessPolicyFor } from '../questions/state/freshness.ts';
+import { describeLinks } from '../questions/state/link-states.ts';
+import { nextVisit } from '../questions/state/next-visit.ts';
+import { silentSince } from '../questions/state/silent-since.ts';
 import { type Alarm, type AlarmSubject, makeAlarm } from './alarm.ts';
 import type { AgentFacts, AlarmFacts, End } from './alarm-facts.ts';
 

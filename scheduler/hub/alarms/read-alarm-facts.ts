@@ -1,6 +1,6 @@
 import { formatTime, parseTime } from '#bundles/time';
-import { readFreshness } from '../status/freshness-policies.ts';
-import { readLinkStates } from '../status/link-states.ts';
+import { readFreshness } from '../questions/state/freshness-policies.ts';
+import { readLinkStates } from '../questions/state/link-states.ts';
 import type { Database } from '../store/tables.ts';
 import type { AgentFacts, AlarmFacts, Corrections, Evidence, Gap, Trouble } from './alarm-facts.ts';
 

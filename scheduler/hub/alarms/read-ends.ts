@@ -7,7 +7,7 @@ import type { KeyDirectory } from '../../keys/key-directory.ts';
 import { leaseReference } from '../../load/releases/references.ts';
 import { readLease } from '../../release/lease/read-lease.ts';
 import { shortestFreshness } from '../sites/shortest-freshness.ts';
-import type { Desired } from '../status/what-runs-where.ts';
+import type { Desired } from '../questions/state/what-runs-where.ts';
 import type { Database } from '../store/tables.ts';
 import type { End } from './alarm-facts.ts';
 

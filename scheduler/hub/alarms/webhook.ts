@@ -1,7 +1,7 @@
 import { formatTime } from '#bundles/time';
 import type { WebhookSettings } from '../../settings/alarm-settings.ts';
-import { signWebhook } from '../checks/webhook-signature.ts';
-import { readWebhookSecret } from '../watch/read-webhook-secret.ts';
+import { signWebhook } from '../webhook/webhook-signature.ts';
+import { readWebhookSecret } from '../webhook/read-webhook-secret.ts';
 import type { Notice } from './notice.ts';
 import { postJson } from './post-json.ts';
 import type { Access, Carrier } from './receiver.ts';

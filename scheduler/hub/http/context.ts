@@ -2,7 +2,7 @@ import type { Authority } from '#bundles/trust/root/certificate';
 import type { SigningKey } from '#bundles/trust/keys/key';
 import type { Hub } from '../hub.ts';
 import type { SiteSigner } from '../sites/issue-site.ts';
-import type { Metrics } from './metrics.ts';
+import type { Metrics } from './metrics/metrics.ts';
 import type { Presence } from './note-presence.ts';
 import type { People } from '../people/people.ts';
 

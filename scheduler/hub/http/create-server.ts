@@ -18,20 +18,20 @@ import { enforceAccess } from './access/enforce-access.ts';
 import { sessionRoutes } from './access/session-routes.ts';
 import { signInRoutes } from './access/sign-in-routes.ts';
 import { NOBODY, type People } from '../people/people.ts';
-import { agentRoutes, REPORT_BODY_BYTES } from './agent-routes.ts';
-import { peerCertificate } from './authenticate-agent.ts';
+import { agentRoutes, REPORT_BODY_BYTES } from './agents/agent-routes.ts';
+import { peerCertificate } from './agents/authenticate-agent.ts';
 import type { Context } from './context.ts';
 import { createBodyGate } from './admit-body.ts';
-import { checkRoutes, type CheckRoutes } from './check-routes.ts';
-import { type HookRoutes, hookRoutes } from './hook-routes.ts';
+import { checkRoutes, type CheckRoutes } from './hooks/check-routes.ts';
+import { type HookRoutes, hookRoutes } from './hooks/hook-routes.ts';
 import { type HttpRefusal, PROBLEM_TYPE, toHttpRefusal, toProblem } from './http-status.ts';
 import type { HubServer } from './hub-server.ts';
 import { AGENT_QUOTA, type AgentQuota } from './quota.ts';
-import { type FollowerQuota, notificationRoutes } from './notification-routes.ts';
+import { type FollowerQuota, notificationRoutes } from './hooks/notification-routes.ts';
 import { readBody } from './read-body.ts';
-import { readerRoutes } from './reader-routes.ts';
-import { earliestOpening } from '../gate/judge-gate.ts';
-import type { Verdict } from '../gate/verdict.ts';
+import { readerRoutes } from './readers/reader-routes.ts';
+import { earliestOpening } from '../promote/judge/judge-gate.ts';
+import type { Verdict } from '../promote/judge/verdict.ts';
 import type { DecisionOptions } from './decisions/decision-routes.ts';
 
 declare module 'fastify' {

@@ -1,6 +1,6 @@
 import { formatTime, parseTime } from '#bundles/time';
 import type { Store } from '../store/open-store.ts';
-import { checkToken, invalid } from '../tokens/check-token.ts';
+import { checkToken, invalid } from '../sites/tokens/check-token.ts';
 import { createSession, type OpenSession } from './session.ts';
 
 /** How long a code can be used. The session that it opens ends when the code's `expires_at` says. */

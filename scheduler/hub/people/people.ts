@@ -2,7 +2,7 @@ import type { Principal } from './principal.ts';
 import { allowancesOf, isAdmin, type RoleRule, rulesOf } from './role.ts';
 import type { OidcProvider } from './oidc-provider.ts';
 import type { SessionRow } from '../store/tables.ts';
-import { VERBS } from '../tokens/allowance.ts';
+import { VERBS } from '../sites/tokens/allowance.ts';
 
 /** How people sign in at this hub, and who may what. */
 export type People = {

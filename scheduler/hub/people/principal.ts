@@ -1,4 +1,4 @@
-import type { Allowance } from '../tokens/allowance.ts';
+import type { Allowance } from '../sites/tokens/allowance.ts';
 
 /** An authenticated caller of the API: the holder of a token, or a person with a session. */
 export type Principal = {

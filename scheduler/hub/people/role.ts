@@ -1,4 +1,4 @@
-import { type Allowance, type Verb, VERBS } from '../tokens/allowance.ts';
+import { type Allowance, type Verb, VERBS } from '../sites/tokens/allowance.ts';
 
 export const ROLES = ['viewer', 'operator', 'approver', 'admin'] as const;
 export type Role = (typeof ROLES)[number];

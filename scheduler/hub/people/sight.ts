@@ -1,4 +1,4 @@
-import type { Allowance } from '../tokens/allowance.ts';
+import type { Allowance } from '../sites/tokens/allowance.ts';
 
 /** What a caller may read, by name. `parts`: workspaces of environments that it may not read whole. */
 export type Sight = {

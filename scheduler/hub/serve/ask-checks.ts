@@ -7,8 +7,8 @@ import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { readCandidate } from '../../assemble/candidate/read-candidate.ts';
 import { promotedTo } from '../../load/releases/audit-log.ts';
 import type { Configuration } from '../../settings/configuration.ts';
-import { askCheck, type AskOutcome } from '../checks/ask-check.ts';
-import { type GivenAnswer, readAnswer } from '../checks/check-answer.ts';
+import { askCheck, type AskOutcome } from '../promote/checks/ask-check.ts';
+import { type GivenAnswer, readAnswer } from '../promote/checks/check-answer.ts';
 import {
   type CheckAbout,
   checkId,
@@ -16,12 +16,12 @@ import {
   findQuestion,
   recordAnswer,
   recordOutcome,
-} from '../checks/check-records.ts';
-import { describeQuestion } from '../checks/describe-question.ts';
-import type { Decided, GateHub } from '../gate/assess.ts';
+} from '../promote/checks/check-records.ts';
+import { describeQuestion } from '../promote/checks/describe-question.ts';
+import type { Decided, GateHub } from '../promote/gate/assess.ts';
 import type { Store } from '../store/open-store.ts';
 import { faultFields } from '../watch/fault-fields.ts';
-import { readWebhookSecret } from '../watch/read-webhook-secret.ts';
+import { readWebhookSecret } from '../webhook/read-webhook-secret.ts';
 
 export type AskerOptions = {
   readonly configuration: Configuration;

@@ -12,12 +12,12 @@ import { readAuditLog } from '../../load/releases/audit-log.ts';
 import type { Promotion } from '../../model/promotion.ts';
 import { redactUrl } from '../../model/repository-url.ts';
 import { type CommitStatuses, type Configuration, requireSetting } from '../../settings/configuration.ts';
-import type { GateHub } from '../gate/assess.ts';
-import { foldDecisions } from '../gate/decisions.ts';
-import { judgeProgress, type Progress, worseOf } from '../gate/judge-status.ts';
-import { linksOf } from '../gate/link.ts';
-import { readChannels } from '../gate/read-channels.ts';
-import { readFacts } from '../gate/read-facts.ts';
+import type { GateHub } from '../promote/gate/assess.ts';
+import { foldDecisions } from '../promote/facts/decisions.ts';
+import { judgeProgress, type Progress, worseOf } from '../promote/judge/judge-status.ts';
+import { linksOf } from '../promote/facts/link.ts';
+import { readChannels } from '../promote/facts/read-channels.ts';
+import { readFacts } from '../promote/facts/read-facts.ts';
 import type { Store } from '../store/open-store.ts';
 import { faultFields } from '../watch/fault-fields.ts';
 

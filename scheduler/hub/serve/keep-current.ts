@@ -6,7 +6,7 @@ import { isFleetError, toFleetError } from '#bundles/errors';
 import { type Channel, formatChannel, parseChannel } from '#bundles/names';
 import { channelsIn } from '#bundles/transport/publish/choose-pointers';
 import { type Configuration, requireSetting } from '../../settings/configuration.ts';
-import { stepRollout } from '../rollout/step-rollout.ts';
+import { stepRollout } from '../promote/rollout/step-rollout.ts';
 import { shortestFreshness } from '../sites/shortest-freshness.ts';
 import type { Store } from '../store/open-store.ts';
 import { hasLease, renewLease } from '../../release/lease/renew-lease.ts';

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { Configuration } from '../../settings/configuration.ts';
-import { recordFreshness } from '../status/freshness-policies.ts';
+import { recordFreshness } from '../questions/state/freshness-policies.ts';
 import type { Store } from '../store/open-store.ts';
-import type { Metrics } from '../http/metrics.ts';
+import type { Metrics } from '../http/metrics/metrics.ts';
 import type { Watch } from '../watch/watch-platform.ts';
 import type { Duty } from './lead.ts';
 import { repeat } from './repeat.ts';
@@ -36,7 +36,7 @@ export const loopDuty =
     const { makeLinkJudge } = await import('./judge-links.ts');
     const { makeStatusSetter } = await import('./commit-statuses.ts');
     const { makeCheckAsker } = await import('./ask-checks.ts');
-    const { readPromotion } = await import('../gate/link.ts');
+    const { readPromotion } = await import('../promote/facts/link.ts');
     const { platformOptions } = await import('../../load/platform/platform-options.ts');
     const stop = new AbortController();
     const signal = AbortSignal.any([stop.signal, term.signal]);

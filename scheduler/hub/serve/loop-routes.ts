@@ -3,12 +3,12 @@ import { FleetError } from '#bundles/errors';
 import { openKeyDirectory } from '../../keys/key-directory.ts';
 import { type Configuration, requireSetting } from '../../settings/configuration.ts';
 import { resetHubFlags } from '../../v8-flags.ts';
-import type { CheckRoutes } from '../http/check-routes.ts';
+import type { CheckRoutes } from '../http/hooks/check-routes.ts';
 import type { DecisionOptions } from '../http/decisions/decision-routes.ts';
-import type { HookRoutes } from '../http/hook-routes.ts';
+import type { HookRoutes } from '../http/hooks/hook-routes.ts';
 import type { Store } from '../store/open-store.ts';
-import { readWebhookSecret } from '../watch/read-webhook-secret.ts';
-import { verifyWebhook } from '../watch/verify-webhook.ts';
+import { readWebhookSecret } from '../webhook/read-webhook-secret.ts';
+import { verifyWebhook } from '../webhook/verify-webhook.ts';
 import type { Wakeup } from './lead.ts';
 
 export type LoopRoutesOptions = {
@@ -54,7 +54,7 @@ export const makeLoopRoutes = async ({
   resetHubFlags();
   // Imported on demand: a hub without a platform does not load the modules that read one.
   const { takeAnswer } = await import('./ask-checks.ts');
-  const { readPromotion } = await import('../gate/link.ts');
+  const { readPromotion } = await import('../promote/facts/link.ts');
   const { platformOptions } = await import('../../load/platform/platform-options.ts');
   const readChain = () =>
     readPromotion(platformOptions(configuration, { env: process.env, cwd: process.cwd(), signal }));

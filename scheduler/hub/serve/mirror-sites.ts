@@ -3,7 +3,7 @@ import { type FleetError, toFleetError } from '#bundles/errors';
 import { type Hub, publishSite } from '../hub.ts';
 import { LOCK_WAIT_MS } from '../../release/publish/wait-for-layout.ts';
 import { faultFields } from '../watch/fault-fields.ts';
-import type { Metrics } from '../http/metrics.ts';
+import type { Metrics } from '../http/metrics/metrics.ts';
 
 /** Publishes the statements of these sites from the layout to the registry. @returns the errors of sites that failed, by name */
 export type PublishSites = (

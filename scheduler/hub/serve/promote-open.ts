@@ -1,6 +1,6 @@
-import { assessDecided, type GateHub, readDecided } from '../gate/assess.ts';
-import { type Link, linksOf } from '../gate/link.ts';
-import { promote, type PromotionResult } from '../gate/promote.ts';
+import { assessDecided, type GateHub, readDecided } from '../promote/gate/assess.ts';
+import { type Link, linksOf } from '../promote/facts/link.ts';
+import { promote, type PromotionResult } from '../promote/gate/promote.ts';
 import { openReleases } from '../../release/publish/open-releases.ts';
 import type { Lineage } from '../../load/releases/read-lineage.ts';
 import type { Promotion } from '../../model/promotion.ts';

@@ -19,7 +19,7 @@ import { sourcesOf } from '../../load/load-platform.ts';
 import type { ChannelOutcome } from '../../release/publish-environment.ts';
 import { openKeyDirectory } from '../../keys/key-directory.ts';
 import { describeRemovals } from '../../release/removals/removal.ts';
-import { readPromotion } from '../gate/link.ts';
+import { readPromotion } from '../promote/facts/link.ts';
 import { faultFields } from './fault-fields.ts';
 import { heldEntries } from './held-entries.ts';
 import { recordSources } from './record-sources.ts';

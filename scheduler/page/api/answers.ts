@@ -1,16 +1,16 @@
-import type { ListedEntry } from '../../hub/decide/list-audit.ts';
-import type { PackageAnswer } from '../../hub/history/answer-package.ts';
-import type { Found, SearchAnswer } from '../../hub/history/answer-search.ts';
-import type { ListedRollout } from '../../hub/rollout/list-rollouts.ts';
-import type { MediaAnswer } from '../../hub/status/list-media.ts';
-import type { Compared } from '../../hub/history/compare-environments.ts';
-import type { WorkloadRow } from '../../hub/history/answer-workloads.ts';
-import type { Change } from '../../hub/history/read-changes.ts';
-import type { StoredEvent } from '../../hub/history/read-events.ts';
-import type { Verdict } from '../../hub/gate/verdict.ts';
-import type { FreshnessPolicies } from '../../hub/status/freshness.ts';
-import type { LinkState } from '../../hub/status/link-states.ts';
-import type { Row } from '../../hub/status/what-runs-where.ts';
+import type { ListedEntry } from '../../hub/promote/decide/list-audit.ts';
+import type { PackageAnswer } from '../../hub/questions/answers/answer-package.ts';
+import type { Found, SearchAnswer } from '../../hub/questions/answers/answer-search.ts';
+import type { ListedRollout } from '../../hub/promote/rollout/list-rollouts.ts';
+import type { MediaAnswer } from '../../hub/questions/status/list-media.ts';
+import type { Compared } from '../../hub/questions/answers/compare-environments.ts';
+import type { WorkloadRow } from '../../hub/questions/answers/answer-workloads.ts';
+import type { Change } from '../../hub/questions/history/read-changes.ts';
+import type { StoredEvent } from '../../hub/questions/history/read-events.ts';
+import type { Verdict } from '../../hub/promote/judge/verdict.ts';
+import type { FreshnessPolicies } from '../../hub/questions/state/freshness.ts';
+import type { LinkState } from '../../hub/questions/state/link-states.ts';
+import type { Row } from '../../hub/questions/state/what-runs-where.ts';
 
 /** Answers of the hub, by the types that it makes them of. They are erased: nothing of the hub is in the page. */
 

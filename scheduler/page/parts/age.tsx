@@ -1,4 +1,4 @@
-import { formatAge } from '../../hub/status/format-age.ts';
+import { formatAge } from '../../hub/questions/status/format-age.ts';
 import type { Row } from '../api/answers.ts';
 
 type Times = {

@@ -1,5 +1,5 @@
 import { Badge } from '@mantine/core';
-import { ageMarks, isQuiet } from '../../hub/status/attention.ts';
+import { ageMarks, isQuiet } from '../../hub/questions/status/attention.ts';
 import type { Row } from '../api/answers.ts';
 
 export type Mood = 'good' | 'quiet' | 'late' | 'bad';

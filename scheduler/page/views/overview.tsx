@@ -2,7 +2,7 @@ import { Anchor, Button, Group, Text, TextInput, Title } from '@mantine/core';
 import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
 import { Table } from '@mantine/core';
 import type { LinkState, Row, Status } from '../api/answers.ts';
-import { ageMarks } from '../../hub/status/attention.ts';
+import { ageMarks } from '../../hub/questions/status/attention.ts';
 import { ask } from '../api/ask.ts';
 import { inChainOrder } from '../api/chain.ts';
 import { Age } from '../parts/age.tsx';

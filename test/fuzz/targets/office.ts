@@ -7,9 +7,9 @@ import { agentFolder, MEDIUM_FILE, parseMedium } from '#bundles/formats/medium/m
 import { openFiles } from '#bundles/formats/medium/open-files';
 import { blobPath } from '#bundles/formats/medium/open-tar';
 import { fingerprint } from '#bundles/trust/keys/key';
-import { enrollMedium } from '../../../scheduler/hub/enroll/enroll-medium.ts';
-import { requestPath } from '../../../scheduler/hub/enroll/read-requests.ts';
-import { importReports } from '../../../scheduler/hub/reports/import-reports.ts';
+import { enrollMedium } from '../../../scheduler/hub/sites/enroll/enroll-medium.ts';
+import { requestPath } from '../../../scheduler/hub/sites/enroll/read-requests.ts';
+import { importReports } from '../../../scheduler/hub/ingest/reports/import-reports.ts';
 import { digestsOf, filesOf } from '../../exporter/files-of.ts';
 import {
   ask,

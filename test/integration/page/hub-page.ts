@@ -6,8 +6,8 @@ import { buildPage } from '../../../bundling/build-page.ts';
 import { temporaryDirectory } from '../../harness/temporary-directory.ts';
 import { readBundle } from '../../../bundles/formats/bundle/read-bundle.ts';
 import { openLayout } from '../../../bundles/formats/layout/layout.ts';
-import { recordFreshness } from '../../../scheduler/hub/status/freshness-policies.ts';
-import { recordLinkStates } from '../../../scheduler/hub/status/link-states.ts';
+import { recordFreshness } from '../../../scheduler/hub/questions/state/freshness-policies.ts';
+import { recordLinkStates } from '../../../scheduler/hub/questions/state/link-states.ts';
 import { hand, join, type TestServer, testServer } from '../../scheduler/hub/serve/test-server.ts';
 import { chain, type Happening, HOSTS, NOW, reportOf, testAgent } from '../../scheduler/hub/test-hub.ts';
 

@@ -21,7 +21,7 @@ import {
   newestStatement,
   PASSWORD,
   sealedIn,
-} from '../hub/secrets/secret-site.ts';
+} from '../hub/sites/secrets/secret-site.ts';
 import { runCommandClass } from './run-command-class.ts';
 import { programFile } from '../../harness/program-file.ts';
 

@@ -1,4 +1,4 @@
-import type { Verb } from '../../tokens/allowance.ts';
+import type { Verb } from '../../sites/tokens/allowance.ts';
 
 /** Who may use a route. Each route says it in its `config`, and `enforceAccess` alone judges it. */
 export type Access =

@@ -4,7 +4,7 @@ import { FleetError } from '#bundles/errors';
 import { personOf } from '../../people/people.ts';
 import type { Principal } from '../../people/principal.ts';
 import { findSession } from '../../people/session.ts';
-import { checkCaller } from '../../tokens/check-token.ts';
+import { checkCaller } from '../../sites/tokens/check-token.ts';
 import type { PeopleContext } from '../context.ts';
 import { cookieOf, SESSION_COOKIE } from './cookies.ts';
 

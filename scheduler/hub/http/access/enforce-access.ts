@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify';
 import { FleetError } from '#bundles/errors';
 import { parseName } from '#bundles/names';
-import { resolveSight } from '../../history/resolve-sight.ts';
+import { resolveSight } from '../../questions/history/resolve-sight.ts';
 import type { Principal } from '../../people/principal.ts';
 import { sightOf } from '../../people/sight.ts';
 import type { Visible } from '../../people/visible.ts';
-import { isAllowed, type Verb } from '../../tokens/allowance.ts';
+import { isAllowed, type Verb } from '../../sites/tokens/allowance.ts';
 import type { Context, PeopleContext } from '../context.ts';
 import type { HubServer } from '../hub-server.ts';
 import type { Access } from './access.ts';

@@ -5,7 +5,7 @@ import { parseTime } from '#bundles/time';
 import { breakGlass } from '../../people/break-glass.ts';
 import { brokenGlass, listSessions } from '../../people/list-sessions.ts';
 import { endSession, findSession, type OpenSession, rotateSession } from '../../people/session.ts';
-import { formatAllowance } from '../../tokens/allowance.ts';
+import { formatAllowance } from '../../sites/tokens/allowance.ts';
 import type { BodyGate } from '../admit-body.ts';
 import type { PeopleContext } from '../context.ts';
 import type { HubServer } from '../hub-server.ts';

@@ -5,11 +5,11 @@ import { type Channel, formatChannel, parseChannel, parseName } from '#bundles/n
 import { channelsIn } from '#bundles/transport/publish/choose-pointers';
 import { formatTime } from '#bundles/time';
 import { listReleases, releaseJson } from '../../../release/reissue/list-releases.ts';
-import { LOCK_WAIT_MS } from '../../decide/chain.ts';
-import { resumeChannel, rollBackChannel, rollBackOne } from '../../decide/roll-back-channel.ts';
-import { decideStep, ROLLOUT_STEPS } from '../../rollout/decide-step.ts';
-import { listRollouts } from '../../rollout/list-rollouts.ts';
-import { simulateChannel } from '../../rollout/simulate-channel.ts';
+import { LOCK_WAIT_MS } from '../../promote/decide/chain.ts';
+import { resumeChannel, rollBackChannel, rollBackOne } from '../../promote/decide/roll-back-channel.ts';
+import { decideStep, ROLLOUT_STEPS } from '../../promote/rollout/decide-step.ts';
+import { listRollouts } from '../../promote/rollout/list-rollouts.ts';
+import { simulateChannel } from '../../promote/rollout/simulate-channel.ts';
 import { environmentOf } from '../access/enforce-access.ts';
 import type { DecisionServer } from './decision-routes.ts';
 

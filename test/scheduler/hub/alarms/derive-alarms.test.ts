@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { addDays, formatTime } from '#bundles/time';
 import type { AgentFacts, AlarmFacts, End } from '../../../../scheduler/hub/alarms/alarm-facts.ts';
 import { deriveAlarms } from '../../../../scheduler/hub/alarms/derive-alarms.ts';
-import type { LinkState } from '../../../../scheduler/hub/status/link-states.ts';
-import type { Desired } from '../../../../scheduler/hub/status/what-runs-where.ts';
+import type { LinkState } from '../../../../scheduler/hub/questions/state/link-states.ts';
+import type { Desired } from '../../../../scheduler/hub/questions/state/what-runs-where.ts';
 import type { FreshnessPolicy } from '../../../../scheduler/model/promotion.ts';
 
 const NOW = new Date('2026-11-21T08:00:00Z');

@@ -4,9 +4,9 @@ import type { LightMyRequestResponse } from 'fastify';
 import { describe, expect, it } from 'vitest';
 import { addDays } from '#bundles/time';
 import type { ServerOptions } from '../../../../scheduler/hub/http/create-server.ts';
-import { OPENAPI_PATH } from '../../../../scheduler/hub/http/reader-routes.ts';
+import { OPENAPI_PATH } from '../../../../scheduler/hub/http/readers/reader-routes.ts';
 import { NOBODY } from '../../../../scheduler/hub/people/people.ts';
-import { createToken } from '../../../../scheduler/hub/tokens/create-token.ts';
+import { createToken } from '../../../../scheduler/hub/sites/tokens/create-token.ts';
 import { NOW } from '../../release/removals/office.ts';
 import { type DecisionServer, decisionServer } from './decisions/decision-server.ts';
 

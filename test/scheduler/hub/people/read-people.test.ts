@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { readPeople } from '../../../../scheduler/hub/people/read-people.ts';
 import { allowancesOf, isAdmin, rulesOf } from '../../../../scheduler/hub/people/role.ts';
 import { readConfiguration } from '../../../../scheduler/settings/configuration.ts';
-import { formatAllowance } from '../../../../scheduler/hub/tokens/allowance.ts';
+import { formatAllowance } from '../../../../scheduler/hub/sites/tokens/allowance.ts';
 import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
 
 const SIGN_IN = `signIn:

@@ -10,8 +10,8 @@ import {
   rotateSession,
 } from '../../../../scheduler/hub/people/session.ts';
 import { endSignIn, startSignIn, targetOf } from '../../../../scheduler/hub/people/sign-in.ts';
-import { createToken } from '../../../../scheduler/hub/tokens/create-token.ts';
-import { revokeToken } from '../../../../scheduler/hub/tokens/list-tokens.ts';
+import { createToken } from '../../../../scheduler/hub/sites/tokens/create-token.ts';
+import { revokeToken } from '../../../../scheduler/hub/sites/tokens/list-tokens.ts';
 import { NOW, type TestHub, testHub } from '../test-hub.ts';
 
 const after = (minutes: number): Date => new Date(NOW.getTime() + minutes * 60_000);

@@ -9,7 +9,7 @@ import { makeGitRepository } from '../../../harness/git-repository.ts';
 import { writeFiles } from '../../file-tree.ts';
 import { FILES, NOW, openChainOffice } from '../../release/chain/chain-office.ts';
 import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
-import { compliance, policy } from '../gate/gate-cases.ts';
+import { compliance, policy } from '../promote/gate/gate-cases.ts';
 import { databaseAt } from '../test-database.ts';
 
 const NEVER = new AbortController().signal;
@@ -22,7 +22,7 @@ const chainOf = (...promotionPolicies: readonly PromotionPolicy[]): Promotion =>
   freshnessPolicies: [],
 });
 
-/** Wants no agent, because none is enrolled here: what is released complies. test/scheduler/hub/gate judges agents. */
+/** Wants no agent, because none is enrolled here: what is released complies. test/scheduler/hub/promote judges agents. */
 const link = (from: string, to: string, more: Partial<PromotionPolicy> = {}): PromotionPolicy =>
   policy({ name: `${from}-to-${to}`, from, to, compliance: compliance({ atLeast: 0 }), ...more });
 

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { openLayout } from '#bundles/formats/layout/layout';
-import { linksOf } from '../../../../scheduler/hub/gate/link.ts';
+import { linksOf } from '../../../../scheduler/hub/promote/facts/link.ts';
 import { makeLinkJudge } from '../../../../scheduler/hub/serve/judge-links.ts';
 import { promoteOpen } from '../../../../scheduler/hub/serve/promote-open.ts';
-import { readLinkStates } from '../../../../scheduler/hub/status/link-states.ts';
+import { readLinkStates } from '../../../../scheduler/hub/questions/state/link-states.ts';
 import { openStore, type Store } from '../../../../scheduler/hub/store/open-store.ts';
 import { decide } from '../../../../scheduler/release/audit/decide.ts';
 import { type KeyDirectory, openKeyDirectory } from '../../../../scheduler/keys/key-directory.ts';
@@ -14,7 +14,7 @@ import { openReleases } from '../../../../scheduler/release/publish/open-release
 import { readConfiguration } from '../../../../scheduler/settings/configuration.ts';
 import { writeFiles } from '../../file-tree.ts';
 import { type ChainOffice, NOW, openBuiltOffice } from '../../release/chain/chain-office.ts';
-import { policy } from '../gate/gate-cases.ts';
+import { policy } from '../promote/gate/gate-cases.ts';
 import { databaseAt } from '../test-database.ts';
 
 const NEVER = new AbortController().signal;

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openLayout } from '#bundles/formats/layout/layout';
-import { approveFor } from '../../../../scheduler/hub/decide/approve-for.ts';
-import { readPromotion } from '../../../../scheduler/hub/gate/link.ts';
+import { approveFor } from '../../../../scheduler/hub/promote/decide/approve-for.ts';
+import { readPromotion } from '../../../../scheduler/hub/promote/facts/link.ts';
 import { type KeepOptions, makeKeepCurrent } from '../../../../scheduler/hub/serve/keep-current.ts';
 import { readAuditLog } from '../../../../scheduler/load/releases/audit-log.ts';
 import { readConfiguration } from '../../../../scheduler/settings/configuration.ts';

@@ -6,7 +6,7 @@ import { siteSigner } from '../../../../scheduler/hub/hub.ts';
 import { issueSite } from '../../../../scheduler/hub/sites/issue-site.ts';
 import { lockLayout } from '../../../../scheduler/release/publish/lock-layout.ts';
 import { siteReference } from '../../../../scheduler/load/releases/references.ts';
-import { createMetrics } from '../../../../scheduler/hub/http/metrics.ts';
+import { createMetrics } from '../../../../scheduler/hub/http/metrics/metrics.ts';
 import { createMirror, type PublishSites } from '../../../../scheduler/hub/serve/mirror-sites.ts';
 import { NOW, type TestHub, testHub } from '../test-hub.ts';
 

@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import { CERTIFICATE_PATH, type CertificateRenewal } from '#bundles/formats/events/hub-api';
 import { generateAgeIdentity, signRecipient } from '#bundles/trust/age/recipient';
 import { siteSigner } from '../../../../scheduler/hub/hub.ts';
-import { setSecrets } from '../../../../scheduler/hub/secrets/set-secrets.ts';
+import { setSecrets } from '../../../../scheduler/hub/sites/secrets/set-secrets.ts';
 import { FLEET, NOW, type TestAgent, testAgent } from '../test-hub.ts';
-import { agentIn, newestStatement } from '../secrets/secret-site.ts';
+import { agentIn, newestStatement } from '../sites/secrets/secret-site.ts';
 import { csrOf, join, type TestServer, testServer } from './test-server.ts';
 
 const [EARLY, LATE] = ['2026-11-20T08:00:00Z', '2026-11-21T08:00:00Z'];

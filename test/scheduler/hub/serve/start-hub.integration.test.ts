@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { isFleetError } from '#bundles/errors';
 import type { ListenAddress } from '../../../../scheduler/hub/http/listen-address.ts';
-import { createMetrics } from '../../../../scheduler/hub/http/metrics.ts';
+import { createMetrics } from '../../../../scheduler/hub/http/metrics/metrics.ts';
 import type { CertificateSource } from '../../../../scheduler/hub/http/server-certificate.ts';
 import { startHub } from '../../../../scheduler/hub/serve/start-hub.ts';
 import { NOW, type TestHub, testHub } from '../test-hub.ts';

@@ -13,11 +13,11 @@ import { addDays, formatTime } from '#bundles/time';
 import { createCertificateRequest } from '#bundles/trust/root/certificate-request';
 import { issueClientCertificate } from '#bundles/trust/root/issue-certificate';
 import { siteSigner } from '../../../../scheduler/hub/hub.ts';
-import { createToken, type TokenOrder } from '../../../../scheduler/hub/tokens/create-token.ts';
+import { createToken, type TokenOrder } from '../../../../scheduler/hub/sites/tokens/create-token.ts';
 import type { Context } from '../../../../scheduler/hub/http/context.ts';
 import { createServer, type ServerOptions } from '../../../../scheduler/hub/http/create-server.ts';
 import type { HubServer } from '../../../../scheduler/hub/http/hub-server.ts';
-import { createMetrics } from '../../../../scheduler/hub/http/metrics.ts';
+import { createMetrics } from '../../../../scheduler/hub/http/metrics/metrics.ts';
 import { notePresence } from '../../../../scheduler/hub/http/note-presence.ts';
 import { FLEET, HOSTS, NOW, type TestAgent, type TestHub, testHub } from '../test-hub.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { newBuildMemory } from '../../../../scheduler/assemble/incremental/build-memory.ts';
 import { buildStep } from '../../../../scheduler/hub/watch/build-step.ts';
-import { readPromotion } from '../../../../scheduler/hub/gate/link.ts';
+import { readPromotion } from '../../../../scheduler/hub/promote/facts/link.ts';
 import type { FreshnessPolicy } from '../../../../scheduler/model/promotion.ts';
 import type { Configuration } from '../../../../scheduler/settings/configuration.ts';
 import { temporaryDirectory } from '../../../harness/temporary-directory.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readDesired } from '../../../../scheduler/hub/status/read-desired.ts';
-import { describeStatus } from '../../../../scheduler/hub/status/describe-status.ts';
+import { readDesired } from '../../../../scheduler/hub/questions/state/read-desired.ts';
+import { describeStatus } from '../../../../scheduler/hub/questions/status/describe-status.ts';
 import { openKeyDirectory } from '../../../../scheduler/keys/key-directory.ts';
 import { makeOffice, NOW, type Office } from './office.ts';
 

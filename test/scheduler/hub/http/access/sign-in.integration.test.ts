@@ -10,7 +10,7 @@ import {
   type TestProvider,
 } from '../../../../harness/oidc-provider.ts';
 import { addDays } from '#bundles/time';
-import { createToken } from '../../../../../scheduler/hub/tokens/create-token.ts';
+import { createToken } from '../../../../../scheduler/hub/sites/tokens/create-token.ts';
 import { type TestServer, testServer } from '../../serve/test-server.ts';
 import { type DecisionServer, decisionServer } from '../decisions/decision-server.ts';
 

@@ -5,10 +5,10 @@ import { addDays } from '#bundles/time';
 import { loadSigningKey } from '#bundles/trust/keys/key';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
 import { canonicalBytes, type Json } from '#bundles/json/canonical';
-import { createToken } from '../../../../../scheduler/hub/tokens/create-token.ts';
-import { revokeToken } from '../../../../../scheduler/hub/tokens/list-tokens.ts';
+import { createToken } from '../../../../../scheduler/hub/sites/tokens/create-token.ts';
+import { revokeToken } from '../../../../../scheduler/hub/sites/tokens/list-tokens.ts';
 import { lockLayout } from '../../../../../scheduler/release/publish/lock-layout.ts';
-import { changeShared } from '../../decide/chained-office.ts';
+import { changeShared } from '../../promote/decide/chained-office.ts';
 import { NOW } from '../../../release/removals/office.ts';
 import { type DecisionServer, decisionServer } from './decision-server.ts';
 

@@ -5,13 +5,13 @@ import type { Hub } from '../../../../../scheduler/hub/hub.ts';
 import { siteSigner } from '../../../../../scheduler/hub/hub.ts';
 import { createServer, type ServerOptions } from '../../../../../scheduler/hub/http/create-server.ts';
 import type { HubServer } from '../../../../../scheduler/hub/http/hub-server.ts';
-import { createMetrics } from '../../../../../scheduler/hub/http/metrics.ts';
+import { createMetrics } from '../../../../../scheduler/hub/http/metrics/metrics.ts';
 import { notePresence } from '../../../../../scheduler/hub/http/note-presence.ts';
 import { openStore, type Store } from '../../../../../scheduler/hub/store/open-store.ts';
-import { parseAllowance } from '../../../../../scheduler/hub/tokens/allowance.ts';
-import { createToken } from '../../../../../scheduler/hub/tokens/create-token.ts';
+import { parseAllowance } from '../../../../../scheduler/hub/sites/tokens/allowance.ts';
+import { createToken } from '../../../../../scheduler/hub/sites/tokens/create-token.ts';
 import { openKeyDirectory } from '../../../../../scheduler/keys/key-directory.ts';
-import { type ChainedOffice, chainedOffice } from '../../decide/chained-office.ts';
+import { type ChainedOffice, chainedOffice } from '../../promote/decide/chained-office.ts';
 import { NOW } from '../../../release/removals/office.ts';
 import { databaseAt } from '../../test-database.ts';
 

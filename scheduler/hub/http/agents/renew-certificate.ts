@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto';
+import { FleetError } from '#bundles/errors';
+import type { CertificateAnswer, CertificateRenewal } from '#bundles/formats/events/hub-api';
+import { type CertificateRequest, parseCertificateRequest } from '#bundles/trust/root/certificate-request';
+import { issueClientCertificate } from '#bundles/trust/root/issue-certificate';
+import { fingerprint } from '#bundles/trust/keys/key';
+import { parseDocument } from '#bundles/json/validate';
+import { enrollAgent } from '../../sites/enroll/enroll-agents.ts';
+import { isOlderRecipient } from '../../sites/enroll/plan-enrolment.ts';
+import { checkRecipient, requestPath } from '../../sites/enroll/read-requests.ts';
+import { agentId, channelOf, labelsOf, type ToldRecipient } from '../../sites/agent-record.ts';
+import { issueSite } from '../../sites/issue-site.ts';
+import { listSecrets } from '../../sites/secrets/list-secrets.ts';
+import { type Caller, checkCurrentKey } from './authenticate-agent.ts';
+import type { Context } from '../context.ts';
+
+export type Renewed = {
+  readonly answer: CertificateAnswer;
+  readonly newKey: boolean;
+  /** 'older': ignored, because a newer one is known. undefined: the request has none, or the known one. */
+  readonly recipient: 'taken' | 'older' | undefined;
+  /** Names of secret sets that are meant for the agent and must be sealed again before it can read them. */
+  readonly reseal: readonly string[];
+};
+
+/**
+ * Issues the next certificate of an agent, for its current key or for a new key requested with the current one. The request is
+ * signed by the key it is for, which proves possession. Requests may be repeated: an older certificate, even of the previous
+ * key, may obtain one for the current key. An age recipient in the request replaces the known one, unless it is older; an
+ * older one is ignored and does not prevent the certificate.
+ * @throws FleetError SCHEMA, REQUEST_INVALID; WRONG_SITE if the request is for another agent; REVOKED
+ */
+export const renewCertificate = async (body: unknown, caller: Caller, context: Context): Promise<Renewed> => {
+  const { authority, clock } = context;
+  const now = clock();
+  const renewal = parseDocument<CertificateRenewal>('hub-certificate-request', body, 'the request');
+  const { request } = renewal;
+  const asked = parseCertificateRequest(request);
+  const { fleet, site, agent } = caller.certified;
+  if (asked.fleet !== fleet || asked.site !== site || asked.agent !== agent) {
+    throw new FleetError(
+      'WRONG_SITE',
+      `the request is for ${agentId(asked.site, asked.agent)}, the certificate is of ${caller.agent.id}`,
+    );
+  }
+  const told = toldRecipient(asked, renewal);
+  const newKey = asked.key.pem !== caller.agent.key;
+  if (newKey) checkCurrentKey(caller);
+  const older = !newKey && isOlderRecipient(caller.agent, told);
+  const news = !newKey && !older && told !== undefined && told.recipient !== caller.agent.recipient;
+  const changed = newKey || news;
+  if (changed) await changeAgent(asked, told, caller, context);
+  const certificate = await issueClientCertificate(asked, asked.key, authority, {
+    now,
+    serial: randomBytes(16),
+  });
+  return {
+    answer: { certificate, authority: authority.certificate },
+    newKey,
+    recipient: older ? 'older' : changed && told !== undefined ? 'taken' : undefined,
+    reseal: changed ? await lockedFor(caller, context) : [],
+  };
+};
+
+/** The verified recipient of the request. @throws FleetError REQUEST_INVALID; SCHEMA if it has no time */
+const toldRecipient = (
+  { fleet, site, agent, key }: CertificateRequest,
+  { recipient, recipientSignature, at = '' }: CertificateRenewal,
+): ToldRecipient | undefined =>
+  recipient === undefined
+    ? undefined
+    : checkRecipient({ fleet, site, agent, recipient, at, recipientSignature }, key, 'the request');
+
+const lockedFor = async (
+  { certified: { site, agent } }: Caller,
+  { hub: { store } }: Context,
+): Promise<readonly string[]> =>
+  (await listSecrets(store.db, site, undefined))
+    .filter(({ locked }) => locked.includes(agent))
+    .map(({ name }) => name);
+
+/**
+ * Changes key or recipient as an enrolment does, and issues the next site statement. A new key begins a new life of the
+ * agent's event chain. @throws FleetError REVOKED if the agent was revoked or enrolled again meanwhile
+ */
+const changeAgent = (
+  { site, agent, key }: CertificateRequest,
+  recipient: ToldRecipient | undefined,
+  caller: Caller,
+  context: Context,
+): Promise<void> =>
+  context.hub.store.transact(async (tx) => {
+    const id = agentId(site, agent);
+    const now = context.clock();
+    const current = await tx.selectFrom('agent').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+    if (current.key !== caller.agent.key || current.revoked_at !== null)
+      throw new FleetError('REVOKED', `${id} was revoked or enrolled anew while it asked`);
+    const request = {
+      path: requestPath(id),
+      id,
+      site,
+      agent,
+      key,
+      fingerprint: fingerprint(key),
+      channel: channelOf(current),
+      labels: labelsOf(current),
+      facts: {},
+      ...(recipient && { recipient }),
+    };
+    await enrollAgent(tx, request, { replaceKey: true, update: false }, now);
+    await issueSite(tx, site, context.signer, now);
+  });

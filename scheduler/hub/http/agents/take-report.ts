@@ -1,0 +1,68 @@
+import { FleetError } from '#bundles/errors';
+import type { ReportAnswer, ReportHandover } from '#bundles/formats/events/hub-api';
+import { parseStrictJson } from '#bundles/json/strict-json';
+import { parseDocument } from '#bundles/json/validate';
+import { acknowledgeIn } from '../../ingest/reports/acknowledge.ts';
+import { type Ingested, ingestReportIn } from '../../ingest/reports/ingest-report.ts';
+import { judgeReport } from '../../ingest/reports/judge-report.ts';
+import type { GroupCommit } from '../../store/group-commits.ts';
+import type { AgentRow } from '../../store/tables.ts';
+import type { Context } from '../context.ts';
+
+export type TakenReport = { readonly answer: ReportAnswer; readonly ingested: Ingested };
+
+type Taking = Pick<Context, 'hub' | 'receiptKey' | 'clock'> & { readonly transact: GroupCommit };
+
+const WHAT = 'the report';
+const MAX_PAYLOAD_BYTES = 64 << 10;
+
+/**
+ * Accepts a report that an agent sends over the network, with the same checks as for a report on a medium. Events and receipt
+ * are stored in one transaction. A repeated report changes nothing and gets the same receipt. A report that contradicts the
+ * stored events is kept apart and returned as `ingested.apart`.
+ * @throws FleetError SCHEMA; WRONG_SITE if it is from another agent; REVOKED, UNKNOWN_KEY, BAD_SIGNATURE, WRONG_FLEET,
+ *   REPORT_INVALID, REPORT_CHAIN; AGENT_UNKNOWN if the agent changed meanwhile; BUSY, DISK_FULL
+ */
+export const takeReport = async (
+  body: unknown,
+  agent: AgentRow,
+  { hub, receiptKey, clock, transact }: Taking,
+): Promise<TakenReport> => {
+  const { root } = hub.keys;
+  const handover = parseDocument<ReportHandover>('hub-report', body, WHAT);
+  checkSender(handover, agent);
+  const report = {
+    statement: Buffer.from(JSON.stringify(handover.statement)),
+    events: Buffer.from(handover.events),
+  };
+  const judged = judgeReport(report, agent, root.fleet, WHAT);
+  const now = clock();
+  const { ingested, receipt } = await transact(async (tx) => {
+    const ingested = await ingestReportIn(tx, judged, agent, { source: 'network', now });
+    if (ingested.apart) return { ingested, receipt: undefined };
+    return { ingested, receipt: await acknowledgeIn(tx, agent.id, root, receiptKey, now) };
+  });
+  return {
+    answer: { receipts: receipt ? [JSON.parse(receipt.receipt) as object] : [] },
+    ingested,
+  };
+};
+
+/**
+ * Rejects another agent's report with a clear error, before its signature would fail. The payload is not verified yet;
+ * judgeReport checks the agent again. @throws FleetError WRONG_SITE
+ */
+const checkSender = ({ statement }: ReportHandover, agent: AgentRow): void => {
+  const { dsseEnvelope } = statement as { dsseEnvelope?: { payload?: unknown } };
+  const payload = dsseEnvelope?.payload;
+  if (typeof payload !== 'string') return;
+  const said = parseStrictJson(Buffer.from(payload, 'base64'), { maxBytes: MAX_PAYLOAD_BYTES }, WHAT) as {
+    predicate?: { agent?: unknown };
+  } | null;
+  const from = said?.predicate?.agent;
+  if (typeof from !== 'string' || from === agent.id) return;
+  throw new FleetError(
+    'WRONG_SITE',
+    `the report is from ${JSON.stringify(from.slice(0, 160))}, the certificate is of ${agent.id}`,
+  );
+};

@@ -1,0 +1,84 @@
+import type { IncomingMessage } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { FleetError } from '#bundles/errors';
+import { makeLimit } from '#bundles/transport/publish/limit';
+import { authenticateFollower } from '../../ingest/followers/authenticate-follower.ts';
+import { MAX_NOTIFICATION_BYTES, type Notification } from '../../ingest/followers/notification.ts';
+import { readArgoCd } from '../../ingest/followers/read-argo-cd.ts';
+import { readFlux } from '../../ingest/followers/read-flux.ts';
+import { takeNotification } from '../../ingest/followers/take-notification.ts';
+import type { FollowerKind } from '../../store/tables.ts';
+import { OWN_PROOF } from '../access/access.ts';
+import type { BodyGate } from '../admit-body.ts';
+import type { Context } from '../context.ts';
+import type { HubServer } from '../hub-server.ts';
+import { createQuota } from '../quota.ts';
+import { readBody } from '../read-body.ts';
+import { STRANGERS_PER_MINUTE } from '../readers/reader-routes.ts';
+
+/** POST a notification of Flux or Argo CD -> 202. Credential: the token of the follower in the path. Idempotent. */
+export const FOLLOWERS_PATH = '/v1/followers';
+
+const READERS: Readonly<Record<FollowerKind, (body: Uint8Array) => Notification>> = {
+  flux: readFlux,
+  'argo-cd': readArgoCd,
+};
+
+export type FollowerQuota = { readonly perMinute: number; readonly burst: number };
+
+/** Notifications of one follower a minute: a cluster with 500 objects reports each of them at a new release. */
+const QUOTA: FollowerQuota = { perMinute: 600, burst: 3000 };
+
+/** Adds the routes for notifications in a scope of its own: Flux signs the raw bytes. */
+export const notificationRoutes = async (
+  server: HubServer,
+  context: Context,
+  gate: BodyGate,
+  limit: FollowerQuota = QUOTA,
+): Promise<void> => {
+  const quota = createQuota(limit);
+  // One at a time, as the database has a single writer.
+  const inTurn = makeLimit(1);
+  await server.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage) =>
+      readBody(payload, { maxBytes: MAX_NOTIFICATION_BYTES, place: request.place }),
+    );
+    for (const kind of Object.keys(READERS) as FollowerKind[])
+      scope.post(
+        `${FOLLOWERS_PATH}/:site/:name/${kind}`,
+        {
+          bodyLimit: MAX_NOTIFICATION_BYTES,
+          preParsing: (request, reply, payload) => gate.stranger(request, reply).then(() => payload),
+          config: { rateLimit: STRANGERS_PER_MINUTE, access: OWN_PROOF },
+        },
+        async (request, reply) => {
+          const { hub, clock } = context;
+          const { site, name } = request.params as { readonly site: string; readonly name: string };
+          const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+          const id = `${site}/${name}`;
+          const follower = await authenticateFollower(hub.store.db, {
+            id,
+            kind,
+            headers: request.headers,
+            body,
+          });
+          checkQuota(quota.take(id, 1), id, reply);
+          const notification = READERS[kind](body);
+          const result = await inTurn(() =>
+            takeNotification(hub, follower, { notification, body, now: clock() }),
+          );
+          context.metrics.notifications.inc({ from: kind, result });
+          if (result === 'taken') context.onReport();
+          return reply.code(202).send({ result });
+        },
+      );
+  });
+};
+
+/** @throws FleetError TOO_MANY */
+const checkQuota = (seconds: number, id: string, reply: FastifyReply): void => {
+  if (seconds === 0) return;
+  reply.header('retry-after', seconds);
+  throw new FleetError('TOO_MANY', `${id} notifies more often than the hub takes; try again in ${seconds} s`);
+};

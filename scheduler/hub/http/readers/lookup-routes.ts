@@ -1,0 +1,56 @@
+import { AUDIT_PATH, MEDIA_PATH, PACKAGE_PATH, SEARCH_PATH } from '#bundles/formats/events/hub-api';
+import { parseName } from '#bundles/names';
+import { listAudit } from '../../promote/decide/list-audit.ts';
+import { answerPackage } from '../../questions/answers/answer-package.ts';
+import { answerSearch } from '../../questions/answers/answer-search.ts';
+import { parseLimit } from '../../page.ts';
+import { listMedia } from '../../questions/status/list-media.ts';
+import { formatTime } from '#bundles/time';
+import { visibleTo } from '../access/enforce-access.ts';
+import type { Context } from '../context.ts';
+import { type ForReaders, readQuery, sendFacts } from './history-routes.ts';
+import type { HubServer } from '../hub-server.ts';
+
+/** Adds the routes for looking things up: one package at one agent, media, the audit log, and the search. */
+export const lookupRoutes = (server: HubServer, context: Context, forReaders: ForReaders): void => {
+  const { hub, clock } = context;
+  server.get(PACKAGE_PATH, forReaders, async (request, reply) => {
+    const { agent = '', assignment } = readQuery(request, ['agent', 'assignment']);
+    const visible = await visibleTo(request, context);
+    const asked = { agent, assignment: parseName(assignment, 'assignment'), visible };
+    return sendFacts(request, reply, await answerPackage(hub, asked, clock()));
+  });
+
+  server.get(MEDIA_PATH, forReaders, async (request, reply) => {
+    const { environment, site, limit, cursor } = readQuery(request, [
+      'environment',
+      'site',
+      'limit',
+      'cursor',
+    ]);
+    const filter = {
+      environment: environment === undefined ? undefined : parseName(environment, 'environment'),
+      site: site === undefined ? undefined : parseName(site, 'site'),
+      visible: await visibleTo(request, context),
+    };
+    const page = { limit: parseLimit(limit), cursor };
+    return sendFacts(request, reply, await listMedia(hub, filter, page, clock()));
+  });
+
+  server.get(AUDIT_PATH, forReaders, async (request, reply) => {
+    const { environment, limit, cursor } = readQuery(request, ['environment', 'limit', 'cursor']);
+    const asked = {
+      environment: environment === undefined ? undefined : parseName(environment, 'environment'),
+      visible: await visibleTo(request, context),
+    };
+    const answer = await listAudit(hub, asked, { limit: parseLimit(limit), cursor });
+    return sendFacts(request, reply, { at: formatTime(clock()), ...answer });
+  });
+
+  server.get(SEARCH_PATH, forReaders, async (request, reply) => {
+    const { q = '', limit, cursor } = readQuery(request, ['q', 'limit', 'cursor']);
+    const visible = await visibleTo(request, context);
+    const asked = { text: q, visible, page: { limit: parseLimit(limit), cursor } };
+    return sendFacts(request, reply, await answerSearch(hub, asked, clock()));
+  });
+};

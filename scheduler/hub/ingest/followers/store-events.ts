@@ -1,0 +1,144 @@
+import type { Digest } from '#bundles/digest';
+import { encodeEvent, type Event, hashLine } from '#bundles/formats/events/event';
+import { formatChannel } from '#bundles/names';
+import { formatTime, type Timestamp } from '#bundles/time';
+import { updateAgentState } from '../reports/agent-state.ts';
+import { nextNumber } from '../reports/ingest-report.ts';
+import { updateStates } from '../reports/update-states.ts';
+import type { AgentRow, EventRow, ReportRow, Tx } from '../../store/tables.ts';
+
+/** An event without what this module adds: whose it is, its number, time and place in the chain. */
+export type NewEvent = Omit<Event, 'agent' | 'seq' | 'prev' | 'bootId' | 'at' | 'monotonicMs' | 'detail'>;
+
+export type Origin = {
+  /** Of the notification's bytes. */
+  readonly digest: Digest;
+  readonly at: Timestamp;
+  readonly now: Date;
+  readonly object: string;
+};
+
+/**
+ * Stores what a notification says as one unsigned report of the follower, and the time of its word. Its source is the follower's
+ * kind, by which the status table, the history and the gates know that nobody signed it. The clock of the cluster is not trusted,
+ * so that facts count from their arrival.
+ */
+export const storeEvents = async (
+  tx: Tx,
+  agent: AgentRow,
+  news: readonly NewEvent[],
+  { digest, at, now, object }: Origin,
+): Promise<void> => {
+  const receivedAt = formatTime(now);
+  const spokenAt = at < receivedAt ? at : receivedAt;
+  const spoken = {
+    heard_at: receivedAt,
+    ...((agent.said_at === null || agent.said_at < spokenAt) && { said_at: spokenAt }),
+  };
+  const chained = chainEvents(agent, news, at, object);
+  const last = chained.at(-1);
+  if (!last) {
+    await tx.updateTable('agent').set(spoken).where('id', '=', agent.id).execute();
+    return;
+  }
+  const report = {
+    ...toReport(agent, { digest, at, receivedAt, first: agent.head_seq + 1, last: last.event.seq }),
+    number: await nextNumber(tx),
+  };
+  await tx.insertInto('report').values(report).execute();
+  const events = chained.map(({ event }) => event);
+  await updateStates(tx, report, events);
+  await tx
+    .insertInto('event')
+    .values(chained.map((one) => toEventRow(agent, digest, one)))
+    .execute();
+  const imported = events.findLast(({ type }) => type === 'imported');
+  await tx
+    .updateTable('agent')
+    .set({
+      ...spoken,
+      first_seq: agent.first_seq === 0 ? 1 : agent.first_seq,
+      head_seq: last.event.seq,
+      head_hash: last.hash,
+      ...(imported?.release && {
+        release_version: imported.release.version,
+        release_channel: formatChannel(imported.release),
+        release_seq: imported.seq,
+        release_at: imported.at,
+      }),
+    })
+    .where('id', '=', agent.id)
+    .execute();
+  await updateAgentState(tx, report);
+};
+
+type Chained = { readonly event: Event; readonly line: string; readonly hash: Digest };
+
+/** Numbers the events and chains them like those of an agent, so that gaps and the history work as for one. */
+const chainEvents = (
+  { id, follower, head_seq: head, head_hash: start }: AgentRow,
+  news: readonly NewEvent[],
+  at: Timestamp,
+  object: string,
+): readonly Chained[] => {
+  let prev = start;
+  return news.map((one, index) => {
+    const origin = { bootId: follower ?? '', monotonicMs: 0, detail: { object } };
+    const event: Event = { ...one, ...origin, agent: id, seq: head + 1 + index, prev, at };
+    const line = encodeEvent(event);
+    prev = hashLine(line);
+    return { event, line, hash: prev };
+  });
+};
+
+const toReport = (
+  { id, life, follower }: AgentRow,
+  {
+    digest,
+    at,
+    receivedAt,
+    first,
+    last,
+  }: {
+    readonly digest: Digest;
+    readonly at: Timestamp;
+    readonly receivedAt: Timestamp;
+    readonly first: number;
+    readonly last: number;
+  },
+): Omit<ReportRow, 'number'> => ({
+  agent: id,
+  life,
+  digest,
+  first_seq: first,
+  last_seq: last,
+  source: follower ?? '',
+  received_at: receivedAt,
+  written_at: at,
+  clock_trusted: 0,
+  channel: null,
+  floor_root: 0,
+  floor_site: 0,
+  floor_release: 0,
+  floor_lease: 0,
+  floor_time: at,
+  statement: '',
+  apart: 0,
+});
+
+const toEventRow = ({ id, life }: AgentRow, report: Digest, { event, line, hash }: Chained): EventRow => ({
+  agent: id,
+  life,
+  seq: event.seq,
+  hash,
+  prev: event.prev,
+  at: event.at,
+  type: event.type,
+  assignment: event.assignment ?? null,
+  package: event.package ?? null,
+  outcome: event.outcome ?? null,
+  code: event.code ?? null,
+  report,
+  line,
+  last_seq: null,
+});

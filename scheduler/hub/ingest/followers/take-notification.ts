@@ -1,0 +1,190 @@
+import { type Digest, digestOf, shortDigest } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import { formatChannel } from '#bundles/names';
+import { formatTime } from '#bundles/time';
+import type { Hub } from '../../hub.ts';
+import { channelOf } from '../../sites/agent-record.ts';
+import type { AgentRow, FollowerObjectRow, Tx } from '../../store/tables.ts';
+import { findBundle, type FoundBundle } from './find-bundle.ts';
+import { type FollowerWord, invalid, type Notification } from './notification.ts';
+import { type NewEvent, storeEvents } from './store-events.ts';
+
+/** `known`: handed over before. `older`: something newer about its object is known. `noted`: it says nothing about a state. */
+export type NotificationResult = 'taken' | 'known' | 'older' | 'noted';
+
+/** How far a cluster's clock may run ahead. */
+const AHEAD_MS = 300_000;
+/** Objects of one follower: as many as a bundle may have assignments, and their sources. */
+const MAX_OBJECTS = 20_000;
+
+/**
+ * Takes what a follower says about one of its objects. Facts go where those of agents' reports go. Three rules keep health from
+ * counting for a release that it is not about: the revision must be a bundle of the follower's channel; a release counts as
+ * accepted when every assignment of its bundle was reported with that revision, after the release was issued; and the time of a
+ * fact is that of its arrival. Repetitions that change nothing only make its word younger.
+ * @param body the bytes that were posted
+ * @throws FleetError NOTIFICATION_INVALID, TOO_MANY, REVOKED, BUSY, DISK_FULL
+ */
+export const takeNotification = async (
+  hub: Hub,
+  follower: AgentRow,
+  {
+    notification,
+    body,
+    now,
+  }: { readonly notification: Notification; readonly body: Uint8Array; readonly now: Date },
+): Promise<NotificationResult> => {
+  const { at, bundle, word, object } = notification;
+  if (new Date(at).getTime() > now.getTime() + AHEAD_MS)
+    throw invalid(
+      `${object} reports for ${at}, and now it is ${formatTime(now)}`,
+      'Set the clock of the cluster',
+    );
+  if (word === null) return 'noted';
+  const found = bundle === null ? undefined : await findBundle(hub, channelOf(follower), bundle);
+  if (!found && (bundle !== null || word.kind !== 'failed'))
+    throw invalid(
+      `${object} names ${bundle === null ? 'no bundle' : shortDigest(bundle)}, which no release of ${formatChannel(channelOf(follower))} has`,
+      'Notify only about objects that follow the channel that this follower was registered with',
+    );
+  const digest = digestOf(body);
+  return await hub.store.transact(async (tx) => {
+    const agent = await currentRow(tx, follower);
+    const before = await knownObject(tx, agent, object);
+    if (before?.digest === digest) return 'known';
+    if (before && before.at > at) return 'older';
+    if (!before) await checkCount(tx, agent);
+    const state = word.kind === 'failed' ? `failed ${word.code}` : word.kind;
+    await storeObject(tx, { agent: agent.id, life: agent.life, object, at, digest, bundle, state });
+    const changed = before?.state !== state || before.bundle !== bundle;
+    const said = changed ? await eventOf(tx, agent, { notification, word, found }) : undefined;
+    const release = found && bundle && (await acceptedRelease(tx, agent, bundle, found));
+    const events: NewEvent[] = [
+      ...(said ? [said] : []),
+      ...(release ? [{ type: 'imported', release: { ...channelOf(agent), version: release } }] : []),
+    ];
+    await storeEvents(tx, agent, events, { digest, at, now, object });
+    return 'taken';
+  });
+};
+
+/** @throws FleetError REVOKED if the follower was revoked or registered anew meanwhile */
+const currentRow = async (tx: Tx, follower: AgentRow): Promise<AgentRow> => {
+  const row = await tx.selectFrom('agent').selectAll().where('id', '=', follower.id).executeTakeFirst();
+  if (row && row.revoked_at === null && row.life === follower.life) return row;
+  throw new FleetError('REVOKED', `${follower.id} was revoked while its notification was read`);
+};
+
+const knownObject = (
+  tx: Tx,
+  { id, life }: AgentRow,
+  object: string,
+): Promise<FollowerObjectRow | undefined> =>
+  tx
+    .selectFrom('follower_object')
+    .selectAll()
+    .where('agent', '=', id)
+    .where('life', '=', life)
+    .where('object', '=', object)
+    .executeTakeFirst();
+
+/** @throws FleetError TOO_MANY */
+const checkCount = async (tx: Tx, { id, life }: AgentRow): Promise<void> => {
+  const { count } = await tx
+    .selectFrom('follower_object')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('agent', '=', id)
+    .where('life', '=', life)
+    .executeTakeFirstOrThrow();
+  if (count >= MAX_OBJECTS)
+    throw new FleetError('TOO_MANY', `${id} has notified about ${MAX_OBJECTS} objects already`);
+};
+
+const storeObject = async (tx: Tx, row: FollowerObjectRow): Promise<void> => {
+  const { agent: _agent, life: _life, object: _object, ...columns } = row;
+  await tx
+    .insertInto('follower_object')
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['agent', 'life', 'object']).doUpdateSet(columns))
+    .execute();
+};
+
+/**
+ * The event of a word, as an agent would write it: a package step or drift of the object's assignment. A failure of another object,
+ * such as a source that cannot be fetched, is `refused`.
+ */
+const eventOf = async (
+  tx: Tx,
+  agent: AgentRow,
+  {
+    notification: { name, object },
+    word,
+    found,
+  }: {
+    readonly notification: Notification;
+    readonly word: FollowerWord;
+    readonly found: FoundBundle | undefined;
+  },
+): Promise<NewEvent | undefined> => {
+  const target = isSource(object) ? undefined : found?.assignments.get(name);
+  if (!target)
+    return word.kind === 'failed' ? { type: 'refused', code: word.code, message: word.message } : undefined;
+  const about = { type: 'package', assignment: target.id, package: target.package };
+  switch (word.kind) {
+    case 'healthy':
+      return { ...about, outcome: await outcomeOf(tx, agent, target) };
+    case 'applied':
+      return { ...about, outcome: await outcomeOf(tx, agent, target), code: 'HEALTH_UNKNOWN' };
+    case 'failed':
+      return { ...about, outcome: 'failed', code: word.code, message: word.message };
+    case 'drifted':
+      return { type: 'drift', assignment: target.id, message: word.message };
+  }
+};
+
+const isSource = (object: string): boolean => object.startsWith('OCIRepository/');
+
+const outcomeOf = async (
+  tx: Tx,
+  { id }: AgentRow,
+  target: { readonly id: string; readonly package: Digest },
+): Promise<'created' | 'configured' | 'unchanged'> => {
+  const state = await tx
+    .selectFrom('assignment_state')
+    .select('package')
+    .where('agent', '=', id)
+    .where('assignment', '=', target.id)
+    .executeTakeFirst();
+  if (!state || state.package === null) return 'created';
+  return state.package === target.package ? 'unchanged' : 'configured';
+};
+
+/**
+ * The newest release of the bundle that every assignment was reported for, at or after the time when it was issued; without
+ * assignments, that any object was reported for. undefined: there is none, or it is known already.
+ */
+const acceptedRelease = async (
+  tx: Tx,
+  agent: AgentRow,
+  bundle: Digest,
+  { releases, assignments }: FoundBundle,
+): Promise<number | undefined> => {
+  const rows = await tx
+    .selectFrom('follower_object')
+    .select(['object', 'at'])
+    .where('agent', '=', agent.id)
+    .where('life', '=', agent.life)
+    .where('bundle', '=', bundle)
+    .execute();
+  const times = new Map(
+    rows.filter(({ object }) => !isSource(object)).map(({ object, at }) => [nameOf(object), at]),
+  );
+  const names = assignments.size > 0 ? [...assignments.keys()] : [...times.keys()];
+  const accepted = releases.find(
+    ({ issuedAt }) => names.length > 0 && names.every((name) => (times.get(name) ?? '') >= issuedAt),
+  );
+  const known = agent.release_channel === formatChannel(channelOf(agent)) ? (agent.release_version ?? 0) : 0;
+  return accepted && accepted.version > known ? accepted.version : undefined;
+};
+
+const nameOf = (object: string): string => object.slice(object.lastIndexOf('/') + 1);

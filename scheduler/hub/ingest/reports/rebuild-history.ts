@@ -1,0 +1,109 @@
+import { sql } from 'kysely';
+import type { Event } from '#bundles/formats/events/event';
+import { parseJson } from '#bundles/json/parse-json';
+import type { Store } from '../../store/open-store.ts';
+import type { Tx } from '../../store/tables.ts';
+import { updateAgentState } from './agent-state.ts';
+import { REMOVED } from './stored-spans.ts';
+import { updateStates } from './update-states.ts';
+import type { FactSource } from './write-history.ts';
+
+/** Version of the rules in facts.ts. A database with another one is rebuilt when a hub opens it. */
+const HISTORY_VERSION = 2;
+
+/**
+ * Rebuilds the history of a database that was written by other rules, or by none.
+ * @param say called before, if there are reports: of many it takes minutes @throws FleetError BUSY, DISK_FULL
+ */
+export const bringHistoryUpToDate = async (store: Store, say: (line: string) => void): Promise<void> => {
+  const { history } = await store.db.selectFrom('fleet').select('history').executeTakeFirstOrThrow();
+  if (history === HISTORY_VERSION) return;
+  const { reports } = await store.db
+    .selectFrom('report')
+    .select(({ fn }) => fn.countAll<number>().as('reports'))
+    .executeTakeFirstOrThrow();
+  if (reports > 0)
+    say(
+      `The hub database is of an older version: its history is made anew from ${reports} reports, once. Do not interrupt it.`,
+    );
+  await rebuildHistory(store);
+};
+
+export type RebuiltHistory = { readonly reports: number; readonly events: number; readonly changes: number };
+
+/**
+ * Replaces the history and the states of assignments and agents by what the stored events give, replayed report by report in the order in
+ * which they were stored. The result is what ingest wrote. Agents of which retention removed events keep theirs: what is left does not
+ * give their state.
+ * @throws FleetError BUSY, DISK_FULL; ABORTED
+ */
+export const rebuildHistory = (store: Store, signal?: AbortSignal): Promise<RebuiltHistory> =>
+  store.transact(async (tx) => {
+    const kept = await trimmedAgents(tx);
+    for (const table of ['history', 'assignment_state', 'agent_state'])
+      await sql`delete from ${sql.table(table)} where agent not in (${trimmed(tx)})`.execute(tx);
+    const lives = new Map<string, number>();
+    const counts = { reports: 0, events: 0 };
+    for (let after = 0; ; ) {
+      signal?.throwIfAborted();
+      const report = await nextReport(tx, after);
+      if (!report) break;
+      after = report.number;
+      if (kept.has(report.agent)) continue;
+      if (lives.get(report.agent) !== report.life) await forgetStates(tx, report.agent);
+      lives.set(report.agent, report.life);
+      const events = await eventsOf(tx, report);
+      await updateStates(tx, report, events);
+      counts.reports += 1;
+      counts.events += events.length;
+    }
+    const agents = await tx.selectFrom('agent').select(['id', 'life']).execute();
+    for (const { id, life } of agents) {
+      if (kept.has(id)) continue;
+      if ((lives.get(id) ?? life) !== life) await forgetStates(tx, id);
+      await updateAgentState(tx, { agent: id, life });
+    }
+    await tx.updateTable('fleet').set({ history: HISTORY_VERSION }).execute();
+    const { changes } = await tx
+      .selectFrom('history')
+      .select(({ fn }) => fn.countAll<number>().as('changes'))
+      .executeTakeFirstOrThrow();
+    return { ...counts, changes };
+  });
+
+const trimmed = (tx: Tx) => tx.selectFrom('event').select('event.agent').where('event.type', '=', REMOVED);
+
+const trimmedAgents = async (tx: Tx): Promise<ReadonlySet<string>> =>
+  new Set((await trimmed(tx).distinct().execute()).map(({ agent }) => agent));
+
+type StoredReport = FactSource & { readonly first_seq: number; readonly last_seq: number };
+
+const nextReport = (tx: Tx, after: number): Promise<StoredReport | undefined> =>
+  tx
+    .selectFrom('report')
+    .select(['agent', 'life', 'digest', 'received_at', 'number', 'first_seq', 'last_seq'])
+    .where('number', '>', after)
+    .where('apart', '=', 0)
+    .orderBy('number')
+    .limit(1)
+    .executeTakeFirst();
+
+/** The events that this report was the first to bring. */
+const eventsOf = async (tx: Tx, report: StoredReport): Promise<readonly Event[]> => {
+  const rows = await tx
+    .selectFrom('event')
+    .select('line')
+    .where('agent', '=', report.agent)
+    .where('life', '=', report.life)
+    .where('seq', '>=', report.first_seq)
+    .where('seq', '<=', report.last_seq)
+    .where('report', '=', report.digest)
+    .orderBy('seq')
+    .execute();
+  return rows.map(({ line }) => parseJson(line) as Event);
+};
+
+/** A new machine under the same name: the state of the old one is in its events. */
+const forgetStates = async (tx: Tx, agent: string): Promise<void> => {
+  await tx.deleteFrom('assignment_state').where('agent', '=', agent).execute();
+};

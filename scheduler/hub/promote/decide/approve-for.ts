@@ -1,0 +1,132 @@
+import { type Digest, shortDigest } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import { openOrStartLayout } from '#bundles/formats/layout/layout';
+import type { ApprovalPredicate } from '#bundles/formats/statements/predicates';
+import type { Json } from '#bundles/json/canonical';
+import { formatTime } from '#bundles/time';
+import type { SigningKey } from '#bundles/trust/keys/key';
+import { readCandidate } from '../../../assemble/candidate/read-candidate.ts';
+import { sharedDigest } from '../../../assemble/candidate/shared-digest.ts';
+import { verifyEntry } from '../../../load/releases/audit-log.ts';
+import type { Lineage } from '../../../load/releases/read-lineage.ts';
+import { appendEntry } from '../../../release/audit/append-entry.ts';
+import { approvalStatement, signApproval } from '../../../release/audit/sign-approval.ts';
+import { openReleases } from '../../../release/publish/open-releases.ts';
+import { readDecided } from '../gate/assess.ts';
+import { checkEnvironment, linkTo } from '../facts/link.ts';
+import { stageToApprove } from './stage-to-approve.ts';
+import { type Chain, LOCK_WAIT_MS, type Wish } from './chain.ts';
+
+export type ApproveWish = Wish & {
+  /** undefined: the newest candidate that the environment before has released. */
+  readonly candidate: Digest | undefined;
+  /** Only this stage of the environment's rollout; undefined: the promotion. */
+  readonly stage: string | undefined;
+  readonly reason: string;
+};
+
+export type Approved = Lineage & {
+  /** `known`: the log had this approval. */
+  readonly outcome: 'appended' | 'known';
+  readonly to: string;
+  readonly person: string;
+  readonly stage: string | undefined;
+};
+
+/**
+ * Signs a person's approval of a promotion, or of a stage of a rollout, with their own key and appends it to the audit log.
+ * @throws FleetError USAGE if nothing is promoted to the environment; the codes of stageToApprove; UNKNOWN_KEY; BUSY; the codes of readDecided and appendEntry
+ */
+export const approveFor = async (
+  { hub, promotion }: Chain,
+  wish: ApproveWish,
+  key: SigningKey,
+): Promise<Approved> => {
+  const { environment, now, person, stage } = wish;
+  checkEnvironment(promotion, environment);
+  using releases = await openReleases(hub.layout, { command: 'approve', now, waitMs: LOCK_WAIT_MS });
+  const candidate = await candidateFor({ hub, promotion }, wish);
+  const predicate = predicateOf(hub.keys.root.fleet, candidate, wish);
+  const statement = await signApproval(candidate.candidate, predicate, key);
+  const { outcome } = await appendEntry(releases, hub.keys, { kind: 'approval', statement }, now);
+  return { outcome, to: environment, ...candidate, person, stage };
+};
+
+/** Of the environment before for a promotion, of the environment itself for a stage of its rollout. */
+const candidateFor = async ({ hub, promotion }: Chain, wish: ApproveWish): Promise<Lineage> => {
+  const { environment, stage } = wish;
+  if (stage !== undefined) return stageToApprove(hub, { ...wish, stage });
+  const { candidate } = await readDecided(hub, linkTo(promotion, environment), wish);
+  return candidate;
+};
+
+/**
+ * The statement of an approval, for a person who signs it elsewhere.
+ * @returns the exact bytes to sign
+ * @throws FleetError USAGE if nothing is promoted to the environment; the codes of readDecided
+ */
+export const draftApproval = async ({ hub, promotion }: Chain, wish: ApproveWish): Promise<Buffer> => {
+  checkEnvironment(promotion, wish.environment);
+  const candidate = await candidateFor({ hub, promotion }, wish);
+  return approvalStatement(candidate.candidate, predicateOf(hub.keys.root.fleet, candidate, wish));
+};
+
+/**
+ * Appends an approval that a person signed elsewhere. The signature says who approves, so anybody may hand it over.
+ * @param statement a sigstore bundle
+ * @throws FleetError USAGE if nothing is promoted to the environment; UNKNOWN_KEY, BAD_SIGNATURE, BUNDLE_FORMAT, WRONG_FLEET for
+ *   the signature; WRONG_ENVIRONMENT for another environment's; SUBJECT_MISMATCH if candidate and shared digest do not belong
+ *   together; MISSING_BLOB for an unknown candidate; BUSY; the codes of appendEntry
+ */
+export const appendApproval = async (
+  { hub, promotion }: Chain,
+  statement: { readonly [key: string]: Json },
+  { environment, now, signal }: Omit<Wish, 'person'>,
+): Promise<Approved> => {
+  const to = environment;
+  checkEnvironment(promotion, to);
+  const line = { number: 1, previous: null, at: formatTime(now), kind: 'approval', statement } as const;
+  const entry = verifyEntry({ ...line, digest: NO_DIGEST }, hub.keys.roots);
+  if (entry.kind !== 'approval' || entry.candidate === undefined)
+    throw new FleetError('SCHEMA', 'the approval names no candidate');
+  const { candidate, predicate } = entry;
+  const { shared, person, stage } = predicate;
+  if (predicate.to !== to) {
+    throw new FleetError('WRONG_ENVIRONMENT', `this approval is for ${predicate.to}, not for ${to}`, {
+      hint: `Hand it over to the path of ${predicate.to}`,
+    });
+  }
+  using releases = await openReleases(hub.layout, { command: 'approve', now, waitMs: LOCK_WAIT_MS });
+  const layout = await openOrStartLayout(hub.layout);
+  const { document } = await readCandidate(candidate, [layout.blobs], signal);
+  if (stage !== undefined) await stageToApprove(hub, { environment, stage, candidate, now, signal });
+  const from = stage === undefined ? linkTo(promotion, to).from : to;
+  if (document.environment !== from || sharedDigest(document) !== shared) {
+    throw new FleetError(
+      'SUBJECT_MISMATCH',
+      `the approval names candidate ${shortDigest(candidate)} with a shared digest or an environment that it does not have`,
+      { subject: candidate, hint: 'Sign the statement that the hub drafts' },
+    );
+  }
+  const bytes = Buffer.from(JSON.stringify(statement));
+  const { outcome } = await appendEntry(releases, hub.keys, { kind: 'approval', statement: bytes }, now);
+  return { outcome, to, candidate, shared, person, stage };
+};
+
+/** The digest of a line that is not in the log. */
+const NO_DIGEST: Digest = `sha256:${'0'.repeat(64)}`;
+
+const predicateOf = (
+  fleet: string,
+  { shared }: Lineage,
+  { environment: to, stage, person, reason, now }: ApproveWish,
+): ApprovalPredicate => ({
+  fleet,
+  to,
+  shared,
+  ...(stage !== undefined && { stage }),
+  person,
+  reason,
+  time: formatTime(now),
+  critical: [],
+});

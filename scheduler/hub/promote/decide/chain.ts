@@ -1,0 +1,65 @@
+import type { DecisionKind } from '#bundles/formats/statements/predicates';
+import { formatTime } from '#bundles/time';
+import type { AuditEntry } from '../../../load/releases/audit-log.ts';
+import type { Lineage } from '../../../load/releases/read-lineage.ts';
+import type { Promotion } from '../../../model/promotion.ts';
+import type { Assessment, GateHub } from '../gate/assess.ts';
+
+/** What decisions about the links of a chain read and write: keys, layout, database, and the chain with its policies. */
+export type Chain = { readonly hub: GateHub; readonly promotion: Promotion };
+
+/** A person's wish about an environment, from the command line or the API. */
+export type Wish = {
+  readonly environment: string;
+  readonly person: string;
+  /** The time in the statement. */
+  readonly now: Date;
+  readonly signal: AbortSignal;
+  /** Time of the first call with this wish, if that may have been killed: what it signed is not decided again. */
+  readonly repeats?: Date | undefined;
+};
+
+/** Receives the judgement before anything is signed, also if it refuses the wish. */
+export type OnAssessed = (assessment: Assessment) => void;
+
+/** The layout may be locked by a build. */
+export const LOCK_WAIT_MS = 15_000;
+
+/** Index of the entry that an earlier call with this wish signed; -1 if there is none. */
+export const indexOfRepeated = (
+  entries: readonly AuditEntry[],
+  { person, reason, repeats }: Pick<Wish, 'person' | 'repeats'> & { readonly reason: string | null },
+  isOf: (entry: AuditEntry) => boolean,
+): number => {
+  if (repeats === undefined) return -1;
+  const since = formatTime(repeats);
+  return entries.findLastIndex(
+    (entry) =>
+      isOf(entry) &&
+      entry.predicate.person === person &&
+      entry.predicate.reason === reason &&
+      entry.predicate.time >= since,
+  );
+};
+
+/** The decision that an earlier call with this wish signed, and the entries after it. */
+export const decidedBefore = (
+  entries: readonly AuditEntry[],
+  decision: DecisionKind,
+  wish: Wish & { readonly reason: string },
+): { readonly candidate: Lineage | undefined; readonly later: readonly AuditEntry[] } | undefined => {
+  const isIt = (entry: AuditEntry): boolean =>
+    entry.kind === 'decision' &&
+    entry.predicate.decision === decision &&
+    entry.predicate.environment === wish.environment &&
+    entry.predicate.only === undefined;
+  const at = indexOfRepeated(entries, wish, isIt);
+  const entry = entries[at];
+  if (entry?.kind !== 'decision') return undefined;
+  const { candidate, predicate } = entry;
+  const { shared } = predicate;
+  return {
+    candidate: candidate === undefined || shared === undefined ? undefined : { candidate, shared },
+    later: entries.slice(at + 1),
+  };
+};

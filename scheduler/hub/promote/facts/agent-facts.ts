@@ -1,0 +1,107 @@
+import type { Timestamp } from '#bundles/time';
+import { formatChannel } from '#bundles/names';
+import type { ActualAgent, Cell, Row } from '../../questions/state/what-runs-where.ts';
+import type { Standing } from '../../questions/state/read-standings.ts';
+import type { AgentFacts, AgentState, ChannelFacts } from './facts.ts';
+
+/** A time that an agent stated, and the report that brought it. */
+export type Stated = {
+  readonly at: Timestamp;
+  readonly receivedAt: Timestamp;
+  readonly clockTrusted: boolean;
+};
+
+/** What is known of an agent besides the status table. */
+export type AgentHistory = {
+  /** Import of the first release of the candidate; undefined: it reported none. */
+  readonly imported: Stated | undefined;
+  /** It reported a failure or drift since that release was issued. */
+  readonly faulted: boolean;
+  readonly online: boolean;
+};
+
+/**
+ * What an agent says about the candidate. Before it imported a release that was made from the candidate, nothing that it says is
+ * about the candidate: a health that was good before, or that is reported too early, is not the candidate's.
+ * @param standing compared with the current release; undefined: it is not asked for, as the agent has not imported the candidate
+ */
+export const agentFacts = (
+  agent: ActualAgent,
+  standing: Standing | undefined,
+  { since }: Pick<ChannelFacts, 'since'>,
+  history: AgentHistory,
+): AgentFacts => ({
+  name: `${agent.site}/${agent.agent}`,
+  labels: agent.labels,
+  ...(agent.follower !== null && { follower: agent.follower }),
+  enrolledAt: agent.enrolledAt,
+  knownAt: agent.reported ? agent.saidAt : null,
+  online: history.online,
+  state: stateOf(agent, standing, since, history),
+});
+
+/** Whether the agent has reported the import of a release that was made from the candidate. */
+export const hasImported = (
+  { channel, accepted }: Pick<ActualAgent, 'channel' | 'accepted'>,
+  since: ChannelFacts['since'],
+  { imported }: Pick<AgentHistory, 'imported'>,
+): boolean =>
+  since !== null &&
+  accepted !== null &&
+  accepted.channel === formatChannel(channel) &&
+  accepted.version >= since.version &&
+  imported !== undefined;
+
+const stateOf = (
+  agent: ActualAgent,
+  standing: Standing | undefined,
+  since: ChannelFacts['since'],
+  { imported, faulted }: AgentHistory,
+): AgentState => {
+  const { channel, accepted } = agent;
+  if (!since) return { kind: 'waiting', why: `${formatChannel(channel)} is not at this candidate` };
+  if (!imported || !standing || !hasImported(agent, since, { imported })) {
+    const has = accepted
+      ? `it reported ${accepted.channel} release ${accepted.version}`
+      : 'it reported no release';
+    return { kind: 'waiting', why: `${has}, the candidate is in ${since.version} and later` };
+  }
+  if (standing.kind === 'complies') {
+    const settled = standing.settledAt ?? since.issuedAt;
+    return {
+      kind: 'complies',
+      since: latest(since.issuedAt, observed(imported, since.issuedAt), settled),
+      faulted,
+    };
+  }
+  const { rows } = standing;
+  const worst =
+    rows.find(({ verdict }) => verdict === 'failed') ?? rows.find(({ verdict }) => verdict === 'drifted');
+  if (worst) return { kind: worst.verdict === 'failed' ? 'failed' : 'drifted', why: describe(worst) };
+  const other = rows.find(({ verdict }) => verdict !== 'complies');
+  if (other) return { kind: 'waiting', why: `${other.assignment ?? 'it'}: ${other.verdict}` };
+  const times = [imported, ...rows.flatMap(statedIn)].map((stated) => observed(stated, since.issuedAt));
+  return { kind: 'complies', since: latest(since.issuedAt, ...times), faulted };
+};
+
+const latest = (first: Timestamp, ...times: readonly Timestamp[]): Timestamp =>
+  times.reduce((last, at) => (at > last ? at : last), first);
+
+const describe = ({ assignment, verdict, health, drift }: Row): string => {
+  const code = verdict === 'failed' ? (health?.code ?? health?.message) : drift?.message;
+  return [assignment, code].filter(Boolean).join(': ');
+};
+
+const statedIn = ({ running, health, drift }: Row): readonly Stated[] =>
+  [running, health, drift].flatMap((cell) => (cell ? [statedBy(cell)] : []));
+
+const statedBy = ({ at, source }: Cell<unknown>): Stated => ({ at, ...source });
+
+/**
+ * The time of a statement as far as it can be relied on: not after its arrival, and not before the release that it is about was
+ * issued. A clock that the agent itself does not trust counts for nothing, and the arrival of the report is taken.
+ */
+const observed = ({ at, receivedAt, clockTrusted }: Stated, issuedAt: Timestamp): Timestamp => {
+  if (!clockTrusted || at > receivedAt) return receivedAt;
+  return at < issuedAt ? issuedAt : at;
+};

@@ -1,0 +1,81 @@
+import type { Digest } from '#bundles/digest';
+import type { Timestamp } from '#bundles/time';
+import type { CheckFacts } from '../checks/check-records.ts';
+import type { FollowerKind } from '../../store/tables.ts';
+import type { Visit } from '../../questions/state/next-visit.ts';
+
+/**
+ * What an agent's own reports say about the candidate. Only reports of a release that was made from the candidate count: an
+ * agent that has not imported one is `waiting`, however healthy it is.
+ */
+export type AgentState =
+  | {
+      readonly kind: 'complies';
+      readonly since: Timestamp /** A failure or drift of the candidate ended before. */;
+      readonly faulted: boolean;
+    }
+  | { readonly kind: 'failed' | 'drifted'; readonly why: string }
+  | { readonly kind: 'waiting'; readonly why: string };
+
+export type AgentFacts = {
+  /** '<site>/<agent>' */
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly enrolledAt: Timestamp;
+  /** The time that its newest word describes, at the site; null: it never reported. */
+  readonly knownAt: Timestamp | null;
+  /** Whether it was ever heard over the network; otherwise its reports come on a medium. */
+  readonly online: boolean;
+  /** By when its next medium is expected, for an agent that is not on the network and has a rhythm. */
+  readonly visit?: Visit;
+  readonly state: AgentState;
+  /** Whose notifications these facts are from: nobody signed them. Absent: an agent signed its reports. */
+  readonly follower?: FollowerKind;
+};
+
+/** A channel of the earlier environment, and the release that was made from the candidate. */
+export type ChannelFacts = {
+  readonly channel: string;
+  /** First release of the unbroken run of releases made from the candidate up to the current one; null: the current is not. */
+  readonly since: { readonly version: number; readonly issuedAt: Timestamp } | null;
+  /** What it holds instead, for a person: 'release 7 of candidate sha256:...', 'no release'. */
+  readonly now: string;
+};
+
+/** Keys of people, by hint. */
+export type ApprovalKeys = {
+  /** The bundle role of the newest root. */
+  readonly bundle: readonly string[];
+  /** Keys that built the candidate: the first signer of each of its bundles in the earlier environment. */
+  readonly authors: readonly string[];
+};
+
+/** Everything that the gate looks at besides decisions and the clock. Plain data, so that a simulation can make it up. */
+export type GateFacts = {
+  readonly from: string;
+  readonly to: string;
+  /** Shared digest of the candidate. */
+  readonly shared: Digest;
+  readonly channels: readonly ChannelFacts[];
+  /**
+   * '<channel>: <assignment>: <why>' for each assignment that the earlier environment holds: it runs an older package there, or
+   * none. Absent: none is held.
+   */
+  readonly held?: readonly string[];
+  /** Every enrolled agent of the earlier environment. */
+  readonly agents: readonly AgentFacts[];
+  /** By name of the policy's check. */
+  readonly checks: ReadonlyMap<string, CheckFacts>;
+  readonly keys: ApprovalKeys;
+  /** One for each of the policy's attestations, in their order. */
+  readonly attestations?: readonly AttestationFacts[];
+};
+
+/** Which images of the candidate carry an attestation. */
+export type AttestationFacts = {
+  readonly type: string;
+  /** Images that must carry it. */
+  readonly images: number;
+  /** '<image> (<packages>): <why>' for each that does not. */
+  readonly missing: readonly string[];
+};

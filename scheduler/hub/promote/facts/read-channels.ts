@@ -1,0 +1,119 @@
+import { compareBytes, type Digest, shortDigest } from '#bundles/digest';
+import { FleetError, formatError, isFleetError } from '#bundles/errors';
+import type { Layout } from '#bundles/formats/layout/layout';
+import { type Channel, formatChannel, parseChannel } from '#bundles/names';
+import type { TrustRoot } from '#bundles/trust/root/root';
+import { channelsIn } from '#bundles/transport/publish/choose-pointers';
+import { readLineage, type ReleaseLineage } from '../../../load/releases/read-lineage.ts';
+import { type PublishedRelease, readRelease } from '../../../load/releases/read-release.ts';
+import { findRevoked, readRevocations } from '../../../load/releases/revocation-list.ts';
+import { bundlesOf } from '../../../release/reissue/bundle-statements.ts';
+import { listReleases } from '../../../release/reissue/list-releases.ts';
+import type { ChannelFacts } from './facts.ts';
+
+/** What the channels of an environment hold now. */
+export type ChannelNow = {
+  readonly channel: Channel;
+  readonly release: PublishedRelease | undefined;
+  /** undefined: no release, or one that does not name a candidate. */
+  readonly lineage: ReleaseLineage | undefined;
+  /** For a person: 'release 7 of candidate sha256:...', 'no release'. */
+  readonly text: string;
+};
+
+/** @param followed channels that agents follow, which may have no release @throws FleetError ABORTED */
+export const readChannels = async (
+  layout: Layout,
+  roots: readonly TrustRoot[],
+  environment: string,
+  followed: readonly Channel[] = [],
+): Promise<readonly ChannelNow[]> => {
+  const names = new Set([
+    ...followed.map(formatChannel),
+    ...channelsIn(layout).filter((name) => name.startsWith(`${environment}/`)),
+  ]);
+  const channels: ChannelNow[] = [];
+  for (const name of [...names].toSorted(compareBytes)) channels.push(await readChannel(layout, roots, name));
+  return channels;
+};
+
+const readChannel = async (
+  layout: Layout,
+  roots: readonly TrustRoot[],
+  name: string,
+): Promise<ChannelNow> => {
+  const channel = parseChannel(name);
+  try {
+    const release = await readRelease(layout, channel, roots);
+    if (!release) return { channel, release, lineage: undefined, text: 'no release' };
+    const list = await readRevocations(layout, roots.at(-1)?.fleet ?? '', channel, release);
+    const revoked = findRevoked(list, bundlesOf(release));
+    if (revoked)
+      return { channel, release, lineage: undefined, text: `revoked at ${revoked.at}: ${revoked.reason}` };
+    const lineage = await readLineage(layout, release);
+    const of = lineage
+      ? `candidate ${shortDigest(lineage.candidate)}`
+      : 'an older version, which names no candidate';
+    return { channel, release, lineage, text: `release ${release.predicate.version} of ${of}` };
+  } catch (error) {
+    if (!isFleetError(error) || error.code === 'ABORTED') throw error;
+    return { channel, release: undefined, lineage: undefined, text: `refused: ${formatError(error)}` };
+  }
+};
+
+/**
+ * The channels that count for a candidate: those that agents follow, and those that hold it. Without any of either, all of the
+ * environment, none of which holds it.
+ */
+export const channelFacts = async (
+  layout: Layout,
+  roots: readonly TrustRoot[],
+  channels: readonly ChannelNow[],
+  { shared, followed }: { readonly shared: Digest; readonly followed: readonly Channel[] },
+): Promise<readonly ChannelFacts[]> => {
+  const names = new Set(followed.map(formatChannel));
+  const counted = channels.filter(
+    ({ channel, lineage }) => lineage?.shared === shared || names.has(formatChannel(channel)),
+  );
+  const facts: ChannelFacts[] = [];
+  for (const { channel, lineage, text } of counted.length > 0 ? counted : channels) {
+    const since = lineage?.shared === shared ? await firstRelease(layout, roots, channel, shared) : null;
+    facts.push({ channel: formatChannel(channel), since, now: text });
+  }
+  return facts;
+};
+
+/**
+ * The oldest of the unbroken run of releases of the candidate that ends with the current one, as far as the layout has them. A
+ * release with held assignments is in no run with one without: soak does not begin before all of the candidate is released.
+ */
+const firstRelease = async (
+  layout: Layout,
+  roots: readonly TrustRoot[],
+  channel: Channel,
+  shared: Digest,
+): Promise<NonNullable<ChannelFacts['since']>> => {
+  let first: PublishedRelease | undefined;
+  let isHeld: boolean | undefined;
+  for (const { release } of await listReleases(layout, channel, roots)) {
+    if (first && release.predicate.version !== first.predicate.version - 1) break;
+    const lineage = await readLineage(layout, release);
+    if (lineage?.shared !== shared) break;
+    isHeld ??= lineage.held.length > 0;
+    if (isHeld !== lineage.held.length > 0) break;
+    first = release;
+  }
+  if (!first) throw new FleetError('RELEASE_MISSING', `${formatChannel(channel)} lost its release`);
+  const { version, issuedAt } = first.predicate;
+  return { version, issuedAt };
+};
+
+/** '<channel>: <assignment>: <code>: <why>' for each assignment that the releases of a candidate hold. */
+export const heldFacts = (channels: readonly ChannelNow[], shared: Digest): readonly string[] =>
+  channels.flatMap(({ channel, lineage }) =>
+    lineage?.shared === shared
+      ? lineage.held.map(
+          ({ assignment, code, message }) => `${formatChannel(channel)}: ${assignment}: ${code}: ${message}`,
+        )
+      : [],
+  );

@@ -1,0 +1,136 @@
+import { type Digest, isDigest } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import { type Layout, openOrStartLayout } from '#bundles/formats/layout/layout';
+import { readCandidate } from '../../../assemble/candidate/read-candidate.ts';
+import { sharedDigest } from '../../../assemble/candidate/shared-digest.ts';
+import type { KeyDirectory } from '../../../keys/key-directory.ts';
+import type { Lineage } from '../../../load/releases/read-lineage.ts';
+import type { AuditLog } from '../../../load/releases/audit-log.ts';
+import { readAuditLog } from '../../../load/releases/audit-log.ts';
+import type { Store } from '../../store/open-store.ts';
+import { type Decisions, foldDecisions } from '../facts/decisions.ts';
+import type { ApprovalKeys } from '../facts/facts.ts';
+import { judgeGate } from '../judge/judge-gate.ts';
+import { howToRelease, type Link } from '../facts/link.ts';
+import { readChannels } from '../facts/read-channels.ts';
+import { readFacts } from '../facts/read-facts.ts';
+import { showEvidence } from './show-evidence.ts';
+import type { Verdict } from '../judge/verdict.ts';
+
+/** What the gate reads. */
+export type GateHub = {
+  readonly keys: KeyDirectory;
+  /** OCI layout directory. */
+  readonly layout: string;
+  /** undefined: this hub has no database, so there are no agents. */
+  readonly store: Store | undefined;
+};
+
+export type Assessment = {
+  readonly link: Link;
+  /** The candidate of the earlier environment. */
+  readonly candidate: Lineage;
+  readonly verdict: Verdict;
+  readonly keys: ApprovalKeys;
+  readonly log: AuditLog;
+  /** With `evidence: signed`: shows the signer what it judges the promotion by. Returns and throws what showEvidence does. */
+  readonly show: () => Promise<readonly string[]>;
+};
+
+export type Question = {
+  readonly now: Date;
+  readonly signal: AbortSignal;
+  /** Digest of a candidate; undefined: the newest that the earlier environment has released. */
+  readonly candidate?: Digest | undefined;
+  /** The person who asks for the promotion; null: nobody. */
+  readonly asks: string | null;
+};
+
+/** The candidate that is asked about, and what was decided about it. */
+export type Decided = Pick<Assessment, 'link' | 'candidate' | 'log'> & { readonly decisions: Decisions };
+
+/**
+ * Reads the candidate and the decisions about it: the part of an assessment that needs no reports.
+ * @throws FleetError RELEASE_MISSING if the earlier environment has released no candidate; MISSING_BLOB for an unknown candidate;
+ *   the codes of readAuditLog
+ */
+export const readDecided = async (
+  hub: Pick<GateHub, 'keys' | 'layout'>,
+  link: Link,
+  question: Pick<Question, 'candidate' | 'signal'>,
+): Promise<Decided> => {
+  const layout = await openOrStartLayout(hub.layout);
+  const log = await readAuditLog(layout, hub.keys.roots);
+  const candidate = await chooseCandidate(hub, layout, link, question);
+  const decisions = foldDecisions(log.entries, { from: link.from, to: link.to, shared: candidate.shared });
+  return { link, candidate, log, decisions };
+};
+
+/** Judges a candidate whose decisions were read, with the facts as they are now. */
+export const assessDecided = async (
+  hub: GateHub,
+  { decisions, ...decided }: Decided,
+  { now, signal, asks }: Pick<Question, 'now' | 'signal' | 'asks'>,
+): Promise<Assessment> => {
+  const { link, candidate } = decided;
+  const facts = await readFacts(hub, link, candidate.shared, { now, signal });
+  const verdict = judgeGate(link.policy, facts, decisions, { now, asks });
+  const show = async (): Promise<readonly string[]> =>
+    link.policy?.evidence === 'signed' ? await showEvidence(hub, link, signal) : [];
+  return { ...decided, verdict, keys: facts.keys, show };
+};
+
+/**
+ * Judges a candidate at a link with the facts and decisions as they are now.
+ * @throws FleetError as readDecided
+ */
+export const assess = async (hub: GateHub, link: Link, question: Question): Promise<Assessment> =>
+  assessDecided(hub, await readDecided(hub, link, question), question);
+
+const chooseCandidate = async (
+  { keys }: Pick<GateHub, 'keys'>,
+  layout: Layout,
+  { from, to, before }: Link,
+  { candidate, signal }: Pick<Question, 'candidate' | 'signal'>,
+): Promise<Lineage> => {
+  if (candidate !== undefined) return readNamed(layout, candidate, { from, signal });
+  const channels = await readChannels(layout, keys.roots, from);
+  const newest = channels
+    .flatMap(({ lineage, release }) =>
+      lineage && release ? [{ lineage, at: release.predicate.issuedAt }] : [],
+    )
+    .toSorted((a, b) => (a.at < b.at ? -1 : 1))
+    .at(-1);
+  if (newest) return { candidate: newest.lineage.candidate, shared: newest.lineage.shared };
+  const states = channels.map(({ channel, text }) => `${channel.clusterType}: ${text}`).join('; ');
+  throw new FleetError('RELEASE_MISSING', `${from} has released no candidate that could go to ${to}`, {
+    subject: from,
+    hint: states === '' ? howToRelease(from, before) : `It has ${states}. Build ${from} again`,
+  });
+};
+
+/** @throws FleetError USAGE if it is a candidate of another environment; MISSING_BLOB */
+const readNamed = async (
+  layout: Layout,
+  digest: Digest,
+  { from, signal }: { readonly from: string; readonly signal: AbortSignal },
+): Promise<Lineage> => {
+  const { document } = await readCandidate(digest, [layout.blobs], signal);
+  if (document.environment === from) return { candidate: digest, shared: sharedDigest(document) };
+  throw new FleetError(
+    'USAGE',
+    `this is a candidate of ${document.environment ?? 'no environment'}, not of ${from}`,
+    {
+      subject: digest,
+      hint: `Name one that ${from} has released, or none for its newest`,
+    },
+  );
+};
+
+/** @throws FleetError USAGE */
+export const parseCandidate = (text: string | undefined): Digest | undefined => {
+  if (text === undefined || isDigest(text)) return text;
+  throw new FleetError('USAGE', `${JSON.stringify(text)} is no digest of a candidate`, {
+    hint: 'Write sha256:<64 hex digits>, as build prints it',
+  });
+};

@@ -1,0 +1,84 @@
+import { type Digest, shortDigest } from '#bundles/digest';
+import { plainLine } from '#bundles/errors';
+import { earliestOpening } from '../judge/judge-gate.ts';
+import type { Change, Condition, Verdict } from '../judge/verdict.ts';
+
+const NEWS: Readonly<Record<Change, string>> = {
+  network: 'reports over the network',
+  medium: 'reports on a medium',
+  person: 'a person',
+  clock: 'the clock',
+  release: 'a release',
+  check: 'the answer of a check',
+};
+
+/** The verdict for people: one line a condition, marked with ! where it is not met, and what holds it back. */
+export const describeVerdict = (verdict: Verdict, candidate: Digest): readonly string[] => {
+  const { from, to, state, note, conditions } = verdict;
+  const width = Math.max(...conditions.map(({ name }) => name.length));
+  return [
+    `${from} to ${to}: candidate ${shortDigest(candidate)}: ${state}${note === null ? '' : `, ${note}`}`,
+    ...conditions.flatMap((condition) => describeCondition(condition, width)),
+    ...describeNext(verdict),
+  ];
+};
+
+const describeCondition = (condition: Condition, width: number): readonly string[] => {
+  const { name, wanted, found, met, holding, earliest } = condition;
+  const when = met || earliest === null ? '' : `; at ${earliest} at the earliest`;
+  return [
+    `${met ? ' ' : '!'} ${name.padEnd(width)}  ${plainLine(found)}  (wanted: ${wanted}${when})`,
+    ...holding.first.map((line) => `    ${plainLine(line)}`),
+    ...(holding.count > holding.first.length ? [`    and ${holding.count - holding.first.length} more`] : []),
+  ];
+};
+
+const describeNext = (verdict: Verdict): readonly string[] => {
+  if (verdict.state !== 'waiting') return [];
+  const earliest = earliestOpening(verdict);
+  if (earliest !== undefined) return [`It can open at ${earliest} at the earliest.`];
+  const news = new Set(verdict.conditions.flatMap(({ changedBy }) => changedBy));
+  const expected = expectedOpening(verdict);
+  const named = [...news].map((one) =>
+    one === 'medium' && expected !== undefined ? `${NEWS.medium} (expected by ${expected})` : NEWS[one],
+  );
+  return [`It can open after: ${named.join(', ')}.`];
+};
+
+/** By when the media that the gate waits for are expected; undefined if it waits for none, or one has no expected day. */
+const expectedOpening = ({ conditions }: Verdict): string | undefined => {
+  const waiting = conditions.filter(({ changedBy }) => changedBy.includes('medium'));
+  if (waiting.some(({ expectedBy }) => expectedBy === undefined)) return undefined;
+  return waiting
+    .flatMap(({ expectedBy }) => expectedBy ?? [])
+    .toSorted()
+    .at(-1);
+};
+
+/** 'soak: 2 of 4 agents, wanted 1 d without a break' */
+export const whyNotMet = ({ name, found, wanted }: Condition): string =>
+  `${name}: ${plainLine(found)}, wanted ${wanted}`;
+
+/** What holds a gate back that is not ready, in one sentence; null for a candidate that is promoted or ready. */
+export const firstReason = ({ state, note, conditions, from }: Verdict): string | null => {
+  const open = conditions.find(({ met }) => !met);
+  switch (state) {
+    case 'ready':
+    case 'promoted':
+      return null;
+    case 'superseded':
+      return `${from} runs another candidate`;
+    case 'waiting':
+    case 'rejected':
+    case 'paused':
+      return note ?? (open ? whyNotMet(open) : null);
+  }
+};
+
+/** The verdict for programs. */
+export const verdictJson = (verdict: Verdict, candidate: Digest): object => ({
+  ...verdict,
+  candidate,
+  earliest: earliestOpening(verdict) ?? null,
+  expectedBy: expectedOpening(verdict) ?? null,
+});

@@ -1,0 +1,91 @@
+import type { Channel } from '#bundles/names';
+import type { Hub } from '../../hub.ts';
+import type { KeyDirectory } from '../../../keys/key-directory.ts';
+import { decideRollout, type RolloutDecision } from '../../../release/rollout/begin-rollout.ts';
+import { type CarriedOut, carryOut, readRolling, type Rolling } from '../../../release/rollout/carry-out.ts';
+import type { Releases } from '../../../release/publish/open-releases.ts';
+import { judgeRollout, type NextStep, type RolloutVerdict } from './judge-rollout.ts';
+import { readFacts } from './read-facts.ts';
+
+export type Judged = { readonly rolling: Rolling; readonly verdict: RolloutVerdict };
+
+/** Judges the rollout of a channel by what the hub knows; undefined if its release is not in one. */
+export const assessRollout = async (
+  hub: Pick<Hub, 'store' | 'layout' | 'keys'>,
+  releases: Pick<Releases, 'open'>,
+  channel: Channel,
+  now: Date,
+): Promise<Judged | undefined> => {
+  const rolling = await readRolling(await releases.open(), hub.keys, channel, now);
+  if (!rolling) return undefined;
+  const { stored, progress } = rolling;
+  const facts = await readFacts(hub, channel, progress.started[0] ?? '', now);
+  return { rolling, verdict: judgeRollout(stored.plan, progress, facts, now) };
+};
+
+export type Stepped = {
+  /** What the rule decided in this step, if it decided something. */
+  readonly decided: NextStep | undefined;
+  readonly carried: CarriedOut | undefined;
+};
+
+/**
+ * One step of a rollout: carries out the decisions that are in the log, judges, and writes and carries out the next decision. A
+ * decision is durable before its release is signed.
+ * @returns undefined if there was nothing to do
+ * @throws FleetError the codes of readRolling, appendEntry and carryOut
+ */
+export const stepRollout = async (
+  hub: Pick<Hub, 'store' | 'layout'>,
+  keys: KeyDirectory,
+  releases: Releases,
+  channel: Channel,
+  now: Date,
+): Promise<Stepped | undefined> => {
+  const resumed = await follow(keys, releases, channel, now);
+  if (resumed) return { decided: undefined, carried: resumed };
+  const judged = await assessRollout({ ...hub, keys }, releases, channel, now);
+  if (!judged) return undefined;
+  const { stored } = judged.rolling;
+  const { next } = judged.verdict;
+  switch (next.kind) {
+    case 'wait':
+    case 'none':
+      return undefined;
+    case 'complete':
+    case 'advance':
+    case 'pause':
+    case 'take-back':
+      await decideRollout(releases, keys, stored, { ...decisionOf(next), person: null }, now);
+      return { decided: next, carried: await follow(keys, releases, channel, now) };
+  }
+};
+
+/** An advance to no stage: the rollout is complete. */
+const decisionOf = (
+  next: Extract<NextStep, { readonly kind: 'complete' | 'advance' | 'pause' | 'take-back' }>,
+): Omit<RolloutDecision, 'person'> => {
+  switch (next.kind) {
+    case 'complete':
+      return { decision: 'advance', reason: 'the last stage is complete' };
+    case 'advance':
+      return { decision: 'advance', stage: next.stage, reason: 'the stage before it is complete' };
+    case 'pause':
+    case 'take-back':
+      return { decision: next.kind, stage: next.stage, reason: next.why };
+  }
+};
+
+/** Carries out what the log says, and points at the release. */
+export const follow = async (
+  keys: KeyDirectory,
+  releases: Releases,
+  channel: Channel,
+  now: Date,
+): Promise<CarriedOut | undefined> => {
+  const layout = await releases.open();
+  const rolling = await readRolling(layout, keys, channel, now);
+  const carried = rolling && (await carryOut(layout, keys, rolling, now));
+  if (carried) await releases.point(carried.references);
+  return carried;
+};

@@ -1,0 +1,162 @@
+import { compareBytes, type Digest } from '#bundles/digest';
+import { FleetError, isFleetError } from '#bundles/errors';
+import type { Event } from '#bundles/formats/events/event';
+import type { ItemDiff } from '#bundles/formats/diff/compare-items';
+import { readItems } from '#bundles/formats/diff/read-items';
+import type { Json } from '#bundles/json/canonical';
+import { parseJson } from '#bundles/json/parse-json';
+import { formatTime, type Timestamp } from '#bundles/time';
+import type { Hub } from '../../hub.ts';
+import { seesAssignment, type Visible } from '../../people/visible.ts';
+import { channelOf } from '../../sites/agent-record.ts';
+import type { AssignmentStateRow, Database } from '../../store/tables.ts';
+import { readDifferences } from './compare-packages.ts';
+import { type NamedPackage, namePackage } from '../history/name-value.ts';
+import { openReleases, type PastRelease, type Released } from '../history/read-releases.ts';
+
+/** An object or file of a package that differed at the site, as the agent reported it. */
+export type DriftedObject = { readonly key: string; readonly what: string; readonly message: string };
+
+export type PackageAnswer = {
+  readonly at: Timestamp;
+  /** '<site>/<agent>' */
+  readonly agent: string;
+  readonly assignment: string;
+  readonly wanted: (NamedPackage & { readonly release: number }) | null;
+  readonly running: NamedPackage | null;
+  /** Objects and files of the package that runs, or of the wanted one. null: no release in the layout has it any more. */
+  readonly objects: readonly { readonly object: string; readonly file: string }[] | null;
+  /** From what runs to what is wanted. Values of Secrets are masked. null: the contents of one of them are not known. */
+  readonly differences: readonly ItemDiff[] | null;
+  readonly drift: {
+    readonly drifted: boolean;
+    readonly at: Timestamp;
+    readonly message: string | null;
+    /** The first objects, as many as the agent listed; `more` it only counted. */
+    readonly objects: readonly DriftedObject[];
+    readonly more: number;
+  } | null;
+};
+
+export type PackageAsked = {
+  /** '<site>/<agent>' */
+  readonly agent: string;
+  readonly assignment: string;
+  readonly visible?: Visible | undefined;
+};
+
+/**
+ * One package at one agent: its objects, what an update would change, and how the live state differs.
+ * @throws FleetError USAGE for an agent that is not enrolled, or that the reader may not see
+ */
+export const answerPackage = async (
+  hub: Pick<Hub, 'store' | 'layout' | 'keys'>,
+  { agent, assignment, visible }: PackageAsked,
+  now: Date,
+): Promise<PackageAnswer> => {
+  const { db } = hub.store;
+  const row = await db
+    .selectFrom('agent')
+    .selectAll()
+    .where('id', '=', agent)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst();
+  if (!row || !seesAssignment(visible, row.environment, assignment))
+    throw new FleetError('USAGE', `the hub knows no agent ${JSON.stringify(agent.slice(0, 130))}`, {
+      hint: 'An agent is written as <site>/<agent>',
+    });
+  const state = await db
+    .selectFrom('assignment_state')
+    .selectAll()
+    .where('agent', '=', agent)
+    .where('assignment', '=', assignment)
+    .executeTakeFirst();
+  const releases = await openReleases(hub);
+  const channel = channelOf(row);
+  const past = await releases.of(channel);
+  const current = past.find((release) => release.current);
+  const wanted = current?.packages.get(assignment);
+  const running = state?.package ?? null;
+  const released = running === null ? undefined : findReleased(past, assignment, running);
+  const shown = released ?? (running === null ? wanted : undefined);
+  return {
+    at: formatTime(now),
+    agent,
+    assignment,
+    wanted:
+      wanted && current
+        ? { ...(await namePackage(releases, channel, assignment, wanted.package)), release: current.version }
+        : null,
+    running: running === null ? null : await namePackage(releases, channel, assignment, running),
+    objects: shown
+      ? await orNull(async () => objectsOf(await releases.packagesOf(shown.bundle), assignment))
+      : null,
+    differences:
+      released && wanted
+        ? released.package === wanted.package
+          ? []
+          : await orNull(() =>
+              readDifferences(releases)({ released, channel }, { released: wanted, channel }, assignment),
+            )
+        : null,
+    drift: state ? await driftOf(db, row.life, state) : null,
+  };
+};
+
+const findReleased = (
+  past: readonly PastRelease[],
+  assignment: string,
+  digest: Digest,
+): Released | undefined =>
+  past.map(({ packages }) => packages.get(assignment)).find((released) => released?.package === digest);
+
+/** The contents of an older release may have been collected. */
+const orNull = async <T>(read: () => Promise<T>): Promise<T | null> => {
+  try {
+    return await read();
+  } catch (error) {
+    if (isFleetError(error)) return null;
+    throw error;
+  }
+};
+
+const objectsOf = (
+  packages: ReadonlyMap<string, ReadonlyMap<string, Buffer>>,
+  assignment: string,
+): NonNullable<PackageAnswer['objects']> =>
+  [...readItems(packages.get(assignment) ?? new Map<string, Buffer>()).values()]
+    .map(({ key, file }) => ({ object: key, file }))
+    .toSorted((a, b) => compareBytes(a.object, b.object));
+
+const driftOf = async (
+  db: Database,
+  life: number,
+  { agent, drifted, drift_message: message, drift_seq: seq, drift_at: at }: AssignmentStateRow,
+): Promise<PackageAnswer['drift']> => {
+  if (at === null) return null;
+  const stored = await db
+    .selectFrom('event')
+    .select(['line', 'type'])
+    .where('agent', '=', agent)
+    .where('life', '=', life)
+    .where('seq', '=', seq)
+    .executeTakeFirst();
+  const { detail } = stored?.type === 'drift' ? (parseJson(stored.line) as Event) : { detail: undefined };
+  const { drift, more } = detail ?? {};
+  return {
+    drifted: drifted === 1,
+    at,
+    message,
+    objects: Array.isArray(drift) ? (drift as readonly Json[]).flatMap(driftedObject) : [],
+    more: typeof more === 'number' ? more : 0,
+  };
+};
+
+/** The detail of an event is signed, but its form is not checked when it is stored. */
+const driftedObject = (item: Json): readonly DriftedObject[] => {
+  if (typeof item !== 'object' || item === null || Array.isArray(item)) return [];
+  const { key, what, message } = item as Readonly<Record<string, Json>>;
+  return [{ key: wordOf(key), what: wordOf(what), message: wordOf(message) }];
+};
+
+const wordOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');

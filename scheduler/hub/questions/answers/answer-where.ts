@@ -1,0 +1,125 @@
+import { isDigest } from '#bundles/digest';
+import { formatChannel } from '#bundles/names';
+import { formatTime, parseTime, type Timestamp } from '#bundles/time';
+import type { Hub } from '../../hub.ts';
+import { seesWhole } from '../../people/visible.ts';
+import { formatAge, formatSpan } from '../status/format-age.ts';
+import type { Answer } from './answer-history.ts';
+import { type NamedPackage, namePackage } from '../history/name-value.ts';
+import type { Question } from '../history/parse-question.ts';
+import { openReleases, type Releases } from '../history/read-releases.ts';
+import { type AgentAt, type At, type Lasting, readStateAt } from '../history/read-state-at.ts';
+import { tellRemoved } from '../history/tell-removed.ts';
+import { wrapLine } from '../history/wrap-line.ts';
+
+/** A package that runs, or ran, at an agent. */
+type Running = NamedPackage & {
+  readonly assignment: string;
+  readonly since: Timestamp;
+  readonly forSeconds: number;
+  readonly health: string | null;
+  readonly drift: string | null;
+};
+
+/**
+ * Which version of what runs where and since when, now or at a time. The limit of a page counts agents. Of a past time the health is
+ * the one of that time.
+ */
+export const answerWhere = async (
+  hub: Pick<Hub, 'store' | 'layout' | 'keys'>,
+  { subject, page, at: { at, knownAt } }: Pick<Question, 'subject' | 'page'> & { readonly at: At },
+  now: Date,
+): Promise<Answer> => {
+  const { agents, next } = await readStateAt(hub.store.db, subject, { at, knownAt }, page);
+  const releases = await openReleases(hub);
+  const heard = await readHeard(hub, agents);
+  const told = [];
+  for (const one of agents) {
+    const running = await runningOf(releases, one, at);
+    // A question about a workload is not about agents that no longer have it.
+    if (running.length === 0 && subject.assignments !== undefined) continue;
+    if (running.length === 0 && !seesWhole(subject.visible, one.channel.environment)) continue;
+    told.push({
+      agent: one.agent,
+      site: one.site,
+      channel: one.channel,
+      heardAt: heard.get(one.agent) ?? null,
+      release: one.own.release ?? null,
+      hold: one.own.hold?.value === 'held' ? one.own.hold : null,
+      running,
+    });
+  }
+  const lines = told.flatMap(({ agent, channel, release, hold, heardAt, running }) => [
+    ...wrapLine(
+      [
+        agent,
+        formatChannel(channel),
+        ...(release ? [`accepted ${release.value}`] : []),
+        ...(hold ? ['held on site'] : []),
+        heardAt === null ? 'never heard' : `heard ${formatAge(heardAt, now)}`,
+      ].join(', '),
+    ),
+    ...running.flatMap((one) => wrapLine(describe(one), '  ')),
+    ...(running.length === 0 ? ['  nothing'] : []),
+  ]);
+  const answer = {
+    lines: [
+      ...(told.length === 0 ? ['Nothing runs.'] : lines),
+      ...(next === null ? [] : ['', `More: --cursor ${next}`]),
+    ],
+    json: {
+      fleet: hub.store.fleet,
+      at,
+      ...(knownAt !== undefined && { knownAt }),
+      askedAt: formatTime(now),
+      agents: told,
+      next,
+    },
+  };
+  return await tellRemoved(hub.store.db, answer, [at, knownAt]);
+};
+
+const runningOf = async (
+  releases: Releases,
+  { channel, assignments }: AgentAt,
+  at: Timestamp,
+): Promise<readonly Running[]> => {
+  const running: Running[] = [];
+  for (const { assignment, values } of assignments) {
+    const { health, drift } = values;
+    const since: Lasting | undefined = values.package;
+    if (!since || !isDigest(since.value)) continue;
+    running.push({
+      assignment,
+      ...(await namePackage(releases, channel, assignment, since.value)),
+      since: since.since,
+      forSeconds: Math.max(0, (parseTime(at).getTime() - parseTime(since.since).getTime()) / 1000),
+      health: health?.value ?? null,
+      drift: drift?.value ?? null,
+    });
+  }
+  return running;
+};
+
+const describe = ({ assignment, name, forSeconds, health, drift }: Running): string => {
+  const [word = '-', code] = health?.split(' sha256:')[0]?.split(' ') ?? [];
+  const state = [code === undefined ? word : `${word} ${code}`, ...(drift === 'drifted' ? ['drifted'] : [])];
+  return `${assignment}  ${name}  for ${formatSpan(forSeconds * 1000)}, ${state.join(', ')}`;
+};
+
+/** When each agent was last heard. */
+const readHeard = async (
+  { store }: Pick<Hub, 'store'>,
+  agents: readonly AgentAt[],
+): Promise<ReadonlyMap<string, Timestamp | null>> => {
+  if (agents.length === 0) return new Map();
+  const first = agents[0]?.agent ?? '';
+  const last = agents.at(-1)?.agent ?? '';
+  const rows = await store.db
+    .selectFrom('agent')
+    .select(['id', 'heard_at'])
+    .where('id', '>=', first)
+    .where('id', '<=', last)
+    .execute();
+  return new Map(rows.map(({ id, heard_at: at }) => [id, at]));
+};

@@ -1,0 +1,189 @@
+import { compareBytes } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import type { ItemDiff } from '#bundles/formats/diff/compare-items';
+import { formatChannel } from '#bundles/names';
+import { formatTime } from '#bundles/time';
+import type { Hub } from '../../hub.ts';
+import { seesAssignment, seesEnvironment, type Visible } from '../../people/visible.ts';
+import type { Answer } from './answer-history.ts';
+import { readRunning, runningKey } from '../history/read-running.ts';
+import { readDifferences } from './compare-packages.ts';
+import { type NamedPackage, namePackage } from '../history/name-value.ts';
+import { openReleases, type PastRelease, type Released, type Releases } from '../history/read-releases.ts';
+import { wrapLine } from '../history/wrap-line.ts';
+
+/** One side of an assignment: what its newest release has, and how many agents run exactly that. */
+export type Side = NamedPackage & {
+  readonly release: number;
+  readonly agents: { readonly running: number; readonly all: number };
+};
+
+/** `version`: other versions, as people know them; `configuration`: the same versions with other content. */
+type Outcome = 'same' | 'version' | 'configuration' | 'only left' | 'only right';
+
+export type Compared = {
+  readonly clusterType: string;
+  readonly assignment: string;
+  readonly workload: string | null;
+  readonly outcome: Outcome;
+  readonly left: Side | null;
+  readonly right: Side | null;
+  /** Objects and files that differ; values of Secrets are masked. */
+  readonly objects: readonly ItemDiff[];
+};
+
+type Asked = {
+  readonly left: string;
+  readonly right: string;
+  readonly diff?: boolean;
+  /** What the caller may see; undefined: everything. */
+  readonly visible?: Visible | undefined;
+};
+
+const notSeen = (environment: string): FleetError =>
+  new FleetError('ROLE_MISSING', `you may not read about ${environment}`, {
+    subject: environment,
+    hint: 'Ask an admin of the hub for a role or a token that may',
+  });
+
+/**
+ * Compares the newest releases of two environments, assignment by assignment of cluster types with the same name. Packages that
+ * differ only in the environment at the start of their namespaces are the same.
+ * @throws FleetError CHANNEL_MISSING for an environment without a release; ROLE_MISSING for one that the caller may not read; and
+ *   as listReleases
+ */
+export const answerCompare = async (
+  hub: Pick<Hub, 'store' | 'layout' | 'keys'>,
+  { left, right, diff = false, visible }: Asked,
+  now: Date,
+): Promise<Answer> => {
+  for (const environment of [left, right])
+    if (!seesEnvironment(visible, environment)) throw notSeen(environment);
+  const releases = await openReleases(hub);
+  const { agents, running } = await readRunning(hub.store.db, [left, right]);
+  const [ofLeft, ofRight] = [await readEnvironment(releases, left), await readEnvironment(releases, right)];
+  const differences = readDifferences(releases);
+  const names = [...new Set([...ofLeft.keys(), ...ofRight.keys()])].toSorted(compareBytes);
+  const assignments: Compared[] = [];
+  for (const name of names) {
+    const [clusterType = '', assignment = ''] = name.split('/');
+    if (![left, right].every((environment) => seesAssignment(visible, environment, assignment))) continue;
+    const [one, other] = [ofLeft.get(name), ofRight.get(name)];
+    const side = async (environment: string, wanted: Wanted | undefined): Promise<Side | null> =>
+      wanted
+        ? {
+            ...(await namePackage(releases, { environment, clusterType }, assignment, wanted.package)),
+            release: wanted.release,
+            agents: {
+              running:
+                running.get(runningKey({ environment, clusterType }, assignment, wanted.package))?.agents ??
+                0,
+              all: agents.get(formatChannel({ environment, clusterType })) ?? 0,
+            },
+          }
+        : null;
+    const [a, b] = [await side(left, one), await side(right, other)];
+    const objects =
+      one && other && one.package !== other.package
+        ? await differences(
+            { released: one, channel: { environment: left, clusterType } },
+            { released: other, channel: { environment: right, clusterType } },
+            assignment,
+          )
+        : [];
+    const workload = (one ?? other)?.workload ?? null;
+    assignments.push({
+      clusterType,
+      assignment,
+      workload,
+      outcome: judge(a, b, objects),
+      left: a,
+      right: b,
+      objects,
+    });
+  }
+  return {
+    lines: describe(assignments, left, right, diff),
+    json: { fleet: hub.store.fleet, at: formatTime(now), left, right, assignments },
+  };
+};
+
+type Wanted = Released & { readonly release: number };
+
+/** The packages of an environment's newest releases by '<cluster type>/<assignment>'. */
+const readEnvironment = async (
+  releases: Releases,
+  environment: string,
+): Promise<ReadonlyMap<string, Wanted>> => {
+  const channels = releases.channels().filter((channel) => channel.environment === environment);
+  if (channels.length === 0) {
+    const known = [...new Set(releases.channels().map((channel) => channel.environment))];
+    throw new FleetError('CHANNEL_MISSING', `environment ${environment} has no release`, {
+      subject: environment,
+      hint: known.length === 0 ? 'Build one first' : `There are releases of ${known.join(', ')}`,
+    });
+  }
+  const wanted = new Map<string, Wanted>();
+  for (const channel of channels) {
+    const newest: PastRelease | undefined = (await releases.of(channel)).find(({ current }) => current);
+    for (const [assignment, released] of newest?.packages ?? [])
+      wanted.set(`${channel.clusterType}/${assignment}`, { ...released, release: newest?.version ?? 0 });
+  }
+  return wanted;
+};
+
+const judge = (left: Side | null, right: Side | null, objects: readonly ItemDiff[]): Outcome => {
+  if (!left) return 'only right';
+  if (!right) return 'only left';
+  if (left.package === right.package) return 'same';
+  const said = ({ version }: Side): string =>
+    JSON.stringify([version?.version, version?.commit, version?.chart, version?.images]);
+  if (said(left) !== said(right)) return 'version';
+  return objects.length === 0 ? 'same' : 'configuration';
+};
+
+const describe = (
+  compared: readonly Compared[],
+  left: string,
+  right: string,
+  diff: boolean,
+): readonly string[] => {
+  const same = compared.filter(({ outcome }) => outcome === 'same').length;
+  return [
+    ...compared
+      .filter(({ outcome }) => outcome !== 'same')
+      .flatMap(({ clusterType, assignment, outcome, objects, ...sides }) => [
+        ...wrapLine(`${clusterType}/${assignment}: ${TITLES[outcome](left, right)}`),
+        ...sideLines(left, sides.left),
+        ...sideLines(right, sides.right),
+        ...objects.flatMap(({ object, outcome: change, diff: hunks }) => [
+          ...wrapLine(`${SIGNS[change]} ${object}`, '    '),
+          ...(diff
+            ? hunks
+                .trimEnd()
+                .split('\n')
+                .map((line) => `      ${line}`)
+            : []),
+        ]),
+      ]),
+    `${same} of ${compared.length} assignments are the same in ${left} and ${right}.`,
+  ];
+};
+
+const TITLES: Readonly<Record<Outcome, (left: string, right: string) => string>> = {
+  same: () => 'the same',
+  version: () => 'other version',
+  configuration: () => 'other configuration',
+  'only left': (left) => `only in ${left}`,
+  'only right': (_, right) => `only in ${right}`,
+};
+
+const SIGNS = { created: '+', configured: '~', deleted: '-' } as const;
+
+const sideLines = (environment: string, side: Side | null): readonly string[] =>
+  side
+    ? wrapLine(
+        `${environment} r${side.release}  ${side.name}, runs at ${side.agents.running} of ${side.agents.all} agents`,
+        '  ',
+      )
+    : [];

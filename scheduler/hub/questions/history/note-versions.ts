@@ -1,0 +1,73 @@
+import { isFleetError } from '#bundles/errors';
+import type { Channel } from '#bundles/names';
+import type { Hub } from '../../hub.ts';
+import type { PackageVersionRow } from '../../store/tables.ts';
+import { openReleases, type Releases } from './read-releases.ts';
+
+/** Rows in one statement: SQLite has a limit for its parameters. */
+const ROWS = 100;
+
+/** The layout as it was noted last, for each hub of this process. */
+const noted = new WeakMap<Hub['store'], Releases>();
+
+/**
+ * Writes what the current releases want, and what people call it, into the database, where the views for dashboards have it. Packages
+ * of earlier releases keep their names. Does nothing while the layout is the same.
+ * @throws FleetError LAYOUT_INVALID; the codes of the database
+ */
+export const noteVersions = async (hub: Pick<Hub, 'keys' | 'layout' | 'store'>): Promise<void> => {
+  const releases = await openReleases(hub);
+  if (noted.get(hub.store) === releases) return;
+  const rows: PackageVersionRow[] = [];
+  for (const channel of releases.channels()) rows.push(...(await rowsOf(releases, channel)));
+  await hub.store.transact(async (tx) => {
+    await tx
+      .updateTable('package_version')
+      .set({ wanted_by: null })
+      .where('wanted_by', 'is not', null)
+      .execute();
+    for (let at = 0; at < rows.length; at += ROWS)
+      await tx
+        .insertInto('package_version')
+        .values(rows.slice(at, at + ROWS))
+        .onConflict((conflict) =>
+          conflict
+            .columns(['environment', 'cluster_type', 'assignment', 'package'])
+            .doUpdateSet(({ ref }) => ({
+              workspace: ref('excluded.workspace'),
+              workload: ref('excluded.workload'),
+              version: ref('excluded.version'),
+              source_commit: ref('excluded.source_commit'),
+              wanted_by: ref('excluded.wanted_by'),
+            })),
+        )
+        .execute();
+  });
+  noted.set(hub.store, releases);
+};
+
+/** Versions of a channel are empty when its releases cannot be read; the views then show what sites reported. */
+const rowsOf = async (releases: Releases, channel: Channel): Promise<readonly PackageVersionRow[]> => {
+  try {
+    const current = (await releases.of(channel)).find((release) => release.current);
+    const rows: PackageVersionRow[] = [];
+    for (const [assignment, released] of current?.packages ?? []) {
+      const known = await releases.versionOf(channel, assignment, released.package);
+      rows.push({
+        environment: channel.environment,
+        cluster_type: channel.clusterType,
+        assignment,
+        package: released.package,
+        workspace: released.workspace,
+        workload: released.workload,
+        version: known?.version ?? null,
+        source_commit: known?.commit ?? null,
+        wanted_by: current?.version ?? null,
+      });
+    }
+    return rows;
+  } catch (error) {
+    if (isFleetError(error)) return [];
+    throw error;
+  }
+};

@@ -1,0 +1,188 @@
+import { readBundle } from '#bundles/formats/bundle/read-bundle';
+import { unpackPackages } from '#bundles/formats/bundle/unpack-packages';
+import { compareBytes, type Digest, digestOf } from '#bundles/digest';
+import { isFleetError } from '#bundles/errors';
+import { type Layout, openOrStartLayout } from '#bundles/formats/layout/layout';
+import { readBlob } from '#bundles/formats/layout/verified';
+import type { BundlePredicate } from '#bundles/formats/statements/predicates';
+import { type Channel, formatChannel, parseChannel } from '#bundles/names';
+import { canonicalJson } from '#bundles/json/canonical';
+import type { Timestamp } from '#bundles/time';
+import { channelsIn } from '#bundles/transport/publish/choose-pointers';
+import type { TrustRoot } from '#bundles/trust/root/root';
+import type { PublishedRelease } from '../../../load/releases/read-release.ts';
+import { listReleases } from '../../../release/reissue/list-releases.ts';
+import type { Hub } from '../../hub.ts';
+import { readBundleStatement } from '../state/read-bundle-statement.ts';
+import { describePackage, type Version } from './describe-package.ts';
+
+/** A release that a channel has or had, with what it was built from. */
+export type PastRelease = {
+  readonly channel: string;
+  readonly version: number;
+  readonly issuedAt: Timestamp;
+  readonly current: boolean;
+  /** '<time>: <reason>' of a revoked one. */
+  readonly revoked: string | null;
+  readonly candidate: Digest | null;
+  /** Of the candidate without the environment's layer, and of the one that was promoted; null: not in the statement. */
+  readonly shared: Digest | null;
+  readonly promoted: Digest | null;
+  readonly packages: ReadonlyMap<string, Released>;
+};
+
+/** A package of a release. */
+export type Released = {
+  readonly package: Digest;
+  readonly workload: string | null;
+  readonly workspace: string | null;
+  readonly bundle: Digest;
+};
+
+/** The releases in a layout and what is in them. Each release and bundle is verified and read once. */
+export type Releases = {
+  /** Newest first. Past releases that cannot be verified are left out. @throws FleetError as listReleases */
+  readonly of: (channel: Channel) => Promise<readonly PastRelease[]>;
+  /** The version of a package by the newest release that has it; undefined: none has. */
+  readonly versionOf: (channel: Channel, assignment: string, digest: Digest) => Promise<Version | undefined>;
+  /** Channels that have a release, sorted. */
+  readonly channels: () => readonly Channel[];
+  /** Assignments of a workload in the releases of all channels, sorted. */
+  readonly assignmentsOf: (workload: string) => Promise<readonly string[]>;
+  /** Files of a bundle's packages, by assignment and path. @throws FleetError MISSING_BLOB, DIGEST_MISMATCH, BOMB */
+  readonly packagesOf: (bundle: Digest) => Promise<ReadonlyMap<string, ReadonlyMap<string, Buffer>>>;
+};
+
+/** What was read of each hub's layout, and the digest of the index that it was read by. */
+const opened = new WeakMap<Hub['keys'], { readonly index: Digest; readonly releases: Releases }>();
+
+/** The releases of a hub's layout, read anew after a change of its index. */
+export const openReleases = async ({
+  keys,
+  layout: directory,
+}: Pick<Hub, 'keys' | 'layout'>): Promise<Releases> => {
+  const layout = await openOrStartLayout(directory);
+  const index = digestOf(canonicalJson(layout.manifests));
+  const before = opened.get(keys);
+  if (before?.index === index) return before.releases;
+  const releases = releasesIn(layout, keys.roots);
+  opened.set(keys, { index, releases });
+  return releases;
+};
+
+const releasesIn = (layout: Layout, roots: readonly TrustRoot[]): Releases => {
+  const read = new Map<string, Promise<readonly PastRelease[]>>();
+  const statements = new Map<Digest, BundlePredicate>();
+  const versions = new Map<Digest, ReadonlyMap<string, Version>>();
+
+  const of = (channel: Channel): Promise<readonly PastRelease[]> => {
+    const name = formatChannel(channel);
+    const known = read.get(name) ?? readChannel(channel);
+    read.set(name, known);
+    return known;
+  };
+
+  const readChannel = async (channel: Channel): Promise<readonly PastRelease[]> => {
+    const found: PastRelease[] = [];
+    for (const { release, bundles, current, revoked } of await listReleases(layout, channel, roots)) {
+      const contents = await readBundles(release, bundles);
+      if (!contents) continue;
+      const [statement] = contents.statements;
+      found.push({
+        channel: formatChannel(channel),
+        version: release.predicate.version,
+        issuedAt: release.predicate.issuedAt,
+        current,
+        revoked: revoked ?? null,
+        candidate: statement?.candidate ?? null,
+        shared: statement?.shared ?? null,
+        promoted: statement?.promoted ?? null,
+        packages: contents.packages,
+      });
+    }
+    return found;
+  };
+
+  /** undefined if a past release is not complete any more. */
+  const readBundles = async (release: PublishedRelease, bundles: readonly Digest[]) => {
+    try {
+      const named = new Map<string, Released>();
+      const predicates: BundlePredicate[] = [];
+      for (const bundle of bundles) {
+        const statement =
+          statements.get(bundle) ?? (await readBundleStatement(layout, release, bundle, release.root));
+        statements.set(bundle, statement);
+        predicates.push(statement);
+        const { config } = await readBundle(layout.blobs, bundle);
+        for (const { id, package: digest, workload, workspace } of config.assignments)
+          named.set(id, {
+            package: digest,
+            workload: workload ?? null,
+            workspace: workspace ?? null,
+            bundle,
+          });
+      }
+      return { packages: named, statements: predicates };
+    } catch (error) {
+      if (isFleetError(error)) return undefined;
+      throw error;
+    }
+  };
+
+  /** Facts are shown by their digests where the releases cannot be read. */
+  const ofOrNone = async (channel: Channel): Promise<readonly PastRelease[]> => {
+    try {
+      return await of(channel);
+    } catch (error) {
+      if (isFleetError(error)) return [];
+      throw error;
+    }
+  };
+
+  const packagesOf: Releases['packagesOf'] = (bundle) => readPackages(layout, bundle);
+
+  const versionsIn = async (bundle: Digest, release: PastRelease): Promise<ReadonlyMap<string, Version>> => {
+    const { sources = [] } = statements.get(bundle) ?? {};
+    const described = [...(await packagesOf(bundle))].map(([assignment, files]) => {
+      const workload = release.packages.get(assignment)?.workload ?? null;
+      const source =
+        sources.find(({ role }) => role === `application/${assignment}`) ??
+        sources.find(({ role }) => workload !== null && role === `workload/${workload}`);
+      return [assignment, describePackage(workload ?? assignment, source, files)] as const;
+    });
+    return new Map(described);
+  };
+
+  const versionOf: Releases['versionOf'] = async (channel, assignment, digest) => {
+    const releases = await ofOrNone(channel);
+    const release = releases.find(({ packages }) => packages.get(assignment)?.package === digest);
+    const bundle = release?.packages.get(assignment)?.bundle;
+    if (!release || bundle === undefined) return undefined;
+    const known = versions.get(bundle) ?? (await versionsIn(bundle, release));
+    versions.set(bundle, known);
+    return known.get(assignment);
+  };
+
+  const channels: Releases['channels'] = () => channelsIn(layout).map((name) => parseChannel(name));
+
+  const assignmentsOf: Releases['assignmentsOf'] = async (workload) => {
+    const found = new Set<string>();
+    for (const channel of channels())
+      for (const { packages } of await ofOrNone(channel))
+        for (const [id, released] of packages) if (released.workload === workload) found.add(id);
+    return [...found].toSorted(compareBytes);
+  };
+
+  return { of, versionOf, packagesOf, channels, assignmentsOf };
+};
+
+/** The files of a bundle's packages, by assignment. */
+export const readPackages = async (
+  layout: Layout,
+  bundle: Digest,
+): Promise<ReadonlyMap<string, ReadonlyMap<string, Buffer>>> => {
+  const { manifest } = await readBundle(layout.blobs, bundle);
+  const layers: Buffer[] = [];
+  for (const { digest, size } of manifest.layers) layers.push(await readBlob(layout.blobs, digest, size));
+  return unpackPackages(layers);
+};

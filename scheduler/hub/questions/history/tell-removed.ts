@@ -1,0 +1,26 @@
+import type { Timestamp } from '#bundles/time';
+import type { Database } from '../../store/tables.ts';
+import { wrapLine } from './wrap-line.ts';
+
+type Told = { readonly lines: readonly string[]; readonly json: object };
+
+/**
+ * Says so in an answer about times from which retention removed facts.
+ * @param times that the question is about; '' is the beginning
+ */
+export const tellRemoved = async (
+  db: Database,
+  { lines, json }: Told,
+  times: readonly (Timestamp | undefined)[],
+): Promise<Told> => {
+  const { removed_until: until } = await db
+    .selectFrom('fleet')
+    .select('removed_until')
+    .executeTakeFirstOrThrow();
+  if (until === null || !times.some((time) => time !== undefined && time < until)) return { lines, json };
+  const words = `The hub removed facts received before ${until} (retention): of that time this answer has only what was left.`;
+  return { lines: [...lines, '', ...wrapLine(words)], json: { ...json, removedUntil: until } };
+};
+
+/** Only the last page of an answer without a beginning reaches it. */
+export const beginning = (next: string | null): Timestamp | undefined => (next === null ? '' : undefined);

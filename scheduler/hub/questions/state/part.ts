@@ -1,0 +1,27 @@
+import type { ExpressionBuilder } from 'kysely';
+import { isSeen, type Visible } from '../../people/visible.ts';
+import type { Tables } from '../../store/tables.ts';
+
+/** The agents that a question is about: those of an environment or a site, named ones, or a page of these. */
+export type Part = {
+  readonly environment?: string | undefined;
+  readonly site?: string | undefined;
+  /** '<site>/<agent>' */
+  readonly agents?: readonly string[] | undefined;
+  /** First and last '<site>/<agent>'. */
+  readonly page?: readonly [string, string] | undefined;
+  /** undefined: everything. */
+  readonly visible?: Visible | undefined;
+};
+
+/** The condition on the table `agent`. */
+export const isIn =
+  ({ environment, site, agents, page, visible }: Part) =>
+  (eb: ExpressionBuilder<Pick<Tables, 'agent'>, 'agent'>) =>
+    eb.and([
+      ...(environment === undefined ? [] : [eb('agent.environment', '=', environment)]),
+      ...(site === undefined ? [] : [eb('agent.site', '=', site)]),
+      ...(agents === undefined ? [] : [eb('agent.id', 'in', agents)]),
+      ...(page ? [eb.between('agent.id', ...page)] : []),
+      ...(visible ? [isSeen(visible)(eb)] : []),
+    ]);

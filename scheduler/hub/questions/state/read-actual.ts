@@ -1,0 +1,242 @@
+import type { Digest } from '#bundles/digest';
+import { parseChannel } from '#bundles/names';
+import { formatTime, type Timestamp } from '#bundles/time';
+import { findGaps, type Gap } from '../../ingest/reports/find-head.ts';
+import type { Visible } from '../../people/visible.ts';
+import { channelOf, labelsOf } from '../../sites/agent-record.ts';
+import { cutPage, decodeCursor, type Page } from '../../page.ts';
+import type {
+  AgentRow,
+  AgentStateRow,
+  AlarmRow,
+  AssignmentStateRow,
+  Database,
+  ReportRow,
+} from '../../store/tables.ts';
+import { isIn, type Part } from './part.ts';
+import { agentAssignment, readFailedChecks } from './read-failed-checks.ts';
+import { silentSince } from './silent-since.ts';
+import type { ActualAgent, ActualState, Cell, FailedCheck, Source } from './what-runs-where.ts';
+
+export type ActualFilter = {
+  readonly environment?: string | undefined;
+  readonly site?: string | undefined;
+  /** What the caller may see; undefined: everything. */
+  readonly visible?: Visible | undefined;
+};
+
+/** The reported state of agents, gaps in their events, and alarms. */
+export type Actual = {
+  readonly agents: readonly ActualAgent[];
+  readonly gaps: readonly { readonly agent: string; readonly gaps: readonly Gap[] }[];
+  /** Without the events kept as evidence. */
+  readonly alarms: readonly Omit<AlarmRow, 'events'>[];
+  /** Cursor of the next page; null: there is none. */
+  readonly next: string | null;
+};
+
+type AgentReports = ReadonlyMap<Digest, Source>;
+type Checks = ReadonlyMap<string, readonly FailedCheck[]>;
+
+/** Reads agents that are not revoked, with the states of their assignments. @param page counts agents */
+export const readActual = async (
+  db: Database,
+  filter: ActualFilter,
+  now: Date,
+  page?: Page,
+): Promise<Actual> => {
+  const all = await readAgents(db, filter, page);
+  const { rows, next } = page ? cutPage(all, page.limit, ({ id }) => [id]) : { rows: all, next: null };
+  const part: Part = { ...filter, page: page && [rows[0]?.id ?? '', rows.at(-1)?.id ?? ''] };
+  const states = await readStates(db, part);
+  const gaps: { agent: string; gaps: readonly Gap[] }[] = [];
+  for (const row of rows) {
+    if ((row.newest_seq ?? 0) > row.head_seq) gaps.push({ agent: row.id, gaps: await findGaps(db, row) });
+  }
+  const times = { since: silentSince(now), at: formatTime(now) };
+  return {
+    agents: rows.map((row) => toAgent(row, states.get(row.id) ?? [], times)),
+    next,
+    gaps,
+    alarms: await readAlarms(db, part),
+  };
+};
+
+/** An agent and its state as a whole, whose columns are null as long as it never reported. */
+export type KnownAgent = AgentRow & {
+  readonly [column in keyof AgentStateRow]: AgentStateRow[column] | null;
+};
+
+/** Agents that are not revoked, by name; of a page one more than its limit. */
+export const readAgents = async (
+  db: Database,
+  filter: ActualFilter,
+  page?: Page,
+): Promise<readonly KnownAgent[]> => {
+  let query = db
+    .selectFrom('agent')
+    .leftJoin('agent_state', 'agent_state.agent', 'agent.id')
+    .selectAll()
+    .where('agent.revoked_at', 'is', null)
+    .where(isIn(filter))
+    .orderBy('agent.id');
+  if (page) query = query.limit(page.limit + 1);
+  if (page?.cursor !== undefined)
+    query = query.where('agent.id', '>', decodeCursor(page.cursor, [''] as const)[0]);
+  return await query.execute();
+};
+
+/** The states of the agents' assignments, by agent. */
+export const readStates = async (
+  db: Database,
+  part: Part,
+): Promise<ReadonlyMap<string, readonly ActualState[]>> => {
+  const rows = await db
+    .selectFrom('assignment_state')
+    .innerJoin('agent', 'agent.id', 'assignment_state.agent')
+    .selectAll('assignment_state')
+    .where('agent.revoked_at', 'is', null)
+    .where(isIn(part))
+    .execute();
+  const reports = Map.groupBy(await readReports(db, part), ({ agent }) => agent);
+  const checks = await readFailedChecks(db, part);
+  const known = new Map<string, ActualState[]>();
+  for (const [agent, states] of Map.groupBy(rows, (row) => row.agent)) {
+    const sources = sourcesOf(reports.get(agent) ?? []);
+    known.set(
+      agent,
+      states.map((state) => toState(state, sources, checks)),
+    );
+  }
+  return known;
+};
+
+const readAlarms = (db: Database, part: Part): Promise<Actual['alarms']> =>
+  db
+    .selectFrom('alarm')
+    .innerJoin('agent', 'agent.id', 'alarm.agent')
+    .select(['alarm.id', 'alarm.agent', 'alarm.code', 'alarm.message', 'alarm.report', 'alarm.raised_at'])
+    .where('agent.revoked_at', 'is', null)
+    .where(isIn(part))
+    .orderBy('alarm.raised_at')
+    .orderBy('alarm.id')
+    .execute();
+
+type ReportSource = Pick<
+  ReportRow,
+  'agent' | 'digest' | 'first_seq' | 'last_seq' | 'source' | 'received_at' | 'clock_trusted'
+>;
+
+/** The reports that the states of the agents come from. */
+const readReports = (db: Database, part: Part): Promise<readonly ReportSource[]> => {
+  const named = (column: 'running_report' | 'outcome_report' | 'drift_report') =>
+    db
+      .selectFrom('assignment_state')
+      .innerJoin('agent', 'agent.id', 'assignment_state.agent')
+      .select(['agent.id', 'agent.life', `assignment_state.${column} as digest`])
+      .where('agent.revoked_at', 'is', null)
+      .where(isIn(part));
+  return db
+    .selectFrom(
+      named('running_report').union(named('outcome_report')).union(named('drift_report')).as('named'),
+    )
+    .innerJoin('report', (join) =>
+      join
+        .onRef('report.agent', '=', 'named.id')
+        .onRef('report.life', '=', 'named.life')
+        .onRef('report.digest', '=', 'named.digest'),
+    )
+    .select([
+      'report.agent',
+      'report.digest',
+      'report.first_seq',
+      'report.last_seq',
+      'report.source',
+      'report.received_at',
+      'report.clock_trusted',
+    ])
+    .execute();
+};
+
+const sourcesOf = (reports: readonly ReportSource[]): AgentReports =>
+  new Map(
+    reports.map((row) => [
+      row.digest,
+      {
+        report: row.digest,
+        from: row.first_seq,
+        to: row.last_seq,
+        by: row.source,
+        receivedAt: row.received_at,
+        clockTrusted: row.clock_trusted === 1,
+      },
+    ]),
+  );
+
+export const toAgent = (
+  row: KnownAgent,
+  states: readonly ActualState[],
+  { since, at }: { readonly since: Timestamp; readonly at: Timestamp },
+): ActualAgent => ({
+  site: row.site,
+  agent: row.name,
+  channel: channelOf(row),
+  labels: labelsOf(row),
+  enrolledAt: row.enrolled_at,
+  reported: row.newest_seq !== null,
+  heardAt: row.heard_at,
+  saidAt: row.said_at,
+  online: row.online_at !== null,
+  silent: row.online_at !== null && row.online_at < since,
+  held:
+    row.held_at === null || (row.held_until !== null && row.held_until <= at)
+      ? null
+      : { since: row.held_at, until: row.held_until, by: row.held_by, reason: row.held_reason },
+  follower: row.follower,
+  accepted:
+    row.release_version === null || row.release_channel === null || row.release_at === null
+      ? null
+      : {
+          channel: row.release_channel,
+          version: row.release_version,
+          at: row.release_at,
+        },
+  states,
+});
+
+const toState = (row: AssignmentStateRow, reports: AgentReports, checks: Checks): ActualState => ({
+  assignment: row.assignment,
+  running: cell(row.running_seq, row.running_at, row.running_report, reports, {
+    package: row.package,
+    siteValues: row.site_values,
+    version: row.release_version,
+  }),
+  health: cell(row.outcome_seq, row.outcome_at, row.outcome_report, reports, {
+    outcome: row.outcome,
+    type: row.outcome_type ?? '',
+    code: row.code,
+    message: row.message,
+    checks: checks.get(agentAssignment(row.agent, row.assignment)),
+  }),
+  drift: cell(row.drift_seq, row.drift_at, row.drift_report, reports, {
+    drifted: row.drifted === 1,
+    message: row.drift_message,
+  }),
+});
+
+const cell = <T>(
+  seq: number,
+  at: string | null,
+  report: Digest | null,
+  reports: AgentReports,
+  value: T,
+): Cell<T> | null => {
+  const source = report === null ? undefined : reports.get(report);
+  return at === null || source === undefined ? null : { ...value, seq, at, source };
+};
+
+/** The channels that the agents follow, each once. */
+export const channelsOf = (agents: readonly Pick<ActualAgent, 'channel'>[]) =>
+  [...new Set(agents.map(({ channel }) => `${channel.environment}/${channel.clusterType}`))].map(
+    parseChannel,
+  );

@@ -1,0 +1,69 @@
+import type { Digest } from '#bundles/digest';
+import { formatChannel } from '#bundles/names';
+import { formatTime, type Timestamp } from '#bundles/time';
+import { packagesDigest } from '../../ingest/reports/agent-state.ts';
+import { channelOf } from '../../sites/agent-record.ts';
+import type { Database } from '../../store/tables.ts';
+import { type KnownAgent, readStates, toAgent } from './read-actual.ts';
+import { silentSince } from './silent-since.ts';
+import { type ActualAgent, type Desired, type Row, whatRunsWhere } from './what-runs-where.ts';
+
+/** How an agent stands to the current release of its channel, without regard to the age of its words. */
+export type Standing =
+  /** Each assignment complies. The times are those of AgentStateRow. */
+  | {
+      readonly kind: 'complies';
+      readonly checkedAt: Timestamp | null;
+      readonly settledAt: Timestamp | null;
+    }
+  /** The rows of its status table. */
+  | { readonly kind: 'differs'; readonly rows: readonly Row[] };
+
+/** An agent without the states of its assignments. */
+export const withoutStates = (row: KnownAgent, now: Date): ActualAgent =>
+  toAgent(row, [], { since: silentSince(now), at: formatTime(now) });
+
+/** Names per IN, below the parameter limits of the databases. */
+const NAMES = 500;
+
+/**
+ * Compares agents with the releases of their channels, by agent. The states of assignments are read only of agents that differ, so
+ * that a question about a fleet that complies costs the number of agents and not of assignments.
+ */
+export const readStandings = async (
+  db: Database,
+  agents: readonly KnownAgent[],
+  desired: ReadonlyMap<string, Desired>,
+  now: Date,
+): Promise<ReadonlyMap<string, Standing>> => {
+  const wanted = new Map<string, Digest>();
+  for (const [channel, release] of desired)
+    if (release.kind === 'release') wanted.set(channel, packagesDigest(release.packages));
+  const standings = new Map<string, Standing>();
+  const differing: KnownAgent[] = [];
+  for (const agent of agents) {
+    if (complies(agent, wanted.get(formatChannel(channelOf(agent)))))
+      standings.set(agent.id, {
+        kind: 'complies',
+        checkedAt: agent.checked_at,
+        settledAt: agent.settled_at,
+      });
+    else differing.push(agent);
+  }
+  for (let start = 0; start < differing.length; start += NAMES) {
+    const part = differing.slice(start, start + NAMES);
+    const states = await readStates(db, { agents: part.map(({ id }) => id) });
+    for (const row of part) {
+      const agent = { ...withoutStates(row, now), states: states.get(row.id) ?? [] };
+      standings.set(row.id, { kind: 'differs', rows: whatRunsWhere(desired, [agent], now) });
+    }
+  }
+  return standings;
+};
+
+const complies = (agent: KnownAgent, wanted: Digest | undefined): boolean =>
+  agent.packages !== null &&
+  agent.packages === wanted &&
+  agent.failed === 0 &&
+  agent.drifted === 0 &&
+  agent.unknown === 0;

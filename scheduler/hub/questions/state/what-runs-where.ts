@@ -1,0 +1,313 @@
+import { isSelected } from '#bundles/trust/accept/is-selected';
+import { compareBytes, type Digest } from '#bundles/digest';
+import { type Channel, formatChannel } from '#bundles/names';
+import type { Outcome } from '#bundles/formats/events/event';
+import type { ReleasePredicate } from '#bundles/formats/statements/predicates';
+import type { Timestamp } from '#bundles/time';
+import { isFailed } from '../../../model/event-steps.ts';
+import type { FollowerKind } from '../../store/tables.ts';
+import {
+  type Freshness,
+  type FreshnessPolicies,
+  freshnessOf,
+  freshnessPolicyFor,
+  NO_AGEING,
+} from './freshness.ts';
+
+/** The desired state of a channel, or why it is unknown. */
+export type Desired =
+  | {
+      readonly kind: 'release';
+      readonly version: number;
+      readonly issuedAt: Timestamp;
+      readonly expires: Timestamp;
+      readonly rollout: ReleasePredicate['rollout'];
+      readonly packages: ReadonlyMap<string, Digest>;
+      /** Whose the assignments are, where their bundle says it. */
+      readonly teams?: ReadonlyMap<string, Team>;
+      /** Held assignments: 'name: why'. */
+      readonly held: readonly string[];
+      /** Why the last build did not release the channel. */
+      readonly waits?: readonly string[];
+    }
+  | { readonly kind: 'none' }
+  /** There is a release, but its signatures or contents are invalid. */
+  | { readonly kind: 'refused'; readonly message: string };
+
+export type Team = { readonly workspace?: string; readonly workload?: string };
+
+/** The report that a cell comes from. */
+export type Source = {
+  readonly report: Digest;
+  readonly from: number;
+  readonly to: number;
+  /** 'stick', 'network', or of a follower 'flux' or 'argo-cd'. */
+  readonly by: string;
+  readonly receivedAt: Timestamp;
+  readonly clockTrusted: boolean;
+};
+
+/** A reported value: the event's sequence number, its time by the agent's clock, and the report it comes from. */
+export type Cell<T> = T & { readonly seq: number; readonly at: Timestamp; readonly source: Source };
+
+export type Running = {
+  /** null: nothing runs; the package was deleted. */
+  readonly package: Digest | null;
+  readonly siteValues: Digest | null;
+  readonly version: number | null;
+};
+export type Health = {
+  readonly outcome: Outcome | null;
+  readonly type: string;
+  readonly code: string | null;
+  readonly message: string | null;
+  /** The failed checks, as the agent reported them. */
+  readonly checks?: readonly FailedCheck[] | undefined;
+};
+/** `output`: the first bytes that the check printed. */
+export type FailedCheck = { readonly name: string; readonly message: string; readonly output?: string };
+export type Drift = { readonly drifted: boolean; readonly message: string | null };
+
+/** An operator keeps the machine as it is, until a time or, with null, until it is released. */
+export type SiteHold = {
+  readonly since: Timestamp;
+  readonly until: Timestamp | null;
+  readonly by: string | null;
+  readonly reason: string | null;
+};
+
+export type ActualAgent = {
+  readonly site: string;
+  readonly agent: string;
+  readonly channel: Channel;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly enrolledAt: Timestamp;
+  /** Whether any report has been accepted. */
+  readonly reported: boolean;
+  /** Time of the last report or presence message. */
+  readonly heardAt: Timestamp | null;
+  /** The newest time that its words describe (AgentRow.said_at). */
+  readonly saidAt: Timestamp | null;
+  /** It was online and has since missed its presence messages (silentSince). */
+  readonly silent: boolean;
+  /** Whether it was ever heard over the network; otherwise its reports come on media. */
+  readonly online: boolean;
+  /** The hold that an operator reported and did not end; null also when its time is over. */
+  readonly held: SiteHold | null;
+  /** What speaks for it in place of an agent; null: an agent that signs its reports. */
+  readonly follower: FollowerKind | null;
+  /** Release of its last import, as reported. */
+  readonly accepted: { readonly channel: string; readonly version: number; readonly at: Timestamp } | null;
+  readonly states: readonly ActualState[];
+};
+
+export type ActualState = {
+  readonly assignment: string;
+  readonly running: Cell<Running> | null;
+  readonly health: Cell<Health> | null;
+  readonly drift: Cell<Drift> | null;
+};
+
+/** What runs, compared with what is desired. Only `complies`, `not selected` and `held` need no attention. */
+export type Verdict =
+  | 'complies'
+  /** It complied when it was last heard, longer ago than its freshness policy lets a word count. */
+  | 'stale'
+  /** The desired package runs, but the agent could not check its health. */
+  | 'unknown'
+  | 'failed'
+  | 'behind'
+  | 'drifted'
+  | 'missing'
+  | 'extra'
+  /** The rollout does not include this agent yet. It keeps what runs. */
+  | 'not selected'
+  /** It differs from what is desired because an operator holds the machine as it is. */
+  | 'held'
+  | 'never reported'
+  | 'no release'
+  | 'release refused';
+
+export type Aged<T> = T & { readonly ageSeconds: number; readonly receivedAgeSeconds: number };
+
+export type Row = {
+  readonly site: string;
+  readonly agent: string;
+  readonly channel: Channel;
+  /** null: the only row of an agent without assignments. */
+  readonly assignment: string | null;
+  readonly heardAt: Timestamp | null;
+  /** The agent is silent, so the rest of the row may be outdated. */
+  readonly silent: boolean;
+  readonly saidAt: Timestamp | null;
+  /** Age of the agent's last word; null: it never spoke. */
+  readonly saidAgeSeconds: number | null;
+  readonly freshness: Freshness;
+  readonly held: SiteHold | null;
+  /** Whose notifications the row is from, which nobody signed; null: reports of an agent. */
+  readonly follower: FollowerKind | null;
+  readonly desired: {
+    readonly version: number;
+    readonly package: Digest;
+    readonly issuedAt: Timestamp;
+  } | null;
+  readonly running: Aged<Cell<Running>> | null;
+  readonly health: Aged<Cell<Health>> | null;
+  readonly drift: Aged<Cell<Drift>> | null;
+  readonly verdict: Verdict;
+};
+
+/**
+ * Compares desired and reported state: one row per assignment of each agent that is desired or running, sorted by site, agent
+ * and assignment. Every agent has at least one row, including agents that never reported.
+ * @param desired by formatChannel @param freshness without policies words do not age
+ */
+export const whatRunsWhere = (
+  desired: ReadonlyMap<string, Desired>,
+  actual: readonly ActualAgent[],
+  now: Date,
+  { policies }: FreshnessPolicies = NO_AGEING,
+): readonly Row[] =>
+  actual
+    .toSorted((a, b) => compareBytes(a.site, b.site) || compareBytes(a.agent, b.agent))
+    .flatMap((agent) => {
+      const policy = freshnessPolicyFor(policies, agent.channel);
+      const freshness = freshnessOf(agent.reported ? agent.saidAt : null, policy, now);
+      return agentRows(agent, desired.get(formatChannel(agent.channel)) ?? NONE, freshness, now);
+    });
+
+const NONE: Desired = { kind: 'none' };
+
+const agentRows = (agent: ActualAgent, desired: Desired, freshness: Freshness, now: Date): readonly Row[] => {
+  const states = new Map(agent.states.map((state) => [state.assignment, state]));
+  const wanted = desired.kind === 'release' ? [...desired.packages.keys()] : [];
+  const names = [...new Set([...wanted, ...states.keys()])].toSorted(compareBytes);
+  const common = agentFields(agent, freshness, now);
+  const rows = names.flatMap((name) => {
+    const row = assignmentRow(agent, name, desired, states.get(name), now);
+    return row ? { ...common, ...row, verdict: outranked(asHeld(row.verdict, agent), freshness) } : [];
+  });
+  if (rows.length > 0) return rows;
+  const verdict = agent.reported ? emptyVerdict(desired) : 'never reported';
+  return [
+    {
+      ...common,
+      assignment: null,
+      desired: null,
+      running: null,
+      health: null,
+      drift: null,
+      verdict: outranked(verdict, freshness),
+    },
+  ];
+};
+
+type AgentFields = Pick<
+  Row,
+  | 'site'
+  | 'agent'
+  | 'channel'
+  | 'heardAt'
+  | 'silent'
+  | 'saidAt'
+  | 'saidAgeSeconds'
+  | 'freshness'
+  | 'held'
+  | 'follower'
+>;
+
+const agentFields = (
+  { site, agent, channel, heardAt, silent, saidAt, held, follower }: ActualAgent,
+  freshness: Freshness,
+  now: Date,
+): AgentFields => ({
+  site,
+  agent,
+  channel,
+  heardAt,
+  silent,
+  saidAt,
+  saidAgeSeconds: saidAt === null ? null : secondsBetween(saidAt, now),
+  freshness,
+  held,
+  follower,
+});
+
+/** What an agent that is held may not change yet. A failure stays one. */
+const HELD_BACK: ReadonlySet<Verdict> = new Set<Verdict>(['behind', 'missing', 'extra', 'drifted']);
+
+const asHeld = (verdict: Verdict, { held }: ActualAgent): Verdict =>
+  held !== null && HELD_BACK.has(verdict) ? 'held' : verdict;
+
+/** Age outranks compliance. A fault that was reported stays one, however long ago. */
+const outranked = (verdict: Verdict, freshness: Freshness): Verdict =>
+  verdict === 'complies' && freshness === 'stale' ? 'stale' : verdict;
+
+const emptyVerdict = (desired: Desired): Verdict => {
+  switch (desired.kind) {
+    case 'none':
+      return 'no release';
+    case 'refused':
+      return 'release refused';
+    case 'release':
+      return 'complies';
+  }
+};
+
+const assignmentRow = (
+  { site, agent, labels, reported }: ActualAgent,
+  assignment: string,
+  desired: Desired,
+  state: ActualState | undefined,
+  now: Date,
+): Omit<Row, keyof AgentFields> | undefined => {
+  const wanted = desired.kind === 'release' ? desired.packages.get(assignment) : undefined;
+  const selected = desired.kind === 'release' && isSelected(desired.rollout, { site, agent }, labels);
+  const verdict = reported ? judge(desired, wanted, selected, state) : 'never reported';
+  if (verdict === undefined) return undefined;
+  return {
+    assignment,
+    desired:
+      desired.kind === 'release' && wanted !== undefined
+        ? { version: desired.version, package: wanted, issuedAt: desired.issuedAt }
+        : null,
+    running: aged(state?.running, now),
+    health: aged(state?.health, now),
+    drift: aged(state?.drift, now),
+    verdict,
+  };
+};
+
+/** undefined if the assignment is neither desired nor running. */
+const judge = (
+  desired: Desired,
+  wanted: Digest | undefined,
+  selected: boolean,
+  state: ActualState | undefined,
+): Verdict | undefined => {
+  const running = state?.running?.package ?? undefined;
+  if (wanted === undefined && running === undefined) return undefined;
+  if (isFailed(state?.health)) return 'failed';
+  if (desired.kind === 'none') return 'no release';
+  if (desired.kind === 'refused') return 'release refused';
+  if (wanted !== running) {
+    if (!selected) return 'not selected';
+    if (wanted === undefined) return 'extra';
+    return running === undefined ? 'missing' : 'behind';
+  }
+  if (state?.drift?.drifted) return 'drifted';
+  return state?.health?.code === 'HEALTH_UNKNOWN' ? 'unknown' : 'complies';
+};
+
+const aged = <T>(cell: Cell<T> | null | undefined, now: Date): Aged<Cell<T>> | null =>
+  cell
+    ? {
+        ...cell,
+        ageSeconds: secondsBetween(cell.at, now),
+        receivedAgeSeconds: secondsBetween(cell.source.receivedAt, now),
+      }
+    : null;
+
+/** Negative if the agent's clock runs ahead. */
+const secondsBetween = (at: Timestamp, now: Date): number =>
+  Math.floor((now.getTime() - new Date(at).getTime()) / 1000);

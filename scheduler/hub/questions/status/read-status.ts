@@ -1,0 +1,158 @@
+import { formatTime } from '#bundles/time';
+import type { FreshnessPolicy } from '../../../model/promotion.ts';
+import type { Hub } from '../../hub.ts';
+import type { Page } from '../../page.ts';
+import { seesWhole } from '../../people/visible.ts';
+import { describeFailures } from './describe-failures.ts';
+import { describeFreshness, describeStatus, describeVisits } from './describe-status.ts';
+import type { FreshnessPolicies } from '../state/freshness.ts';
+import { readFreshness } from '../state/freshness-policies.ts';
+import { describeLinks, type LinkState, readLinkStates } from '../state/link-states.ts';
+import { type Actual, type ActualFilter, channelsOf, readActual } from '../state/read-actual.ts';
+import { readDesired } from '../state/read-desired.ts';
+import { renderNarrow } from './render-narrow.ts';
+import { isQuiet } from './attention.ts';
+import { limitPart } from './limit-part.ts';
+import { renderTable } from './render-table.ts';
+import { type Desired, type Row, whatRunsWhere } from '../state/what-runs-where.ts';
+
+export type StatusAnswer = {
+  /** For people: the full table and the notes below it. */
+  readonly lines: readonly string[];
+  /** The same in 80 columns. */
+  readonly narrow: readonly string[];
+  /** For programs (docs/hub-api.md). */
+  readonly json: object;
+};
+
+export type StatusOptions = {
+  readonly signal?: AbortSignal;
+  /** Freshness policies of a platform, instead of those that `serve` stored. */
+  readonly platform?: readonly FreshnessPolicy[] | undefined;
+  /** A part of the agents; without it all. */
+  readonly page?: Page | undefined;
+};
+
+/** What runs where: a page of the answer of `fleet-scheduler status` and of the hub's API, or the whole of a small fleet. */
+export const readStatus = async (
+  hub: StatusHub,
+  filter: ActualFilter,
+  now: Date,
+  options: StatusOptions = {},
+): Promise<StatusAnswer> => {
+  const background = await readBackground(hub, filter, now, options);
+  const part = await readPart(hub, background, options.page, options.signal);
+  const { actual, rows } = part;
+  const notes = [
+    ...notesOf(background, part, rows),
+    ...(actual.next === null ? [] : [`More agents: cursor=${actual.next}`]),
+  ];
+  const show = (render: typeof renderTable): readonly string[] =>
+    rows.length === 0 ? [describeNobody(filter)] : [...render(rows, now), '', ...notes];
+  return {
+    // Rendered when asked for: of a whole fleet each takes as long as reading it.
+    get lines() {
+      return show(renderTable);
+    },
+    get narrow() {
+      return show(renderNarrow);
+    },
+    json: {
+      ...headOf(background),
+      rows,
+      ...tailOf(part, rows, notes),
+      ...(options.page && { next: actual.next }),
+    },
+  };
+};
+
+export type StatusHub = Pick<Hub, 'store' | 'layout' | 'keys'>;
+
+/** What a status is judged by, read once. */
+export type Background = {
+  readonly fleet: string;
+  readonly filter: ActualFilter;
+  readonly now: Date;
+  readonly freshness: FreshnessPolicies;
+  readonly links: readonly LinkState[];
+};
+
+export const readBackground = async (
+  { store }: StatusHub,
+  filter: ActualFilter,
+  now: Date,
+  { platform }: StatusOptions,
+): Promise<Background> => ({
+  fleet: store.fleet,
+  filter,
+  now,
+  freshness: platform ? { from: 'platform', policies: platform } : await readFreshness(store.db),
+  links: (await readLinkStates(store.db, filter.environment)).filter(({ to }) =>
+    seesWhole(filter.visible, to),
+  ),
+});
+
+/** Agents with what they should run, and the comparison of the two. */
+export type StatusPart = {
+  readonly actual: Actual;
+  readonly desired: ReadonlyMap<string, Desired>;
+  readonly rows: readonly Row[];
+};
+
+export const readPart = async (
+  hub: StatusHub,
+  { filter, now, freshness }: Background,
+  page: Page | undefined,
+  signal: AbortSignal | undefined,
+): Promise<StatusPart> => {
+  const read = await readActual(hub.store.db, filter, now, page);
+  const wanted = await readDesired(hub.layout, channelsOf(read.agents), hub.keys.root, signal);
+  const { actual, desired } = limitPart(filter.visible, { actual: read, desired: wanted });
+  return { actual, desired, rows: whatRunsWhere(desired, actual.agents, now, freshness) };
+};
+
+/** @param rows at least those of failures */
+export const notesOf = (
+  { now, freshness, links }: Background,
+  { actual, desired }: Omit<StatusPart, 'rows'>,
+  rows: readonly Row[],
+): readonly string[] => [
+  ...describeFailures(rows, now),
+  ...describeStatus(desired, actual, now),
+  ...describeVisits(actual, freshness, now),
+  ...describeFreshness(freshness),
+  ...describeLinks(links),
+];
+
+export const headOf = ({ fleet, now, freshness, links }: Background) => ({
+  fleet,
+  at: formatTime(now),
+  freshness,
+  links,
+});
+
+/** @param rows at least those that need a look */
+export const tailOf = (
+  { actual: { gaps, alarms } }: Pick<StatusPart, 'actual'>,
+  rows: readonly Row[],
+  notes: readonly string[],
+) => ({
+  needALook: rows.filter((row) => !isQuiet(row)).length,
+  gaps,
+  alarms: alarms.map(({ agent, code, message, report, raised_at }) => ({
+    agent,
+    code,
+    message,
+    report,
+    raisedAt: raised_at,
+  })),
+  notes,
+});
+
+export const describeNobody = (filter: ActualFilter): string =>
+  `No agent${describeFilter(filter)} is enrolled here.`;
+
+const describeFilter = ({ environment, site }: ActualFilter): string => {
+  const parts = [environment && `environment ${environment}`, site && `site ${site}`].filter(Boolean);
+  return parts.length === 0 ? '' : ` of ${parts.join(' and ')}`;
+};

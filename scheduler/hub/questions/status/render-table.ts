@@ -1,0 +1,96 @@
+import { hexOf } from '#bundles/digest';
+import { plainText } from '#bundles/errors';
+import { formatChannel } from '#bundles/names';
+import { parseTime } from '#bundles/time';
+import { healthWord } from '../../ingest/reports/facts.ts';
+import { ageMarks, isQuiet } from './attention.ts';
+import { formatAge } from './format-age.ts';
+import type { Aged, Cell, Drift, Health, Row, Running, Source } from '../state/what-runs-where.ts';
+
+const HEADINGS = [
+  'SITE/AGENT',
+  'CHANNEL',
+  'ASSIGNMENT',
+  'WANTED',
+  'RUNS',
+  'HEALTH',
+  'DRIFT',
+  'HEARD',
+  'STATE',
+];
+
+/**
+ * The table as aligned text. Every reported cell has its age and, in brackets, the number of its report; the list below the
+ * table says how and when each report arrived.
+ */
+export const renderTable = (rows: readonly Row[], now: Date): readonly string[] => {
+  const sources = new Map<string, { readonly number: number; readonly text: string }>();
+  const cite = (row: Row, source: Source): string => {
+    const key = `${row.site}/${row.agent} ${source.report}`;
+    const known = sources.get(key) ?? {
+      number: sources.size + 1,
+      text: describeSource(row, source, now),
+    };
+    sources.set(key, known);
+    return `[${known.number}]`;
+  };
+  const said = <T>(row: Row, cell: Aged<Cell<T>> | null, text: (cell: T) => string): string =>
+    cell ? `${text(cell)}, ${formatAge(cell.at, now)} ${cite(row, cell.source)}` : '-';
+  const cells = rows.map((row) => [
+    `${row.site}/${row.agent}${row.follower === null ? '' : ` (${row.follower})`}`,
+    formatChannel(row.channel),
+    row.assignment ?? '-',
+    row.desired ? `r${row.desired.version} ${hexOf(row.desired.package).slice(0, 12)}` : '-',
+    said(row, row.running, describeRunning),
+    said(row, row.health, describeHealth),
+    said(row, row.drift, describeDrift),
+    heardText(row, now) ?? '-',
+    `${isQuiet(row) ? '' : '! '}${[row.verdict, ...ageMarks(row)].join(', ')}`,
+  ]);
+  const notes = [...sources.values()].map(({ number, text }) => `[${number}] ${text}`);
+  return [
+    ...align([HEADINGS, ...cells.map((row) => row.map(plainCell))]),
+    ...(notes.length > 0 ? ['', ...notes] : []),
+  ];
+};
+
+/** Least difference between arrival and age of an agent's words that is shown. */
+const WORTH_SAYING_MS = 3_600_000;
+
+/** '2 h ago', or '2 h ago (state of 40 d ago)' if a medium brought what was written long before; undefined: never heard. */
+export const heardText = ({ heardAt, saidAt }: Row, now: Date): string | undefined => {
+  if (heardAt === null) return undefined;
+  const heard = formatAge(heardAt, now);
+  const older =
+    saidAt !== null && parseTime(heardAt).getTime() - parseTime(saidAt).getTime() > WORTH_SAYING_MS;
+  return older ? `${heard} (state of ${formatAge(saidAt, now)})` : heard;
+};
+
+/** Without a release number: a package shared by several releases keeps the number of the first one. */
+const describeRunning = ({ package: digest }: Running): string =>
+  digest === null ? 'nothing' : hexOf(digest).slice(0, 12);
+
+const describeHealth = (health: Health): string => {
+  const word = healthWord(health);
+  return health.code === null || !TELLING.includes(word) ? word : `${word} ${health.code}`;
+};
+
+const TELLING: readonly string[] = ['rolled back', 'failed', 'skipped'];
+
+const describeDrift = ({ drifted }: Drift): string => (drifted ? 'drifted' : 'none');
+
+const describeSource = ({ site, agent }: Row, source: Source, now: Date): string =>
+  `${site}/${agent}: report ${source.from}-${source.to} by ${source.by}, received ${formatAge(source.receivedAt, now)}${source.clockTrusted ? '' : '; its clock was not trusted'}`;
+
+const align = (rows: readonly (readonly string[])[]): readonly string[] => {
+  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows.map((row) =>
+    row
+      .map((text, column) => text.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+};
+
+/** Text chosen by agents, without line breaks, tabs and control characters, so that it stays within its cell. */
+export const plainCell = (text: string): string => plainText(text.replaceAll(/[\n\t]/g, ' '));

@@ -1,0 +1,131 @@
+import { formatTime } from '#bundles/time';
+import { orRefuse, type Refused } from '../../refused.ts';
+import { issueSite, type SiteSigner } from '../issue-site.ts';
+import type { Store } from '../../store/open-store.ts';
+import type { SiteRow, Tx } from '../../store/tables.ts';
+import { type EnrolmentOptions, type EnrolmentStep, planEnrolment } from './plan-enrolment.ts';
+import type { EnrolmentRequest } from './read-requests.ts';
+
+export type Enrolment = { readonly request: EnrolmentRequest; readonly step: EnrolmentStep };
+
+/**
+ * Checks the token of a request, and returns the terms of it and what uses it up.
+ * @throws FleetError TOKEN_INVALID
+ */
+export type Redeem = (
+  tx: Tx,
+  request: EnrolmentRequest,
+) => Promise<{ readonly terms: EnrolmentOptions; readonly use: () => Promise<void> }>;
+
+/** A site after its requests were processed. The statement is new if anything changed. */
+export type EnrolledSite = { readonly site: SiteRow; readonly enrolments: readonly Enrolment[] };
+
+/**
+ * Enrols all requests of one site in one transaction and one site statement. Refused requests are added to `refused` and
+ * change nothing.
+ * @returns undefined if every request was refused
+ */
+export const enrollAgents = (
+  store: Store,
+  site: string,
+  requests: readonly EnrolmentRequest[],
+  options: EnrolmentOptions & { readonly redeem?: Redeem | undefined },
+  signer: SiteSigner,
+  refused: Refused[],
+  now: Date,
+): Promise<EnrolledSite | undefined> =>
+  store.transact(async (tx) => {
+    const enrolments: Enrolment[] = [];
+    for (const request of requests) {
+      const redeem = request.token === undefined ? undefined : options.redeem;
+      const step = await orRefuse(refused, request.path, async () => {
+        if (!redeem) return await enrollAgent(tx, request, options, now);
+        // A refused request must not use up its token.
+        const { terms, use } = await redeem(tx, request);
+        const done = await enrollAgent(tx, request, { ...terms, factLabels: options.factLabels }, now);
+        await use();
+        return done;
+      });
+      if (step) enrolments.push({ request, step });
+    }
+    if (enrolments.length === 0) return undefined;
+    return { site: await issueIfChanged(tx, site, enrolments, signer, now), enrolments };
+  });
+
+/** Issues the next site statement, or returns the current one if nothing changed. */
+export const issueIfChanged = async (
+  tx: Tx,
+  site: string,
+  enrolments: readonly Enrolment[],
+  signer: SiteSigner,
+  now: Date,
+): Promise<SiteRow> => {
+  const known = await tx.selectFrom('site').selectAll().where('name', '=', site).executeTakeFirst();
+  const unchanged = enrolments.every(({ step }) => step.kind === 'unchanged');
+  return known && unchanged ? known : await issueSite(tx, site, signer, now);
+};
+
+/**
+ * Enrols one agent in the transaction that issues the site statement.
+ * @throws FleetError REVOKED, REQUEST_INVALID, ALREADY_ENROLLED, CHANNEL_MISSING
+ */
+export const enrollAgent = async (
+  tx: Tx,
+  request: EnrolmentRequest,
+  options: EnrolmentOptions,
+  now: Date,
+): Promise<EnrolmentStep> => {
+  const planned = await plan(tx, request, options, now);
+  await execute(tx, request, planned, now);
+  return planned;
+};
+
+const plan = async (
+  tx: Tx,
+  request: EnrolmentRequest,
+  options: EnrolmentOptions,
+  now: Date,
+): Promise<EnrolmentStep> => {
+  const known = await tx.selectFrom('agent').selectAll().where('id', '=', request.id).executeTakeFirst();
+  const owner = await tx
+    .selectFrom('agent_key')
+    .selectAll()
+    .where('hint', '=', request.key.hint)
+    .executeTakeFirst();
+  return planEnrolment(request, known, owner, options, now);
+};
+
+const execute = async (tx: Tx, request: EnrolmentRequest, step: EnrolmentStep, now: Date): Promise<void> => {
+  const { id, key } = request;
+  switch (step.kind) {
+    case 'unchanged':
+      return;
+    case 'register':
+      await tx.insertInto('agent').values(step.row).execute();
+      await addKey(tx, id, key, now);
+      return;
+    case 'change':
+      await tx.updateTable('agent').set(step.row).where('id', '=', id).execute();
+      return;
+    case 'replace-key':
+      await tx.updateTable('agent').set(step.row).where('id', '=', id).execute();
+      await tx
+        .updateTable('agent_key')
+        .set({ ended_at: formatTime(now) })
+        .where('agent', '=', id)
+        .where('ended_at', 'is', null)
+        .execute();
+      await addKey(tx, id, key, now);
+      // The state of the new machine is not known yet; that of the old one stays in its events.
+      await tx.deleteFrom('assignment_state').where('agent', '=', id).execute();
+      await tx.deleteFrom('agent_state').where('agent', '=', id).execute();
+      return;
+  }
+};
+
+const addKey = async (tx: Tx, agent: string, key: EnrolmentRequest['key'], now: Date): Promise<void> => {
+  await tx
+    .insertInto('agent_key')
+    .values({ hint: key.hint, agent, key: key.pem, since: formatTime(now), ended_at: null })
+    .execute();
+};

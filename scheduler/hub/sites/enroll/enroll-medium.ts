@@ -1,0 +1,153 @@
+import { FleetError, toFleetError } from '#bundles/errors';
+import type { OpenMedium } from '#bundles/formats/medium/medium';
+import { removeFileFromMedium } from '#bundles/formats/medium/write-onto-medium';
+import { nameSome } from '#bundles/name-some';
+import { nearestName } from '#bundles/nearest-name';
+import type { NewDocument } from '../../../load/releases/artifact.ts';
+import { type Hub, publishSite, siteSigner } from '../../hub.ts';
+import { type Answered, addDocuments } from '../medium/add-documents.ts';
+import { abortIfAsked, type Refused } from '../../refused.ts';
+import { siteDocuments } from '../site-documents.ts';
+import { type EnrolledSite, enrollAgents, type Redeem } from './enroll-agents.ts';
+import type { EnrolmentOptions } from './plan-enrolment.ts';
+import { type EnrolmentRequest, readRequests } from './read-requests.ts';
+
+/** Which requests to accept. Anyone can write a request to a medium, so a person compares each fingerprint. */
+export type EnrolmentChoice = {
+  /** Only this site's requests. */
+  readonly site?: string | undefined;
+  /** Fingerprints that a person has compared. If not empty, only requests for these keys are accepted. */
+  readonly accept: readonly string[];
+  /** Asks a person about each request if `accept` is empty. undefined: not interactive. */
+  readonly confirm?: ((request: EnrolmentRequest) => Promise<boolean>) | undefined;
+  /** Takes requests that have a token of the office without a person. undefined: a token counts for nothing. */
+  readonly redeem?: Redeem | undefined;
+};
+
+export type EnrolledMedium = {
+  readonly sites: readonly EnrolledSite[];
+  /** Requests that were not accepted; they stay on the medium. */
+  readonly left: readonly EnrolmentRequest[];
+  readonly refused: readonly Refused[];
+  /** Whether the answers were written to the medium; undefined if no request was accepted. */
+  readonly answered: Answered | undefined;
+};
+
+/**
+ * Enrols the agents whose requests are on a medium: registers them, signs the statements of their sites, writes these to the
+ * layout and to the medium, and finally removes the answered requests. If interrupted, the same call continues.
+ * @throws FleetError MEDIUM_EMPTY if there is no request; UNKNOWN_KEY if an accepted key has no request; USAGE if `accept` is
+ *   empty and `confirm` is undefined or a key is to be replaced; BUSY, ROLLBACK from the layout; ABORTED
+ */
+export const enrollMedium = async (
+  hub: Hub,
+  medium: OpenMedium,
+  options: EnrolmentOptions & EnrolmentChoice,
+  now: Date,
+  signal?: AbortSignal,
+): Promise<EnrolledMedium> => {
+  const refused: Refused[] = [];
+  const requests = await readRequests(medium, hub.keys.root.fleet, refused);
+  if (requests.length === 0 && refused.length === 0) {
+    throw new FleetError('MEDIUM_EMPTY', `no agent asks to be enrolled on ${medium.path}`, {
+      hint: 'Run fleet-agent enroll on the machine, with this medium',
+    });
+  }
+  const chosen = await choose(requests, options, medium.path, signal);
+  const signer = await siteSigner(hub);
+  const sites: EnrolledSite[] = [];
+  for (const [site, group] of Map.groupBy(chosen, (request) => request.site)) {
+    abortIfAsked(signal);
+    const terms = { ...options, factLabels: hub.factLabels };
+    const enrolled = await enrollAgents(hub.store, site, group, terms, signer, refused, now);
+    if (!enrolled) continue;
+    await publishSite(hub, enrolled.site, { now, command: 'sites enroll' });
+    sites.push(enrolled);
+  }
+  const answered = await answer(hub, medium, sites, now);
+  return { sites, left: requests.filter((request) => !chosen.includes(request)), refused, answered };
+};
+
+const choose = async (
+  requests: readonly EnrolmentRequest[],
+  { site, accept, confirm, replaceKey, redeem }: EnrolmentOptions & EnrolmentChoice,
+  path: string,
+  signal: AbortSignal | undefined,
+): Promise<readonly EnrolmentRequest[]> => {
+  const ofSite = requests.filter((request) => site === undefined || request.site === site);
+  const isTokens = ({ token, fingerprint }: EnrolmentRequest): boolean =>
+    redeem !== undefined && token !== undefined && !accept.includes(fingerprint);
+  const byToken = ofSite.filter(isTokens);
+  const asking = ofSite.filter((request) => !isTokens(request));
+  if (accept.length > 0) {
+    const chosen = asking.filter(({ fingerprint }) => accept.includes(fingerprint));
+    checkAccepted(asking, accept, path);
+    return [...byToken, ...chosen];
+  }
+  if (asking.length > 0 && (replaceKey || (!confirm && byToken.length === 0)))
+    throw unnamed(asking, replaceKey, path);
+  const chosen: EnrolmentRequest[] = [...byToken];
+  for (const request of asking) {
+    abortIfAsked(signal);
+    if (await confirm?.(request)) chosen.push(request);
+  }
+  return chosen;
+};
+
+const unnamed = (requests: readonly EnrolmentRequest[], replaceKey: boolean, path: string): FleetError => {
+  const why = replaceKey ? 'a key is replaced only by one that is named' : 'no key was accepted';
+  return new FleetError('USAGE', `${why}: ${path} has a request of ${describeKeys(requests)}`, {
+    subject: '--accept',
+    hint: 'Compare the fingerprint with the one that the agent printed, and give it with --accept',
+  });
+};
+
+/** Every accepted fingerprint needs a request; otherwise a key may have been substituted. @throws FleetError UNKNOWN_KEY */
+const checkAccepted = (
+  asking: readonly EnrolmentRequest[],
+  accept: readonly string[],
+  path: string,
+): void => {
+  const absent = accept.find((wanted) => !asking.some(({ fingerprint }) => fingerprint === wanted));
+  if (absent === undefined) return;
+  const meant = nearestName(
+    absent,
+    asking.map(({ fingerprint }) => fingerprint),
+  );
+  const near = asking.find(({ fingerprint }) => fingerprint === meant);
+  const there = near
+    ? `That of ${near.id} is ${near.fingerprint}, which differs at digit ${differsAt(absent, near.fingerprint)}: mistyped? Compare it`
+    : `It has requests of ${describeKeys(asking)}. Compare the fingerprint`;
+  throw new FleetError('UNKNOWN_KEY', `no request on ${path} is for the key ${absent}`, {
+    hint: `${asking.length === 0 ? 'It has no request. Compare the fingerprint' : there} with the one that the agent printed; do not go on if they differ`,
+  });
+};
+
+/** Position of the first digit that differs, counted from 1. */
+const differsAt = (one: string, other: string): number =>
+  one.split('').findIndex((digit, at) => digit !== other[at]) + 1;
+
+const describeKeys = (requests: readonly EnrolmentRequest[]): string =>
+  nameSome(
+    requests.map(({ id, fingerprint }) => `${id} with the key ${fingerprint}`),
+    5,
+  );
+
+const answer = async (
+  hub: Hub,
+  medium: OpenMedium,
+  sites: readonly EnrolledSite[],
+  now: Date,
+): Promise<Answered | undefined> => {
+  if (sites.length === 0) return undefined;
+  const documents: NewDocument[] = [];
+  for (const { site } of sites)
+    documents.push(...(await siteDocuments(site.name, { db: hub.store.db, keys: hub.keys })).documents);
+  const answered = await addDocuments(medium, hub.keys.roots, documents, now);
+  if (!answered.written) return answered;
+  for (const { request } of sites.flatMap(({ enrolments }) => enrolments))
+    await removeFileFromMedium(medium.path, request.path).catch((error: unknown) => {
+      throw toFleetError(error, `removing ${request.path} from ${medium.path}`);
+    });
+  return answered;
+};

@@ -1,0 +1,138 @@
+import { canonicalJson } from '#bundles/json/canonical';
+import { FleetError } from '#bundles/errors';
+import { type Channel, formatChannel, sameChannel } from '#bundles/names';
+import {
+  channelOf,
+  type Labels,
+  labelsOf,
+  movedAgentRow,
+  newAgentRow,
+  rekeyedAgentRow,
+  type ToldRecipient,
+} from '../agent-record.ts';
+import { checkReleased } from '../check-released.ts';
+import type { AgentKeyRow, AgentRow } from '../../store/tables.ts';
+import { labelsOfFacts } from './fact-labels.ts';
+import type { EnrolmentRequest } from './read-requests.ts';
+import type { FactLabel } from '../../../settings/configuration.ts';
+
+export type EnrolmentOptions = {
+  /** Overrides the channel of the request. */
+  readonly channel?: Channel | undefined;
+  readonly labels?: Labels | undefined;
+  /** Rules of the office: a fact of the machine becomes a label, over the labels of the request and under `labels`. */
+  readonly factLabels?: readonly FactLabel[] | undefined;
+  /** Allows a known agent to change its key. */
+  readonly replaceKey: boolean;
+  /** Allows a known agent to change to the channel and labels of its request. */
+  readonly update: boolean;
+  /** Channels with a release, by formatChannel, which an agent may start to follow. undefined: any channel. */
+  readonly released?: readonly string[] | undefined;
+};
+
+/** The change that a request leads to. `row` is the agent's record after it. */
+export type EnrolmentStep =
+  | { readonly kind: 'register' | 'change' | 'replace-key'; readonly row: AgentRow }
+  | { readonly kind: 'unchanged'; readonly row: AgentRow; readonly note?: string };
+
+/**
+ * Decides what a request changes. Its channel and labels are unsigned: they are used for a new agent, which a person reviews,
+ * and for a known agent only with `update`. A key belongs to one agent only, and never counts again once revoked or replaced.
+ * @throws FleetError REVOKED if the key was revoked or replaced; REQUEST_INVALID if it belongs to another agent or the request
+ *   is older than the known recipient; ALREADY_ENROLLED if the key is new and `replaceKey` is false; CHANNEL_MISSING
+ */
+export const planEnrolment = (
+  request: EnrolmentRequest,
+  known: AgentRow | undefined,
+  keyOwner: AgentKeyRow | undefined,
+  options: EnrolmentOptions,
+  now: Date,
+): EnrolmentStep => {
+  checkKey(request, keyOwner);
+  if (known && known.follower !== null)
+    throw new FleetError('ALREADY_ENROLLED', `${known.id} is a follower by ${known.follower}`, {
+      hint: 'Enrol the agent under another name',
+    });
+  const channel = options.channel ?? (options.update || !known ? request.channel : channelOf(known));
+  const wished = wishedLabels(request, options);
+  const labels = options.labels || options.update || !known ? wished : labelsOf(known);
+  if (options.released && !(known && sameChannel(channel, channelOf(known))))
+    checkReleased(channel, options.released);
+  if (!known) {
+    return { kind: 'register', row: newAgentRow(request, request.key.pem, channel, labels, now) };
+  }
+  // The recipient is signed by the agent's known key, so it needs no confirmation by a person.
+  const sameKey = known.key === request.key.pem;
+  if (sameKey && isOlderRecipient(known, request.recipient)) throw olderRequest(request, known);
+  const told = isKnownRecipient(known, request.recipient) ? undefined : request.recipient;
+  const moved = movedAgentRow(known, channel, labels, told);
+  if (!sameKey) {
+    if (!options.replaceKey) throw otherKey(request, known);
+    return { kind: 'replace-key', row: rekeyedAgentRow(moved, request.key.pem, request.recipient, now) };
+  }
+  if (canonicalJson(moved) !== canonicalJson(known)) return { kind: 'change', row: moved };
+  const wish = wishOf(request, known, wished);
+  return { kind: 'unchanged', row: known, ...(wish !== undefined && { note: wish }) };
+};
+
+/** Whether a reported recipient predates the known one, as in a replayed request (docs/bundle-format.md section 16). */
+export const isOlderRecipient = (known: AgentRow, told: ToldRecipient | undefined): boolean =>
+  told !== undefined &&
+  told.recipient !== known.recipient &&
+  known.recipient_at !== null &&
+  told.at <= known.recipient_at;
+
+const isKnownRecipient = (known: AgentRow, told: ToldRecipient | undefined): boolean =>
+  told?.recipient === known.recipient && known.recipient_at !== null && told.at <= known.recipient_at;
+
+const checkKey = (request: EnrolmentRequest, owner: AgentKeyRow | undefined): void => {
+  if (!owner) return;
+  if (owner.agent !== request.id) {
+    throw new FleetError('REQUEST_INVALID', `the key of ${request.id} is already that of ${owner.agent}`, {
+      subject: request.fingerprint,
+      hint: 'Let the agent make a key of its own; a copied disk brings the old one along',
+    });
+  }
+  if (owner.ended_at !== null) {
+    throw new FleetError('REVOKED', `the key of ${request.id} was revoked or replaced on ${owner.ended_at}`, {
+      subject: request.fingerprint,
+      hint: 'Let the agent make a new key and ask again',
+    });
+  }
+};
+
+const olderRequest = ({ id, recipient, fingerprint }: EnrolmentRequest, known: AgentRow): FleetError =>
+  new FleetError(
+    'REQUEST_INVALID',
+    `the request of ${id} is of ${recipient?.at}, and its age recipient was replaced at ${known.recipient_at}`,
+    {
+      subject: fingerprint,
+      hint: 'Delete the old request from the medium; if the machine came back from a backup, delete its agent.age and let it ask again with fleet-agent enroll',
+    },
+  );
+
+const otherKey = (request: EnrolmentRequest, known: AgentRow): FleetError =>
+  new FleetError(
+    'ALREADY_ENROLLED',
+    `${request.id} is known with another key since ${known.enrolled_at}${known.revoked_at === null ? '' : `, and was revoked on ${known.revoked_at}`}`,
+    {
+      subject: request.fingerprint,
+      hint: 'If this machine lost its key or was replaced, compare the fingerprint and name it with --accept, and add --replace-key: the old key is refused from then on',
+    },
+  );
+
+/** The labels of a new agent: those of the token or the command, else those of the request, with those of facts. */
+const wishedLabels = (request: EnrolmentRequest, { labels, factLabels = [] }: EnrolmentOptions): Labels => ({
+  ...(labels === undefined && request.labels),
+  ...labelsOfFacts(factLabels, request.facts),
+  ...labels,
+});
+
+const wishOf = (request: EnrolmentRequest, known: AgentRow, wished: Labels): string | undefined => {
+  const now = channelOf(known);
+  if (!sameChannel(request.channel, now))
+    return `it asks for ${formatChannel(request.channel)} and stays at ${formatChannel(now)}; --update gives it what it asks for`;
+  if (canonicalJson(wished) !== known.labels)
+    return 'it asks for other labels and keeps its own; --update gives it what it asks for';
+  return undefined;
+};

@@ -1,0 +1,54 @@
+import { compareBytes } from '#bundles/digest';
+import { sealSecretSet } from '#bundles/trust/secrets/seal';
+import type { SecretSet } from '#bundles/trust/secrets/secret-set';
+import { issueSite, type SiteSigner } from '../issue-site.ts';
+import type { Store } from '../../store/open-store.ts';
+import type { SiteRow } from '../../store/tables.ts';
+import { intendedAgents, recipientsOf } from './readers.ts';
+import { storeSet } from './store-set.ts';
+
+export type SetOrder = Pick<SecretSet, 'site' | 'name' | 'values'> & {
+  /** Only these agents of the site; undefined: all agents. */
+  readonly agents: readonly string[] | undefined;
+  /** age recipient of the escrow. */
+  readonly escrow: string | undefined;
+};
+
+export type SecretsSet = {
+  readonly site: SiteRow;
+  readonly version: number;
+  /** Names of the agents that can open it. */
+  readonly readers: readonly string[];
+};
+
+/**
+ * Seals a set, replacing the previous one as a whole, and issues the next site statement, which names it. Only the sealed file
+ * is stored; the plaintext is not kept.
+ * @throws FleetError SITE_MISSING, AGENT_UNKNOWN, RECIPIENT_MISSING, TOO_LARGE, TOO_MANY
+ */
+export const setSecrets = (
+  store: Store,
+  { site, name, values, agents: only, escrow }: SetOrder,
+  signer: SiteSigner,
+  now: Date,
+): Promise<SecretsSet> =>
+  store.transact(async (tx) => {
+    const agents = await intendedAgents(tx, site, only);
+    const recipients = recipientsOf(site, agents, escrow);
+    const before = await tx
+      .selectFrom('secret_set')
+      .select('version')
+      .where('site', '=', site)
+      .where('name', '=', name)
+      .executeTakeFirst();
+    const version = (before?.version ?? 0) + 1;
+    const { fleet } = signer.root;
+    const sealed = await sealSecretSet({ fleet, site, name, version, values }, recipients);
+    const meant = only && [...new Set(only)].toSorted(compareBytes);
+    await storeSet(tx, { site, name, version, sealed, recipients, agents: meant }, now);
+    return {
+      site: await issueSite(tx, site, signer, now),
+      version,
+      readers: agents.map((agent) => agent.name),
+    };
+  });

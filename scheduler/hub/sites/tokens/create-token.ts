@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto';
+import { canonicalJson } from '#bundles/json/canonical';
+import type { Channel } from '#bundles/names';
+import { formatTime } from '#bundles/time';
+import type { Labels } from '../agent-record.ts';
+import type { Store } from '../../store/open-store.ts';
+import type { TokenRow } from '../../store/tables.ts';
+import { type Allowance, formatAllowance } from './allowance.ts';
+import { encodeToken, hashToken, TOKEN_BYTES, tokenId } from './token.ts';
+
+/** A token for one enrolment, for reading the fleet's state, for decisions by the API, or for one break-glass session. */
+export type TokenOrder =
+  | {
+      readonly scope: 'enroll';
+      readonly site: string;
+      /** undefined: the first agent of the site that uses it. */
+      readonly agent?: string | undefined;
+      /** undefined: as in the request. */
+      readonly channel?: Channel | undefined;
+      readonly labels?: Labels | undefined;
+      /** Allows a known agent to change its key. */
+      readonly replaceKey: boolean;
+    }
+  | {
+      readonly scope: 'reader';
+      /** Environments and workspaces that it may read about; undefined: everything. */
+      readonly allowances?: readonly Allowance[] | undefined;
+    }
+  | {
+      readonly scope: 'decide';
+      /** Who decides, as each statement says it. */
+      readonly person: string;
+      readonly allowances: readonly Allowance[];
+    }
+  | {
+      readonly scope: 'break-glass';
+      readonly person: string;
+    };
+
+export type CreatedToken = {
+  /** Shown once, stored nowhere. */ readonly token: string;
+  readonly row: TokenRow;
+};
+
+export const createToken = async (
+  store: Store,
+  order: TokenOrder,
+  { note, expires, now }: { readonly note: string | undefined; readonly expires: Date; readonly now: Date },
+): Promise<CreatedToken> => {
+  const token = encodeToken(order.scope, randomBytes(TOKEN_BYTES));
+  const hash = hashToken(token);
+  const row: TokenRow = {
+    id: tokenId(hash),
+    hash,
+    ...termsOf(order),
+    note: note ?? null,
+    created_at: formatTime(now),
+    expires_at: formatTime(expires),
+    used_at: null,
+    used_by: null,
+    used_key: null,
+    revoked_at: null,
+  };
+  await store.transact((tx) => tx.insertInto('token').values(row).execute());
+  return { token, row };
+};
+
+type Terms = Pick<
+  TokenRow,
+  | 'scope'
+  | 'site'
+  | 'agent'
+  | 'environment'
+  | 'cluster_type'
+  | 'labels'
+  | 'replace_key'
+  | 'person'
+  | 'allowances'
+>;
+
+const NO_TERMS = {
+  site: null,
+  agent: null,
+  environment: null,
+  cluster_type: null,
+  labels: null,
+  replace_key: 0,
+  person: null,
+  allowances: null,
+} as const;
+
+const termsOf = (order: TokenOrder): Terms => {
+  switch (order.scope) {
+    case 'enroll':
+      return {
+        ...NO_TERMS,
+        scope: order.scope,
+        site: order.site,
+        agent: order.agent ?? null,
+        environment: order.channel?.environment ?? null,
+        cluster_type: order.channel?.clusterType ?? null,
+        labels: order.labels === undefined ? null : canonicalJson(order.labels),
+        replace_key: order.replaceKey ? 1 : 0,
+      };
+    case 'break-glass':
+      return { ...NO_TERMS, scope: order.scope, person: order.person };
+    case 'reader':
+      return {
+        ...NO_TERMS,
+        scope: order.scope,
+        allowances:
+          order.allowances === undefined ? null : canonicalJson(order.allowances.map(formatAllowance)),
+      };
+    case 'decide':
+      return {
+        ...NO_TERMS,
+        scope: order.scope,
+        person: order.person,
+        allowances: canonicalJson(order.allowances.map(formatAllowance)),
+      };
+  }
+};

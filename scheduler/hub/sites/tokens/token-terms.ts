@@ -1,0 +1,25 @@
+import type { Redeem } from '../enroll/enroll-agents.ts';
+import type { EnrolmentOptions } from '../enroll/plan-enrolment.ts';
+import type { TokenRow } from '../../store/tables.ts';
+import { tokenFor, useToken } from './redeem-token.ts';
+
+/**
+ * Terms of the token override those of the request. If the token has none, a known agent keeps its own. The channel of a token
+ * was checked when the token was created.
+ */
+export const termsOfToken = (token: TokenRow, released: readonly string[] | undefined): EnrolmentOptions => ({
+  ...(token.environment !== null && token.cluster_type !== null
+    ? { channel: { environment: token.environment, clusterType: token.cluster_type } }
+    : { released }),
+  ...(token.labels !== null && { labels: JSON.parse(token.labels) as Record<string, string> }),
+  replaceKey: token.replace_key === 1,
+  update: false,
+});
+
+/** Redeems the tokens of requests on a medium. */
+export const redeemOnMedium =
+  (released: readonly string[] | undefined, now: Date): Redeem =>
+  async (tx, request) => {
+    const token = await tokenFor(tx, request.token, request, now);
+    return { terms: termsOfToken(token, released), use: () => useToken(tx, token, request, now) };
+  };

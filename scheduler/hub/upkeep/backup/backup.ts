@@ -1,0 +1,120 @@
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, readdir, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import SQLite from 'better-sqlite3';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { openLayout } from '#bundles/formats/layout/layout';
+import { writeFileAtomically } from '#bundles/formats/layout/write-file';
+import { parseJson } from '#bundles/json/parse-json';
+import { formatTime, parseTime, type Timestamp } from '#bundles/time';
+import { keepDatabasePrivate } from '#cli/keep-private';
+import { isDatabaseUrl } from '../../../settings/database-url.ts';
+import type { Hub } from '../../hub.ts';
+import { sqliteError } from '../../store/sqlite-dialect.ts';
+import { copyLayout } from './copy-layout.ts';
+import { type KnownNumbers, numbersIn } from './known-numbers.ts';
+
+/** backup.json: what is in a backup, and the numbers that had been given out by then. */
+export type Backup = {
+  readonly fleet: string;
+  readonly at: Timestamp;
+  /** Name of the file with the database; null: PostgreSQL, which pg_dump saves. */
+  readonly database: string | null;
+  readonly numbers: KnownNumbers;
+};
+
+const FILE = 'backup.json';
+const LAYOUT = 'layout';
+const DATABASE = 'hub.db';
+
+/**
+ * Copies the layout and then the SQLite database into a folder, while the hub runs: the database can bring a layout up to date, and not
+ * the other way round. backup.json comes last, so a folder without it is no backup.
+ * @throws FleetError USAGE for a folder with other files; MEDIUM_MISSING without a layout; DISK_FULL, PERMISSION, IO
+ */
+export const backUp = async (
+  hub: Hub,
+  db: string,
+  folder: string,
+  { now, signal }: { readonly now: Date; readonly signal: AbortSignal },
+): Promise<Backup> => {
+  const at = formatTime(now);
+  const layout = await openLayout(hub.layout);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const others = (await readdir(folder)).filter((name) => ![LAYOUT, DATABASE].includes(name));
+  if (others.length > 0)
+    throw new FleetError('USAGE', `${folder} is not empty: it has ${others[0]}`, {
+      hint: 'Give each backup a folder of its own',
+    });
+  await copyLayout(hub.layout, join(folder, LAYOUT), signal);
+  const database = isDatabaseUrl(db) ? null : DATABASE;
+  if (database !== null) await copyDatabase(db, join(folder, database));
+  const numbers = await numbersIn(layout, hub.keys.roots);
+  const backup: Backup = { fleet: hub.store.fleet, at, database, numbers };
+  await writeFileAtomically(join(folder, FILE), Buffer.from(`${JSON.stringify(backup, null, 2)}\n`));
+  return backup;
+};
+
+/** SQLite's online backup: a consistent copy, while others read and write. */
+const copyDatabase = async (from: string, to: string): Promise<void> => {
+  try {
+    keepDatabasePrivate(to);
+    using database = opened(from);
+    await database.db.backup(to);
+  } catch (error) {
+    throw sqliteError(error, `copying ${from}`);
+  }
+};
+
+const opened = (file: string): Disposable & { readonly db: SQLite.Database } => {
+  const db = new SQLite(file, { readonly: true, fileMustExist: true });
+  return { db, [Symbol.dispose]: () => void db.close() };
+};
+
+/** @throws FleetError MEDIUM_MISSING, BAD_JSON, WRONG_FLEET */
+export const readBackup = async (folder: string, fleet: string): Promise<Backup> => {
+  const file = join(folder, FILE);
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new FleetError('MEDIUM_MISSING', `${folder} is no backup: it has no ${FILE}`, { cause: error });
+  });
+  const backup = parseJson(text) as Backup;
+  parseTime(backup.at);
+  if (backup.fleet === fleet) return backup;
+  throw new FleetError(
+    'WRONG_FLEET',
+    `${folder} is a backup of fleet ${backup.fleet}, the keys are of ${fleet}`,
+  );
+};
+
+/**
+ * Puts a backup where nothing is. @throws FleetError USAGE if the layout or the database is there already; DISK_FULL, PERMISSION, IO
+ */
+export const putBack = async (
+  folder: string,
+  { database }: Backup,
+  { layout, db }: { readonly layout: string; readonly db: string },
+  signal: AbortSignal,
+): Promise<void> => {
+  for (const place of [join(layout, 'index.json'), ...(isDatabaseUrl(db) ? [] : [db])])
+    if (existsSync(place))
+      throw new FleetError('USAGE', `${place} is there already`, {
+        hint: 'Move it away first; --in-place works on what is there',
+      });
+  if ((database === null) !== isDatabaseUrl(db))
+    throw new FleetError(
+      'USAGE',
+      `${folder} is a backup of a hub with ${database === null ? 'PostgreSQL' : 'SQLite'}`,
+      {
+        hint: 'Give the --db of the same kind',
+      },
+    );
+  await copyLayout(join(folder, LAYOUT), layout, signal);
+  if (database === null) return;
+  try {
+    await mkdir(dirname(db), { recursive: true, mode: 0o700 });
+    keepDatabasePrivate(db);
+    await copyFile(join(folder, database), db);
+  } catch (error) {
+    throw toFleetError(error, `writing ${db}`);
+  }
+};

@@ -1,0 +1,104 @@
+import { type Layout, openLayout, withReference, writeLayoutIndex } from '#bundles/formats/layout/layout';
+import { parseImageManifest } from '#bundles/formats/layout/manifest';
+import type { Destination } from '#bundles/transport/publish/destination';
+import { AUDIT_REPOSITORY } from '#bundles/transport/registry/references';
+import type { TrustRoot } from '#bundles/trust/root/root';
+import { readAuditLog } from '../../../load/releases/audit-log.ts';
+import { AUDIT_REFERENCE } from '../../../load/releases/references.ts';
+import { ANY, raiseNumberFloors } from '../../../release/publish/number-floors.ts';
+import { type Hub, publishSite, siteSigner } from '../../hub.ts';
+import { issueSite } from '../../sites/issue-site.ts';
+import { withLayoutLock } from '../../sites/with-layout-lock.ts';
+import { higherNumbers, type KnownNumbers, numbersAt, numbersIn, numbersReported } from './known-numbers.ts';
+
+export type MovePastOptions = {
+  readonly now: Date;
+  readonly signal: AbortSignal;
+  readonly command: string;
+  /** undefined: no registry is configured. */
+  readonly destination: Destination | undefined;
+  /** Numbers beyond the newest known that may have been given out: of a backup, by its age. */
+  readonly margin: number;
+  /** What the backup knew. */
+  readonly backup?: KnownNumbers | undefined;
+};
+
+export type MovedPast = {
+  /** The next number is higher than these, by channel and site. */
+  readonly floors: KnownNumbers;
+  /** Entries of the audit log that were read back from the registry. */
+  readonly entries: number;
+};
+
+/**
+ * Makes sure that a layout and a database that may be older copies give out no number twice: the next ones are higher than all that the
+ * layout, the database, the registry, agents and the backup know of, and by `margin` more. Reads newer entries of the audit log back
+ * from the registry.
+ * @throws FleetError BUSY, DISK_FULL; REGISTRY_UNREACHABLE, REGISTRY_DENIED; AUDIT_CHAIN if the registry's log is not a continuation
+ */
+export const moveNumbersPast = async (hub: Hub, options: MovePastOptions): Promise<MovedPast> => {
+  const { now, signal, command, destination, margin, backup } = options;
+  const { roots } = hub.keys;
+  const layout = await openLayout(hub.layout);
+  const reported = await numbersReported(hub.store.db);
+  const names = { channels: Object.keys(reported.releases), sites: Object.keys(reported.sites) };
+  const known = higherNumbers([
+    await numbersIn(layout, roots),
+    reported,
+    ...(destination ? [await numbersAt(destination, layout, roots, names)] : []),
+    ...(backup ? [backup] : []),
+  ]);
+  const raise = (numbers: Readonly<Record<string, number>>) =>
+    Object.fromEntries([
+      ...Object.entries(numbers).map(([name, number]) => [name, number + margin] as const),
+      ...(margin > 0 ? [[ANY, margin] as const] : []),
+    ]);
+  const floors: KnownNumbers = {
+    releases: raise(known.releases),
+    leases: raise(known.leases),
+    sites: raise(known.sites),
+  };
+  const entries = await withLayoutLock(hub.layout, { now, command }, async () => {
+    await raiseNumberFloors(hub.layout, floors);
+    return destination ? await readLogBack(hub.layout, destination, roots, signal) : 0;
+  });
+  const signer = await siteSigner(hub);
+  for (const { name, version } of await hub.store.db
+    .selectFrom('site')
+    .select(['name', 'version'])
+    .execute()) {
+    const floor = floors.sites[name] ?? 0;
+    if (floor <= version) continue;
+    const site = await hub.store.transact((tx) => issueSite(tx, name, signer, now, undefined, floor));
+    await publishSite(hub, site, { now, command });
+  }
+  return { floors, entries };
+};
+
+/** @returns the number of entries that the layout did not have */
+const readLogBack = async (
+  directory: string,
+  destination: Destination,
+  roots: readonly TrustRoot[],
+  signal: AbortSignal,
+): Promise<number> => {
+  const target = destination.repository(AUDIT_REPOSITORY);
+  const found = await target.fetchManifest('log', signal);
+  if (!found) return 0;
+  const layout = await openLayout(directory);
+  const before = await readAuditLog(layout, roots);
+  const { descriptor, bytes } = found;
+  const { config, layers } = parseImageManifest(Buffer.from(bytes), `${target.name}:log`);
+  for (const { digest, size } of [config, ...layers]) {
+    if ((await layout.blobs.size(digest)) === size) continue;
+    await layout.blobs.write(digest, size, await target.blobs.open(digest, signal), signal);
+  }
+  await layout.blobs.write(descriptor.digest, descriptor.size, bytes);
+  const manifests = withReference(layout.manifests, AUDIT_REFERENCE, descriptor);
+  const after = await readAuditLog({ ...layout, manifests } satisfies Layout, roots);
+  // The registry may be behind, or be another continuation: publishing says which, and the layout stays as it is.
+  const isContinued = before.entries.every(({ digest }, index) => after.entries[index]?.digest === digest);
+  if (!isContinued || after.entries.length <= before.entries.length) return 0;
+  await writeLayoutIndex(layout, manifests);
+  return after.entries.length - before.entries.length;
+};

@@ -1,0 +1,336 @@
+import { createHmac } from 'node:crypto';
+import { describe, expect, it, vi } from 'vitest';
+import { STATUS_PATH } from '#bundles/formats/events/hub-api';
+import type { Digest } from '#bundles/digest';
+import type { Channel } from '#bundles/names';
+import { formatTime } from '#bundles/time';
+import { readFacts } from '../../../../../scheduler/hub/promote/facts/read-facts.ts';
+import { registerFollower } from '../../../../../scheduler/hub/ingest/followers/register-follower.ts';
+import { FOLLOWERS_PATH } from '../../../../../scheduler/hub/http/hooks/notification-routes.ts';
+import { readActual } from '../../../../../scheduler/hub/questions/state/read-actual.ts';
+import { type Answer, testServer, type TestServer } from '../../serve/test-server.ts';
+import { NOW } from '../../test-hub.ts';
+
+const EDGE: Channel = { environment: 'prod', clusterType: 'edge' };
+const ago = (minutes: number): string => formatTime(new Date(NOW.getTime() - minutes * 60_000));
+const refusalOf = ({ status, body }: Answer) => [status, (body as { code?: string }).code];
+
+type Follower = TestServer & { readonly secret: string; readonly bundle: Digest };
+
+const packages = (text: string) => ({
+  web: { 'text.yaml': text },
+  api: { 'text.yaml': 'the same' },
+});
+
+const release = async (
+  { hub }: TestServer,
+  version: number,
+  text: string,
+  minutes: number,
+): Promise<Digest> => {
+  const [bundle] = await hub.layoutWriter.release({
+    channel: EDGE,
+    version,
+    issuedAt: new Date(NOW.getTime() - minutes * 60_000),
+    expires: new Date(NOW.getTime() + 86_400_000),
+    bundles: [{ kind: 'kubernetes', packages: packages(text) }],
+  });
+  await hub.layoutWriter.keep(EDGE);
+  return bundle as Digest;
+};
+
+const withFollower = async (
+  kind: 'flux' | 'argo-cd' = 'flux',
+  options: Parameters<typeof testServer>[0] = {},
+): Promise<Follower> => {
+  const made = await testServer(options);
+  const bundle = await release(made, 1, 'one', 60);
+  const order = { site: 'plant-7', name: 'edge', kind, channel: EDGE, labels: { ring: 'pilot' } };
+  const { token } = await registerFollower(made.hub.store, order, made.context.signer, NOW);
+  return { ...made, secret: token, bundle };
+};
+
+/** An event as notification-controller posts it. */
+const fluxEvent = (name: string, revision: string | undefined, at: string, more: object = {}) => ({
+  involvedObject: {
+    kind: 'Kustomization',
+    namespace: 'flux-system',
+    name,
+    uid: '21ad3c0c-1b1a-4a3f-9b8e-0d4f6b9c9a11',
+    apiVersion: 'kustomize.toolkit.fluxcd.io/v1',
+    resourceVersion: '533',
+  },
+  severity: 'info',
+  timestamp: at,
+  message: 'Reconciliation finished in 33ms, next run in 10m0s',
+  reason: 'ReconciliationSucceeded',
+  metadata: { ...(revision !== undefined && { revision: `bundle@${revision}` }), commit_status: 'update' },
+  reportingController: 'kustomize-controller',
+  reportingInstance: 'kustomize-controller-7d9c',
+  ...more,
+});
+
+const post = async (
+  { server, secret }: Follower,
+  event: unknown,
+  { path = 'plant-7/edge/flux', headers }: { path?: string; headers?: Record<string, string> } = {},
+): Promise<Answer> => {
+  const payload = typeof event === 'string' ? event : JSON.stringify(event);
+  const signature = `sha256=${createHmac('sha256', secret).update(payload).digest('hex')}`;
+  const answer = await server.inject({
+    method: 'POST',
+    url: `${FOLLOWERS_PATH}/${path}`,
+    headers: { 'content-type': 'application/json', ...(headers ?? { 'x-signature': signature }) },
+    payload,
+  });
+  return {
+    status: answer.statusCode,
+    text: answer.body,
+    headers: answer.headers,
+    body: answer.json<never>(),
+  };
+};
+
+const rowsOf = async (made: Follower) => {
+  const headers = { authorization: `Bearer ${await made.reader()}` };
+  const { body } = await made.get(STATUS_PATH, headers);
+  return (body as { rows: { assignment: string | null; verdict: string; follower: string }[] }).rows;
+};
+const verdicts = async (made: Follower) =>
+  Object.fromEntries((await rowsOf(made)).map(({ assignment, verdict }) => [assignment, verdict]));
+
+/** The release that the gate takes as accepted by the follower. */
+const accepted = async ({ hub }: Follower): Promise<number | null> => {
+  const facts = await readFacts(hub, { from: 'prod', to: 'later' }, `sha256:${'0'.repeat(64)}`, {
+    now: NOW,
+    signal: new AbortController().signal,
+  });
+  expect(facts.agents.map(({ name, follower, labels }) => [name, follower, labels])).toEqual([
+    ['plant-7/edge', 'flux', { ring: 'pilot' }],
+  ]);
+  const { agents } = await readActual(hub.store.db, {}, NOW);
+  return agents[0]?.accepted?.version ?? null;
+};
+
+describe('notifications of Flux', () => {
+  it('wake the promotions when they say something new', async () => {
+    await using made = await withFollower();
+    const woken = vi.spyOn(made.context, 'onReport');
+    const event = fluxEvent('web', made.bundle, ago(30));
+    await post(made, event);
+    expect(woken).toHaveBeenCalledTimes(1);
+    for (const again of [event, fluxEvent('web', made.bundle, ago(40))]) await post(made, again);
+    expect(woken).toHaveBeenCalledTimes(1);
+  });
+
+  it('bring a follower into the status table, the history and the gate, marked as unsigned', async () => {
+    await using made = await withFollower();
+    expect(await verdicts(made)).toEqual({ api: 'never reported', web: 'never reported' });
+    expect((await post(made, fluxEvent('web', made.bundle, ago(30)))).body).toEqual({ result: 'taken' });
+    expect(await verdicts(made)).toEqual({ api: 'missing', web: 'complies' });
+    expect(await accepted(made)).toBeNull();
+    expect((await post(made, fluxEvent('api', made.bundle, ago(29)))).body).toEqual({ result: 'taken' });
+    expect(await verdicts(made)).toEqual({ api: 'complies', web: 'complies' });
+    expect(await accepted(made)).toBe(1);
+    expect((await rowsOf(made))[0]).toMatchObject({
+      follower: 'flux',
+      running: { source: { by: 'flux', clockTrusted: false } },
+    });
+    const headers = { authorization: `Bearer ${await made.reader()}`, accept: 'text/plain' };
+    expect((await made.get(STATUS_PATH, headers)).text).toMatch(/plant-7\/edge \(flux\) +prod\/edge +api/);
+    const changes = await made.hub.store.db
+      .selectFrom('history')
+      .select(['assignment', 'field', 'value'])
+      .where('value', 'is not', null)
+      .orderBy('assignment')
+      .orderBy('field')
+      .execute();
+    expect(changes.map(({ assignment, field, value }) => [assignment, field, value])).toEqual([
+      ['', 'release', 'prod/edge r1'],
+      ['api', 'health', 'healthy'],
+      ['api', 'package', expect.stringMatching(/^sha256:/)],
+      ['web', 'health', 'healthy'],
+      ['web', 'package', expect.stringMatching(/^sha256:/)],
+    ]);
+  });
+
+  it('kargo#1411: health from before a release does not count for it, though nothing changed', async () => {
+    await using made = await withFollower();
+    for (const name of ['web', 'api']) await post(made, fluxEvent(name, made.bundle, ago(30)));
+    // The same bundle under a new number: a candidate that changed nothing in this channel.
+    expect(await release(made, 2, 'one', 10)).toBe(made.bundle);
+    expect(await accepted(made)).toBe(1);
+    await post(made, fluxEvent('web', made.bundle, ago(5)));
+    // Of before the release, and it arrives after it.
+    await post(made, fluxEvent('api', made.bundle, ago(11)));
+    expect(await accepted(made)).toBe(1);
+    await post(made, fluxEvent('api', made.bundle, ago(4)));
+    expect(await accepted(made)).toBe(2);
+  });
+
+  it('shows a failure with what Flux says, until a reconciliation of the same bundle succeeds', async () => {
+    await using made = await withFollower();
+    const failure = { severity: 'error', reason: 'HealthCheckFailed', message: 'Deployment/web: InProgress' };
+    await post(made, fluxEvent('web', made.bundle, ago(30), failure));
+    await post(made, fluxEvent('api', made.bundle, ago(30)));
+    expect(await verdicts(made)).toEqual({ api: 'complies', web: 'failed' });
+    expect((await rowsOf(made)).find(({ assignment }) => assignment === 'web')).toMatchObject({
+      health: { code: 'HealthCheckFailed', message: 'Deployment/web: InProgress' },
+    });
+    await post(made, fluxEvent('web', made.bundle, ago(20)));
+    expect(await verdicts(made)).toEqual({ api: 'complies', web: 'complies' });
+    // A source that cannot be fetched is an event, and no state of a package.
+    const source = {
+      ...failure,
+      reason: 'VerificationError',
+      involvedObject: {
+        ...fluxEvent('web', undefined, '').involvedObject,
+        kind: 'OCIRepository',
+        apiVersion: 'source.toolkit.fluxcd.io/v1',
+      },
+    };
+    await post(made, fluxEvent('web', undefined, ago(10), source));
+    expect(await verdicts(made)).toEqual({ api: 'complies', web: 'complies' });
+  });
+
+  it('are idempotent, and an older one changes nothing', async () => {
+    await using made = await withFollower();
+    const first = fluxEvent('web', made.bundle, ago(30));
+    const failure = fluxEvent('web', made.bundle, ago(20), { severity: 'error', reason: 'BuildFailed' });
+    const results = [];
+    for (const event of [first, first, failure, first, failure])
+      results.push(((await post(made, event)).body as { result: string }).result);
+    expect(results).toEqual(['taken', 'known', 'taken', 'older', 'known']);
+    expect(await verdicts(made)).toEqual({ api: 'missing', web: 'failed' });
+  });
+
+  it('that only repeat what is known make the word younger, and grow no table', async () => {
+    await using made = await withFollower();
+    const count = async () => {
+      const { n } = await made.hub.store.db
+        .selectFrom('event')
+        .select(({ fn }) => fn.countAll<number>().as('n'))
+        .executeTakeFirstOrThrow();
+      return n;
+    };
+    await post(made, fluxEvent('web', made.bundle, ago(30)));
+    const before = await count();
+    for (const minutes of [20, 10, 5]) await post(made, fluxEvent('web', made.bundle, ago(minutes)));
+    expect(await count()).toBe(before);
+    const row = await made.hub.store.db.selectFrom('agent').select('said_at').executeTakeFirstOrThrow();
+    expect(row.said_at).toBe(ago(5));
+  });
+
+  it('say nothing of a state while Flux is at work', async () => {
+    await using made = await withFollower();
+    const work = fluxEvent('web', made.bundle, ago(30), { reason: 'Progressing', message: 'web created' });
+    expect((await post(made, work)).body).toEqual({ result: 'noted' });
+    expect(await verdicts(made)).toEqual({ api: 'never reported', web: 'never reported' });
+  });
+
+  it('are refused without the token, for another follower, and after it was revoked', async () => {
+    await using made = await withFollower();
+    const event = fluxEvent('web', made.bundle, ago(30));
+    const invalid = [401, 'TOKEN_INVALID'];
+    expect(refusalOf(await post(made, event, { headers: {} }))).toEqual(invalid);
+    expect(refusalOf(await post(made, event, { headers: { 'x-signature': 'sha256=00' } }))).toEqual(invalid);
+    expect(refusalOf(await post({ ...made, secret: `${made.secret}x` }, event))).toEqual(invalid);
+    for (const path of ['plant-7/other/flux', 'plant-7/edge/argo-cd', 'a%00/b/flux'])
+      expect(refusalOf(await post(made, event, { path })), path).toEqual(invalid);
+    expect(await made.hub.store.db.selectFrom('event').selectAll().execute()).toEqual([]);
+    const bearer = { authorization: `Bearer ${made.secret}` };
+    expect((await post(made, event, { headers: bearer })).status).toBe(202);
+    await made.hub.store.db
+      .updateTable('agent')
+      .set({ revoked_at: formatTime(NOW) })
+      .execute();
+    expect(refusalOf(await post(made, event))).toEqual([403, 'REVOKED']);
+  });
+
+  it('are refused of the future, of unknown bundles and objects, and when they are no events', async () => {
+    await using made = await withFollower();
+    const invalid = [400, 'NOTIFICATION_INVALID'];
+    const involvedObject = { ...fluxEvent('web', undefined, '').involvedObject, kind: 'HelmRelease' };
+    for (const event of [
+      fluxEvent('web', made.bundle, ago(-6)),
+      fluxEvent('web', `sha256:${'f'.repeat(64)}`, ago(1)),
+      fluxEvent('web', undefined, ago(1)),
+      fluxEvent('web', made.bundle, ago(1), {
+        metadata: { revision: 'main@sha1:b8e362c206e3d0cbb7ed22ced771a0056455a2fb' },
+      }),
+      fluxEvent('web', made.bundle, ago(1), { involvedObject }),
+      fluxEvent('web', made.bundle, 'yesterday'),
+      fluxEvent('../web', made.bundle, ago(1)),
+      fluxEvent('web', made.bundle, ago(1), { involvedObject: 'web' }),
+      fluxEvent('web', made.bundle, ago(1), { metadata: ['revision'] }),
+      [],
+    ])
+      expect(refusalOf(await post(made, event)), JSON.stringify(event)).toEqual(invalid);
+    expect(refusalOf(await post(made, '{"a":1,"a":2}'))).toEqual([400, 'BAD_JSON']);
+    expect((await post(made, 'x'.repeat(300_000))).status).toBe(413);
+    expect(await made.hub.store.db.selectFrom('follower_object').selectAll().execute()).toEqual([]);
+  });
+
+  it('are slowed down by a quota for each follower', async () => {
+    await using made = await withFollower('flux', { followerQuota: { perMinute: 0.001, burst: 2 } });
+    const event = fluxEvent('web', made.bundle, ago(30), { reason: 'Progressing' });
+    expect((await post(made, event)).status).toBe(202);
+    expect((await post(made, event)).status).toBe(202);
+    const refused = await post(made, event);
+    expect(refusalOf(refused)).toEqual([429, 'TOO_MANY']);
+    expect(refused.headers).toHaveProperty('retry-after');
+  });
+});
+
+describe('notifications of Argo CD', () => {
+  const argo = (revision: string, more: object = {}) => ({
+    app: 'web',
+    namespace: 'argocd',
+    sync: 'Synced',
+    syncRevision: revision,
+    health: 'Healthy',
+    phase: 'Succeeded',
+    revision,
+    finishedAt: ago(30),
+    reconciledAt: ago(29),
+    ...more,
+  });
+  const send = async (made: Follower, body: unknown) =>
+    await post(made, body, {
+      path: 'plant-7/edge/argo-cd',
+      headers: { authorization: `Bearer ${made.secret}` },
+    });
+  const webAfter = async (body: object, before?: object) => {
+    await using made = await withFollower('argo-cd');
+    if (before) await send(made, argo(made.bundle, before));
+    const { status, body: answer } = await send(made, argo(made.bundle, body));
+    return [status, (answer as { result: string }).result, (await verdicts(made))['web']];
+  };
+
+  it('make an application comply that is synced and healthy', async () => {
+    expect(await webAfter({})).toEqual([202, 'taken', 'complies']);
+  });
+
+  it('kargo#2196: health that was compared before the sync ended is not the new revision’s', async () => {
+    expect(await webAfter({ reconciledAt: ago(31) })).toEqual([202, 'taken', 'unknown']);
+    expect(await webAfter({ reconciledAt: '' })).toEqual([202, 'taken', 'unknown']);
+  });
+
+  it('show syncs that failed, degraded health and drift, and know nothing of health in between', async () => {
+    expect(await webAfter({ phase: 'Failed', message: 'one or more objects failed' })).toEqual([
+      202,
+      'taken',
+      'failed',
+    ]);
+    expect(await webAfter({ health: 'Degraded' })).toEqual([202, 'taken', 'failed']);
+    expect(await webAfter({ health: 'Progressing' })).toEqual([202, 'taken', 'unknown']);
+    expect(await webAfter({ sync: 'OutOfSync', reconciledAt: ago(20) }, {})).toEqual([
+      202,
+      'taken',
+      'drifted',
+    ]);
+    const newer = { sync: 'OutOfSync', syncRevision: `sha256:${'1'.repeat(64)}`, reconciledAt: ago(20) };
+    expect(await webAfter(newer, {})).toEqual([202, 'noted', 'complies']);
+    expect(await webAfter({ phase: 'Running', finishedAt: '' })).toEqual([202, 'noted', 'never reported']);
+  });
+});

@@ -1,0 +1,72 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { expect, test } from 'vitest';
+import { CHANGES_PATH } from '#bundles/formats/events/hub-api';
+import { STREAM_LIMITS } from '../../../../../scheduler/hub/http/readers/change-stream.ts';
+import { testAgent } from '../../test-hub.ts';
+import { join, type TestServer, testServer } from '../../serve/test-server.ts';
+
+const listen = async (made: TestServer): Promise<string> => {
+  await made.server.listen({ host: '127.0.0.1', port: 0 });
+  return `http://127.0.0.1:${(made.server.server.address() as AddressInfo).port}${CHANGES_PATH}`;
+};
+
+const openStream = async (url: string, token: string) => {
+  const stop = new AbortController();
+  const answer = await fetch(url, { headers: { authorization: `Bearer ${token}` }, signal: stop.signal });
+  const text = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+  /** Reads on until the stream has this. */
+  const until = async (word: string): Promise<void> => {
+    for (let all = ''; !all.includes(word); ) {
+      const read = await text?.read();
+      if (read === undefined || read.done) throw new Error(`the stream ended after ${all}`);
+      all += read.value;
+    }
+  };
+  return { answer, until, stop };
+};
+
+test('a stream says that something changed after each write, and shows nothing of it', async () => {
+  await using made = await testServer();
+  const url = await listen(made);
+  const token = await made.reader();
+  const one = await openStream(url, token);
+  const other = await openStream(url, token);
+  expect(one.answer.headers.get('content-type')).toBe('text/event-stream');
+  await one.until('retry: ');
+  await join(made, testAgent('plant-7/press-1'));
+  await Promise.all([one.until('event: changed'), other.until('event: changed')]);
+  one.stop.abort();
+  other.stop.abort();
+});
+
+test('a stream wants a token, and only so many are open at once', async () => {
+  await using made = await testServer();
+  const url = await listen(made);
+  expect((await fetch(url)).status).toBe(401);
+  const token = await made.reader();
+  const streams = await Promise.all(
+    Array.from({ length: STREAM_LIMITS.streams }, () => openStream(url, token)),
+  );
+  const refused = await openStream(url, token);
+  expect(refused.answer.status).toBe(503);
+  streams[0]?.stop.abort();
+  await expect
+    .poll(async () => {
+      const again = await openStream(url, token);
+      again.stop.abort();
+      return again.answer.status;
+    })
+    .toBe(200);
+  for (const { stop } of streams) stop.abort();
+});
+
+test('a hub that stops ends its streams', async () => {
+  const made = await testServer();
+  const url = await listen(made);
+  const { until } = await openStream(url, await made.reader());
+  const closed = once(made.server.server, 'close');
+  await made[Symbol.asyncDispose]();
+  await closed;
+  await expect(until('never')).rejects.toThrow('the stream ended');
+});

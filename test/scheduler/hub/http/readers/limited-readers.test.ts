@@ -1,0 +1,175 @@
+import { describe, expect, test } from 'vitest';
+import {
+  COMPARE_PATH,
+  EVENTS_PATH,
+  HISTORY_PATH,
+  STATUS_PATH,
+  WHERE_PATH,
+  WORKLOADS_PATH,
+} from '#bundles/formats/events/hub-api';
+import type { Digest } from '#bundles/digest';
+import { readBundle } from '#bundles/formats/bundle/read-bundle';
+import { openLayout } from '#bundles/formats/layout/layout';
+import type { Channel } from '#bundles/names';
+import { addDays, formatTime } from '#bundles/time';
+import { recordLinkStates } from '../../../../../scheduler/hub/questions/state/link-states.ts';
+import { parseAllowance } from '../../../../../scheduler/hub/sites/tokens/allowance.ts';
+import { createToken } from '../../../../../scheduler/hub/sites/tokens/create-token.ts';
+import { chain, NOW, reportOf, testAgent } from '../../test-hub.ts';
+import { hand, join, type TestServer, testServer } from '../../serve/test-server.ts';
+
+const WORKSPACES = { oven: 'production', labels: 'logistics' };
+
+/** Two environments with a site each, where the ovens and labels of two workspaces run, and a third site without an oven. */
+const twoTeams = async (): Promise<TestServer> => {
+  const made = await testServer();
+  for (const environment of ['qa', 'prod']) {
+    const channel = { environment, clusterType: 'factory-host' };
+    const packages = await release(made, channel, `${environment} 1`, ['oven', 'labels']);
+    await report(made, `${environment}-site/press-1`, channel, packages);
+  }
+  const docks = { environment: 'prod', clusterType: 'dock-host' };
+  await report(made, 'prod-dock/gate-1', docks, await release(made, docks, 'dock', ['labels']));
+  const link = { from: 'qa', to: 'prod', mode: 'manual', state: 'waiting', candidate: null };
+  const why = { waitsFor: 'soak', why: 'labels soak' };
+  await recordLinkStates(made.hub.store, [{ ...link, ...why }], formatTime(NOW));
+  return made;
+};
+
+type Packages = Readonly<Record<string, Digest>>;
+
+const release = async (
+  { hub }: TestServer,
+  channel: Channel,
+  content: string,
+  names: readonly ('oven' | 'labels')[],
+): Promise<Packages> => {
+  const packages = Object.fromEntries(names.map((name) => [name, { 'package.json': `${name} ${content}` }]));
+  const bundle = { kind: 'host', packages, workspaces: WORKSPACES } as const;
+  const [digest] = await hub.layoutWriter.release({ channel, version: 1, bundles: [bundle] });
+  if (digest === undefined) throw new Error('no bundle was released');
+  const { config } = await readBundle((await openLayout(hub.layout)).blobs, digest);
+  return Object.fromEntries(config.assignments.map((one) => [one.id, one.package]));
+};
+
+const report = async (made: TestServer, id: string, channel: Channel, packages: Packages): Promise<void> => {
+  const agent = testAgent(id);
+  const certificate = await join(made, agent, channel);
+  const lines = chain(agent, [
+    { type: 'operator', message: 'the line was cleaned' },
+    ...Object.entries(packages).map(([assignment, pack]) => ({
+      type: 'package',
+      assignment,
+      package: pack,
+      release: { ...channel, version: 1 },
+      outcome: 'configured' as const,
+    })),
+  ]);
+  const answer = await hand(made, await reportOf(agent, lines), certificate);
+  if (answer.status !== 200) throw new Error(answer.text);
+};
+
+/** Asks as a reader that may see only this. */
+const readerOf = async ({ hub, get }: TestServer, ...only: readonly string[]) => {
+  const allowances = only.length === 0 ? undefined : only.map((place) => parseAllowance(`read:${place}`));
+  const terms = { note: undefined, expires: addDays(NOW, 1), now: NOW };
+  const { token } = await createToken(hub.store, { scope: 'reader', allowances }, terms);
+  return async (
+    path: string,
+  ): Promise<{ readonly status: number; readonly text: string; readonly body: never }> =>
+    get(path, { authorization: `Bearer ${token}` });
+};
+
+type Rows = { readonly rows: readonly { readonly site: string; readonly assignment: string | null }[] };
+const rowsOf = (body: Rows): readonly string[] =>
+  body.rows.map(({ site, assignment }) => `${site} ${assignment}`);
+
+describe('a reader of one environment', () => {
+  test('sees its agents and links and nothing of another environment', async () => {
+    await using made = await twoTeams();
+    const ask = await readerOf(made, 'qa');
+    for (const path of [STATUS_PATH, `${STATUS_PATH}?limit=10`]) {
+      const { body } = await ask(path);
+      expect(rowsOf(body)).toEqual(['qa-site labels', 'qa-site oven']);
+      expect(body).toMatchObject({ links: [] });
+    }
+    expect((await ask(`${STATUS_PATH}?environment=prod`)).body).toMatchObject({ rows: [] });
+    expect((await ask(`${STATUS_PATH}?format=text`)).text).not.toContain('prod');
+    for (const path of [HISTORY_PATH, EVENTS_PATH, WHERE_PATH, WORKLOADS_PATH]) {
+      const { status, text } = await ask(path);
+      expect(status).toBe(200);
+      expect(text).toContain(path === WORKLOADS_PATH ? 'qa/factory-host' : 'qa-site/press-1');
+      expect(text).not.toMatch(/prod[-/]/);
+    }
+    const prod = await readerOf(made, 'prod');
+    expect((await prod(STATUS_PATH)).body).toMatchObject({ links: [{ to: 'prod', why: 'labels soak' }] });
+  });
+
+  test('does not learn what another environment, site or agent is called', async () => {
+    await using made = await twoTeams();
+    const ask = await readerOf(made, 'qa');
+    for (const name of ['prod', 'prod-site', 'prod-site/press-1', 'none'])
+      expect(await ask(`${WHERE_PATH}?name=${name}`)).toMatchObject({ status: 400, body: { code: 'USAGE' } });
+    expect((await ask(`${WHERE_PATH}?name=qa-site`)).status).toBe(200);
+    expect((await ask(`${WHERE_PATH}?site=prod-site`)).body).toMatchObject({ agents: [] });
+  });
+
+  test('compares only environments that it may read, and reads no metrics of the whole fleet', async () => {
+    await using made = await twoTeams();
+    const ask = await readerOf(made, 'qa');
+    const compared = await ask(`${COMPARE_PATH}?left=qa&right=prod`);
+    expect(compared).toMatchObject({ status: 403, body: { code: 'ROLE_MISSING' } });
+    expect(await ask('/metrics')).toMatchObject({ status: 403, body: { code: 'TOKEN_SCOPE' } });
+    const everything = await readerOf(made);
+    expect((await everything(`${COMPARE_PATH}?left=qa&right=prod`)).status).toBe(200);
+    expect((await everything('/metrics')).status).toBe(200);
+  });
+});
+
+describe('a reader of one workspace', () => {
+  test('sees its assignments alone, and only agents that have one', async () => {
+    await using made = await twoTeams();
+    const ask = await readerOf(made, 'prod/production');
+    for (const path of [STATUS_PATH, `${STATUS_PATH}?limit=10`]) {
+      const { body } = await ask(path);
+      expect(rowsOf(body)).toEqual(['prod-site oven']);
+      expect(body).toMatchObject({ links: [], gaps: [], alarms: [] });
+    }
+    for (const path of [STATUS_PATH, HISTORY_PATH, EVENTS_PATH, WHERE_PATH, WORKLOADS_PATH])
+      for (const form of ['json', 'text']) {
+        const { status, text } = await ask(`${path}?format=${form}`);
+        expect([path, status]).toEqual([path, 200]);
+        expect(text).toContain('oven');
+        for (const word of ['labels', 'qa-site', 'prod-dock', 'the line was cleaned'])
+          expect(text).not.toContain(word);
+      }
+  });
+
+  test('compares what both environments show to it', async () => {
+    await using made = await twoTeams();
+    const ask = await readerOf(made, 'prod/production', 'qa');
+    const { body } = await ask(`${COMPARE_PATH}?left=qa&right=prod`);
+    expect((body as { assignments: readonly { assignment: string }[] }).assignments).toMatchObject([
+      { assignment: 'oven' },
+    ]);
+  });
+
+  test('may be of all environments, and is shown nothing of a workspace that has no release', async () => {
+    await using made = await twoTeams();
+    const oven = await readerOf(made, '*/production');
+    expect(rowsOf((await oven(STATUS_PATH)).body)).toEqual(['prod-site oven', 'qa-site oven']);
+    const none = await readerOf(made, '*/paint');
+    for (const path of [STATUS_PATH, HISTORY_PATH, EVENTS_PATH, WHERE_PATH, WORKLOADS_PATH]) {
+      const { status, text } = await none(path);
+      expect(status).toBe(200);
+      expect(text).not.toMatch(/oven|labels|-site/);
+    }
+  });
+});
+
+test('a reader of everything sees what it saw before there were limits', async () => {
+  await using made = await twoTeams();
+  const ask = await readerOf(made);
+  expect(rowsOf((await ask(STATUS_PATH)).body)).toHaveLength(5);
+  expect((await ask(EVENTS_PATH)).text).toContain('the line was cleaned');
+});

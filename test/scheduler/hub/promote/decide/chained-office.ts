@@ -1,0 +1,44 @@
+import { join } from 'node:path';
+import { readPromotion } from '../../../../../scheduler/hub/promote/facts/link.ts';
+import { openKeyDirectory } from '../../../../../scheduler/keys/key-directory.ts';
+import { type AuditEntry, readAuditLog } from '../../../../../scheduler/load/releases/audit-log.ts';
+import type { Chain } from '../../../../../scheduler/hub/promote/decide/chain.ts';
+import { openOrStartLayout } from '#bundles/formats/layout/layout';
+import { makeOffice, type Office } from '../../../release/removals/office.ts';
+
+export type ChainedOffice = Office & {
+  readonly openChain: () => Promise<Chain>;
+  readonly entries: () => Promise<readonly AuditEntry[]>;
+};
+
+/** An office whose prod is promoted from qa, and qa is built. @param policies files below promotion/ */
+export const chainedOffice = async (
+  policies: Readonly<Record<string, string>> = {},
+): Promise<ChainedOffice> => {
+  const office = await makeOffice(policies);
+  await office.edit('platform/fleet.yaml', (text) =>
+    text.replace('{name: prod}', '{name: prod, promotedFrom: qa}'),
+  );
+  await office.build({ environments: ['qa'] });
+  const { folder, layout } = office;
+  const { signal } = new AbortController();
+  const openChain = async (): Promise<Chain> => {
+    const platform = { platform: join(folder, 'platform'), maps: [], cacheDirectory: join(folder, 'cache') };
+    const promotion = await readPromotion({ ...platform, env: {}, signal });
+    const keys = await openKeyDirectory(join(folder, 'keys'));
+    return { hub: { keys, layout, store: undefined }, promotion };
+  };
+  const entries = async () => {
+    const { roots } = await openKeyDirectory(join(folder, 'keys'));
+    return (await readAuditLog(await openOrStartLayout(layout), roots)).entries;
+  };
+  return { ...office, openChain, entries };
+};
+
+/** A second state of what environments share, built in qa. */
+export const changeShared = async (office: ChainedOffice, now: Date): Promise<void> => {
+  await office.edit('apps/labels/host/package.yaml', (text) =>
+    text.replace('/opt/labels', '/opt/labels/two'),
+  );
+  await office.build({ environments: ['qa'], now });
+};

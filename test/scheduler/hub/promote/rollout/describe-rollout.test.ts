@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { describeRollout } from '../../../../../scheduler/hub/promote/rollout/describe-rollout.ts';
+import type { StageVerdict } from '../../../../../scheduler/hub/promote/rollout/judge-rollout.ts';
+
+const stage = (name: string, over: Partial<StageVerdict> = {}): StageVerdict => ({
+  name,
+  state: 'soaking',
+  startedAt: '2026-11-23T08:00:00Z',
+  agents: 0,
+  complies: 0,
+  failed: 0,
+  excluded: 0,
+  approvals: { found: 0, needed: 0 },
+  holding: [],
+  waiting: 0,
+  ...over,
+});
+
+const next = { kind: 'advance', stage: 'all' } as const;
+
+test('a rollout whose stages reach no agent says so instead of counts', () => {
+  expect(describeRollout({ stages: [stage('pilot'), stage('all', { state: 'waiting' })], next })).toEqual([
+    'no agents: its stages reach none that is enrolled',
+    'next: all begins',
+  ]);
+});
+
+test('a stage without agents says so, and one with agents counts and names what it waits for', () => {
+  const running = stage('all', {
+    state: 'running',
+    agents: 2,
+    complies: 1,
+    waiting: 1,
+    holding: ['plant-7/oven-1: behind'],
+  });
+  expect(describeRollout({ stages: [stage('pilot', { state: 'done' }), running], next })).toEqual([
+    'pilot            done     no agents, since 2026-11-23T08:00:00Z',
+    'all              running  1 of 2 comply, 0 failed, 0 excluded, since 2026-11-23T08:00:00Z',
+    '  waits for plant-7/oven-1: behind',
+    'next: all begins',
+  ]);
+});

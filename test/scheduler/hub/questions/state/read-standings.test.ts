@@ -1,0 +1,101 @@
+import { array, assert, asyncProperty, boolean, constantFrom, integer, record } from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Digest } from '#bundles/digest';
+import { formatChannel } from '#bundles/names';
+import { DAY_MS, formatTime } from '#bundles/time';
+import { agentFacts } from '../../../../../scheduler/hub/promote/facts/agent-facts.ts';
+import {
+  channelsOf,
+  readActual,
+  readAgents,
+} from '../../../../../scheduler/hub/questions/state/read-actual.ts';
+import { readStandings } from '../../../../../scheduler/hub/questions/state/read-standings.ts';
+import { type Desired, whatRunsWhere } from '../../../../../scheduler/hub/questions/state/what-runs-where.ts';
+import { chain, enrolledHub, type Happening, HOSTS, NOW, report } from '../../test-hub.ts';
+import { runs } from '../../../../harness/long.ts';
+
+const digest = (digit: string): Digest => `sha256:${digit.repeat(64)}`;
+const hoursBefore = (hours: number): string => formatTime(new Date(NOW.getTime() - (hours * DAY_MS) / 24));
+
+const happening = record({
+  assignment: constantFrom('oven', 'press'),
+  digit: constantFrom('a', 'a', 'b'),
+  kind: constantFrom('step', 'step', 'step', 'failed', 'unknown', 'deleted', 'drift', 'corrected', 'check'),
+  hours: integer({ min: -2, max: 30 }),
+}).map(({ assignment, digit, kind, hours }): Happening => {
+  const at = hoursBefore(hours);
+  const step = { type: 'package', assignment, package: digest(digit), outcome: 'configured', at } as const;
+  switch (kind) {
+    case 'failed':
+      return { ...step, outcome: 'failed', code: 'CHECK_FAILED' };
+    case 'unknown':
+      return { ...step, code: 'HEALTH_UNKNOWN' };
+    case 'deleted':
+      return { ...step, outcome: 'deleted' };
+    case 'drift':
+    case 'corrected':
+      return { type: kind, assignment, at };
+    case 'check':
+      return { ...step, type: 'check', outcome: 'failed' };
+    case 'step':
+      return step;
+  }
+});
+
+const wanted: Desired = {
+  kind: 'release',
+  version: 4,
+  issuedAt: hoursBefore(20),
+  expires: hoursBefore(-1000),
+  rollout: { percent: 100 },
+  packages: new Map([['oven', digest('a')]]),
+  held: [],
+};
+
+describe('how an agent stands to the release', () => {
+  it('is the same from its state as a whole and from the states of its assignments', async () => {
+    let complying = 0;
+    await assert(
+      asyncProperty(
+        array(happening, { minLength: 1, maxLength: 5 }),
+        boolean(),
+        boolean(),
+        async (happenings, both, clockTrusted) => {
+          await using hub = await enrolledHub();
+          const stick = await hub.stick();
+          await report(stick, hub.agent, chain(hub.agent, happenings), 1, happenings.length, {
+            clockTrusted,
+          });
+          await hub.importFrom(stick);
+          const packages = new Map([...wanted.packages, ...(both ? [['press', digest('a')] as const] : [])]);
+          const desired = new Map([[formatChannel(HOSTS), { ...wanted, packages }]]);
+          const { db } = hub.store;
+          const standing = (await readStandings(db, await readAgents(db, {}), desired, NOW)).get(
+            hub.agent.id,
+          );
+          const { agents } = await readActual(db, {}, NOW);
+          const rows = whatRunsWhere(desired, agents, NOW);
+          const complies = rows.every(({ verdict }) => verdict === 'complies');
+          expect(standing?.kind).toBe(complies ? 'complies' : 'differs');
+          if (complies) complying += 1;
+          expect(channelsOf(agents)).toEqual([HOSTS]);
+          const agent = agents[0];
+          if (!agent || !standing) throw new Error('there is no agent');
+          const accepted = { channel: formatChannel(HOSTS), version: 4, at: hoursBefore(19) };
+          const imported = { at: hoursBefore(19), receivedAt: formatTime(NOW), clockTrusted: true };
+          const history = { imported, faulted: false, online: false };
+          const facts = (said: typeof standing) =>
+            agentFacts(
+              { ...agent, accepted },
+              said,
+              { since: { version: 4, issuedAt: wanted.issuedAt } },
+              history,
+            );
+          expect(facts(standing)).toEqual(facts({ kind: 'differs', rows }));
+        },
+      ),
+      { numRuns: runs(60) },
+    );
+    expect(complying).toBeGreaterThan(0);
+  });
+});

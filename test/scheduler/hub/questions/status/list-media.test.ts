@@ -1,0 +1,122 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { canonicalBytes } from '#bundles/json/canonical';
+import { MEDIUM_FILE } from '#bundles/formats/medium/medium';
+import { addDays, formatTime } from '#bundles/time';
+import { recordFreshness } from '../../../../../scheduler/hub/questions/state/freshness-policies.ts';
+import { listMedia } from '../../../../../scheduler/hub/questions/status/list-media.ts';
+import { applied, days, PROD, QA, release, shop } from '../history/shop-hub.ts';
+import { chain, enrolled, NOW, report, type TestHub } from '../../test-hub.ts';
+
+const media = (hub: TestHub, filter = {}, limit = 10, cursor?: string) =>
+  listMedia(hub, filter, { limit, cursor }, NOW);
+
+const WEEK = 7 * 86_400;
+
+test('media show what came back, what was imported, and when the next one is expected', async () => {
+  await using hub = await shop();
+  const { store } = hub;
+  await recordFreshness(store, [
+    {
+      name: 'prod',
+      environment: 'prod',
+      clusterTypes: [],
+      lateSeconds: WEEK,
+      staleSeconds: 4 * WEEK,
+      visitsSeconds: WEEK,
+      at: { file: 'promotion/prod.yaml' },
+    },
+  ]);
+  const agent = await enrolled(hub, 'plant-8/press-1', PROD);
+  const lines = chain(agent, [
+    { type: 'imported', release: { ...PROD, version: 2 }, at: formatTime(days(-9)) },
+    applied('web', hub.first, days(-9)),
+  ]);
+  const stick = await hub.stick('plant-8');
+  await report(stick, agent, lines);
+  await hub.importFrom(stick, days(-8));
+  const { agents, arrivals, next } = await media(hub, { environment: 'prod' });
+  expect(agents).toMatchObject([
+    {
+      agent: 'plant-7/press-1',
+      accepted: null,
+      newest: { version: 3 },
+      back: { receivedAt: formatTime(days(-2)), events: { from: 4, to: 4 } },
+      acknowledged: 4,
+      visit: { isOverdue: false },
+    },
+    {
+      agent: 'plant-8/press-1',
+      channel: 'prod/kiosk',
+      accepted: { channel: 'prod/kiosk', version: 2 },
+      newest: { version: 3 },
+      back: { receivedAt: formatTime(days(-8)), events: { from: 1, to: 2 } },
+      acknowledged: 2,
+      visit: { expectedBy: formatTime(days(-1)), isOverdue: true },
+    },
+  ]);
+  expect(arrivals.map(({ receivedAt, agents: count, sites }) => [receivedAt, count, sites])).toEqual([
+    [formatTime(days(-8)), 1, ['plant-8']],
+    [formatTime(days(-1)), 1, ['plant-7']],
+    [formatTime(days(-2)), 1, ['plant-7']],
+    [formatTime(days(-9)), 1, ['plant-7']],
+  ]);
+  expect(next).toBeNull();
+  await release(hub, PROD, 4, { web: { 'a.txt': 'a' } });
+  expect((await media(hub, { site: 'plant-8' })).agents).toMatchObject([{ newest: { version: 4 } }]);
+});
+
+test('media come in pages, and an agent that was heard over the network is not among them', async () => {
+  await using hub = await shop();
+  await hub.store.db
+    .updateTable('agent')
+    .set({ online_at: formatTime(addDays(NOW, -1)) })
+    .where('id', '=', 'lab/rig-1')
+    .execute();
+  const first = await media(hub, {}, 1);
+  expect(first.agents).toEqual([]);
+  const second = await media(hub, {}, 1, first.next ?? '');
+  expect(second.agents).toMatchObject([{ agent: 'plant-7/press-1', visit: null }]);
+  expect(second.arrivals).toEqual([]);
+  const visible = { whole: new Set(['qa']), parts: new Map([['prod', new Set(['web'])]]) };
+  const limited = await media(hub, { visible });
+  expect([limited.agents, limited.arrivals.map(({ sites }) => sites)]).toEqual([[], [['lab']]]);
+});
+
+test('a medium that comes back says which releases it had carried to which sites, and only of this fleet', async () => {
+  await using hub = await shop();
+  const agent = await enrolled(hub, 'plant-8/press-1', PROD);
+  const lines = chain(agent, [applied('web', hub.first, days(-3)), applied('web', hub.second, days(-1))]);
+  const document = { digest: hub.first, size: 1, mediaType: 'text/plain' };
+  const table = {
+    format: 1,
+    createdAt: formatTime(days(-4)),
+    documents: [
+      { ...document, role: 'release', ...PROD, version: 2 },
+      { ...document, role: 'release', ...QA, version: 2 },
+      { ...document, role: 'site', site: 'plant-8', version: 1 },
+    ],
+    bundles: [],
+    chunks: [],
+    critical: [],
+  };
+  for (const [fleet, seq, at] of [
+    ['acme', 1, days(-2)],
+    ['other', 2, days(-1)],
+  ] as const) {
+    const stick = await hub.stick(fleet);
+    await mkdir(join(stick, 'fleet'), { recursive: true });
+    await writeFile(join(stick, MEDIUM_FILE), canonicalBytes({ ...table, fleet }));
+    await report(stick, agent, lines, seq, seq);
+    await hub.importFrom(stick, at);
+  }
+  const { arrivals } = await media(hub);
+  const of = (at: Date) => arrivals.find(({ receivedAt }) => receivedAt === formatTime(at));
+  expect(of(days(-2))?.carried).toEqual({
+    createdAt: formatTime(days(-4)),
+    releases: ['prod/kiosk r2', 'qa/kiosk r2'],
+    sites: ['plant-8'],
+  });
+  expect(of(days(-1))?.carried).toBeNull();
+});

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { signWebhook, verifySigned } from '../../../../scheduler/hub/webhook/webhook-signature.ts';
+
+/** The example of the Standard Webhooks libraries. */
+const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+const MESSAGE = {
+  id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
+  body: Buffer.from('{"test": 2432232314}'),
+  now: new Date(1_614_265_330_000),
+};
+const HEADERS = {
+  'webhook-id': MESSAGE.id,
+  'webhook-timestamp': '1614265330',
+  'webhook-signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
+};
+
+const verify = (
+  headers: Readonly<Record<string, string>>,
+  more: Partial<typeof MESSAGE> = {},
+  secret = SECRET,
+): number => verifySigned(secret, (name) => headers[name], { ...MESSAGE, ...more });
+
+describe('a signature of Standard Webhooks', () => {
+  it('is the one of their own example', () => {
+    expect(signWebhook(SECRET, MESSAGE)).toEqual(HEADERS);
+    expect(verify(HEADERS)).toBe(1_614_265_330);
+  });
+
+  it('may be one of several, while a secret is replaced', () => {
+    const several = `v1,${Buffer.alloc(32).toString('base64')} v2,abc ${HEADERS['webhook-signature']}`;
+    expect(verify({ ...HEADERS, 'webhook-signature': several })).toBe(1_614_265_330);
+  });
+
+  it('is made with a secret of any form', () => {
+    const secret = 'sixteen letters and more';
+    expect(verify(signWebhook(secret, MESSAGE), {}, secret)).toBe(1_614_265_330);
+  });
+
+  it.each([
+    ['another secret', HEADERS, {}, 'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', 'does not fit'],
+    ['another body', HEADERS, { body: Buffer.from('{"test": 1}') }, SECRET, 'does not fit'],
+    ['another id', HEADERS, { id: 'msg_other' }, SECRET, 'webhook-id'],
+    [
+      'an id that was moved',
+      { ...HEADERS, 'webhook-id': 'msg_other' },
+      { id: 'msg_other' },
+      SECRET,
+      'does not fit',
+    ],
+    ['a time that was moved', { ...HEADERS, 'webhook-timestamp': '1614265331' }, {}, SECRET, 'does not fit'],
+    ['no time', { ...HEADERS, 'webhook-timestamp': '1e9' }, {}, SECRET, 'no number'],
+    ['a time long ago', HEADERS, { now: new Date(1_614_265_631_000) }, SECRET, 'at most 300 s'],
+    ['a time to come', HEADERS, { now: new Date(1_614_265_029_000) }, SECRET, 'at most 300 s'],
+    ['no signature', { 'webhook-id': MESSAGE.id }, {}, SECRET, 'not signed'],
+    ['an empty signature', { ...HEADERS, 'webhook-signature': 'v1,' }, {}, SECRET, 'does not fit'],
+  ])('with %s is refused', (_, headers, more, secret, why) => {
+    expect(() => verify(headers, more, secret)).toThrow(
+      expect.objectContaining({ code: 'TOKEN_INVALID', message: expect.stringContaining(why) }),
+    );
+  });
+});
