@@ -208,6 +208,7 @@ export const CODES = {
   PERMISSION: { exit: 6 },
   IO: machine,
   STORE_CORRUPT: { exit: 6 },
+  STORE_NEWER: { exit: 6 },
   BUSY: machine,
   // Applying
   NO_TARGET: usage,

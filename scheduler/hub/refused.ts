@@ -23,6 +23,7 @@ export const orRefuse = async <T>(
 const OURS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'DISK_FULL',
   'STORE_CORRUPT',
+  'DATABASE_UNREACHABLE',
   'BUSY',
   'KEY_MISSING',
 ]);

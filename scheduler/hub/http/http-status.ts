@@ -40,6 +40,8 @@ const OURS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'PERMISSION',
   'IO',
   'STORE_CORRUPT',
+  'STORE_NEWER',
+  'DATABASE_UNREACHABLE',
   'CONFIG_INVALID',
   'KEY_MISSING',
   'KEY_FORMAT',

@@ -7,7 +7,13 @@ import { addVersions } from './add-versions.ts';
 import { addPeople } from './add-people.ts';
 import { addViews } from './add-views.ts';
 
-/** Never edit a released migration: add a new one. Column types are limited to those that SQLite and PostgreSQL share. */
+/**
+ * Never edit a released migration: add a new one. Column types are limited to those that SQLite and PostgreSQL share.
+ *
+ * Programs of the release before use the database meanwhile. So a migration only adds: tables, indexes, views, columns of views, and
+ * columns that may be null or have a default. What no program of a supported release uses any more is removed by a migration named
+ * `NNNN-contract-...`, which older programs refuse as STORE_NEWER.
+ */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-sites-agents-events': {
     up: async (db: Kysely<unknown>) => {

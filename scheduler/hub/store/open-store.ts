@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
-import { Kysely, type LogEvent, sql } from 'kysely';
-import { Migrator } from 'kysely/migration';
+import { type Dialect, Kysely, type LogEvent, sql } from 'kysely';
 import { FleetError } from '#bundles/errors';
 import { describeDatabase, isDatabaseUrl } from '../../settings/database-url.ts';
+import { migrate } from './migrate.ts';
 import { MIGRATIONS } from './migrations.ts';
+import { withNamedErrors } from './name-errors.ts';
 import { openPostgres, postgresError } from './postgres-dialect.ts';
 import { takeSessionLock } from './session-lock.ts';
 import { openSqlite, sqliteError } from './sqlite-dialect.ts';
@@ -22,20 +23,22 @@ export type Store = AsyncDisposable & {
 export type StoreOptions = {
   /** Called after every statement. */
   readonly log?: (event: LogEvent) => void;
+  /** Those of the program by default. */
+  readonly migrations?: typeof MIGRATIONS;
 };
 
 /**
  * Opens the database of one fleet's hub and applies migrations: a PostgreSQL database by its URL, which must exist, or a SQLite
  * file, which is created, readable only by its owner. A commit that returned survives a power failure.
- * @throws FleetError WRONG_FLEET for another fleet's database; STORE_CORRUPT, also for one of a newer version; PERMISSION, BUSY,
- *   DISK_FULL, IO, DATABASE_UNREACHABLE
+ * @throws FleetError WRONG_FLEET for another fleet's database; STORE_NEWER for one that a newer version made unfit for this one;
+ *   STORE_CORRUPT, PERMISSION, BUSY, DISK_FULL, IO, DATABASE_UNREACHABLE
  */
 export const openStore = async (place: string, fleet: string, options: StoreOptions = {}): Promise<Store> => {
   const name = describeDatabase(place);
   const storeError = isDatabaseUrl(place) ? postgresError : sqliteError;
   const db = await openDatabase(place, options);
   try {
-    await migrate(db, name);
+    await migrate(db, { name, storeError, migrations: options.migrations ?? MIGRATIONS });
     await checkFleet(db, fleet, name);
   } catch (error) {
     await db.destroy();
@@ -82,9 +85,11 @@ const claimHere = (): Store['claim'] => {
 };
 
 const openDatabase = async (place: string, { log }: StoreOptions): Promise<Database> => {
-  if (isDatabaseUrl(place)) return new Kysely<Tables>({ dialect: openPostgres(place), ...(log && { log }) });
+  const asking = `asking ${describeDatabase(place)}`;
+  const open = (dialect: Dialect): Database => new Kysely<Tables>({ dialect, ...(log && { log }) });
+  if (isDatabaseUrl(place)) return open(withNamedErrors(openPostgres(place), postgresError, asking));
   try {
-    return new Kysely<Tables>({ dialect: await openSqlite(place), ...(log && { log }) });
+    return open(withNamedErrors(await openSqlite(place), sqliteError, asking));
   } catch (error) {
     throw sqliteError(error, `opening ${place}`);
   }
@@ -107,19 +112,6 @@ export const storeExists = async (place: string): Promise<boolean> => {
   } finally {
     await db.destroy();
   }
-};
-
-const migrate = async (db: Database, name: string): Promise<void> => {
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ ...MIGRATIONS }) } });
-  const { error } = await migrator.migrateToLatest();
-  if (error === undefined) return;
-  if (error instanceof Error && error.message.startsWith('corrupted migrations')) {
-    throw new FleetError('STORE_CORRUPT', `${name} was made by a newer version of this program`, {
-      hint: 'Update this program first',
-      cause: error,
-    });
-  }
-  throw error;
 };
 
 const checkFleet = async (db: Database, fleet: string, place: string): Promise<void> => {

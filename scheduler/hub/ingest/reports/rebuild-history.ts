@@ -8,16 +8,17 @@ import { REMOVED } from './stored-spans.ts';
 import { updateStates } from './update-states.ts';
 import type { FactSource } from './write-history.ts';
 
-/** Version of the rules in facts.ts. A database with another one is rebuilt when a hub opens it. */
+/** Version of the rules in facts.ts. A database with an older one is rebuilt when a hub opens it. */
 const HISTORY_VERSION = 2;
 
 /**
- * Rebuilds the history of a database that was written by other rules, or by none.
+ * Rebuilds the history of a database that was written by older rules, or by none.
  * @param say called before, if there are reports: of many it takes minutes @throws FleetError BUSY, DISK_FULL
  */
 export const bringHistoryUpToDate = async (store: Store, say: (line: string) => void): Promise<void> => {
   const { history } = await store.db.selectFrom('fleet').select('history').executeTakeFirstOrThrow();
-  if (history === HISTORY_VERSION) return;
+  // A newer program has rebuilt it: replicas of both versions write until the last one is replaced.
+  if (history >= HISTORY_VERSION) return;
   const { reports } = await store.db
     .selectFrom('report')
     .select(({ fn }) => fn.countAll<number>().as('reports'))

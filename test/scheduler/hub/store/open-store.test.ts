@@ -87,16 +87,11 @@ describe("the hub's database", () => {
     await expect(openStore(file, 'other')).rejects.toMatchObject({ code: 'WRONG_FLEET' });
   });
 
-  it('refuses a file that is no database, and one of a newer version', async () => {
+  it('refuses a file that is no database', async () => {
     await using folder = await temporaryDirectory('store');
     const file = join(folder.path, 'hub.db');
     await writeFile(file, 'this is not a database, it is a shopping list'.repeat(100));
     await expect(openStore(file, 'acme')).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
-    const newer = join(folder.path, 'newer.db');
-    const store = await openStore(newer, 'acme');
-    await sql`insert into kysely_migration (name, timestamp) values ('9999-later', '2030')`.execute(store.db);
-    await store[Symbol.asyncDispose]();
-    await expect(openStore(newer, 'acme')).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
   });
 
   it('lets two writers queue', async () => {

@@ -1,0 +1,75 @@
+import { setTimeout } from 'node:timers/promises';
+import { type Kysely, sql } from 'kysely';
+import { type Migration, Migrator } from 'kysely/migration';
+import { FleetError, isFleetError } from '#bundles/errors';
+import type { StoreError } from './name-errors.ts';
+import type { Database } from './tables.ts';
+
+/** Part of the name of a migration that removes or changes what programs without it use. */
+const CONTRACT = /^\d{4}-contract-/;
+
+/** How often a migration is tried while other processes write, and the pause between. */
+const ATTEMPTS = 10;
+const PAUSE_MS = 200;
+
+export type MigrateOptions = {
+  /** The database, for people. */
+  readonly name: string;
+  readonly migrations: Readonly<Record<string, Migration>>;
+  readonly storeError: StoreError;
+};
+
+/**
+ * Applies the migrations that the database lacks, while programs without them go on. A database with migrations that this program
+ * does not know is used as it is, unless one of them is a contract.
+ * @throws FleetError STORE_NEWER; BUSY, DISK_FULL, IO, DATABASE_UNREACHABLE
+ */
+export const migrate = async (db: Database, options: MigrateOptions): Promise<void> => {
+  const { name, migrations, storeError } = options;
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => queued(migrations) } });
+  for (let attempt = 1; ; attempt += 1) {
+    const { error } = await migrator.migrateToLatest();
+    if (error === undefined) return;
+    if (error instanceof Error && error.message.startsWith('corrupted migrations'))
+      return checkNewer(db, options, error);
+    const known = storeError(error, `migrating ${name}`);
+    if (!isFleetError(known, 'BUSY') || attempt === ATTEMPTS) throw known;
+    await setTimeout(PAUSE_MS);
+  }
+};
+
+/** Each migration first takes the lock of writers, as every writer does, so that neither waits for the other with a lock it needs. */
+const queued = (migrations: MigrateOptions['migrations']): Record<string, Migration> =>
+  Object.fromEntries(
+    Object.entries(migrations).map(([name, migration], at) => [
+      name,
+      {
+        ...migration,
+        up: async (db: Kysely<unknown>) => {
+          if (at > 0) await sql`update fleet set writes = writes + 1`.execute(db);
+          await migration.up(db);
+        },
+      },
+    ]),
+  );
+
+/** @param cause the error of the migrator, which does not know all that was applied */
+const checkNewer = async (
+  db: Database,
+  { name, migrations }: MigrateOptions,
+  cause: Error,
+): Promise<void> => {
+  const { rows } = await sql<{ name: string }>`select name from kysely_migration`.execute(db);
+  const applied = new Set(rows.map((row) => row.name));
+  const contract = [...applied].find((one) => !(one in migrations) && CONTRACT.test(one));
+  const missing = Object.keys(migrations).find((one) => !applied.has(one));
+  if (contract === undefined && missing === undefined) return;
+  const why =
+    contract === undefined
+      ? `it has migrations that this version does not know, and lacks ${missing}`
+      : `its migration ${contract} removed what this version uses`;
+  throw new FleetError('STORE_NEWER', `${name} was made by a newer version of this program: ${why}`, {
+    hint: 'Update this program first',
+    cause,
+  });
+};
