@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Kysely, sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { bringHistoryUpToDate } from '../../../../scheduler/hub/reports/rebuild-history.ts';
+import { bringHistoryUpToDate } from '../../../../scheduler/hub/ingest/reports/rebuild-history.ts';
 import { MIGRATIONS } from '../../../../scheduler/hub/store/migrations.ts';
 import { openStore } from '../../../../scheduler/hub/store/open-store.ts';
 import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
