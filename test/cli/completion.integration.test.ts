@@ -2,14 +2,14 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findProgram } from '../harness/find-program.ts';
+import { programFile } from '../harness/program-file.ts';
 import { runCommand, runOrFail } from '../harness/run-command.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
 const PROGRAMS = {
-  'fleet-export': join(ROOT, 'exporter/fleet-export.js'),
-  'fleet-scheduler': join(ROOT, 'scheduler/fleet-scheduler.js'),
-  'fleet-agent': join(ROOT, 'agent/fleet-agent.js'),
+  'fleet-export': programFile('exporter'),
+  'fleet-scheduler': programFile('scheduler'),
+  'fleet-agent': programFile('agent'),
 } as const;
 type Name = keyof typeof PROGRAMS;
 const NAMES = Object.keys(PROGRAMS) as Name[];

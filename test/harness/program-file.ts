@@ -25,14 +25,18 @@ export const programFile = (name: ProgramName, env: NodeJS.ProcessEnv = process.
   return folder ? join(folder, BUILT[name]) : join(REPOSITORY, SOURCE[name]);
 };
 
-/** Programs of tests that start them many times over, to kill them; from the checkout's root. */
+/** Programs of tests that start them many times over; from the checkout's root. */
 export const TEST_PROGRAMS = [
   'test/agent/crash-acceptance.ts',
   'test/agent/crash-import.ts',
   'test/agent/crash-pull.ts',
+  'test/agent/apply/host/on-host.ts',
+  'test/agent/images/bring-from-layout.ts',
   'test/agent/secrets/import-apart.ts',
   'test/exporter/write/crash-create.ts',
+  'test/integration/debs-host/run-case.ts',
   'test/integration/kubernetes-crash/look-apart.ts',
+  'test/integration/kubernetes-lease/hold-lease.ts',
 ] as const;
 
 /** The file of a test's own program, for Node: bundled or the source, as `programFile`. */
@@ -41,8 +45,22 @@ export const testProgramFile = (
   env: NodeJS.ProcessEnv = process.env,
 ): string => {
   const folder = env[PROGRAMS_VARIABLE];
-  const bundled = `${file.replaceAll('/', '-').replace(/\.ts$/, '')}.mjs`;
-  return folder ? join(folder, 'test', bundled) : join(REPOSITORY, file);
+  return folder ? join(folder, 'test', bundledName(file)) : join(REPOSITORY, file);
+};
+
+const bundledName = (file: (typeof TEST_PROGRAMS)[number]): string =>
+  `${file.replaceAll('/', '-').replace(/\.ts$/, '')}.mjs`;
+
+/** As testProgramFile, for a booted host: what to bind there, and the file inside. */
+export const testProgramOnHost = (
+  file: (typeof TEST_PROGRAMS)[number],
+  env: NodeJS.ProcessEnv = process.env,
+) => {
+  const folder = env[PROGRAMS_VARIABLE];
+  const [from, to, inside] = folder
+    ? [join(folder, 'test'), '/opt/fleet-tests', bundledName(file)]
+    : [REPOSITORY, '/opt/fleet-ferry', file];
+  return { bind: { from, to, readOnly: true }, file: join(to, inside) };
 };
 
 /** Brings the agent onto a booted host: what to bind there, and its entry file inside. */

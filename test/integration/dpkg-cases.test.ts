@@ -1,18 +1,18 @@
 import { mkdir } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeWith } from '../harness/describe-with.ts';
 import { type FactoryHost, startFactoryHost } from '../harness/factory-host.ts';
 import { isTried } from '../harness/long.ts';
 import { packageFiles, type TestPackage } from '../harness/signed-medium.ts';
+import { testProgramOnHost } from '../harness/program-file.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 import type { BuiltPackage } from '../agent/apply/host/built-package.ts';
 import { DPKG_CASES, type DebRelease } from './debs-host/dpkg-cases.ts';
 import type { CaseRequest, CaseResult } from './debs-host/run-case.ts';
 import { buildDeb, debsPackage } from './debs-host/test-deb.ts';
 
-const repository = resolve(import.meta.dirname, '../..');
-const inside = '/opt/fleet-ferry';
+const runCase = testProgramOnHost('test/integration/debs-host/run-case.ts');
 
 /** Cases of dpkg's own functional tests (tests/t-* of its source), rebuilt with packages of ours. */
 describeWith(['factoryBase'], 'the plan says what dpkg then does', ({ factoryBase }) => {
@@ -35,10 +35,7 @@ describeWith(['factoryBase'], 'the plan says what dpkg then does', ({ factoryBas
     media = await temporaryDirectory('dpkg-cases');
     host = await startFactoryHost('dpkg-cases', {
       base: factoryBase,
-      binds: [
-        { from: repository, to: inside, readOnly: true },
-        { from: media.path, to: '/media' },
-      ],
+      binds: [runCase.bind, { from: media.path, to: '/media' }],
     });
     // The cases are about dpkg's decisions, not about what survives a power cut.
     const { code } = await host.exec([
@@ -66,10 +63,9 @@ describeWith(['factoryBase'], 'the plan says what dpkg then does', ({ factoryBas
       holds,
       names: [...new Set([...admin, ...(first?.debs ?? []), ...next.debs].map(({ name }) => name))],
     };
-    const { code, stdout, stderr } = await host.exec(
-      ['/usr/local/bin/node', `${inside}/test/integration/debs-host/run-case.ts`],
-      { input: JSON.stringify(request) },
-    );
+    const { code, stdout, stderr } = await host.exec(['/usr/local/bin/node', runCase.file], {
+      input: JSON.stringify(request),
+    });
     expect(code, stderr).toBe(0);
     const result = JSON.parse(stdout) as CaseResult;
     expect(result.wrong).toBe('');

@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Drift } from '../../agent/model/target.ts';
-import { daemonBinds, installRestrictedDaemon } from '../agent/apply/host/restricted-daemon.ts';
+import { DAEMON_BINDS, installRestrictedDaemon, ON_HOST } from '../agent/apply/host/restricted-daemon.ts';
 import type { PackageSpec } from '../agent/apply/host/sandbox.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { type FactoryHost, startFactoryHost } from '../harness/factory-host.ts';
-
-const inside = '/opt/fleet-ferry';
 
 describeWith(
   ['factoryBase'],
@@ -15,16 +13,13 @@ describeWith(
     beforeAll(async () => {
       host = await startFactoryHost('host-settings', {
         base: factoryBase,
-        binds: daemonBinds(inside),
+        binds: DAEMON_BINDS,
       });
     });
     afterAll(() => host?.remove());
 
     const ask = async (request: object): Promise<unknown> => {
-      const { stdout, stderr } = await host.exec(
-        ['/usr/local/bin/node', `${inside}/test/agent/apply/host/on-host.ts`],
-        { input: JSON.stringify(request) },
-      );
+      const { stdout, stderr } = await host.exec(ON_HOST, { input: JSON.stringify(request) });
       if (stdout === '') throw new Error(stderr);
       const { answer, error } = JSON.parse(stdout) as { answer?: unknown; error?: { message: string } };
       if (error) throw new Error(JSON.stringify(error));
@@ -120,7 +115,7 @@ describeWith(
     });
 
     it('takes effect through the runner, as the restricted daemon applies it', async () => {
-      const applyRestricted = await installRestrictedDaemon(host, inside);
+      const applyRestricted = await installRestrictedDaemon(host);
       const second = spec('net.ipv4.ip_default_ttl = 90\n');
       const said = await applyRestricted({ verb: 'apply', spec: second });
       expect(said).toContain(

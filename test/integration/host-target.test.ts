@@ -1,30 +1,25 @@
-import { dirname, resolve } from 'node:path';
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { CheckResult, Drift } from '../../agent/model/target.ts';
 import type { HostUnit } from '../../bundles/formats/bundle/host-package.ts';
+import { DAEMON_BINDS, ON_HOST } from '../agent/apply/host/restricted-daemon.ts';
 import type { PackageSpec } from '../agent/apply/host/sandbox.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { type FactoryHost, startFactoryHost } from '../harness/factory-host.ts';
-
-const repository = resolve(import.meta.dirname, '../..');
-const inside = '/opt/fleet-ferry';
 
 describeWith(['factoryBase'], 'the host target on a booted host', ({ factoryBase }) => {
   let host: FactoryHost;
   beforeAll(async () => {
     host = await startFactoryHost('host-target', {
       base: factoryBase,
-      binds: [{ from: repository, to: inside, readOnly: true }],
+      binds: DAEMON_BINDS,
     });
   });
   afterAll(() => host?.remove());
 
   const ask = async (request: object): Promise<unknown> => {
-    const { code, stdout, stderr } = await host.exec(
-      ['/usr/local/bin/node', `${inside}/test/agent/apply/host/on-host.ts`],
-      { input: JSON.stringify(request) },
-    );
+    const { code, stdout, stderr } = await host.exec(ON_HOST, { input: JSON.stringify(request) });
     if (code !== 0) throw new Error(`on-host.ts ended with ${code}: ${stderr}`);
     const { answer, error } = JSON.parse(stdout) as { answer?: unknown; error?: { code: string } };
     if (error) throw Object.assign(new Error(JSON.stringify(error)), error);

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { ClosureEntry } from '#bundles/formats/bundle/config';
 import { imageBlobs } from '#bundles/formats/bundle/image-blobs';
@@ -24,6 +23,7 @@ import {
 } from '../agent/images/image-fixture.ts';
 import { type Containerd, startContainerd } from '../harness/containerd.ts';
 import { describeWith } from '../harness/describe-with.ts';
+import { testProgramFile } from '../harness/program-file.ts';
 import { runOrFail } from '../harness/run-command.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 
@@ -140,7 +140,7 @@ describeWith(['containerd'], 'images in a real containerd', ({ containerd: progr
     for (const [digest, bytes] of blobs) await stick.write(digest, bytes.byteLength, bytes);
     await writeLayoutIndex({ directory: folder.path, blobs: stick, manifests: [] }, []);
     const [name = ''] = image.names ?? [];
-    const program = join(import.meta.dirname, '../agent/images/bring-from-layout.ts');
+    const program = testProgramFile('test/agent/images/bring-from-layout.ts');
     const argv = [program, folder.path, containerd.socket, name, image.mediaType];
     const child = spawn(process.execPath, [...argv, String(8 << 20)], { env: containerd.env });
     const ended = once(child, 'exit');

@@ -9,7 +9,8 @@ import { type Office, openOffice } from '../e2e/office.ts';
 import { acceptRequests } from '../harness/accept-requests.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { makeBusyboxImage } from '../harness/kubernetes/busybox-image.ts';
-import { type KubernetesNode, NODE_KUBECONFIG, startNode, WORK_TREE } from '../harness/kubernetes/node.ts';
+import { type KubernetesNode, NODE_KUBECONFIG, startNode } from '../harness/kubernetes/node.ts';
+import { agentOnHost } from '../harness/program-file.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 import { succeed } from '../harness/run-command.ts';
 
@@ -19,6 +20,7 @@ const ENROLL =
   'enroll /media/stick --fleet halden --site plant-7 --name line-1 --channel prod/factory-line --root-sha256'.split(
     ' ',
   );
+const agentHere = agentOnHost();
 const CONFIG = [
   'targets: [kubernetes]',
   `kubeconfig: ${NODE_KUBECONFIG}`,
@@ -41,8 +43,7 @@ describeWith(['nodeBase', 'kube', 'busybox'], 'a cluster that nothing reaches bu
     succeed(await office.scheduler('images', 'lock', '--images', 'images', '--update'));
     node = await startNode('images-stick', {
       ...paths,
-      workTree: true,
-      binds: [{ from: stick.path, to: '/media/stick' }],
+      binds: [agentHere.bind, { from: stick.path, to: '/media/stick' }],
     });
     succeed(await shell('mkdir -p /etc/fleet-agent && cat > /etc/fleet-agent/agent.yaml', CONFIG));
   });
@@ -75,8 +76,7 @@ describeWith(['nodeBase', 'kube', 'busybox'], 'a cluster that nothing reaches bu
   };
   const shell = (script: string, input?: string) =>
     node.exec(['/bin/sh', '-c', script], input === undefined ? {} : { input });
-  const agent = (...words: readonly string[]) =>
-    node.exec(['node', `${WORK_TREE}/agent/fleet-agent.js`, ...words]);
+  const agent = (...words: readonly string[]) => node.exec(['node', agentHere.file, ...words]);
   const pageOf = async (): Promise<string> => {
     const pod = '{.items[0].metadata.name} {.items[0].metadata.namespace}';
     const selector = [
@@ -147,8 +147,16 @@ describeWith(['nodeBase', 'kube', 'busybox'], 'a cluster that nothing reaches bu
     await office.build();
     await office.fill(stick.path, 'plant-7');
     for (const seconds of [0.4, 0.6, 0.8, 1, 1.4, 2]) {
-      const program = `${WORK_TREE}/agent/fleet-agent.js`;
-      await node.exec(['timeout', '-s', 'KILL', String(seconds), 'node', program, 'import', '/media/stick']);
+      await node.exec([
+        'timeout',
+        '-s',
+        'KILL',
+        String(seconds),
+        'node',
+        agentHere.file,
+        'import',
+        '/media/stick',
+      ]);
     }
     const imported = await agent('import', '/media/stick');
     expect(imported.code, imported.stdout + imported.stderr).toBe(0);

@@ -8,9 +8,10 @@ import { acquireLock } from '../../agent/store/lock.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import type { OwnCluster } from '../harness/kubernetes/cluster.ts';
 import { startOwnCluster } from '../harness/kubernetes/own-cluster.ts';
+import { testProgramFile } from '../harness/program-file.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 
-const PROGRAM = join(import.meta.dirname, 'kubernetes-lease/hold-lease.ts');
+const PROGRAM = testProgramFile('test/integration/kubernetes-lease/hold-lease.ts');
 const leaseOf = (fleet: string): string =>
   `/apis/coordination.k8s.io/v1/namespaces/fleet-system/leases/fleet-agent-${fleet}`;
 const LEASE = leaseOf('acme');

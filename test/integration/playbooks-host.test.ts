@@ -6,15 +6,7 @@ import { installRestrictedDaemon } from '../agent/apply/host/restricted-daemon.t
 import { describeWith } from '../harness/describe-with.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 import { renderBuiltIn } from '../scheduler/load/templates/render-template.ts';
-import {
-  build,
-  inside,
-  KEY,
-  type PlaybooksHost,
-  setup,
-  startPlaybooksHost,
-  tasks,
-} from './playbooks-host/world.ts';
+import { build, KEY, type PlaybooksHost, setup, startPlaybooksHost, tasks } from './playbooks-host/world.ts';
 
 describeWith(['factoryBase', 'ansible'], 'playbooks on a booted host without network', ({ factoryBase }) => {
   let world: PlaybooksHost;
@@ -231,7 +223,7 @@ describeWith(['factoryBase', 'ansible'], 'playbooks on a booted host without net
   });
 
   it('runs by the runner when the restricted daemon applies it', async () => {
-    const applyRestricted = await installRestrictedDaemon(world.host, inside);
+    const applyRestricted = await installRestrictedDaemon(world.host);
     const built = await build(setup(), {
       'ansible/site.yml': tasks(
         '    - name: account\n      user: {name: runner-made}\n    - name: file\n      copy: {dest: /etc/clock.conf, content: runner}\n',

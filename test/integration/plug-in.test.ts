@@ -6,6 +6,7 @@ import { parseCertificateRequest } from '#bundles/trust/root/certificate-request
 import { asRoot } from '../harness/as-root.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { type FactoryHost, startFactoryHost } from '../harness/factory-host.ts';
+import { agentOnHost } from '../harness/program-file.ts';
 import { runCommand, runOrFail } from '../harness/run-command.ts';
 import {
   createTestFleet,
@@ -16,7 +17,8 @@ import {
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 
 const repository = resolve(import.meta.dirname, '../..');
-const inside = '/opt/fleet-ferry';
+const UNITS = '/opt/deploy';
+const agentHere = agentOnHost();
 const STATUS = 'FLEET-STATUS.txt';
 
 const CONFIG = 'services: none\\nplugIn: true\\nplugInFileSystems: [ext4]\\nlanguage: de\\n';
@@ -24,11 +26,11 @@ const CONFIG = 'services: none\\nplugIn: true\\nplugInFileSystems: [ext4]\\nlang
 /** With the name of a phase in /run/kill, kills the phase as soon as its progress file says that it began. */
 const PROGRAM = `#!/bin/sh
 case "$1 $2" in "plug-in $(cat /run/kill 2> /dev/null)")
-  /usr/local/bin/node ${inside}/agent/fleet-agent.js "$@" &
+  /usr/local/bin/node ${agentHere.file} "$@" &
   until grep -q "\\"$2ing\\"\\|\\"\${2%e}ing\\"" "/run/fleet-agent-medium/$3.json"; do kill -0 $! || break; done
   kill -9 $! $$ ;;
 esac
-exec /usr/local/bin/node ${inside}/agent/fleet-agent.js "$@"
+exec /usr/local/bin/node ${agentHere.file} "$@"
 `;
 
 type Stick = { readonly image: string; readonly device: string };
@@ -103,11 +105,12 @@ describeWith(['factoryBase'], 'a stick that is plugged into a booted host', ({ f
       base: factoryBase,
       blockDevices: numbers,
       binds: [
-        { from: repository, to: inside, readOnly: true },
+        agentHere.bind,
+        { from: join(repository, 'deploy'), to: UNITS, readOnly: true },
         { from: media.path, to: '/media' },
       ],
     });
-    await sh(`cp '${inside}/deploy/systemd/fleet-agent-medium@.service' /etc/systemd/system
+    await sh(`cp '${UNITS}/systemd/fleet-agent-medium@.service' /etc/systemd/system
       cp /media/fleet-agent /usr/bin/fleet-agent
       mkdir -p /etc/fleet-agent /etc/default
       echo FLEET_NOW=2026-11-21T08:00:00Z > /etc/default/fleet-agent

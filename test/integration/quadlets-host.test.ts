@@ -1,14 +1,13 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { CheckResult, Drift } from '../../agent/model/target.ts';
-import { daemonBinds } from '../agent/apply/host/restricted-daemon.ts';
+import { DAEMON_BINDS, ON_HOST } from '../agent/apply/host/restricted-daemon.ts';
 import type { PackageSpec } from '../agent/apply/host/sandbox.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { type FactoryHost, startFactoryHost } from '../harness/factory-host.ts';
 import { makeBusyboxImage } from '../harness/kubernetes/busybox-image.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 
-const inside = '/opt/fleet-ferry';
 const QUADLET = '/etc/containers/systemd/web.container';
 
 /** Limits as they are, because raising one takes a capability that a host of these tests lacks. */
@@ -19,9 +18,10 @@ runtime = "runc"
 cgroup_manager = "cgroupfs"
 `;
 
+/** httpd as the first process of its container ignores SIGTERM: a stop would wait ten seconds for it. */
 const web = (port: number): PackageSpec => ({
   files: {
-    [QUADLET]: `[Container]\nImage=localhost/web:1\nNetwork=host\nExec=/bin/httpd -f -p ${port} -h /www\n[Install]\nWantedBy=multi-user.target\n`,
+    [QUADLET]: `[Container]\nImage=localhost/web:1\nNetwork=host\nPodmanArgs=--stop-signal=KILL\nExec=/bin/httpd -f -p ${port} -h /www\n[Install]\nWantedBy=multi-user.target\n`,
   },
   units: [{ name: 'web.service', enabled: true, active: true }],
   checks: [
@@ -42,10 +42,7 @@ describeWith(
       return stdout.trim();
     };
     const ask = async (verb: 'apply' | 'settle' | 'observe', spec: PackageSpec | null): Promise<unknown> => {
-      const { stdout, stderr } = await host.exec(
-        ['/usr/local/bin/node', `${inside}/test/agent/apply/host/on-host.ts`],
-        { input: JSON.stringify({ verb, spec }) },
-      );
+      const { stdout, stderr } = await host.exec(ON_HOST, { input: JSON.stringify({ verb, spec }) });
       if (stdout === '') throw new Error(stderr);
       const { answer, error } = JSON.parse(stdout) as { answer?: unknown; error?: { message: string } };
       if (error) throw new Error(error.message);
@@ -63,7 +60,7 @@ describeWith(
       host = await startFactoryHost('quadlets', {
         base: podmanHost,
         disks: ['/var/lib/containers'],
-        binds: [...daemonBinds(inside), { from: media.path, to: '/media', readOnly: true }],
+        binds: [...DAEMON_BINDS, { from: media.path, to: '/media', readOnly: true }],
       });
       await host.exec(['/bin/sh', '-c', 'cat > /etc/containers/containers.conf'], { input: SETTINGS });
       await sh(

@@ -13,11 +13,13 @@ import {
   type TestPackage,
   writeTestMedium,
 } from '../harness/signed-medium.ts';
+import { agentOnHost } from '../harness/program-file.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 import { succeed } from '../harness/run-command.ts';
 
 const repository = resolve(import.meta.dirname, '../..');
-const inside = '/opt/fleet-ferry';
+const UNITS = '/opt/deploy';
+const agentHere = agentOnHost();
 const ONE = 'MARKER-first-password-8c1f';
 const TWO = 'MARKER-second-password-77ab';
 
@@ -79,13 +81,14 @@ describeWith(['factoryBase'], 'secrets on a booted host', ({ factoryBase }) => {
     host = await startFactoryHost('secrets-host', {
       base: factoryBase,
       binds: [
-        { from: repository, to: inside, readOnly: true },
+        agentHere.bind,
+        { from: join(repository, 'deploy'), to: UNITS, readOnly: true },
         { from: media.path, to: '/media' },
       ],
     });
     const root = hexOf(digestOf(fleet.roots[0] ?? ''));
-    await sh(`cp ${inside}/deploy/systemd/fleet-agent-secrets.service /etc/systemd/system
-      printf '#!/bin/sh\\nexec /usr/local/bin/node ${inside}/agent/fleet-agent.js "$@"\\n' > /usr/bin/fleet-agent
+    await sh(`cp ${UNITS}/systemd/fleet-agent-secrets.service /etc/systemd/system
+      printf '#!/bin/sh\\nexec /usr/local/bin/node ${agentHere.file} "$@"\\n' > /usr/bin/fleet-agent
       chmod 755 /usr/bin/fleet-agent
       systemctl daemon-reload
       systemctl enable fleet-agent-secrets.service`);

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { digestOf, hexOf } from '#bundles/digest';
 import { parseCertificateRequest } from '#bundles/trust/root/certificate-request';
+import { agentOnHost } from '../../harness/program-file.ts';
 import { type Bind, startFactoryHost } from '../../harness/factory-host.ts';
 import {
   createTestFleet,
@@ -12,7 +13,8 @@ import {
 import { temporaryDirectory } from '../../harness/temporary-directory.ts';
 
 const repository = resolve(import.meta.dirname, '../../..');
-const inside = '/opt/fleet-ferry';
+const UNITS = '/opt/deploy';
+const agentHere = agentOnHost();
 const NOW = 'FLEET_NOW=2026-11-21T08:00:00Z';
 
 /** A booted host with an enrolled agent of this work tree, the units of the product and no network. */
@@ -22,7 +24,12 @@ export const startSiteHost = async (name: string, base: string, binds: readonly 
   const fleet = await createTestFleet();
   const host = await startFactoryHost(name, {
     base,
-    binds: [{ from: repository, to: inside, readOnly: true }, { from: media.path, to: '/media' }, ...binds],
+    binds: [
+      agentHere.bind,
+      { from: join(repository, 'deploy'), to: UNITS, readOnly: true },
+      { from: media.path, to: '/media' },
+      ...binds,
+    ],
   });
   let version = 0;
 
@@ -69,8 +76,8 @@ export const startSiteHost = async (name: string, base: string, binds: readonly 
       .join(', ');
 
   const root = hexOf(digestOf(fleet.roots[0] ?? ''));
-  await sh(`cp ${inside}/deploy/systemd/fleet-agent*.service /etc/systemd/system
-    printf '#!/bin/sh\\nexec /usr/local/bin/node ${inside}/agent/fleet-agent.js "$@"\\n' > /usr/bin/fleet-agent
+  await sh(`cp ${UNITS}/systemd/fleet-agent*.service /etc/systemd/system
+    printf '#!/bin/sh\\nexec /usr/local/bin/node ${agentHere.file} "$@"\\n' > /usr/bin/fleet-agent
     chmod 755 /usr/bin/fleet-agent
     systemctl daemon-reload`);
   const who = `--fleet ${fleet.name} --site plant-7 --name kiosk-1 --channel prod/factory-host`;

@@ -1,12 +1,11 @@
 import type { Drift } from '../../../agent/model/target.ts';
 import { assembleHost } from '../../../scheduler/assemble/bundle/host/assemble-host.ts';
 import type { BuiltPackage } from '../../agent/apply/host/built-package.ts';
-import { daemonBinds } from '../../agent/apply/host/restricted-daemon.ts';
+import { DAEMON_BINDS, ON_HOST } from '../../agent/apply/host/restricted-daemon.ts';
 import { type FactoryHost, startFactoryHost } from '../../harness/factory-host.ts';
 import { noAccess } from '../../scheduler/assemble/content/no-access.ts';
 import { clusterType, renderedFiles, renderedPackage, target } from '../../scheduler/model-objects.ts';
 
-export const inside = '/opt/fleet-ferry';
 const HEAD = 'apiVersion: fleet-ferry/v1alpha1\nkind: HostPackage\nmetadata: {name: clock}\nspec:\n';
 
 /** Key of the step of a playbook `setup`. */
@@ -62,12 +61,11 @@ export type PlaybooksHost = Awaited<ReturnType<typeof startPlaybooksHost>>;
 
 /** A booted host without network, and what the host target does with built packages there. */
 export const startPlaybooksHost = async (name: string, base: string) => {
-  const host: FactoryHost = await startFactoryHost(name, { base, binds: daemonBinds(inside) });
+  const host: FactoryHost = await startFactoryHost(name, { base, binds: DAEMON_BINDS });
   const ask = async (verb: 'plan' | 'apply' | 'observe', built: BuiltPackage | null): Promise<unknown> => {
-    const { code, stdout, stderr } = await host.exec(
-      ['/usr/local/bin/node', `${inside}/test/agent/apply/host/on-host.ts`],
-      { input: JSON.stringify({ verb, spec: null, ...(built && { built }) }) },
-    );
+    const { code, stdout, stderr } = await host.exec(ON_HOST, {
+      input: JSON.stringify({ verb, spec: null, ...(built && { built }) }),
+    });
     if (code !== 0) throw new Error(`on-host.ts ended with ${code}: ${stderr}`);
     const { answer, error } = JSON.parse(stdout) as { answer?: unknown; error?: { message: string } };
     if (error) throw new Error(error.message);

