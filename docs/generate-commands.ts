@@ -1,6 +1,6 @@
 import type { Command, Interfaces } from '@oclif/core';
 import { loadCommands } from '#cli/commands';
-import { EXIT_CODES } from '#cli/exit-codes';
+import { EXIT_CODES } from '#cli/help-command';
 import type { Program } from '#cli/load-config';
 import { withStandard } from '#cli/run-program';
 import { PACKAGED } from '../bundling/debian/programs.ts';

@@ -5,8 +5,8 @@ import { partList } from '../acquire/blobs/parts-missing.ts';
 import { type PackageState, readStatus, type Status as StatusReport } from '../observe/read-status.ts';
 import { sayHeld } from '../store/site-hold.ts';
 import { AgentCommand } from './agent-command.ts';
-import { showContacts } from './show-contacts.ts';
 import { table } from './table.ts';
+import type { Contact } from '../store/contact.ts';
 
 export class Status extends AgentCommand {
   static override summary = 'Show what runs here, from which release, and how it is.';
@@ -120,3 +120,20 @@ const toRow = (it: PackageState): readonly string[] => [
     .filter((part) => part !== undefined)
     .join('; '),
 ];
+
+/** A line for the registry and one for the hub, for people: since when, why, and when it is tried again. */
+export const showContacts = ({ registry, hub, outbox }: StatusReport): readonly string[] => {
+  const waiting = outbox.events > 0 ? `, ${outbox.events} events waiting` : '';
+  return [
+    ...(registry ? [`Registry ${registry.address}: ${describe(registry, 'asked', '')}`] : []),
+    ...(hub ? [`Hub      ${hub.address}: ${describe(hub, 'handed over', waiting)}`] : []),
+  ];
+};
+
+const describe = ({ good, failing, next }: Contact, doing: string, more: string): string => {
+  if (good === null && failing === null)
+    return `not yet ${doing}${more}${next === null ? ' (is the service running?)' : ''}`;
+  const last = good === null ? `never ${doing}` : `last ${doing} ${good}`;
+  const trouble = failing ? `, failing since ${failing.since}: ${failing.code}: ${failing.message}` : '';
+  return `${last}${more}${trouble}${next === null ? '' : `; next at ${next}`}`;
+};

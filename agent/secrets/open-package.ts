@@ -6,10 +6,10 @@ import { ageFile, findAgeIdentity } from '../hub/age-identity.ts';
 import { readIdentity } from '../store/identity.ts';
 import type { PackageRef } from '../store/applied/package-ref.ts';
 import type { State } from '../store/state.ts';
-import { keyedHash } from './keyed-hash.ts';
 import { type Identity, openManifests } from './open-manifests.ts';
-import type { PackageSecrets } from '../model/package-secrets.ts';
+import type { KeyedHash, PackageSecrets } from '../model/package-secrets.ts';
 import { openBinary } from './sops-binary.ts';
+import { createHmac, hkdfSync } from 'node:crypto';
 
 export type Opened = {
   readonly files: ReadonlyMap<string, Buffer>;
@@ -111,4 +111,15 @@ const encryptedContents = (files: ReadonlyMap<string, Buffer>): readonly string[
     if (isFleetError(error)) return [];
     throw error;
   }
+};
+
+const PURPOSE = 'fleet-ferry: comparison of secrets';
+
+/**
+ * Returns an HMAC function keyed by this agent's age identity, because a plain digest of a short password can be reversed by
+ * trying passwords (security.md section 6).
+ */
+export const keyedHash = (identity: string): KeyedHash => {
+  const key = Buffer.from(hkdfSync('sha256', identity, '', PURPOSE, 32));
+  return (content) => `hmac-sha256:${createHmac('sha256', key).update(content).digest('hex')}`;
 };

@@ -1,4 +1,4 @@
-import { EXIT_CODES } from '#cli/exit-codes';
+import { EXIT_CODES } from '#cli/help-command';
 import type { Program } from '#cli/load-config';
 import {
   examplesOf,

@@ -1,6 +1,6 @@
 import { FleetError } from '#bundles/errors';
 import type { OpenOptions } from '#bundles/formats/medium/medium';
-import { type Channel, formatChannel } from '#bundles/names';
+import { type Channel, formatChannel, sameChannel } from '#bundles/names';
 import { NO_PROGRESS, type Progress } from '#cli/progress';
 import type { RegistryAccess } from '#bundles/transport/registry/registry-access';
 import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
@@ -8,7 +8,6 @@ import type { Bases } from '../source/base/base.ts';
 import { keepReceipts } from '../source/base/keep-receipts.ts';
 import { readBases } from '../source/base/read-bases.ts';
 import { checkSiteValues } from '../source/check/check-site-values.ts';
-import { notSelected } from '../source/check/not-selected.ts';
 import { checkTarget } from '../source/check/check-target.ts';
 import { findDeltas } from './delta/find-deltas.ts';
 import { openPatchStore, withPatches } from './delta/patch-store.ts';
@@ -29,6 +28,7 @@ import { openTarget, type Target } from './medium/target.ts';
 import { shortDigest } from '#bundles/digest';
 import { nameSome } from '#bundles/name-some';
 import { countOf } from '../source/base/read-needs.ts';
+import { isSelected } from '#bundles/trust/accept/is-selected';
 
 /** What a person asked for. */
 export type ExportRequest = {
@@ -212,3 +212,18 @@ const askedInVain = ({ asked }: Pick<Bases, 'asked'>, plan: Pick<Plan, 'blobs'>)
       } not sent: ${nameSome(blobs.map(([digest]) => shortDigest(digest)))}`,
   );
 };
+
+const MAX_NAMED = 10;
+
+/** One note for each channel whose release does not reach all agents of the medium's sites: those stay at what they run. */
+export const notSelected = ({ sites, channels }: Pick<Offer, 'sites' | 'channels'>): readonly string[] =>
+  channels.flatMap(({ channel, version, rollout }) => {
+    const left = sites.flatMap(({ site, agents }) =>
+      agents
+        .filter((agent) => sameChannel(agent.channel, channel))
+        .filter(({ name, labels }) => !isSelected(rollout, { site, agent: name }, labels))
+        .map(({ name }) => `${site}/${name}`),
+    );
+    if (left.length === 0) return [];
+    return `${formatChannel(channel)}: release ${version} does not select ${nameSome(left, MAX_NAMED)} yet; they stay at what they run`;
+  });

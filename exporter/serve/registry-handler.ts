@@ -6,10 +6,10 @@ import { OCI_INDEX } from '#bundles/media-types';
 import { answerBlob, type BlobAnswering } from './answer-blob.ts';
 import { answerError, answerJson } from './answers.ts';
 import type { Pace } from './drain-at-pace.ts';
-import { fairLimit } from './fair-limit.ts';
 import { pageOf } from './page-of.ts';
 import { type Route, routeOf } from './route.ts';
-import type { ServedRepository, ServedContent } from './served-content.ts';
+import type { ServedContent, ServedRepository } from './served-content.ts';
+import { type Limit, makeLimit } from '#bundles/transport/publish/limit';
 
 export type HandlerOptions = {
   readonly imagesAt: string;
@@ -166,5 +166,26 @@ export const registryHandler = (
       if (response.headersSent) response.destroy();
       else answerError(request, response, 500, 'UNKNOWN', 'the medium cannot be read here, or was changed');
     });
+  };
+};
+
+/**
+ * Runs at most `width` works at once, and at most `share` of one client, so that a client whose transfers are stuck does not block
+ * others.
+ */
+export const fairLimit = (width: number, share: number): ((client: string) => Limit) => {
+  const all = makeLimit(width);
+  const clients = new Map<string, { readonly limit: Limit; works: number }>();
+  return (client) => async (work) => {
+    const own = clients.get(client) ?? { limit: makeLimit(share), works: 0 };
+    clients.set(client, own);
+    own.works += 1;
+    try {
+      // The client's own limit comes first: a work that waits for it takes no place of the common limit.
+      return await own.limit(() => all(work));
+    } finally {
+      own.works -= 1;
+      if (own.works === 0) clients.delete(client);
+    }
   };
 };

@@ -7,9 +7,9 @@ import { checkDocuments } from './check-documents.ts';
 import { type Check, checkList } from './check-list.ts';
 import { checkParts } from './check-parts.ts';
 import { elsewhereOf } from './elsewhere.ts';
-import { openedBlobs } from './opened-blobs.ts';
 import type { Provenance } from './provenance.ts';
 import { trustNotes } from './trust-notes.ts';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
 
 export type Verification = {
   readonly ok: boolean;
@@ -87,3 +87,17 @@ export const verifyMedium = async (
 
 const describeFiles = (count: number): string =>
   count === 1 ? '1 file under blobs/ belongs' : `${count} files under blobs/ belong`;
+
+/** A blob source that records the digests that were read: the input of the judgement. */
+export const openedBlobs = (blobs: BlobSource): BlobSource & { readonly opened: ReadonlySet<Digest> } => {
+  const opened = new Set<Digest>();
+  return {
+    ...blobs,
+    get: undefined,
+    opened,
+    open: (digest, signal) => {
+      opened.add(digest);
+      return blobs.open(digest, signal);
+    },
+  };
+};

@@ -23,9 +23,8 @@ import {
 } from '../hub/http/listen-address.ts';
 import { readPeople } from '../hub/people/read-people.ts';
 import { dutiesOf } from '../hub/serve/duties.ts';
-import { lead } from '../hub/serve/lead.ts';
+import { lead, tellLeadership } from '../hub/serve/lead.ts';
 import { makeLoopRoutes } from '../hub/serve/loop-routes.ts';
-import { tellLeadership } from '../hub/serve/tell-leadership.ts';
 import { isDatabaseUrl } from '../settings/database-url.ts';
 import { registerFleetMetrics } from '../hub/http/metrics/fleet-metrics.ts';
 import { createMetrics } from '../hub/http/metrics/metrics.ts';

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CODES, type ErrorCode, FleetError } from '#bundles/errors';
-import { EXIT_CODES } from '#cli/exit-codes';
+import { EXIT_CODES } from '#cli/help-command';
 import { FOUND_MEDIA } from '../attacks/rows-office.ts';
 import { MEDIA, ROWS } from '../attacks/rows.ts';
 

@@ -12,7 +12,7 @@ import { signPayload } from '#bundles/trust/statements/sign-payload';
 import { parseStatement, verifyStatement } from '#bundles/trust/statements/verify-statement';
 import { formatTime } from '#bundles/time';
 import { signSite } from '../../scheduler/hub/sites/sign-site.ts';
-import { signLease } from '../../scheduler/release/lease/sign-lease.ts';
+import { signLease } from '../../scheduler/release/lease/renew-lease.ts';
 import { readRelease } from '../../scheduler/load/releases/read-release.ts';
 import { signRelease } from '../../scheduler/release/sign/sign-release.ts';
 import { describeWith } from '../harness/describe-with.ts';

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FleetError } from '../../bundles/errors.ts';
 import { GOJSONSCHEMA_FORMATS } from '../../scheduler/plan/compose/gojsonschema/formats.ts';
-import { judgedValues } from '../../scheduler/plan/compose/gojsonschema/judged-values.ts';
+import { judgedValues } from '../../scheduler/plan/compose/check-config.ts';
 import { compileSchema, type SchemaCheck } from '../../scheduler/plan/compose/schema-drafts.ts';
 import { isReadDifferently } from '../../scheduler/model/yaml/yaml-1-1-value.ts';
 import { typeKalypsoValue } from '../../scheduler/load/platform/config-layers.ts';

@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { ALARMS } from '../../scheduler/hub/alarms/alarm.ts';
 import { registerFleetMetrics } from '../../scheduler/hub/http/metrics/fleet-metrics.ts';
 import { createMetrics } from '../../scheduler/hub/http/metrics/metrics.ts';
-import { tellLeadership } from '../../scheduler/hub/serve/tell-leadership.ts';
+import { tellLeadership } from '../../scheduler/hub/serve/lead.ts';
 import { tellLoop } from '../../scheduler/hub/serve/tell-loop.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { runCommand, runOrFail } from '../harness/run-command.ts';

@@ -1,15 +1,11 @@
 import { Args, Flags } from '@oclif/core';
 import { FleetCommand } from '#cli/fleet-command';
-import { pauseOrResume } from '../../hub/promote/decide/decide-about.ts';
+import { type Paused, pauseOrResume } from '../../hub/promote/decide/decide-about.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { decisionFlags, linkFlags, openGate, personOf } from './open-gate.ts';
 
-export default class Pause extends FleetCommand {
-  static override description = `Pauses promotions to an environment of the chain, until \`resume\`.
-
-Nothing is promoted there meanwhile, neither by a person nor by the policy; what was promoted before is still built. Rollouts there
-do not advance automatically. The pause is signed into the audit log.`;
-  static override examples = ['<%= config.bin %> <%= command.id %> prod --reason "stock taking"'];
+/** Pausing and resuming take the same arguments and are signed as the same kind of decision. */
+abstract class PauseCommand extends FleetCommand {
   static override args = {
     environment: Args.string({ required: true, description: 'Environment that promotions go to' }),
   };
@@ -18,25 +14,41 @@ do not advance automatically. The pause is signed into the audit log.`;
     ...decisionFlags,
     reason: Flags.string({ required: true, description: 'Why; it is signed into the audit log' }),
   };
+  protected abstract readonly decision: Paused['decision'];
 
-  async run(): Promise<unknown> {
-    const { args, flags } = await this.parse(Pause);
+  async run(): Promise<Paused> {
+    const { args, flags } = await this.parse(this.ctor as typeof PauseCommand);
+    const { environment } = args;
     const now = this.readNow(flags.now);
     await using gate = await openGate(await readConfiguration(flags, process.cwd()), this.signal);
-    const wish = {
-      environment: args.environment,
-      person: personOf(flags),
-      reason: flags.reason,
-      now,
-      signal: this.signal,
-    };
-    const decided = await pauseOrResume(gate, 'pause', wish);
-    const { from, to, outcome, paused } = decided;
-    this.log(
-      outcome === 'decided'
-        ? `${to}: promotions from ${from} are paused`
-        : `${to}: nothing was written, it already is ${paused}`,
-    );
+    const wish = { environment, person: personOf(flags), reason: flags.reason, now, signal: this.signal };
+    const decided = await pauseOrResume(gate, this.decision, wish);
+    this.log(describePaused(decided));
     return decided;
   }
 }
+
+export class Pause extends PauseCommand {
+  static override description = `Pauses promotions to an environment of the chain, until \`resume\`.
+
+Nothing is promoted there meanwhile, neither by a person nor by the policy; what was promoted before is still built. Rollouts there
+do not advance automatically. The pause is signed into the audit log.`;
+  static override examples = ['<%= config.bin %> <%= command.id %> prod --reason "stock taking"'];
+  protected override readonly decision = 'pause';
+}
+
+export class Resume extends PauseCommand {
+  static override description = `Resumes promotions to an environment of the chain after \`pause\`.
+
+Its gate is judged as before: a pause changes no condition. It is signed into the audit log.`;
+  static override examples = ['<%= config.bin %> <%= command.id %> prod --reason "stock taking is done"'];
+  protected override readonly decision = 'resume';
+}
+
+/** 'prod: promotions from qa are paused', or why nothing was written. */
+const describePaused = ({ decision, from, to, outcome, paused }: Paused): string => {
+  if (outcome === 'decided') return `${to}: promotions from ${from} are ${decision}d`;
+  return decision === 'pause'
+    ? `${to}: nothing was written, it already is ${paused}`
+    : `${to} is not paused; nothing was written`;
+};

@@ -8,6 +8,7 @@ import { isDatabaseUrl } from '../../settings/database-url.ts';
 import type { Store } from '../store/open-store.ts';
 import { faultFields } from '../watch/fault-fields.ts';
 import { type HubLock, lockHub, WAKE_CHANNEL } from './lock-hub.ts';
+import { Gauge, type Registry } from 'prom-client';
 
 /** What the leader is woken for: a source or a decision changed, facts of a gate changed, a site has a new statement. */
 export type Wakeup = 'build' | 'judge' | 'sites';
@@ -167,4 +168,18 @@ const notifier = (db: string, store: Store): ((what: Wakeup) => void) => {
     last.set(what, now);
     void sql`select pg_notify(${WAKE_CHANNEL}, ${what})`.execute(store.db).catch(() => {});
   };
+};
+
+/** Registers the metric that says whether this replica leads. */
+export const tellLeadership = (
+  registry: Registry,
+  { name, isLeading }: Pick<Leadership, 'name' | 'isLeading'>,
+): void => {
+  const leads: Gauge<'replica'> = new Gauge({
+    name: 'fleet_hub_leads',
+    help: 'Whether this replica builds, publishes and promotes: 1 at the one that leads, 0 at the others',
+    labelNames: ['replica'],
+    registers: [registry],
+    collect: (): void => leads.set({ replica: name }, isLeading() ? 1 : 0),
+  });
 };

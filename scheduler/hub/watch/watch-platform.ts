@@ -2,16 +2,17 @@ import { durationMs } from '#bundles/duration';
 import { type FleetError, formatError, toFleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
 import { newBuildMemory } from '../../assemble/incremental/build-memory.ts';
-import { makeAlarm } from './alarm.ts';
-import { auditMark } from './audit-mark.ts';
 import { buildStep } from './build-step.ts';
 import { makeDeliverStep } from './deliver-step.ts';
-import { untilNextLook } from './until-next-look.ts';
 import { faultFields } from './fault-fields.ts';
 import { makePublishStep } from './publish-step.ts';
 import { makeRepositories } from './repositories.ts';
 import type { WatchOptions } from './watch-options.ts';
 import type { RepositoryState } from './watched.ts';
+import { setTimeout } from 'node:timers/promises';
+import { findReference, openOrStartLayout } from '#bundles/formats/layout/layout';
+import { AUDIT_REFERENCE } from '../../load/releases/references.ts';
+import { pauseMs, spread } from '#bundles/retry';
 
 /** Counters since the start. */
 export type WatchCounters = {
@@ -145,3 +146,43 @@ export const watchPlatform = (options: WatchOptions, signal: AbortSignal): Watch
     done: loop(),
   };
 };
+
+/** A wake-up signal for a sleeping loop. A ring outside of `wait` ends the next `wait` immediately. */
+type Alarm = {
+  readonly ring: () => void;
+  /** Discards earlier rings. Called at the start of a round, which handles their cause. */
+  readonly reset: () => void;
+  /** Resolves after `ms`, on a ring, or when the signal aborts. Never rejects. */
+  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+};
+
+export const makeAlarm = (): Alarm => {
+  let rung = new AbortController();
+  return {
+    ring: () => rung.abort(),
+    reset: () => {
+      rung = new AbortController();
+    },
+    wait: async (ms, signal) => {
+      await setTimeout(ms, undefined, { signal: AbortSignal.any([signal, rung.signal]) }).catch(() => {});
+    },
+  };
+};
+
+/**
+ * Digest of the audit log of a layout as its index names it: it changes with every promotion and decision, by whichever process.
+ * @returns undefined without a log @throws FleetError LAYOUT_INVALID, PERMISSION, IO
+ */
+const auditMark = async (layout: string | undefined): Promise<string | undefined> =>
+  layout === undefined ? undefined : findReference(await openOrStartLayout(layout), AUDIT_REFERENCE)?.digest;
+
+const LONGEST_MS = 15 * 60_000;
+
+/**
+ * Milliseconds until the next look: `pollMs`, doubled for each consecutive failure up to 15 minutes, with a jitter of up to 20%
+ * either way. @param random 0 to 1
+ */
+export const untilNextLook = (pollMs: number, failedInARow: number, random: () => number): number =>
+  failedInARow === 0
+    ? spread(pollMs, 'around', random)
+    : pauseMs({ firstMs: 2 * pollMs, longestMs: LONGEST_MS, jitter: 'around' }, failedInARow, random);

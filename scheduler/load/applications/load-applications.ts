@@ -4,14 +4,19 @@ import { compareBytes, type Digest, digestOf } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { inParallel } from '#bundles/in-parallel';
 import type { Charts, PinnedChart } from '../charts/charts.ts';
-import type { DeploymentTarget, Platform, RenderedPackage, SourceSnapshot } from '../../model/model.ts';
+import type {
+  ClusterType,
+  DeploymentTarget,
+  Platform,
+  RenderedPackage,
+  SourceSnapshot,
+} from '../../model/model.ts';
 import type { Sources } from '../sources/open-sources.ts';
 import { endsRun } from '../../model/problems.ts';
 import { withPlace } from '../../model/with-place.ts';
 import type { Application } from './application.ts';
 import type { ApplicationSource, HelmSource, ReadApplication } from './application-source.ts';
 import { addTraits, type ChartTraits, chartTraits, textTraits } from './chart-traits.ts';
-import { kubernetesVersion } from './kubernetes-version.ts';
 import { notIsolated } from './tools/network-isolation.ts';
 import { boundOfTarget, checkApplication, workspaceMeter } from './bound-applications.ts';
 import { bundlesApplication, readApplication } from './read-application.ts';
@@ -207,4 +212,13 @@ const archiveOf = async (
   const { pinned, archive } = await charts(chart.reference, platform.imageLocks, signal);
   used.charts.set(`${pinned.name}:${pinned.version}`, pinned);
   return archive;
+};
+
+/** For cluster types that require none. It is fixed because the default depends on the version of Helm. */
+const ANY = 'v1.30.0';
+
+/** The Kubernetes version passed to charts: the one a cluster type requires ('>=1.31', '1.31.2'). */
+export const kubernetesVersion = ({ requirements }: ClusterType): string => {
+  const [, major, minor, patch] = /(\d+)\.(\d+)(?:\.(\d+))?/.exec(requirements.kubernetes ?? '') ?? [];
+  return major === undefined ? ANY : `v${major}.${minor}.${patch ?? '0'}`;
 };

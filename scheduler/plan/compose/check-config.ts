@@ -4,9 +4,10 @@ import type { DeploymentTarget, PlatformForm, Value } from '../../model/model.ts
 import { parseSchemaText } from '../../load/objects/schema-text.ts';
 import type { Composition } from './compose-config.ts';
 import { explainConfig, originOf } from './explain-config.ts';
-import { judgedValues } from './gojsonschema/judged-values.ts';
 import { readFailure, type WantedValue } from './read-failure.ts';
 import { compileSchema } from './schema-drafts.ts';
+import { parseFloat64 } from '../../model/go/parse-float.ts';
+import { type ConfigMapping, plainValue } from '../../model/plain-value.ts';
 
 /** Checks the configuration of one deployment target; undefined when every schema accepts it. */
 export type ConfigCheck = (
@@ -165,3 +166,16 @@ const toError = (failures: readonly Failure[], assignment: string): FleetError =
       : 'Change the value, or the schema',
   });
 };
+
+/**
+ * Returns the values that Kalypso passes to gojsonschema: a top-level string that Go parses as a number becomes that number (behaviour
+ * spec 2.5). Templates get the strings.
+ */
+export const judgedValues = (values: ConfigMapping): { readonly [key: string]: Value } =>
+  Object.fromEntries(
+    Object.entries(values).map(([key, value]) => [
+      key,
+      // An integer that a double would round is a number all the same.
+      typeof value === 'string' ? (parseFloat64(value) ?? value) : plainValue(value, Number),
+    ]),
+  );

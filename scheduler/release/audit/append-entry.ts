@@ -1,4 +1,4 @@
-import { digestOf } from '#bundles/digest';
+import { type Digest, digestOf } from '#bundles/digest';
 import type { Json } from '#bundles/json/canonical';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import {
@@ -8,7 +8,7 @@ import {
   SEGMENT_ENTRIES,
 } from '#bundles/formats/statements/audit-lines';
 import { MAX_STATEMENT_BYTES, parseEnvelope } from '#bundles/formats/statements/envelope';
-import { AUDIT_ARTIFACT, AUDIT_NDJSON, SIGSTORE_BUNDLE } from '#bundles/media-types';
+import { AUDIT_ARTIFACT, AUDIT_NDJSON, PREDICATES, SIGSTORE_BUNDLE } from '#bundles/media-types';
 import { formatTime } from '#bundles/time';
 import { type Limit, makeLimit } from '#bundles/transport/publish/limit';
 import { type NewDocument, writeArtifact } from '../../load/releases/artifact.ts';
@@ -23,7 +23,10 @@ import { AUDIT_REFERENCE } from '../../load/releases/references.ts';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 import type { Releases } from '../publish/open-releases.ts';
 import { rootDocuments } from '../publish/publish-release.ts';
-import { signCheckpoint } from './sign-checkpoint.ts';
+import type { AuditPredicate } from '#bundles/formats/statements/predicates';
+import type { SigningKey } from '#bundles/trust/keys/key';
+import { signPayload } from '#bundles/trust/statements/sign-payload';
+import { encodeStatement } from '#bundles/trust/statements/verify-statement';
 
 export type NewEntry = {
   readonly kind: AuditKind;
@@ -124,3 +127,14 @@ const segmentsOf = (lines: readonly AuditLine[]): readonly NewDocument[] => {
 
 /** The largest power of two that is neither above what is left nor above a full segment. */
 const segmentSize = (left: number): number => Math.min(SEGMENT_ENTRIES, 2 ** Math.floor(Math.log2(left)));
+
+/**
+ * Signs the state of the audit log after one more entry (docs/bundle-format.md section 18).
+ * @param head digest of the newest line
+ * @param count entries of the log, the newest one included
+ * @returns the bytes of a sigstore bundle
+ */
+export const signCheckpoint = (head: Digest, count: number, key: SigningKey, now: Date): Promise<Buffer> => {
+  const predicate: AuditPredicate = { from: count, to: count, count, time: formatTime(now) };
+  return signPayload(encodeStatement([{ name: 'log', digest: head }], PREDICATES.audit, predicate), key);
+};

@@ -2,12 +2,23 @@ import type { DecisionKind, DecisionPredicate } from '#bundles/formats/statement
 import { FleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
 import { appendEntry } from './append-entry.ts';
-import { signDecision } from './sign-decision.ts';
 import type { Releases } from '../publish/open-releases.ts';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 import type { Lineage } from '../../load/releases/read-lineage.ts';
+import { type Digest, digestOf } from '#bundles/digest';
+import { PREDICATES } from '#bundles/media-types';
+import type { SigningKey } from '#bundles/trust/keys/key';
+import { signPayload } from '#bundles/trust/statements/sign-payload';
+import { encodeStatement } from '#bundles/trust/statements/verify-statement';
 
-const MAX_REASON = 1000;
+/** Longest reason, in UTF-16 units, that a statement or a revocation list may carry. */
+export const MAX_REASON = 1000;
+
+/** The reason that a person gave, unchanged. @throws FleetError USAGE if it is blank or too long */
+export const checkReason = (reason: string): string => {
+  if (reason.trim() !== '' && reason.length <= MAX_REASON) return reason;
+  throw new FleetError('USAGE', `a reason has 1 to ${MAX_REASON} characters`);
+};
 
 export type Decision = {
   readonly decision: DecisionKind;
@@ -32,8 +43,6 @@ export const decide = async (
   keys: KeyDirectory,
   { decision, environment, only, candidate, rollback, person, reason, now }: Decision,
 ): Promise<void> => {
-  if (reason.trim() === '' || reason.length > MAX_REASON)
-    throw new FleetError('USAGE', `a reason has 1 to ${MAX_REASON} characters`);
   const predicate: DecisionPredicate = {
     fleet: keys.root.fleet,
     decision,
@@ -42,10 +51,28 @@ export const decide = async (
     ...(candidate && { shared: candidate.shared }),
     ...(rollback && { rollback }),
     person,
-    reason,
+    reason: checkReason(reason),
     time: formatTime(now),
     critical: [],
   };
   const statement = await signDecision(candidate?.candidate, predicate, await keys.key('audit'));
   await appendEntry(releases, keys, { kind: 'decision', statement }, now);
+};
+
+/**
+ * Signs a decision about a candidate or an environment.
+ * @param candidate undefined: the decision is about the environment
+ * @param key the audit key
+ * @returns the bytes of a sigstore bundle
+ */
+export const signDecision = (
+  candidate: Digest | undefined,
+  predicate: DecisionPredicate,
+  key: SigningKey,
+): Promise<Buffer> => {
+  const subject =
+    candidate === undefined
+      ? { name: 'environment', digest: digestOf(predicate.environment) }
+      : { name: 'candidate', digest: candidate };
+  return signPayload(encodeStatement([subject], PREDICATES.decision, predicate), key);
 };

@@ -5,7 +5,7 @@ import { statementFiles } from '#bundles/formats/statements/statement-files';
 import { LEASE_ARTIFACT, PREDICATES, SIGSTORE_BUNDLE } from '#bundles/media-types';
 import { type Channel, formatChannel } from '#bundles/names';
 import type { LeasePredicate } from '#bundles/formats/statements/predicates';
-import { verifyStatement } from '#bundles/trust/statements/verify-statement';
+import { encodeStatement, verifyStatement } from '#bundles/trust/statements/verify-statement';
 import { addDays, DAY_MS, formatTime, parseTime } from '#bundles/time';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { writeArtifact } from '../../load/releases/artifact.ts';
@@ -16,7 +16,9 @@ import { leaseReference } from '../../load/releases/references.ts';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 import { signNewer } from '../sign/sign-newer.ts';
 import { type PublishedLease, readLease } from './read-lease.ts';
-import { signLease } from './sign-lease.ts';
+import type { Digest } from '#bundles/digest';
+import { signPayload } from '#bundles/trust/statements/sign-payload';
+import type { SigningKey } from '#bundles/trust/keys/key';
 
 /** Default lifetime of a lease. It is renewed once a third of its life is over. */
 export const LEASE_DAYS = 30;
@@ -120,4 +122,22 @@ const fromFuture = ({ predicate }: PublishedLease, channel: Channel): FleetError
     'FROM_FUTURE',
     `lease ${predicate.version} of ${formatChannel(channel)} was issued at ${predicate.issuedAt}, which this machine's clock says is to come`,
     { hint: 'Set the clock; a lease made now would end too early' },
+  );
+
+/**
+ * Signs a statement that a release is still the current one of its channel.
+ * @param release digest of the release's payload
+ * @param releaseFiles signature files of the release: evidence for a remote signer that did not sign it itself
+ * @returns the bytes of a sigstore bundle
+ */
+export const signLease = (
+  release: Digest,
+  predicate: LeasePredicate,
+  key: SigningKey,
+  releaseFiles: readonly Uint8Array[],
+): Promise<Buffer> =>
+  signPayload(
+    encodeStatement([{ name: 'release', digest: release }], PREDICATES.lease, predicate),
+    key,
+    releaseFiles,
   );

@@ -5,6 +5,7 @@ import type { Layout } from '#bundles/formats/layout/layout';
 import { type Channel, formatChannel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
 import { listOf, noteRevocations, readRevocations } from '../../load/releases/revocation-list.ts';
+import { checkReason } from '../audit/decide.ts';
 import { bundlesOf } from '../reissue/bundle-statements.ts';
 import { reissueRelease } from '../reissue/reissue-release.ts';
 import { readCurrent, rollbackRelease } from '../reissue/rollback-release.ts';
@@ -28,8 +29,6 @@ export type Revocated = {
   readonly references: ReadonlyMap<string, Descriptor>;
 };
 
-const MAX_REASON = 1000;
-
 /**
  * Revokes a bundle permanently. It is added to the channel's revocation list, which every later release carries and from which
  * sites never remove an entry. Unless `instead` is 'next build', the release that carries the list is signed by this call.
@@ -41,8 +40,7 @@ export const revokeBundle = async (
   keys: KeyDirectory,
   { channel, bundle, reason, instead, now, signal }: Revocation,
 ): Promise<Revocated> => {
-  if (reason.trim() === '' || reason.length > MAX_REASON)
-    throw new FleetError('USAGE', `a reason has 1 to ${MAX_REASON} characters`);
+  checkReason(reason);
   const { fleet } = keys.root;
   const current = await readCurrent(layout, keys, channel, now);
   const before = await readRevocations(layout, fleet, channel, current);

@@ -10,7 +10,7 @@ import { type AuditLog, readAuditLog } from '../../load/releases/audit-log.ts';
 import type { PublishedRelease } from '../../load/releases/read-release.ts';
 import type { RolloutPolicy } from '../../model/promotion.ts';
 import { appendEntry } from '../audit/append-entry.ts';
-import { signDecision } from '../audit/sign-decision.ts';
+import { MAX_REASON, signDecision } from '../audit/decide.ts';
 import type { Releases } from '../publish/open-releases.ts';
 import { MAX_PLAN_BYTES, parsePlan, readPlan, type StoredPlan, storePlan } from './plan-document.ts';
 import { EVERYONE, planRollout, reachesEveryone } from './plan-rollout.ts';
@@ -91,8 +91,6 @@ export type RolloutDecision = {
   readonly person: string | null;
   readonly reason: string;
 };
-
-const MAX_REASON = 1000;
 
 /** Signs a decision about a rollout and appends it to the audit log; durable when this returns. @throws FleetError of appendEntry */
 export const decideRollout = async (

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { showContacts } from '../../../agent/commands/show-contacts.ts';
+import { showContacts } from '../../../agent/commands/status.ts';
 import { NO_CONTACT } from '../../../agent/store/contact.ts';
 import type { Status } from '../../../agent/observe/read-status.ts';
 

@@ -3,7 +3,7 @@ import { digestOf } from '#bundles/digest';
 import { readManifests, toWanted } from '../../../agent/apply/kubernetes/desired/read-wanted.ts';
 import { packageId } from '../../../agent/apply/kubernetes/owned-state.ts';
 import type { DesiredPackage } from '../../../agent/model/target.ts';
-import { keyedHash } from '../../../agent/secrets/keyed-hash.ts';
+import { keyedHash } from '../../../agent/secrets/open-package.ts';
 import type { PackageSecrets } from '../../../agent/model/package-secrets.ts';
 import { setsUsed } from '../../../agent/secrets/sets-used.ts';
 import { verdict } from '../../bundles/verdict.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fairLimit } from '../../../exporter/serve/fair-limit.ts';
+import { fairLimit } from '../../../exporter/serve/registry-handler.ts';
 
 const later = () => Promise.withResolvers<void>();
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { readBlob } from '#bundles/formats/layout/verified';
-import { openedBlobs } from '../../../exporter/verify/opened-blobs.ts';
+import { openedBlobs } from '../../../exporter/verify/verify-medium.ts';
 import { blobsInMemory } from '../../bundles/blobs-in-memory.ts';
 import { byOneQuestion } from '../../bundles/formats/layout/one-question.ts';
 

@@ -1,14 +1,13 @@
 import type { HostUnit } from '#bundles/formats/bundle/host-package';
 import { compareBytes } from '#bundles/digest';
 import type { OwnedObject, Step } from '../../../model/target.ts';
-import { stopIfAborted } from '../host-error.ts';
+import { errno, hostError, stopIfAborted } from '../host-error.ts';
 import { whyInert } from '../host-options.ts';
 import { note, toStep, type UnitDetail } from '../host-step.ts';
 import { readEntry } from '../live/read-entry.ts';
-import { readText } from '../live/read-text.ts';
 import { asJson, fileKey, type OwnedUnit, secretKey, unitKey } from '../owned-state.ts';
 import { dropInsOf } from '../systemd/drop-ins.ts';
-import { type Inputs, isOutdated, linksOf, RELOAD, readStarted } from '../systemd/started.ts';
+import { type Inputs, isOutdated, linksOf, readStarted, RELOAD } from '../systemd/started.ts';
 import {
   enableBy,
   hasFragment,
@@ -28,6 +27,10 @@ import {
   type UnitState,
 } from '../systemd/unit-state.ts';
 import type { PlanContext } from './plan-context.ts';
+import { posix } from 'node:path';
+import { openFile } from '../live/open-file.ts';
+import { openFolder } from '../live/open-folder.ts';
+import { type Bounds, readUpTo } from '../live/read-up-to.ts';
 
 /** Size limit of systemd for unit files, in bytes. */
 const MAX_UNIT_BYTES = 1 << 20;
@@ -272,4 +275,23 @@ const inputsOf = async (
     if ('digest' in live && live.digest !== null) inputs[path] = live.digest;
   }
   return inputs;
+};
+
+/**
+ * Reads at most the first `maxBytes` of a regular file of the host as text. Returns undefined when there is no such file.
+ * @throws FleetError PERMISSION, APPLY_FAILED, IO, ABORTED
+ */
+const readText = async (root: string, path: string, bounds: Bounds): Promise<string | undefined> => {
+  await using folder = await openFolder(root, posix.dirname(path));
+  if (!folder) return undefined;
+  try {
+    await using found = await openFile(folder, posix.basename(path));
+    if (!found) return undefined;
+    const pieces: Buffer[] = [];
+    for await (const piece of readUpTo(found.file, bounds, found.stats.size)) pieces.push(Buffer.from(piece));
+    return Buffer.concat(pieces).toString();
+  } catch (error) {
+    if (errno(error) === 'ENOENT') return undefined;
+    throw hostError(error, `reading ${path}`);
+  }
 };

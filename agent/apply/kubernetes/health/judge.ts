@@ -1,22 +1,25 @@
 import { groupOf } from '../desired/object-key.ts';
 import { oneLine } from './condition.ts';
 import { textOf } from './live-field.ts';
-import { judgeByReady } from './rules/any-condition.ts';
-import { judgeAnyObject } from './rules/any-object.ts';
-import { judgeApiService } from './rules/api-service.ts';
+import { judgeAnyObject, judgeByReady } from './rules/any-object.ts';
+import {
+  judgeApiService,
+  judgeDefinition,
+  judgeIngress,
+  judgeNamespace,
+  judgeService,
+  judgeVolumeClaim,
+} from './rules/other-kinds.ts';
 import { judgeAutoscaler } from './rules/autoscaler.ts';
-import { judgeDefinition } from './rules/custom-resource-definition.ts';
-import { judgeDaemonSet } from './rules/daemon-set.ts';
-import { judgeDeployment } from './rules/deployment.ts';
-import { judgeDisruptionBudget } from './rules/disruption-budget.ts';
-import { judgeIngress } from './rules/ingress.ts';
-import { judgeJob } from './rules/job.ts';
-import { judgeNamespace } from './rules/namespace.ts';
+import {
+  judgeDaemonSet,
+  judgeDeployment,
+  judgeDisruptionBudget,
+  judgeJob,
+  judgeReplicaSet,
+  judgeStatefulSet,
+} from './rules/workloads.ts';
 import { judgePod } from './rules/pod.ts';
-import { judgeReplicaSet } from './rules/replica-set.ts';
-import { judgeService } from './rules/service.ts';
-import { judgeStatefulSet } from './rules/stateful-set.ts';
-import { judgeVolumeClaim } from './rules/volume-claim.ts';
 import { current, type HealthContext, type Verdict } from './verdict.ts';
 
 type Rule = (object: unknown, context: HealthContext) => Verdict;

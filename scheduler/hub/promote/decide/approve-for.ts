@@ -10,12 +10,14 @@ import { sharedDigest } from '../../../assemble/candidate/shared-digest.ts';
 import { verifyEntry } from '../../../load/releases/audit-log.ts';
 import type { Lineage } from '../../../load/releases/read-lineage.ts';
 import { appendEntry } from '../../../release/audit/append-entry.ts';
-import { approvalStatement, signApproval } from '../../../release/audit/sign-approval.ts';
 import { openReleases } from '../../../release/publish/open-releases.ts';
 import { readDecided } from '../gate/assess.ts';
 import { checkEnvironment, linkTo } from '../facts/link.ts';
 import { stageToApprove } from './stage-to-approve.ts';
 import { type Chain, LOCK_WAIT_MS, type Wish } from './chain.ts';
+import { PREDICATES } from '#bundles/media-types';
+import { signPayload } from '#bundles/trust/statements/sign-payload';
+import { encodeStatement } from '#bundles/trust/statements/verify-statement';
 
 export type ApproveWish = Wish & {
   /** undefined: the newest candidate that the environment before has released. */
@@ -130,3 +132,18 @@ const predicateOf = (
   time: formatTime(now),
   critical: [],
 });
+
+/** The statement that one person approves a promotion, or a stage of a rollout: the exact bytes to sign. */
+const approvalStatement = (candidate: Digest, predicate: ApprovalPredicate): Buffer =>
+  encodeStatement([{ name: 'candidate', digest: candidate }], PREDICATES.approval, predicate);
+
+/**
+ * Signs one person's approval of a promotion, or of a stage of a rollout.
+ * @param key the person's own key, one of the root's bundle role
+ * @returns the bytes of a sigstore bundle
+ */
+export const signApproval = (
+  candidate: Digest,
+  predicate: ApprovalPredicate,
+  key: SigningKey,
+): Promise<Buffer> => signPayload(approvalStatement(candidate, predicate), key);

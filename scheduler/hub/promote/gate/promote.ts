@@ -1,11 +1,10 @@
-import { digestOf } from '#bundles/digest';
+import { type Digest, digestOf } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
 import { canonicalBytes } from '#bundles/json/canonical';
 import { nameSome } from '#bundles/name-some';
 import { formatTime } from '#bundles/time';
 import { promotedTo } from '../../../load/releases/audit-log.ts';
 import { appendEntry } from '../../../release/audit/append-entry.ts';
-import { signPromotion } from '../../../release/audit/sign-promotion.ts';
 import { policyDigest } from '../../../release/chain/policy-digest.ts';
 import { signNewer } from '../../../release/sign/sign-newer.ts';
 import type { Releases } from '../../../release/publish/open-releases.ts';
@@ -14,6 +13,11 @@ import type { Assessment } from './assess.ts';
 import { whyNotMet } from './describe-verdict.ts';
 import { whyNotApprovable } from '../judge/judge-approvals.ts';
 import { earliestOpening } from '../judge/judge-gate.ts';
+import type { PromotionPredicate } from '#bundles/formats/statements/predicates';
+import { PREDICATES } from '#bundles/media-types';
+import type { SigningKey } from '#bundles/trust/keys/key';
+import { signPayload } from '#bundles/trust/statements/sign-payload';
+import { encodeStatement } from '#bundles/trust/statements/verify-statement';
 
 export type PromotionWish = {
   readonly mode: 'manual' | 'automatic';
@@ -131,3 +135,15 @@ const gateClosed = ({ link: { from, to }, candidate, verdict }: Assessment): Fle
     },
   );
 };
+
+/**
+ * Signs that a candidate may be built in an environment from now on.
+ * @param candidate digest of the candidate of the environment before
+ * @param key the release key
+ * @returns the bytes of a sigstore bundle
+ */
+const signPromotion = (candidate: Digest, predicate: PromotionPredicate, key: SigningKey): Promise<Buffer> =>
+  signPayload(
+    encodeStatement([{ name: 'candidate', digest: candidate }], PREDICATES.promotion, predicate),
+    key,
+  );

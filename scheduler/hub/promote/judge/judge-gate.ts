@@ -1,14 +1,13 @@
 import { compareBytes } from '#bundles/digest';
 import { formatTime } from '#bundles/time';
-import type { PromotionPolicy } from '../../../model/promotion.ts';
+import type { AttestationRule, PromotionPolicy } from '../../../model/promotion.ts';
 import { countAgents } from './count-agents.ts';
 import { judgeAgents } from './judge-agents.ts';
-import { judgeApprovals, countedApprovals } from './judge-approvals.ts';
+import { countedApprovals, judgeApprovals } from './judge-approvals.ts';
 import { judgeCheck } from './judge-check.ts';
-import { judgeAttestation } from './judge-attestations.ts';
 import { judgeFreeze, judgeWindows } from './judge-calendar.ts';
 import type { Decisions } from '../facts/decisions.ts';
-import type { GateFacts } from '../facts/facts.ts';
+import type { AttestationFacts, GateFacts } from '../facts/facts.ts';
 import { type Condition, type GateState, holdingOf, type Verdict } from './verdict.ts';
 
 /**
@@ -111,4 +110,21 @@ export const earliestOpening = ({ conditions }: Verdict): string | undefined => 
   if (open.length === 0 || open.some(({ earliest }) => earliest === null)) return undefined;
   const times = open.map(({ earliest }) => new Date(earliest ?? 0).getTime());
   return formatTime(new Date(Math.max(...times)));
+};
+
+/** Every image of the candidate that the rule covers carries the attestation. Without such an image there is nothing to attest. */
+const judgeAttestation = (
+  { type }: AttestationRule,
+  { images, missing }: Omit<AttestationFacts, 'type'> = { images: 0, missing: ['the bundles were not read'] },
+): Condition => {
+  const met = missing.length === 0;
+  return {
+    name: `attestation ${type}`,
+    wanted: 'of every image, signed by a key of the policy',
+    found: images === 0 && met ? 'no image' : `${Math.max(0, images - missing.length)} of ${images}`,
+    met,
+    holding: holdingOf(missing),
+    earliest: null,
+    changedBy: met ? [] : ['release'],
+  };
 };

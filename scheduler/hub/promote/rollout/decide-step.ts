@@ -3,6 +3,7 @@ import { formatChannel, type Channel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
 import type { KeyDirectory } from '../../../keys/key-directory.ts';
 import { readAuditLog } from '../../../load/releases/audit-log.ts';
+import { checkReason } from '../../../release/audit/decide.ts';
 import { followWithLeases } from '../../../release/lease/follow-with-leases.ts';
 import { openReleases } from '../../../release/publish/open-releases.ts';
 import { decideRollout } from '../../../release/rollout/begin-rollout.ts';
@@ -38,13 +39,14 @@ export type DecidedStep = {
 
 /**
  * Signs a person's decision about the rollout of a channel, appends it to the audit log, and makes the release that follows.
- * @throws FleetError ROLLOUT_MISSING; USAGE for an advance after the last stage; BUSY, KEY_MISSING; the codes of appendEntry
+ * @throws FleetError ROLLOUT_MISSING; USAGE for an advance after the last stage, or for the reason; BUSY, KEY_MISSING; the codes of appendEntry
  */
 export const decideStep = async (
   keys: KeyDirectory,
   layout: string,
   { channel, decision, person, reason, now, waitMs, repeats }: StepWish,
 ): Promise<DecidedStep> => {
+  checkReason(reason);
   using releases = await openReleases(layout, { command: `rollout ${decision}`, now, waitMs });
   const opened = await releases.open();
   const rolling = await requireRolling(opened, keys, channel, now);

@@ -1,10 +1,9 @@
-import { CORE } from './core.ts';
+import { CORE, LOGIC } from './core.ts';
 import { DATES } from './dates.ts';
 import { ENCODING } from './encoding.ts';
 import { FLOATS } from './floats.ts';
 import { JSONS } from './json.ts';
 import { LISTS } from './lists.ts';
-import { LOGIC } from './logic.ts';
 import { MAPS } from './maps.ts';
 import { MATH } from './math.ts';
 import { PATTERNS } from './patterns.ts';

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
 import { hostTarget, type Run } from '../../../../agent/apply/host/host-target.ts';
 import type { DesiredPackage } from '../../../../agent/model/target.ts';
-import { keyedHash } from '../../../../agent/secrets/keyed-hash.ts';
+import { keyedHash } from '../../../../agent/secrets/open-package.ts';
 import { tracesBelow, tracesIn } from '../../secrets/traces-of.ts';
 import { applyTo, lines, never, type PackageSpec, packageOf, sandbox } from './sandbox.ts';
 

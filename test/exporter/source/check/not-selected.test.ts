@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { notSelected } from '../../../../exporter/source/check/not-selected.ts';
+import { notSelected } from '../../../../exporter/plan/prepare.ts';
 import type { Offer } from '../../../../exporter/source/offer.ts';
 
 const channel = { environment: 'prod', clusterType: 'kiosk' };

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { makeAlarm } from '../../../../scheduler/hub/watch/alarm.ts';
-import { untilNextLook } from '../../../../scheduler/hub/watch/until-next-look.ts';
+import { makeAlarm, untilNextLook } from '../../../../scheduler/hub/watch/watch-platform.ts';
 
 describe('the time between two looks', () => {
   it('doubles with each failure in a row up to a quarter of an hour, and differs by a fifth', () => {

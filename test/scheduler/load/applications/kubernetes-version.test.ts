@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { kubernetesVersion } from '../../../../scheduler/load/applications/kubernetes-version.ts';
+import { kubernetesVersion } from '../../../../scheduler/load/applications/load-applications.ts';
 
 it.each([
   [undefined, 'v1.30.0'],

@@ -21,8 +21,8 @@ import {
   appendEntry,
   type NewEntry,
 } from '../../../../scheduler/release/audit/append-entry.ts';
-import { signApproval } from '../../../../scheduler/release/audit/sign-approval.ts';
-import { signDecision } from '../../../../scheduler/release/audit/sign-decision.ts';
+import { signApproval } from '../../../../scheduler/hub/promote/decide/approve-for.ts';
+import { signDecision } from '../../../../scheduler/release/audit/decide.ts';
 import { NOW, openReleaseOffice, type ReleaseOffice } from '../reissue/release-office.ts';
 
 export const CANDIDATE = digestOf('a candidate');

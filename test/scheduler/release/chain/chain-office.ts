@@ -22,7 +22,7 @@ import { readRelease } from '../../../../scheduler/load/releases/read-release.ts
 import { cleanPath, type Sources } from '../../../../scheduler/load/sources/open-sources.ts';
 import { treeDigest } from '../../../../scheduler/load/sources/tree-digest.ts';
 import { appendEntry } from '../../../../scheduler/release/audit/append-entry.ts';
-import { signDecision } from '../../../../scheduler/release/audit/sign-decision.ts';
+import { signDecision } from '../../../../scheduler/release/audit/decide.ts';
 import { type BuildOptions, type BuildOutcome, build } from '../../../../scheduler/release/build.ts';
 import { openReleases } from '../../../../scheduler/release/publish/open-releases.ts';
 import { rollbackRelease } from '../../../../scheduler/release/reissue/rollback-release.ts';

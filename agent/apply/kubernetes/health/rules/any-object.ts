@@ -1,6 +1,6 @@
 import { conditionOf, saidBy } from '../condition.ts';
 import { listOf, numberOf, textOf } from '../live-field.ts';
-import { failed, inProgress, type Verdict } from '../verdict.ts';
+import { current, failed, inProgress, type Verdict } from '../verdict.ts';
 
 /** Rules for all kinds, applied before the rule of the kind; undefined if none matches. */
 export const judgeAnyObject = (object: unknown): Verdict | undefined => {
@@ -23,4 +23,24 @@ const beingDeleted = (object: unknown, since: string): string => {
   const finalizers = listOf(object, 'metadata', 'finalizers').filter((one) => typeof one === 'string');
   const held = finalizers.length > 0 ? `, held by ${finalizers.slice(0, 3).join(', ')}` : '';
   return `it is being deleted since ${since}${held}`;
+};
+
+/**
+ * Judges unknown kinds by their Ready condition. Without one they are Current, and `proven` says whether a controller has written a
+ * status at all (checklist W3).
+ */
+export const judgeByReady = (object: unknown): Verdict => {
+  const ready = conditionOf(object, 'Ready');
+  const generation = numberOf(object, 'metadata', 'generation');
+  if (ready?.observedGeneration !== undefined && generation !== undefined) {
+    const seen = ready.observedGeneration;
+    if (seen < generation) return inProgress(`Ready speaks of generation ${seen} of ${generation}`);
+  }
+  if (ready?.status === 'True') return current(saidBy(ready, 'it is ready'));
+  if (ready) return inProgress(`not ready: ${saidBy(ready, `Ready is ${ready.status}`)}`);
+  const spoken =
+    listOf(object, 'status', 'conditions').length > 0 ||
+    numberOf(object, 'status', 'observedGeneration') !== undefined;
+  if (spoken) return current('its controller has seen it');
+  return { status: 'Current', message: 'its status says nothing', proven: false };
 };

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { decide, describeDecided } from '../../../../scheduler/commands/rollout/decide.ts';
+import { decide, describeDecided } from '../../../../scheduler/commands/rollout/steps.ts';
 import { readConfiguration } from '../../../../scheduler/settings/configuration.ts';
 import { writeFiles } from '../../file-tree.ts';
 import { makeOffice, NOW } from '../../release/removals/office.ts';
