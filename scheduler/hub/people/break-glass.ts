@@ -1,21 +1,19 @@
 import { formatTime, parseTime } from '#bundles/time';
 import type { Store } from '../store/open-store.ts';
 import { checkToken, invalid } from '../sites/tokens/check-token.ts';
+import { usableUntil } from '../sites/tokens/token-life.ts';
 import { createSession, type OpenSession } from './session.ts';
 
-/** How long a code can be used. The session that it opens ends when the code's `expires_at` says. */
-const CODE_MS = 15 * 60_000;
-
 /**
- * Opens a session of an admin with a code that was made at the office's machine. It is used up in the transaction that opens the session.
+ * Opens an admin's session with a break-glass code, which the transaction that opens the session marks as used.
  * @throws FleetError TOKEN_INVALID
  */
 export const breakGlass = (store: Store, code: string, now: Date): Promise<OpenSession> =>
   store.transact(async (tx) => {
     const row = await checkToken(tx, code, 'break-glass', now);
     if (row.used_at !== null) throw invalid(`the code ${row.id} was used on ${row.used_at}`);
-    const until = parseTime(row.created_at).getTime() + CODE_MS;
-    if (until <= now.getTime()) throw invalid(`the code ${row.id} could be used for 15 minutes only`);
+    if (usableUntil(row) <= formatTime(now))
+      throw invalid(`the code ${row.id} could be used for 15 minutes only`);
     const opened = await createSession(tx, {
       kind: 'break-glass',
       issuer: null,

@@ -16,9 +16,13 @@ export type SolveDebs = (packages: readonly string[], signal: AbortSignal) => Pr
 
 const LIMITS = { milliseconds: 600_000, bytes: 16 << 20 };
 
+/** Read before any other configuration of apt: it names no further files, so that /etc/apt of this machine is never read. */
+const APT_CONFIG = 'Dir::Etc::main "/dev/null";\nDir::Etc::parts "/dev/null";\n';
+
 /**
- * Solves dependencies by apt-get, in a folder of its own: this machine's packages, sources and keys play no part, its proxy
- * settings do. Package lists are fetched once and verified by apt against the keys of the sources.
+ * Solves dependencies by apt-get in a folder of its own. Packages, sources, keys and apt configuration of this machine have no
+ * effect; a proxy is taken from `env` (http_proxy, https_proxy). Package lists are fetched once and verified by apt against the keys
+ * of the sources.
  * @throws FleetError TOOL_MISSING without apt-get, SOURCE_UNREACHABLE if the lists cannot be fetched or verified, CONTENT_INVALID with
  * apt's explanation if there is no solution that keeps every package of the base
  */
@@ -71,6 +75,7 @@ const openApt = async (
   const work = await workFolder([
     ['etc/apt/sources.list.d/base.sources', Buffer.from(base.sources)],
     ['var/lib/dpkg/status', Buffer.from(base.status)],
+    ['apt.conf', Buffer.from(APT_CONFIG)],
   ]);
   try {
     const root = work.files;
@@ -93,7 +98,7 @@ const openApt = async (
     ].flatMap((option) => ['-o', option]);
     const run: Apt['run'] = async (args, within) => {
       const result = await runProcess([program, ...options, '--quiet', ...args], {
-        env: { ...env, LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive' },
+        env: { ...env, LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive', APT_CONFIG: join(root, 'apt.conf') },
         cwd: root,
         signal: within,
         timeoutMs: LIMITS.milliseconds,

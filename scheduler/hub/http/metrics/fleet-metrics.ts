@@ -52,7 +52,7 @@ export const registerFleetMetrics = (
   });
   register(registry, bounded.fleet_open_alarms, {
     name: 'fleet_open_alarms',
-    help: 'Alarms that are open, by kind; without an environment: about the whole fleet',
+    help: 'Conditions that need a person now, by kind; without an environment: about the whole fleet',
     labelNames: ['kind', 'severity', 'environment'],
   });
   const beyond: Gauge<'metric'> = new Gauge({

@@ -68,7 +68,7 @@ export const createMetrics = (db: Database, clock: () => Date): Metrics => {
   });
   const alarms = new Gauge({
     name: 'fleet_alarms',
-    help: 'Alarms of agents that are not revoked',
+    help: 'Reports that contradict what the hub knows: a broken chain (REPORT_CHAIN) or a store set back (ROLLBACK), of agents that are not revoked',
     registers,
     collect: async () => {
       alarms.set(await countAlarms(db));

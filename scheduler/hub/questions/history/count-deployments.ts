@@ -40,6 +40,17 @@ export const countDeployments = async (
   return [...counts.values()];
 };
 
+const COUNTED_BY = [
+  'agent.environment',
+  'agent.cluster_type',
+  'state.assignment',
+  'state.package',
+  'state.outcome',
+  'state.outcome_type',
+  'state.code',
+  'state.drifted',
+] as const;
+
 /** Agents by runningKey and state, of packages that are not healthy. */
 const readTroubledPackages = async (
   db: Database,
@@ -48,17 +59,7 @@ const readTroubledPackages = async (
     .selectFrom('agent_state')
     .innerJoin('agent', 'agent.id', 'agent_state.agent')
     .innerJoin('assignment_state as state', 'state.agent', 'agent.id')
-    .select(({ fn }) => [
-      'agent.environment',
-      'agent.cluster_type',
-      'state.assignment',
-      'state.package',
-      'state.outcome',
-      'state.outcome_type',
-      'state.code',
-      'state.drifted',
-      fn.countAll<number>().as('agents'),
-    ])
+    .select(({ fn }) => [...COUNTED_BY, fn.countAll<number>().as('agents')])
     .where('agent.revoked_at', 'is', null)
     .where(({ eb, or }) =>
       or([
@@ -68,16 +69,7 @@ const readTroubledPackages = async (
       ]),
     )
     .where('state.package', 'is not', null)
-    .groupBy([
-      'agent.environment',
-      'agent.cluster_type',
-      'state.assignment',
-      'state.package',
-      'state.outcome',
-      'state.outcome_type',
-      'state.code',
-      'state.drifted',
-    ])
+    .groupBy(COUNTED_BY)
     .execute();
   const found = new Map<string, Map<DeploymentState, number>>();
   for (const { environment, cluster_type: clusterType, ...row } of rows) {

@@ -2,6 +2,7 @@ import { FleetError } from '#bundles/errors';
 import { formatTime, type Timestamp } from '#bundles/time';
 import type { Store } from '../../store/open-store.ts';
 import type { Database, TokenRow } from '../../store/tables.ts';
+import { usableUntil } from './token-life.ts';
 
 export type ListedToken = {
   readonly id: string;
@@ -17,6 +18,7 @@ export type ListedToken = {
   readonly allowances: readonly string[];
   readonly note: string | null;
   readonly createdAt: Timestamp;
+  /** Of an unused break-glass code: when it can no longer be redeemed; of a used one: when its session ends. */
   readonly expiresAt: Timestamp;
   readonly usedAt: Timestamp | null;
   readonly usedBy: string | null;
@@ -37,7 +39,7 @@ export const listTokens = async (db: Database, now: Date): Promise<readonly List
     allowances: row.allowances === null ? [] : (JSON.parse(row.allowances) as string[]),
     note: row.note,
     createdAt: row.created_at,
-    expiresAt: row.expires_at,
+    expiresAt: row.used_at === null ? usableUntil(row) : row.expires_at,
     usedAt: row.used_at,
     usedBy: row.used_by,
   }));
@@ -46,7 +48,7 @@ export const listTokens = async (db: Database, now: Date): Promise<readonly List
 const stateOf = (row: TokenRow, now: Date): ListedToken['state'] => {
   if (row.revoked_at !== null) return 'revoked';
   if (row.used_at !== null) return 'used';
-  return row.expires_at <= formatTime(now) ? 'ended' : 'open';
+  return usableUntil(row) <= formatTime(now) ? 'ended' : 'open';
 };
 
 /** @returns false if it was revoked before @throws FleetError TOKEN_INVALID for an unknown id */

@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openDebSolver } from '../../../../../scheduler/assemble/content/debs/solve-debs.ts';
@@ -15,7 +16,7 @@ const solveIn = async (
   more: {
     readonly recommends?: boolean;
     readonly sources?: (text: string) => string;
-    readonly env?: object;
+    readonly env?: NodeJS.ProcessEnv;
   } = {},
 ) => {
   const directory = join(await temporaryDirectory(), 'archive');
@@ -29,7 +30,7 @@ const solveIn = async (
       recommends: more.recommends ?? false,
       at: { file: 'base/debian.yaml', line: 1, column: 1 },
     },
-    more.env === undefined ? process.env : {},
+    more.env ?? process.env,
   );
   const solved = await solve(packages, signal);
   return solved.map(({ url, digest, size }) => {
@@ -100,6 +101,13 @@ test('an archive that does not answer is named', async () => {
     code: 'SOURCE_UNREACHABLE',
     message: expect.stringContaining('/nowhere'),
   });
+});
+
+test('the apt configuration of this machine plays no part', async () => {
+  const file = join(await temporaryDirectory(), 'apt.conf');
+  await writeFile(file, 'APT::Default-Release "nowhere";\n');
+  const env = { ...process.env, APT_CONFIG: file };
+  expect(await solveIn([['app', '1']], ['app'], { env })).toEqual(['app_1_all.deb']);
 });
 
 test('without apt-get the message says where it runs', async () => {

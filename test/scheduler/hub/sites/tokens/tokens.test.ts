@@ -166,6 +166,15 @@ test('the list says what became of each, and nothing that opens', async () => {
   expect(listed.find(({ state }) => state === 'open')).toMatchObject({ for: 'plant-7/*', replaceKey: true });
 });
 
+test('the list shows a break-glass code as ended once its 15 minutes are over', async () => {
+  await using hub = await testHub();
+  await create(hub, { scope: 'break-glass', person: 'mara' });
+  const at = (minutes: number) => new Date(NOW.getTime() + minutes * 60_000);
+  const end = formatTime(at(15));
+  expect(await listTokens(hub.store.db, at(14))).toMatchObject([{ state: 'open', expiresAt: end }]);
+  expect(await listTokens(hub.store.db, at(15))).toMatchObject([{ state: 'ended', expiresAt: end }]);
+});
+
 describe('a token that decides', () => {
   const order: TokenOrder = {
     scope: 'decide',
