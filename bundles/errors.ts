@@ -1,9 +1,9 @@
 /**
- * The one error type of all three programs, and the catalogue of its codes.
- * docs/errors.md lists every code with what to do; a test holds the two together.
+ * The one error type of all three programs, and the catalogue of its codes. docs/errors.md lists every code with what to do; a
+ * test compares the two.
  */
 
-/** What a code means to the caller: which exit code the program ends with, and whether trying again may help. */
+/** Exit code of the program for an error code, and whether a retry may succeed. */
 type Entry = { readonly exit: ExitCode; readonly retryable?: true };
 
 /**
@@ -295,18 +295,18 @@ const isNamedIn = (subject: string, message: string): boolean =>
 
 const asSentence = (text: string): string => (/[.?!]$/.test(text) ? text : `${text}.`);
 
-/** The line a person reads: place, code, subject, what, and what to do. */
+/** Formats an error as one line: place, code, subject, message and hint. */
 export const formatError = (error: FleetError): string => {
   const head = [
     error.at && `${formatPlace(error.at)}: `,
     `${error.code}: `,
-    // What the sentence begins with, or a digest that it names in its short form, is not said twice.
+    // A subject that the message begins with, or names as a short digest, is not repeated.
     error.subject && !isNamedIn(error.subject, error.message) && `${error.subject}: `,
   ];
   return `${plainText(head.filter(Boolean).join(''))}${formatSentences(error)}`;
 };
 
-/** What, and what to do, without place, code and subject: for a line that has said those. */
+/** Message and hint, without place, code and subject: for output that shows these already. */
 export const formatSentences = ({ message, hint }: Pick<FleetError, 'message' | 'hint'>): string =>
   plainText(hint ? `${asSentence(message)} ${asSentence(hint)}` : message);
 
@@ -314,8 +314,8 @@ export const formatSentences = ({ message, hint }: Pick<FleetError, 'message' | 
 const UNSEEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 /**
- * Escapes what a terminal would obey or not show, as \uXXXX of its UTF-16 code units: a stranger's text can neither move the
- * cursor nor colour, reorder or hide what stands beside it. JSON stays JSON with the same values.
+ * Escapes control and invisible characters as \uXXXX of their UTF-16 code units, so that untrusted text cannot move the cursor
+ * of a terminal, or colour, reorder or hide the text beside it. JSON stays JSON with the same values.
  */
 export const plainText = (text: string): string =>
   text.replaceAll(UNSEEN, (found) =>
@@ -342,7 +342,7 @@ export const toFleetError = (error: unknown, doing?: string): FleetError => {
   if (error instanceof FleetError) return error;
   const text = error instanceof Error ? withoutContent(error) : String(error);
   const said = doing ? `${doing}: ${text}` : text;
-  // What an AbortSignal throws is a DOMException, whose code is a number.
+  // An AbortSignal throws a DOMException, whose code is a number.
   if (error instanceof Error && error.name === 'AbortError') {
     return new FleetError('ABORTED', doing ? `${doing}: stopped` : 'stopped', { cause: error });
   }

@@ -9,7 +9,7 @@ export const DOCKER_INDEX = 'application/vnd.docker.distribution.manifest.list.v
 export const BUNDLE_KUBERNETES = 'application/vnd.fleet-ferry.bundle.kubernetes.v1';
 export const BUNDLE_HOST = 'application/vnd.fleet-ferry.bundle.host.v1';
 export const BUNDLE_CONFIG = 'application/vnd.fleet-ferry.bundle.config.v1+json';
-/** The one layer of a Kubernetes bundle: what stock Flux and Argo CD unpack. */
+/** The only layer of a Kubernetes bundle; unmodified Flux and Argo CD unpack it. */
 export const LAYER_KUBERNETES = 'application/vnd.oci.image.layer.v1.tar+gzip';
 /** One layer a host package. */
 export const LAYER_HOST = 'application/vnd.fleet-ferry.package.host.v1.tar+gzip';

@@ -14,7 +14,7 @@ export const parseName = (text: unknown, what: string, at?: Place): string => {
   });
 };
 
-/** What an agent follows: one environment and cluster type. */
+/** The environment and cluster type that an agent follows. */
 export type Channel = { readonly environment: string; readonly clusterType: string };
 
 /** 'prod/kiosk' to a channel. @throws FleetError NAME_INVALID */
@@ -40,5 +40,5 @@ export const formatChannel = (channel: Channel): string => `${channel.environmen
 export const sameChannel = (a: Channel, b: Channel): boolean =>
   a.environment === b.environment && a.clusterType === b.clusterType;
 
-/** What a bundle is applied to. */
+/** Kind of target that a bundle is applied to. */
 export type BundleKind = 'kubernetes' | 'host';

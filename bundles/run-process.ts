@@ -13,13 +13,13 @@ export type ProcessOptions = {
   readonly timeoutMs?: number | undefined;
   /** Bytes of standard output that are kept. */
   readonly maxOutput: number;
-  /** What happens to a program that writes more than `maxOutput`: it is stopped (the default), or the rest is dropped. */
+  /** Handling of a program that writes more than `maxOutput` bytes: stop it (the default), or drop the rest. */
   readonly excess?: 'stop' | 'drop';
   /** Characters of standard error that are kept, from its end: 16 Ki by default. */
   readonly maxErrors?: number;
   /** Standard input, empty by default. When it throws, the program sees its input end, and the error is thrown on. */
   readonly input?: Iterable<Uint8Array> | AsyncIterable<Uint8Array> | undefined;
-  /** What stops the program, SIGKILL by default. */
+  /** Signal that stops the program, SIGKILL by default. */
   readonly killSignal?: NodeJS.Signals;
   /**
    * The program leads a process group of its own and has no terminal: to stop it stops its children as well, and children that outlive

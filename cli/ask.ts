@@ -5,7 +5,7 @@ type Input = NodeJS.ReadableStream & { readonly isTTY?: boolean | undefined };
 type Output = NodeJS.WritableStream & { readonly isTTY?: boolean | undefined };
 
 export type Asking = {
-  /** What answers the question where nobody can be asked, as it is typed: '--yes', '--stick /media/two'. */
+  /** Flag that answers the question in a run without a terminal: '--yes', '--stick /media/two'. */
   readonly flag: string;
   readonly signal?: AbortSignal | undefined;
   readonly input?: Input;

@@ -22,8 +22,8 @@ export const loadCommands = async (
 };
 
 /**
- * The verbs that a command line is about: the one it names with what is below it, a topic's, or all for the list of them. None for
- * words that are no verb.
+ * Returns the ids that a command line refers to: the named verb and those below it, the verbs of a topic, or all for the list
+ * of verbs. Empty for an unknown verb.
  * @param ids all there are @param argv 'reports export --json', in words
  */
 export const chooseCommands = (ids: readonly string[], argv: readonly string[]): readonly string[] => {

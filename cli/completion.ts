@@ -6,7 +6,7 @@ import { loadConfig, type Program } from './load-config.ts';
 /** A word that may come next. */
 type Candidate = { readonly word: string; readonly description: string };
 
-/** What may come next: words, files and folders, or both. */
+/** Completions for the next word: words, files and folders, or both. */
 type Candidates = { readonly words: readonly Candidate[]; readonly paths: boolean };
 
 /** The line of `__complete` that asks the shell for files and folders. */
@@ -89,7 +89,7 @@ export const completeCommand = (program: Program): Command.Class =>
 
     async run(): Promise<Candidates> {
       await this.parse(Complete);
-      // The parser drops a second '--', which may be what is to be completed.
+      // The parser drops a second '--', which may be the word to complete.
       const found = await candidatesFor(program, this.argv.slice(this.argv.indexOf('--') + 1));
       for (const { word, description } of found.words)
         this.log(description ? `${word}\t${description}` : word);

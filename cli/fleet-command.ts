@@ -11,8 +11,8 @@ import { didYouMean } from '#bundles/nearest-name';
 import { usageSentence } from './usage-sentence.ts';
 
 /**
- * What all commands of all three programs have in common: `--json`, a signal that ends work cleanly, times read once, and
- * mistakes told in one sentence with the exit code of the catalogue, never a stack trace.
+ * Base of all commands of the three programs: `--json`, an AbortSignal for SIGINT and SIGTERM, one reading of the clock, and
+ * user errors as one sentence with the exit code of the catalogue, without a stack trace.
  */
 export abstract class FleetCommand extends Command {
   static override enableJsonFlag = true;
@@ -87,12 +87,12 @@ export abstract class FleetCommand extends Command {
   }
 }
 
-/** What `--json` prints instead of a result. */
+/** Result of `--json` for an error. */
 export const errorJson = ({ code, message, subject, at, hint, retryable }: FleetError) => ({
   error: { code, message, subject, at, hint, retryable },
 });
 
-/** What oclif says about a command line, in one sentence of ours. */
+/** Turns an oclif parse error into one sentence. */
 export const usageError = (error: Errors.CLIError, hint: string): FleetError =>
   new Refusal('USAGE', usageSentence(error.message), { hint });
 

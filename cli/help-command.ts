@@ -2,7 +2,7 @@ import { Args } from '@oclif/core';
 import { FleetCommand } from './fleet-command.ts';
 import type { ExitCode } from '#bundles/errors';
 
-/** What every exit code means, and who acts: the table of docs/errors.md, which a test compares with this. */
+/** Meaning of every exit code, and who acts on it. A test compares it with the table in docs/errors.md. */
 export const EXIT_CODES: Readonly<Record<ExitCode, { readonly meaning: string; readonly who: string }>> = {
   0: { meaning: 'done', who: 'nobody' },
   1: { meaning: 'our own fault, or stopped by a signal', who: 'run it again; report it if it stays' },

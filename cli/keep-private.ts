@@ -13,9 +13,9 @@ export const databaseFiles = (file: string): readonly string[] =>
   ['', '-wal', '-shm', '-journal'].map((suffix) => `${file}${suffix}`);
 
 /**
- * Makes the file of a database, empty and for its owner alone, where there is none: SQLite would make it as the umask says. An existing
- * one is not opened, as closing it would end every lock that this process has on it (sqlite.org/howtocorrupt.html, section 2.2).
- * What fails here fails for SQLite next, whose error the caller has words for.
+ * Creates the empty file of a database with mode 0600 if it does not exist; SQLite would create it by the umask. An existing
+ * file is not opened, because closing it would release every lock that this process holds on it (sqlite.org/howtocorrupt.html,
+ * section 2.2). Errors are ignored: SQLite fails next with an error that the caller reports.
  */
 export const makePrivateFile = (file: string): void => {
   try {
@@ -33,7 +33,7 @@ export const keepDatabasePrivate = (file: string): void => {
 export const keepDirectoryPrivate = (directory: string): void =>
   tighten(directory, (stats) => stats.isDirectory() && (stats.mode & STICKY) === 0, PRIVATE_DIRECTORY);
 
-/** What belongs to another user, or lies on a disk that cannot be written, stays as it is: `doctor` finds it. */
+/** Files of another user or on a read-only disk keep their mode; `doctor` reports them. */
 const tighten = (path: string, isMeant: (stats: Stats) => boolean, mode: number): void => {
   try {
     const stats = lstatSync(path, { throwIfNoEntry: false });

@@ -11,7 +11,7 @@ export type Program = {
   readonly topics?: Readonly<Record<string, { readonly description: string }>>;
 };
 
-/** What oclif has to know of a program. */
+/** Description of a program for oclif. */
 export const loadConfig = async (
   { name, description, topics = {} }: Program,
   commands: Readonly<Record<string, Command.Class>>,

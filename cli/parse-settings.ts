@@ -7,8 +7,8 @@ import type { Check, Mistake } from '#bundles/json/schema/check-for';
 const MAX_ALIASES = 100;
 
 /**
- * The settings that a configuration file has: YAML that fits the schema. An empty file has none.
- * @param describe what a person reads about a value that does not fit
+ * Parses a configuration file: YAML that fits the schema. An empty file has no settings.
+ * @param describe message for a value that does not fit
  * @throws FleetError CONFIG_INVALID with file:line:column
  */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the schema that is asked for is what T is written after

@@ -1,6 +1,6 @@
 /** A phase of a long operation. */
 export type Phase = {
-  /** What is done, as a person reads it and a script looks for it: 'writing', 'reading back'. */
+  /** Name of the phase, for people and for scripts: 'writing', 'reading back'. */
   readonly name: string;
   /** How much there is to do; 0 where that is not known. */
   readonly total: number;
@@ -26,7 +26,7 @@ export type ProgressMeter = {
   readonly state: () => PhaseState;
 };
 
-/** Milliseconds: the rate is that of the last ten seconds, in steps of half a second. */
+/** Milliseconds: the rate is an average over the last ten seconds, in steps of half a second. */
 const STEP = 500;
 const STEPS = 20;
 

@@ -1,4 +1,4 @@
-/** What of a command line was wrong, by what oclif's parser says of it. The first that fits, in our words. */
+/** Sentences for the parse errors of oclif. The first pattern that matches is used. */
 const SENTENCES: readonly (readonly [RegExp, (...found: string[]) => string])[] = [
   [
     /^Missing \d+ required args?:? (.+?)(?: Note: .*)?$/,

@@ -42,9 +42,9 @@ type ReadJsonOptions = {
 };
 
 /**
- * What V8 allocates, in bytes, rounded up; measured with the inputs of test/bundles/json-memory.integration.test.ts. An object has
- * room for four fields, more go to a second block, and many to a hash table. A key that no object before it had costs a hidden
- * class, and so does each object once V8 has given up sharing them.
+ * Memory that V8 allocates, in bytes, rounded up; measured with the inputs of test/bundles/json-memory.integration.test.ts. An
+ * object has room for four fields, more go to a second block, and many to a hash table. A key that no object before it had
+ * costs a hidden class, and so does each object once V8 has given up sharing them.
  */
 const COST = {
   object: 56,
@@ -81,8 +81,8 @@ const isHex = (byte: number | undefined): boolean =>
   isDigit(byte) || (byte !== undefined && (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
 
 /**
- * Reads JSON (RFC 8259) from its bytes in one pass, without a copy of the text: what JSON.parse returns, of the fields that
- * `shape` names. Fields that it skips are checked as all others are, and never built.
+ * Parses JSON (RFC 8259) from bytes in one pass, without a copy of the text. Returns the same values as JSON.parse, limited to
+ * the fields that `shape` names; other fields are checked but not built.
  * @param bytes valid UTF-8
  * @throws FleetError BAD_JSON also for a key that an object has twice, TOO_DEEP, TOO_LARGE past `maxHeld`
  */

@@ -6,7 +6,10 @@ const AT_BUILD = { strict: true, strictTypes: false, strictRequired: false, allo
 /** The build has validated the schema, possibly with another release of this program. */
 const AT_SITE = { strict: false, validateSchema: false } as const;
 
-/** The schema of one input compiles in half a second at most on a small host. That of a bundle combines those of all its packages. */
+/**
+ * The schema of one input compiles in half a second at most on a small host. The schema of a bundle combines the schemas of all
+ * its packages.
+ */
 const MAX_VALUES = { build: 2000, input: 2000, bundle: 10_000 } as const;
 
 /**

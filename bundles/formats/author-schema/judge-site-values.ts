@@ -4,7 +4,7 @@ import type { Verdict } from './judge-values.ts';
 
 type Schema = BundleConfig['siteInputs']['schema'];
 
-/** Returns the values of one agent: those of the site, overridden by its own. */
+/** Returns the values of one agent: the site's values, overridden by the agent's own. */
 export const valuesOfAgent = ({ values, agents }: SiteValues, agent: string): SiteValues['values'] => ({
   ...values,
   ...agents[agent],

@@ -13,9 +13,12 @@ export type BundleAssignment = {
   /** Its folder in the layer. */
   readonly path: string;
   readonly layer: Digest;
-  /** Files of a host package that are blobs of the closure, sorted; absent for none. */
+  /** Files of a host package that are blobs of the closure, sorted; absent if there are none. */
   readonly blobs?: readonly Digest[];
-  /** What the package may name; absent for packages of the platform, and in bundles of versions without bounds. */
+  /**
+   * Names that the package may use on the host; absent for packages of the platform, and in bundles from versions without
+   * bounds.
+   */
   readonly bounds?: PackageBounds;
   readonly dependsOn: readonly string[];
   readonly critical: boolean;
@@ -83,7 +86,7 @@ export const parseBundleConfig = (bytes: Uint8Array): BundleConfig =>
     'bundle config',
   );
 
-/** What one package may name (docs/workspaces.md, docs/bundle-format.md section 4). A list that is absent is empty. */
+/** Names that one package may use on a host (docs/workspaces.md, docs/bundle-format.md section 4). An absent list is empty. */
 export type PackageBounds = {
   /** Absolute paths on the host, each with everything below it. */
   readonly paths?: readonly string[];

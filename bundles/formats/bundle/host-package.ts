@@ -72,7 +72,7 @@ export type HostHook = {
   readonly before?: string;
   /** Runs after an installation or upgrade: a migration. */
   readonly after?: string;
-  /** Runs after the host went back to an older version: puts back what `before` saved. */
+  /** Runs after a rollback to an older version, to restore the data that `before` saved. */
   readonly restore?: string;
   /** Limit of each run. */
   readonly timeoutSeconds: number;
@@ -84,7 +84,7 @@ export type HostInstall = {
   readonly repository: string;
   /** Everything that the repository has, sorted by name. */
   readonly packages: readonly HostDeb[];
-  /** What happens to a conffile that was changed on the host and in the Debian package. */
+  /** Handling of a conffile that was changed both on the host and in the Debian package. */
   readonly conffiles: 'keep' | 'replace';
   readonly debconf?: readonly {
     readonly package: string;
@@ -128,7 +128,7 @@ export type HostPlaybook = {
   readonly become: boolean;
   readonly order: 'before-units' | 'after-units';
   readonly timeoutSeconds: number;
-  /** Seconds between two looks for drift; 0: none. */
+  /** Seconds between two checks for drift; 0: no checks. */
   readonly checkSeconds: number;
 };
 

@@ -13,7 +13,7 @@ type Named = Pick<Descriptor, 'digest' | 'mediaType'>;
 const WIDTH = 8;
 
 /**
- * Reads all manifests among `from` and all that they reach, level by level.
+ * Reads the manifests among `from` and all manifests that they reach, level by level.
  * @param what name of a manifest for messages
  * @throws FleetError DIGEST_MISMATCH, SIZE_MISMATCH, LAYOUT_INVALID, TOO_LARGE
  */

@@ -60,7 +60,7 @@ const checkLayers = (manifest: Manifest, config: BundleConfig, mediaType: string
   if (absent) throw new FleetError('LAYOUT_INVALID', `${what} has no layer for assignment ${absent.id}`);
 };
 
-/** Every blob of an assignment must be in the closure: a store keeps and delivers only what the closure names. */
+/** Every blob of an assignment must be in the closure: a store keeps and delivers only blobs of the closure. */
 const checkBlobs = ({ assignments, closure }: BundleConfig, what: string): void => {
   const named = assignments.flatMap(({ id, blobs = [] }) => blobs.map((digest) => ({ id, digest })));
   if (named.length === 0) return;

@@ -18,14 +18,14 @@ export const REPORTS_PATH = '/v1/reports';
 export const PRESENCE_PATH = '/v1/presence';
 /** GET the state of all agents, as JSON or text. Credential: a reader's token. */
 export const STATUS_PATH = '/v1/status';
-/** GET what changed, the events, what runs where, and two environments compared. Credential: a reader's token. */
+/** GET changes, events, running versions by agent, and the comparison of two environments. Credential: a reader's token. */
 export const HISTORY_PATH = '/v1/history';
 export const EVENTS_PATH = '/v1/events';
 export const WHERE_PATH = '/v1/where';
 export const COMPARE_PATH = '/v1/compare';
 /** GET the workloads with their versions in each environment. Credential: a reader's token. */
 export const WORKLOADS_PATH = '/v1/workloads';
-/** GET one package at one agent, what media carry, the audit log, and a search. Credential: a reader's token. */
+/** GET one package at one agent, the content of media, the audit log, and search results. Credential: a reader's token. */
 export const PACKAGE_PATH = '/v1/package';
 export const MEDIA_PATH = '/v1/media';
 export const AUDIT_PATH = '/v1/audit';

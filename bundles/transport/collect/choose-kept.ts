@@ -3,7 +3,7 @@ import type { PointerTag } from '../publish/upload-batch.ts';
 import type { Artifact } from './read-artifacts.ts';
 
 export type Retention = {
-  /** Releases before the current one, by what each says came before it. */
+  /** Earlier releases, found by following the predecessor that each release names. */
   readonly keep: number;
   /** Artifacts signed after this time stay. */
   readonly since: Date;
@@ -12,7 +12,7 @@ export type Retention = {
 /**
  * Chooses the artifacts that stay: targets of pointers, their `keep` predecessors, recent ones, and those newer than their
  * pointer, which are being published.
- * @param pinned what pointers name, here and in the layout
+ * @param pinned targets of pointers, in the registry and in the layout
  */
 export const chooseKept = (
   artifacts: readonly Artifact[],

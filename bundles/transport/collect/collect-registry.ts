@@ -15,13 +15,13 @@ export type CollectOptions = {
   readonly retention: Retention;
   readonly held: ReadonlySet<Digest>;
   readonly chain: readonly TrustRoot[];
-  /** false: only say what would go. */
+  /** false: only report the tags that would be removed. */
   readonly remove: boolean;
   readonly signal: AbortSignal;
   readonly onRepository?: (outcome: CollectOutcome) => void;
 };
 
-/** What happened to one repository. */
+/** Result for one repository. */
 export type CollectOutcome = {
   readonly repository: string;
   /** 'moved': a publish ran at the same time, so nothing more was removed. */

@@ -19,7 +19,7 @@ export type CollectionInput = {
   readonly pointers: readonly Pointer[];
   readonly layout: BlobSource;
   readonly chain: readonly TrustRoot[];
-  /** Which artifacts stay. @param pinned what pointers name, here and in the layout */
+  /** Chooses the artifacts that stay. @param pinned targets of pointers, in the registry and in the layout */
   readonly choose: (artifacts: readonly Artifact[], pinned: readonly Artifact[]) => ReadonlySet<Digest>;
   /** Bundles that sites reported to hold: the next medium builds on them. */
   readonly held: ReadonlySet<Digest>;
@@ -27,9 +27,9 @@ export type CollectionInput = {
 
 export type Collection = {
   readonly path: string;
-  /** What the pointers named when this was planned. */
+  /** Targets of the pointers at the time of planning. */
   readonly pointers: ReadonlyMap<string, Digest | undefined>;
-  /** Tags, in the order in which they go: what points before what it points to. */
+  /** Tags in the order of removal: a referencing artifact before the artifacts that it references. */
   readonly remove: readonly string[];
   readonly keptReleases: number;
   /** Bundles that are there and stay, and that go. */
@@ -38,9 +38,9 @@ export type Collection = {
 };
 
 /**
- * Plans which tags of a repository to remove. Reads everything that stays, down to the images; when something cannot be
- * read, nothing is removed.
- * @throws FleetError whatever is wrong with what the pointers name; REGISTRY_*
+ * Plans which tags of a repository to remove. Reads everything that stays, down to the images; when something cannot be read,
+ * nothing is removed.
+ * @throws FleetError the code of any error in an artifact that a pointer names; REGISTRY_*
  */
 export const planCollection = async (input: CollectionInput, signal: AbortSignal): Promise<Collection> => {
   const { path, repository, layout, choose } = input;
@@ -138,7 +138,7 @@ const tagsOf = (
     })
     .toSorted(compareBytes);
 
-/** Manifests of all images, those inside of indexes too. What is on its way is in the layout already. */
+/** Manifests of all images, including the children of indexes. Images that are being published are in the layout already. */
 const imagesOf = async (
   bundles: ReadonlySet<Digest>,
   blobs: BlobSource,

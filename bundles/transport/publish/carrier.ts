@@ -20,7 +20,7 @@ export type Carrier = {
 const UPLOADS_AT_ONCE = 4;
 
 /**
- * @param onCarried told of every blob as it arrives in a repository
+ * @param onCarried called for every blob that arrives in a repository
  * @param placeOf a repository, by its path, that is known to have a blob that this run did not upload
  */
 export const openCarrier = (

@@ -10,7 +10,7 @@ import type { Pointer } from './upload-batch.ts';
 
 type Index = Pick<Offering, 'directory' | 'manifests'>;
 
-/** Selection of what to publish; empty: everything in the layout. */
+/** Selection of pointers to publish; empty: all of the layout. */
 export type Selection = {
   readonly channels?: readonly Channel[] | undefined;
   readonly environments?: readonly string[] | undefined;

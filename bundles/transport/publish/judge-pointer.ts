@@ -10,10 +10,10 @@ import type { PointerVersion, Pointer, UploadBatch } from './upload-batch.ts';
 import { underNewestRoot } from './under-newest-root.ts';
 
 /**
- * Checks that our pointer may replace the published one, whose statement is verified as by an agent: a target that this
- * fleet's keys did not sign may belong to another fleet and is not overwritten.
+ * Checks that our pointer may replace the published one, whose statement is verified as by an agent: a target that this fleet's
+ * keys did not sign may belong to another fleet and is not overwritten.
  * @param chain the fleet's roots as the layout has them
- * @throws FleetError ROLLBACK, EQUIVOCATION, AUDIT_TRUNCATED, ROOT_FLEET, and whatever is wrong with what is there
+ * @throws FleetError ROLLBACK, EQUIVOCATION, AUDIT_TRUNCATED, ROOT_FLEET, and the code of any error in the published artifact
  */
 export const judgePointer = async (
   target: TargetRepository,

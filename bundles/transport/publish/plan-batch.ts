@@ -19,10 +19,10 @@ import { readVersion } from './read-version.ts';
 import type { ManifestUpload, Pointer, UploadBatch } from './upload-batch.ts';
 
 /**
- * Plans the upload batch of a pointer: everything that it reaches, in upload order. Verified as by an agent, so that nothing unsigned
- * or expired is published.
- * @param leases what may keep a release alive that has ended, where it is not in the artifact
- * @throws FleetError what an agent would refuse it with; MISSING_BLOB, SIZE_MISMATCH where the layout is not whole
+ * Plans the upload batch of a pointer: everything that it reaches, in upload order. Verified as by an agent, so that nothing
+ * unsigned or expired is published.
+ * @param leases leases outside of the artifact, which may keep an expired release valid
+ * @throws FleetError the code with which an agent would refuse it; MISSING_BLOB, SIZE_MISMATCH for an incomplete layout
  */
 export const planBatch = async (
   blobs: BlobSource,

@@ -32,7 +32,7 @@ export type Evidence = {
 };
 
 /**
- * Plans the upload of what a release names: images, the bundles, and the bundles' statements as cosign attaches them.
+ * Plans the upload of a release: images, bundles, and the statements of the bundles as cosign attaches them.
  * @throws FleetError as acceptRelease, readBundle and closureBlobs
  */
 export const planBundles = async (
@@ -111,8 +111,8 @@ const planBundle = async (
 };
 
 /**
- * Images first, then the indexes that name them, the innermost first: registries refuse a manifest whose parts are not
- * there. Each part of an index has a tag too: some registries collect what only an index names.
+ * Images first, then the indexes that name them, the innermost first: registries refuse a manifest with missing children. Each
+ * child of an index has a tag, too: some registries garbage-collect manifests that only an index names.
  */
 export const imageStages = async (
   blobs: BlobSource,
@@ -132,7 +132,7 @@ export const imageStages = async (
   return [
     single.filter((upload) => !isReferrer(upload)),
     ...(await uploads(indexes)).map((upload) => [upload]),
-    // Signatures of images: one after the other, as with statements, and after what they are about.
+    // Signatures of images: one after the other, as with statements, and after the images.
     ...single.filter(isReferrer).map((upload) => [upload]),
   ];
 };

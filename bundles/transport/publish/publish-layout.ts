@@ -19,13 +19,13 @@ import { surveyBatch } from './survey-batch.ts';
 
 export type PublishOptions = {
   readonly selection?: Selection;
-  /** Say what would be sent, and send nothing. */
+  /** Report the uploads without sending anything. */
   readonly dryRun?: boolean;
-  /** Look for every blob instead of trusting the pointer, and send what was lost. */
+  /** Check every blob instead of trusting the pointer, and send missing ones again. */
   readonly repair?: boolean;
   readonly now: Date;
   readonly signal: AbortSignal;
-  /** Called before a release replaces what the destination has, or starts a channel. What it throws refuses that pointer. */
+  /** Called before a release replaces the published one or starts a channel. An error that it throws refuses that pointer. */
   readonly checkRelease?: (channel: Channel, roots: readonly TrustRoot[]) => Promise<void>;
   /** Called as each is done, in no order. */
   readonly onPointer?: (outcome: PointerOutcome) => void;
@@ -35,7 +35,7 @@ export type PublishOptions = {
   readonly onRoot?: (root: TrustRoot) => void;
 };
 
-/** What happened to one pointer. */
+/** Result for one pointer. */
 export type PointerOutcome = {
   /** 'prod/line', 'sites/plant-7' */
   readonly repository: string;
@@ -45,7 +45,10 @@ export type PointerOutcome = {
   /** 'planned': only with dryRun. 'failed': `error` says why; the others are not affected. */
   readonly outcome: 'sent' | 'unchanged' | 'superseded' | 'planned' | 'failed';
   readonly freight: Freight;
-  /** Packages that the release out there has and the new one has not; undefined where there is none or it cannot be read. */
+  /**
+   * Packages of the published release that the new one no longer has; undefined if no release is published or it cannot be
+   * read.
+   */
   readonly removes?: readonly string[];
   readonly error?: FleetError;
 };
@@ -63,8 +66,8 @@ const STOPS: readonly string[] = [
 ];
 
 /**
- * Publishes what a layout has: for each pointer everything it reaches, then the pointer. A pointer that is there already
- * costs one question. One that is refused leaves the others alone.
+ * Publishes a layout: for each pointer all blobs that it reaches, then the pointer itself. A pointer that is up to date costs
+ * one request. A refused pointer does not stop the others.
  * @throws FleetError CHANNEL_MISSING, SITE_MISSING, ROOT_*; REGISTRY_UNREACHABLE, REGISTRY_DENIED, ABORTED
  */
 export const publishLayout = async (
@@ -154,7 +157,7 @@ type Context = {
   readonly destination: Destination;
   readonly chain: () => Promise<readonly TrustRoot[]>;
   readonly carrier: ReturnType<typeof openCarrier>;
-  /** Of a dry run: what would go. */
+  /** With `dryRun`: the uploads that would be made. */
   readonly brought: Set<Digest>;
 };
 

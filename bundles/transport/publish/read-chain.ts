@@ -19,7 +19,7 @@ export const readChain = async (
   known: readonly TrustRoot[] = [],
 ): Promise<readonly TrustRoot[]> => {
   const chain = [...known];
-  // What is known by its very bytes need not be fetched again.
+  // A root with a known digest is not fetched again.
   const unknown = new Set(
     documents
       .filter(({ role, digest }) => role === 'root' && !known.some((root) => root.digest === digest))

@@ -24,7 +24,7 @@ export type Sending = {
   readonly target: TargetRepository;
   readonly carrier: Carrier;
   readonly chain: readonly TrustRoot[];
-  /** What the pointer named at the last look. */
+  /** Digest that the pointer named when it was last read. */
   readonly before: Descriptor | undefined;
   readonly hasReferrers: boolean;
   /** Look for every blob, even if the tag of its manifest exists. */

@@ -2,11 +2,12 @@ import { isFleetError } from '../../errors.ts';
 import type { TrustRoot } from '../../trust/root/root.ts';
 
 /**
- * Reads a statement under the newest root that it verifies under: a number goes on after a rotation from what was signed before it.
+ * Reads a statement under the newest root that it verifies under: after a rotation, numbering continues from statements that
+ * the earlier root signed.
  * @param roots oldest first, at least one
  * @param read verifies under one root
- * @throws the error of `read` under the newest root, when it fails under all; at once ABORTED and any error that is worth another
- * try, since such an error says nothing about the signature
+ * @throws the error of `read` under the newest root, when it fails under all; at once ABORTED and any error that is worth
+ *   another try, since such an error says nothing about the signature
  */
 export const underNewestRoot = async <T>(
   roots: readonly TrustRoot[],

@@ -4,7 +4,7 @@ import type { Digest } from '../../digest.ts';
 /** The pointer tags that publishing moves (docs/bundle-format.md section 13). */
 export type PointerTag = 'log' | 'release' | 'lease' | 'site' | 'receipts';
 
-/** A pointer of the layout: what is published, and where to. */
+/** A pointer of the layout, with its target in the registry. */
 export type Pointer = {
   /** 'prod/line', 'sites/plant-7', 'audit' */
   readonly repository: string;
@@ -19,7 +19,7 @@ export type ManifestUpload = {
   readonly descriptor: Descriptor;
   readonly bytes: Buffer;
   readonly blobs: readonly Descriptor[];
-  /** What the manifest is a referrer of. */
+  /** Digest of the subject whose referrer this manifest is. */
   readonly subject?: Digest;
 };
 

@@ -102,7 +102,7 @@ export const checkReference = (reference: string): string => {
 export const nameOf = (reference: string): string =>
   isDigest(reference) ? shortDigest(reference) : reference;
 
-/** Upper bound on cached manifests, far above those of a release. */
+/** Upper bound on cached manifests, far above the number in one release. */
 const MAX_REMEMBERED = 100_000;
 
 export const remember = ({ manifests }: RepositoryClient, digest: Digest): void => {

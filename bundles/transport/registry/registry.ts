@@ -48,7 +48,10 @@ export type Repository = {
     manifest: { readonly mediaType: string; readonly bytes: Uint8Array },
     signal?: AbortSignal,
   ) => Promise<void>;
-  /** Removes a tag, leaving what it names. Registries that cannot delete tags refuse: REGISTRY_REFUSED. */
+  /**
+   * Removes a tag, but not the manifest that it names. @throws FleetError REGISTRY_REFUSED by registries that cannot delete
+   * tags
+   */
   readonly removeTag: (tag: string, signal?: AbortSignal) => Promise<void>;
   /** Referrers of a manifest by the referrers API or the fallback tag (OCI distribution spec 1.1, "Listing Referrers"). */
   readonly referrers: (digest: Digest, signal?: AbortSignal) => Promise<readonly Descriptor[]>;

@@ -18,7 +18,7 @@ export type Upload = {
 /** The state of an upload at the registry: the URL of the next request, the bytes stored so far, the smallest chunk that it accepts. */
 export type Session = { readonly location: URL; readonly offset: number; readonly least: number };
 
-/** What is sent at once. Smaller blobs go in one request; of bigger ones at most this much is sent again after a cut. */
+/** Chunk size in bytes. Smaller blobs are sent in one request; after an interruption at most one chunk is sent again. */
 export const chunkOf = ({ repository }: Upload, { least }: Session): number =>
   Math.max(repository.client.pace.chunk(), least);
 

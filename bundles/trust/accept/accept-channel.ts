@@ -93,7 +93,7 @@ const checkOtherChannels = (documents: ChannelDocuments, channel: Channel): void
   );
 };
 
-/** The release that stays in force where the source brings none. */
+/** The release that stays in force if the source has none. */
 const standing = (state: TrustState, root: TrustRoot, channel: Channel): Digest | undefined =>
   keptUnder(releaseFloor(state, channel), root.roles.release, PREDICATES.release)?.digest;
 

@@ -37,7 +37,7 @@ export type AcceptedRelease = {
   /** 'same' for a medium that was imported before. */
   readonly news: 'newer' | 'same';
   readonly bundles: readonly AcceptedBundle[];
-  /** What this release revokes and what earlier ones of the channel did. */
+  /** Bundles revoked by this release and by earlier releases of the channel. */
   readonly revoked: readonly Digest[];
   readonly issued: Date;
   /** It has expired without a live lease and is accepted because of a break-glass override. */

@@ -22,7 +22,7 @@ const CAPS: Readonly<Record<string, { readonly bytes: number; readonly count: nu
 /** Upper bound on leases read from a registry; further ones are ignored (docs/bundle-format.md section 8). */
 const MAX_LEASES = 50;
 
-/** Source of documents. The scheduler chose those of a medium; every client that may push can add to a registry. */
+/** Source of documents. The scheduler chose the documents of a medium; every client with push access can add to a registry. */
 export type From = 'medium' | 'registry';
 
 /** Unverified documents for the acceptance of one agent, selected by the claims of their descriptors. */
@@ -121,7 +121,7 @@ const channelsOf = (documents: readonly Document[]): readonly Channel[] =>
     return { environment, clusterType };
   });
 
-/** Reads what can be read. Missing, too large and mismatching documents are skipped; network errors are thrown. */
+/** Reads the readable documents. Missing, too large and mismatching ones are skipped; network errors are thrown. */
 const readWhatCanBe = async (
   documents: readonly Document[],
   read: (document: Document) => Promise<readonly Buffer[]>,

@@ -20,7 +20,7 @@ export type AcceptedLease = {
   readonly news: 'newer' | 'same' | 'kept';
 };
 
-/** What a lease is checked against. */
+/** Values that a lease is checked against. */
 type Measure = {
   readonly fleet: string;
   readonly root: TrustRoot;

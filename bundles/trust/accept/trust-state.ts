@@ -25,7 +25,7 @@ export type TrustState = {
   readonly formerReleases?: readonly KeptStatement[];
   /** The newest lease of each channel, this one and those before. */
   readonly leases?: readonly KeptStatement[];
-  /** What accepted releases of this channel have revoked so far: a later list can only add. */
+  /** Bundles that accepted releases of this channel have revoked. Later lists can only add to it. */
   readonly revoked?: readonly Digest[];
   readonly channel: Channel | undefined;
   /** Newest signed time accepted so far. */

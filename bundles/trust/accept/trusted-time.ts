@@ -2,7 +2,7 @@ import { FleetError } from '../../errors.ts';
 import { DAY_MS, parseTime } from '../../time.ts';
 import type { Clock } from './trust-state.ts';
 
-/** The newest of the clock and what signatures have proven: a dead clock only moves forward, by signed evidence. */
+/** The later of the system clock and the newest signed time, so that a stopped clock still moves forward with signed evidence. */
 export const trustedTime = (clock: Clock, floor: Date | undefined): Date =>
   floor && floor > clock.now ? floor : clock.now;
 

@@ -45,7 +45,7 @@ export const openAge = async (bytes: RandomAccess, identities: readonly string[]
     return plain;
   };
 
-  /** Sealed chunks from `index` on, with what `buffer` has room for. */
+  /** Reads sealed chunks from `index` on, as many as fit into `buffer`. */
   const readSealed = async (index: number, count: number, buffer: Buffer): Promise<Buffer> => {
     const position = begin + index * SEALED_CHUNK;
     const wanted = Math.min(count * SEALED_CHUNK, bytes.size - position);

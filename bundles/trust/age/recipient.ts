@@ -15,7 +15,7 @@ const CONTEXT = 'fleet-ferry recipient v1';
 /** An X25519 recipient with a right check sum. Every command asks this of its settings, and age takes long to load. */
 export const isRecipient = (text: string): boolean => SHAPE.test(text) && hasBech32Checksum(text);
 
-/** @param what how messages call it @throws FleetError KEY_FORMAT */
+/** @param what name of the recipient for messages @throws FleetError KEY_FORMAT */
 export const parseRecipient = (text: string, what: string, at?: Place): string => {
   if (isRecipient(text)) return text;
   throw new FleetError('KEY_FORMAT', `${what} is no age recipient: ${JSON.stringify(text.slice(0, 80))}`, {
@@ -47,7 +47,7 @@ export const recipientOf = async (identity: string): Promise<string> => {
 
 /**
  * The bytes that an agent signs about its recipient: an attacker who replaced the recipient in a request on a medium could read
- * the site's secrets (docs/bundle-format.md section 16). The time prevents that an old medium restores an old recipient.
+ * the site's secrets (docs/bundle-format.md section 16). The time prevents an old medium from restoring an old recipient.
  */
 const statementOf = ({ fleet, site, agent, recipient, at }: RecipientClaim): Buffer =>
   Buffer.from(`${CONTEXT}\n${fleet}/${site}/${agent}\n${recipient}\n${at}\n`);

@@ -13,9 +13,9 @@ import { type Vouchers, vouches, whyNot } from './vouches.ts';
 const MAX_INDEX_BYTES = 4 << 20;
 
 /**
- * Judges the images of a bundle by the signatures in its own closure and nothing else, so it needs no network: each image
- * must satisfy every policy it is under, the bundle's and the reader's.
- * @param source where the evidence lies
+ * Judges the images of a bundle by the signatures in its own closure and nothing else, so it needs no network: each image must
+ * satisfy every policy it is under, the bundle's and the reader's.
+ * @param source blobs with the signatures and attestations
  * @param more policies of the reader
  * @returns how many images are under a policy
  * @throws FleetError IMAGE_UNSIGNED; MISSING_BLOB, DIGEST_MISMATCH ... where evidence is not what the closure says
@@ -85,7 +85,7 @@ const readVouchers = async (
 /**
  * Reads the attachments of an image.
  * @param read reads one of them that is no index
- * @returns what was read, and the digests that it may be about: the image, and indexes beside it that name the image
+ * @returns the attachments, and the digests that they may refer to: the image, and indexes beside it that name the image
  */
 export const readBeside = async <T>(
   source: BlobSource,

@@ -22,7 +22,7 @@ export type ImageAttestation = {
 
 export type FoundAttestations = {
   readonly attestations: readonly ImageAttestation[];
-  /** What looks like an attestation and cannot be read as one by key. */
+  /** Attachments that look like attestations but cannot be verified with a key. */
   readonly unreadable: readonly FleetError[];
 };
 
@@ -32,9 +32,9 @@ const MAX_LAYERS = 64;
 const MAX_ATTESTATION_BYTES = 32 << 20;
 
 /**
- * The attestations in one manifest: a referrer with a sigstore bundle (cosign 3), or the layers of a `.att` manifest (DSSE envelopes).
- * None in any other manifest.
- * @throws FleetError of reading the manifest and its blobs: MISSING_BLOB, DIGEST_MISMATCH, TOO_LARGE ...
+ * The attestations in one manifest: a referrer with a sigstore bundle (cosign 3), or the layers of a `.att` manifest (DSSE
+ * envelopes). Empty for any other manifest.
+ * @throws FleetError MISSING_BLOB, DIGEST_MISMATCH, TOO_LARGE ...
  */
 export const readAttestations = async (
   source: BlobSource,
@@ -82,7 +82,7 @@ const readStatement = (layer: Descriptor, content: Buffer): ImageAttestation => 
   };
 };
 
-/** What is read of a statement: the predicate may be a large document. */
+/** Fields that are read from a statement. The predicate may be a large document and is not built. */
 const HEAD: Shape = {
   fields: new Map<string, Shape>([
     ['predicateType', 'whole'],

@@ -19,7 +19,7 @@ export type ImageSignature = {
 
 export type FoundSignatures = {
   readonly signatures: readonly ImageSignature[];
-  /** What looks like a signature and cannot be read as one by key: by certificate, in another format, broken. */
+  /** Attachments that look like signatures but cannot be verified with a key: by certificate, in another format, or broken. */
   readonly unreadable: readonly FleetError[];
 };
 
@@ -33,8 +33,8 @@ export const MAX_SIGNATURE_MANIFEST = 256 << 10;
 
 /**
  * The signatures in one manifest: a referrer with a sigstore bundle (cosign 3), or the layers of a `.sig` manifest (simple
- * signing, what podman and CRI-O read). None in any other manifest.
- * @throws FleetError of reading the manifest and its blobs: MISSING_BLOB, DIGEST_MISMATCH, TOO_LARGE ...
+ * signing, read by podman and CRI-O). Empty for any other manifest.
+ * @throws FleetError MISSING_BLOB, DIGEST_MISMATCH, TOO_LARGE ...
  */
 export const readSignatures = async (
   source: BlobSource,
@@ -72,7 +72,7 @@ type Referrer = {
   readonly content: Buffer;
 };
 
-/** Carried as it is: its manifest is what the referrers API of the site's registry lists. */
+/** Copied unchanged: the referrers API of the site's registry lists this manifest. */
 const readStatement = ({ digest, bytes, manifest, config, content }: Referrer): readonly ImageSignature[] => {
   const what = `the signature ${digest}`;
   const { payload, payloadType, signature } = parseEnvelope(content, what);

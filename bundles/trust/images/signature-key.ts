@@ -4,8 +4,8 @@ import { FleetError } from '../../errors.ts';
 import { encodePem } from '../keys/pem.ts';
 
 /**
- * A key that images are signed with. Not one of the fleet's roles: it belongs to the builder of the image, so what stock
- * cosign signs and verifies by key is taken, ECDSA P-256 and RSA, both with SHA-256.
+ * A key that images are signed with. It belongs to the builder of the image, not to a role of the fleet, so the algorithms of
+ * cosign are accepted: ECDSA P-256 and RSA, both with SHA-256.
  */
 export type SignatureKey = {
   /** SPKI PEM in the one usual way. */

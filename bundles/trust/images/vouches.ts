@@ -3,7 +3,7 @@ import type { ImagePolicy } from '../../formats/bundle/image-policy.ts';
 import type { ImageSignature } from './read-signatures.ts';
 import { signatureKey, verifiesWith } from './signature-key.ts';
 
-/** Signatures of one image that were found, and what they may be about: its manifest, and indexes that name it. */
+/** Signatures found for one image, and the digests that they may refer to: its manifest, and indexes that name it. */
 export type Vouchers = {
   readonly signatures: readonly ImageSignature[];
   readonly about: ReadonlySet<Digest>;

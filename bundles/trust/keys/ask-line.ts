@@ -7,12 +7,12 @@ export type AskOptions = {
   /** Stream that echoes the input; by default the stream of the question. */
   readonly echo?: NodeJS.WritableStream | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** What to do where nothing was typed. */
+  /** Hint for the error if nothing was typed. */
   readonly hint?: string;
 };
 
 /**
- * One line from a terminal. Readline switches the terminal's own echo off and shows what is typed on `echo` instead.
+ * Reads one line from a terminal. Readline switches the terminal's echo off and writes the typed text to `echo` instead.
  * @throws FleetError ABORTED for Ctrl-C, Ctrl-D and the signal
  */
 export const askLine = (

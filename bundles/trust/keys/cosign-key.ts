@@ -10,13 +10,13 @@ import { encodePem } from './pem.ts';
  */
 
 const LABEL = 'ENCRYPTED SIGSTORE PRIVATE KEY';
-/** The second is what older cosign wrote. */
+/** The second form is from older versions of cosign. */
 const LABELS = [LABEL, 'ENCRYPTED COSIGN PRIVATE KEY'];
 const FORM = new RegExp(
   `^-----BEGIN (${LABELS.join('|')})-----\\r?\\n([A-Za-z0-9+/=\\r\\n]+)-----END \\1-----\\s*$`,
 );
 
-/** What cosign writes. */
+/** Parameters that cosign writes. */
 const SCRYPT = { N: 65_536, r: 8, p: 1 } as const;
 /** The three settings that cosign has written and reads: an untrusted file must not choose how much memory scrypt uses. */
 const ACCEPTED_N = [32_768, 65_536, 131_072];

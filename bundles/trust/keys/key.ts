@@ -18,7 +18,7 @@ import { encodePem } from './pem.ts';
 export type PublicKey = {
   /** SPKI PEM, exactly as node:crypto and openssl write it. */
   readonly pem: string;
-  /** base64(SHA-256(SPKI DER)): what a sigstore bundle carries as publicKey.hint. */
+  /** base64(SHA-256(SPKI DER)), the publicKey.hint of a sigstore bundle. */
   readonly hint: string;
   readonly object: KeyObject;
 };

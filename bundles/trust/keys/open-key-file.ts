@@ -14,7 +14,7 @@ export type KeyText = { readonly file: string; readonly text: string; readonly e
 export type KeyQuestion = {
   /** 'release key', for messages. */
   readonly what: string;
-  /** What to do where there is no file. */
+  /** Hint for the error if there is no file. */
   readonly hint?: string | undefined;
 };
 

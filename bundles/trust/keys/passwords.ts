@@ -14,7 +14,7 @@ export type Passwords = {
 };
 
 export type PasswordPlaces = {
-  /** --password-file, or what keys.yaml says. */
+  /** Value of --password-file, or of keys.yaml. */
   readonly file?: string | undefined;
   readonly env: NodeJS.ProcessEnv;
   readonly terminal?: Terminal | undefined;

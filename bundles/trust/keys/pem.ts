@@ -1,4 +1,4 @@
-/** RFC 7468: base64 in lines of 64 between two lines that say what it is. */
+/** RFC 7468: base64 in lines of 64 characters between a BEGIN and an END line with a label. */
 export const encodePem = (label: string, der: Uint8Array): string => {
   const lines =
     Buffer.from(der)

@@ -5,7 +5,7 @@ import { askLine } from './ask-line.ts';
 /** Asks the user questions. */
 export type Terminal = {
   readonly ask: (question: string) => Promise<string>;
-  /** What is typed is not shown. */
+  /** The typed text is not shown. */
   readonly askHidden: (question: string) => Promise<string>;
 };
 

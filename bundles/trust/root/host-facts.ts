@@ -3,7 +3,7 @@ import type { Timestamp } from '../../time.ts';
 import { type PublicKey, type SigningKey, verifySignature } from '../keys/key.ts';
 import type { AgentSubject } from './certificate-request.ts';
 
-/** What an agent says about its machine when it asks to be enrolled: 'architecture' -> 'amd64'. Data of the machine, never trusted. */
+/** Facts about its machine that an agent reports when it enrols: 'architecture' -> 'amd64'. Untrusted data. */
 export type HostFacts = Readonly<Record<string, string>>;
 
 /** Facts of one agent at a time. */

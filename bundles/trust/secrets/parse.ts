@@ -5,14 +5,14 @@ import { MAX_SEALED_BYTES, type SecretSet } from './secret-set.ts';
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** What a key of a set, and of a Kubernetes Secret, may look like. */
+/** Pattern of a key of a set, as in a Kubernetes Secret. */
 export const SECRET_KEY = /^(?!\.{1,2}$)[-._a-zA-Z0-9]{1,253}$/;
 
 export const isSecretKey = (text: string): boolean => SECRET_KEY.test(text);
 
 /**
- * The plaintext of a sealed set. Messages name fields and keys, never a value, and have no cause: what a JSON parser says
- * of a text quotes it. @throws FleetError SECRET_UNREADABLE
+ * The plaintext of a sealed set. Messages name fields and keys, never a value. Errors have no cause, because messages of JSON
+ * parsers quote the text. @throws FleetError SECRET_UNREADABLE
  */
 export const parseSecretSet = (bytes: Uint8Array, what: string): SecretSet => {
   const value = read(bytes, what);

@@ -1,7 +1,7 @@
 import type { Digest } from '../../digest.ts';
 
 /**
- * What an age file of the role `secrets` holds, as canonical JSON (docs/bundle-format.md section 16). age binds no context to
+ * Plaintext of an age file of the role `secrets`, as canonical JSON (docs/bundle-format.md section 16). age binds no context to
  * a file, so the opener checks that it is the one that was asked for.
  */
 export type SecretSet = {
@@ -11,7 +11,7 @@ export type SecretSet = {
   readonly name: string;
   /** Counts the set's contents, from 1. */
   readonly version: number;
-  /** Base64 by key; a key is what a Kubernetes Secret takes: `[-._a-zA-Z0-9]{1,253}`. */
+  /** Base64 by key, as in a Kubernetes Secret. Keys match `[-._a-zA-Z0-9]{1,253}`. */
   readonly values: { readonly [key: string]: string };
 };
 

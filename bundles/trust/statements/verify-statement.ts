@@ -32,11 +32,11 @@ export type VerifiedStatement = {
 export const MAX_SIGNATURES = 16;
 
 /**
- * Verifies one statement signed by M of N: every envelope given must be a valid signature of the role over the same
- * bytes, and enough distinct keys must have signed. Nothing of the payload is parsed before that.
- * @param what how messages call it: 'release statement'
- * @throws FleetError UNSIGNED, TOO_MANY, UNKNOWN_KEY, BAD_SIGNATURE, PAYLOAD_MISMATCH, THRESHOLD, PREDICATE_TYPE,
- *   PAYLOAD_TYPE, BUNDLE_FORMAT, TOO_LARGE, BAD_JSON, TOO_DEEP, SCHEMA
+ * Verifies one statement signed by M of N: every envelope given must be a valid signature of the role over the same bytes, and
+ * enough distinct keys must have signed. Nothing of the payload is parsed before that.
+ * @param what name of the statement for messages: 'release statement'
+ * @throws FleetError UNSIGNED, TOO_MANY, UNKNOWN_KEY, BAD_SIGNATURE, PAYLOAD_MISMATCH, THRESHOLD, PREDICATE_TYPE, PAYLOAD_TYPE,
+ *   BUNDLE_FORMAT, TOO_LARGE, BAD_JSON, TOO_DEEP, SCHEMA
  */
 export const verifyStatement = (
   envelopes: readonly Uint8Array[],
@@ -65,8 +65,8 @@ export const verifyStatement = (
 };
 
 /**
- * One envelope, its signature checked against the key its hint names. For readers that skip bad envelopes instead of
- * refusing them all (registry referrers, which anyone who may push can add to).
+ * Verifies one envelope against the key that its hint names. For readers that skip invalid envelopes instead of refusing all of
+ * them: any client with push access can add registry referrers.
  * @throws FleetError UNKNOWN_KEY, BAD_SIGNATURE, TOO_LARGE, BAD_JSON, TOO_DEEP, BUNDLE_FORMAT, PAYLOAD_TYPE
  */
 export const verifyEnvelope = (bytes: Uint8Array, keys: readonly PublicKey[], what: string): Envelope => {
@@ -141,7 +141,7 @@ export type Statement = {
 };
 
 /**
- * Parses an in-toto Statement v1, unverified: also for a signer that reviews what it signs.
+ * Parses an in-toto Statement v1 without verifying it; also used by a signer to review a statement before signing.
  * @throws FleetError TOO_LARGE, BAD_JSON, TOO_DEEP, SCHEMA
  */
 export const parseStatement = (payload: Buffer, what: string): Statement => {

@@ -4,7 +4,7 @@ import type { Credentials } from './docker-config.ts';
 import { basicOf, type Realm, type TokenRequest } from './token-request.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
-/** What a request wants to do, as the token server reads it: 'repository:factory/fleet:pull'. */
+/** Scope of a request in the syntax of the token server: 'repository:factory/fleet:pull'. */
 export type Wish = { readonly repository: string; readonly scopes: readonly string[] };
 
 /** The authorization state of one registry. */

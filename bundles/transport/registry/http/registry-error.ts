@@ -154,7 +154,7 @@ const readSome = async (answer: Answer): Promise<Buffer> => {
       if (size >= MAX_ERROR_BODY) break;
     }
   } catch {
-    // What came is what there is.
+    // The body may be incomplete; the part that arrived is used.
   }
   return Buffer.concat(chunks);
 };

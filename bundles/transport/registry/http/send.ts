@@ -21,7 +21,7 @@ export type Answer = {
   readonly body: Body;
   /** The host that answered in the end. */
   readonly host: string;
-  /** Where that was: what Location and Link are relative to. */
+  /** URL of the response, to which Location and Link are relative. */
   readonly url: URL;
 };
 
@@ -29,9 +29,9 @@ const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
- * One request, and for GET and HEAD the redirects that follow it: registries send readers on to where blobs are
- * stored. Authorization is for one origin and goes to no other.
- * @throws what undici throws; FleetError REGISTRY_REFUSED for redirects that must not be followed
+ * Sends one request and, for GET and HEAD, follows redirects: registries redirect to the storage of their blobs. Authorization
+ * is sent to its own origin only.
+ * @throws errors of undici; FleetError REGISTRY_REFUSED for redirects that must not be followed
  */
 export const send = async (
   connections: Dispatcher,
@@ -48,7 +48,7 @@ export const send = async (
     if (hops === MAX_REDIRECTS) throw refusedRedirect(url, `redirects more than ${MAX_REDIRECTS} times`);
     const next = URL.parse(location, url.href);
     if (!next) throw refusedRedirect(url, 'redirects to something that is no address');
-    // Only the origin is named: what follows it may be a signed link.
+    // Only the origin is named: path and query may be a signed link.
     if (!mayGoTo(url, next, plainHttp))
       throw refusedRedirect(url, `redirects to ${next.protocol}//${next.host}, which is without TLS`);
     if (next.origin !== url.origin) headers = withoutAuthorization(headers);

@@ -12,7 +12,7 @@ export type TokenRequest = {
 };
 
 export const MAX_TOKEN_BYTES = 1 << 20;
-/** What docker's token spec says of an answer without expires_in, and of shorter times. */
+/** Default of Docker's token specification for an answer without expires_in, and its minimum. */
 const DEFAULT_SECONDS = 60;
 const CLIENT = 'fleet-ferry';
 
@@ -67,7 +67,7 @@ export const parseTokenAnswer = (
   }
   const { token, access_token: access, expires_in: seconds } = (answer ?? {}) as Record<string, unknown>;
   const text = token || access;
-  // Only what may stand in a header; anything else would be an attempt to write others.
+  // Only characters that a header may contain: others could inject further headers.
   if (typeof text !== 'string' || !/^[\x21-\x7e]+$/.test(text)) {
     throw new FleetError(
       'REGISTRY_REFUSED',

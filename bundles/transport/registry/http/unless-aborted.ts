@@ -1,4 +1,7 @@
-/** The result of shared work, or the caller's own abort, whichever is first; the work itself goes on for the others. */
+/**
+ * Resolves with the result of shared work, or rejects when the caller's own signal aborts first. The work continues for other
+ * callers.
+ */
 export const unlessAborted = async <T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> => {
   if (!signal) return work;
   const { promise, reject } = Promise.withResolvers<never>();

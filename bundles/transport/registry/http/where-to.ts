@@ -14,8 +14,8 @@ const isListed = (host: string, plainHttp: readonly string[]): boolean =>
   );
 
 /**
- * Where the API of a registry is. TLS, but for listed hosts, and for a loopback host that does not speak it: what a
- * host is spoken to by never depends on how a connection fails on the way.
+ * Returns the base URL of a registry's API. Always https, except for hosts listed under `plainHttp` and for a loopback host
+ * that does not speak TLS: a failing connection to another host never falls back to http.
  */
 export const apiOf = async (
   host: string,
