@@ -42,7 +42,9 @@ export const COMMANDS = {
   'rollout:resume': async () => ({ default: (await import('./commands/rollout/steps.ts')).RolloutResume }),
   'rollout:simulate': () => import('./commands/rollout/simulate.ts'),
   'rollout:status': () => import('./commands/rollout/status.ts'),
-  'rollout:take-back': async () => ({ default: (await import('./commands/rollout/steps.ts')).RolloutTakeBack }),
+  'rollout:take-back': async () => ({
+    default: (await import('./commands/rollout/steps.ts')).RolloutTakeBack,
+  }),
   'root:add-authority': () => import('./commands/root/add-authority.ts'),
   'root:ca': () => import('./commands/root/ca.ts'),
   'root:init': () => import('./commands/root/init.ts'),
