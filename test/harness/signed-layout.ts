@@ -34,6 +34,7 @@ import {
   RECEIPTS_ARTIFACT,
   RELEASE_ARTIFACT,
   REVOCATIONS_JSON,
+  ROLLOUT_JSON,
   ROOT_JSON,
   SIGSTORE_BUNDLE,
   SITE_ARTIFACT,
@@ -94,6 +95,8 @@ export type TestRelease = {
   /** Leave the release unsigned, sign it with another key, ... */
   readonly releaseKey?: SigningKey;
   readonly bundleKey?: SigningKey;
+  /** The plan of its rollout, for its candidate and its bundles. */
+  readonly plan?: (candidate: Digest, bundles: readonly Digest[]) => Buffer;
 };
 
 export type TestSite = {
@@ -319,6 +322,8 @@ export const writeSignedLayout = (fleet: SignedFleet, directory: string): Layout
         ),
       );
     }
+    const plan = input.plan?.(candidate.digest, digests);
+    if (plan) documents.push(await document(layout, plan, ROLLOUT_JSON, { role: 'rollout', ...channel }));
     const predicate = {
       audience: { fleet: fleet.fleet, ...channel },
       version,

@@ -142,6 +142,23 @@ export const findReference = ({ manifests }: Layout, reference: string): Descrip
   return known.get(reference);
 };
 
+/** The entries of a repository, by the part of their references before the colon. */
+export const entriesOf = (
+  { manifests }: Pick<Layout, 'manifests'>,
+  repository: string,
+): readonly Descriptor[] => {
+  const known = byRepository.get(manifests) ?? Map.groupBy(manifests, (one) => repositoryOf(one));
+  byRepository.set(manifests, known);
+  return known.get(repository) ?? [];
+};
+
+const repositoryOf = (descriptor: Descriptor): string => {
+  const reference = referenceOf(descriptor) ?? '';
+  return reference.slice(0, reference.lastIndexOf(':'));
+};
+
+const byRepository = new WeakMap<readonly Descriptor[], ReadonlyMap<string, readonly Descriptor[]>>();
+
 const byReference = new WeakMap<readonly Descriptor[], ReadonlyMap<string, Descriptor>>();
 
 const indexReferences = (manifests: readonly Descriptor[]): ReadonlyMap<string, Descriptor> => {

@@ -50,8 +50,17 @@ export const sitesIn = (layout: Index): readonly string[] =>
     tag === 'site' ? [repository.slice(siteRepository('').length)] : [],
   );
 
-const pointersOf = (layout: Index): readonly Pointer[] => {
-  const found = layout.manifests
+/** Of indexes that were read: a hub looks for the channels of the same one at each question. */
+const known = new WeakMap<Index['manifests'], readonly Pointer[]>();
+
+const pointersOf = ({ manifests }: Index): readonly Pointer[] => {
+  const pointers = known.get(manifests) ?? findPointers(manifests);
+  known.set(manifests, pointers);
+  return pointers;
+};
+
+const findPointers = (manifests: Index['manifests']): readonly Pointer[] => {
+  const found = manifests
     .map((artifact) => ({ artifact, reference: referenceOf(artifact) ?? '' }))
     .toSorted((a, b) => compareBytes(a.reference, b.reference))
     .flatMap(({ artifact, reference }) => pointerOf(reference, artifact) ?? []);

@@ -1,6 +1,6 @@
 import type { Digest } from '#bundles/digest';
 import { isFleetError } from '#bundles/errors';
-import { type Layout, referenceOf } from '#bundles/formats/layout/layout';
+import { entriesOf, type Layout, referenceOf } from '#bundles/formats/layout/layout';
 import type { Channel } from '#bundles/names';
 import { channelRepository } from '#bundles/transport/registry/references';
 import type { TrustRoot } from '#bundles/trust/root/root';
@@ -33,7 +33,7 @@ export const listReleases = async (
   const past = `${channelRepository(channel)}:r-`;
   const found = new Map<Digest, PublishedRelease>();
   let current: PublishedRelease | undefined;
-  for (const artifact of layout.manifests) {
+  for (const artifact of entriesOf(layout, channelRepository(channel))) {
     const reference = referenceOf(artifact);
     if (reference !== pointer && !reference?.startsWith(past)) continue;
     const release = await readReleaseArtifact(layout, channel, artifact, roots).catch((error: unknown) => {

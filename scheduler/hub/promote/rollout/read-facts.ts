@@ -1,8 +1,7 @@
-import { formatChannel, sameChannel, type Channel } from '#bundles/names';
+import { type Channel, formatChannel } from '#bundles/names';
 import type { Timestamp } from '#bundles/time';
 import type { Hub } from '../../hub.ts';
 import { isFailed } from '../../../model/event-steps.ts';
-import { channelOf } from '../../sites/agent-record.ts';
 import { readAgents } from '../../questions/state/read-actual.ts';
 import { readDesired } from '../../questions/state/read-desired.ts';
 import { readStandings, type Standing, withoutStates } from '../../questions/state/read-standings.ts';
@@ -16,8 +15,7 @@ export const readFacts = async (
   start: Timestamp,
   now: Date,
 ): Promise<readonly AgentFact[]> => {
-  const agents = await readAgents(hub.store.db, { environment: channel.environment });
-  const mine = agents.filter((agent) => sameChannel(channelOf(agent), channel));
+  const mine = await readAgents(hub.store.db, channel);
   const desired = await readDesired(hub.layout, [channel], hub.keys.root);
   const standings = await readStandings(hub.store.db, mine, desired, now);
   const wanted = desired.get(formatChannel(channel));

@@ -2,13 +2,15 @@ import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { unpackPackages } from '#bundles/formats/bundle/unpack-packages';
 import { compareBytes, type Digest, digestOf } from '#bundles/digest';
 import { isFleetError } from '#bundles/errors';
-import { type Layout, openOrStartLayout } from '#bundles/formats/layout/layout';
+import { type Layout, openOrStartLayout, referenceOf } from '#bundles/formats/layout/layout';
+import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { readBlob } from '#bundles/formats/layout/verified';
 import type { BundlePredicate } from '#bundles/formats/statements/predicates';
 import { type Channel, formatChannel, parseChannel } from '#bundles/names';
 import { canonicalJson } from '#bundles/json/canonical';
 import type { Timestamp } from '#bundles/time';
 import { channelsIn } from '#bundles/transport/publish/choose-pointers';
+import { siteRepository } from '#bundles/transport/registry/references';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import type { PublishedRelease } from '../../../load/releases/read-release.ts';
 import { listReleases } from '../../../release/reissue/list-releases.ts';
@@ -53,22 +55,32 @@ export type Releases = {
   readonly packagesOf: (bundle: Digest) => Promise<ReadonlyMap<string, ReadonlyMap<string, Buffer>>>;
 };
 
-/** What was read of each hub's layout, and the digest of the index that it was read by. */
-const opened = new WeakMap<Hub['keys'], { readonly index: Digest; readonly releases: Releases }>();
+type Opened = {
+  readonly manifests: Layout['manifests'];
+  /** Digest of the entries that are not of sites. */
+  readonly index: Digest;
+  readonly releases: Releases;
+};
 
-/** The releases of a hub's layout, read anew after a change of its index. */
+/** What was read of each hub's layout, and the index that it was read by. */
+const opened = new WeakMap<Hub['keys'], Opened>();
+
+/** The releases of a hub's layout, read anew after a change of its index. Statements and receipts of sites change it often and say nothing about releases. */
 export const openReleases = async ({
   keys,
   layout: directory,
 }: Pick<Hub, 'keys' | 'layout'>): Promise<Releases> => {
   const layout = await openOrStartLayout(directory);
-  const index = digestOf(canonicalJson(layout.manifests));
+  const { manifests } = layout;
   const before = opened.get(keys);
-  if (before?.index === index) return before.releases;
-  const releases = releasesIn(layout, keys.roots);
-  opened.set(keys, { index, releases });
+  if (before?.manifests === manifests) return before.releases;
+  const index = digestOf(canonicalJson(manifests.filter((entry) => !isOfSite(entry))));
+  const releases = before?.index === index ? before.releases : releasesIn(layout, keys.roots);
+  opened.set(keys, { manifests, index, releases });
   return releases;
 };
+
+const isOfSite = (entry: Descriptor): boolean => referenceOf(entry)?.startsWith(siteRepository('')) === true;
 
 const releasesIn = (layout: Layout, roots: readonly TrustRoot[]): Releases => {
   const read = new Map<string, Promise<readonly PastRelease[]>>();

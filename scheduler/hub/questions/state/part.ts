@@ -5,6 +5,7 @@ import type { Tables } from '../../store/tables.ts';
 /** The agents that a question is about: those of an environment or a site, named ones, or a page of these. */
 export type Part = {
   readonly environment?: string | undefined;
+  readonly clusterType?: string | undefined;
   readonly site?: string | undefined;
   /** '<site>/<agent>' */
   readonly agents?: readonly string[] | undefined;
@@ -16,10 +17,11 @@ export type Part = {
 
 /** The condition on the table `agent`. */
 export const isIn =
-  ({ environment, site, agents, page, visible }: Part) =>
+  ({ environment, clusterType, site, agents, page, visible }: Part) =>
   (eb: ExpressionBuilder<Pick<Tables, 'agent'>, 'agent'>) =>
     eb.and([
       ...(environment === undefined ? [] : [eb('agent.environment', '=', environment)]),
+      ...(clusterType === undefined ? [] : [eb('agent.cluster_type', '=', clusterType)]),
       ...(site === undefined ? [] : [eb('agent.site', '=', site)]),
       ...(agents === undefined ? [] : [eb('agent.id', 'in', agents)]),
       ...(page ? [eb.between('agent.id', ...page)] : []),

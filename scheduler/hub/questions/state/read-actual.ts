@@ -20,6 +20,7 @@ import type { ActualAgent, ActualState, Cell, FailedCheck, Source } from './what
 
 export type ActualFilter = {
   readonly environment?: string | undefined;
+  readonly clusterType?: string | undefined;
   readonly site?: string | undefined;
   /** What the caller may see; undefined: everything. */
   readonly visible?: Visible | undefined;
