@@ -57,7 +57,7 @@ const POLICY: RolloutPolicy = {
   environment: 'prod',
   stages: STAGES,
   onFailure: 'stop',
-  at: { file: 'bench', line: 1, column: 1 } as unknown as RolloutPolicy['at'],
+  at: { file: 'bench', line: 1, column: 1 },
 };
 
 /** qa is promoted to prod, and prod to an environment that has no release yet. */

@@ -149,8 +149,10 @@ export const entriesOf = (
 ): readonly Descriptor[] => {
   const known = byRepository.get(manifests) ?? Map.groupBy(manifests, (one) => repositoryOf(one));
   byRepository.set(manifests, known);
-  return known.get(repository) ?? [];
+  return known.get(repository) ?? NO_ENTRIES;
 };
+
+const NO_ENTRIES: readonly Descriptor[] = [];
 
 const repositoryOf = (descriptor: Descriptor): string => {
   const reference = referenceOf(descriptor) ?? '';

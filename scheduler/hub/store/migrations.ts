@@ -5,6 +5,7 @@ import { addAgentState } from './add-agent-state.ts';
 import { addHistory } from './add-history.ts';
 import { addVersions } from './add-versions.ts';
 import { addPeople } from './add-people.ts';
+import { addTroubles } from './add-troubles.ts';
 import { addViews } from './add-views.ts';
 
 /**
@@ -365,4 +366,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
     },
   },
   '0020-people': { up: addPeople },
+  '0021-troubles': { up: addTroubles },
 };

@@ -22,7 +22,9 @@ import { checkCovers, verifyCheckpoint } from '#bundles/trust/statements/audit-c
 import { type RoleKeys, verifyStatement } from '#bundles/trust/statements/verify-statement';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { underNewest } from '#bundles/trust/root/verify-under';
+import { AUDIT_REPOSITORY } from '#bundles/transport/registry/references';
 import type { Promoted } from '../../model/promotion.ts';
+import { readOnce } from './read-once.ts';
 import { AUDIT_REFERENCE } from './references.ts';
 
 type EntryOf<Kind extends AuditKind, Predicate> = {
@@ -73,10 +75,11 @@ export const EMPTY_LOG: AuditLog = { entries: [], head: null };
  *   BAD_SIGNATURE, THRESHOLD, PREDICATE_TYPE, WRONG_FLEET, SCHEMA for a statement; UNSIGNED, UNKNOWN_KEY, BAD_SIGNATURE for the
  *   checkpoint
  */
-export const readAuditLog = async (layout: Layout, roots: readonly TrustRoot[]): Promise<AuditLog> => {
-  const lines = await readCheckedLines(layout, roots);
-  return { entries: verifyEntries(lines, roots), head: lines.at(-1)?.digest ?? null };
-};
+export const readAuditLog = (layout: Layout, roots: readonly TrustRoot[]): Promise<AuditLog> =>
+  readOnce({ layout, roots, repository: AUDIT_REPOSITORY, what: 'entries' }, async () => {
+    const lines = await readCheckedLines(layout, roots);
+    return { entries: verifyEntries(lines, roots), head: lines.at(-1)?.digest ?? null };
+  });
 
 /** @throws FleetError as verifyEntry; AUDIT_CHAIN for a promotion whose number was taken before */
 export const verifyEntries = (

@@ -6,6 +6,7 @@ import type { TrustRoot } from '#bundles/trust/root/root';
 import { channelsIn } from '#bundles/transport/publish/choose-pointers';
 import { readLineage, type ReleaseLineage } from '../../../load/releases/read-lineage.ts';
 import { type PublishedRelease, readRelease } from '../../../load/releases/read-release.ts';
+import { readOnce } from '../../../load/releases/read-once.ts';
 import { findRevoked, readRevocations } from '../../../load/releases/revocation-list.ts';
 import { bundlesOf } from '../../../release/reissue/bundle-statements.ts';
 import { listReleases } from '../../../release/reissue/list-releases.ts';
@@ -33,17 +34,23 @@ export const readChannels = async (
     ...channelsIn(layout).filter((name) => name.startsWith(`${environment}/`)),
   ]);
   const channels: ChannelNow[] = [];
-  for (const name of [...names].toSorted(compareBytes)) channels.push(await readChannel(layout, roots, name));
+  for (const name of [...names].toSorted(compareBytes))
+    channels.push(
+      await readChannel(layout, roots, name).catch((error: unknown) => refusedChannel(name, error)),
+    );
   return channels;
 };
 
-const readChannel = async (
-  layout: Layout,
-  roots: readonly TrustRoot[],
-  name: string,
-): Promise<ChannelNow> => {
-  const channel = parseChannel(name);
-  try {
+/** @throws FleetError ABORTED */
+const refusedChannel = (name: string, error: unknown): ChannelNow => {
+  if (!isFleetError(error) || error.code === 'ABORTED') throw error;
+  const text = `refused: ${formatError(error)}`;
+  return { channel: parseChannel(name), release: undefined, lineage: undefined, text };
+};
+
+const readChannel = (layout: Layout, roots: readonly TrustRoot[], name: string): Promise<ChannelNow> =>
+  readOnce({ layout, roots, repository: name, what: 'channel' }, async () => {
+    const channel = parseChannel(name);
     const release = await readRelease(layout, channel, roots);
     if (!release) return { channel, release, lineage: undefined, text: 'no release' };
     const list = await readRevocations(layout, roots.at(-1)?.fleet ?? '', channel, release);
@@ -55,11 +62,7 @@ const readChannel = async (
       ? `candidate ${shortDigest(lineage.candidate)}`
       : 'an older version, which names no candidate';
     return { channel, release, lineage, text: `release ${release.predicate.version} of ${of}` };
-  } catch (error) {
-    if (!isFleetError(error) || error.code === 'ABORTED') throw error;
-    return { channel, release: undefined, lineage: undefined, text: `refused: ${formatError(error)}` };
-  }
-};
+  });
 
 /**
  * The channels that count for a candidate: those that agents follow, and those that hold it. Without any of either, all of the
@@ -87,12 +90,17 @@ export const channelFacts = async (
  * The oldest of the unbroken run of releases of the candidate that ends with the current one, as far as the layout has them. A
  * release with held assignments is in no run with one without: soak does not begin before all of the candidate is released.
  */
-const firstRelease = async (
+const firstRelease = (
   layout: Layout,
   roots: readonly TrustRoot[],
   channel: Channel,
   shared: Digest,
-): Promise<NonNullable<ChannelFacts['since']>> => {
+): Promise<NonNullable<ChannelFacts['since']>> =>
+  readOnce({ layout, roots, repository: formatChannel(channel), what: `first release of ${shared}` }, () =>
+    findFirst(layout, roots, channel, shared),
+  );
+
+const findFirst: typeof firstRelease = async (layout, roots, channel, shared) => {
   let first: PublishedRelease | undefined;
   let isHeld: boolean | undefined;
   for (const { release } of await listReleases(layout, channel, roots)) {

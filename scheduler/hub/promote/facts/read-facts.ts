@@ -4,6 +4,9 @@ import { parseEnvelope } from '#bundles/formats/statements/envelope';
 import { formatChannel } from '#bundles/names';
 import { bundlesOf, readBundleStatements } from '../../../release/reissue/bundle-statements.ts';
 import { readChecks } from '../checks/check-records.ts';
+import type { TrustRoot } from '#bundles/trust/root/root';
+import { readOnce } from '../../../load/releases/read-once.ts';
+import type { PublishedRelease } from '../../../load/releases/read-release.ts';
 import type { Hub } from '../../hub.ts';
 import { freshnessPolicyFor } from '../../questions/state/freshness.ts';
 import { nextVisit } from '../../questions/state/next-visit.ts';
@@ -77,7 +80,7 @@ export const readFacts = async (
       : new Map(),
     keys: {
       bundle: root.roles.bundle.keys.map(({ hint }) => hint),
-      authors: await readAuthors(layout, current, shared),
+      authors: await readAuthors(layout, roots, current, shared),
     },
     attestations: await readAttestationFacts(layout, current, {
       rules: policy?.attestations ?? [],
@@ -90,16 +93,24 @@ export const readFacts = async (
 /** Hints of the keys that built the bundles of the candidate: their statements' first signers, the others approved them. */
 const readAuthors = async (
   layout: Layout,
+  roots: readonly TrustRoot[],
   channels: readonly ChannelNow[],
   shared: Digest,
 ): Promise<readonly string[]> => {
   const hints = new Set<string>();
-  for (const { lineage, release } of channels) {
+  for (const { channel, lineage, release } of channels) {
     if (!release || lineage?.shared !== shared) continue;
-    for (const bundle of bundlesOf(release)) {
-      const [first] = await readBundleStatements(layout, release, bundle);
-      if (first) hints.add(parseEnvelope(first, `the statement of bundle ${shortDigest(bundle)}`).hint);
-    }
+    const read = { layout, roots, repository: formatChannel(channel), what: 'authors' };
+    for (const hint of await readOnce(read, () => authorsOf(layout, release))) hints.add(hint);
   }
   return [...hints];
+};
+
+const authorsOf = async (layout: Layout, release: PublishedRelease): Promise<readonly string[]> => {
+  const hints: string[] = [];
+  for (const bundle of bundlesOf(release)) {
+    const [first] = await readBundleStatements(layout, release, bundle);
+    if (first) hints.push(parseEnvelope(first, `the statement of bundle ${shortDigest(bundle)}`).hint);
+  }
+  return hints;
 };

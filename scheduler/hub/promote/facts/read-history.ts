@@ -20,9 +20,7 @@ export const readHistory = async (
     .where('revoked_at', 'is', null)
     .execute();
   const earliest = channels.flatMap(({ since }) => since?.issuedAt ?? []).toSorted()[0];
-  const imports = new Map<string, Stated & { readonly seq: number }>();
-  for (const { channel, since } of channels)
-    if (since) for (const one of await readImports(db, channel, since.version)) imports.set(one.agent, one);
+  const imports = await readImports(db, channels);
   const faults = earliest === undefined ? [] : await readFaults(db, earliest);
   const faulted = Map.groupBy(faults, ({ agent }) => agent);
   return new Map(
@@ -35,62 +33,69 @@ export const readHistory = async (
   );
 };
 
-type Import = Stated & { readonly agent: string; readonly seq: number };
+type Import = Stated & { readonly seq: number };
 
 /** Numbers that are looked up beyond the first release of the candidate: agents name what they like. */
 const MAX_RELEASES = 500;
 
-/** The first import of each agent of a channel, in its current life, of a release from `since` on. */
-const readImports = async (db: Database, channel: string, since: number): Promise<readonly Import[]> => {
+/** The values in the history of agents that changed to the first release of the candidate or to a later one of its channel. */
+const importValues = async (db: Database, { channel, since }: ChannelFacts): Promise<readonly string[]> => {
+  if (!since) return [];
   const accepted = await db
     .selectFrom('agent')
     .select('release_version as version')
     .distinct()
     .where('release_channel', '=', channel)
-    .where('release_version', '>=', since)
+    .where('release_version', '>=', since.version)
     .execute();
   const newest = accepted.flatMap(({ version }) => version ?? []).toSorted((a, b) => a - b);
-  const until = Math.min(newest.at(-1) ?? since, since + MAX_RELEASES);
-  const earlier = Array.from({ length: until - since + 1 }, (_, index) => since + index);
-  const values = [...new Set([...earlier, ...newest.slice(0, MAX_RELEASES)])].map((version) =>
+  const until = Math.min(newest.at(-1) ?? since.version, since.version + MAX_RELEASES);
+  const earlier = Array.from({ length: until - since.version + 1 }, (_, index) => since.version + index);
+  return [...new Set([...earlier, ...newest.slice(0, MAX_RELEASES)])].map((version) =>
     releaseValue(channel, version),
   );
-  // The history has a row for each release that an agent changed to. The index is only of these rows.
-  const first = db
-    .selectFrom('history')
-    .innerJoin('agent', (join) =>
-      join.onRef('agent.id', '=', 'history.agent').onRef('agent.life', '=', 'history.life'),
-    )
-    .select(({ fn }) => ['history.agent', 'history.life', fn.min('history.seq').as('seq')])
-    .where(sql<boolean>`history.field = 'release'`)
-    .where('history.value', 'in', values)
-    .where('agent.revoked_at', 'is', null)
-    .groupBy(['history.agent', 'history.life']);
-  const rows = await db
-    .selectFrom(first.as('first'))
-    .innerJoin('history', (join) =>
-      join
-        .onRef('history.agent', '=', 'first.agent')
-        .on('history.assignment', '=', '')
-        .on('history.field', '=', 'release')
-        .onRef('history.life', '=', 'first.life')
-        .onRef('history.seq', '=', 'first.seq'),
-    )
-    .innerJoin('report', (join) =>
-      join
-        .onRef('report.agent', '=', 'history.agent')
-        .onRef('report.life', '=', 'history.life')
-        .onRef('report.digest', '=', 'history.report'),
-    )
-    .select([
-      'history.agent',
-      'history.seq',
-      'history.observed_at as at',
-      'history.received_at as receivedAt',
-      'report.clock_trusted',
-    ])
-    .execute();
-  return rows.map(({ clock_trusted: trusted, ...row }) => ({ ...row, clockTrusted: trusted === 1 }));
+};
+
+/** Values per IN, below the parameter limits of the databases. */
+const VALUES = 500;
+
+/** The first import of each agent, in its current life, of a release of its channel that has the candidate. */
+const readImports = async (
+  db: Database,
+  channels: readonly ChannelFacts[],
+): Promise<ReadonlyMap<string, Import>> => {
+  const values: string[] = [];
+  for (const channel of channels) values.push(...(await importValues(db, channel)));
+  const imports = new Map<string, Import>();
+  for (let start = 0; start < values.length; start += VALUES) {
+    // The history has a row for each release that an agent changed to. The index is only of these rows.
+    const rows = await db
+      .selectFrom('history')
+      .innerJoin('agent', (join) =>
+        join.onRef('agent.id', '=', 'history.agent').onRef('agent.life', '=', 'history.life'),
+      )
+      .innerJoin('report', (join) =>
+        join
+          .onRef('report.agent', '=', 'history.agent')
+          .onRef('report.life', '=', 'history.life')
+          .onRef('report.digest', '=', 'history.report'),
+      )
+      .select([
+        'history.agent',
+        'history.seq',
+        'history.observed_at as at',
+        'history.received_at as receivedAt',
+        'report.clock_trusted',
+      ])
+      .where(sql<boolean>`history.field = 'release'`)
+      .where('history.value', 'in', values.slice(start, start + VALUES))
+      .where('agent.revoked_at', 'is', null)
+      .execute();
+    for (const { agent, clock_trusted: trusted, ...row } of rows)
+      if (row.seq < (imports.get(agent)?.seq ?? Number.POSITIVE_INFINITY))
+        imports.set(agent, { ...row, clockTrusted: trusted === 1 });
+  }
+  return imports;
 };
 
 /** Failures, rollbacks and drift with a stated time from `earliest` on, of all agents: they are few. */

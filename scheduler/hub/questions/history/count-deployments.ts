@@ -1,6 +1,7 @@
 import { shortDigest } from '#bundles/digest';
 import { isFailed } from '../../../model/event-steps.ts';
 import type { Hub } from '../../hub.ts';
+import { IN_TROUBLE } from '../../store/add-troubles.ts';
 import type { AssignmentStateRow, Database } from '../../store/tables.ts';
 import { openReleases, type Releases } from './read-releases.ts';
 import { readRunning, type RunningCount, runningKey } from './read-running.ts';
@@ -17,7 +18,7 @@ export type DeploymentCount = {
   readonly agents: number;
 };
 
-/** Counts what runs where by version. Costs what readRunning does, and a read of the assignments of agents in trouble. */
+/** Counts what runs where by version. Costs what readRunning does, and a read of the assignments in trouble. */
 export const countDeployments = async (
   hub: Pick<Hub, 'store' | 'layout' | 'keys'>,
 ): Promise<readonly DeploymentCount[]> => {
@@ -56,18 +57,11 @@ const readTroubledPackages = async (
   db: Database,
 ): Promise<ReadonlyMap<string, Map<DeploymentState, number>>> => {
   const rows = await db
-    .selectFrom('agent_state')
-    .innerJoin('agent', 'agent.id', 'agent_state.agent')
-    .innerJoin('assignment_state as state', 'state.agent', 'agent.id')
+    .selectFrom('assignment_state as state')
+    .innerJoin('agent', 'agent.id', 'state.agent')
     .select(({ fn }) => [...COUNTED_BY, fn.countAll<number>().as('agents')])
     .where('agent.revoked_at', 'is', null)
-    .where(({ eb, or }) =>
-      or([
-        eb('agent_state.failed', '>', 0),
-        eb('agent_state.drifted', '>', 0),
-        eb('agent_state.unknown', '>', 0),
-      ]),
-    )
+    .where(IN_TROUBLE)
     .where('state.package', 'is not', null)
     .groupBy(COUNTED_BY)
     .execute();

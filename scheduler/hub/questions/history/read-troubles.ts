@@ -1,14 +1,14 @@
+import { IN_TROUBLE } from '../../store/add-troubles.ts';
 import type { Database } from '../../store/tables.ts';
 
 /** Agents at which an assignment failed, or whose live state drifted. */
 export type Trouble = { readonly failed: number; readonly drifted: number };
 
-/** By '<channel>/<assignment>'. Reads only the assignments of agents in trouble, so its cost follows what is wrong and not the fleet. */
+/** By '<channel>/<assignment>'. Reads only the assignments in trouble, so its cost follows what is wrong and not the fleet. */
 export const readTroubles = async (db: Database): Promise<ReadonlyMap<string, Trouble>> => {
   const rows = await db
-    .selectFrom('agent_state')
-    .innerJoin('agent', 'agent.id', 'agent_state.agent')
-    .innerJoin('assignment_state as state', 'state.agent', 'agent.id')
+    .selectFrom('assignment_state as state')
+    .innerJoin('agent', 'agent.id', 'state.agent')
     .select((eb) => [
       'agent.environment',
       'agent.cluster_type',
@@ -26,7 +26,7 @@ export const readTroubles = async (db: Database): Promise<ReadonlyMap<string, Tr
       eb.fn.sum<number>('state.drifted').as('drifted'),
     ])
     .where('agent.revoked_at', 'is', null)
-    .where((eb) => eb.or([eb('agent_state.failed', '>', 0), eb('agent_state.drifted', '>', 0)]))
+    .where(IN_TROUBLE)
     .where('state.package', 'is not', null)
     .groupBy(['agent.environment', 'agent.cluster_type', 'state.assignment'])
     .execute();
