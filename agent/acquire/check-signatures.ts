@@ -6,7 +6,7 @@ import { firstOf } from './first-of.ts';
 
 /**
  * Checks the images of bundles against the policies of the bundles and of this machine, using only the evidence in the closure.
- * Evidence that a delta leaves out is in the store. Throws what `checkImages` throws.
+ * Evidence that a delta leaves out is in the store. Rejects with the errors of `checkImages`.
  */
 export const checkSignatures = async (
   { state, imagePolicy = [], signal }: Pick<Agent, 'state' | 'imagePolicy' | 'signal'>,

@@ -19,8 +19,8 @@ export type Poll = {
 };
 
 /**
- * Sends one HEAD request for each tag of this agent; for leases only if one is needed. A deleted tag is not news, because
- * what was accepted stays in force.
+ * Sends one HEAD request for each tag of this agent; for leases only if one is needed. A deleted tag is not news, because the
+ * accepted release stays in force.
  * @param receipts whether to ask for receipts; with a hub, its answers bring them
  * @throws FleetError REGISTRY_*, or SITE_MISSING or CHANNEL_MISSING if the registry has nothing for this agent
  */

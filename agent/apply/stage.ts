@@ -87,7 +87,7 @@ const planFor = async (work: Work): Promise<Staged> => {
   return { plan: await planned(joined), handed };
 };
 
-/** Keys of objects to give away -> the package that will take them over. A correction keeps what was given before. */
+/** Keys of objects to give away -> the package that will take them over. A correction keeps earlier entries. */
 const givenAway = async (
   { agent, operation }: Work,
   owned: readonly OwnedObject[],

@@ -35,7 +35,7 @@ export class Doctor extends AgentCommand {
     }
   }
 
-  /** What packages will need: it is cheaper to find out before somebody travels. As another user than the agent's, too. */
+  /** Checks the requirements of packages before a technician has to travel. Also works for users other than the agent's. */
   private async withoutState(flags: ConfigFlags, why: FleetError): Promise<readonly Finding[]> {
     const config = this.readConfig(flags);
     const targets = config.targets.includes('kubernetes') ? [this.cluster(config)] : [];

@@ -10,7 +10,7 @@ export class RestoreSecrets extends AgentCommand {
 
   async run(): Promise<{ readonly restored: readonly Restored[] }> {
     const { flags } = await this.parse(RestoreSecrets);
-    // No lock: an import that starts a service which needs this one holds it. What is missing is made, and made whole.
+    // Takes no lock: an import holds it while it starts a service that depends on this unit. Missing files are written atomically.
     const restored = await this.reading(flags, restoreSecrets);
     for (const { assignment, paths, error } of restored) {
       for (const path of paths) this.log(`${assignment}: ${path} is there again`);

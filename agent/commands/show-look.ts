@@ -3,7 +3,7 @@ import type { PackageDrift } from '../observe/observe.ts';
 import { sayHeld } from '../store/site-hold.ts';
 import { exitCodeOf, showPackages } from './show-packages.ts';
 
-/** What one look found and did, for people: nothing is said twice, and what is not right says why. */
+/** Lines for people about the findings and actions of one look: each once, and failures with their reason. */
 export const showLook = ({ packages, drift, stale, held }: Look): string => {
   const found = [
     ...(held ? [sayHeld(held)] : []),

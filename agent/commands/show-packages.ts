@@ -3,7 +3,7 @@ import type { ImportResult } from '../daemon/import-medium.ts';
 import type { PackageResult } from '../apply/package-result.ts';
 import { table } from './table.ts';
 
-/** What became of each package, for people. */
+/** Lines for people about the result of each package. */
 export const showPackages = (packages: readonly PackageResult[]): string => {
   if (packages.length === 0) return 'Everything already runs as wanted.';
   return table([

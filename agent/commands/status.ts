@@ -67,7 +67,7 @@ const show = (status: StatusReport): readonly string[] => {
   ];
 };
 
-/** What the programs of failed checks printed, below the table. */
+/** Output of the programs of failed checks, shown below the table. */
 const showOutput = ({ assignment, checks, failedChecks }: PackageState): readonly string[] =>
   [...failedChecks, ...checks.filter(({ outcome }) => outcome === 'failed')].flatMap(({ name, output }) =>
     output === undefined
@@ -75,7 +75,7 @@ const showOutput = ({ assignment, checks, failedChecks }: PackageState): readonl
       : ['', `Check ${name} of ${assignment} printed:`, ...output.split('\n').map((line) => `    ${line}`)],
   );
 
-/** Since when, why, and what to do; and who broke the glass. */
+/** Start, reason and remedy of a hold, and the person of a break-glass override. */
 const showStaleness = ({ stale, brokenGlass }: StatusReport): readonly string[] => [
   ...(stale?.causes ?? []).map(
     ({ since, why, todo }) => `Stale    since ${since}: ${why}. What runs goes on running; ${todo}.`,

@@ -46,7 +46,7 @@ export const keepPolling = async (daemon: Daemon, rounds: Rounds): Promise<void>
 /** True during an outage. A refusal or a missing artifact is not one. */
 const isAway = ({ failing }: Contact): boolean => failing?.code === 'REGISTRY_UNREACHABLE';
 
-/** Pulls what a poll found. @returns the refusal to remember @throws FleetError if it is retryable */
+/** Pulls the news of a poll. @returns the refusal to remember @throws FleetError if it is retryable */
 const takeUp = async (
   daemon: Daemon,
   rounds: Rounds,

@@ -46,10 +46,10 @@ export const makeDaemon = (
     });
   const registry = registryOf(config, env);
   if (registry) stack.use(registry);
-  // A poll is repeated anyway, and nothing is logged before it has failed; a pull goes on from where it was cut.
+  // A failed poll is repeated and logged only after its retries; an interrupted pull resumes.
   const asked = registryOf(config, env, POLLING);
   if (asked) stack.use(asked);
-  // Who asks again by himself tries each request once.
+  // The daemon repeats its polls, so that each request is tried once.
   const visitor = config.hub === '' ? undefined : makeVisitor(agent, config.hub, { env, attempts: 1 });
   if (visitor) stack.use(visitor);
   const exclusively = keepSmall(makeExclusively(agent));
@@ -62,7 +62,7 @@ export const makeDaemon = (
         confirmUpgrade(state.directory);
         return look;
       } catch (error) {
-        // What is outside of the agent does not answer: the version before it would fail in the same way.
+        // A cause outside of the agent does not end the trial: the previous version would fail in the same way.
         if (!signal.aborted && toFleetError(error).retryable) confirmUpgrade(state.directory);
         throw error;
       }

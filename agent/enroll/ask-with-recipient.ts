@@ -28,7 +28,7 @@ export const askWithRecipient = async (
   return { ...identity, request: text };
 };
 
-/** Called at each start: adds a recipient to a request that has none. Does not replace a lost age identity. */
+/** Called at each start: adds a recipient to a request without one. Does not replace a lost age identity. */
 export const askedWithRecipient = async (state: State, identity: Identity, now: Date): Promise<Identity> => {
   const { recipient } = JSON.parse(identity.request) as Request;
   return recipient === undefined

@@ -3,9 +3,9 @@ import type { HostLine, Hosts } from '#bundles/formats/medium/hosts';
 import type { HostFacts } from '#bundles/trust/root/host-facts';
 
 /**
- * The line of a file of hosts that is for this machine: the one whose facts are all those of the machine.
- * @param file how messages call the file
- * @throws FleetError HOST_UNLISTED if no line is, or more than one
+ * Finds the line of a hosts file whose facts all match this machine.
+ * @param file name of the file for messages
+ * @throws FleetError HOST_UNLISTED if no line matches, or more than one
  */
 export const ownLine = ({ hosts }: Hosts, facts: HostFacts, file: string): HostLine => {
   const own = hosts.filter(({ match }) =>
@@ -24,7 +24,7 @@ export const ownLine = ({ hosts }: Hosts, facts: HostFacts, file: string): HostL
   );
 };
 
-/** Letter case differs between what firmware says and what labels on machines say. */
+/** Letter case differs between firmware and the labels on machines. */
 const isFact = (facts: HostFacts, fact: string, value: string): boolean =>
   valuesOf(facts, fact).some((one) => one.toLowerCase() === value.toLowerCase());
 

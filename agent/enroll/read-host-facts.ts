@@ -9,13 +9,13 @@ const MAX_FACT = 128;
 /** Architectures as Debian and container images call them. */
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm: 'armhf', ia32: 'i386' };
 
-/** What firmware vendors write where they should write something. */
+/** Placeholders of firmware vendors. */
 const PLACEHOLDER =
   /^(to be filled.*|default string|not (specified|applicable|available)|none|system .*|0+|0123456789|unknown|n\/a)$/i;
 
 /**
- * Reads what the kernel and the firmware say about this machine. What cannot be read, and what a vendor left at a placeholder, is absent.
- * @param root '/' but in tests
+ * Reads facts about this machine from the kernel and the firmware. Unreadable facts and placeholders of a vendor are absent.
+ * @param root '/' except in tests
  */
 export const readHostFacts = async (root = '/'): Promise<HostFacts> => {
   const text = (path: string) => readFile(join(root, path), 'utf8').catch(() => '');
@@ -82,7 +82,7 @@ const disksOf = async (root: string): Promise<readonly string[]> => {
   return disks.flat().toSorted();
 };
 
-/** Of interfaces with a device behind them: bridges and containers have none. */
+/** Only interfaces with a device: bridges and containers have none. */
 const macsOf = async (root: string): Promise<readonly string[]> => {
   const folder = join(root, 'sys/class/net');
   const names = await readdir(folder).catch(() => []);

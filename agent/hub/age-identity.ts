@@ -6,7 +6,10 @@ import { readPrivateFile } from './read-private-file.ts';
 /** Path of the age identity that opens this agent's secrets: `AGE-SECRET-KEY-1...`, mode 0600 (security.md section 6). */
 export const ageFile = (directory: string): string => join(directory, 'agent.age');
 
-/** @returns undefined for an agent that has none @throws FleetError PERMISSION, also where others can read it; IO */
+/**
+ * @returns undefined for an agent without an age identity @throws FleetError PERMISSION, also if other users can read the file;
+ *   IO
+ */
 export const findAgeIdentity = async (directory: string): Promise<string | undefined> => {
   try {
     return (await readPrivateFile(ageFile(directory), 'the age identity of this agent'))?.trim();

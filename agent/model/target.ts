@@ -18,7 +18,7 @@ export type Bounds = PackageBounds | 'platform' | 'unsaid';
 export type DesiredPackage = {
   readonly assignment: string;
   readonly package: Digest;
-  /** Digest of the site values document; together with `package` it identifies what runs. */
+  /** Digest of the site values document; together with `package` it identifies the running state. */
   readonly siteValues: Digest;
   /** Path inside the package folder to bytes; package.json or manifests among them. */
   readonly files: ReadonlyMap<string, Buffer>;
@@ -26,7 +26,7 @@ export type DesiredPackage = {
   readonly blobs?: BlobSource;
   /** Site values to put into exact fields, already validated against the bundle's schema. */
   readonly siteInputs: readonly (SiteInputField & { readonly value: Json })[];
-  /** What the package may name; absent for a package of the platform team. */
+  /** Names that the package may use on the host; absent for a package of the platform team. */
   readonly bounds?: Bounds;
   /** The opened secrets of the package; absent if it has none. */
   readonly secrets?: PackageSecrets;
@@ -109,7 +109,7 @@ export type Target = {
   readonly kind: BundleKind;
   /**
    * Compares live state with desired state. `desired` undefined: the plan removes the package. Writes nothing.
-   * @param owned what this package owns according to the inventory (write-ahead entries included)
+   * @param owned objects of this package in the inventory (write-ahead entries included)
    * @param taken keys owned by other packages -> their assignment
    * @throws FleetError PATH_CLAIMED, and errors of reading the package and the live state
    */
@@ -132,7 +132,10 @@ export type Target = {
   ) => Promise<StepResult>;
   /** Waits until the package is healthy or has failed. An unhealthy package is a result, not an error. */
   readonly settle: (desired: DesiredPackage, signal: AbortSignal) => Promise<readonly CheckResult[]>;
-  /** Returns what differs now. Writes nothing. @throws FleetError if live state cannot be read, which never counts as in sync */
+  /**
+   * Returns the current differences. Writes nothing. @throws FleetError if live state cannot be read, which never counts as in
+   * sync
+   */
   readonly observe: (
     desired: DesiredPackage,
     owned: readonly OwnedObject[],

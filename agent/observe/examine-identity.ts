@@ -10,8 +10,8 @@ import { readSecretSets } from '../store/secret-sets.ts';
 type Here = Pick<Agent, 'state' | 'identity'>;
 
 /**
- * Checks that this agent can open what is sealed for it, without opening anything. Otherwise a lost identity would be noticed
- * only at the next boot or the next secret set.
+ * Checks that this agent has the identity that its secret sets are sealed for, without opening a set. Otherwise a lost identity
+ * would be noticed only at the next boot or the next secret set.
  */
 export const examineIdentity = async ({ state, identity }: Here): Promise<Examined> => {
   const { recipient: asked } = JSON.parse(identity.request) as Request;

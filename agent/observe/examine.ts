@@ -19,7 +19,7 @@ import { readRoot, readTrustRow } from '../store/trust.ts';
 
 export type Finding = Examined;
 
-/** What can be examined before enrolment. */
+/** Checks that are possible before enrolment. */
 type Machine = Pick<Agent, 'edge' | 'freeBytes' | 'signal' | 'images'> & {
   readonly config: Config;
   readonly targets: readonly Pick<Target, 'examine'>[];

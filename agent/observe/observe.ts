@@ -159,7 +159,7 @@ const lookAt = async (agent: Agent, { assignment, current }: Running): Promise<P
   }
 };
 
-/** Stores and reports drift if it differs from that of the last look. */
+/** Stores and reports drift if it differs from the drift of the last look. */
 const noteDrift = (agent: Agent, row: Running, { assignment, drift, error }: PackageDrift): void => {
   const before = row.drift;
   if (drift.length === 0 && error === undefined) {

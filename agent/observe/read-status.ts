@@ -44,7 +44,7 @@ export type PackageState = {
   readonly status: PackageStatus | 'unknown' | 'removing';
   readonly since: Timestamp;
   readonly runs: Runs | null;
-  /** The desired version, if it differs from what runs. */
+  /** The desired version, if it differs from the running one. */
   readonly wanted: Runs | null;
   readonly code: string | null;
   readonly message: string | null;

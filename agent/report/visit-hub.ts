@@ -73,7 +73,7 @@ export const makeVisitor = (agent: Agent, url: string, options: HubOptions): Hub
   };
 };
 
-/** True if the site statement has another recipient than this agent, or none. */
+/** True if the site statement has no recipient, or another one than this agent's. */
 const isRecipientUntold = ({ state, identity }: Agent): boolean => {
   const own = findOwnEntry({ state, identity });
   const { recipient } = JSON.parse(identity.request) as Request;

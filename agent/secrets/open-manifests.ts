@@ -4,7 +4,7 @@ import { isManifest, isRecord, MAX_ALIASES, YAML_OPTIONS } from '../model/parse-
 import { openDocument } from './sops-document.ts';
 import { readSopsMetadata } from './sops-metadata.ts';
 
-/** Opens the age identity when something is encrypted. @throws FleetError SECRET_UNREADABLE when there is none */
+/** Opens the age identity if anything is encrypted. @throws FleetError SECRET_UNREADABLE without an identity */
 export type Identity = () => Promise<string>;
 
 export type OpenedManifests = {
@@ -14,9 +14,9 @@ export type OpenedManifests = {
 };
 
 /**
- * Decrypts the SOPS documents of a Kubernetes package, in memory only. Documents keep their index in the file, which site inputs
- * refer to. An encrypted document without a namespace gets that of its assignment, because the scheduler cannot add it
- * (docs/bundle-format.md section 16).
+ * Decrypts the SOPS documents of a Kubernetes package, in memory only. Documents keep their index in the file, which site
+ * inputs refer to. An encrypted document without a namespace gets the namespace of its assignment, because the scheduler cannot
+ * add it (docs/bundle-format.md section 16).
  * @throws FleetError SECRET_UNREADABLE with file and document
  */
 export const openManifests = async (

@@ -4,8 +4,8 @@ import { checkMac, dataKeyOf, ENCRYPTED_ONLY, type SopsMetadata } from './sops-m
 import { isEncryptedValue, openValue, unreadable } from './sops-value.ts';
 
 /**
- * Decrypts a YAML document in place and takes its `sops` block out. What SOPS' MAC is over is the tree in the order of the file,
- * so the document's own nodes are walked.
+ * Decrypts a YAML document in place and takes its `sops` block out. The MAC of SOPS covers the tree in the order of the file,
+ * so the nodes of the document are walked in that order.
  * @throws FleetError SECRET_UNREADABLE: not a recipient, a value or the MAC is not right
  */
 export const openDocument = async (
@@ -63,7 +63,7 @@ const plainText = ({ value, source = '' }: Scalar): string => {
   if (typeof value === 'boolean') return titled(String(value));
   if (typeof value === 'bigint') return String(value);
   if (typeof value !== 'number') return '';
-  // Beyond what a number here can hold, its own digits are what SOPS read.
+  // SOPS hashes the digits of the file; a double would round long integers.
   return /^-?\d{16,19}$/.test(source) ? source : withoutExponent(value);
 };
 

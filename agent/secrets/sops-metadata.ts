@@ -25,7 +25,10 @@ export const readSopsMetadata = (document: unknown): SopsMetadata | undefined =>
   };
 };
 
-/** One group of keys, any of which opens it; several groups share the key, and nobody here has all of them. */
+/**
+ * One key group, of which any key opens the file. Files with several groups (Shamir shares) are not supported: an agent has one
+ * key.
+ */
 const stanzasOf = (sops: { readonly [field: string]: unknown }): readonly string[] => {
   const groups = Array.isArray(sops['key_groups']) ? (sops['key_groups'] as readonly unknown[]) : [];
   if (groups.length > 1) throw unreadable('it needs keys of several groups');
@@ -34,7 +37,7 @@ const stanzasOf = (sops: { readonly [field: string]: unknown }): readonly string
   return age.flatMap((one) => (isRecord(one) && typeof one['enc'] === 'string' ? one['enc'] : []));
 };
 
-/** @throws FleetError SECRET_UNREADABLE when the identity is none of its recipients */
+/** @throws FleetError SECRET_UNREADABLE if the identity is not one of its recipients */
 export const dataKeyOf = async ({ stanzas }: SopsMetadata, identity: string): Promise<Uint8Array> => {
   // Large, and needed by few: loaded here (age-identity.ts).
   const { armor, Decrypter } = await import('age-encryption');
@@ -57,5 +60,5 @@ export const checkMac = ({ mac, lastModified }: SopsMetadata, digest: string, ke
   if (said !== digest) throw unreadable('something in it was changed since it was encrypted');
 };
 
-/** What the hash of a MAC over encrypted values only begins with: SHA-256 of 'sops'. */
+/** Initial bytes of the hash for a MAC over encrypted values only: SHA-256 of 'sops'. */
 export const ENCRYPTED_ONLY = createHash('sha256').update('sops').digest();

@@ -4,7 +4,7 @@ import { FleetError } from '#bundles/errors';
 const ENCRYPTED =
   /^ENC\[AES256_GCM,data:(.*),iv:(.+),tag:(.+),type:(str|int|float|bool|bytes|time|comment)\]$/s;
 
-/** What a value was before it was encrypted; SOPS writes all of them as text. */
+/** Type of a value before encryption; SOPS encrypts all types as text. */
 export type SopsValue = { readonly type: string; readonly bytes: Buffer };
 
 export const isEncryptedValue = (text: string): boolean => ENCRYPTED.test(text);

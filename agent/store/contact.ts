@@ -36,7 +36,7 @@ export const keepContact = (
   log: Log,
   save: (contact: Contact) => void,
 ): ContactKeeper => {
-  // A restart keeps the start of an outage, and resets the retry pause and what was logged.
+  // A restart keeps the start of an outage, and resets the retry pause and the record of logged errors.
   let contact: Contact = { ...before, failing: before.failing && { ...before.failing, failures: 0 } };
   let logged: string | undefined;
   const change = (next: Contact): void => {

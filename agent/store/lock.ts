@@ -19,9 +19,9 @@ const RETRY_MS = 100;
 const ASK_AGAIN_MS = 1000;
 
 /**
- * Acquires the lock under which one agent process at a time changes a state directory. It is SQLite's lock on an empty file,
- * so the kernel releases it whenever the process ends.
- * @param command what this process does, for the error message of others
+ * Acquires the lock under which one agent process at a time changes a state directory. It is SQLite's lock on an empty file, so
+ * the kernel releases it whenever the process ends.
+ * @param command command of this process, for the error message of other processes
  * @param options.bootId boot id of this machine; gives the lock its place (placeHeld)
  * @throws FleetError BUSY after `waitMs`, naming the holder
  */

@@ -3,8 +3,8 @@ import type { Agent } from './agent.ts';
 import { readCondition, type SiteHold } from './conditions.ts';
 
 /**
- * The hold of this machine in force: what runs stays as it is. A hold for a duration ends by the clock since boot, which no
- * correction of the wall clock moves, and after a reboot by the wall clock; one until a time ends by the wall clock.
+ * The hold in force on this machine: running packages are not changed. A hold for a duration ends by the monotonic clock, and
+ * after a reboot by the wall clock; a hold until a time ends by the wall clock.
  */
 export const readSiteHold = (agent: Pick<Agent, 'state' | 'edge'>): SiteHold | undefined => {
   const hold = readCondition(agent.state, 'held');

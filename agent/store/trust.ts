@@ -73,7 +73,7 @@ export const saveRoot = ({ db }: State, root: TrustRoot): void => {
   db.prepare('INSERT OR REPLACE INTO root VALUES (?, ?)').run(root.version, root.bytes);
 };
 
-/** The scope of 'site' is '', that of 'release' and 'lease' the channel, that of 'bundle' the bundle's digest. */
+/** Scope: '' for 'site', the channel for 'release' and 'lease', the bundle's digest for 'bundle'. */
 export type StatementRole = 'site' | 'release' | 'bundle' | 'lease';
 
 export type StoredStatement = KeptStatement & {

@@ -17,7 +17,7 @@ const last = new WeakMap<State, { readonly key: string; readonly unpacked: WeakR
 /**
  * Returns a bundle's config and one unpacked layer, both verified by digest. The packages of a Kubernetes bundle share one
  * layer, which is unpacked once for consecutive calls.
- * @throws FleetError MISSING_BLOB, DIGEST_MISMATCH, STORE_CORRUPT and those of unpacking
+ * @throws FleetError MISSING_BLOB, DIGEST_MISMATCH, STORE_CORRUPT, and the errors of unpackLayer
  */
 export const unpackedLayer = async (
   state: State,
@@ -36,8 +36,8 @@ export const unpackedLayer = async (
 };
 
 /**
- * The files of one package by their path inside its folder, not yet checked against its digest. Throws what `unpackedLayer`
- * throws.
+ * The files of one package by their path inside its folder, not yet checked against its digest. Rejects with the errors of
+ * `unpackedLayer`.
  */
 export const filesOf = async (
   state: State,

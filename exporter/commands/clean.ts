@@ -21,7 +21,7 @@ type Cleaned = Leftovers & {
   readonly removed: boolean;
 };
 
-/** What to remove, and how. */
+/** Options of the removal. */
 type Job = Leftovers & { readonly remove: () => Promise<readonly Leftover[]> };
 
 export default class Clean extends FleetCommand {

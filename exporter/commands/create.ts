@@ -149,7 +149,7 @@ const describeChanges = (changes: readonly string[]): string => {
 const SHOWN = 4;
 
 /**
- * Asks before a medium carries every channel, because it shows each site what all others run.
+ * Asks before a medium carries every channel, because each site can then read the releases of all others.
  * @param isScript true with --json: do not ask
  * @throws FleetError USAGE
  */

@@ -144,7 +144,7 @@ const openSite = async (
   return [there, await sideOfSource(place.source, channelsOf(there), options)];
 };
 
-/** Drops what a medium carries for other sites. */
+/** Drops documents and bundles for other sites. */
 const onlyOf = (side: Side, { releases }: Side): Side => ({
   ...side,
   releases: new Map([...side.releases].filter(([channel]) => releases.has(channel))),

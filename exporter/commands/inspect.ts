@@ -32,7 +32,7 @@ export default class Inspect extends FleetCommand {
   }
 }
 
-/** Without an identity, shows what can be read of a sealed medium: its parts and plain files. */
+/** Without an identity, shows the readable parts of a sealed medium: its volumes and plain files. */
 const lookAt = async (media: readonly string[], flags: OpenFlags): Promise<Inspection> => {
   try {
     await using medium = await openToLook(media, await openOptions(flags.identity ?? []));

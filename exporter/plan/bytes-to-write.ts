@@ -19,8 +19,8 @@ import type { Plan, PlannedBlob, PlannedFile } from './plan.ts';
 export type BytesToWrite = { readonly toWrite: number; readonly there: number };
 
 /**
- * Estimates what create would write to this single medium: blobs, table of contents and headers of the archive. Existing files
- * are recognised by their size; create also reads them, and writes more when some are damaged.
+ * Estimates the bytes that create would write to this single medium: blobs, table of contents and headers of the archive.
+ * Existing files are recognised by their size; create also reads them, and writes more when some are damaged.
  */
 export const bytesToWrite = async (
   { plan, target }: Pick<Prepared, 'plan' | 'target'>,

@@ -56,7 +56,7 @@ export type Plan = {
   /** Bytes on the medium and bytes left out, each blob once. */
   readonly carried: number;
   readonly assumed: number;
-  /** Blobs that travel as patches: how many, the bytes of the patches, those of the blobs, and how long it took. */
+  /** Blobs that are written as patches: their number, the bytes of the patches and of the blobs, and the time in milliseconds. */
   readonly deltas?: {
     readonly count: number;
     readonly bytes: number;

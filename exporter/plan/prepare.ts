@@ -30,7 +30,7 @@ import { nameSome } from '#bundles/name-some';
 import { countOf } from '../source/base/read-needs.ts';
 import { isSelected } from '#bundles/trust/accept/is-selected';
 
-/** What a person asked for. */
+/** Options from the command line. */
 export type ExportRequest = {
   readonly from: string;
   /** How registries are reached; by default without credentials. */
@@ -44,7 +44,7 @@ export type ExportRequest = {
   readonly sites: readonly string[];
   /** Reports, earlier media, 'site:<site>' and 'release:<channel>@<version>'. */
   readonly bases: readonly string[];
-  /** What sealed sets are opened with, among the bases and where the medium goes. */
+  /** Identities that open sealed sets, among the bases and on the target medium. */
   readonly open?: OpenOptions;
   /** Only the leases of these channels, and the roots: a few kilobytes. */
   readonly leaseOnly?: boolean;
@@ -215,7 +215,7 @@ const askedInVain = ({ asked }: Pick<Bases, 'asked'>, plan: Pick<Plan, 'blobs'>)
 
 const MAX_NAMED = 10;
 
-/** One note for each channel whose release does not reach all agents of the medium's sites: those stay at what they run. */
+/** One note for each channel whose release does not reach all agents of the medium's sites: those keep their current release. */
 export const notSelected = ({ sites, channels }: Pick<Offer, 'sites' | 'channels'>): readonly string[] =>
   channels.flatMap(({ channel, version, rollout }) => {
     const left = sites.flatMap(({ site, agents }) =>

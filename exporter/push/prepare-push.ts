@@ -59,9 +59,10 @@ export type PreparedPush = {
 const WIDTH = 8;
 
 /**
- * Makes all checks before the first byte is sent: signatures, expiry, completeness, and that no pointer goes back. Judges like an agent
- * without any earlier state.
- * @throws FleetError whatever an agent would refuse; ROLLBACK, EQUIVOCATION, MISSING_BASE, CHANNEL_MISSING, REGISTRY_*
+ * Makes all checks before the first byte is sent: signatures, expiry, completeness, and that no pointer goes back. Judges like
+ * an agent without any earlier state.
+ * @throws FleetError the code with which an agent would refuse the medium; ROLLBACK, EQUIVOCATION, MISSING_BASE,
+ *   CHANNEL_MISSING, REGISTRY_*
  */
 export const preparePush = async (
   medium: OpenMedium,

@@ -1,6 +1,6 @@
 import { type Digest, isDigest } from '#bundles/digest';
 
-/** What a request asks for, by its path. */
+/** The resource that the path of a request names. */
 export type Route =
   | { readonly kind: 'version' | 'catalog' }
   | { readonly kind: 'tags'; readonly repository: string }

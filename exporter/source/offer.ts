@@ -62,6 +62,6 @@ export type Offer = {
   readonly leases: readonly OfferedLease[];
   readonly sites: readonly OfferedSite[];
   readonly receipts: readonly OfferedReceipt[];
-  /** What was skipped, and why. */
+  /** Skipped documents, with the reason. */
   readonly notes: readonly string[];
 };

@@ -7,7 +7,7 @@ import type { Source } from './source.ts';
 
 const NO_ACCESS: RegistryAccess = { plainHttp: [], caFile: undefined, authFile: undefined, env: {} };
 
-/** 'localhost:5000/fleet', 'registry.example/fleet': what stands before the first slash has a port, or the dots of a name. */
+/** 'localhost:5000/fleet', 'registry.example/fleet': the part before the first slash has a port or a dot. */
 const LIKE_A_REGISTRY = /^(?:[\w-]+:\d+|[\w-]+(?:\.[\w-]+)+(?::\d+)?)\//;
 
 /**

@@ -34,7 +34,7 @@ export const openRegistrySource = (where: string, options: RegistryOptions): Sou
   };
   return {
     name,
-    // The catalogue of registries is not reliable: many have none, or list repositories of others.
+    // The catalogue API of registries is not reliable: many do not have it, or list repositories of other users.
     channels: async () => {
       throw new FleetError('USAGE', `a registry does not say which channels it has: ${name}`, {
         hint: 'Name them with --channel, or a site with --site',

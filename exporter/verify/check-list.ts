@@ -17,7 +17,7 @@ export type Check = Required<Finding> & {
   readonly ok: boolean;
   readonly at: Timestamp;
   readonly code?: ErrorCode;
-  /** What to do; the end of `message`. */
+  /** Hint; the end of `message`. */
   readonly hint?: string;
 };
 

@@ -6,8 +6,9 @@ import { toFleetError } from '#bundles/errors';
 import { readSpan } from '#bundles/formats/layout/read-span';
 
 /**
- * Of the whole file, whatever is in it.
- * @param openFile how it is opened; as the path says unless given @throws FleetError MEDIUM_INVALID, PERMISSION, IO, ABORTED
+ * SHA-256 of a whole file.
+ * @param openFile opens the file; by its path unless given
+ * @throws FleetError MEDIUM_INVALID, PERMISSION, IO, ABORTED
  */
 export const digestOfFile = async (
   path: string,

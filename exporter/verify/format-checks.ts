@@ -6,7 +6,7 @@ import type { Verification } from './verify-medium.ts';
 export const formatChecks = (checks: readonly Check[]): string =>
   checks.map(({ what, ok, message }) => `${ok ? 'ok     ' : 'REFUSED'} ${what}: ${message}`).join('\n');
 
-/** The first line: whether the medium is good; where something was refused, what, why and what to do. */
+/** The first line: whether the medium is valid; otherwise the first refusal with its reason and hint. */
 export const formatVerdict = (
   path: string,
   { checks, anchored }: Pick<Verification, 'checks' | 'anchored'>,

@@ -4,7 +4,7 @@ import { type Digest, shortDigest } from '#bundles/digest';
 import type { Medium } from '#bundles/formats/medium/medium';
 import type { BundlePredicate } from '#bundles/formats/statements/predicates';
 
-/** What a bundle's statement says of where it comes from, its signatures verified. */
+/** Provenance of a bundle from its verified statement. */
 export type Provenance = {
   readonly channel: string;
   readonly kind: BundleKind;

@@ -19,7 +19,7 @@ export type Verification = {
   readonly root: { readonly version: number; readonly digest: Digest } | undefined;
   /** Whether the root was the one given by hand. Without that, all is only consistent with itself. */
   readonly anchored: boolean;
-  /** Of each bundle that passed: who built it, and from what. */
+  /** Builder and sources of each bundle that passed. */
   readonly provenance: readonly Provenance[];
 };
 
@@ -35,9 +35,9 @@ export type VerifyOptions = {
 };
 
 /**
- * Everything a site would check, for every channel and site at once, and every blob read. A refusal does not end it: each
- * check says what it found.
- * @throws FleetError MEDIUM_EMPTY, ABORTED; what is wrong with the medium is in the checks
+ * Makes the checks of a site for every channel and site, and reads every blob. Continues after a refusal: the result has one
+ * entry for each check.
+ * @throws FleetError MEDIUM_EMPTY, ABORTED; other faults of the medium are entries of the result
  */
 export const verifyMedium = async (
   open: OpenMedium,

@@ -12,8 +12,9 @@ import { storedBlobs, surveyBlobs } from './survey-blobs.ts';
 
 /**
  * Copies what bundles need: exactly their signed blobs, each verified while it is written. Images go directly to their
- * providers, not into the store. What a delta leaves out must be present: own blobs are verified, and providers are asked for
- * images. When this returns, everything is in place and the release may be accepted. After a kill, a repeated call completes it.
+ * providers, not into the store. Blobs that a delta leaves out must be present: own blobs are verified, and providers are asked
+ * for images. When this returns, everything is in place and the release may be accepted. After a kill, a repeated call
+ * completes it.
  * @param sealed secret sets that were copied before; they stay pinned
  * @throws FleetError MISSING_BASE, MISSING_BLOB, IMAGE_UNSIGNED, DISK_FULL, DIGEST_MISMATCH, SIZE_MISMATCH, and of the
  *   providers; PARTS_MISSING where other volumes of a set have the rest
@@ -25,7 +26,7 @@ export const bringBlobs = async (
   sealed: readonly SealedSet[] = [],
 ): Promise<BroughtImages> => {
   const pinned = [...sealed, ...deltasFor(source, bundles)].map(({ digest }) => digest);
-  // Pinned before the survey: what it finds must still be there at the end.
+  // Pinned before the survey: the blobs that it finds must still exist at the end.
   savePull(agent.state, [...storedBlobs(bundles).map(({ digest }) => digest), ...pinned]);
   const { medium } = source;
   if (medium?.parts) return bringSet(agent, { ...source, medium, parts: medium.parts }, bundles, pinned);

@@ -17,7 +17,7 @@ import type { Survey } from './survey-blobs.ts';
 /** Concurrent requests to a registry, where latency dominates. A medium is read sequentially. */
 const REQUESTS_AT_ONCE = 4;
 
-/** Numbers of images, by what was done with them. */
+/** Numbers of images, by result. */
 export type BroughtImages = {
   /** Images that were copied to a provider. */
   readonly brought: number;

@@ -13,7 +13,7 @@ import { countedBlobs } from './counted-blobs.ts';
 import { checkSpace } from './free-space.ts';
 import { partsMissing } from './parts-missing.ts';
 
-/** What this agent needs of a set; the signed closure names all of it. */
+/** The blobs of a set that this agent needs; the signed closure names all of them. */
 export type WantedOfSet = {
   /** Own blobs of the bundles, and all blobs of images that a provider lacks. */
   readonly wanted: readonly Descriptor[];

@@ -8,7 +8,7 @@ import { wantedImages } from '../../images/wanted-images.ts';
 import { checkAborted } from '../../store/journal/boundary.ts';
 import type { Source } from './source.ts';
 
-/** Comparison of what bundles need with what the store, the providers and the source have. */
+/** The blobs that bundles need, by where they are: store, provider or source. */
 export type Survey = {
   /** Blobs to copy into the store. */
   readonly copy: readonly Descriptor[];

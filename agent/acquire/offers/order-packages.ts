@@ -51,7 +51,7 @@ const orderPackage = (agent: Agent, row: PackageRow, desired: PackageRef): void 
     ...(ended ? { status: 'healthy', code: undefined, message: undefined, since } : {}),
   });
   if (!ended) return;
-  // The release wants again what runs, so the earlier failure no longer applies.
+  // The release wants the running package again, so the earlier failure no longer applies.
   const { assignment, package: digest, siteValues, release } = desired;
   const what = { assignment, package: digest, siteValues, release };
   appendEvent(agent, { type: 'package', ...what, outcome: 'unchanged', ...unknownHealth(row.checks) });
@@ -61,7 +61,7 @@ const orderRemoval = (agent: Agent, row: PackageRow): void => {
   if (row.current) {
     savePackage(agent.state, { ...row, desired: undefined, pinnedRelease: undefined });
   } else if (ownsAnything(agent.state, row.assignment)) {
-    // It never came up and its rollback failed, too: its remains are removed as those of the desired package.
+    // It never started and its rollback failed, too: its remains are removed like the desired package.
     savePackage(agent.state, { ...row, desired: undefined, current: row.desired, pinnedRelease: undefined });
   } else {
     deletePackage(agent.state, row.assignment);

@@ -7,7 +7,7 @@ import type { Agent } from '../../store/agent.ts';
 import { keptBlobs } from '../blobs/kept-blobs.ts';
 import type { Source } from '../blobs/source.ts';
 
-/** What a source offers this agent, not verified. */
+/** The unverified documents and blobs that a source offers this agent. */
 export type Offer = {
   readonly source: Source;
   readonly documents: ChannelDocuments;

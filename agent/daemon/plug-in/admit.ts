@@ -9,7 +9,7 @@ export type Admission =
 
 export type PlugInPolicy = Pick<Config, 'plugIn' | 'plugInFileSystems' | 'plugInMaxGib'>;
 
-/** Whether a device that was plugged in is mounted, by what udev found on it. */
+/** Decides from the properties that udev found whether a device that was plugged in is mounted. */
 export const admit = (
   { plugIn, plugInFileSystems, plugInMaxGib }: PlugInPolicy,
   { fileSystem, bytes }: DeviceFacts,

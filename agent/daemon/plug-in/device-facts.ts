@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError } from '#bundles/errors';
 
-/** What the kernel and udev say about a block device, before a byte of it is read. */
+/** Properties of a block device from the kernel and udev, before any of its content is read. */
 export type DeviceFacts = {
   /** Kernel name: sdb1. */
   readonly device: string;
@@ -30,7 +30,7 @@ export const readDeviceFacts = async (device: string, root = '/'): Promise<Devic
   return {
     device,
     fileSystem: /^E:ID_FS_TYPE=(\S+)$/m.exec(known)?.[1],
-    // Sectors of 512 bytes, whatever the device's own are.
+    // The unit is 512 bytes, independent of the sector size of the device.
     bytes: Number(sectors) * 512,
   };
 };

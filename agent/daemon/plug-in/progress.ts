@@ -12,7 +12,7 @@ export type NotAdmitted =
   | { readonly kind: 'file-system'; readonly fileSystem: string; readonly allowed: readonly string[] }
   | { readonly kind: 'too-large'; readonly gib: number };
 
-/** What the import of a medium came to. */
+/** Result of the import of a medium. */
 export type Taken =
   | {
       readonly kind: 'applied';
@@ -27,7 +27,7 @@ export type Taken =
   /** It was pulled out, or cannot be read any more. */
   | { readonly kind: 'unreadable' };
 
-/** What became of the reports. */
+/** Result of writing the reports. */
 export type Reported =
   | { readonly kind: 'written'; readonly events: number }
   | { readonly kind: 'full' }
@@ -45,8 +45,8 @@ export type Progress =
   | { readonly phase: 'reported'; readonly taken: Taken; readonly reported: Reported };
 
 /**
- * Where the unit mounts a device. Not below its RuntimeDirectory, which systemd binds into the namespace of each command
- * without what is mounted below it.
+ * Folder where the unit mounts a device. Not below its RuntimeDirectory: systemd binds that into the namespace of each command
+ * without the mounts below it.
  */
 export const mountPoint = (device: string): string => join('/run/fleet-agent-media', device);
 

@@ -107,7 +107,7 @@ const SENTENCES: Readonly<Record<Config['language'], Sentences>> = { en: ENGLISH
 
 export const sentencesOf = (language: Config['language']): Sentences => SENTENCES[language];
 
-/** What the import came to, in words; undefined for a medium that is not ours. */
+/** One sentence for people about the result of an import; undefined for a medium of another fleet or format. */
 export const sayTaken = (words: Sentences, taken: Taken): readonly string[] => {
   switch (taken.kind) {
     case 'applied': {

@@ -5,7 +5,7 @@ import type { SealedSet } from '#bundles/trust/secrets/secret-set';
 
 export type ReleaseRef = Channel & { readonly version: number };
 
-/** A package of a release, with what is needed to find it in the store. Stored as JSON. */
+/** A package of a release and its place in the store. Stored as JSON. */
 export type PackageRef = {
   readonly assignment: string;
   readonly package: Digest;

@@ -5,7 +5,7 @@ import type { PackageRef } from '../applied/package-ref.ts';
 import type { State } from '../state.ts';
 
 /**
- * apply: install what a release wants. restore: a rollback by an operator. correct: undo drift. remove: the package left
+ * apply: install the packages of a release. restore: a rollback by an operator. correct: undo drift. remove: the package left
  * the bundle.
  */
 export type OperationKind = 'apply' | 'restore' | 'correct' | 'remove';
@@ -21,9 +21,9 @@ export type Operation = {
   readonly id: number;
   readonly assignment: string;
   readonly kind: OperationKind;
-  /** What ran when the operation began. */
+  /** The running package at the start of the operation. */
   readonly from: PackageRef | undefined;
-  /** What is to run; undefined: the package is removed. */
+  /** The desired package; undefined: the package is removed. */
   readonly to: PackageRef | undefined;
   readonly phase: Phase;
   /** True while the phases run again, back to `from`. */

@@ -9,7 +9,7 @@ const GROWTH = 1 / 16;
 
 /**
  * Keeps the outbox within its budget while the hub cannot be reached: repetitions are replaced by `compacted` events, in one
- * transaction. Changes and failures stay, whatever they need.
+ * transaction. Changes and failures are kept, even beyond the budget.
  * @returns number of events that were dropped
  */
 export const compactOutbox = (agent: Agent): number => {

@@ -39,7 +39,7 @@ export const appendEvent = (
   db.prepare('UPDATE chain SET next_seq = ?, head = ?').run(seq + 1, hash);
 };
 
-/** One line: an event, or a `compacted` one that stands for the events up to `lastSeq`; `hash` is that of the last event. */
+/** One line: an event, or a `compacted` one that replaces the events up to `lastSeq` and has the `hash` of the last of them. */
 export type OutboxLine = {
   readonly seq: number;
   readonly lastSeq: number;

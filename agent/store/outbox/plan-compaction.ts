@@ -15,9 +15,8 @@ export type Compaction = { readonly from: number; readonly replacement: OutboxLi
 type Entry = OutboxLine & { readonly event: Event };
 
 /**
- * Finds runs of events that only repeat what was said, and makes a `compacted` event for each. Kept are all changes and failures;
- * of what repeats since the last of them, for each assignment the first and the last. So the state that follows from the events
- * is the same without the rest.
+ * Finds runs of repeated events and makes a `compacted` event for each. All changes and failures are kept; of the repetitions
+ * since the last of them, the first and the last for each assignment. The state that follows from the events stays the same.
  * @param lines the unacknowledged events in order
  */
 export const planCompaction = (lines: readonly OutboxLine[]): readonly Compaction[] => {
@@ -32,7 +31,10 @@ export const planCompaction = (lines: readonly OutboxLine[]): readonly Compactio
   return runs.map(compact).filter((compaction) => compaction !== undefined);
 };
 
-/** Indexes of events that may go: those of a kind that was said before and is said again, with nothing else between. */
+/**
+ * Indexes of events that may be dropped: events of a kind that also occurs before and after them in the same run of
+ * repetitions.
+ */
 const findRepetitions = (events: readonly Event[]): ReadonlySet<number> => {
   const droppable = new Set<number>();
   /** By assignment: the last change or failure, and the last index of each kind since then. */

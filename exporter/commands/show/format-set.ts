@@ -36,7 +36,7 @@ export const describeSet = ({
   return `set ${shortSet(set)}, ${parts} on ${sticks} ${sticks === 1 ? 'stick' : 'sticks'}`;
 };
 
-/** Where the room on the volumes decided: what to say so that one part can be made again without them. */
+/** If the free space of the volumes decided the sizes: the flags with which one part can be made again without them. */
 export const describeCut = ({
   partSize,
   stickSizes,

@@ -1,4 +1,4 @@
-/** What a part is sealed with on its way to the medium. */
+/** Encryption of a part while it is written to the medium. */
 export type Seal = {
   /** Whom it is for, each once and sorted. */
   readonly recipients: readonly string[];

@@ -34,11 +34,12 @@ type Look = {
 };
 
 /**
- * Reads what the recipients of a medium already have: from reports (a file, all on a returned medium, or those that the hub
- * has), from an earlier medium or from a release; and the blobs that imports requested.
+ * Reads which blobs the recipients of a medium already have: from reports (a file, all on a returned medium, or the hub's),
+ * from an earlier medium or from a release; and the blobs that imports requested.
  * @param targets the media to be filled, if they exist already
  * @param open opens sealed media
- * @throws FleetError MEDIUM_MISSING, MEDIUM_SEALED, MEDIUM_EMPTY, USAGE, CHANNEL_MISSING, and the errors of readReport and openMedium
+ * @throws FleetError MEDIUM_MISSING, MEDIUM_SEALED, MEDIUM_EMPTY, USAGE, CHANNEL_MISSING, and the errors of readReport and
+ *   openMedium
  */
 export const readBases = async (
   source: Source,

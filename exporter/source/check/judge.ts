@@ -86,7 +86,7 @@ export const judgeRelease = async (
     root,
     await readChannelDocuments(evidence.blobs, concerning(evidence, undefined), '', evidence.from),
     channel,
-    // What a site needs of its own statement is judged with the site.
+    // The requirements of a site statement are judged with the site.
     Number.MAX_SAFE_INTEGER,
     clockOf(evidence),
     POLICY,

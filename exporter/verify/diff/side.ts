@@ -24,7 +24,7 @@ export type Side = AsyncDisposable & {
   readonly bundles: readonly SideBundle[];
   /** Site -> version of the site statement; undefined if this kind of side has no site statements. */
   readonly sites: ReadonlyMap<string, number | undefined> | undefined;
-  /** Known blobs besides those of the bundles. */
+  /** Known blobs other than blobs of the bundles. */
   readonly holds: ReadonlySet<Digest>;
   /** Patches by the digest of the blob that they make. */
   readonly patches: ReadonlyMap<Digest, SidePatch>;

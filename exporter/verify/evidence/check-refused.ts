@@ -3,7 +3,7 @@ import type { OpenMedium } from '#bundles/formats/medium/medium';
 import { digestsOfMedia } from './digests-of-media.ts';
 import type { CheckLine, VerificationPredicate } from './evidence.ts';
 
-/** What was given beside the evidence: a medium that can be opened, or one that cannot, and why. */
+/** The medium given beside the evidence: opened, or the reason why it cannot be opened. */
 export type GivenMedium = { readonly paths: readonly string[] } & (
   | { readonly open: OpenMedium }
   | { readonly refusal: FleetError }

@@ -7,7 +7,7 @@ export const CONTENTS_FILE = 'medium.json';
 /** Written last: without it the folder is not finished. */
 export const STATEMENT_FILE = 'verification.sigstore.json';
 
-/** `what` of the lines that are about one blob. */
+/** `what` of lines about one blob. */
 export const BLOB_LINE = 'blob';
 
 /** One line of checks.ndjson. */
@@ -28,7 +28,7 @@ type Count = { readonly passed: number; readonly refused: number };
 /** `what` of the one line about a medium that could not be opened. */
 export const OPEN_LINE = 'open';
 
-/** What is signed: subjects are `checks` (checks.ndjson) and, if it could be read, `medium` (fleet/medium.json). */
+/** The signed statement: its subjects are `checks` (checks.ndjson) and, if it could be read, `medium` (fleet/medium.json). */
 export type VerificationPredicate = {
   readonly fleet?: string;
   readonly root: { readonly version: number; readonly digest: Digest } | null;

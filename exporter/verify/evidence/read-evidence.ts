@@ -31,7 +31,7 @@ export type EvidenceFolder = {
   readonly blobs: BlobSource;
 };
 
-/** What the signer says, with the signature checked and the files checked against it. */
+/** The statement of the signer, with its signature and the files verified. */
 export type Evidence = {
   readonly predicate: VerificationPredicate;
   /** Fingerprint of the key that signed. */

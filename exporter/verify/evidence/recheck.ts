@@ -17,7 +17,7 @@ import { type CheckLine, countLines, OPEN_LINE } from './evidence.ts';
 import { type Evidence, type EvidenceFolder, openEvidence, verifyEvidence } from './read-evidence.ts';
 
 export type Recheck = {
-  /** The evidence is sound. What it says of the medium is `result`. */
+  /** The evidence is valid. `result` is its verdict about the medium. */
   readonly ok: boolean;
   readonly checks: readonly Check[];
   readonly advice: readonly string[];
@@ -27,26 +27,26 @@ export type Recheck = {
   readonly time: string | undefined;
   /** Parts of a set that were not examined. */
   readonly missing: readonly number[];
-  /** What was refused then. */
+  /** Refusals of the original verification. */
   readonly refused: readonly CheckLine[];
 };
 
 export type RecheckOrder = {
   readonly folder: string;
-  /** Who may have signed; without them the audit keys of the root that was given by hand. */
+  /** Accepted signing keys; by default the audit keys of the pinned root. */
   readonly keys: readonly PublicKey[] | undefined;
   /** The root given by hand. */
   readonly pinned: Digest | undefined;
-  /** The medium, to see whether it still is what was verified. */
+  /** The medium, to check whether it is still the verified one. */
   readonly medium: GivenMedium | undefined;
   readonly now: Date;
   readonly signal?: AbortSignal;
 };
 
 /**
- * Looks at a verification again, without the medium or with it: the signature, then every check anew from the documents
- * that were kept, by the time of then, then whether the blobs that were read are those that the bundles name.
- * @throws FleetError MEDIUM_MISSING for a missing folder, USAGE; what is wrong with the evidence is in the checks
+ * Repeats a verification from its evidence, with or without the medium: the signature, then every check with the kept documents
+ * and the time of the original verification, then whether the blobs that were read are the blobs that the bundles name.
+ * @throws FleetError MEDIUM_MISSING for a missing folder, USAGE; other faults of the evidence are entries of the result
  */
 export const recheck = async (order: RecheckOrder): Promise<Recheck> => {
   const { folder, now } = order;
@@ -204,7 +204,7 @@ const deriveAgain = async (
   return { count: said.length, expected };
 };
 
-/** What only the medium itself can show. */
+/** Checks that need the medium itself. */
 const AT_THE_MEDIUM = /^(blobs|deltas|set|part \d+)$/;
 
 /** Blobs whose content was not kept, with the sizes that were read. */

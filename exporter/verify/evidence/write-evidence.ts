@@ -32,7 +32,7 @@ export type Verified = {
   readonly open: OpenMedium;
   readonly verification: Verification;
   readonly blobs: readonly BlobCheck[];
-  /** What the judgement of the documents read. */
+  /** Documents that the verification read. */
   readonly opened: ReadonlySet<Digest>;
   readonly pinned: Digest | undefined;
   readonly now: Date;
@@ -135,7 +135,7 @@ const toBlobLine = ({ at, digest, size, code, message }: BlobCheck): CheckLine =
   ...(message !== undefined && { message }),
 });
 
-/** What cannot be read is why something was refused: its line says so. */
+/** Unreadable documents are left out: the line of the refusal names them. */
 const keepOpened = async (
   folder: string,
   { blobs }: OpenMedium,

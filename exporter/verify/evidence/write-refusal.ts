@@ -21,7 +21,7 @@ import {
 } from './evidence.ts';
 import type { WrittenEvidence } from './write-evidence.ts';
 
-/** What could not be opened, why, and by when that was said. */
+/** The medium that could not be opened, the reason, and the time. */
 export type Unopened = {
   readonly media: readonly string[];
   readonly error: FleetError;

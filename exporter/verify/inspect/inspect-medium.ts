@@ -18,7 +18,7 @@ import { parseStrictJson } from '#bundles/json/strict-json';
 import { type Built, readBuilt } from './read-built.ts';
 import { type ClaimedSet, readSecretSets } from './read-secret-sets.ts';
 
-/** What a medium says of itself. None of it is verified. */
+/** Unverified description of a medium, from its own documents. */
 export type Inspection = {
   readonly path: string;
   readonly form: 'directory' | 'tar' | 'parts';
@@ -73,7 +73,7 @@ export type Contents = {
     readonly assumedBlobs: number;
     readonly assumedBytes: number;
     readonly base: readonly Digest[];
-    /** Who built it of what, as its statement claims. */
+    /** Builder and sources, as its statement claims. */
     readonly built: Built | undefined;
   }[];
   readonly sites: readonly { readonly site: string; readonly version: number | undefined }[];
@@ -134,7 +134,7 @@ const readContents = async (open: OpenMedium): Promise<Contents | undefined> => 
   };
 };
 
-/** A medium of an earlier version has no list of what it carries: its blobs are examined one by one. */
+/** A medium of an earlier version has no list of its blobs, so that the blobs are examined one by one. */
 const sizesOf = async (
   { files, blobs }: OpenMedium,
   { carries, documents, chunks, deltas = [] }: Medium,
@@ -156,7 +156,7 @@ const sizesOf = async (
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 
-/** What a patch is here for is made at the site, and not only hoped to be there. */
+/** A blob that a patch makes is not listed as assumed: the site makes it from the patch. */
 const countAssumed = (
   assumed: readonly BlobRef[],
   patched: ReadonlySet<Digest>,
@@ -190,7 +190,7 @@ type Claims = {
   readonly signer: string | undefined;
 };
 
-/** What a statement claims; undefined where it cannot be read. */
+/** Claims of a statement; undefined if it cannot be read. */
 const claimsOf = async (blobs: BlobSource, { digest }: Document): Promise<Claims> => {
   try {
     const { payload, hint } = parseEnvelope(await readBlob(blobs, digest, MAX_STATEMENT_BYTES), 'statement');

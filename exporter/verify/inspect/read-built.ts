@@ -8,7 +8,7 @@ import { parseStrictJson } from '#bundles/json/strict-json';
 
 export type Built = { readonly builder: string; readonly builtAt: string; readonly candidate: string };
 
-/** Who built a bundle, when and of what, as its statement claims; undefined where it cannot be read. */
+/** Builder, time and sources of a bundle, as its statement claims; undefined if it cannot be read. */
 export const readBuilt = async (
   blobs: BlobSource,
   documents: readonly Document[],

@@ -34,7 +34,7 @@ export const readSecretSets = async (
   const nameless = sealed.flatMap(({ digest, site = '' }) =>
     known.has(digest) ? [] : [{ site, name: undefined, digest }],
   );
-  // What the table of contents does not list is not there for its site either.
+  // Sets that the table of contents does not list are not available to the site either.
   const listed = new Set(sealed.map(({ digest }) => digest));
   const sizeOf = async (digest: Digest) => (listed.has(digest) ? blobs.size(digest) : undefined);
   const found = await Promise.all(

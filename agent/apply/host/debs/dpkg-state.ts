@@ -10,7 +10,7 @@ export type DpkgState = {
   readonly hold: boolean;
 };
 
-/** All packages of the host by name; those of another architecture as 'libc6:i386'. @throws FleetError DEB_FAILED */
+/** All packages of the host by name; packages of another architecture as 'libc6:i386'. @throws FleetError DEB_FAILED */
 export const readDpkg = async (
   tools: Pick<Apt, 'run' | 'signal'>,
 ): Promise<ReadonlyMap<string, DpkgState>> => {

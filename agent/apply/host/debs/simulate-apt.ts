@@ -24,7 +24,7 @@ export const wordsOf = ({ install, remove }: Goal): readonly string[] => [
 ];
 
 /**
- * What apt would change on this host to reach the goal, sorted by name. Changes nothing.
+ * Returns the changes that apt would make on this host to reach the goal, sorted by name. Changes nothing.
  * @throws FleetError DEB_UNMET with the dependencies that are missing
  */
 export const simulateApt = async (apt: Apt, goal: Goal): Promise<readonly AptChange[]> => {

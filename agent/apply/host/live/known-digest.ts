@@ -7,7 +7,7 @@ import type { Digest } from '#bundles/digest';
  * recently than this is read again the next time.
  */
 const SETTLED_MS = 5_000;
-/** All bytes are read once a day whatever the timestamps are, because a failing disk does not change them. */
+/** All bytes are read once a day regardless of the timestamps, because corruption on a failing disk does not change them. */
 const TRUSTED_MS = 24 * 3_600_000;
 /** Upper bound on remembered files, far above the number of large files of a host. */
 const MAX_KNOWN = 1_000;

@@ -33,7 +33,7 @@ const whensOf = ({ from, isDowngrade }: AptChange, wentBack: boolean): readonly 
 export const describeHook = ({ when, package: name, path }: Pick<DebHook, 'when' | 'package' | 'path'>) =>
   `${when} ${name}: ${path}`;
 
-/** What going back does not undo: data that maintainer scripts and services of the newer version changed. */
+/** A rollback does not undo changes of data by maintainer scripts and services of the newer version. */
 export const staysAfter = (changes: readonly AptChange[], hooks: readonly DebHook[]): readonly string[] => {
   const names = changes
     .filter(({ name, isDowngrade }) => isDowngrade && !hooks.some((hook) => hook.package === name))

@@ -17,8 +17,8 @@ import type { Part, PlanContext } from './plan-context.ts';
 const LOCK_SECONDS = 300;
 
 /**
- * Plans one transaction of apt from dpkg's state to the packages of `install`. apt itself solves the dependencies: the packages that
- * its simulation adds become owned, too, and what it would change or remove beyond them is refused.
+ * Plans one transaction of apt from dpkg's state to the packages of `install`. apt itself solves the dependencies: the packages
+ * that its simulation adds become owned, too, and any further change or removal is refused.
  * @throws FleetError DEB_FOREIGN, DEB_UNMET, DEB_FAILED
  */
 export const planDebs = async (context: PlanContext): Promise<Part> => {
@@ -106,7 +106,7 @@ const ownedDeb = ({ owned, wanted }: PlanContext, deb: HostDeb, state: DpkgState
 
 type Leaving = {
   readonly remove: DebsDetail['remove'];
-  /** Of `remove`, those of which only conffiles and data are left. */
+  /** Packages of `remove` in the dpkg state config-files: only conffiles and data are left. */
   readonly purged: readonly string[];
   readonly notes: Part['steps'];
 };
@@ -153,7 +153,10 @@ type Known = {
   readonly leaving: Leaving;
 };
 
-/** The package that apt adds by this change; undefined for a change of what is named or leaves. @throws FleetError DEB_FOREIGN */
+/**
+ * The package that apt adds by this change; undefined for a change of a named package or of one that is removed. @throws
+ * FleetError DEB_FOREIGN
+ */
 const dependencyOf = (
   { taken }: PlanContext,
   change: AptChange,

@@ -1,8 +1,8 @@
 /**
- * The stdout callback of ansible-core that reports a run as one JSON object a line, into the file that FLEET_FERRY_REPORT names.
- * It writes neither the text of a diff nor arguments of a module, and says of a task with no_log only that it ran. With
- * FLEET_FERRY_VAULT the messages of failed tasks are left out too, because they may quote what the vault holds.
- * Written for 2.14, where core has no callback for JSON.
+ * The stdout callback of ansible-core that reports a run as one JSON object a line, into the file that FLEET_FERRY_REPORT
+ * names. It writes neither the text of a diff nor arguments of a module, and says of a task with no_log only that it ran. With
+ * FLEET_FERRY_VAULT the messages of failed tasks are left out too, because they may quote secrets of the vault. Written for
+ * 2.14, where core has no callback for JSON.
  */
 export const CALLBACK_PLUGIN = String.raw`
 from __future__ import annotations

@@ -25,8 +25,8 @@ export const isLookDue = (look: { readonly at: number } | undefined, seconds: nu
   !look || now >= look.at + seconds * 1000 || now < look.at;
 
 /**
- * Runs the check mode of each playbook at its interval; in between the last answer counts. A check that fails is drift: what the
- * playbook needs is not there. @throws FleetError ABORTED, PERMISSION, IO
+ * Runs the check mode of each playbook at its interval; in between the last result counts. A failing check is drift: a
+ * precondition of the playbook is not met. @throws FleetError ABORTED, PERMISSION, IO
  */
 export const observePlaybooks = async (
   options: HostTargetOptions,

@@ -14,8 +14,9 @@ export type PlaybookPlan = {
 };
 
 /**
- * Plans the playbooks by Ansible's check mode. One that changed since it ran is run whatever its check says: check mode skips
- * what it cannot predict. Playbooks that the package no longer has are a note, because nothing undoes them.
+ * Plans the playbooks by Ansible's check mode. A playbook that changed since its last run is run regardless of the result of
+ * its check: check mode skips tasks whose effect it cannot predict. Playbooks that the package no longer has are a note,
+ * because nothing undoes them.
  */
 export const planPlaybooks = async (
   options: HostTargetOptions,

@@ -9,9 +9,9 @@ import type { HostTargetOptions } from '../host-options.ts';
 import type { PlaybookRequest, RunnerResult, StepContent } from '../runner/request.ts';
 import { runStep } from '../runner/run-step.ts';
 
-/** What a playbook owned says in the inventory. */
+/** Inventory entry of a playbook. */
 export type OwnedPlaybook = {
-  /** Digest of what was run last; null while it is not known to have run to its end. */
+  /** Digest of the last complete run; null if it is not known to have completed. */
   readonly applied: Digest | null;
   /** Keys of tasks that would have changed something right after the playbook ran. */
   readonly unstable: readonly string[];

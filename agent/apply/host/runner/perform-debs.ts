@@ -46,7 +46,7 @@ export const performDebs = async (request: DebsRequest, work: StepWork): Promise
 
 const hasGoal = ({ install, remove }: DebsRequest): boolean => install.length + remove.length > 0;
 
-/** Runs one after the other until one fails. The output is that of all. */
+/** Runs the commands in sequence until one fails. Returns the combined output. */
 const inTurn = async (parts: readonly (() => Promise<StepEnd>)[]): Promise<StepEnd> => {
   let all: StepEnd = { code: 0, stdout: '', stderr: '', message: undefined };
   for (const part of parts) {
@@ -112,7 +112,7 @@ const conffileOptions = ({ conffiles }: DebsRequest): readonly string[] =>
 const markings = (verb: 'hold' | 'unhold', names: readonly string[]): readonly (readonly string[])[] =>
   names.length > 0 ? [['apt-mark', verb, ...names]] : [];
 
-/** apt removed them; their conffiles and data are what purging removes. */
+/** apt removed the packages; purging removes their conffiles and data. */
 const purges = ({ remove }: DebsRequest, dpkg: Dpkg): readonly (readonly string[])[] => {
   const names = remove.filter(({ name, purge }) => purge && dpkg.has(name)).map(({ name }) => name);
   return names.length > 0 ? [['dpkg', '--purge', ...names]] : [];
@@ -152,7 +152,7 @@ const busy = ({ stderr }: CommandResult): FleetError =>
 
 /** Names the package: 'hello: installed hello package post-installation script subprocess returned error exit status 1'. */
 const whyFailed = ({ stdout, stderr, code }: CommandResult): string => {
-  // apt runs dpkg on a terminal of its own: what dpkg and maintainer scripts print is in apt's standard output.
+  // apt runs dpkg on a pseudo-terminal: the output of dpkg and maintainer scripts is in apt's standard output.
   const found = /dpkg: error processing (?:package|archive) (\S+) \([^)]*\):\r?\n\s*(.+)/.exec(
     `${stderr}\n${stdout}`,
   );

@@ -18,7 +18,7 @@ import {
   writeResult,
 } from './step-folder.ts';
 
-/** What a step has to work with. */
+/** Inputs of a step. */
 export type StepWork = {
   /** The verified content. */
   readonly content: string;

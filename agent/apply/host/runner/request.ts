@@ -44,7 +44,10 @@ export type DebsRequest = StepRequest & {
   /** The goal: these packages at exactly these versions. */
   readonly install: readonly DebRelease[];
   readonly remove: readonly { readonly name: string; readonly purge: boolean }[];
-  /** What apt's simulation announced when the step was planned ('hello 2.10', 'old removed'). Any other change fails the step. */
+  /**
+   * Changes that apt's simulation announced when the step was planned ('hello 2.10', 'old removed'). Any other change fails the
+   * step.
+   */
   readonly changes: readonly string[];
   readonly conffiles: 'keep' | 'replace';
   /** Lines of debconf-set-selections(1). */

@@ -7,7 +7,7 @@ import { type HostTargetOptions, whyInert } from '../host-options.ts';
 /** Podman's systemd generator makes a service of each file here at a daemon-reload (podman-systemd.unit(5)). */
 const FOLDER = '/etc/containers/systemd/';
 
-/** What the generator adds to the name of the service, by the suffix of the file. */
+/** Suffix that the generator appends to the name of the service, by the extension of the file. */
 const ADDED: Readonly<Record<string, string>> = {
   '.container': '',
   '.kube': '',

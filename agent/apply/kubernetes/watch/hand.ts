@@ -2,7 +2,7 @@ import type { LiveObject } from '../api/kubernetes-api.ts';
 import { stableHash } from '../desired/stable-hash.ts';
 import { isOurs } from '../live/fingerprint.ts';
 
-/** Evidence in an object's metadata of who changed it. */
+/** Evidence in an object's metadata of the client that changed it. */
 export type Hand = {
   /** uid, deletion, and our fields according to managedFields. */
   readonly hash: string;
