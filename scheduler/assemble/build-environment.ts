@@ -51,7 +51,7 @@ export type EnvironmentBuild = {
 
 export type EnvironmentInput = {
   readonly platform: Platform;
-  /** The schedule and the rendered packages, if they are already known. */
+  /** The schedule and the rendered packages, if they were computed before. */
   readonly rendered?: Pick<RenderedEnvironment, 'schedule' | 'result'> | undefined;
   readonly sources: Sources;
   /** Layout with images; 'unchecked' if nothing is released, so that images need not exist. */
@@ -70,19 +70,22 @@ export type EnvironmentInput = {
   readonly workers: number;
   /** Results kept between builds. They do not affect the output. */
   readonly memory?: BuildMemory | undefined;
-  /** Range of Kubernetes versions to judge objects for, instead of what the cluster types say. */
+  /** Range of Kubernetes versions to judge objects for, instead of the versions of the cluster types. */
   readonly kubernetes?: string | undefined;
-  /** Charts that are in no repository of the fleet's; without it there are none. */
+  /** Charts that are not in a repository of the fleet; undefined: none. */
   readonly charts?: Charts | undefined;
-  /** Files from elsewhere that hosts' packages name; without it there are none. */
+  /** Downloaded files that host packages name; undefined: none. */
   readonly contents?: Contents | undefined;
-  /** What everything is taken from but, in another environment than its own, that one's layer. */
+  /**
+   * Candidate that the sources are taken from. In another environment than its own, the layer of that environment is read as it
+   * is now.
+   */
   readonly candidate?: GivenCandidate | undefined;
-  /** Where programs that render are looked for: the process's own environment when left out. */
+  /** Environment whose PATH is searched for rendering programs; default: the environment of the process. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 };
 
-/** Schedule, render and bundle one environment: everything but signing. Same input, same bytes, however many workers. */
+/** Schedules, renders and bundles one environment without signing. The output does not depend on the number of workers. */
 export const buildEnvironment = async (
   input: EnvironmentInput,
   signal: AbortSignal,
@@ -169,7 +172,7 @@ export const buildEnvironment = async (
   };
 };
 
-/** A package that is kept from the release before runs the images of then, and those lie beside it. */
+/** A package that is kept from the previous release runs the images of that release, whose blobs are beside it in the layout. */
 const imageSources = ({ images, previous, pulled }: EnvironmentInput): readonly BlobSource[] | 'unchecked' =>
   images === 'unchecked'
     ? images
@@ -180,7 +183,7 @@ const vouchingOf = (
   { imagePolicies: policies, imageIndexes = new Map() }: Platform,
 ): Vouching | undefined => policies && { policies, places: signatures, indexes: imageIndexes };
 
-/** @param again a candidate that is built again: it says itself which bundle stood in for what was held */
+/** @param again a candidate that is built again: it names the bundle that supplied the packages of held assignments */
 const lastGoodOf = async (
   { previous, platform }: EnvironmentInput,
   clusterType: BuiltBundle['clusterType'],

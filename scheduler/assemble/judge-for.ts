@@ -5,7 +5,7 @@ import type { ObjectCheck } from '../plan/validate/kubernetes/create-object-chec
 
 /**
  * Judges objects for the clusters of one type.
- * @param override a range of versions instead of what the type requires
+ * @param override a range of versions instead of the range that the type requires
  */
 export const judgeFor = (
   objects: ObjectCheck,

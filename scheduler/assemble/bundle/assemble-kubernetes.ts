@@ -16,8 +16,8 @@ import { boundsOf, kubernetesBoundsOf, type ObjectBounds, UNBOUND } from './tena
 const MANIFESTS = 'manifests/';
 
 /**
- * The package of a cluster: the platform's rendered files and the application's objects, each in the assignment's
- * namespace and with its images pinned, and a kustomization.yaml that names them all, for agents that are not ours.
+ * Assembles the package of a cluster: the platform's rendered files and the application's objects, in the assignment's
+ * namespace and with pinned images, and a kustomization.yaml that names all of them, for Flux and Argo CD.
  * @throws FleetError YAML_SYNTAX, OBJECT_INVALID, IMAGE_UNPINNED, PULL_POLICY, OBJECT_CLASH ... with file:line:column
  */
 export const assembleKubernetes = (
@@ -40,7 +40,7 @@ export const assembleKubernetes = (
     isYaml(file.path) &&
     !isPlaybook(file.bytes) &&
     (file.path !== 'reconciler.yaml' || isPartOfPackage(assignment.clusterType.reconciler));
-  // A rendered file makes its bytes each time they are read.
+  // A rendered file encodes its bytes at each access.
   const own = rendered.files.map(({ path, bytes }) => ({ path, bytes }));
   const files = [
     ...own
@@ -96,7 +96,7 @@ export const assembleKubernetes = (
   });
 };
 
-/** Images that operators start: charts name them, and no object does. */
+/** Images that operators start: named by charts, but not by objects. */
 const pinCharts = (
   application: Application | undefined,
   rules: ImageRules,
@@ -113,7 +113,7 @@ const pinCharts = (
     }
   });
 
-/** The file that a mistake of a rendered text is in lies on no disk: the template that wrote it has to be named. */
+/** A rendered file is not on disk, so that errors in it name the template, too. */
 const withTemplate = <T>(
   { clusterType }: Assignment,
   path: string,
@@ -141,11 +141,11 @@ const withTemplate = <T>(
 };
 
 const isYaml = (path: string): boolean => /\.ya?ml$/.test(path);
-/** Says for whom SOPS encrypts: for people, and no object. */
+/** Recognises .sops.yaml, the creation rules of SOPS, which is not a manifest. */
 const isSopsRules = (path: string): boolean => /(^|\/)\.sops\.ya?ml$/.test(path);
 const isKustomization = (path: string): boolean => /(^|\/)kustomization\.ya?ml$/.test(path);
 
-/** Two objects of one identity in a package: which one would live would depend on the order. */
+/** Errors for objects of a package with the same identity: the result would depend on their order. */
 const clashesOf = (objects: readonly PreparedObject[], namespace: string): readonly FleetError[] => {
   const seen = new Map<string, PreparedObject>();
   return objects.flatMap((object) => {
@@ -167,8 +167,8 @@ const clashesOf = (objects: readonly PreparedObject[], namespace: string): reado
 };
 
 /**
- * The files of a folder, as kustomize, Flux and Argo CD want them listed.
- * @param placed objects that nobody may write a namespace into: kustomize puts them there
+ * The kustomization.yaml of a folder.
+ * @param placed encrypted objects, whose bytes must not change: kustomize sets their namespace
  */
 export const kustomization = (
   resources: readonly string[],

@@ -17,25 +17,25 @@ export type AssembledPackage = {
   readonly siteInputs: readonly (Omit<SiteInputField, 'assignment'> & {
     readonly schema: { readonly [key: string]: Value };
   })[];
-  /** What it would own at a site ('Deployment default/x', '/etc/x.conf'): no two packages of a bundle may share one. */
+  /** Objects and paths that it owns at a site ('Deployment default/x', '/etc/x.conf'), unique among the packages of a bundle. */
   readonly owns: readonly string[];
   /** Images its objects run, normalised 'host/repo@sha256:...'. */
   readonly images: readonly string[];
   /** Files that travel as blobs of the closure; the same bytes may come from several places. */
   readonly contents?: readonly Content[];
-  /** Its objects of kinds that nobody knows. */
+  /** Objects of unknown kinds. */
   readonly unknown?: readonly PreparedObject[];
-  /** What in them may be an image and is in no rule, as advice. */
+  /** Values that look like images but are in no image field, as advice. */
   readonly suspects?: readonly FleetError[];
-  /** What its agent has to make of secrets; a reader that knows nothing of them must not carry it out. */
+  /** Secrets that the agent creates. Readers that do not know this field must refuse the package. */
   readonly needsSecrets?: boolean;
   /** Secrets in plain text. */
   readonly plainSecrets?: readonly PreparedObject[];
-  /** What it may name, for its agent to check again; absent for a package of the platform's own. */
+  /** Names that it may use, which the agent checks again; absent for a package of the platform. */
   readonly bounds?: PackageBounds | undefined;
 };
 
-/** Sorts the files and takes their digest. */
+/** Sorts the files and computes the digest of the package. */
 export const assembled = (parts: Omit<AssembledPackage, 'digest'>): AssembledPackage => {
   const files = parts.files.toSorted((a, b) => compareBytes(a.path, b.path));
   return { ...parts, files, digest: packageDigest(files) };

@@ -32,15 +32,15 @@ export type BuiltBundle = {
   readonly images: readonly ResolvedImage[];
   /** Files of its packages that are blobs of their own. */
   readonly contents: readonly ResolvedImage[];
-  /** Those that came from elsewhere. */
+  /** Files that were downloaded. */
   readonly fetched: readonly Content[];
-  /** What could not be built and is not in it, or is in it as an earlier release had it. */
+  /** Assignments that could not be built: they are left out, or kept as in an earlier release. */
   readonly held: readonly HeldPackage[];
-  /** The bundle that packages of held ones are kept from. */
+  /** The bundle that supplies the packages of held assignments. */
   readonly previous: Digest | undefined;
-  /** The first object of each kind that nobody knows. */
+  /** The first object of each unknown kind. */
   readonly unknown: readonly PreparedObject[];
-  /** What may be an image and is in no rule, as advice: one for each field of a kind. */
+  /** Values that look like images but are in no image field, as advice: one for each field of a kind. */
   readonly suspects: readonly FleetError[];
   /** Secrets in plain text. */
   readonly plainSecrets: readonly PreparedObject[];
@@ -55,7 +55,7 @@ export type HeldPackage = HeldAssignment & {
 /** An assignment that a person took back to the package of an earlier release. */
 export type RolledBack = {
   readonly lastGood: LastGood;
-  /** It counts only while the assignment is built as this package; undefined: whatever is built. */
+  /** The rollback applies only while the assignment is built as this package; undefined: to every package. */
   readonly instead: Digest | undefined;
   /** ROLLED_BACK */
   readonly error: FleetError;
@@ -66,30 +66,33 @@ export type BundleInput = {
   readonly clusterType: ClusterType;
   readonly packages: readonly RenderedPackage[];
   readonly held: readonly HeldAssignment[];
-  /** Files of the application of a package; undefined where another reconciler fetches them; throws what held it. */
+  /**
+   * Files of the application of a package; undefined if another reconciler fetches them. Throws the error that holds the
+   * assignment.
+   */
   readonly applicationOf: (rendered: RenderedPackage) => Application | undefined;
-  /** An assignment's package as the previous release had it, for what is held now. */
+  /** Package of an assignment in the previous release, used while the assignment is held. */
   readonly lastGood: LastGood;
   /** By the name of the assignment. */
   readonly rolledBack: ReadonlyMap<string, RolledBack>;
-  /** Layouts with images; 'unchecked' where nothing is released and it does not matter. */
+  /** Layouts with images; 'unchecked' if nothing is released, so that images need not exist. */
   readonly images: readonly BlobSource[] | 'unchecked';
-  /** Where images come from that are in none of them; undefined: from nowhere. */
+  /** Source of images that are in none of the layouts; undefined: none. */
   readonly pull?: PullImage | undefined;
-  /** Finds images once for all cluster types of an environment; without it each time. */
+  /** Cache of images for all cluster types of an environment; undefined: no cache. */
   readonly resolve?: ((names: readonly string[]) => Promise<readonly ResolvedImage[]>) | undefined;
-  /** Where hosts' packages get foreign files from. */
+  /** Source of downloaded files for host packages. */
   readonly contents: ContentAccess;
   /** Shared by all cluster types of an environment. */
   readonly manifests: ManifestCache;
-  /** What this cluster type's clusters would refuse in an object. */
+  /** Judges objects as clusters of this type would. */
   readonly judge?: ManifestJudge | undefined;
 };
 
-/** Packages put together between two pauses: tens of milliseconds where all of their manifests are new. */
+/** Packages assembled between two turns of the event loop: tens of milliseconds if all manifests are new. */
 const PAUSE = 20;
 
-/** Everything of one cluster type in one bundle; a mistake in one package holds that one. */
+/** Builds the bundle of one cluster type. An error in a package holds that package only. */
 export const buildBundle = async (input: BundleInput, signal: AbortSignal): Promise<BuiltBundle> => {
   const { platform, clusterType } = input;
   const held: HeldAssignment[] = [...input.held];
@@ -122,7 +125,7 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
       if (endsRun(known)) throw known;
       const placed = placeImage(known, rendered, input);
       const { name, at } = rendered.assignment.target;
-      // One without a place of its own is one of the lines that ask for the package.
+      // An error without a place gets the place of the line that assigns the package.
       held.push({ assignment: rendered.assignment, error: withPlace(placed, at, placed.subject ?? name) });
     }
   }
@@ -167,7 +170,7 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
   };
 };
 
-/** Images by their manifests, which lead to all else; what vouches for them blob by blob, since sites keep it so. */
+/** Images by their manifests, which reach all other blobs; signatures blob by blob, as sites keep them. */
 const closureOf = (images: readonly ResolvedImage[]): readonly ClosureEntry[] => {
   const all = images.flatMap(({ entry, blobs }) => (entry.names ? [entry] : blobs.map(toEntry)));
   return [...new Map(all.map((entry) => [entry.digest, entry])).values()];
@@ -180,7 +183,7 @@ const contentsOf = (packages: readonly AssembledPackage[]): readonly ResolvedIma
 
 const toEntry = ({ digest, size, mediaType }: Descriptor): ClosureEntry => ({ digest, size, mediaType });
 
-/** The line to look at is the one that names the image. */
+/** The place of an error is the line that names the image. */
 const placeImage = (error: FleetError, rendered: RenderedPackage, input: BundleInput): FleetError => {
   if (error.code !== 'IMAGE_UNSIGNED' || error.at) return error;
   const { imageLocks, imageFields } = input.platform;
@@ -192,7 +195,7 @@ const placeImage = (error: FleetError, rendered: RenderedPackage, input: BundleI
   return found ? new FleetError(code, message, { subject, at: found.at, hint, cause: error }) : error;
 };
 
-/** The last good package of a held one does not fit any more: then nothing is released, and both reasons are reported. */
+/** If the last good package of a held assignment cannot be used either, nothing is released and both errors are reported. */
 const withoutKept = ({ assignment, error }: HeldPackage, why: FleetError): HeldPackage => {
   if (endsRun(why)) throw why;
   const { code, subject, at, hint } = error;
@@ -208,7 +211,7 @@ const withLastGood = async (
   { lastGood, rolledBack }: Pick<BundleInput, 'lastGood' | 'rolledBack'>,
 ): Promise<HeldPackage> => {
   const back = rolledBack.get(held.assignment.target.name);
-  // What cannot be built any more is not taken up by a rollback that counts only for one package.
+  // An assignment that cannot be built has no package, so a rollback limited to one package does not apply.
   const isBack = back && (held.error.code === 'ROLLED_BACK' || back.instead === undefined);
   const kept = await (isBack ? back.lastGood : lastGood).of(held.assignment);
   if (!kept) return held;
@@ -218,8 +221,8 @@ const withLastGood = async (
 };
 
 /**
- * Packages of applications whose repository cannot be read today. Nobody knows any more which targets they have, so
- * what the release before had of their workspaces stays.
+ * Packages of applications whose repository cannot be read. Their targets are unknown, so that the packages of their workspaces
+ * in the previous release are kept.
  */
 const unreadable = async (
   { platform, lastGood }: BundleInput,
@@ -262,7 +265,7 @@ const assemble = (
   }
 };
 
-/** A package whose dependency is not in the bundle is held too: it would wait at the site for ever. */
+/** A package whose dependency is not in the bundle is held too: it would wait for it at the site without end. */
 const dropUnsupported = (
   packages: readonly AssembledPackage[],
   held: BuiltBundle['held'],

@@ -4,14 +4,14 @@ import { parseStrictJson } from '#bundles/json/strict-json';
 import type { ResolvedFile } from '../content/check-host-paths.ts';
 import type { SiteInputObject } from '../content/host-package-object.ts';
 
-/** As the agent reads a file it puts values into. */
+/** Parses a file with site inputs as the agent does. */
 const JSON_LIMITS = { maxBytes: 8 << 20, maxDepth: 64 };
 const VARIABLE = /^\/[A-Za-z_][A-Za-z0-9_]*$/;
 
 /**
- * Site inputs that a site can fill: each goes to a field that is there, by a schema that can be used. A mistake here
- * would be found in the factory, and would stop the whole bundle.
- * @throws FleetError REFERENCE_MISSING, FIELD_INVALID, SCHEMA_INVALID, OBJECT_CLASH with the input's place
+ * Checks that each site input goes to an existing field and has a valid schema. An agent would refuse the whole bundle for an
+ * error here.
+ * @throws FleetError REFERENCE_MISSING, FIELD_INVALID, SCHEMA_INVALID, OBJECT_CLASH with the place of the input
  */
 export const checkSiteInputs = (inputs: readonly SiteInputObject[], files: readonly ResolvedFile[]): void => {
   const byPath = new Map(files.map((it) => [it.file.path, it]));
@@ -49,7 +49,7 @@ const checkTarget = (input: SiteInputObject, target: ResolvedFile | undefined): 
   }
 };
 
-/** The field may be new, what it is in may not. */
+/** The field itself may be absent, but not its parent. */
 const checkField = (input: SiteInputObject, { bytes }: ResolvedFile): void => {
   let node: unknown;
   try {
@@ -84,10 +84,10 @@ const childOf = (node: unknown, token: string): unknown => {
 const isObject = (node: unknown): node is Record<string, unknown> =>
   typeof node === 'object' && node !== null && !Array.isArray(node);
 
-/** As it will stand in the bundle, where a `$ref` to `#` means the whole. */
+/** The schema as in the bundle, where a `$ref` to `#` refers to the whole document. */
 const checkSchema = (input: SiteInputObject): void => {
   try {
-    // A value that is surely none of its: what the engine compiles late is compiled here and not at a site.
+    // Validates a value that cannot be valid, so that lazily compiled parts of the schema fail here and not at a site.
     compileSiteSchema({ type: 'object', properties: { [input.name]: input.schema } }, 'build')({});
   } catch (error) {
     const hint = error instanceof FleetError ? error.hint : undefined;

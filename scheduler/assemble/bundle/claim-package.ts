@@ -2,10 +2,9 @@ import { FleetError } from '#bundles/errors';
 import type { AssembledPackage } from './assembled-package.ts';
 
 /**
- * A function that takes the packages of one bundle and refuses one that would own what another has already, or that means
- * something else by the name of a site input. Found here, in daylight, what would otherwise be a refusal at three in the
- * night at a site.
- * @throws (the returned function) FleetError OBJECT_CLASH; the package then claims nothing
+ * Returns a function that registers the packages of one bundle. It throws FleetError OBJECT_CLASH for a package that would own
+ * an object or path of another, or that gives the name of a site input another meaning; such a package claims nothing. A site
+ * would otherwise refuse the bundle.
  */
 export const newClaims = (): ((made: AssembledPackage) => void) => {
   const owners = new Map<string, string>();

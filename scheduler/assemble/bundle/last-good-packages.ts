@@ -22,7 +22,7 @@ export type LastGood = {
   /** The bundle they are of. */
   readonly bundle?: Digest;
   readonly of: (assignment: Assignment) => Promise<AssembledPackage | undefined>;
-  /** Those of these workspaces whose ids are not `known`: what an unreadable application repository leaves behind. */
+  /** Packages of these workspaces whose ids are not `known`: those of an application repository that cannot be read. */
   readonly ofWorkspaces: (
     workspaces: ReadonlySet<string>,
     known: ReadonlySet<string>,
@@ -35,9 +35,9 @@ export const NO_LAST_GOOD: LastGood = {
 };
 
 /**
- * The packages of a channel's newest release in a layout, by assignment: the substitutes for held ones. Given on purpose
- * (`--previous`), never taken from hidden state, and said in the bundle statement.
- * @param bundle another bundle of the layout than the newest: the one a candidate names
+ * Reads the packages of a channel's newest release in a layout, by assignment: substitutes for held assignments. The layout is
+ * given explicitly (`--previous`), and the bundle statement records its use.
+ * @param bundle a bundle other than the newest: the one that a candidate names
  */
 export const readLastGood = async (
   layout: Layout,
@@ -51,10 +51,10 @@ export const readLastGood = async (
   const digest = bundle ?? release?.subjects.get(`bundle/${clusterType.target}`);
   if (digest === undefined) return NO_LAST_GOOD;
   const fleet = roots.at(-1)?.fleet ?? '';
-  // A withdrawn package is no substitute.
+  // A revoked package is not used as a substitute.
   if (findRevoked(await readRevocations(layout, fleet, channel, release), [digest])) return NO_LAST_GOOD;
   const { config } = await readBundle(layout.blobs, digest);
-  // Unpacked for what is held alone: mostly that is nothing.
+  // Layers are unpacked only for held assignments, usually none.
   const layers = new Map<Digest, ReturnType<typeof unpackLayer>>();
   const filesOf = async (layer: Digest): Promise<ReturnType<typeof unpackLayer>> => {
     const files =
@@ -81,7 +81,7 @@ export const readLastGood = async (
       owns: [],
       ...(config.kind === 'kubernetes' &&
         config.critical.includes(SECRETS_CRITICAL) && { needsSecrets: true }),
-      // Its manifests name them as the closure does; those of other packages need not come along.
+      // Only images that the manifests of this package name are kept, by their names in the closure.
       images: config.closure
         .flatMap(({ names }) => names ?? [])
         .filter((name) => files.some(({ bytes }) => bytes.includes(name))),
@@ -112,7 +112,7 @@ export const readLastGood = async (
   };
 };
 
-/** readBundle has seen that the closure names it. */
+/** readBundle has checked that the closure names it. */
 const contentIn = (digest: Digest, { closure }: BundleConfig, source: BlobSource): Content => ({
   digest,
   size: closure.find((entry) => entry.digest === digest)?.size ?? 0,
@@ -124,7 +124,7 @@ type Properties = Readonly<Record<string, { readonly [key: string]: Value }>>;
 const propertiesOf = ({ siteInputs }: BundleConfig): Properties =>
   (siteInputs.schema as { readonly properties?: Properties }).properties ?? {};
 
-/** What is still known of a deployment target whose Workload cannot be read now. */
+/** Reconstructs a deployment target whose Workload cannot be read. */
 const targetOf = (
   known: BundleAssignment,
   environment: string,

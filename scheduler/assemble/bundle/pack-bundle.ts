@@ -34,8 +34,8 @@ type Packing = {
 };
 
 /**
- * Packages of one environment and cluster type into one bundle. Pure: sorted by id, so neither the order of work nor the
- * number of workers shows in a byte.
+ * Packs the packages of one environment and cluster type into one bundle. Pure: packages are sorted by id, so that the bytes do
+ * not depend on the order of work or the number of workers.
  */
 export const packBundle = async (
   fleet: string,
@@ -78,7 +78,7 @@ export const packBundle = async (
   };
 };
 
-/** Only policies that an image here is under: one for others changes no digest. */
+/** Only policies that apply to an image of this bundle, so that other policies do not change its digest. */
 const imagePolicyOf = (
   policies: readonly ImagePolicy[],
   closure: readonly ClosureEntry[],
@@ -88,7 +88,7 @@ const imagePolicyOf = (
   return imagePolicy.length === 0 ? { critical: [] } : { imagePolicy, critical: ['imagePolicy'] };
 };
 
-/** An agent that knows nothing of secrets would apply empty Secrets, and encrypted ones as they stand. */
+/** An agent without support for secrets would apply empty Secrets, and encrypted documents unchanged. */
 const withSecrets = <T extends Pick<BundleConfig, 'critical'>>(
   config: T,
   packages: readonly AssembledPackage[],
@@ -97,7 +97,7 @@ const withSecrets = <T extends Pick<BundleConfig, 'critical'>>(
     ? { ...config, critical: [...config.critical, SECRETS_CRITICAL] }
     : config;
 
-/** An agent that knows nothing of them would leave them behind, and fail when the package is applied. */
+/** An agent without support for them would not fetch them, and fail when it applies the package. */
 const withBlobs = <T extends Pick<BundleConfig, 'critical'>>(
   config: T,
   packages: readonly AssembledPackage[],
@@ -111,7 +111,7 @@ const toBlob = (mediaType: string, bytes: Buffer): PackedBlob => ({
   bytes,
 });
 
-/** Paths of up to this many bytes need not be cut. */
+/** Paths of up to this many bytes fit into the name field of ustar. */
 const USTAR_NAME = 100;
 
 /**
@@ -123,17 +123,17 @@ export const checkPackable = (made: AssembledPackage): void => {
   for (const { path } of made.files) {
     const full = checkPath(`${made.id}/${path}`, LAYER_PATHS);
     claim(full, false);
-    // Whether a long one can be cut as ustar wants it, packing itself says.
+    // A longer path must be splittable for ustar, which packing checks.
     if (Buffer.byteLength(full) > USTAR_NAME) packLayer([{ path: full, bytes: new Uint8Array() }]);
   }
 };
 
 const RECONCILER = 'reconciler.yaml';
 
-/** Kubernetes: exactly one layer with a kustomization.yaml at its root, which stock Flux and Argo CD take. */
+/** Kubernetes: exactly one layer with a kustomization.yaml at its root, as unmodified Flux and Argo CD require. */
 const packTogether = async (packages: readonly AssembledPackage[], reconciler: string): Promise<Packing> => {
-  // Flux and Argo CD are pointed to the root once, and from there to each package on its own: one team's broken package
-  // stops nobody else's, and one that leaves takes its objects along.
+  // Flux and Argo CD are pointed to the root once, and from there to each package on its own: a broken package of one team
+  // does not stop the others, and a removed package removes its objects.
   const pulls = pullsBundle(reconciler);
   const roots = packages.map((one) =>
     pulls && one.files.some(({ path }) => path === RECONCILER) ? `${one.id}/${RECONCILER}` : one.id,
@@ -146,7 +146,7 @@ const packTogether = async (packages: readonly AssembledPackage[], reconciler: s
   return { layers: [blob], layerOf: () => blob.descriptor.digest, uncompressed: layer.uncompressedSize };
 };
 
-/** Host: a layer a package, so that one changed package travels alone. */
+/** Host: one layer for each package, so that only a changed package is transferred. */
 const packApart = async (packages: readonly AssembledPackage[]): Promise<Packing> => {
   const packed: { readonly id: string; readonly blob: PackedBlob; readonly size: number }[] = [];
   for (const { id, files } of packages) {
@@ -165,7 +165,7 @@ const toAssignment = (
   { assignment: { target }, id, digest, namespace, contents, bounds }: AssembledPackage,
   layer: Digest,
 ): BundleAssignment => ({
-  // In the order of canonical JSON, which then has nothing to sort.
+  // Keys in the order of canonical JSON, which then does not sort.
   ...(contents && { blobs: [...new Set(contents.map((one) => one.digest))].toSorted(compareBytes) }),
   ...(bounds && { bounds }),
   critical: target.critical,
@@ -180,7 +180,7 @@ const toAssignment = (
   workspace: target.workspace,
 });
 
-/** One schema for the site's values, and every field they go to. @throws FleetError OBJECT_CLASH */
+/** The schema of all site values, and every field that takes one. @throws FleetError OBJECT_CLASH */
 const siteInputsOf = (packages: readonly AssembledPackage[]): BundleConfig['siteInputs'] => {
   const properties = new Map<string, { readonly [key: string]: Value }>();
   const fields = packages.flatMap(({ id, siteInputs }) =>
@@ -205,7 +205,7 @@ const siteInputsOf = (packages: readonly AssembledPackage[]): BundleConfig['site
   return { schema: schema, fields };
 };
 
-/** Disk: what the packages and images take at a site, twice, because the old ones stay until the new ones are healthy. */
+/** Disk space in bytes: twice the size of packages and images, because the old ones stay until the new ones are healthy. */
 const requirementsOf = (
   { requirements }: ClusterType,
   packing: Packing,

@@ -23,13 +23,13 @@ import {
 import { sopsMac } from '../../model/kubernetes/sops-mac.ts';
 import { boundsKey, findTrespass } from './tenancy.ts';
 
-/** Bounds the cache where every text differs. */
+/** Upper bound on cache entries, for fleets in which every text differs. */
 const MAX_ENTRIES = 20_000;
 
 /**
- * A manifest with its objects in the assignment's namespace and its images pinned. Mistakes go to `problems`.
- * The cache holds each distinct text once, whatever its namespace: of 500 applications on 100 cluster types the namespace is nearly
- * all that differs, and reading and writing YAML is nearly all that takes time. One cache is for one set of image locks.
+ * Sets the namespace of the objects in a manifest and pins their images. Errors are added to `problems`. The cache has each
+ * distinct text once, regardless of its namespace: 500 applications on 100 cluster types differ mostly in the namespace, and
+ * most of the time is spent on parsing and writing YAML. A cache is for one set of image locks.
  */
 export const prepareManifest = (
   input: ManifestInput,
@@ -41,13 +41,13 @@ export const prepareManifest = (
   const placeholder = PLACEHOLDER.slice(0, namespace.length);
   if (!isName(namespace) || text.includes(placeholder)) return prepare(input, problems);
   const common = text.replaceAll(namespace, placeholder);
-  // A text that does not name its namespace is the same for placeholders of all lengths, and its result is not.
+  // The length is part of the key: a text without its namespace is the same for all placeholders, but its result is not.
   const key = `${offline}\0${judge?.target}\0${boundsKey(bounds)}\0${namespace.length}\0${common}`;
   let known = cache.get(key);
   if (!known) {
     const found: FleetError[] = [];
     known = prepare({ ...input, bytes: Buffer.from(common), namespace: placeholder }, found);
-    // A message must quote what is written.
+    // Messages must quote the original text.
     if (found.length > 0) return prepare(input, problems);
     if (cache.size >= MAX_ENTRIES) cache.clear();
     cache.set(key, known);
@@ -56,8 +56,8 @@ export const prepareManifest = (
 };
 
 /**
- * Has the length of the namespace, so that no line or column moves, and is a DNS label as it is, so that YAML writes the one
- * wherever it writes the other.
+ * Placeholder for a namespace, cut to its length so that lines and columns stay. It is a DNS label like the namespace, so that
+ * YAML quotes both in the same way.
  */
 const PLACEHOLDER = 'qzxkvwjqzxkvwjqzxkvwjqzxkvwjqzxkvwjqzxkvwjqzxkvwjqzxkvwjqzxkvwj';
 
@@ -76,7 +76,7 @@ const inNamespace = (
   });
   return {
     text: put(text),
-    // Asked for only where two objects clash.
+    // Computed only if two objects clash.
     get objects() {
       return objects.map(putIn);
     },
@@ -113,7 +113,7 @@ const prepare = (
   const suspects: FleetError[] = [];
   for (const object of objects) {
     const isEncrypted = sopsMac(object) !== undefined;
-    // Encrypted values are not what a schema says of them, and nobody may change one.
+    // Encrypted values do not match the schema, and must not be changed.
     const wrong = isEncrypted
       ? checkEncrypted(object, rules)
       : [...(judge?.judge(object) ?? []), ...(isFilled(object) ? checkFilled(object) : [])];
@@ -138,7 +138,7 @@ const prepare = (
   };
 };
 
-/** Group, kind, namespace and name, as the API server tells objects apart; the version does not count. */
+/** Group, kind, namespace and name: the identity of an object in the API server, without the version. */
 export const identityOf = (object: PreparedObject, namespace: string): string => {
   const [group] = object.apiVersion.includes('/') ? object.apiVersion.split('/') : [''];
   const place = isClusterScoped(object.kind) ? '' : `${object.namespace ?? namespace}/`;
@@ -167,7 +167,7 @@ const toPrepared = ({ apiVersion, kind, name, namespace, at }: KubernetesObject)
 
 type Pinning = Required<Pick<ManifestInput, 'offline' | 'imageLocks'>> & { readonly rules: ImageRules };
 
-/** @returns what may be an image and is in no rule */
+/** @returns values that look like images but are in no image field */
 const pinImages = (
   object: KubernetesObject,
   { offline, imageLocks, rules }: Pinning,

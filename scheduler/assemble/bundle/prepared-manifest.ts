@@ -7,51 +7,51 @@ import type { ObjectBounds } from './tenancy.ts';
 export type PreparedManifest = {
   readonly text: string;
   readonly objects: readonly PreparedObject[];
-  /** The same objects as no two packages of a bundle may have them: 'Deployment.apps shop/web'. */
+  /** Identities of the objects, unique in a bundle: 'Deployment.apps shop/web'. */
   readonly owns: readonly string[];
   /** Images its objects run, normalised 'host/repo@sha256:...'. */
   readonly images: readonly string[];
-  /** Objects of kinds that nobody knows: told, and no mistake. */
+  /** Objects of unknown kinds: advice, not errors. */
   readonly unknown: readonly PreparedObject[];
-  /** What may be an image and is in no rule, as advice. */
+  /** Values that look like images but are in no image field, as advice. */
   readonly suspects?: readonly FleetError[];
-  /** undefined: there is nothing of the kind in it. */
+  /** undefined: no secrets. */
   readonly secrets?: ManifestSecrets;
 };
 
 export type PreparedObject = Pick<KubernetesObject, 'apiVersion' | 'kind' | 'name' | 'namespace' | 'at'>;
 
-/** What a manifest has of secrets (docs/bundle-format.md section 16). */
+/** Secrets in a manifest (docs/bundle-format.md section 16). */
 export type ManifestSecrets = {
-  /** Documents that SOPS encrypted: no byte of their values may change. */
+  /** Documents encrypted by SOPS, whose values must stay byte for byte. */
   readonly encrypted: readonly (PreparedObject & { readonly mac: string })[];
   /** The sealed sets that agents fill Secrets from. */
   readonly filled: readonly string[];
-  /** Secrets that anybody with the repository or the bundle can read. */
+  /** Secrets in plain text, readable in the repository and in the bundle. */
   readonly plain: readonly PreparedObject[];
 };
 
 export type ManifestJudge = {
   readonly target: string;
   readonly judge: (object: KubernetesObject) => readonly FleetError[];
-  /** Asked about objects with which nothing is wrong. */
+  /** Called for valid objects only. */
   readonly isUnknown: (object: KubernetesObject) => boolean;
 };
 
 export type ManifestInput = {
-  /** How messages name the file. */
+  /** Name of the file for messages. */
   readonly shown: string;
   readonly bytes: Buffer;
   readonly namespace: string;
   readonly offline: boolean;
   readonly imageLocks: ReadonlyMap<string, string>;
-  /** Where images stand; without them what is known of common kinds. */
+  /** Image fields; default: those of well-known kinds. */
   readonly rules?: ImageRules | undefined;
-  /** What the clusters it is for would refuse in an object; `target` names those clusters. */
+  /** Judges objects as the target clusters would; `target` names these clusters. */
   readonly judge?: ManifestJudge | undefined;
-  /** What its author may write. */
+  /** Bounds of its author. */
   readonly bounds: ObjectBounds;
 };
 
-/** By text, with a placeholder for the namespace, and all else that the result depends on. */
+/** By the text with a placeholder for the namespace, and all other inputs of the result. */
 export type ManifestCache = Map<string, PreparedManifest>;

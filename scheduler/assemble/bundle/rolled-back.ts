@@ -16,9 +16,9 @@ export type RollbackPlace = {
 };
 
 /**
- * The assignments of a cluster type that people took back, by name.
- * @param again a candidate that is built again: what it kept then counts, and not what is in force now
- * @throws FleetError MISSING_BLOB, DIGEST_MISMATCH if a bundle that one names is gone or damaged
+ * The assignments of a cluster type that people rolled back, by name.
+ * @param again a candidate that is built again, with the rollbacks recorded in it instead of those in force now
+ * @throws FleetError MISSING_BLOB, DIGEST_MISMATCH for a missing or damaged bundle of a rollback
  */
 export const readRolledBack = async (
   place: RollbackPlace | undefined,

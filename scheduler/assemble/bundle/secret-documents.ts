@@ -15,7 +15,7 @@ import type { ManifestSecrets, PreparedObject } from './prepared-manifest.ts';
 import { sopsMac } from '../../model/kubernetes/sops-mac.ts';
 import type { ObjectBounds } from './tenancy.ts';
 
-/** What would stop an encrypted document from being applied, or from being carried as it is. */
+/** Errors that prevent an encrypted document from being applied or carried unchanged. */
 export const checkEncrypted = (
   object: KubernetesObject,
   rules: ImageRules = imageRules(),
@@ -43,17 +43,20 @@ export const checkEncrypted = (
   ];
 };
 
-/** Does the object ask to be filled from a sealed set? */
+/** True if the object is filled from a sealed set. */
 export const isFilled = (object: KubernetesObject): boolean =>
   annotationOf(object, SECRET_SET) !== undefined || annotationOf(object, SECRET_KEYS) !== undefined;
 
-/** The sets that an object asks for, wherever in it; '' where it asks for one without a name. */
+/** Names of the sets that an object refers to, at any depth; '' for a reference without a name. */
 export const setsOf = (object: KubernetesObject): readonly string[] => {
   const filled = isFilled(object) ? [annotationOf(object, SECRET_SET) ?? ''] : [];
   return mentions(object, SECRET_SET) ? [...filled, ...secretSetsIn(plainOf(object))] : filled;
 };
 
-/** A set that its author may not read. Asked of an encrypted document too: SOPS leaves the annotation's key in clear. */
+/**
+ * Error for a set outside of the author's bounds. Also checked in encrypted documents: SOPS does not encrypt keys of
+ * annotations.
+ */
 export const findForeignSet = (
   object: KubernetesObject,
   bounds: Pick<ObjectBounds, 'secretSets'>,
@@ -71,7 +74,7 @@ export const findForeignSet = (
   );
 };
 
-/** What is wrong with an object that asks to be filled. */
+/** Errors of an object that is filled from a sealed set. */
 export const checkFilled = (object: KubernetesObject): readonly FleetError[] => {
   const wrong = (message: string, path: readonly string[], hint: string): readonly FleetError[] => [
     new FleetError('OBJECT_INVALID', message, {
@@ -106,7 +109,7 @@ export const checkFilled = (object: KubernetesObject): readonly FleetError[] => 
   );
 };
 
-/** 'a,b' or 'a=b,c': names in the Secret, each once. */
+/** Parses 'a,b' or 'a=b,c' into unique names in the Secret. */
 const isKeyList = (text: string): boolean => {
   const parts = text.split(',').map((part) => part.split('='));
   return (
@@ -115,7 +118,7 @@ const isKeyList = (text: string): boolean => {
   );
 };
 
-/** Agents resolve aliases and `<<` before they look. */
+/** Agents resolve aliases and `<<` first. */
 const annotationOf = (object: KubernetesObject, name: string): string | undefined => {
   const value: unknown =
     object.parsed.document.getIn(['metadata', 'annotations', name]) ??
@@ -135,7 +138,7 @@ const plainOf = ({ parsed }: KubernetesObject): Plain =>
 
 const MAX_ALIASES = 100;
 
-/** A Secret with values that everybody can read. */
+/** True for a Secret with values in plain text. */
 export const isPlainSecret = (object: KubernetesObject): boolean =>
   object.kind === 'Secret' &&
   object.apiVersion === 'v1' &&
@@ -149,7 +152,7 @@ const hasValues = (node: unknown): boolean =>
     return plain !== null && plain !== undefined && plain !== '';
   });
 
-/** Documents that were encrypted as one file: taken apart, their check sum is right for none of them. */
+/** Errors for documents that SOPS encrypted as one file: the MAC covers all of them and is invalid for each alone. */
 export const findTorn = (encrypted: ManifestSecrets['encrypted']): readonly FleetError[] => {
   const first = new Map<string, PreparedObject>();
   return encrypted.flatMap((object) => {
@@ -170,11 +173,11 @@ export const findTorn = (encrypted: ManifestSecrets['encrypted']): readonly Flee
   });
 };
 
-/** Encrypted documents whose namespace a kustomization has to say, because nobody may write it into them. */
+/** Encrypted documents without a namespace: their bytes must not change, so that kustomization.yaml sets it. */
 export const withoutNamespace = (encrypted: ManifestSecrets['encrypted']): readonly PreparedObject[] =>
   encrypted.filter(({ kind, namespace }) => namespace === undefined && !isClusterScoped(kind));
 
-/** One advice for each Secret that stands in a manifest in plain text. */
+/** One advice for each Secret in plain text. */
 export const plainSecrets = (objects: readonly PreparedObject[]): readonly FleetError[] =>
   objects.map(
     ({ name, at }) =>

@@ -10,15 +10,15 @@ import {
   placeOfField,
 } from '../../model/kubernetes/kubernetes-object.ts';
 
-/** What the objects of a package may name. */
+/** Names that the objects of a package may use. */
 export type ObjectBounds = Bounds & Pick<Required<PackageBounds>, 'secretSets'>;
 
-/** The platform's own: rendered files, and workloads that stand in the platform itself. */
+/** No bounds: for rendered files and for workloads in the platform repository. */
 export const UNBOUND: ObjectBounds = { clusterScoped: ['*'], namespaces: ['*'], secretSets: ['*'] };
 
 /**
- * What a package of a registered application may name on a host, and which secret sets; undefined for a workload that stands
- * in the platform itself. Only names that the platform chose count: of a workload, its author says the name.
+ * Host names and secret sets that a package of a registered application may use; undefined for a workload in the platform
+ * repository. Based only on names that the platform chose, not on the workload's name, which its author chooses.
  */
 export const packageBoundsOf = (target: DeploymentTarget): TenantBounds | undefined => {
   if (target.registration === undefined) return undefined;
@@ -30,12 +30,12 @@ export const packageBoundsOf = (target: DeploymentTarget): TenantBounds | undefi
 
 type TenantBounds = Required<Omit<PackageBounds, 'platform'>>;
 
-/** A target has packages on a hundred cluster types. */
+/** Cached for each target, which may have packages on many cluster types. */
 const known = new WeakMap<DeploymentTarget, TenantBounds>();
 
 /**
- * A registered application is a tenant: only its own namespace, and what the platform's registration allows it
- * (docs/decisions/0018-tenants-stay-inside.md). A workload that stands in the platform was written by who may do all.
+ * A registered application is a tenant: it may use only its own namespace and the names that its registration allows
+ * (docs/decisions/0018-tenants-stay-inside.md). Authors of workloads in the platform repository have no bounds.
  */
 export const boundsOf = (target: DeploymentTarget): ObjectBounds => {
   const own = packageBoundsOf(target);
@@ -44,7 +44,7 @@ export const boundsOf = (target: DeploymentTarget): ObjectBounds => {
     : UNBOUND;
 };
 
-/** What a package of a cluster may name. @param platforms sets that the platform's templates name in it */
+/** Bounds of a package of a cluster. @param platforms secret sets that templates of the platform name in it */
 export const kubernetesBoundsOf = (
   target: DeploymentTarget,
   platforms: readonly string[],
@@ -54,11 +54,11 @@ export const kubernetesBoundsOf = (
   return { secretSets: [...new Set([...own.secretSets, ...platforms])].toSorted(compareBytes) };
 };
 
-/** Tells apart what was judged under other bounds. */
+/** Part of a cache key that differs for different bounds. */
 export const boundsKey = ({ clusterScoped, namespaces, secretSets }: ObjectBounds): string =>
   `${clusterScoped.join(',')};${namespaces.join(',')};${secretSets.join(',')}`;
 
-/** What is wrong with an object of a tenant, if anything: NAMESPACE_FOREIGN, CLUSTER_SCOPED. */
+/** Error of an object outside of the bounds of its tenant: NAMESPACE_FOREIGN, CLUSTER_SCOPED; undefined if there is none. */
 export const findTrespass = (
   object: KubernetesObject,
   own: string,

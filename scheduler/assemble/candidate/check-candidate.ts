@@ -7,8 +7,8 @@ import { layerRole } from '../../model/images/layer-role.ts';
 import type { GivenCandidate } from './given-candidate.ts';
 
 /**
- * Is what was read what the candidate says? Asked before anything is signed. @param exact false for another environment's
- * build: then only what both have is compared @param whyUnread what kept a role's files from being read, if anything did
+ * Compares the sources that were read with the candidate, before anything is signed. @param exact false for the build of
+ * another environment: only sources of both are compared @param whyUnread error for a role whose files could not be read
  * @throws FleetError CANDIDATE_MISMATCH naming the first difference; SOURCE_MISSING, SOURCE_UNREACHABLE
  */
 export const checkSources = (
@@ -27,7 +27,7 @@ export const checkSources = (
   }
 };
 
-/** @param fleet whose keys sign @throws FleetError CANDIDATE_MISMATCH */
+/** @param fleet fleet of the signing keys @throws FleetError CANDIDATE_MISMATCH */
 export const checkFleet = ({ document, digest }: GivenCandidate, fleet: string): void => {
   if (document.fleet === fleet) return;
   throw new FleetError(
@@ -37,7 +37,7 @@ export const checkFleet = ({ document, digest }: GivenCandidate, fleet: string):
   );
 };
 
-/** Everything else of a re-created candidate. @throws FleetError CANDIDATE_MISMATCH */
+/** Compares all other fields of a re-created candidate. @throws FleetError CANDIDATE_MISMATCH */
 export const checkRest = (given: GivenCandidate, made: Candidate): void => {
   const { document } = given;
   compareLists(given, 'the image', document.images, made.images);
@@ -57,7 +57,7 @@ const toKeptLine = ({ clusterType, bundle, assignment }: NonNullable<Candidate['
   bundle,
 });
 
-/** A tool of another version may write other bytes. A difference in the scheduler's own is reported, not refused. */
+/** Another version of a tool may write other bytes and is refused. A different version of the scheduler is reported only. */
 export const checkTools = (given: GivenCandidate, tools: Candidate['tools'] = []): void => {
   const known = new Set(given.document.tools?.map(({ name }) => name));
   const extra = given.document.tools && tools.find(({ name }) => !known.has(name));
@@ -81,7 +81,7 @@ export const checkTools = (given: GivenCandidate, tools: Candidate['tools'] = []
   }
 };
 
-/** A commit that is gone, or a repository that does not answer, is that, and not another content. */
+/** A missing commit or an unreachable repository is reported as such, not as a mismatch. */
 const notRead = (given: GivenCandidate, role: string, why: FleetError | undefined): FleetError => {
   if (!why) return mismatch(given, `${role} was not read`, role, 'Build without the candidate to see why');
   const code =

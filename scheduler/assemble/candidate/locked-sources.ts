@@ -8,16 +8,16 @@ import { redactUrl, repositoryKey } from '../../model/repository-url.ts';
 import { type GivenCandidate, isOwn } from './given-candidate.ts';
 
 /**
- * A view of the repositories as a candidate has them: each at the commit it names, no branch asked. For another
- * environment than the candidate's, that one's own layer, and what nothing in the candidate says, is read as it is now.
- * Directories are read as they are: `checkSources` compares what was in them.
+ * Repositories at the commits of a candidate; branches are not resolved. For another environment than the candidate's, the
+ * layer of that environment and sources that the candidate does not name are read as they are now. Directories are read as they
+ * are, and `checkSources` compares their content.
  */
 export const lockedSources = (sources: Sources, given: GivenCandidate, environment: string): Sources => {
   const promoted = !isOwn(given, environment);
   const own = layerRole(environment);
   return {
     ...sources,
-    // What was promoted once has its layer of another commit than the rest.
+    // A promoted candidate has its layer at another commit than the other sources.
     apart: true,
     read: async (request) => {
       if (promoted && request.role === own) return await sources.read(request);
@@ -29,7 +29,7 @@ export const lockedSources = (sources: Sources, given: GivenCandidate, environme
   };
 };
 
-/** The layer of another environment says nothing about this one's. */
+/** The layer of another environment is not used for this one. */
 const find = (
   { document }: GivenCandidate,
   request: SourceRequest,
@@ -39,7 +39,7 @@ const find = (
   const path = cleanPath(request.path);
   const known = named.find((one) => one.path === path) ?? named[0];
   if (known || !promoted || request.location.kind !== 'git') return known;
-  // A target of this environment alone: its files are of the commit that its repository had.
+  // A target of this environment only: its files are read at the commit recorded for its repository.
   const { repo, revision } = request.location;
   const key = repositoryKey(redactUrl(repo));
   return document.sources.find(

@@ -15,7 +15,7 @@ export type CandidateInput = {
   readonly parent: Digest | undefined;
 };
 
-/** What was used, sorted: the same sources, images, charts and tools give the same document. */
+/** Describes the inputs of a build, sorted: equal sources, images, charts and tools give the same document. */
 export const makeCandidate = ({
   platform,
   sources,
@@ -85,7 +85,7 @@ export const toCandidateSource = ({
   directory,
 }: SourceSnapshot): CandidateSource => ({
   role,
-  // Where a directory lay on the builder's machine is nobody's business and would differ between machines.
+  // Paths of directories on the build machine are left out: they are private and differ between machines.
   repo: repo === directory || directory.startsWith(repo) ? `directory:${role}` : repo,
   path,
   tree: parseDigest(tree, 'tree'),

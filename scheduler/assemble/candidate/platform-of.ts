@@ -1,13 +1,10 @@
 import type { Candidate } from '#bundles/formats/candidate';
 
-/**
- * The platform that a candidate was made from, as `--platform` names it; undefined where it was a directory, which nobody
- * but its owner can find again.
- */
+/** The platform of a candidate as a value for `--platform`; undefined for a directory, whose path is not recorded. */
 export const platformOf = ({ sources }: Candidate): string | undefined => {
   const found = sources.find(({ role }) => role === 'platform');
   if (found?.commit === undefined) return undefined;
-  // Kalypso's Environment objects are in a folder of their own, beside the rest.
+  // Kalypso's Environment objects are in a separate folder.
   const path = found.path.replace(/(?:^|\/)\.environments$/, '') || '.';
   return `${found.repo}#${found.ref ?? ''}:${path}`;
 };

@@ -9,11 +9,12 @@ import { parseStrictJson } from '#bundles/json/strict-json';
 import { parseDocument } from '#bundles/json/validate';
 import type { GivenCandidate } from './given-candidate.ts';
 
-/** Of a fleet with ten thousand sources it has five megabytes. */
+/** Maximum size in bytes. A fleet with ten thousand sources has about five megabytes. */
 
 /**
- * The candidate that a digest names, out of the first layout that has it, or a file's.
- * @param named 'sha256:...' or a file @param layouts where releases, and with them their candidates, lie
+ * Reads a candidate by digest from the first layout that has it, or from a file.
+ * @param named 'sha256:...' or a file
+ * @param layouts layouts with releases and their candidates
  * @throws FleetError MISSING_BLOB, DIGEST_MISMATCH, SCHEMA, BAD_JSON, TOO_LARGE, USAGE
  */
 export const readCandidate = async (
@@ -25,7 +26,7 @@ export const readCandidate = async (
   return parseCandidate(bytes, named);
 };
 
-/** However it is written: its digest is that of its canonical form. @throws FleetError BAD_JSON, SCHEMA, TOO_LARGE */
+/** Accepts any formatting: the digest is computed over the canonical form. @throws FleetError BAD_JSON, SCHEMA, TOO_LARGE */
 const parseCandidate = (bytes: Buffer, subject: string): GivenCandidate => {
   const value = parseStrictJson(bytes, { maxBytes: MAX_CANDIDATE_BYTES }, subject);
   const document = parseDocument<Candidate>('candidate', value, subject);

@@ -4,8 +4,9 @@ import { canonicalBytes } from '#bundles/json/canonical';
 import { layerRole } from '../../model/images/layer-role.ts';
 
 /**
- * Digest of what a candidate shares with the environments after its own: the role, path and tree of each source but the
- * environment's own layer. Commits do not count, so a commit that changed no file that was read gives the same digest.
+ * Digest of the parts that a candidate shares with later environments: role, path and tree of each source except the
+ * environment's own layer. Commits do not count, so that a commit without changes in the files that were read gives the same
+ * digest.
  */
 export const sharedDigest = ({
   environment,

@@ -2,7 +2,7 @@ import { type FleetError, toFleetError } from '#bundles/errors';
 import type { Applications } from '../../load/applications/load-applications.ts';
 import type { Platform, RenderedPackage } from '../../model/model.ts';
 
-/** Why the files of a role of the candidate are not there: what an ordinary build holds, and tells as such. */
+/** Error for a role of the candidate whose files are missing: an ordinary build would hold its assignments with this error. */
 export const whyUnread =
   (
     { heldWorkloads = [] }: Platform,

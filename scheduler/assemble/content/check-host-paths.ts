@@ -3,13 +3,13 @@ import { FleetError, formatPlace, type Place } from '#bundles/errors';
 import type { Content } from './content.ts';
 import type { HostDirectoryObject, HostPackageObject } from './host-package-object.ts';
 
-/** A file of the package with its bytes, and where it is asked for. */
+/** A file of the package with its bytes, and the place that requests it. */
 export type ResolvedFile = {
   readonly file: HostFile;
-  /** What lies in the package's folder; or else `content`, which travels as a blob. */
+  /** Bytes of a file in the package's layer; otherwise `content`, a blob of its own. */
   readonly bytes?: { readonly path: string; readonly bytes: Buffer };
   readonly content?: Content;
-  /** What its control file says, for a Debian package of `debs`. */
+  /** Fields of the control file, for a Debian package of `debs`. */
   readonly deb?: { readonly name: string; readonly version: string };
   readonly at: Place;
 };
@@ -17,8 +17,8 @@ export type ResolvedFile = {
 type Claim = { readonly path: string; readonly at: Place; readonly directory?: HostDirectoryObject };
 
 /**
- * Every path and unit of a package once, nothing below a file, nothing that waits for a file it does not have. A folder
- * that two parts want alike is one folder. @returns the folders, each once
+ * Checks that every path and unit of a package is unique, that no path is below a file, and that every referenced file exists.
+ * Equal folders of two parts are merged. @returns the folders, each once
  * @throws FleetError OBJECT_CLASH, REFERENCE_MISSING with the place of the second
  */
 export const checkHostPaths = (

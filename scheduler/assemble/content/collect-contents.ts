@@ -19,16 +19,16 @@ import type { WantedContent } from './content.ts';
 export type WantedDebs = DebSelection & { readonly of: DebianBase };
 
 export type CollectedContents = {
-  /** Each address once, sorted; those that say their own SHA-256 are not among them. */
+  /** Addresses without their own SHA-256, unique and sorted. */
   readonly files: readonly WantedContent[];
   /** Each selection of Debian packages once, with its base. */
   readonly debs: readonly WantedDebs[];
   readonly charts: readonly { readonly reference: ChartReference; readonly at: Place }[];
-  /** What could not be read: what it names is not known. */
+  /** Errors of files that could not be read, whose addresses are therefore unknown. */
   readonly problems: readonly FleetError[];
 };
 
-/** Everything that the packages of hosts in these environments take from elsewhere. */
+/** Collects all external files, charts and Debian packages that host packages of these environments name. */
 export const collectContents = async (
   platforms: readonly Platform[],
   sources: Sources,

@@ -9,14 +9,14 @@ import { FleetError } from '#bundles/errors';
 import { runTool } from '../../load/applications/tools/run-tool.ts';
 import { workFolder } from '../../load/applications/tools/work-folder.ts';
 
-/** What packages get their contents from, bound to one platform and run. */
+/** Access to the contents of packages, for one platform and one run. */
 export type ContentAccess = {
   readonly get: (wanted: WantedContent) => Promise<Content>;
   /** Lock entries of the platform. */
   readonly locks: ContentLocks;
   /** The archive of a chart. */
   readonly chart: (reference: ChartReference) => Promise<Content>;
-  /** @param subject whose package is unpacked, for messages */
+  /** @param subject deployment target, for messages */
   readonly unxz: (subject: string) => Unxz;
   readonly signal: AbortSignal;
 };
@@ -41,10 +41,10 @@ export const contentAccess = (
   signal,
 });
 
-/** A bomb is stopped by what it writes and by what it may hold in memory. */
+/** Decompression bombs are stopped by limits on output and memory. */
 const MEMORY = '128MiB';
 
-/** Asks the program xz. @param subject the deployment target, for messages */
+/** Runs the program xz. @param subject the deployment target, for messages */
 const unxz =
   (tools: Tools, subject: string): Unxz =>
   async (bytes, maxBytes, signal) => {

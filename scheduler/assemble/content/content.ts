@@ -4,16 +4,16 @@ import type { BlobSource } from '#bundles/formats/layout/blobs';
 import type { PinnedChart } from '../../load/charts/charts.ts';
 import type { ContentLocks, LockedContent } from '../../model/content-locks.ts';
 
-/** Bytes that travel as a blob of their own, where they can be read as often as needed. */
+/** Bytes of a blob of its own, readable any number of times. */
 export type Content = {
   readonly digest: Digest;
   readonly size: number;
   readonly source: BlobSource;
-  /** Who says what a release was made from names it; of what an application brings, its repository does. */
+  /** Address for the bundle statement; undefined for a file of an application, whose repository is recorded. */
   readonly from?: { readonly url: string } | { readonly chart: PinnedChart };
 };
 
-/** An address that a package names. `sha256`: its author said what is there. */
+/** An address that a package names. `sha256`: the digest given by its author. */
 export type WantedContent = {
   readonly url: string;
   readonly sha256: Digest | undefined;
@@ -21,12 +21,12 @@ export type WantedContent = {
 };
 
 /**
- * What an address is pinned to. @throws FleetError CONTENT_UNPINNED, SOURCE_UNREACHABLE, DIGEST_MISMATCH ... with the place
- * that names it
+ * Returns the pinned content of an address. @throws FleetError CONTENT_UNPINNED, SOURCE_UNREACHABLE, DIGEST_MISMATCH ... with
+ * the place that names it
  */
 export type Contents = (wanted: WantedContent, locks: ContentLocks, signal: AbortSignal) => Promise<Content>;
 
-/** Brings what an address names into a store, and says what it was. `expected` is what it must be, if that is known. */
+/** Downloads an address into a store and returns its digest and size. `expected`: the required digest, if known. */
 export type FetchContent = (
   url: string,
   expected: { readonly digest: Digest; readonly size?: number } | undefined,

@@ -5,11 +5,11 @@ import { withPlace } from '../../model/with-place.ts';
 import type { Content, Contents, FetchContent, WantedContent } from './content.ts';
 import type { LockedContent } from '../../model/content-locks.ts';
 
-/** What was fetched before, by digest, in a folder that outlives the run. @param directory the scheduler's cache */
+/** Downloaded contents by digest, in a folder that is kept between runs. @param directory the scheduler's cache */
 export const contentCache = (directory: string): BlobDirectory =>
   openBlobDirectory(join(directory, 'content'), 'the cache of fetched files');
 
-/** Each address once in a run, from the cache or by `fetch`, which puts it there. */
+/** Gets each address once in a run, from the cache or by `fetch`, which fills it. */
 export const openContents = (cache: BlobDirectory, fetch: FetchContent): Contents => {
   const known = new Map<string, Promise<Content>>();
   return async (wanted, locks, signal) => {
@@ -27,7 +27,7 @@ export const openContents = (cache: BlobDirectory, fetch: FetchContent): Content
 
 type Pinned = Pick<LockedContent, 'digest'> & Partial<Pick<LockedContent, 'size'>>;
 
-/** Who writes the package may know better than the lock file, but the two must not say different things. */
+/** A SHA-256 in the package must equal the one in the lock file. */
 const pinOf = ({ url, sha256, at }: WantedContent, locked: LockedContent | undefined): Pinned => {
   if (sha256 === undefined && !locked) {
     throw new FleetError('CONTENT_UNPINNED', `nothing says what ${url} must be`, {

@@ -17,19 +17,18 @@ import type { FetchContent } from './content.ts';
 import type { LockedContent } from '../../model/content-locks.ts';
 import { contentCache } from './contents.ts';
 
-/** Where files of packages are fetched from: servers on the web, into the cache. */
+/** Downloads files of packages from web servers into the cache. */
 export type ContentPlaces = AsyncDisposable & { readonly fetch: FetchContent };
 
-/** Larger than any file that goes onto a host on purpose: a wrong address must not fill the disk for ever. */
+/** Maximum size in bytes, above any intended file for a host, so that a wrong address cannot fill the disk. */
 const MAX_BYTES = 64 * 2 ** 30;
-/** Getting this much further makes all tries new. */
+/** Progress in bytes after which the retry budget is renewed. */
 const PROGRESS = 64 << 10;
 
 /**
  * @param directory the scheduler's cache
- *
- * Streams to the cache with flat memory, going on where a connection was cut; where the digest is known, also where the run
- * before was cut. What is not what it must be never gets its name.
+ * Streams to the cache with constant memory and resumes interrupted downloads; with a known digest also those of an earlier
+ * run. Only verified content gets its final name.
  */
 export const openContentPlaces = (
   directory: string,
@@ -42,7 +41,7 @@ export const openContentPlaces = (
       const address = new URL(url);
       checkScheme(address, options.plainHttp);
       connections ??= openConnections(options);
-      // Who does not know what it will be cannot go on with what may be half of something else.
+      // Without a known digest, a partial file may be of other content and is not resumed.
       const name = hexOf(digestOf(`${url} ${expected?.digest ?? process.pid}`));
       const partial = join(directory, 'content', 'partial', name);
       try {
@@ -88,7 +87,7 @@ const download = async (job: Job): Promise<LockedContent> => {
   const { expected } = job;
   if (!expected || digest === expected.digest) return { digest, size: progress.done };
   await rm(job.partial, { force: true });
-  // The half of before may have been damaged: again, from the beginning.
+  // The partial file may have been damaged: download again from the beginning.
   if (resumed) return await download(job);
   throw new FleetError('DIGEST_MISMATCH', `${job.url.href} is ${digest}, and ${expected.digest} was wanted`, {
     hint: 'Was it published again? Look at it, then lock it anew: fleet-scheduler images lock --update, or correct its sha256',
@@ -99,7 +98,7 @@ const pull = async (job: Job, progress: Progress): Promise<void> => {
   const { signal, url } = job;
   const retries = newRetries(job);
   for (;;) {
-    // Without either, what follows may be of other bytes than what is here.
+    // Without either, the rest may belong to other content than the partial file.
     if (!job.expected && progress.validator === undefined) await restart(progress);
     const mark = progress.done;
     let failure: unknown;
@@ -127,13 +126,13 @@ const restart = async (progress: Progress): Promise<void> => {
 const ask = async (job: Job, { done, validator }: Progress): Promise<Answer> => {
   const range =
     done > 0 ? { range: `bytes=${done}-`, ...(validator !== undefined && { 'if-range': validator }) } : {};
-  // Bytes as they are published, not as a server would pack them on the way.
+  // The published bytes, without a content encoding.
   const headers = { 'accept-encoding': 'identity', ...range };
   const { url, signal } = job;
   return await send(job.connections, { method: 'GET', url, headers, signal }, job.plainHttp);
 };
 
-/** @returns whether all of it is there now; false is worth another try */
+/** @returns true if the file is complete; false: retry */
 const isTaken = async (job: Job, progress: Progress, answer: Answer): Promise<boolean> => {
   const { status } = answer;
   const starts = Number(/^bytes ([0-9]{1,15})-/.exec(answer.header('content-range') ?? '')?.[1] ?? -1);
@@ -149,7 +148,7 @@ const isTaken = async (job: Job, progress: Progress, answer: Answer): Promise<bo
     });
   }
   const etag = answer.header('etag');
-  // A weak one says that it means the same, not that it is the same bytes (RFC 9110 section 8.8.1).
+  // A weak validator does not promise equal bytes (RFC 9110 section 8.8.1).
   progress.validator = etag?.startsWith('"') === true ? etag : undefined;
   const length = answer.header('content-length');
   const total =
@@ -173,7 +172,7 @@ const tooLarge = (url: URL, most: number): FleetError =>
     hint: 'Was it published again with another size? Look at it, then lock it anew',
   });
 
-/** Somebody else who fetched the same may have been first. */
+/** Another process may have downloaded the same content first. */
 const keep = async (cache: BlobDirectory, partial: string, digest: Digest): Promise<void> => {
   const path = cache.path(digest);
   await mkdir(dirname(path), { recursive: true });

@@ -6,8 +6,8 @@ import type { ResolvedImage } from '../images/resolve-images.ts';
 import type { Content } from './content.ts';
 
 /**
- * A blob with a manifest that names it and nothing else (docs/bundle-format.md section 5): registries collect blobs that no
- * manifest names. The same bytes have the same manifest, wherever and under whatever name they are placed.
+ * A blob with a manifest that names only this blob (docs/bundle-format.md section 5): registries garbage-collect blobs without
+ * a manifest. Equal bytes have equal manifests, regardless of their path on the host.
  */
 export const fileArtifact = ({ digest, size, source }: Content): ResolvedImage => {
   const layer: Descriptor = { mediaType: FILE_BLOB, digest, size };

@@ -18,10 +18,10 @@ import {
 import { type InstallObject, install } from './install-object.ts';
 import { hostPath, refuseAt, sha256, webAddress } from '../../load/objects/host-fields.ts';
 
-/** Bytes that nobody wrote for this fleet, and where they come from: `url` or `source`, exactly one. */
+/** Source of external content: exactly one of `url` and `source`. */
 export type ContentObject = {
   readonly url: string | undefined;
-  /** Of what `url` names; without it the lock file says it. */
+  /** SHA-256 of the content of `url`; default: the one in the lock file. */
   readonly sha256: Digest | undefined;
   /** A file of the application. */
   readonly source: string | undefined;
@@ -39,14 +39,14 @@ export type ChartObject = ContentObject & {
   readonly version: string | undefined;
 };
 
-/** The parts of a HostPackage that are for other programs of the host. */
+/** The parts of a HostPackage that other programs of the host use. */
 export type HostContentsObject = {
   readonly debs: readonly DebObject[];
   readonly install: InstallObject | undefined;
   readonly collections: readonly ContentObject[];
   readonly roles: readonly RoleObject[];
   readonly charts: readonly ChartObject[];
-  /** Where they go; each has a folder of the package's own when it is not said. */
+  /** Target folders; default: folders of the package. */
   readonly folders: {
     readonly apt: string | undefined;
     readonly ansible: string | undefined;
@@ -167,7 +167,7 @@ export const contentSpec = {
 type Unplaced<T> = Omit<T, 'at'>;
 type Placed<T> = { readonly value: T; readonly at: Place };
 
-/** The parts as they were written, each checked separately. */
+/** The parts as written, each validated separately. */
 export const toContents = (
   spec: {
     readonly debs: readonly Placed<Unplaced<DebObject>>[];
@@ -226,7 +226,7 @@ const checkChart = (it: ChartObject, reading: Reading): ChartObject => {
   return it;
 };
 
-/** What the file of a chart is called at the host; undefined where nothing says it. */
+/** File name of a chart on the host; undefined if it cannot be derived. */
 export const chartFile = ({ chart, version, url, source }: ChartObject): string | undefined => {
   if (chart !== undefined && version !== undefined) return `${posix.basename(chart)}-${version}.tgz`;
   if (url !== undefined) return posix.basename(new URL(url).pathname);

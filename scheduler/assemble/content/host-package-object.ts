@@ -31,7 +31,7 @@ import { hostPath, mode, owned, refuseAt, sha256, webAddress } from '../../load/
 
 /**
  * `kind: HostPackage` as an application engineer writes it beside the files, or as a platform template renders it. Several
- * of them make one package: the namespace template may bring a slice, the application its service.
+ * objects make one package: the namespace template may add a slice, the application its service.
  */
 
 type Owned = { readonly path: string; readonly mode: string; readonly owner: string; readonly group: string };
@@ -39,12 +39,12 @@ type Owned = { readonly path: string; readonly mode: string; readonly owner: str
 export type HostDirectoryObject = Owned & { readonly at: Place };
 
 export type HostFileObject = Owned & {
-  /** Exactly one of the four says where the bytes come from. */
+  /** Exactly one of the four sources is set. */
   readonly source: string | undefined;
   readonly content: string | undefined;
   readonly config: boolean;
   readonly url: string | undefined;
-  /** Of what `url` names; without it the lock file says it. */
+  /** SHA-256 of the content of `url`; default: the one in the lock file. */
   readonly sha256: Digest | undefined;
   readonly format: 'env' | 'json' | undefined;
   readonly at: Place;
@@ -101,7 +101,7 @@ export type HostPackageObject = HostContentsObject & {
   readonly siteInputs: readonly SiteInputObject[];
 };
 
-/** In memory, and gone at the next boot: a secret on a disk outlives the machine. */
+/** Below /run, in memory until the next boot: a secret on a disk would remain readable after the machine is discarded. */
 const secretPath = textLike(
   /^\/run\//,
   'is not below /run/, where nothing reaches a disk',
@@ -257,7 +257,7 @@ export const HOST_PACKAGE: Schema = {
   ...object.schema,
 };
 
-/** Is this document a HostPackage? */
+/** True if the document is a HostPackage. */
 const isHostPackage = (parsed: ParsedDocument): boolean => {
   const kind = childOf(parsed.root, 'kind') as { value?: unknown } | null;
   const apiVersion = childOf(parsed.root, 'apiVersion') as { value?: unknown } | null;
@@ -311,7 +311,7 @@ const checkFile = (it: HostFileObject, reading: Reading): HostFileObject => {
   return it;
 };
 
-/** One source of bytes at most: it may be a unit that the host has. */
+/** At most one source: a unit without a source is one of the host. */
 const checkUnit = (it: HostUnitObject, reading: Reading): HostUnitObject => {
   if (it.source !== undefined && it.content !== undefined)
     refuseAt(reading, it.at, 'either source or content says where the bytes come from');

@@ -2,7 +2,7 @@ import type { Application } from '../../load/applications/application.ts';
 import type { RenderedPackage } from '../../model/model.ts';
 import { type HostPackageObject, readHostPackages } from './host-package-object.ts';
 
-/** Every HostPackage of a package: what the platform's templates rendered, and what the application brings. */
+/** Every HostPackage of a package, from the platform's templates and from the application. */
 export type HostPackages = {
   readonly all: readonly HostPackageObject[];
   readonly own: readonly HostPackageObject[];

@@ -21,16 +21,16 @@ import { type LockedDebs, type LockedFile, writeContentLocks, writeDebLocks } fr
 export type LockContentsOptions = PlatformOptions & {
   readonly environments?: readonly string[];
   readonly fleet?: string;
-  /** Brings files into the cache. */
+  /** Downloads files into the cache. */
   readonly fetch: FetchContent;
-  /** Where charts are looked for; without it none is. */
+  /** Source of charts; undefined: charts are not looked up. */
   readonly charts: ChartPlaces | undefined;
-  /** Looked up again although it is locked: 'all', or these addresses and charts. */
+  /** Locked entries to look up again: 'all', or addresses and charts. */
   readonly update: 'all' | readonly string[];
   readonly signal: AbortSignal;
 };
 
-/** One line of what was done. `after` equal to `before`: as it was. */
+/** Result for one entry. `after` equal to `before`: unchanged. */
 export type LockedEntry = {
   readonly name: string;
   readonly before: Digest | undefined;
@@ -41,19 +41,19 @@ export type ContentsLock = {
   /** undefined: nothing changed. */
   readonly file: string | undefined;
   readonly locked: readonly LockedEntry[];
-  /** Every address and chart that packages name: what may be updated by name. */
+  /** Every address and chart that packages name, valid for --update. */
   readonly names: readonly string[];
-  /** Entries that no package names. Only told where everything could be read. */
+  /** Unused entries. Reported only if all files could be read. */
   readonly unused: readonly string[];
-  /** What was not found, or not asked for. */
+  /** Errors of entries that were not found or not looked up. */
   readonly missing: readonly FleetError[];
-  /** What could not be read, so that what it names is not known. */
+  /** Errors of files that could not be read, whose addresses are therefore unknown. */
   readonly unread: readonly FleetError[];
 };
 
 /**
- * Locks what the packages of hosts take from elsewhere: each address to the SHA-256 and size of what is there now, each chart
- * to that of its archive. What was found is written even where something else was not.
+ * Locks the external contents of host packages: each address to the SHA-256 and size of its current content, each chart to the
+ * SHA-256 and size of its archive. Entries that were found are written even if others were not.
  */
 export const lockContents = async (options: LockContentsOptions): Promise<ContentsLock> => {
   const { signal } = options;
@@ -61,7 +61,7 @@ export const lockContents = async (options: LockContentsOptions): Promise<Conten
   const problems = newProblems();
   const root = await findRoot(options.platform, sources, problems);
   throwProblems(problems.found, 'the platform');
-  // That a Git URL has no place for the lock file, who locks the images says.
+  // A platform by Git URL has no place for the lock file; the caller that locks images reports it.
   if (root.location.kind !== 'directory') return NOTHING;
   const environments = options.environments ?? environmentsOf(root);
   const { platforms, unread: closed } = await loadEnvironments({ ...options, sources }, environments);
@@ -109,8 +109,8 @@ const NOTHING: ContentsLock = { file: undefined, locked: [], names: [], unused: 
 const digestIn = (pinned: string): Digest => pinned.slice(pinned.lastIndexOf('@') + 1) as Digest;
 
 /**
- * Solves the selections that are not locked, or are to be renewed. Each file of a locked selection is wanted, too; those just solved with the
- * SHA-256 of apt's index.
+ * Solves the selections that are not locked, or are to be renewed. The files of locked selections are locked, too; newly solved
+ * ones with the SHA-256 of apt's index.
  */
 const lockDebs = async (
   wanted: readonly WantedDebs[],

@@ -1,12 +1,12 @@
 import { FleetError } from '#bundles/errors';
 import type { Contents, FetchContent } from './content.ts';
 
-/** For who reaches no server. */
+/** Contents for commands that must not use the network. */
 export const noFetch: FetchContent = async (url) => {
   throw notFetched(url);
 };
 
-/** For who has no cache either. */
+/** Contents for commands without a cache. */
 export const noContents: Contents = async ({ url }) => {
   throw notFetched(url);
 };

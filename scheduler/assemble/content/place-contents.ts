@@ -21,16 +21,16 @@ import { memoryContent } from './memory-content.ts';
 import { readCollection } from './playbooks/read-collection.ts';
 import { readDeb } from './debs/read-deb.ts';
 
-/** What is to be placed, and where it comes from. */
+/** Contents to place, and their sources. */
 export type Placing = {
   readonly application: Application;
   readonly access: ContentAccess;
   readonly clusterType: ClusterType;
-  /** The deployment target: names the folders, and stands in messages. */
+  /** Name of the deployment target, for folders and messages. */
   readonly id: string;
 };
 
-/** Where the contents of packages lie on a host when nobody says it: one folder each, so that no two packages meet. */
+/** Default folders of contents on a host, separate for each package. */
 const HOME = '/var/lib/fleet-ferry';
 
 /** The default folder of a package's contents of a kind. */
@@ -38,9 +38,9 @@ export const contentHome = (kind: keyof HostContentsObject['folders'], id: strin
   `${HOME}/${kind}/${id}`;
 
 /**
- * The files that a package's contents become on a host: an apt repository of its own, tarballs with a requirements.yml for
- * ansible-galaxy, charts. Foreign bytes are blobs, what is written about them lies in the package's layer.
- * @throws FleetError of fetching and reading, with the place that names it; OBJECT_CLASH
+ * Returns the files of a package's contents on a host: an apt repository, tarballs with a requirements.yml for ansible-galaxy,
+ * charts. External content becomes blobs; generated index files are in the layer of the package.
+ * @throws FleetError the error of fetching or reading a content, with the place that names it; OBJECT_CLASH
  */
 export const placeContents = async (
   objects: readonly HostPackageObject[],
@@ -187,7 +187,7 @@ const explained = async <T>(
   }
 };
 
-/** Everybody on the host may read it: apt does so as a user of its own. */
+/** Readable for all users of the host: apt reads it as the user _apt. */
 const OPEN = { mode: '0644', owner: 'root', group: 'root' } as const;
 
 /** A file whose bytes travel as a blob of the closure. */

@@ -9,15 +9,16 @@ export type ArchiveWalk = {
   /** Called for each entry in order; `bytes` of the entry are given to `onBytes` where it returns true. */
   readonly isWanted: (path: string, size: number) => boolean;
   readonly onBytes?: (piece: Buffer) => void;
-  /** All bytes of an entry that was wanted were given. */
+  /** Called after all bytes of a wanted entry. */
   readonly onEnd?: () => void;
-  /** Ends the walk: what follows is not read. */
+  /** Ends the walk; the rest is not read. */
   readonly isDone: () => boolean;
 };
 
 /**
- * Walks the entries of a gzip-compressed tar archive (POSIX.1-2017, pax), as tar -z unpacks it. Bytes are verified while they are read.
- * @throws FleetError CONTENT_INVALID for what is no such archive; DIGEST_MISMATCH
+ * Walks the entries of a gzip-compressed tar archive (POSIX.1-2017, pax), as tar -z unpacks it. Bytes are verified while they
+ * are read.
+ * @throws FleetError CONTENT_INVALID for other content; DIGEST_MISMATCH
  */
 export const walkArchive = async (
   { digest, size, source }: Content,

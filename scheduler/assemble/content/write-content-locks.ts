@@ -6,7 +6,7 @@ import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import { EMPTY, findLock, sectionOf } from '../images/lock-file.ts';
 import type { LockedContent } from '../../model/content-locks.ts';
 
-/** An address with what it was and what it is now. */
+/** An address with its entries before and now. */
 export type LockedFile = {
   readonly url: string;
   readonly before: LockedContent | undefined;
@@ -21,8 +21,8 @@ export type LockedDebs = {
 };
 
 /**
- * Writes `spec.files` of the lock file beside a platform: one line each, so that one that changed is one line. Comments, order
- * and the rest stay. @returns the file that was written, or undefined where nothing changed
+ * Writes `spec.files` of the lock file beside a platform, one line for each entry. Comments, order and other fields stay.
+ * @returns the file that was written; undefined if nothing changed
  */
 export const writeContentLocks = async (
   directory: string,
@@ -38,7 +38,7 @@ export const writeContentLocks = async (
   );
 };
 
-/** Writes `spec.debs`: the addresses of each selection. @returns the file that was written, or undefined where nothing changed */
+/** Writes `spec.debs`: the addresses of each selection. @returns the file that was written; undefined if nothing changed */
 export const writeDebLocks = async (
   directory: string,
   locked: readonly LockedDebs[],

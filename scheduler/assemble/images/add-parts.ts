@@ -4,7 +4,7 @@ import { isImageReference } from '../../model/images/image-reference.ts';
 import { type Search, textOf } from './image-search.ts';
 import { type FoundNode, meant } from '../../model/json-path.ts';
 
-/** Takes a mapping as an image in parts. */
+/** Reads a mapping as an image in parts (registry, repository, tag). */
 export const addParts = (found: FoundNode, parts: ImageParts, search: Search): void => {
   const { document } = search.object.parsed;
   const map = meant(found.node, document);
@@ -15,7 +15,7 @@ export const addParts = (found: FoundNode, parts: ImageParts, search: Search): v
   }
   const part = (key: string | undefined): string => {
     const value = key === undefined ? undefined : meant(map.get(key, true), document);
-    // A tag like 1.27 may stand there without quotes.
+    // A tag like 1.27 may be written without quotes.
     return isScalar(value) && value.value !== null
       ? typeof value.value === 'string'
         ? value.value
@@ -42,6 +42,6 @@ const setParts = (map: YAMLMap, parts: ImageParts, pinned: string, tag: string):
   if (parts.registry !== undefined) map.set(parts.registry, repository.slice(0, slash));
   map.set(parts.repository, parts.registry === undefined ? repository : repository.slice(slash + 1));
   if (parts.digest !== undefined) map.set(parts.digest, digest);
-  // What is put together as repository:tag is then repository:tag@digest, and the digest decides.
+  // A template that joins repository:tag then yields repository:tag@digest, and the digest decides.
   else if (parts.tag !== undefined) map.set(parts.tag, `${tag.split('@')[0] || 'latest'}@${digest}`);
 };

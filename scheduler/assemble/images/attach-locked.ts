@@ -5,8 +5,8 @@ import { type PullImage, type ResolvedImage, resolveManifest } from './resolve-i
 import { type Attachment, formatAttachment } from '../../model/images/attachment.ts';
 
 /**
- * Images with what the lock file says lies beside them, and that as parts of the closure: the same lock gives the same bundle,
- * whatever somebody has added to the registry since. @throws FleetError MISSING_BLOB, IMAGE_MISSING; REGISTRY_*
+ * Adds the attachments that the lock file lists for each image, as parts of the closure. The same lock file gives the same
+ * bundle, even if attachments were added to the registry since. @throws FleetError MISSING_BLOB, IMAGE_MISSING; REGISTRY_*
  */
 export const attachLocked = async (
   images: readonly ResolvedImage[],

@@ -12,19 +12,21 @@ import type { BlobSource } from '#bundles/formats/layout/blobs';
 import { readBlob } from '#bundles/formats/layout/verified';
 import { parseStrictJson } from '#bundles/json/strict-json';
 
-/** A leaf of an index that can run: its descriptor, and where it runs, 'linux/arm/v7'. */
+/** A runnable manifest of an index: its descriptor and its platform, like 'linux/arm/v7'. */
 type Leaf = { readonly descriptor: Descriptor; readonly platform: string };
 
-/** Indexes in indexes are followed this deep; nobody nests more than once. */
+/** Maximum depth of nested indexes; in practice they are nested once at most. */
 const MAX_DEPTH = 4;
 const MAX_CONFIG_BYTES = 4 << 20;
 
 /**
- * What of an image a bundle names: for one platform the manifest of that platform, for several the index as it is, as long as
- * it has them all; without any word of platforms what the tag names. Attestations and other leaves for no platform are passed
- * over.
- * @param top what the tag names @param wanted 'linux/amd64' ... @param image for messages
- * @throws FleetError IMAGE_MISSING where a platform is not there; LAYOUT_INVALID, DIGEST_MISMATCH ...
+ * Chooses the digest of an image that a bundle names: for one platform the manifest of that platform, for several the unchanged
+ * index if it has all of them, without platforms the target of the tag. Attestations and other entries without a platform are
+ * skipped.
+ * @param top target of the tag
+ * @param wanted 'linux/amd64' ...
+ * @param image for messages
+ * @throws FleetError IMAGE_MISSING for a missing platform; LAYOUT_INVALID, DIGEST_MISMATCH ...
  */
 export const chooseManifest = async (
   source: BlobSource,
@@ -83,7 +85,7 @@ const leavesOf = async (
 
 type Platform = { readonly os?: unknown; readonly architecture?: unknown; readonly variant?: unknown };
 
-/** A manifest alone does not say what it runs on; its config does. */
+/** The config of a single manifest has its platform; the manifest does not. */
 const platformOf = async (
   source: BlobSource,
   { digest }: Descriptor,
@@ -103,7 +105,7 @@ const platformOf = async (
 const formatPlatform = ({ os, architecture, variant }: Platform): string =>
   canonicalPlatform([os, architecture, variant].filter((part) => typeof part === 'string' && part).join('/'));
 
-/** Two spellings of one thing: arm64 is v8, and arm without a word is v7 (as containerd has it). */
+/** Normalises variants like containerd: arm64 is arm64/v8, and arm is arm/v7. */
 const canonicalPlatform = (platform: string): string => {
   if (platform.endsWith('/arm64/v8')) return platform.slice(0, -'/v8'.length);
   return platform.endsWith('/arm') ? `${platform}/v7` : platform;

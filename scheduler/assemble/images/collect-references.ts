@@ -17,24 +17,24 @@ import { imageRules } from './image-rules.ts';
 export type ImageReference = {
   /** As the first manifest writes it: 'nginx:1.27'. */
   readonly image: string;
-  /** Where that manifest does. */
+  /** Place in that manifest. */
   readonly at: Place;
-  /** Platforms of all cluster types that run it, sorted; none said: as the registry has it. */
+  /** Platforms of all cluster types that run it, sorted; empty: all platforms of the registry's image. */
   readonly platforms: readonly string[];
 };
 
 export type References = {
-  /** One for each repository and tag, sorted. */
+  /** One entry for each repository and tag, sorted. */
   readonly references: readonly ImageReference[];
-  /** Those written by digest, 'host/repo@sha256:...', sorted. */
+  /** Images written by digest, 'host/repo@sha256:...', sorted. */
   readonly pinned: readonly ImageReference[];
-  /** What could not be read: images in there are not known. */
+  /** Errors of files that could not be read, whose images are therefore unknown. */
   readonly problems: readonly FleetError[];
 };
 
 /**
- * Every image that the manifests of these environments name by tag alone, those of applications and those that templates
- * write, with the platforms they are to run on.
+ * Collects every image that manifests of these environments name by tag only, from applications and from templates, with the
+ * platforms that it runs on.
  */
 export const collectReferences = async (
   platforms: readonly Platform[],

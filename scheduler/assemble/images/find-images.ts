@@ -9,9 +9,9 @@ import { children, type FoundNode, meant, selectNodes } from '../../model/json-p
 
 export type FoundImages = {
   readonly images: readonly ImageField[];
-  /** Fields that hold an image and no image's name. */
+  /** Fields that must hold an image but hold no image name. */
   readonly problems: readonly FleetError[];
-  /** What may be an image and is in no rule: advice. */
+  /** Values that look like images but are in no image field, as advice. */
   readonly suspects: readonly FleetError[];
 };
 
@@ -22,8 +22,8 @@ const CONTAINER_LISTS: ReadonlySet<string | number> = new Set([
 ]);
 
 /**
- * Every image of an object: of the containers and image volumes of a pod template, wherever one may hide (all pod-bearing
- * kinds, custom ones too), and what the rules say. Nothing is changed until somebody pins it.
+ * Finds every image of an object: containers and image volumes of pod templates at any depth (in all kinds, including custom
+ * ones), and the fields of the rules. The object changes only when an image is pinned.
  */
 export const findImages = (object: KubernetesObject, rules: ImageRules): FoundImages => {
   const search = newSearch(object, rules);
@@ -44,7 +44,7 @@ export const findImages = (object: KubernetesObject, rules: ImageRules): FoundIm
   };
 };
 
-/** @param seen nodes: an alias would lead to one a second time, or round in a circle */
+/** @param seen visited nodes: an alias would visit a node again, or in a cycle */
 const visit = (field: FoundNode, search: Search, seen: Set<unknown>): void => {
   const { document } = search.object.parsed;
   const value = meant(field.node, document);
@@ -61,7 +61,7 @@ const visit = (field: FoundNode, search: Search, seen: Set<unknown>): void => {
   }
 };
 
-/** A field of a mapping; through `<<` where it has none itself, as Kubernetes reads it. It is written into the mapping. */
+/** A field of a mapping, or of its merge key `<<`, as Kubernetes reads it. A pinned image is written into the mapping itself. */
 const fieldOf = (
   map: YAMLMap,
   key: string,

@@ -6,15 +6,15 @@ import { isOwnGroup } from '../../plan/validate/kubernetes/removed-apis.ts';
 import { looksLikeImage } from '../../model/images/image-reference.ts';
 import { children, meant } from '../../model/json-path.ts';
 
-/** Fields of custom kinds that are called like an image, or hold one in parts. */
+/** Names of fields in custom kinds that usually hold an image, or its parts. */
 const IMAGE_KEY = /^(?:image|imageName|imageRef|dockerImage|containerImage)$|[a-z]Image$/;
 
-/** More than a person reads of one object. */
+/** Upper bound on advice for one object. */
 const SHOWN = 10;
 
 /**
- * What may be an image in a kind whose fields nobody described, as advice: left behind, it would be missed at the site, where
- * it cannot be pulled. One for each field, whatever its place in a list.
+ * Advice about possible images in a kind without image fields: a site cannot pull an image that is not in the bundle. One entry
+ * for each field, regardless of the index in a list.
  */
 export const findSuspects = (
   object: KubernetesObject,
@@ -55,7 +55,7 @@ export const findSuspects = (
   return [...found.values()];
 };
 
-/** Text, or a mapping with a repository as charts have it. */
+/** Text, or a mapping with a repository as in the values of charts. */
 const imageIn = (value: unknown): string | undefined => {
   if (isScalar(value))
     return typeof value.value === 'string' && looksLikeImage(value.value) ? value.value : undefined;

@@ -1,13 +1,13 @@
 import type { ImageFields, KindFields } from '../../model/images/image-fields.ts';
 import { KNOWN_FIELDS } from './known-fields.ts';
 
-/** What a platform says of image fields and what is known without it, ready to be asked. */
+/** Image fields that the platform declares and those of well-known kinds, indexed by kind. */
 export type ImageRules = {
   readonly fieldsOf: (group: string, kind: string) => readonly KindFields[];
   readonly notImagesOf: (group: string, kind: string) => readonly Omit<KindFields, 'parts'>[];
   readonly isImageEnv: (name: string) => boolean;
   readonly isImageOption: (name: string) => boolean;
-  /** undefined: there are none, and nobody has to look. */
+  /** undefined: no exceptions. */
   readonly isImageAnnotation: ((name: string) => boolean) | undefined;
   readonly isLeftOut: (chartImage: string) => boolean;
 };
@@ -15,7 +15,7 @@ export type ImageRules = {
 const NONE: readonly ImageFields[] = [];
 const made = new WeakMap<readonly ImageFields[], ImageRules>();
 
-/** Made once for each list. @param own what ImageFields objects of the platform say */
+/** Cached for each list. @param own the ImageFields objects of the platform */
 export const imageRules = (own: readonly ImageFields[] = NONE): ImageRules => {
   const known = made.get(own);
   if (known) return known;

@@ -6,12 +6,12 @@ import { cutImages, type ImageText } from '../../model/images/image-reference.ts
 import type { ImageRules } from './image-rules.ts';
 import { type FoundNode, meant } from '../../model/json-path.ts';
 
-/** An image that an object names, and how to write another one there. */
+/** An image in an object, with a function that replaces it. */
 export type ImageField = {
   /** As its author wrote it. */
   readonly image: string;
   readonly at: Place;
-  /** Of the container that runs it. */
+  /** imagePullPolicy of the container that runs it. */
   readonly pullPolicy: string | undefined;
   /** @param pinned 'host/repo@sha256:...' */
   readonly pin: (pinned: string) => void;
@@ -22,12 +22,12 @@ export type Search = {
   readonly rules: ImageRules;
   readonly images: ImageField[];
   readonly problems: FleetError[];
-  /** Takes what a field holds as an image or several, each field once. */
+  /** Adds the image or images of a field, once for each field. */
   readonly add: (field: FoundNode, pullPolicy?: unknown) => void;
   readonly addImage: (image: string, field: FoundNode, pin: ImageField['pin']) => void;
   readonly refuse: (field: FoundNode, value: unknown) => void;
   readonly leaveOut: (field: FoundNode) => void;
-  /** Is it an image, or said to be none? */
+  /** True if the field is known to be an image, or declared not to be one. */
   readonly isKnown: (owner: object, key: string | number) => boolean;
 };
 

@@ -7,7 +7,10 @@ import { imagesOfCharts } from './images-of-charts.ts';
 import { readKubernetesObjects } from '../../model/kubernetes/kubernetes-object.ts';
 import { sopsMac } from '../../model/kubernetes/sops-mac.ts';
 
-/** Every image that a package's manifests name, as they write it and where, templates' and the application's; and its charts'. */
+/**
+ * Returns every image that the manifests of a package name, from templates, the application and its charts, as written and with
+ * its place.
+ */
 export const imagesInPackage = (
   rendered: RenderedPackage,
   application: Application | undefined,

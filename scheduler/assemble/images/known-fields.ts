@@ -11,15 +11,15 @@ const PIPELINE = ['tasks', 'finally'].flatMap((list) => TASK.map((one) => `${lis
 const under = (prefix: string, paths: readonly string[]): readonly string[] =>
   paths.map((one) => `${prefix}.${one}`);
 
-/** An Argo template runs one of these; its `initContainers` and `containerSet` are found as those of a pod are. */
+/** An Argo template runs one of these; its `initContainers` and `containerSet` are found like the containers of a pod. */
 const ARGO = ['container.image', 'script.image', 'sidecars[*].image'].flatMap((one) => [
   `templates[*].${one}`,
   `templateDefaults.${one}`,
 ]);
 
 /**
- * Fields of operators' kinds, as their definitions have them. What has `containers` in it (Knative services, Argo Rollouts,
- * every kind with a pod template) needs no word here.
+ * Image fields in the kinds of operators, from their definitions. Kinds with `containers` (Knative services, Argo Rollouts,
+ * every kind with a pod template) need no entry.
  */
 export const KNOWN_FIELDS: ImageFields = {
   fields: [

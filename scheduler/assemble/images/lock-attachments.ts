@@ -8,16 +8,16 @@ import { findAttachments } from '../../load/images/find-attachments.ts';
 import type { ImagePlaces } from '../../load/images/image-places.ts';
 import type { FreshImage } from './lock-images.ts';
 
-/** What the lock file says from now on of what lies beside an image; undefined: nothing any more. */
+/** New entry of the lock file for the attachments of an image; undefined: the entry is removed. */
 export type LockedAttachments = {
   readonly image: Digest;
   readonly attachments: readonly Attachment[] | undefined;
 };
 
 export type AttachmentsOutcome = {
-  /** Only what changes, sorted by image. */
+  /** Changes only, sorted by image. */
   readonly changed: readonly LockedAttachments[];
-  /** What stays behind. */
+  /** Attachments that are not carried, as advice. */
   readonly leftOut: readonly FleetError[];
   readonly problems: readonly FleetError[];
 };
@@ -27,12 +27,12 @@ type Wanted = {
   readonly digest: Digest;
   readonly index: Digest | undefined;
   readonly at: ImageReference['at'] | undefined;
-  /** Written by its digest in a manifest: it has no line of its own that would say that it was looked at. */
+  /** True for an image that a manifest names by digest: the lock file has no entry that records a look-up. */
   readonly isPinned: boolean;
 };
 
 export type AttachmentsInput = {
-  /** Images that were looked up now. */
+  /** Images that this run looked up. */
   readonly fresh: readonly FreshImage[];
   /** Images that manifests name by digest, 'host/repo@sha256:...'. */
   readonly pinned: readonly ImageReference[];
@@ -42,8 +42,8 @@ export type AttachmentsInput = {
 };
 
 /**
- * Finds what lies beside images that are looked up, and beside those written by digest when nobody has looked yet: what is
- * locked stays, so that a signature that somebody adds changes no bundle until somebody says --update.
+ * Finds the attachments of images that this run looks up, and of images written by digest that have no entry yet. Locked
+ * entries stay, so that a new signature in the registry changes a bundle only after --update.
  */
 export const lockAttachments = async (
   { fresh, pinned, known, renewAll, take }: AttachmentsInput,
@@ -73,7 +73,7 @@ export const lockAttachments = async (
   };
 };
 
-/** Images asked about at the same time: each takes some small questions. */
+/** Images that are looked up in parallel; each needs a few small requests. */
 const WIDTH = 8;
 
 type Looked = {

@@ -10,7 +10,7 @@ import type { LockedImage, LockOutcome } from './lock-images.ts';
 
 export type WantedChart = { readonly reference: ChartReference; readonly at: Place };
 
-/** Every chart from elsewhere that a deployment target of these environments is made of, sorted. */
+/** Every external chart that a deployment target of these environments uses, sorted. */
 export const collectCharts = (
   platforms: readonly Platform[],
 ): { readonly charts: readonly WantedChart[]; readonly problems: readonly FleetError[] } => {
@@ -39,7 +39,7 @@ export const collectCharts = (
   };
 };
 
-/** Finds the digest of every chart that has none yet. @param renew is this one to be looked up again? */
+/** Finds the digest of every chart without one. @param renew whether a locked chart is looked up again */
 export const lockCharts = async (
   wanted: readonly WantedChart[],
   locks: ReadonlyMap<string, string>,

@@ -9,7 +9,7 @@ import { formatAttachment } from '../../model/images/attachment.ts';
 import type { LockedAttachments } from './lock-attachments.ts';
 import type { LockedImage } from './lock-images.ts';
 
-/** Beside fleet.yaml; the other spelling is taken where it is there. */
+/** File beside fleet.yaml; an existing file with the other extension is used. */
 const FILES = ['images.lock.yaml', 'images.lock.yml'] as const;
 
 export const EMPTY = `# What every image tag in this platform means. A tag that is not here is refused: bundles name digests only.
@@ -21,7 +21,7 @@ spec:
   images: {}
 `;
 
-/** The text of a lock file with these images in it. Comments, order and spelling stay; new ones are put behind, sorted. */
+/** Returns the text of a lock file with these images. Comments, order and spelling stay; new entries are appended, sorted. */
 export const formatLock = (
   text: string | undefined,
   locked: readonly LockedImage[],
@@ -57,7 +57,7 @@ const write = (document: Document, section: YAMLMap, locked: readonly LockedImag
   if (section.items.length > 0) section.flow = false;
 };
 
-/** By the manifest that was chosen: entries of manifests that no image has any more do no harm. */
+/** By the chosen manifest. Entries of manifests that no image uses any more have no effect. */
 const writeIndexes = (
   document: Document,
   section: YAMLMap,
@@ -68,7 +68,7 @@ const writeIndexes = (
   section.flow = false;
 };
 
-/** One line each, so that a signature more is one line more. */
+/** One line for each attachment, so that an added signature is one added line. */
 const writeAttachments = (
   document: Document,
   section: YAMLMap,
@@ -82,7 +82,7 @@ const writeAttachments = (
   section.flow = section.items.length === 0;
 };
 
-/** The map to write into; made where the file has none yet. @throws FleetError PLATFORM_INVALID */
+/** The map to write into, created if it does not exist. @throws FleetError PLATFORM_INVALID */
 export const sectionOf = (
   document: Document,
   section: 'images' | 'charts' | 'indexes' | 'attachments' | 'files' | 'debs',
@@ -105,14 +105,14 @@ export const sectionOf = (
   return made;
 };
 
-/** @returns the file that was written, or undefined where nothing changed @throws FleetError PERMISSION, DISK_FULL ... */
+/** @returns the file that was written; undefined if nothing changed @throws FleetError PERMISSION, DISK_FULL ... */
 export const updateLockFile = async (
   directory: string,
   locked: readonly LockedImage[],
   attachments: readonly LockedAttachments[] = [],
 ): Promise<string | undefined> => {
   const { file, text } = await findLock(directory);
-  // A lock file from before there were policies says nothing of indexes.
+  // Lock files of versions without image policies have no indexes.
   const isUnnoted = (index: string | undefined): boolean => index !== undefined && !text?.includes(index);
   const changed = locked.filter(({ before, after, index }) => before !== after || isUnnoted(index));
   if (changed.length + attachments.length === 0) return undefined;
@@ -124,7 +124,7 @@ export const updateLockFile = async (
   return file;
 };
 
-/** The lock file beside a platform, and what is in it. */
+/** The lock file beside a platform, with its content. */
 export const findLock = async (
   directory: string,
 ): Promise<{ readonly file: string; readonly text: string | undefined }> => {

@@ -6,29 +6,29 @@ import { chooseManifest } from './choose-manifest.ts';
 import type { ImageReference } from './collect-references.ts';
 import type { ImagePlaces } from '../../load/images/image-places.ts';
 
-/** One line of the lock file. `image` is its key as it stands or will stand there, values are 'host/repo@sha256:...'. */
+/** One entry of the lock file. `image` is its key, values are 'host/repo@sha256:...'. */
 export type LockedImage = {
   readonly image: string;
   readonly before: string | undefined;
   readonly after: string;
-  /** The index that its manifest was chosen from: what is signed is mostly that one. */
+  /** The index that its manifest was chosen from. Signatures usually refer to the index. */
   readonly index?: Digest;
 };
 
-/** One that was looked up now, and where it is named. */
+/** An image that this run looked up, and the place that names it. */
 export type FreshImage = LockedImage & { readonly at: ImageReference['at'] };
 
 export type LockOutcome = {
-  /** All that the references need, in their order; equal `before` and `after`: as it was. */
+  /** Entries of all references, in their order. `before` equal to `after`: unchanged. */
   readonly locked: readonly LockedImage[];
-  /** What could not be resolved; what was locked before stays. */
+  /** Errors of references that could not be resolved; their locked entries stay. */
   readonly problems: readonly FleetError[];
 };
 
 /**
- * Finds a digest for every reference that has none yet.
- * @param locks what the file says now
- * @param renew is this image to be looked up again?
+ * Finds a digest for every reference without one.
+ * @param locks current entries of the file
+ * @param renew whether a locked image is looked up again
  */
 export const lockImages = async (
   references: readonly ImageReference[],

@@ -23,9 +23,9 @@ export type LockOptions = PlatformOptions & {
   readonly environments?: readonly string[];
   readonly fleet?: string;
   readonly places: ImagePlaces;
-  /** Where charts are looked for; without it only those are known that were fetched before. */
+  /** Source of charts; undefined: only charts that were fetched before. */
   readonly charts?: ChartPlaces | undefined;
-  /** Looked up again although they are locked: 'all', or these, as manifests write them. */
+  /** Locked images to look up again: 'all', or names as manifests write them. */
   readonly update: 'all' | readonly string[];
   readonly signal: AbortSignal;
 };
@@ -34,21 +34,21 @@ export type PlatformLock = {
   /** undefined: nothing changed. */
   readonly file: string | undefined;
   readonly images: readonly LockedImage[];
-  /** What lies beside images, where that changed. */
+  /** Changed entries of attachments. */
   readonly attachments: readonly LockedAttachments[];
-  /** What lies beside images and stays behind. */
+  /** Attachments that are not carried, as advice. */
   readonly leftOut: readonly FleetError[];
-  /** Entries that no manifest needs. Only told where everything could be read. */
+  /** Unused entries. Reported only if all files could be read. */
   readonly unused: readonly string[];
-  /** Images that were not found. */
+  /** Errors of images that were not found. */
   readonly missing: readonly FleetError[];
-  /** What could not be read, so that its images are not known. */
+  /** Errors of files that could not be read, whose images are therefore unknown. */
   readonly unread: readonly FleetError[];
 };
 
 /**
- * Locks every tag of a platform to a digest, in images.lock.yaml beside it. What was found is written even where something
- * else was not. @throws FleetError USAGE for a platform that is no directory, or a name that no manifest has
+ * Locks every tag of a platform to a digest, in images.lock.yaml beside it. Digests that were found are written even if others
+ * were not. @throws FleetError USAGE for a platform that is not a directory, or a name that no manifest has
  */
 export const lockPlatform = async (options: LockOptions): Promise<PlatformLock> => {
   const sources = options.sources ?? sourcesOf(options);
@@ -74,7 +74,7 @@ export const lockPlatform = async (options: LockOptions): Promise<PlatformLock> 
     renewChart(options.update, chartKeys),
     options.signal,
   );
-  // Which images a chart runs is known when it is rendered, and that takes the version that is locked now.
+  // The images of a chart are known after rendering, which uses the chart version locked above.
   const withCharts = new Map([
     ...root.imageLocks,
     ...charts.locked.map((it) => [it.image, it.after] as const),
@@ -137,7 +137,7 @@ export const lockPlatform = async (options: LockOptions): Promise<PlatformLock> 
 
 const NOTHING_BESIDE = { changed: [], leftOut: [], problems: [] };
 
-/** Those that were looked up: what is locked and stays is not asked about. */
+/** Images that are looked up; locked images that stay are not. */
 const freshOf = (
   references: readonly ImageReference[],
   locked: readonly LockedImage[],
@@ -151,7 +151,7 @@ const freshOf = (
   });
 };
 
-/** What lay beside a digest that no tag means any more says nothing of what does now. */
+/** Attachments of a digest that no tag resolves to any more are dropped. */
 const gone = (
   { imageLocks, imageAttachments }: Root,
   locked: readonly LockedImage[],
@@ -168,7 +168,7 @@ const gone = (
   });
 };
 
-/** @throws FleetError USAGE for a chart that nothing is made of */
+/** @throws FleetError USAGE for a chart that no deployment target uses */
 const renewChart = (update: LockOptions['update'], charts: readonly string[]): ((key: string) => boolean) => {
   if (update === 'all') return () => true;
   const foreign = update.find((one) => isChartKey(one) && !charts.includes(one));
@@ -181,7 +181,7 @@ const renewChart = (update: LockOptions['update'], charts: readonly string[]): (
   });
 };
 
-/** @throws FleetError USAGE for a slip of the pen: nothing would be updated, and nobody would know */
+/** @throws FleetError USAGE for a mistyped name, which would otherwise update nothing without an error */
 const renewOf = (
   update: LockOptions['update'],
   images: readonly string[],

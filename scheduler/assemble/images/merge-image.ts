@@ -3,7 +3,7 @@ import type { ResolvedImage } from './resolve-images.ts';
 
 type Entry = ResolvedImage['entry'];
 
-/** Two packages may call one image by two names: it has both, and what vouches for it under both. */
+/** Merges one image that two packages name differently: the result has both names and the attachments of both. */
 export const mergeImage = (images: Map<string, ResolvedImage>, image: ResolvedImage): void => {
   const { digest } = image.entry;
   const known = images.get(digest)?.entry;

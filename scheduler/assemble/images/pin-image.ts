@@ -2,8 +2,9 @@ import { FleetError, type Place } from '#bundles/errors';
 import { normaliseImageName, parseImageName, repositoryOf } from '#bundles/formats/bundle/image-name';
 
 /**
- * The one form an image has in a bundle, 'host/repo@sha256:...': by its own digest or by the lock file. A tag alone is
- * refused: it would run something else next month. @throws FleetError IMAGE_UNPINNED, OBJECT_INVALID for no image's name
+ * Returns the form that an image has in a bundle, 'host/repo@sha256:...', by its own digest or by the lock file. A tag without
+ * a lock entry is refused, because its target can change. @throws FleetError IMAGE_UNPINNED, OBJECT_INVALID for an invalid
+ * image name
  */
 export const pinImage = (image: string, locks: ReadonlyMap<string, string>, at: Place): string => {
   const name = parseImageName(image);

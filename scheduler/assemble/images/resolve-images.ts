@@ -13,23 +13,24 @@ import { readBlob } from '#bundles/formats/layout/verified';
 import { OCI_MANIFEST } from '#bundles/media-types';
 import type { SignedRepository } from './signatures/registry-evidence.ts';
 
-/** An image as the closure names it and all the blobs it is made of, manifests before what they name. */
+/** An image by its name in the closure, with all its blobs, manifests before their children. */
 export type ResolvedImage = {
   readonly entry: ClosureEntry;
   readonly blobs: readonly Descriptor[];
-  /** Where the blobs are. */
+  /** Source of the blobs. */
   readonly source: BlobSource;
 };
 
-/** The repository that an image's name says. @param name 'host/repo@sha256:...' */
+/** The repository in the name of an image. @param name 'host/repo@sha256:...' */
 export type PullImage = (name: string) => SignedRepository;
 
 type PullBlobs = (name: string) => Pick<SignedRepository, 'blobs'>;
 
 /**
- * Finds pinned images in the first of the layouts that holds them, or, where that was asked for, in the registries that
- * their names say. @param names 'host/repo@sha256:...' @param pull undefined: no registry is asked
- * @throws FleetError MISSING_BLOB, IMAGE_MISSING with what to do; REGISTRY_*
+ * Finds pinned images in the first layout that has them, or, with `pull`, in the registries of their names.
+ * @param names 'host/repo@sha256:...'
+ * @param pull undefined: registries are not used
+ * @throws FleetError MISSING_BLOB, IMAGE_MISSING with a hint; REGISTRY_*
  */
 export const resolveImages = async (
   sources: readonly BlobSource[],
@@ -49,7 +50,10 @@ export const resolveImages = async (
   return images;
 };
 
-/** A manifest and all that it leads to, without names. @param names of the image it belongs to: where it may be pulled from */
+/**
+ * A manifest and all blobs that it reaches, without names. @param names names of the image, which say where it can be pulled
+ * from
+ */
 export const resolveManifest = async (
   sources: readonly BlobSource[],
   digest: Digest,
@@ -87,7 +91,7 @@ const find = async (sources: readonly BlobSource[], digest: Digest): Promise<Fou
   return undefined;
 };
 
-/** The same content may be had by several names; one registry that has it is enough. */
+/** The same content may have several names; the first registry that has it is used. */
 const pulled = async (
   sources: readonly BlobSource[],
   names: readonly string[],

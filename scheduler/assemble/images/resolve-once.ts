@@ -5,8 +5,8 @@ import { type Vouching, vouchImages } from './signatures/vouch-images.ts';
 import { type PullImage, type ResolvedImage, resolveImages } from './resolve-images.ts';
 
 /**
- * `resolveImages` that is asked for the same images many times in one build: 500 applications on 100 cluster types run 500
- * sets of images, not 50,000. With what the lock file says lies beside them, and with signatures where policies ask for them.
+ * `resolveImages` with a cache for one build: 500 applications on 100 cluster types have 500 sets of images, not 50,000. Adds
+ * the attachments of the lock file, and signatures that policies require.
  */
 export const resolveOnce = (
   sources: readonly BlobSource[],

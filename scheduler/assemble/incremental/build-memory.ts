@@ -6,8 +6,8 @@ import { type FileMemory, newFileMemory } from '../../load/sources/file-memory.t
 import { newRenderMemory, type RenderMemory } from '../../render/remember-packages.ts';
 
 /**
- * What a running scheduler keeps from one build to the next: everything by the inputs it was made from, so that a build
- * with it gives what one without it gives. Nothing of it is on disk; it is as large as the last build.
+ * Results that a running scheduler keeps between builds, each by the inputs that it was made from, so that builds with and
+ * without it give the same output. In memory only, as large as the last build.
  */
 export type BuildMemory = {
   readonly environments: Map<string, EnvironmentMemory>;
@@ -18,14 +18,14 @@ export type EnvironmentMemory = {
   platform: Platform | undefined;
   rendered: RenderMemory;
   applications: Map<string, Application>;
-  /** Of one set of image locks and definitions of kinds. */
+  /** Valid for one set of image locks and definitions of kinds. */
   manifests: ManifestCache;
   /** Digest of the files that define kinds. */
   definitions: string;
   bundles: Map<string, KeptBundle>;
 };
 
-/** A bundle and what it was made from, each by identity: equal inputs are the same object from build to build. */
+/** A bundle and its inputs, compared by identity: equal inputs are the same object in all builds. */
 export type KeptBundle = {
   readonly built: BuiltBundle;
   readonly packages: readonly RenderedPackage[];
@@ -35,7 +35,7 @@ export type KeptBundle = {
 
 export const newBuildMemory = (): BuildMemory => ({ environments: new Map(), files: newFileMemory() });
 
-/** The memory of one environment; of another fleet or form there is none. */
+/** The memory of one environment; undefined for another fleet or form. */
 export const memoryOf = (memory: BuildMemory, platform: Platform): EnvironmentMemory => {
   const known = memory.environments.get(platform.environment);
   if (known?.platform?.form === platform.form && known.platform.fleet === platform.fleet) return known;

@@ -3,8 +3,8 @@ import type { Application } from '../../load/applications/application.ts';
 import type { Platform } from '../../model/model.ts';
 
 /**
- * The platform with every object that is as it was before replaced by the object of before: what is equal is then the same,
- * and everything that was made from it can be found by it.
+ * Replaces every object of a platform that equals the one of the previous build by that object, so that equal inputs are
+ * identical and their results can be looked up.
  */
 export const internPlatform = (before: Platform | undefined, now: Platform): Platform => {
   if (!before) return now;
@@ -27,15 +27,15 @@ const keep = <T extends { readonly name: string }>(before: readonly T[], now: re
   const known = Map.groupBy(before, ({ name }) => name);
   return now.map((one) => {
     const [old, ...others] = known.get(one.name) ?? [];
-    // Two of one name are a mistake whose message needs both.
+    // Two objects of one name are an error whose message needs both.
     return old && others.length === 0 && isDeepStrictEqual(old, one) ? old : one;
   });
 };
 
-/** An application with the same files under the same names is the one of before. */
+/** Reuses the previous application if it has the same files under the same names. */
 export const isSameApplication = (a: Application, b: Application): boolean => {
   if (a.shown !== b.shown || a.files.size !== b.files.size) return false;
-  // How messages name what a program wrote is a function, and so never the same.
+  // Functions that name generated files in messages are never identical and do not count.
   if (a.madeFrom || b.madeFrom) return false;
   for (const [path, bytes] of a.files) if (!b.files.get(path)?.equals(bytes)) return false;
   return true;

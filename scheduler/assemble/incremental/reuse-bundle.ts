@@ -4,8 +4,8 @@ import type { BuiltBundle, BundleInput } from '../bundle/build-bundle.ts';
 import type { EnvironmentMemory, KeptBundle } from './build-memory.ts';
 
 /**
- * The bundle of before, where everything it was made from is the same. One with something held is made anew, for what stands
- * in for it lies outside of the platform; images do too, and are looked for again.
+ * Returns the previous bundle if all its inputs are the same; otherwise undefined. A bundle with held assignments is always
+ * rebuilt, because their substitutes are outside of the platform. Images are outside, too, and are resolved again.
  */
 export const reuseBundle = async (
   memory: EnvironmentMemory,
@@ -40,7 +40,7 @@ const isWhole = ({ platform, held, rolledBack }: BundleInput, built: BuiltBundle
   built.held.length === 0 &&
   (platform.heldWorkloads ?? []).length === 0;
 
-/** The images as they are found now; undefined where one is gone or is another. */
+/** The images as resolved now; undefined if one is missing or differs. */
 const imagesOf = async (
   { images }: BuiltBundle,
   { resolve }: BundleInput,
@@ -49,7 +49,7 @@ const imagesOf = async (
   try {
     const named = images.filter(({ entry }) => entry.names !== undefined);
     const found = await Promise.all(named.map(({ entry }) => resolve(entry.names ?? [])));
-    // Signatures come with what they vouch for, the same one perhaps with several.
+    // Signatures are listed with their images, possibly the same one with several.
     const now = new Map(found.flat().map((image) => [image.entry.digest, image]));
     return now.size === images.length &&
       images.every(({ entry }) => isDeepStrictEqual(now.get(entry.digest)?.entry, entry))

@@ -8,8 +8,8 @@ import type { EnvironmentMemory } from './build-memory.ts';
 import { isSameApplication } from './intern-platform.ts';
 
 /**
- * Makes the memory one of this platform. What every manifest was judged by (image locks and fields, definitions of kinds) is asked
- * first: with others nothing of before holds.
+ * Prepares the memory for this platform. If the inputs of all manifests changed (image locks and fields, definitions of kinds),
+ * all earlier results are dropped.
  */
 export const startBuild = (
   memory: EnvironmentMemory,
@@ -26,7 +26,7 @@ export const startBuild = (
     memory.manifests = new Map();
     memory.bundles = new Map();
   }
-  // They stand in the bundles, and in no manifest.
+  // They affect bundles, but not manifests.
   if (!isDeepStrictEqual(memory.platform?.imagePolicies, platform.imagePolicies)) memory.bundles = new Map();
   if (!isDeepStrictEqual(memory.platform?.contentLocks, platform.contentLocks)) memory.bundles = new Map();
   const names = new Set(platform.clusterTypes.map(({ name }) => name));
@@ -36,7 +36,7 @@ export const startBuild = (
   return memory.manifests;
 };
 
-/** Applications that are as they were are the ones of before, with the same bytes by identity. */
+/** Unchanged applications become the previous objects, with identical bytes. */
 export const internApplications = (
   memory: EnvironmentMemory,
   applicationOf: (rendered: RenderedPackage) => Application | undefined,

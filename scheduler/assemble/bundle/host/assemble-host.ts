@@ -36,8 +36,8 @@ import { resolveSecret } from './host-secrets.ts';
 type Bytes = { readonly path: string; readonly bytes: Buffer };
 
 /**
- * The package of a host: what the platform's templates rendered as HostPackage, what the application brings, and the
- * platform configuration at the file that asks for it; resolved to a package.json that an agent only has to carry out.
+ * Assembles the package of a host: the HostPackages of the platform's templates and of the application, and the platform
+ * configuration in the file that requests it, resolved to a package.json.
  * @throws FleetError YAML_SYNTAX, FIELD_INVALID, REFERENCE_MISSING, OBJECT_CLASH, OUT_OF_BOUNDS ... with file:line:column
  */
 export const assembleHost = async (
@@ -47,7 +47,7 @@ export const assembleHost = async (
 ): Promise<AssembledPackage> => {
   const { target, clusterType } = rendered.assignment;
   const { all: objects, own, platform } = hostPackagesOf(rendered, application);
-  // What a template of the platform's brings is there for the application, and no application.
+  // The platform's templates support an application; they are not a package of their own.
   if (own.length === 0) {
     throw new FleetError(
       'REFERENCE_MISSING',
@@ -171,7 +171,7 @@ const filesOf = (object: HostPackageObject): readonly HostFileObject[] => {
   return [...object.files, ...units];
 };
 
-/** A file of an application that is larger travels separately: a changed line elsewhere must not send it again. */
+/** Larger files of an application become blobs of their own, so that a change elsewhere does not transfer them again. */
 const MAX_IN_LAYER = 1 << 20;
 
 const resolveFile = async (

@@ -10,10 +10,10 @@ import type { HostPackageObject } from '../../content/host-package-object.ts';
 import type { PlacedPlaybook } from '../../content/playbooks/place-playbooks.ts';
 import { packageBoundsOf } from '../tenancy.ts';
 
-/** Where a unit's own file goes. */
+/** Path of the file of a unit. */
 export const UNIT_FOLDER = '/etc/systemd/system';
 
-/** What a host package may name, with what the platform's templates brought; undefined for a package of the platform's own. */
+/** Bounds of a host package, including the names in the platform's templates; undefined for a package of the platform. */
 export const hostBoundsOf = (
   target: DeploymentTarget,
   templates: readonly HostPackageObject[],
@@ -48,10 +48,10 @@ const broughtBy = ({ directories, files, secrets, units, checks }: HostPackageOb
 
 const sorted = (texts: readonly string[]): readonly string[] => [...new Set(texts)].toSorted(compareBytes);
 
-/** Where each entry of a package.json was asked for, in its order. */
+/** Places that request the entries of a package.json, in their order. */
 export type HostPlaces = { readonly [part in Trespass['part']]: readonly { readonly at: Place }[] };
 
-/** @throws FleetError OUT_OF_BOUNDS with the place that names what the package may not name */
+/** @throws FleetError OUT_OF_BOUNDS with the place of the name */
 export const checkHostBounds = (
   spec: HostPackage,
   target: DeploymentTarget,

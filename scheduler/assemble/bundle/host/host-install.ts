@@ -7,7 +7,7 @@ import type { HostPackageObject } from '../../content/host-package-object.ts';
 import type { HookObject, InstallObject } from '../../content/install-object.ts';
 import { contentHome } from '../../content/place-contents.ts';
 
-/** `install` of package.json, and where it is asked for. */
+/** `install` of package.json, and the place that requests it. */
 export type ResolvedInstall = { readonly install: HostInstall; readonly at: Place };
 
 /**
@@ -104,7 +104,7 @@ const checkHooks = (
 
 type PlacedDeb = HostDeb & { readonly at: Place };
 
-/** One version of each, whatever the architecture: a rollback has to know which one it goes back to. */
+/** One version for each name, regardless of the architecture: a rollback must have one version to return to. */
 const debsIn = (repository: string, files: readonly ResolvedFile[]): ReadonlyMap<string, PlacedDeb> => {
   const found = new Map<string, PlacedDeb>();
   for (const { file, deb, at } of files) {

@@ -6,15 +6,15 @@ import { parseStrictJson } from '#bundles/json/strict-json';
 import type { Application } from '../../../load/applications/application.ts';
 import type { HostSecretObject } from '../../content/host-package-object.ts';
 
-/** A secret of the package, with the encrypted file where it is made of one. */
+/** A secret of the package, with its encrypted file if it has one. */
 export type ResolvedSecret = {
   readonly secret: HostSecret;
   readonly bytes?: { readonly path: string; readonly bytes: Buffer };
 };
 
 /**
- * As package.json has it. An encrypted file is carried byte for byte: only its agent can read it.
- * @throws FleetError REFERENCE_MISSING, FIELD_INVALID with the place that asks for it
+ * Resolves a secret for package.json. An encrypted file is carried byte for byte: only the agent can read it.
+ * @throws FleetError REFERENCE_MISSING, FIELD_INVALID with the place that requests it
  */
 export const resolveSecret = (object: HostSecretObject, application: Application): ResolvedSecret => {
   const { path, mode, owner, group, set, key, source, at } = object;
@@ -35,7 +35,7 @@ export const resolveSecret = (object: HostSecretObject, application: Application
   };
 };
 
-/** A JSON object with one encrypted text `data`, and what SOPS says of it. */
+/** A JSON object with one encrypted text `data`, and the metadata of SOPS. */
 const isBinaryForm = (bytes: Buffer): boolean => {
   try {
     const value = parseStrictJson(bytes, { maxBytes: MAX_SEALED_BYTES }) as Record<string, unknown> | null;

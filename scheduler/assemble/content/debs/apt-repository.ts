@@ -6,16 +6,16 @@ import type { Control } from './read-control.ts';
 export type Deb = { readonly content: Content; readonly control: Control; readonly at: Place };
 
 export type AptRepository = {
-  /** Each package once, by its file's name. */
+  /** Unique packages by file name. */
   readonly debs: readonly (Deb & { readonly file: string })[];
   readonly packages: Buffer;
   readonly release: Buffer;
 };
 
 /**
- * A flat repository (sources.list(5), `deb file:/... ./`): its index says of each package what its control file says, where
- * it is, and its SHA-256. @param label for people who look at `apt-cache policy`
- * @throws FleetError OBJECT_CLASH for two packages that apt could not tell apart
+ * A flat repository (sources.list(5), `deb file:/... ./`): its index has the control fields, path and SHA-256 of each package.
+ * @param label shown by `apt-cache policy`
+ * @throws FleetError OBJECT_CLASH for two packages with the same name, version and architecture
  */
 export const aptRepository = (given: readonly Deb[], label: string): AptRepository => {
   const debs = new Map<string, Deb & { readonly file: string }>();
@@ -36,7 +36,7 @@ export const aptRepository = (given: readonly Deb[], label: string): AptReposito
   return { debs: sorted, packages, release: releaseOf(packages, sorted, label) };
 };
 
-/** As Debian's own archive calls them: without the epoch, whose colon file systems refuse. */
+/** File names as in Debian's archive: without the epoch, because some file systems refuse colons. */
 const fileOf = (control: Control): string =>
   `${control.package}_${control.version.replace(/^[0-9]+:/, '')}_${control.architecture}.deb`;
 
@@ -50,7 +50,7 @@ const stanzaOf = ({ content, control, file }: Deb & { readonly file: string }): 
     .map(({ name, value }) => `${name}:${value.startsWith('\n') || value === '' ? '' : ' '}${value}\n`)
     .join('');
 
-/** apt wants a date and compares it with nothing here: one and the same, so that the same packages are the same bytes. */
+/** apt requires a date but does not use it here. It is constant, so that equal packages give equal bytes. */
 const DATE = 'Thu, 01 Jan 1970 00:00:00 UTC';
 
 const releaseOf = (packages: Buffer, debs: readonly Deb[], label: string): Buffer => {

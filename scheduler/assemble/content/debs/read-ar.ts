@@ -7,7 +7,7 @@ export type ArMember = { readonly name: string; readonly size: number };
 const MAGIC = '!<arch>\n';
 const HEADER = 60;
 
-/** @throws FleetError CONTENT_INVALID for what is no ar archive */
+/** @throws FleetError CONTENT_INVALID for content that is not an ar archive */
 export const openAr = async (cursor: ByteCursor): Promise<void> => {
   const magic = Buffer.from(await cursor.take(MAGIC.length)).toString('latin1');
   if (magic !== MAGIC) throw broken('it is no ar archive');
@@ -20,19 +20,19 @@ export const nextMember = async (cursor: ByteCursor): Promise<ArMember | undefin
   if (header.length < HEADER || header.slice(58) !== '`\n') throw broken('a member of it has no header');
   const name = header.slice(0, 16).trimEnd().replace(/\/$/, '');
   const size = /^([0-9]{1,10}) *$/.exec(header.slice(48, 58))?.[1];
-  // Long names are kept elsewhere in some dialects, and none that belongs into a package is long.
+  // Some dialects store long names elsewhere; the members of a Debian package have short names.
   if (!/^[a-z0-9._-]{1,16}$/.test(name)) throw broken(`a member of it is called ${JSON.stringify(name)}`);
   if (size === undefined) throw broken(`its member ${name} has no size`);
   return { name, size: Number(size) };
 };
 
-/** Members begin at even bytes. @throws FleetError CONTENT_INVALID where the file ends in it */
+/** Members begin at even bytes. @throws FleetError CONTENT_INVALID if the file ends inside the padding */
 export const skipMember = async (cursor: ByteCursor, { name, size }: ArMember): Promise<void> => {
   if ((await cursor.skip(size)) < size) throw broken(`it ends within its member ${name}`);
   if (size % 2 === 1) await cursor.skip(1);
 };
 
-/** @throws FleetError CONTENT_INVALID for one that is larger than `maxBytes`, or cut */
+/** @throws FleetError CONTENT_INVALID for a member larger than `maxBytes`, or truncated */
 export const takeMember = async (
   cursor: ByteCursor,
   { name, size }: ArMember,

@@ -1,6 +1,6 @@
 import { broken } from './read-ar.ts';
 
-/** The control data of a Debian package: its fields in their order (deb-control(5)), continuation lines as they are. */
+/** The control data of a Debian package: its fields in order (deb-control(5)), with unchanged continuation lines. */
 export type Control = {
   readonly package: string;
   readonly version: string;
@@ -8,7 +8,7 @@ export type Control = {
   readonly fields: readonly { readonly name: string; readonly value: string }[];
 };
 
-/** What an index says of a package: one that said it of itself could send apt elsewhere. */
+/** Fields of an index entry. A control file must not have them, because they could direct apt to another file. */
 const OF_THE_INDEX = /^(?:filename|size|md5sum|sha1|sha256|sha512)$/i;
 
 const RULES = {
@@ -20,7 +20,7 @@ const RULES = {
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * One paragraph and nothing behind it: what follows an empty line would be another package in an index.
+ * Parses exactly one paragraph: text after an empty line would be another package in an index.
  * @throws FleetError CONTENT_INVALID
  */
 export const readControl = (bytes: Uint8Array): Control => {
@@ -29,7 +29,7 @@ export const readControl = (bytes: Uint8Array): Control => {
   const seen = new Set<string>();
   for (const line of text.split('\n')) {
     const last = fields.at(-1);
-    // oxlint-disable-next-line no-control-regex -- that is what must not be in it
+    // oxlint-disable-next-line no-control-regex -- control characters are refused
     if (/[\u0000-\u0008\u000b-\u001f\u007f]/.test(line))
       throw broken('its control file has a control character');
     if (/^[ \t]*$/.test(line)) throw broken('its control file has more than one paragraph');

@@ -8,16 +8,19 @@ import type { Content } from '../content.ts';
 import { broken, nextMember, openAr, skipMember, takeMember } from './read-ar.ts';
 import { type Control, readControl } from './read-control.ts';
 
-/** What the program xz makes of bytes, at most `maxBytes` of them. Node has no reader for it. */
+/** Decompresses with the program xz, at most `maxBytes` bytes. Node has no xz decoder. */
 export type Unxz = (bytes: Buffer, maxBytes: number, signal: AbortSignal) => Promise<Buffer>;
 
-/** Of the control archive, packed and not: scripts and a list of files; 16 MiB is a hundred thousand of them. */
+/**
+ * Maximum bytes of the control archive, compressed and uncompressed: scripts and a list of files; 16 MiB list about a hundred
+ * thousand files.
+ */
 const MAX_PACKED = 8 << 20;
 const MAX_CONTROL = 16 << 20;
 
 /**
- * What a Debian package says of itself (deb(5)). Its bytes are read once from end to end and checked on the way.
- * @throws FleetError CONTENT_INVALID that says what is wrong with it; TOOL_MISSING, DIGEST_MISMATCH
+ * Reads the control data of a Debian package (deb(5)). All bytes are read once and validated.
+ * @throws FleetError CONTENT_INVALID with the reason; TOOL_MISSING, DIGEST_MISMATCH
  */
 export const readDeb = async (content: Content, unxz: Unxz, signal: AbortSignal): Promise<Control> => {
   const { digest, size, source } = content;
@@ -36,7 +39,7 @@ export const readDeb = async (content: Content, unxz: Unxz, signal: AbortSignal)
   }
 };
 
-/** Members between the two whose names begin with an underscore mean nothing to a reader (deb(5)). */
+/** Readers skip members between the two whose names begin with an underscore (deb(5)). */
 const controlMember = async (cursor: ByteCursor, unxz: Unxz, signal: AbortSignal): Promise<Buffer> => {
   for (;;) {
     const member = await nextMember(cursor);
@@ -75,7 +78,7 @@ const wrapped = (read: () => Buffer): Buffer => {
   }
 };
 
-/** What dpkg will unpack, to its end: half a package would install half of it. */
+/** Reads the data archive to its end: dpkg would install a truncated package partially. */
 const checkData = async (cursor: ByteCursor): Promise<void> => {
   let data: string | undefined;
   for (let member = await nextMember(cursor); member; member = await nextMember(cursor)) {
@@ -88,7 +91,7 @@ const checkData = async (cursor: ByteCursor): Promise<void> => {
 
 const CONTROL = new Set(['control', './control']);
 
-/** Strict: what two readers of tar understand differently could be two packages. */
+/** Strict, because different tar readers could see different packages in an ambiguous archive. */
 const fileIn = (tar: Buffer): Buffer => {
   let found: Buffer | undefined;
   for (let at = 0; at + BLOCK <= tar.length; ) {

@@ -128,7 +128,7 @@ const openApt = async (
   }
 };
 
-/** Lines that say why, without apt's marks and general advice: 'broken : Depends: nothere but it is not installable'. */
+/** Lines with reasons, without the prefixes and general advice of apt: 'broken : Depends: nothere but it is not installable'. */
 const explanation = ({ stdout, stderr }: ProcessResult): string => {
   const detail = stdout
     .toString('utf8')

@@ -16,12 +16,12 @@ const FOLDERS = new Set([
   'vars',
 ]);
 
-/** Names of a message. */
+/** Names for messages. */
 const MAX_NAMES = 3;
 
 /**
- * Checks that the archive of a role has one folder, the role's, at its top: the agent unpacks what is in that folder. Ansible says
- * nothing about a role that is empty after that.
+ * Checks that the archive of a role has one top folder, the role: the agent unpacks the content of that folder. Ansible does
+ * not report an empty role.
  * @throws FleetError CONTENT_INVALID; DIGEST_MISMATCH
  */
 export const checkRole = async (content: Content, signal: AbortSignal): Promise<void> => {

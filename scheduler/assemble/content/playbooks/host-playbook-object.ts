@@ -32,7 +32,7 @@ export type PlaybookInputObject = {
 /** A playbook that the agent runs on the host itself. */
 export type PlaybookObject = {
   readonly name: string;
-  /** Exactly one of the two. With `source`, the whole folder of that file travels. */
+  /** Exactly one of the two. With `source`, the whole folder of that file is packed. */
   readonly source: string | undefined;
   readonly content: string | undefined;
   /** The platform configuration is the variable `platform_config`, and its file lies beside the playbook. */
@@ -116,7 +116,7 @@ export const playbook = ruled(
 
 type Placed<T> = { readonly value: T; readonly at: Place };
 
-/** The playbooks as they were written, each checked separately. */
+/** The playbooks as written, each validated separately. */
 export const toPlaybooks = (
   written: readonly Placed<
     Omit<PlaybookObject, 'at' | 'siteInputs'> & {

@@ -19,9 +19,9 @@ export type PlacedPlaybook = {
 const VARIABLES = 'fleet-variables.json';
 
 /**
- * The playbooks of one HostPackage with their files on the host: a folder for each below the package's folder for Ansible.
- * They use the collections and roles of the same HostPackage only: what the platform's template runs takes nothing from
- * an application.
+ * The playbooks of one HostPackage with their files on the host: a folder for each below the package's folder for Ansible. They
+ * use only collections and roles of the same HostPackage, so that playbooks of the platform's templates use nothing from an
+ * application.
  * @param contents the placed contents of the package
  * @throws FleetError REFERENCE_MISSING, FIELD_INVALID with the playbook's place
  */

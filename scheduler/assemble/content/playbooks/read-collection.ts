@@ -4,19 +4,19 @@ import type { Content } from '../content.ts';
 import { broken } from '../debs/read-ar.ts';
 import { walkArchive } from '../walk-archive.ts';
 
-/** What an Ansible collection's MANIFEST.json says it is. */
+/** Identity of an Ansible collection from its MANIFEST.json. */
 export type Collection = { readonly namespace: string; readonly name: string; readonly version: string };
 
 const MANIFEST = new Set(['MANIFEST.json', './MANIFEST.json']);
 const MAX_MANIFEST = 1 << 20;
 /** ansible-galaxy writes it first. */
 const MAX_ENTRIES = 64;
-/** Bytes of what may come before it: gzip makes terabytes of little. */
+/** Maximum bytes before it, because gzip can expand a small file to terabytes. */
 const MAX_BEFORE = 64 << 20;
 
 /**
- * What the tarball of a collection says of itself. Only that is read: what else is in it, ansible-galaxy checks against
- * MANIFEST.json. @throws FleetError CONTENT_INVALID for what is no such tarball, a repository's among them
+ * Reads the identity of a collection from its tarball. Only MANIFEST.json is read: ansible-galaxy checks all other files
+ * against it. @throws FleetError CONTENT_INVALID for other content, for example the tarball of a repository
  */
 export const readCollection = async (
   content: Content,

@@ -1,13 +1,13 @@
 import type { Digest } from '#bundles/digest';
 import type { ImageSignature } from '#bundles/trust/images/read-signatures';
 
-/** Where signatures of images may be found. Nothing that comes out of it is verified. */
+/** A source of image signatures. Its results are not verified. */
 export type EvidencePlace = {
-  /** For messages. */
+  /** Name for messages. */
   readonly name: string;
   /**
-   * What says that it signs this manifest or index. What cannot be read as a signature by key is passed over: anybody who may
-   * push to a repository can put something there.
+   * Returns signatures that claim to be for this manifest or index. Attachments that cannot be read as signatures by key are
+   * skipped: every client with push access can add some.
    * @param names 'host/repository@sha256:...' of the image
    * @throws FleetError REGISTRY_*
    */
@@ -18,7 +18,7 @@ export type EvidencePlace = {
   ) => Promise<readonly ImageSignature[]>;
   /**
    * Indexes that may name this manifest, as bytes.
-   * @param noted the index that the lock file says it was chosen from
+   * @param noted index that the manifest was chosen from, by the lock file
    */
   readonly indexes: (
     manifest: Digest,

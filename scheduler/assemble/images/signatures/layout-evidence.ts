@@ -21,15 +21,15 @@ import type { EvidencePlace } from './evidence-place.ts';
 
 type Contents = {
   readonly blobs: BlobSource;
-  /** By what they say they are about. */
+  /** Signatures by the digest of their claimed subject. */
   readonly signatures: ReadonlyMap<Digest, readonly ImageSignature[]>;
   /** Indexes by each manifest that they name. */
   readonly indexes: ReadonlyMap<Digest, readonly Buffer[]>;
 };
 
 /**
- * Signatures in an OCI layout, known by what they are and not by what they are called: tools that copy images into a layout
- * name them in three ways. Everything that index.json names is read once, when somebody asks for the first time.
+ * Signatures in an OCI layout, recognised by content and not by tag: tools that copy images into a layout name them in three
+ * different ways. All entries of index.json are read once, at the first request.
  */
 export const layoutEvidence = (
   name: string,
@@ -50,7 +50,7 @@ export const layoutEvidence = (
   };
 };
 
-/** What a layout of releases has beside images: none of it is a signature of one. */
+/** Artifacts of a release layout that are not images and not signatures of images. */
 const OF_RELEASES = /^[^:]+:(?:[brs]-[0-9a-f]{64}|release|site|receipts|lease|bundle|revocations)$/;
 
 const readContents = async (
@@ -78,7 +78,7 @@ const readContents = async (
   return { blobs, signatures, indexes };
 };
 
-/** @returns manifests in it that are for no platform: a list of referrers is an index of such */
+/** @returns manifests without a platform: a list of referrers is an index of them */
 const readIndex = async (
   blobs: BlobSource,
   digest: Digest,

@@ -11,7 +11,7 @@ import type { ResolvedImage } from '../resolve-images.ts';
 import { endsJudging } from '../../../model/problems.ts';
 import type { EvidencePlace } from './evidence-place.ts';
 
-/** Signatures among what the lock file says travels with an image: what is chosen of them travels anyway, as it is. */
+/** Signatures among the attachments that the lock file lists for an image, which are carried in any case. */
 export const lockedEvidence = (attachments: readonly ResolvedImage[]): EvidencePlace => ({
   name: 'images.lock.yaml',
   indexes: async () => [],

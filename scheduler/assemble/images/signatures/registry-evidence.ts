@@ -7,18 +7,18 @@ import { type ImageSignature, readSignatures } from '#bundles/trust/images/read-
 import { endsJudging } from '../../../model/problems.ts';
 import type { EvidencePlace } from './evidence-place.ts';
 
-/** Anybody with push rights can add referrers: beyond this many nothing is looked at (docs/bundle-format.md section 15). */
+/** Upper bound on referrers that are read (docs/bundle-format.md section 15): every client with push access can add some. */
 const MAX_REFERRERS = 50;
 
 /** Some registries list a referrer by the type of its config. */
 const MAY_BE_SIGNATURE: ReadonlySet<string | undefined> = new Set([SIGSTORE_BUNDLE, OCI_EMPTY, undefined]);
 
-/** What is asked of the repository that an image's name says. */
+/** Operations on the repository of an image. */
 export type SignedRepository = Pick<Repository, 'name' | 'blobs' | 'referrers' | 'fetchManifest'>;
 
 /**
- * Signatures beside an image in its registry: referrers, by the API or by its fallback tag, and the tag
- * 'sha256-<hex>.sig'. A host that did not answer once is not waited for again.
+ * Signatures beside an image in its registry: referrers, by the API or by its fallback tag, and the tag 'sha256-<hex>.sig'. A
+ * host that did not answer once is not asked again.
  */
 export const registryEvidence = (repositoryOf: (name: string) => SignedRepository): EvidencePlace => {
   const silent = new Map<string, FleetError>();

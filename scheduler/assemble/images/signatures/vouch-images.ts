@@ -9,20 +9,20 @@ import type { ResolvedImage } from '../resolve-images.ts';
 import type { EvidencePlace } from './evidence-place.ts';
 import { lockedEvidence } from './locked-evidence.ts';
 
-/** What the images of an environment are held to. */
+/** Signature requirements for the images of an environment. */
 export type Vouching = {
   readonly policies: readonly ImagePolicy[];
-  /** Asked in this order, each only where those before it were not enough: what was found once is used again. */
+  /** Sources in the order of use; each is used only if the earlier ones did not suffice. Results are cached. */
   readonly places: readonly EvidencePlace[];
-  /** A locked manifest's digest to that of the index it was chosen from. */
+  /** Digest of a locked manifest -> digest of the index that it was chosen from. */
   readonly indexes: ReadonlyMap<string, string>;
 };
 
 /**
- * Images with the signatures that their policies ask for, and those signatures as parts of the closure; among what travels
- * with them anyway, where that is enough. For each policy the
- * smallest that will do, by digest, one about the manifest itself before one about an index: the same signatures at hand give
- * the same bundle. @throws FleetError IMAGE_UNSIGNED; REGISTRY_* where a registry might have had one
+ * Adds the signatures that policies require to images, as parts of the closure; attachments that are carried anyway are used
+ * first. For each policy the signature with the smallest digest is chosen, one of the manifest before one of an index, so that
+ * the same available signatures give the same bundle. @throws FleetError IMAGE_UNSIGNED; REGISTRY_* if a registry that may have
+ * a signature cannot be read
  */
 export const vouchImages = async (
   images: readonly ResolvedImage[],
@@ -83,7 +83,7 @@ const findEvidence = async (
         entry.digest,
       );
   }
-  // It may have the signature; to say that there is none would be a guess.
+  // The registry may have the signature, so that its error is reported instead of IMAGE_UNSIGNED.
   if (failed !== undefined) throw failed;
   throw unsigned(entry, on, search, places);
 };
@@ -93,7 +93,7 @@ type Search = {
   /** The manifest and the indexes that name it. */
   readonly about: ReadonlySet<Digest>;
   readonly indexes: ReadonlyMap<Digest, Buffer>;
-  /** Asks each place about everything that it was not asked about before. */
+  /** Asks each source about the digests that it was not asked about before. */
   readonly go: (places: readonly EvidencePlace[]) => Promise<void>;
 };
 
@@ -144,7 +144,7 @@ const smallest = (
     )[0];
 };
 
-/** A signature about an index is worth something only beside the index. */
+/** A signature of an index is valid only together with the index. */
 const withIndexes = (
   chosen: readonly ImageSignature[],
   { indexes }: Search,
