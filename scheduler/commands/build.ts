@@ -80,7 +80,7 @@ held with its reason and blocks nobody else.`;
       flags.candidate === undefined
         ? undefined
         : await this.readCandidate(flags.candidate, { layout: read.layout, previous: flags.previous });
-    // Where it was a repository, the candidate knows which.
+    // The candidate has the address of a platform that was a repository.
     const configuration = {
       ...read,
       platform: read.platform ?? (candidate && platformOf(candidate.document)),
@@ -96,7 +96,7 @@ held with its reason and blocks nobody else.`;
       signal: this.signal,
     });
     await using files = openContentPlaces(options.cacheDirectory, access);
-    // A candidate goes where somebody sends it, not where every build goes.
+    // The destinations of the configuration are for new builds; a candidate is published only to explicitly given ones.
     const environments = candidate ? flags.environment : configuration.environments;
     const outcome = await build({
       ...options,
@@ -171,7 +171,7 @@ held with its reason and blocks nobody else.`;
     return await readCandidate(named, layouts, this.signal);
   }
 
-  /** Told when it is done, so that a build that is stopped later has said what it released. */
+  /** Printed after each environment, so that the output of an interrupted build names its releases. */
   private tell(
     { environment, candidate, channels, heldWorkloads, advice, problems, waits }: EnvironmentOutcome,
     layout: string,
@@ -210,7 +210,7 @@ held with its reason and blocks nobody else.`;
   }
 }
 
-/** Every package that a release takes away, or would take away, with the reason. */
+/** Every package that a release removes, or would remove, with the reason. */
 const removalLines = (channel: ChannelOutcome): readonly string[] => {
   const verb = channel.outcome === 'released' || channel.outcome === 'awaiting' ? 'removes' : 'would remove';
   return describeRemovals(channel.removals, channel.clusterType).map(
@@ -222,7 +222,7 @@ type BuildPlaces = { readonly layout: string | undefined; readonly previous: str
 
 const countHeld = ({ channels, heldWorkloads }: EnvironmentOutcome): number =>
   heldWorkloads.length +
-  // What a person took back is as it was wanted.
+  // Assignments that a person rolled back are not reported as errors.
   channels.reduce((sum, { held }) => sum + held.filter(({ code }) => code !== 'ROLLED_BACK').length, 0);
 
 /** 'prod/kiosk  release 3 released  bundle sha256:0123456789ab, 2 assignments' */

@@ -2,7 +2,7 @@ import { formatError, formatSentences } from '#bundles/errors';
 import type { Delivered } from '../deliver/tree/deliver-trees.ts';
 import { heldLines, summariseHeld } from './held-lines.ts';
 
-/** What became of one environment's tree. */
+/** Result of delivering one environment's tree. */
 export const deliveredLines = (delivered: Delivered): readonly string[] => {
   const { environment, held, heldWorkloads, removedPackages } = delivered;
   return [
@@ -16,7 +16,7 @@ export const deliveredLines = (delivered: Delivered): readonly string[] => {
   ];
 };
 
-/** What is wrong with one environment, or could be better. */
+/** Errors and advice of one environment. */
 export const deliveredNotes = ({ held, heldWorkloads, advice, problems }: Delivered): readonly string[] => [
   ...heldLines(
     held.map(({ assignment: { clusterType, target }, error }) => ({

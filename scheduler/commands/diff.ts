@@ -22,7 +22,7 @@ import { formatMarkdown } from '../views/diff/format-markdown.ts';
 import { isTreeTarget, parseTreeTarget } from '../deliver/tree/tree-target.ts';
 import { platformOptions } from '../load/platform/platform-options.ts';
 
-/** What `--against` takes by name. */
+/** Named states for `--against`. */
 const STATES = ['release', 'gitops', 'repositories'];
 
 export default class Diff extends FleetCommand {

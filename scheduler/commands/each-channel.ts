@@ -22,7 +22,7 @@ export const chosenChannels = (layout: Layout, { channel, environment }: Selecti
 type EachChannel = {
   /** 'renewing the lease of', for messages. */
   readonly doing: string;
-  /** What would go wrong with the next one too, and so ends it. */
+  /** Codes of errors that would also affect the next channel and therefore end the command. */
   readonly fatal: readonly ErrorCode[];
   readonly signal: AbortSignal;
   readonly say: (line: string) => void;

@@ -103,7 +103,7 @@ Run it where you publish, and not while another machine publishes to the same re
     };
   }
 
-  /** A configuration may name the database before the first site: then there is none, and nothing that sites hold. */
+  /** The configuration may name a database before the first site enrols: without a database no site holds anything. */
   async #db(configuration: Configuration, isGiven: boolean): Promise<string | undefined> {
     const { db } = configuration;
     if (db === undefined || (await storeExists(db)) || isGiven) return db;

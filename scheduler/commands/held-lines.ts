@@ -10,7 +10,7 @@ export type HeldName = {
 
 const NAMES_SHOWN = 3;
 
-/** One line a mistake, not one an assignment: one template's slip holds hundreds. */
+/** One line for each error, not for each assignment: one error in a template may hold hundreds. */
 export const heldLines = (held: readonly HeldName[]): readonly string[] =>
   [...Map.groupBy(held, ({ error }) => formatError(error))].map(([text, all]) => {
     const names = all.slice(0, NAMES_SHOWN).map(({ name }) => name);

@@ -59,7 +59,7 @@ What is locked stays until it is named with --update. Commit the file.`;
       });
     const configuration = await readConfiguration(flags, process.cwd());
     const { environments, images, pullImages } = configuration;
-    // Who has images in a layout and pulls none means that layout, without saying so each time.
+    // If a layout with images is configured and registries are not, images are looked up in that layout.
     const layout = flags.images !== undefined || !pullImages ? images : undefined;
     const access = registryOptions({ ...configuration, env: process.env });
     await using registries = openImageRegistries(access, openRegistry);
@@ -113,13 +113,13 @@ const digestIn = (pinned: string): string => pinned.slice(pinned.indexOf('@') + 
 const describe = ({ image, before, after }: LockedImage): string =>
   `${image}  ${before === undefined ? 'new' : digestIn(before)} -> ${digestIn(after)}`;
 
-/** What was locked of images and of files, told as one. @param images undefined: they were not asked about */
+/** Combined result for images and files. @param images undefined: not looked up */
 const joinLocks = (images: PlatformLock | undefined, contents: ContentsLock): PlatformLock => {
   const files = contents.locked.map(({ name, before, after }) => ({ image: name, before, after }));
   const names = new Set(contents.names);
   return {
     file: images?.file ?? contents.file,
-    // A chart may be a file of a host and what a cluster's application is made of.
+    // A chart may be both a file of a host and the source of an application.
     images: [...(images?.images ?? []).filter(({ image }) => !names.has(image)), ...files],
     attachments: images?.attachments ?? [],
     leftOut: images?.leftOut ?? [],

@@ -156,7 +156,7 @@ With --to it is the rendered GitOps tree of each environment that goes out inste
     const candidate =
       flags.candidate === undefined ? undefined : await this.#readCandidate(flags.candidate, configuration);
     const named = candidate?.document.environment;
-    // A candidate goes where somebody sends it, not where every tree goes.
+    // The destinations of the configuration are for current trees; a candidate is published only to explicitly given ones.
     const environments = candidate
       ? (flags.environment ?? (named === undefined ? undefined : [named]))
       : configuration.environments;
@@ -236,7 +236,7 @@ type TreeFlags = {
   readonly 'dry-run': boolean;
 };
 
-/** Bytes of a blob that somebody who waits would like to hear of. */
+/** Size in bytes from which the upload of a blob is reported. */
 const WORTH_A_LINE = 32_000_000;
 
 /** 'prod/kiosk:release           release 3  sent: 4 blobs (1.2 MB) uploaded' */

@@ -164,7 +164,7 @@ export default class Serve extends FleetCommand {
     log.info('stopping');
   }
 
-  /** The time goes on from --now, or certificates would never be due. */
+  /** The clock advances from --now, so that certificates become due. */
   #clock(now: string | undefined): () => Date {
     if (now === undefined) return () => new Date();
     const offset = this.readNow(now).getTime() - Date.now();

@@ -94,7 +94,7 @@ Logs one JSON object for each signature and refusal to standard output. On SIGTE
     log.info('stopping');
   }
 
-  /** The time goes on from --now. */
+  /** The clock advances from --now. */
   private readClock(now: string | undefined): () => Date {
     if (now === undefined) return () => new Date();
     const offset = this.readNow(now).getTime() - Date.now();

@@ -16,7 +16,7 @@ import { withLayoutLock } from './sites/with-layout-lock.ts';
 import { openStore, type Store, storeExists } from './store/open-store.ts';
 import type { SiteRow } from './store/tables.ts';
 
-/** What the hub's commands work on: the fleet's keys, the database, and the layout for statements and receipts. */
+/** Resources of the hub's commands: the fleet's keys, the database, and the layout for statements and receipts. */
 export type Hub = AsyncDisposable & {
   readonly keys: KeyDirectory;
   readonly store: Store;

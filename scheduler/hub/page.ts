@@ -42,7 +42,7 @@ const parseKey = (cursor: string): unknown => {
   }
 };
 
-/** Splits off what was read beyond a page. @param rows at most `limit + 1` */
+/** Splits off rows beyond the page. @param rows at most `limit + 1` */
 export const cutPage = <T>(
   rows: readonly T[],
   limit: number,

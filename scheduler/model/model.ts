@@ -176,7 +176,7 @@ export type Workspace = {
   readonly name: string;
   readonly host: HostGrants;
   /**
-   * Repositories, or their owners, that its applications' manifests may name; undefined: those of the owner of the
+   * Repositories, or their owners, that its applications' manifests may name; undefined: repositories of the owner of the
    * application's repository.
    */
   readonly repositories?: readonly RepositoryAddress[] | undefined;

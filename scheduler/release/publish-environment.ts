@@ -336,8 +336,8 @@ const describe = (
 const MAX_NAME = 63;
 
 /**
- * What a bundle statement says is held: assignments, and applications that could not be read and of which no earlier package is kept.
- * Nobody knows which assignments those have.
+ * Held entries of a bundle statement: assignments, and applications that could not be read and of which no earlier package is
+ * kept; their assignments are unknown.
  */
 const heldIn = (
   { held }: BuiltBundle,

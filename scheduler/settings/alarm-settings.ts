@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { FleetError } from '#bundles/errors';
 import type { Severity } from '../model/severity.ts';
 
-/** Who gets alarms from `serve`. */
+/** Receivers of alarms from `serve`. */
 export type AlarmSettings = {
   /** How often the notice about an alarm that lasts is repeated. */
   readonly repeat?: string;

@@ -58,7 +58,7 @@ export type Configuration = { readonly [setting in Setting]: string | undefined 
   readonly roles: FileSettings['roles'];
   /** undefined: no commit statuses are set. */
   readonly commitStatuses: CommitStatuses | undefined;
-  /** undefined: nobody gets them. */
+  /** undefined: alarms are not sent. */
   readonly alarms: AlarmSettings | undefined;
   /** What becomes of the facts of a machine at its enrolment. */
   readonly factLabels: readonly FactLabel[] | undefined;

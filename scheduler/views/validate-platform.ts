@@ -18,11 +18,11 @@ import { templateAdvice } from '../render/template-advice.ts';
 
 export type Validation = {
   readonly environments: readonly string[];
-  /** What has to be repaired, each once, in the order found. */
+  /** Errors, each once, in the order found. */
   readonly problems: readonly FleetError[];
-  /** The same with the environments and assignments that each concerns, and what helps with a missing value. */
+  /** The same errors with the environments and assignments that each affects, and hints for missing values. */
   readonly findings: readonly Finding[];
-  /** What may be meant as it is. */
+  /** Advice: possible mistakes. */
   readonly advice: readonly FleetError[];
 };
 
@@ -34,10 +34,10 @@ export type ValidateOptions = PlatformOptions & {
 };
 
 /**
- * Every problem of a platform in all its environments, or in those named: of its YAML, its repositories, its policies,
- * its templates, its configuration, the applications' own files and the objects that come of them. Makes every bundle
- * and writes nothing; only images are not looked for.
- * @throws FleetError only where the platform itself cannot be read
+ * Finds every problem of a platform in all environments, or in the named ones: in its YAML, repositories, policies, templates
+ * and configuration, in the files of applications, and in the resulting objects. Builds every bundle without writing it; images
+ * are not resolved.
+ * @throws FleetError only if the platform itself cannot be read
  */
 export const validatePlatform = async (options: ValidateOptions): Promise<Validation> => {
   if (options.kubernetes !== undefined) checkRange(options.kubernetes);
@@ -90,7 +90,7 @@ export const validatePlatform = async (options: ValidateOptions): Promise<Valida
   };
 };
 
-/** What finds nothing can only be said when every environment was looked at. */
+/** Unused selectors are known only after all environments were checked. */
 const idleSelectors = (
   environments: readonly string[],
   builds: readonly EnvironmentBuild[],
@@ -99,7 +99,7 @@ const idleSelectors = (
     ? findIdleSelectors(builds.map(({ platform }) => platform))
     : { problems: [], advice: [] };
 
-/** Undefined where the list of environments itself has several mistakes: then those are reported. */
+/** Undefined if the list of environments itself has several errors, which are then reported. */
 const environmentsAt = async (
   options: ValidateOptions,
   sources: Sources,
@@ -125,7 +125,7 @@ const onlyRoot = (problems: readonly FleetError[]): Validation => {
   return { environments: [], problems: findings.map(({ error }) => error), findings, advice: [] };
 };
 
-/** A custom kind that nobody knows is one advice, in however many environments and objects it is met. */
+/** An unknown custom kind is one advice, regardless of the number of environments and objects. */
 const eachKindOnce = (advice: readonly FleetError[]): readonly FleetError[] => {
   const told = new Set<string>();
   return advice.filter(({ code, message }) => {
@@ -163,7 +163,7 @@ const buildOne = async (
   return { ...built, aboutTemplates: templateAdvice(platform, schedule, result.packages) };
 };
 
-/** Only where a value is missing something can be said that helps to write it. */
+/** Hints exist only for missing values. */
 const withMissing = (one: Found, builds: readonly EnvironmentBuild[]): Found => {
   if (one.error.code !== 'CONFIG_SCHEMA') return one;
   const missing = (): readonly MissingValue[] => {

@@ -68,7 +68,7 @@ const parseHead = (text: string) => {
   }
 };
 
-/** What was checked, one fact a line. Nothing about a log that is refused. */
+/** The checked facts, one a line; empty for a refused log. */
 const describe = (
   { log, channels, releases, naming, faults }: AuditVerification,
   directory: string,

@@ -26,7 +26,7 @@ export const gateFlags = {
   }),
 };
 
-/** Who decides, and why. */
+/** Person and reason of a decision. */
 export const decisionFlags = {
   person: Flags.string({ description: 'Who decides [default: the name of this user]' }),
   reason: Flags.string({ description: 'Why; it is signed into the audit log' }),
@@ -46,7 +46,10 @@ export const personOf = ({
   });
 };
 
-/** What the gate reads: keys, layout, the chain with its policies, and the hub's database, if one is configured and a site was ever enrolled. */
+/**
+ * Inputs of a gate: keys, layout, the chain with its policies, and the hub's database if one is configured and a site was ever
+ * enrolled.
+ */
 export type OpenGate = AsyncDisposable & { readonly hub: GateHub; readonly promotion: Promotion };
 
 /** @throws FleetError USAGE for a missing setting; MEDIUM_MISSING if there is no layout; the codes of openHub, openKeyDirectory and readPromotion */
@@ -55,7 +58,7 @@ export const openGate = async (
   signal: AbortSignal,
   sources?: Sources,
 ): Promise<OpenGate> => {
-  // Opened to refuse a wrong place: a layout that is not there has no releases and no audit log.
+  // Opened to refuse a wrong path: a missing layout would look like one without releases and audit log.
   await openLayout(requireSetting(configuration, 'layout'));
   const promotion = await readPromotion(
     platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal }),

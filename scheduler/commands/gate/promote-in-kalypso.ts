@@ -73,7 +73,7 @@ type Access = PlatformOptions & {
   readonly signal: AbortSignal;
 };
 
-/** Promotes in a control plane of Kalypso's form. @returns what was done, for people and as data */
+/** Promotes in a control plane of Kalypso's form. @returns the result, as text and as data */
 export const promoteInKalypso = async (
   root: KalypsoRoot,
   to: string,

@@ -34,7 +34,7 @@ export default class KeysGenerate extends FleetCommand {
     const text = flags.plain ? pem : protectKey(pem, await passwordsOf(flags).choose(flags.out), flags.out);
     await writeNew(publicFile, key.pem);
     await writeKeyFile(flags.out, text).catch(async (error: unknown) => {
-      // A public key whose private one is nowhere might end up in a root.
+      // Otherwise the public key could be added to a root although its private key was not saved.
       await rm(publicFile, { force: true });
       throw error;
     });

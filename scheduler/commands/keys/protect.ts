@@ -33,7 +33,7 @@ export default class KeysProtect extends FleetCommand {
     const pem = await unlockPem(before, given);
     const key = namingFile(args.key, () => loadSigningKey(pem)).public;
     const wanted = flags['new-password-file'];
-    // The old password comes from where passwords come from, so the new one must not.
+    // The old password may come from --password-file, so the new one must be typed.
     const chosen =
       before.encrypted || wanted !== undefined
         ? passwordsFrom({ file: wanted, env: {}, terminal: processTerminal() })

@@ -60,7 +60,7 @@ because the candidate was rejected or another one took its place. 8: not within 
     return { environment, ...arrival };
   }
 
-  /** As they were last, for --json. */
+  /** The last state, for --json. */
   #conditions: Arrival['conditions'] | undefined;
 
   protected override toErrorJson(error: unknown): unknown {

@@ -41,7 +41,7 @@ Reads the same input as build and makes every bundle, without writing and withou
     if (findings.length === 0) {
       this.log(`${environments.join(', ')}: nothing wrong`);
     } else {
-      // Where all that is wrong may be right without anybody changing anything, it is not the input.
+      // If all errors may disappear on a retry, the exit code is not 3 (wrong input).
       const [passing] = findings.every(({ error }) => error.retryable) ? findings : [];
       process.exitCode = (passing?.error ?? new FleetError('PLATFORM_INVALID', '')).exitCode;
       this.log(

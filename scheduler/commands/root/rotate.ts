@@ -85,7 +85,7 @@ const parsePair = (text: string): readonly [RootRole, string] => {
 const keyName = async (text: string): Promise<string> =>
   existsSync(text) ? fingerprint(await readPublicFile(text)) : parseHex(text);
 
-/** As many digits as nobody meets twice by chance in one root, and as people type. */
+/** Digits of a digest that are unique within a root in practice, and short enough to type. */
 const HEX = /^[0-9a-f]{6,64}$/;
 
 const parseHex = (text: string): string => {

@@ -41,7 +41,7 @@ export default class TokensHosts extends FleetCommand {
       const released = await readReleased(hub.layout);
       for (const channel of channelsOf(hosts)) checkReleased(channel, released);
     }
-    // Before the first token is made, because tokens that are in no file are lost.
+    // Before the first token is created, because tokens that are not in the file are lost.
     await claim(flags.out);
     const lines: Hosts['hosts'][number][] = [];
     for (const { site, agent, channel, match, labels } of hosts) {

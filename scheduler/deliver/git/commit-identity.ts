@@ -3,7 +3,7 @@ import { FleetError } from '#bundles/errors';
 /** Author and committer of our commits without a configuration. */
 export const COMMITTER = 'Fleet Ferry <fleet-ferry@localhost>';
 
-/** Who commits rendered trees, and whether the commits are signed. */
+/** Committer of rendered trees, and whether commits are signed. */
 export type CommitIdentity = {
   /** 'Name <address>' */
   readonly committer: string;

@@ -30,7 +30,7 @@ export type TreeWords = {
   readonly sources: readonly SourceSnapshot[];
 };
 
-/** A text of a person as code, so that it is no markup and calls nobody by @name. */
+/** Formats text of a person as code, so that it does not act as markup or as an @mention. */
 export const code = (text: string): string => `\`${text.replaceAll(/[`\p{Cc}]/gu, ' ')}\``;
 
 export const titleOf = ({ environment }: Pick<TreeWords, 'environment'>): string =>

@@ -17,7 +17,7 @@ export type TreeDelivery = PlaceOptions & {
   readonly to: TreeTarget;
   /** Default: all. */
   readonly environments?: readonly string[];
-  /** Who commits; default: our own identity, unsigned. */
+  /** Committer; default: our own identity, unsigned. */
   readonly identity?: CommitIdentity;
   /** Push to a separate branch and, with a token, open a pull request, instead of committing to the branch. */
   readonly pullRequest: boolean;

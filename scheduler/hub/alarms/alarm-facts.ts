@@ -59,7 +59,7 @@ export type Corrections = {
   readonly first: Timestamp;
 };
 
-/** What a report proved against its agent (AlarmRow), since the agent has its key. */
+/** Contradictions proven by reports of an agent (AlarmRow), since its current key. */
 export type Evidence = {
   readonly agent: string;
   readonly code: string;

@@ -3,7 +3,7 @@ import { canonicalJson } from '#bundles/json/canonical';
 import type { Timestamp } from '#bundles/time';
 import type { Severity } from '../../model/severity.ts';
 
-/** Every alarm that the hub can raise, and what to do about it (docs/operations/alarms.md, tested both ways). */
+/** Every alarm that the hub can raise, with its remedy (docs/operations/alarms.md, tested both ways). */
 export const ALARMS = {
   AGENT_LATE:
     'Check the line to the site, or have its next medium brought home; then look at: fleet-agent doctor',
@@ -36,7 +36,7 @@ export const ALARMS = {
 
 export type AlarmKind = keyof typeof ALARMS;
 
-/** What an alarm is about. Absent: it is not about one of them. */
+/** Subject of an alarm. An absent field does not apply. */
 export type AlarmSubject = {
   readonly site?: string;
   /** '<site>/<agent>' */

@@ -25,7 +25,10 @@ export const alertmanager = ({ url, tokenFile }: AlertmanagerSettings, access: A
   },
 });
 
-/** Labels are what names the alarm: the severity is one of them, as routes match it, so a worse alarm is another alert. */
+/**
+ * Labels identify the alert. The severity is one of them, because routes match it, so an alarm of another severity is another
+ * alert.
+ */
 export const alertOf = (
   { alarm, action, resolvedAt }: Notice,
   { fleet, now }: { readonly fleet: string; readonly now: Date },

@@ -128,7 +128,7 @@ const reportAlarms = ({ evidence, gaps }: AlarmFacts, agents: Agents): readonly 
   return [...proven, ...missing];
 };
 
-/** What only a person ends: an approval, or a promotion by hand. */
+/** Conditions that only a person ends: an approval, or a promotion by hand. */
 const gateAlarms = ({ links }: AlarmFacts): readonly Alarm[] =>
   links
     .filter(

@@ -53,7 +53,7 @@ export const email = (
         date: now,
         // The same again after a crash, so that mail systems can drop one of the two.
         messageId: `<${first.id}@${domain}>`,
-        // RFC 3834: nobody's holiday answers it.
+        // RFC 3834: suppresses automatic replies.
         headers: { 'Auto-Submitted': 'auto-generated' },
       })
       .then((): Outcome => ({ kind: 'taken' }))

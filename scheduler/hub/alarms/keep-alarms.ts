@@ -17,8 +17,8 @@ const ROWS = 500;
 export type Changes = { readonly opened: readonly Alarm[]; readonly over: readonly OpenAlarmRow[] };
 
 /**
- * Stores the alarms that there are now. An alarm keeps its start and its episode as long as its condition lasts, across restarts
- * and changes of the leader. Writes only what differs.
+ * Stores the current alarms. An alarm keeps its start and its episode as long as its condition lasts, across restarts and
+ * changes of the leader. Writes only what differs.
  */
 export const keepAlarms = async (
   store: Store,
@@ -57,7 +57,7 @@ export const keepAlarms = async (
   return { opened, over: absent.filter((row) => overSince(row, now)) };
 };
 
-/** Deletes what nobody needs any more: alarms that are over and that every receiver knows to be over, and the state of former receivers. */
+/** Deletes ended alarms whose end every receiver has taken, and the state of former receivers. */
 export const forgetAlarms = async (store: Store, receivers: readonly string[], now: Date): Promise<void> => {
   const limit = formatTime(new Date(now.getTime() - GONE_MS));
   const over = (db: Database) =>

@@ -16,7 +16,7 @@ export type Notice = {
   readonly id: string;
   readonly what: What;
   readonly alarm: Alarm;
-  /** What to do. */
+  /** Remedy. */
   readonly action: string;
   readonly openedAt: Timestamp;
   /** Only of `resolved`: when the condition was gone. */

@@ -18,7 +18,7 @@ const NAMES = 500;
 /** Assignments in trouble that are read: of more than these each alarm would be one of thousands. */
 const MAX_TROUBLES = 20_000;
 
-/** Costs one read of the agents and of what is in trouble, not of all assignments. @param receivers names in the configuration */
+/** Reads the agents and the assignments in trouble, not all assignments. @param receivers names in the configuration */
 export const readAlarmFacts = async (
   db: Database,
   receivers: readonly string[],

@@ -32,7 +32,10 @@ export type EndsOf = {
   readonly certificateFile: string | undefined;
 };
 
-/** What ends at some time, and how early that is said. @throws FleetError for keys, layout and certificate that cannot be read */
+/**
+ * Reads expiry times and how early each is announced. @throws FleetError for keys, a layout or a certificate that cannot be
+ * read
+ */
 export const readEnds = async (of: EndsOf): Promise<readonly End[]> => [
   ...(await readKeyEnds(of)),
   ...of.channels.flatMap((channel) => releaseEnd(channel, of.desired)),

@@ -1,7 +1,10 @@
 import type { Dispatcher } from 'undici';
 import type { Notice } from './notice.ts';
 
-/** What became of a message. `refused`: the receiver will never take this one. `unreachable`: it takes none at present. */
+/**
+ * Result of sending a message. `refused`: the receiver will never accept it. `unreachable`: the receiver accepts none at
+ * present.
+ */
 export type Outcome =
   | { readonly kind: 'taken' }
   | { readonly kind: 'refused' | 'unreachable'; readonly message: string };

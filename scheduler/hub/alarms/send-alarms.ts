@@ -27,9 +27,9 @@ export type SenderOptions = {
 };
 
 /**
- * Sends one receiver the notices that it does not have yet, at each call. What it took is stored after each message, so nothing is lost when
- * the hub is killed, and at most the message under way is sent again, under the same id. Failures are logged and tried again after
- * a pause. Never throws.
+ * Sends one receiver the notices that it does not have yet, at each call. Each accepted message is stored, so that after a kill
+ * nothing is lost and at most the current message is sent again, with the same id. Failures are logged and tried again after a
+ * pause. Never throws.
  */
 export const makeSender = (
   receiver: ReceiverSettings,

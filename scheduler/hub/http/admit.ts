@@ -12,7 +12,7 @@ export type Place = {
 
 /** Bounds the total bytes of request bodies in memory or in transit. */
 export type Admission = {
-  /** Waits for a place. @param who the caller @param bytes maximum size of the body @throws FleetError BUSY */
+  /** Waits for a place. @param who id of the caller @param bytes maximum size of the body @throws FleetError BUSY */
   readonly enter: (who: string, bytes: number) => Promise<Place>;
   /** Number of admitted requests; below: of waiting ones, and the bytes of the admitted ones. */
   readonly inside: () => number;

@@ -51,7 +51,7 @@ export type ServerOptions = {
   readonly hooks?: HookRoutes | undefined;
   readonly checks?: CheckRoutes | undefined;
   readonly decisions?: DecisionOptions | undefined;
-  /** Default: nobody signs in but by a break-glass code. */
+  /** Default: people sign in with a break-glass code only. */
   readonly people?: People | undefined;
   /** Folder of the built page, instead of the one that belongs to this program. */
   readonly page?: string | undefined;
@@ -232,7 +232,7 @@ const AGENT_PATHS: ReadonlySet<string | undefined> = new Set([
   PRESENCE_PATH,
 ]);
 
-/** The judgement behind GATE_CLOSED: what an explanation shows. */
+/** The verdict behind GATE_CLOSED, as `--explain` shows it. */
 const conditionsOf = ({ verdict, refusal }: FastifyRequest): object => {
   if (verdict === undefined || refusal?.code !== 'GATE_CLOSED') return {};
   const { state, conditions } = verdict;

@@ -75,7 +75,10 @@ export const toHttpRefusal = (error: unknown): HttpRefusal => {
   };
 };
 
-/** What a request names and the hub does not have. The message of the error names a directory of this machine. */
+/**
+ * Codes for a resource that a request names and the hub does not have. The original message is replaced because it names a
+ * directory of this machine.
+ */
 const missing = ({ code, subject }: FleetError): HttpRefusal => ({
   status: 404,
   body: {

@@ -7,7 +7,7 @@ import type { HubServer } from './hub-server.ts';
 /** Where the page is. The address of the hub itself redirects to it. */
 export const PAGE_PATH = '/ui/';
 
-/** What `npm run build:page` makes of scheduler/page: index.html, and assets whose names have the hash of their content. */
+/** Output of `npm run build:page`: index.html, and assets with the hash of their content in their names. */
 const BUILT = join(import.meta.dirname, '../../page/dist');
 
 const NOT_BUILT = `The page of this hub is not built. Run "npm run build:page" in the checkout and start the hub again; its API is at /v1.\n`;

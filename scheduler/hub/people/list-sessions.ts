@@ -45,7 +45,7 @@ const isOpen = (row: SessionRow, now: Date, idleMs: number): boolean =>
   row.ends_at > formatTime(now) &&
   parseTime(row.seen_at).getTime() + idleMs > now.getTime();
 
-/** An admin who came in by a break-glass code, as everybody who is signed in is shown. */
+/** An admin's session by a break-glass code, shown to all signed-in people. */
 export type BrokenGlass = { readonly person: string; readonly reason: string; readonly until: Timestamp };
 
 export const brokenGlass = async (db: Database, now: Date): Promise<readonly BrokenGlass[]> => {

@@ -101,7 +101,7 @@ const readPerson = (
   const person = claims[personClaim];
   if (typeof person !== 'string' || person === '' || person.length > MAX_PERSON)
     throw signInError('no-person', `the provider sent no usable claim ${personClaim} for ${subject}`);
-  // Somebody who may choose their address at the provider could choose that of an admin.
+  // A user who may choose an address at the provider could choose the address of an admin.
   if (personClaim === 'email' && claims['email_verified'] !== true)
     throw signInError('no-person', `the provider has not verified the address of ${subject}`);
   const groups = claims[groupsClaim];
@@ -151,7 +151,7 @@ const UNREACHABLE: ReadonlySet<string> = new Set([
   'OAUTH_PARSE_ERROR',
 ]);
 
-/** What openid-client throws, as one of the sentences for a person. */
+/** Translates an error of openid-client into one of the sentences for people. */
 const asSignIn = async <T>(work: () => Promise<T>): Promise<T> => {
   try {
     return await work();
@@ -173,7 +173,7 @@ const asSignIn = async <T>(work: () => Promise<T>): Promise<T> => {
   }
 };
 
-/** The message with that of its cause, which has the reason. */
+/** The message of an error with the message of its cause, which has the reason. */
 const messageOf = (error: unknown): string => {
   const { message, cause } = error as Error;
   return cause instanceof Error ? `${message}: ${messageOf(cause)}` : message;

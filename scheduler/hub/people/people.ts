@@ -4,7 +4,7 @@ import type { OidcProvider } from './oidc-provider.ts';
 import type { SessionRow } from '../store/tables.ts';
 import { VERBS } from '../sites/tokens/allowance.ts';
 
-/** How people sign in at this hub, and who may what. */
+/** Sign-in and roles of people at this hub. */
 export type People = {
   /** Origin of the page as browsers name it; undefined: the host that a request names. */
   readonly origin: string | undefined;
@@ -27,8 +27,8 @@ export const NOBODY: People = {
 };
 
 /**
- * The person of a session with what they may do now: roles are judged at each request by today's rules, so a role that was taken from
- * the configuration ends with the restart that reads it.
+ * The person of a session with their current roles: roles are computed at each request from the current rules, so a role
+ * removed from the configuration ends with the restart that reads it.
  */
 export const personOf = (row: SessionRow, { roles }: Pick<People, 'roles'>): Principal => {
   const { id, kind, person } = row;

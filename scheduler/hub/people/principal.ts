@@ -5,7 +5,7 @@ export type Principal = {
   readonly kind: 'token' | 'oidc' | 'break-glass';
   /** Public name of the token or session, for logs and for idempotency keys. */
   readonly id: string;
-  /** Who decides, as statements name them, with how they signed in; undefined: nobody who may decide. */
+  /** Name of the person in statements, with the kind of sign-in; undefined: a caller without decisions. */
   readonly person: string | undefined;
   readonly allowances: readonly Allowance[];
   /** May see and end the sessions of others. */

@@ -3,7 +3,7 @@ import { type Allowance, type Verb, VERBS } from '../sites/tokens/allowance.ts';
 export const ROLES = ['viewer', 'operator', 'approver', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** What each role may do. An approval itself is signed by its person's key, whatever the role. */
+/** Allowances of each role. An approval is signed by its person's own key, regardless of the role. */
 const VERBS_OF: Readonly<Record<Role, readonly Verb[]>> = {
   viewer: ['read'],
   operator: ['read', 'promote', 'pause', 'resume', 'rollback', 'rollout', 'wait'],
@@ -33,7 +33,7 @@ export const rulesOf = (rules: readonly RoleRule[], { person, groups }: Known): 
       rule.people?.some((one) => one.toLowerCase() === person.toLowerCase()) === true,
   );
 
-/** What these rules allow, without repetition. */
+/** Allowances of these rules, without duplicates. */
 export const allowancesOf = (rules: readonly RoleRule[]): readonly Allowance[] => {
   const all = rules.flatMap(({ role, environments = ['*'], workspaces = [undefined] }) =>
     environments.flatMap((environment) =>

@@ -1,6 +1,8 @@
 import type { Allowance } from '../sites/tokens/allowance.ts';
 
-/** What a caller may read, by name. `parts`: workspaces of environments that it may not read whole. */
+/**
+ * Environments and workspaces that a caller may read, by name. `parts`: workspaces of environments that it may not read whole.
+ */
 export type Sight = {
   /** Environments; '*' is in no sight, because such a caller sees everything. */
   readonly whole: ReadonlySet<string>;

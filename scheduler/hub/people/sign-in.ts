@@ -32,7 +32,10 @@ export const startSignIn = async (store: Store, target: string, now: Date): Prom
   return { secret, checks: checksOf(secret) };
 };
 
-/** Uses up a sign-in: it ends once, whatever comes of it. @returns undefined if it was not started here, has ended or is too old */
+/**
+ * Consumes a sign-in: it can be completed once, regardless of the result. @returns undefined if it was not started here, has
+ * ended or is too old
+ */
 export const endSignIn = (
   store: Store,
   secret: string | undefined,

@@ -2,8 +2,9 @@ import { type Expression, type ExpressionBuilder, expressionBuilder, type SqlBoo
 import type { Tables } from '../store/tables.ts';
 
 /**
- * What a limited reader may see. What is about a whole environment (links, gates, releases, rollouts, alarms, gaps, events of an
- * agent itself) is for readers of the whole environment; of other environments only these assignments, and the agents that have them.
+ * Limits of a reader. Data about a whole environment (links, gates, releases, rollouts, alarms, gaps, events of an agent
+ * itself) are for readers of the whole environment; of other environments only these assignments, and the agents that have
+ * them.
  */
 export type Visible = {
   readonly whole: ReadonlySet<string>;
@@ -39,7 +40,7 @@ export const isSeen =
     return environments.length === 0 ? eb.lit(false) : eb('agent.environment', 'in', environments);
   };
 
-/** The condition on `agent` and the column of an assignment, which is '' or null for what is about the agent itself. */
+/** The condition on `agent` and the column of an assignment, which is '' or null for rows about the agent itself. */
 export const isSeenAssignment = (
   { whole, parts }: Visible,
   column: 'history.assignment' | 'event.assignment',

@@ -146,7 +146,7 @@ export const takeAnswer = async (
   const secret = await readWebhookSecret(secretFile);
   const now = clock();
   const { shared } = await findQuestion(store.db, id).catch((error: unknown) => {
-    // Without a valid signature nobody learns which questions there are.
+    // Refused without a valid signature, so that the ids of questions are not revealed.
     readAnswer(secret, answer, { id, shared: 'sha256:', now });
     throw error;
   });

@@ -34,7 +34,7 @@ export type StatusOptions = {
 export type StatusSetter = {
   /** The environments and policies as the last build read them. Without any call nothing is said. */
   readonly follow: (promotion: Promotion) => void;
-  /** Says what is new at the forges. Failures are logged and tried again in a later round. Never throws. */
+  /** Reports new states at the forges. Failures are logged and tried again in a later round. Never throws. */
   readonly round: (signal: AbortSignal) => Promise<void>;
 };
 

@@ -32,7 +32,7 @@ const MIRROR_MS = 30_000;
 const VERSIONS_MS = 30_000;
 const RETENTION_MS = DAY_MS / 4;
 
-/** What only the leader does. */
+/** Duties of the leader. */
 export const dutiesOf = (options: DutyOptions): readonly Duty[] => {
   const { store } = options.hub;
   let watch: Pick<Watch, 'trouble'> | undefined;
@@ -65,7 +65,7 @@ const keepCurrent =
     return repeat(makeKeepCurrent({ configuration, store, clock, log, publish }), KEEP_MS);
   };
 
-/** Names of packages for dashboards. What fails is tried again in the next round. */
+/** Stores names of packages for dashboards. A failure is tried again in the next round. */
 const nameVersions =
   ({ hub, log }: DutyOptions): Duty =>
   async () =>

@@ -33,13 +33,16 @@ export type JudgeOptions = Omit<PromoteOptions, 'signal'> & {
 export type LinkJudge = {
   /** The chain and the policies as the last build read them. Without any call no link is judged. */
   readonly follow: (promotion: Promotion) => void;
-  /** Judges every link and promotes what its policy promotes. Failures are logged and tried again in the next round. */
+  /**
+   * Judges every link and promotes candidates whose policy promotes automatically. Failures are logged and tried again in the
+   * next round.
+   */
   readonly round: (signal: AbortSignal) => Promise<void>;
 };
 
 type Judged = Omit<LinkState, 'since'>;
 
-/** What a link was judged by, so that the same facts are not read again. */
+/** Facts that a link was judged by, so that unchanged facts are not read again. */
 type Known = {
   /** Of the releases of the earlier environment, the audit log and the policy. */
   readonly decidedBy: string;

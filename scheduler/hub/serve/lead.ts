@@ -10,7 +10,7 @@ import { faultFields } from '../watch/fault-fields.ts';
 import { type HubLock, lockHub, WAKE_CHANNEL } from './lock-hub.ts';
 import { Gauge, type Registry } from 'prom-client';
 
-/** What the leader is woken for: a source or a decision changed, facts of a gate changed, a site has a new statement. */
+/** Reasons for waking the leader: a source or a decision changed, facts of a gate changed, a site has a new statement. */
 export type Wakeup = 'build' | 'judge' | 'sites';
 
 /** The time in which this replica leads. */

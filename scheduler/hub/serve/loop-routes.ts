@@ -22,7 +22,7 @@ export type LoopRoutesOptions = {
   readonly signal: AbortSignal;
 };
 
-/** What a hub with a platform answers at every replica, whether it leads or not. */
+/** Routes of a hub with a platform, served by every replica. */
 export type LoopRoutes = {
   readonly hooks: HookRoutes | undefined;
   readonly checks: CheckRoutes | undefined;
@@ -87,7 +87,7 @@ export const makeLoopRoutes = async ({
   };
 };
 
-/** Shares what `read` found among the calls within `ms`, unless one wants it fresh. A failure is not kept. */
+/** Shares one result of `read` among all calls within `ms`, except calls with `fresh`. A failure is not kept. */
 const atMostEvery = <T>(ms: number, read: () => Promise<T>): ((fresh: boolean) => Promise<T>) => {
   let last: { readonly found: Promise<T>; readonly at: number } | undefined;
   return async (fresh) => {

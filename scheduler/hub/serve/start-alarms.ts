@@ -72,7 +72,7 @@ export const startAlarms = (options: AlarmOptions): RunningDuty => {
     LOOK_MS,
   );
   return {
-    // What changes a gate changes alarms: a report, and a decision.
+    // Events that change a gate change alarms, too: reports and decisions.
     wake: (what) => {
       if (what === 'judge') looking.poke();
     },

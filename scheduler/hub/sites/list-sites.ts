@@ -16,7 +16,7 @@ export type ListedSite = {
     readonly agent: string;
     /** Of its key; empty for a follower. */
     readonly fingerprint: string;
-    /** What follows in place of an agent; null: an agent. */
+    /** Kind of the follower that replaces an agent; null: an agent. */
     readonly follower: FollowerKind | null;
     readonly channel: Channel;
     readonly labels: Labels;

@@ -5,7 +5,7 @@ import type { Tx } from '../store/tables.ts';
 import { channelOf, labelsOf, movedAgentRow } from './agent-record.ts';
 import { enrolledAgents } from './enrolled-agents.ts';
 
-/** What a site statement says about an agent besides its values. */
+/** Terms of an agent in a site statement, without its values. */
 export type Terms = {
   /** The channel to follow. The statement also names the previous one (docs/bundle-format.md section 8, step 5). */
   readonly channel?: Channel | undefined;

@@ -4,7 +4,7 @@ import { type LockOptions, waitForLayout } from '../../release/publish/wait-for-
 const COMMAND_WAIT_MS = 15_000;
 
 /**
- * Runs `work` under the layout's lock, so that index.json can be read, changed and written. The database keeps what is to be
+ * Runs `work` under the layout's lock, so that index.json can be read, changed and written. The database has the data to be
  * written, so a command that did not get the lock can be run again.
  * @throws FleetError BUSY naming the holder
  */

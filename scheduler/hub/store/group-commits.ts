@@ -8,7 +8,7 @@ const MOST = 32;
 export type GroupCommit = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
 
 type Waiting = {
-  /** @returns what tells the caller of its result, once that is durable */
+  /** @returns a function that resolves with the caller's result once it is durable */
   readonly run: (tx: Tx) => Promise<() => void>;
   readonly fail: (error: unknown) => void;
 };

@@ -10,7 +10,7 @@ export type HistoryField = 'package' | 'values' | 'health' | 'drift' | 'release'
 
 /**
  * A value that differs from the one before it, or did so when a report was stored. Rows are never changed or deleted: a late
- * report adds rows. The value before is that of the row with the next smaller `life` and `seq`.
+ * report adds rows. The previous value is in the row with the next smaller `life` and `seq`.
  */
 export type HistoryRow = {
   /** '<site>/<agent>' */
@@ -23,7 +23,7 @@ export type HistoryRow = {
   readonly seq: number;
   /** null: nothing, for example no package. */
   readonly value: string | null;
-  /** The event's time, at most that of receipt: a clock that runs ahead moves nothing into the future. */
+  /** The event's time, at most the time of receipt, so that a clock that runs ahead does not put events into the future. */
   readonly observed_at: Timestamp;
   readonly received_at: Timestamp;
   readonly report: Digest;

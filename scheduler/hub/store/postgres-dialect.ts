@@ -27,8 +27,8 @@ const types: CustomTypesConfig = {
 };
 
 /**
- * How to connect to `url`. Its parameters (sslmode, sslrootcert) count; what it leaves out comes from the variables and the
- * password file of libpq.
+ * Connection options for `url`. Its parameters (sslmode, sslrootcert) take precedence; missing ones come from the environment
+ * variables and the password file of libpq.
  */
 export const connectionTo = (url: string): ClientConfig => ({
   connectionString: url,
@@ -42,7 +42,7 @@ export const connectionTo = (url: string): ClientConfig => ({
 /** A pool of connections to a PostgreSQL database. A commit that returned survives a power failure, as the server is configured. */
 export const openPostgres = (url: string): Dialect => {
   const pool = new Pool({ ...connectionTo(url), max: MAX_CONNECTIONS });
-  // An idle connection that the server closes is replaced at the next query, which reports what is wrong then.
+  // An idle connection that the server closes is replaced at the next query, which then reports an error.
   pool.on('error', () => {});
   const dialect = new PostgresDialect({ pool });
   return {
@@ -56,8 +56,8 @@ export const openPostgres = (url: string): Dialect => {
 const BYTEWISE_TEXT = RawNode.createWithSql('text collate "C"');
 
 /**
- * Gives text columns the order of SQLite, byte by byte, whatever the locale of the database. PostgreSQL's text has no NUL: U+FFFD
- * replaces it, in what is stored and in what is looked for. Signed lines do not change, as JSON escapes it.
+ * Orders text columns by bytes as in SQLite, regardless of the locale of the database. PostgreSQL's text has no NUL: U+FFFD
+ * replaces it in stored values and in parameters. Signed lines do not change, as JSON escapes it.
  */
 class TextCompiler extends PostgresQueryCompiler {
   protected override appendValue(value: unknown): void {

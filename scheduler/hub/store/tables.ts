@@ -123,7 +123,10 @@ export type AgentRow = {
   readonly held_until: Timestamp | null;
   readonly held_by: string | null;
   readonly held_reason: string | null;
-  /** What speaks for a cluster that has no agent of ours; null: an agent. A follower has no key and is in no site statement. */
+  /**
+   * Kind of the follower that reports for a cluster without an agent; null: an agent. A follower has no key and is in no site
+   * statement.
+   */
   readonly follower: FollowerKind | null;
 };
 
@@ -140,7 +143,7 @@ export type FollowerRow = {
 };
 
 /** The newest notification about one object of a follower: order of time, repetition and the release that it is about. */
-/** What people call a package of a channel, by the newest release that had it when the layout was read. */
+/** Version of a package of a channel for people, by the newest release that had it when the layout was read. */
 export type PackageVersionRow = {
   readonly environment: string;
   readonly cluster_type: string;
@@ -165,7 +168,7 @@ export type FollowerObjectRow = {
   readonly digest: Digest;
   /** The bundle that it names. */
   readonly bundle: Digest | null;
-  /** What it says, without text that changes each time: 'healthy', 'failed HealthCheckFailed'. */
+  /** Condition without text that changes each time: 'healthy', 'failed HealthCheckFailed'. */
   readonly state: string;
 };
 
@@ -184,7 +187,7 @@ export type ReportRow = {
   readonly digest: Digest;
   readonly first_seq: number;
   readonly last_seq: number;
-  /** How it arrived: 'stick' for a medium, 'network', or the kind of a follower, whose reports nobody signed. */
+  /** How it arrived: 'stick' for a medium, 'network', or the kind of a follower, whose reports are unsigned. */
   readonly source: string;
   readonly received_at: Timestamp;
   /** The agent's clock when it signed, and whether the agent trusted it. */
@@ -249,7 +252,7 @@ export type AssignmentStateRow = {
   readonly outcome_seq: number;
   readonly outcome_at: Timestamp | null;
   readonly outcome_report: Digest | null;
-  /** 1: the live state differs from what was applied. */
+  /** 1: the live state differs from the applied state. */
   readonly drifted: number;
   readonly drift_message: string | null;
   readonly drift_seq: number;
@@ -258,14 +261,14 @@ export type AssignmentStateRow = {
 };
 
 /**
- * The state of an agent as a whole, from those of its assignments in its current life. An agent that never reported has no row.
- * Counts are of assignments with a package.
+ * The state of an agent as a whole, from the states of its assignments in its current life. An agent that never reported has no
+ * row. Counts are of assignments with a package.
  */
 export type AgentStateRow = {
   readonly agent: string;
   /** Last event of its newest report. */
   readonly newest_seq: number;
-  /** Digest of what runs by assignment (packagesDigest). */
+  /** Digest of the running packages by assignment (packagesDigest). */
   readonly packages: Digest;
   /** Whose last step or check failed, whose live state drifted, and whose health could not be checked. */
   readonly failed: number;
@@ -314,9 +317,9 @@ export type TokenRow = {
   /** Canonical JSON object. */
   readonly labels: string | null;
   readonly replace_key: number;
-  /** For 'decide' and 'break-glass': who decides. */
+  /** For 'decide' and 'break-glass': the person. */
   readonly person: string | null;
-  /** For 'decide' what it allows, a canonical JSON array of 'promote:qa'; for 'reader' what it may read; null: everything. */
+  /** For 'decide' its allowances, a canonical JSON array of 'promote:qa'; for 'reader' what it may read; null: everything. */
   readonly allowances: string | null;
   /** A note by the person who created it, for example its holder; for 'break-glass' the reason. */
   readonly note: string | null;
@@ -345,7 +348,7 @@ export type SecretSetRow = {
   readonly sealed_at: Timestamp;
 };
 
-/** What `serve` last judged about a link of the chain, for display: nothing is decided by it. */
+/** Last verdict of `serve` about a link of the chain, for display only. */
 export type GateLinkRow = {
   /** The environment that is promoted to. */
   readonly environment: string;
@@ -372,7 +375,7 @@ export type GateCheckRow = {
   /** Shared digest of the candidate. */
   readonly shared: Digest;
   readonly state: 'asked' | 'passed' | 'failed' | 'unreachable' | 'invalid';
-  /** What the check said, or why it could not be asked. */
+  /** Answer of the check, or why it could not be asked. */
   readonly message: string;
   /** Since when the state is so: when it was asked, or when it answered. */
   readonly at: Timestamp;
@@ -448,7 +451,7 @@ export type AlarmReceiverRow = {
   readonly message: string;
 };
 
-/** A medium that came back with reports, and what its table of contents says that it carried out. Nobody signed that. */
+/** A medium that came back with reports, and its contents by its unsigned table of contents. */
 export type MediumReturnRow = {
   /** Also of its reports. */
   readonly received_at: Timestamp;
@@ -467,10 +470,10 @@ export type SessionRow = {
   readonly hash: string;
   readonly previous_hash: string | null;
   readonly rotated_at: Timestamp;
-  /** What the page sends with each write. It opens nothing without the cookie. */
+  /** CSRF token that the page sends with each write. It is not valid without the cookie. */
   readonly csrf: string;
   readonly kind: 'oidc' | 'break-glass';
-  /** Of 'oidc': who vouches for the person, and the person's name there. */
+  /** For 'oidc': issuer and subject of the person. */
   readonly issuer: string | null;
   readonly subject: string | null;
   readonly person: string;

@@ -41,7 +41,7 @@ export type Built = {
 /**
  * Runs one build as `fleet-scheduler build` does, with the layout's own releases as the source of last good packages. Returns
  * errors in `failure` instead of throwing, because the loop needs `watched` in either case.
- * @param memory results of earlier builds, so that only what changed is built again
+ * @param memory results of earlier builds, so that only changed parts are built again
  */
 export const buildStep = async (
   options: WatchOptions,
@@ -125,7 +125,7 @@ export const buildStep = async (
   };
 };
 
-/** Policies that cannot be read leave those of before in force. Their mistakes do not stop a build. */
+/** If policies cannot be read, the previous ones stay in force. Their errors do not stop a build. */
 const keepPolicies = async (
   { keepPolicies: keep, log }: WatchOptions,
   platform: PlatformOptions,

@@ -1,7 +1,10 @@
 import { isDigest } from '#bundles/digest';
 import type { Destination } from '#bundles/transport/publish/destination';
 
-/** Calls `confirm` right before each tag is moved, so that a replica that leads no more moves none. What it throws refuses the pointer. */
+/**
+ * Calls `confirm` right before each tag is moved, so that a replica that no longer leads moves none. An error of `confirm`
+ * refuses the pointer.
+ */
 export const fenceDestination = (
   destination: Destination,
   confirm: (() => Promise<void>) | undefined,

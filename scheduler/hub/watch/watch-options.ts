@@ -9,7 +9,7 @@ export type WatchOptions = {
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
   readonly clock: () => Date;
-  /** Proves that this process still leads (lead.ts). Called before what cannot be taken back. */
+  /** Proves that this process still leads (lead.ts). Called before irreversible steps. */
   readonly confirm?: () => Promise<void>;
   /** Called after each build with the chain and the policies of the platform as the build read them. */
   readonly keepPolicies?: (promotion: Promotion) => Promise<void>;

@@ -83,7 +83,7 @@ export const watchPlatform = (options: WatchOptions, signal: AbortSignal): Watch
     built = false;
     const changed = await repositories.look(signal);
     const decisions = await auditMark(configuration.layout);
-    // A promotion changes what chained environments are built from, and no source.
+    // A promotion changes the input of chained environments without changing a source.
     if (changed || buildAgain || decisions !== builtDecisions) {
       // Retried until it succeeds: a build that failed for a full disk is run again later.
       buildAgain = true;

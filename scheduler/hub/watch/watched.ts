@@ -5,7 +5,7 @@ import { redactUrl } from '../../model/repository-url.ts';
 /** A source that a build reads: a repository at a revision, or a directory. */
 export type Watched = {
   readonly location: Location;
-  /** What the last build read: a commit, or a mark of the directory's files; undefined if it could not be read. */
+  /** State that the last build read: a commit, or a digest of the directory's files; undefined if it could not be read. */
   readonly mark: string | undefined;
 };
 

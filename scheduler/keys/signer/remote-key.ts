@@ -54,7 +54,7 @@ const openClient = async (socket: string, maxBytes: number): Promise<Client> => 
   });
 };
 
-/** The evidence of a signer, over its socket. Methods throw as those of Signer, and SIGNER_UNREACHABLE, PERMISSION. */
+/** The evidence of a signer, over its socket. Methods throw the errors of Signer, SIGNER_UNREACHABLE and PERMISSION. */
 export type RemoteEvidence = {
   readonly heads: () => Promise<HeadsAnswer['heads']>;
   readonly show: (request: ShowRequest) => Promise<void>;

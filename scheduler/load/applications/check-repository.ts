@@ -10,8 +10,8 @@ import {
 import { isRepositoryUrl, redactUrl } from '../../model/repository-url.ts';
 
 /**
- * Checks whether an application's `manifests` may name this repository. The scheduler reads it with its own credentials, so
- * a tenant may name its registered repository and those in its Workspace's `repositories`; without that list, those of the
+ * Checks whether an application's `manifests` may name this repository. The scheduler reads it with its own credentials, so a
+ * tenant may name its registered repository and the `repositories` of its Workspace; without that list, repositories of the
  * same owner on the same host. A repository that another workspace registered is refused, unless the Workspace lists exactly
  * that one. Targets that are part of the platform repository are trusted.
  * @param mapped the operator mapped a directory to it (`--map`)

@@ -208,7 +208,10 @@ const mistakesOf = (policy: Policy, chain: readonly EnvironmentEntry[]): readonl
   }
 };
 
-/** Whether every agent that `later` selects is selected by `earlier`: its labels are among those of `later`, its percent not less. */
+/**
+ * Whether every agent that `later` selects is selected by `earlier`: its labels are a subset of the labels of `later`, and its
+ * percent is not less.
+ */
 const holds = (earlier: RolloutStage, later: RolloutStage): boolean =>
   (earlier.percent ?? 100) >= (later.percent ?? 100) &&
   Object.entries(earlier.selector?.matchLabels ?? {}).every(

@@ -64,8 +64,8 @@ export const rollbacksIn = (
 };
 
 /**
- * Why a bundle is not released in a channel: a person took the channel back from it, and did not end that. ROLLED_BACK; undefined if
- * nobody did. What is built as another bundle is released.
+ * ROLLED_BACK if a person rolled the channel back from this bundle and has not ended the rollback; otherwise undefined. A
+ * different bundle is released.
  */
 export const findRolledBack = (
   entries: readonly Entry[],

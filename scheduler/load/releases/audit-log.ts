@@ -148,7 +148,7 @@ const encodeEntryStatement = ({ statement }: AuditLine, what: string): Buffer =>
   }
 };
 
-/** Keys that may sign a kind. An approval is one person's, whatever the threshold for bundles is. */
+/** Keys that may sign a kind. An approval has one signature, regardless of the threshold for bundles. */
 const signersOf = (kind: AuditKind, { roles, audit }: TrustRoot): RoleKeys => {
   switch (kind) {
     case 'promotion':
@@ -199,7 +199,7 @@ export const promotedTo = (
   return { from, to, number, candidate, shared, predicate, payload };
 };
 
-/** Who rejected a candidate for an environment, when and why; undefined if nobody did. A rejection is final. */
+/** The rejection of a candidate for an environment: person, time and reason; undefined without one. A rejection is final. */
 export const rejectionOf = (
   entries: readonly PartOf<AuditEntry, 'kind' | 'predicate'>[],
   environment: string,

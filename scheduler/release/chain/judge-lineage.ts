@@ -7,8 +7,8 @@ export type LineageJudgement<T> = {
 };
 
 /**
- * What the chain adds to the judgement of a bundle: a change without a new promotion is direct, and held where the policy forbids
- * that; and a link's statement is renewed with what it says.
+ * Judgement of a bundle by the promotion chain: a change without a new promotion is direct, and held if the policy forbids
+ * direct changes; a statement about the link is renewed with its content.
  * @param now undefined in a platform without a chain: nothing changes
  * @param before of the channel's current release; undefined without one
  * @param holds whether the build holds an assignment. A statement with held assignments closes the gate, so it is renewed once

@@ -30,7 +30,7 @@ export type Reissue = {
   readonly previous: PublishedRelease;
   /** All revocations of the channel so far (docs/bundle-format.md section 7). */
   readonly revocations: Revocations;
-  /** The agents that it reaches. Default: those of `previous` to renew it, all of them to return to an older one. */
+  /** Rollout of the release. Default: the rollout of `previous` for a renewal, all agents for a return to an older release. */
   readonly rollout?: Rollout;
   readonly now: Date;
 };

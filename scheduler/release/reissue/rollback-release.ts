@@ -20,7 +20,7 @@ export type Rollback = {
   readonly channel: Channel;
   /** Number of the release to return to. */
   readonly to: number;
-  /** Revocations that include entries not yet in the layout. Default: those of the layout. */
+  /** Revocations that include entries not yet in the layout. Default: the revocations of the layout. */
   readonly revocations?: Revocations;
   readonly now: Date;
   readonly signal?: AbortSignal;

@@ -134,7 +134,7 @@ export const startRollout = async (
 };
 
 /**
- * ROLLOUT_TAKEN_BACK if the newest rollout of these bundles was taken back and nobody resumed it, so that the next build does not
+ * ROLLOUT_TAKEN_BACK if the newest rollout of these bundles was taken back and not resumed, so that the next build does not
  * start it again; otherwise undefined.
  */
 export const findTakenBack = async (

@@ -8,21 +8,21 @@ import { checkHead } from '../../load/releases/audit-head.ts';
 import { type AuditLog, EMPTY_LOG, readAuditLog } from '../../load/releases/audit-log.ts';
 import { listReleases } from '../../release/reissue/list-releases.ts';
 
-/** What a verification of a layout's audit log found. */
+/** Result of the verification of a layout's audit log. */
 export type AuditVerification = {
   /** Empty if the log itself is refused. */
   readonly log: AuditLog;
   readonly channels: number;
-  /** Releases of the layout that were read, and those of them that name an entry. */
+  /** Numbers of releases in the layout that were read, and of those that name an entry. */
   readonly releases: number;
   readonly naming: number;
-  /** The fault of the log first; then one for each head that it does not have. */
+  /** The error of the log, then one error for each missing head. */
   readonly faults: readonly FleetError[];
 };
 
 /**
  * Verifies the audit log of a layout, and that it has the entry that each release of the layout names.
- * @param heads further heads that the log must have, as somebody noted them
+ * @param heads further heads that the log must have, recorded earlier
  * @throws FleetError if a current release or a revocation list cannot be read
  */
 export const verifyAudit = async (
@@ -50,7 +50,7 @@ export const verifyAudit = async (
   const releases = [];
   for (const channel of channels)
     for (const { release } of await listReleases(layout, channel, roots)) releases.push(release);
-  // What a refused log has is not known, so it cannot be compared with.
+  // The entries of a refused log are unknown, so releases are not compared with it.
   if (digests) {
     for (const release of releases) collect(() => checkHead(digests, release, layout));
     for (const head of heads) collect(() => checkNoted(digests, head, layout));

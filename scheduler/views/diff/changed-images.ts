@@ -2,7 +2,7 @@ import { imagesIn } from '#bundles/formats/diff/images-in';
 import type { Item } from '#bundles/formats/diff/read-items';
 import { compareBytes } from '#bundles/digest';
 
-/** An image that a cluster type runs in other versions than before. */
+/** An image whose versions on a cluster type changed. */
 export type ImageChange = {
   readonly image: string;
   readonly from: readonly string[];

@@ -8,11 +8,11 @@ import type { EnvironmentView, Files, TypeView } from './view-environment.ts';
 export type AssignmentDiff = {
   /** Deployment target. */
   readonly assignment: string;
-  /** 'held': it cannot be made any more, what is at the sites stays; 'healed': it can again. */
+  /** 'held': it can no longer be built, and sites keep their package; 'healed': it can be built again. */
   readonly outcome: 'created' | 'configured' | 'deleted' | 'held' | 'healed';
   readonly objects: readonly ItemDiff[];
   readonly unchanged: number;
-  /** Files of other bytes that say the same: comments, order, quotes. */
+  /** Files that differ only in comments, order or quotes. */
   readonly reformatted: readonly string[];
   /** Why it is held. */
   readonly error: FleetError | undefined;
@@ -22,7 +22,7 @@ export type TypeDiff = {
   readonly clusterType: string;
   readonly outcome: 'created' | 'configured' | 'deleted' | 'unchanged';
   readonly counts: Readonly<Record<'created' | 'configured' | 'deleted' | 'unchanged', number>>;
-  /** Those that differ. */
+  /** Assignments that differ. */
   readonly assignments: readonly AssignmentDiff[];
   readonly images: readonly ImageChange[];
 };
@@ -32,7 +32,7 @@ export type EnvironmentDiff = {
   /** Files of no cluster type, like the tracking file. */
   readonly files: readonly ItemDiff[];
   readonly clusterTypes: readonly TypeDiff[];
-  /** What is wrong with the side that could not be read; then nothing is compared. */
+  /** Errors of the side that could not be read; then nothing is compared. */
   readonly problems: readonly FleetError[];
   /** Why applications of the newer side could not be read; their packages are held. */
   readonly unread: readonly FleetError[];
@@ -41,7 +41,7 @@ export type EnvironmentDiff = {
 const NO_VIEW: EnvironmentView = { files: new Map(), clusterTypes: new Map(), isKept: () => false };
 const NO_TYPE: TypeView = { assignments: new Map(), held: new Map() };
 
-/** What is between two states of an environment; undefined: it is not there in that state. Pure. */
+/** Compares two states of an environment; undefined: the environment does not exist in that state. Pure. */
 export const compareEnvironments = (
   environment: string,
   before: EnvironmentView = NO_VIEW,

@@ -3,10 +3,10 @@ import { problemsOf } from '../../model/problems.ts';
 import { compareEnvironments, type EnvironmentDiff } from './compare-environments.ts';
 import type { EnvironmentView } from './view-environment.ts';
 
-/** One state of an environment, or what is wrong with it; undefined: the environment is not there. */
+/** One state of an environment, or its errors; undefined: the environment does not exist. */
 export type Viewed = EnvironmentView | readonly FleetError[] | undefined;
 
-/** What `view` gives, or what is wrong with it. @throws FleetError ABORTED, INTERNAL */
+/** Returns the result of `view`, or its errors. @throws FleetError ABORTED, INTERNAL */
 export const viewOrProblems = async (
   environment: string,
   view: () => Promise<EnvironmentView | undefined>,
@@ -20,7 +20,7 @@ export const viewOrProblems = async (
   }
 };
 
-/** Pure. A state that cannot be read has its problems told; then nothing is compared. */
+/** Compares two states. The errors of an unreadable state are part of the result, and nothing is compared. Pure. */
 export const compareViews = (environment: string, before: Viewed, after: Viewed): EnvironmentDiff => {
   const problems = [before, after].flatMap((side) => (isView(side) ? [] : side));
   return isView(before) && isView(after)

@@ -19,22 +19,22 @@ import { type EnvironmentView, viewEnvironment } from './view-environment.ts';
 import { viewReleases } from './view-releases.ts';
 import { viewTree } from './view-tree.ts';
 
-/** What was delivered, and the platform as it is now is compared with. */
+/** The delivered state that the platform is compared with. */
 export type Delivered =
   /** The newest releases in a layout. */
   | { readonly kind: 'release'; readonly layout: Layout }
-  /** What a candidate locks. */
+  /** The state that a candidate fixes. */
   | { readonly kind: 'candidate'; readonly candidate: GivenCandidate }
   /** The branch that holds the rendered tree. */
   | { readonly kind: 'tree'; readonly target: Exclude<TreeTarget, { kind: 'directory' }> }
-  /** What all repositories have now, with these maps only. */
+  /** The current state of all repositories, with these maps only. */
   | { readonly kind: 'repositories'; readonly maps: readonly SourceMap[] };
 
 export type DeliveredDiffOptions = Omit<DiffOptions, 'from' | 'to' | 'branch'>;
 
 /**
- * Compares what was delivered with the platform and all its applications as they are now, environment by environment. Problems of
- * an environment that cannot be read are part of its result, and the others are compared.
+ * Compares the delivered state with the current platform and applications, environment by environment. Problems of an
+ * environment that cannot be read are part of its result, and the others are compared.
  * @throws FleetError PLATFORM_INVALID, SOURCE_MISSING, SOURCE_UNREACHABLE; as openLayout
  */
 export const diffDelivered = async (
@@ -74,7 +74,7 @@ const chooseEnvironments = async (
 
 type Comparison = { readonly options: DeliveredDiffOptions; readonly delivered: Delivered };
 
-/** As much of the present state as the delivered one can have. */
+/** The part of the current state that the delivered one can have. */
 const viewNow = async (
   platform: Platform,
   sources: Sources,
@@ -123,7 +123,7 @@ const viewBefore = async (
   }
 };
 
-/** What a candidate has by commit is read from its repository, also where a map has a directory for it now. */
+/** Sources that a candidate names by commit are read from their repository, even if a map names a directory for it. */
 const unmapped = (sources: Sources, { document }: GivenCandidate): Sources => {
   const locked = new Set(
     document.sources.flatMap(({ repo, commit }) => (commit === undefined ? [] : [repositoryKey(repo)])),

@@ -10,13 +10,13 @@ import { type RetargetedSources, retargetSources, type Side } from './retarget-s
 import { viewEnvironment } from './view-environment.ts';
 
 export type DiffOptions = PlatformOptions & {
-  /** Branch, tag or commit of the platform's repository; undefined: as the platform says, of a directory its HEAD. */
+  /** Branch, tag or commit of the platform's repository; undefined: the ref that the platform names, for a directory its HEAD. */
   readonly from?: string | undefined;
-  /** Undefined: as the platform says; of a directory its files as they are. */
+  /** Undefined: the ref that the platform names; for a directory its files in the working tree. */
   readonly to?: string | undefined;
-  /** The branch that both stand for, where that is not `from` itself. */
+  /** The branch that both refs replace, if it is not `from` itself. */
   readonly branch?: string | undefined;
-  /** All of either side when left out. */
+  /** Default: all environments of both sides. */
   readonly environments?: readonly string[];
   readonly fleet?: string;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -24,9 +24,9 @@ export type DiffOptions = PlatformOptions & {
 };
 
 /**
- * What lies between two states of a platform, environment by environment. One that cannot be read in one of them has its
- * problems told and leaves the others alone.
- * @throws FleetError USAGE where both states are the same by what was asked; PLATFORM_INVALID, SOURCE_MISSING
+ * Compares two states of a platform, environment by environment. Errors of an unreadable environment are part of the result and
+ * do not stop the others.
+ * @throws FleetError USAGE if both states are the same by definition; PLATFORM_INVALID, SOURCE_MISSING
  */
 export const diffPlatform = async (options: DiffOptions): Promise<readonly EnvironmentDiff[]> => {
   const { location } = parsePlatform(options.platform);
@@ -39,7 +39,7 @@ export const diffPlatform = async (options: DiffOptions): Promise<readonly Envir
   const named = options.branch ?? (from === 'HEAD' ? undefined : from);
   const first = sideOf(from, named);
   const known = await environmentsOn(options, first);
-  // Nothing is read at a branch of that name, so the two stand for what the platform itself is read from.
+  // No source is read at a branch of that name, so that both refs replace the ref of the platform itself.
   const branch =
     from !== undefined && options.branch === undefined && !(await isRead(options, first, known))
       ? undefined
@@ -71,7 +71,7 @@ const environmentsOn = async (
   }
 };
 
-/** Does any environment in question read what the branch names? */
+/** True if one of the environments reads this branch. */
 const isRead = async (
   options: DiffOptions,
   sources: RetargetedSources,

@@ -2,7 +2,7 @@ import type { ItemDiff } from '#bundles/formats/diff/compare-items';
 import { formatError } from '#bundles/errors';
 import type { AssignmentDiff, EnvironmentDiff, TypeDiff } from './compare-environments.ts';
 
-/** The whole comparison as text: for each environment a line a cluster type, then every difference. */
+/** The comparison as text: for each environment one line per cluster type, then every difference. */
 export const formatDiff = (diffs: readonly EnvironmentDiff[]): string =>
   diffs.map(formatEnvironment).join('\n');
 
@@ -50,7 +50,7 @@ const formatAssignment = (name: string, one: AssignmentDiff): string =>
     ...one.objects.map((item) => formatItem(`${name}/`, item)),
   ].join('');
 
-/** What there is to say of an assignment beside its objects. */
+/** Lines about an assignment other than its objects. */
 export const notesOf = ({ outcome, error, reformatted }: AssignmentDiff): readonly string[] => [
   ...(outcome === 'held'
     ? [`is held and stays as it is${error ? `: ${formatError(error)}` : ': its application cannot be read'}`]

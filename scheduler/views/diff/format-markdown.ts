@@ -3,17 +3,17 @@ import { formatError, plainText } from '#bundles/errors';
 import { type AssignmentDiff, differs, type EnvironmentDiff, type TypeDiff } from './compare-environments.ts';
 import { formatImage, notesOf } from './format-diff.ts';
 
-/** What GitHub takes as one comment; Gitea takes more. */
+/** Maximum length of a comment on GitHub; Gitea accepts more. */
 export const COMMENT_LIMIT = 65_536;
 
-/** Kept free for the sentence that says what is missing. */
+/** Reserved for the sentence about omitted parts. */
 const RESERVE = 400;
-/** Of one object's difference, before its middle is left out in favour of others. */
+/** Maximum characters of one object's difference; its middle is omitted beyond it. */
 const MAX_DIFF = 12_000;
 
 /**
- * The comparison as a comment for a pull request: a table, and a block to open for each assignment, never longer than
- * COMMENT_LIMIT. What does not fit is counted, not cut in the middle of a line.
+ * The comparison as a comment for a pull request: a table, and a collapsible block for each assignment, at most COMMENT_LIMIT
+ * characters. Omitted lines are counted; lines are never cut.
  */
 export const formatMarkdown = (diffs: readonly EnvironmentDiff[]): string => {
   const heads = plainText(diffs.map(formatHead).join('\n'));
@@ -90,20 +90,20 @@ const formatItem = ({ object, outcome, diff }: ItemDiff): string => {
   return `${escape(object)} ${outcome}\n${fence}diff\n${shown.replace(/\n?$/, '\n')}${fence}\n\n`;
 };
 
-/** Longer than any run of backticks inside, or a text could end its block and go on as Markdown of its own. */
+/** Longer than any run of backticks in the text, which could otherwise end its block and inject Markdown. */
 const fenceFor = (text: string): string => {
   const longest = (text.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 2);
   return '`'.repeat(longest + 1);
 };
 
-/** Whole lines only, and how many are missing. */
+/** Keeps whole lines only, and adds the number of omitted ones. */
 const cut = (text: string, length: number): string => {
   const end = text.lastIndexOf('\n', length - 60) + 1;
   const missing = text.slice(end).split('\n').length - 1;
   return `${text.slice(0, end)}... ${missing} more lines\n`;
 };
 
-/** Names come from files that anybody proposes: they are text, neither HTML nor Markdown, and call nobody by @name. */
+/** Escapes names, which come from proposed files: they must not act as HTML, Markdown or @mentions. */
 const escape = (text: string): string =>
   text
     .replaceAll(/[\\`*_[\]#]/g, '\\$&')

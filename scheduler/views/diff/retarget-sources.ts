@@ -12,25 +12,25 @@ import { type Git, runGit } from '../../load/sources/run-git.ts';
 export type Side = {
   /** `--platform`. */
   readonly platform: string;
-  /** What is read in place of `branch`: a branch, tag or commit; undefined: everything as it is. */
+  /** Branch, tag or commit that is read instead of `branch`; undefined: sources are read as they are. */
   readonly ref: string | undefined;
-  /** The branch of the platform's repository that `ref` stands for; undefined: the one that the platform is read from. */
+  /** The branch of the platform's repository that `ref` replaces; undefined: the branch that the platform is read from. */
   readonly branch: string | undefined;
 };
 
 export type RetargetedSources = Sources & {
-  /** How many reads were of another ref than the platform says. */
+  /** Number of reads at another ref than the platform names. */
   readonly hits: () => number;
-  /** Is the platform a repository, or a directory in one? */
+  /** True if the platform is a repository, or a directory in one. */
   readonly isWorkTree: () => Promise<boolean>;
 };
 
 type WorkTree = { readonly top: string; readonly gitDirectory: string; readonly branch: string | undefined };
 
 /**
- * A platform as it would be with one branch of its repository at another ref. Of a Git URL: whatever names the branch, also
- * where a commit of it is pinned. Of directories: those whose repository has the branch checked out, or, for HEAD and its
- * ancestors, each at its own.
+ * The sources of a platform with one branch of its repository at another ref. For a Git URL: all references to the branch,
+ * pinned commits included. For directories: those whose repository has the branch checked out, or, for HEAD and its ancestors,
+ * each at its own HEAD.
  */
 export const retargetSources = (sources: Sources, git: Git, side: Side): RetargetedSources => {
   const { location: platform } = parsePlatform(side.platform);

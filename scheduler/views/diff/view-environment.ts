@@ -11,12 +11,12 @@ import type { Platform } from '../../model/model.ts';
 import type { Sources } from '../../load/sources/open-sources.ts';
 import { renderEnvironment } from '../../render/render-environment.ts';
 
-/** Everything that one state of a platform gives an environment, by where it belongs. */
+/** The output of one state of a platform for an environment, by cluster type. */
 export type EnvironmentView = {
   /** Files that belong to no cluster type, by path. */
   readonly files: Files;
   readonly clusterTypes: ReadonlyMap<string, TypeView>;
-  /** '<cluster type>/<target>': is it only held, so that what is at the sites stays? */
+  /** Whether '<cluster type>/<target>' is only held, so that sites keep their package. */
   readonly isKept: (folder: string) => boolean;
   /** Why applications could not be read; their packages are held. */
   readonly unread?: readonly FleetError[];
@@ -34,13 +34,13 @@ export type ViewOptions = {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cacheDirectory: string;
   readonly signal: AbortSignal;
-  /** Only what is in bundles, as a release has it. */
+  /** Bundles only, as in a release. */
   readonly onlyBundles?: boolean;
-  /** What has to be read, and nothing else: CANDIDATE_MISMATCH otherwise. */
+  /** Candidate whose sources must be read exactly; otherwise CANDIDATE_MISMATCH. */
   readonly candidate?: GivenCandidate;
 };
 
-/** Renders and bundles; images are not looked for, nothing is signed or written. */
+/** Renders and bundles an environment without resolving images, signing or writing. */
 export const viewEnvironment = async (
   platform: Platform,
   sources: Sources,
@@ -57,7 +57,7 @@ export const viewEnvironment = async (
       previous: undefined,
       workers: 1,
       env,
-      // What was fetched for a build before; none is fetched to look at a difference.
+      // Contents fetched for an earlier build; a comparison fetches none.
       charts: knownCharts(cacheDirectory),
       contents: knownContents(cacheDirectory),
     },
@@ -98,7 +98,7 @@ export const viewEnvironment = async (
   };
 };
 
-/** Other reconcilers fetch the application themselves; what our bundle could hold of it is nobody's concern there. */
+/** Other reconcilers fetch the application themselves, so that our bundle of it is not compared. */
 const carriesApplications = ({ clusterType }: BuiltBundle): boolean => bundlesApplication(clusterType);
 
 const viewBundle = (built: BuiltBundle): readonly [string, TypeView] => {

@@ -9,7 +9,8 @@ import { readRelease } from '../../load/releases/read-release.ts';
 import type { EnvironmentView, TypeView } from './view-environment.ts';
 
 /**
- * What the newest release of each channel of an environment has at the sites. Signatures are checked with the roots in the layout.
+ * Returns the packages of the newest release of each channel of an environment. Signatures are checked with the roots in the
+ * layout.
  * @returns undefined if nothing was released yet
  * @throws FleetError UNKNOWN_KEY, BAD_SIGNATURE, THRESHOLD, WRONG_CHANNEL, SCHEMA, MISSING_BLOB, DIGEST_MISMATCH
  */

@@ -5,8 +5,8 @@ import type { EnvironmentView, Files } from './view-environment.ts';
 type Now = Pick<EnvironmentView, 'isKept'> & { readonly held: readonly HeldAssignment[] };
 
 /**
- * A rendered tree as its reconcilers see it: folders with our README.md are cluster types, those in them deployment targets.
- * Everything else on the branch is somebody else's. Pure.
+ * Parses a rendered tree as its reconcilers do: folders with our README.md are cluster types, folders in them deployment
+ * targets. Other files on the branch are not ours. Pure.
  */
 export const viewTree = (
   tree: Tree,

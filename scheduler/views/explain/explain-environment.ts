@@ -10,11 +10,11 @@ import type { Platform } from '../../model/model.ts';
 import { type ExplainedPair, explainPlatform, type ExplainQuestion } from './explain-platform.ts';
 
 export type ExplainedSource = CandidateSource & {
-  /** `promoted`: as the candidate has it. `direct`: the environment's own, which no promotion holds back. */
+  /** `promoted`: read as in the candidate. `direct`: the environment's own layer, which needs no promotion. */
   readonly by: 'promoted' | 'direct';
 };
 
-/** The promotion that a chained environment is built from, as the audit log has it. */
+/** The promotion in the audit log that a chained environment is built from. */
 export type ExplainedPromotion = Pick<
   PromotionPredicate,
   'from' | 'number' | 'mode' | 'person' | 'reason' | 'time'

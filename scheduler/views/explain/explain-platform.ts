@@ -12,13 +12,13 @@ import { schedulePlatform } from '../../plan/schedule/schedule-platform.ts';
 import { isWriteOnly } from '../../plan/compose/is-write-only.ts';
 import { type LayerTerm, layerTerms, type PolicyTerm, policyTerms } from './selector-terms.ts';
 
-/** What one layer said about a value. `value` is undefined where a schema hides it (writeOnly). */
+/** The value that one layer sets. `value` is undefined if a schema hides it (writeOnly). */
 export type ValueSay = {
   readonly value: Value | undefined;
   readonly at: Place;
   readonly layer: string;
   readonly from: 'base' | 'environment';
-  /** Why the layer holds for this pair; empty for one that holds for all. */
+  /** Why the layer applies to this pair; empty if it applies to all pairs. */
   readonly selected: readonly LayerTerm[];
 };
 
@@ -26,7 +26,7 @@ export type ExplainedValue = ValueSay & {
   /** Keys and indexes from the root. */
   readonly path: readonly string[];
   readonly hidden: boolean;
-  /** What it replaced, the latest first. */
+  /** Replaced values, the latest first. */
   readonly overrode: readonly ValueSay[];
 };
 
@@ -43,11 +43,14 @@ export type ExplainedPair = {
   readonly clusterTypeAt: Place;
   readonly deploymentTarget: string;
   readonly deploymentTargetAt: Place;
-  /** undefined: it is not on that cluster type; then `policies` say why. */
+  /** undefined: not assigned to that cluster type; `policies` have the reason. */
   readonly policy: string | undefined;
-  /** The one that has it first; every other that selects it too, or, where none does, all with what failed. */
+  /**
+   * The policy that assigns it first, then all others that select it; if none does, all policies with the conditions that
+   * failed.
+   */
   readonly policies: readonly ExplainedPolicy[];
-  /** Why nothing is rendered of it. */
+  /** Why it is not rendered. */
   readonly held: FleetError | undefined;
   readonly files: readonly ExplainedFile[];
   readonly values: readonly ExplainedValue[];
@@ -61,9 +64,9 @@ export type ExplainQuestion = {
 };
 
 /**
- * Where assignments, their files and their values come from. A pair that is asked for by name is explained even where it
- * is no assignment; else all assignments are, in the schedule's order.
- * @throws FleetError USAGE for a name that the platform does not have
+ * Explains the origin of assignments, their files and their values. A named pair is explained even if it is not assigned;
+ * without names all assignments are, in the order of the schedule.
+ * @throws FleetError USAGE for an unknown name
  */
 export const explainPlatform = (platform: Platform, question: ExplainQuestion): readonly ExplainedPair[] => {
   const types = choose(platform.clusterTypes, question.clusterType, 'cluster type');

@@ -3,7 +3,7 @@ import { shortDigest } from '#bundles/digest';
 import type { ExplainedPromotion } from './explain-environment.ts';
 import type { ExplainedPair, ExplainedPolicy, ExplainedValue, ValueSay } from './explain-platform.ts';
 
-/** What a chained environment is built from: the promotion, and which of the sources it holds. */
+/** The promotion that a chained environment is built from, and the sources that it fixes. */
 export const formatPromotion = (environment: string, promotion: ExplainedPromotion): readonly string[] => {
   const { from, number, mode, candidate, person, reason, time, sources } = promotion;
   const who = person ?? `the policy (${mode})`;
@@ -22,7 +22,7 @@ export const formatPromotion = (environment: string, promotion: ExplainedPromoti
   ];
 };
 
-/** An explanation as lines for people: the pair, its policy, its files, its values, each with where it stands. */
+/** An explanation as lines for people: the pair, its policy, files and values, each with its place. */
 export const formatPair = (pair: ExplainedPair): readonly string[] => [
   `${pair.clusterType}/${pair.deploymentTarget}`,
   ...table([
@@ -81,7 +81,7 @@ const selectedText = ({ selected }: ValueSay): string =>
 const shown = ({ value, hidden }: { value: ValueSay['value']; hidden: boolean }): string =>
   hidden ? '*** (writeOnly)' : JSON.stringify(value);
 
-/** Columns two spaces apart, as wide as they must be. */
+/** Columns two spaces apart, each as wide as its longest cell. */
 const table = (rows: readonly (readonly string[])[]): readonly string[] => {
   const widths: number[] = [];
   for (const row of rows)

@@ -8,17 +8,17 @@ import type {
 } from '../../model/model.ts';
 import { matchLabels } from '../../model/selectors/match-labels.ts';
 
-/** One condition of a policy, and what it met. */
+/** One condition of a policy, with its result. */
 export type PolicyTerm = {
   readonly of: 'deployment target' | 'cluster type';
   /** 'region=eu', 'tier In (a, b)', 'workspace=sales' */
   readonly wants: string;
-  /** What the label is; undefined where there is none. */
+  /** Value of the label; undefined without one. */
   readonly found: string | undefined;
   readonly holds: boolean;
 };
 
-/** Every condition of a policy for this pair, in the order it is written; a selector that selects all has none. */
+/** Conditions of a policy for this pair, in the order written; empty for a selector that selects all. */
 export const policyTerms = (
   policy: SchedulingPolicy,
   clusterType: ClusterType,
@@ -57,10 +57,10 @@ const selectorTerms = (
   })),
 ];
 
-/** One label of a layer's selector, and which of the two has it. */
+/** One label of a layer's selector, and whether the cluster type or the target has it. */
 export type LayerTerm = { readonly wants: string; readonly by: 'cluster type' | 'deployment target' };
 
-/** Why a layer that holds for this pair does. */
+/** Why a layer applies to this pair. */
 export const layerTerms = (
   selector: Labels,
   clusterType: ClusterType,

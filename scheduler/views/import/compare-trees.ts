@@ -1,7 +1,7 @@
 import { compareBytes } from '#bundles/digest';
 import type { Tree } from '../../render/render-tree.ts';
 
-/** A line has no text where the file has ended. */
+/** A line beyond the end of the file has no text. */
 export type LineDifference = {
   readonly path: string;
   readonly line: number;
@@ -19,7 +19,7 @@ export type TreeComparison = {
   readonly onlyAfter: readonly string[];
 };
 
-/** How two trees differ, by path. */
+/** Compares two trees by path. */
 export const compareTrees = (before: Tree, after: Tree): TreeComparison => {
   const paths = [...new Set([...before.keys(), ...after.keys()])].toSorted(compareBytes);
   const [equal, changed, onlyBefore, onlyAfter]: [string[], string[], string[], string[]] = [[], [], [], []];

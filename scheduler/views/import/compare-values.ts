@@ -6,12 +6,12 @@ import type { ConfigLayer, ConfigValue, Platform, Value } from '../../model/mode
 import { WholeFloat } from '../../model/go/number.ts';
 import type { Schedule } from '../../plan/schedule/schedule-platform.ts';
 
-/** A configuration value that comes out differently, with where it was taken from; undefined where there is none. */
+/** A configuration value that differs, with its origin; undefined if absent. */
 export type ValueDifference = {
   readonly key: string;
   readonly before: { readonly value: Value; readonly at: Place } | undefined;
   readonly after: { readonly value: Value; readonly at: Place } | undefined;
-  /** JSON has the same for both, YAML 1.1 not: keys that are no text, `5.0`, integers beyond 2^53. */
+  /** True for values that are equal in JSON but not in YAML 1.1: keys that are not text, `5.0`, integers beyond 2^53. */
   readonly typesOnly?: true;
   /** `<cluster type>/<deployment target>`, in byte order. */
   readonly assignments: readonly string[];
@@ -19,7 +19,7 @@ export type ValueDifference = {
 
 type Side = { readonly platform: Platform; readonly schedule: Schedule };
 
-/** Why rendered files differ: the composed values of each assignment that both sides have, compared by key. */
+/** Explains differences of rendered files: compares the composed values of each common assignment by key. */
 export const compareValues = (before: Side, after: Side): readonly ValueDifference[] => {
   const composeBefore = createComposer(before.platform);
   const composeAfter = createComposer(after.platform);
@@ -50,7 +50,7 @@ export const compareValues = (before: Side, after: Side): readonly ValueDifferen
   );
 };
 
-/** The last layer that speaks of a key decides it, or is the last that was merged into it. */
+/** The last layer that sets a key decides its value, or is the last one merged into it. */
 const settled = (
   value: Value | undefined,
   layers: readonly ConfigLayer[],
@@ -61,7 +61,9 @@ const settled = (
   return { value, at: layer?.places[key] ?? layer?.at ?? { file: '?' } };
 };
 
-/** A value with what YAML 1.1 has beyond JSON, which templates print differently: `true: 8` is not `"true": 8`. */
+/**
+ * Text of a value including types of YAML 1.1 that JSON lacks, which templates print differently: `true: 8` is not `"true": 8`.
+ */
 const typedText = (value: ConfigValue | undefined): string => {
   if (value === undefined) return '';
   if (isList(value)) return `[${value.map(typedText).join()}]`;

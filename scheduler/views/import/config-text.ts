@@ -7,8 +7,8 @@ import type { ObjectOf } from '../../load/objects/platform-object.ts';
 import { selectorLabels } from '../../load/objects/selector-labels.ts';
 
 /**
- * What stands for a ConfigMap of a Kalypso platform in ours: nothing else where both read it the same way, else Configs with
- * the values that Kalypso reads (behaviour.md 2.4).
+ * Converts a ConfigMap of a Kalypso platform: unchanged if both forms read it in the same way, otherwise Configs with the
+ * values that Kalypso reads (behaviour.md 2.4).
  */
 export const configText = (map: ObjectOf<'ConfigMap'>): string | undefined => {
   const typed = Object.entries(map.data).map(([key, { value }]) => ({
@@ -22,7 +22,7 @@ export const configText = (map: ObjectOf<'ConfigMap'>): string | undefined => {
     return undefined;
   const values = Object.fromEntries(typed.map(({ key, kalypso }) => [key, kalypso]));
   const whole = config(map.name, selectorLabels(map.labels), values);
-  // One that has the label too counts both ways.
+  // A ConfigMap that also has the label is converted in both ways.
   return isAzure ? `${whole}---\n${azureConfigs(map)}` : whole;
 };
 

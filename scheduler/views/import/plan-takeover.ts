@@ -7,7 +7,7 @@ import { documentsOf, type SourceDocument } from './source-document.ts';
 export type Takeover = {
   /** Path to text, in byte order of the path. */
   readonly files: ReadonlyMap<string, string>;
-  /** What our form cannot say the way Kalypso does; each names object and place. */
+  /** Notes about constructs of Kalypso without an exact equivalent in our form, with object and place. */
   readonly notes: readonly FleetError[];
 };
 
@@ -20,13 +20,13 @@ layout: .fleet/layout
 db: .fleet/hub.db
 `;
 
-/** Kinds that say where an environment comes from; with environments as folders nobody needs them. */
+/** Kinds that name the sources of an environment; unused when environments are folders. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['Environment', 'BaseRepo', 'GitOpsRepo']);
 
 /**
- * A platform repository of our form with the objects of a Kalypso control plane as they were written. base/ is what the
- * first environment of the chain builds on; where another one is pinned to older or other text, that stands in its own
- * folder and replaces the base's.
+ * Plans a platform repository of our form with the unchanged objects of a Kalypso control plane. base/ has the objects of the
+ * first environment of the chain; an environment that is pinned to other text has it in its own folder, where it replaces the
+ * object of base/.
  */
 export const planTakeover = (fleet: string, environments: readonly KalypsoParts[]): Takeover => {
   const files = new Map<string, string[]>([
@@ -72,7 +72,7 @@ const isTaken = ({ object }: SourceDocument): boolean => !LEFT_OUT.has(object.ki
 const textOf = ({ object, text }: SourceDocument): string =>
   (object.kind === 'ConfigMap' ? configText(object) : undefined) ?? text;
 
-/** What an environment does not have yet, or no longer: our form has one base for all. */
+/** Notes for objects that an environment does not have: our form has one base for all environments. */
 const remaining = (
   base: readonly BaseDocument[],
   theirs: readonly BaseDocument[],

@@ -6,24 +6,24 @@ import type { PlatformObject } from '../../load/objects/platform-object.ts';
 import { unfoldDocument } from '../../load/objects/unfold-document.ts';
 import { parseDocuments, placeOf } from '../../model/yaml/parse-documents.ts';
 
-/** One object of a repository with the text its author wrote, comments included. */
+/** One object of a repository with its original text, comments included. */
 export type SourceDocument = {
   readonly key: string;
   readonly object: PlatformObject;
   /** Relative to the folder that the repository delivers. */
   readonly path: string;
-  /** Without `---`. Ends in a line end, but for the last one of a file that does not. */
+  /** Without `---`. Ends with a line feed, unless it is the last one of a file without a final line feed. */
   readonly text: string;
 };
 
-/** Every object of a part with its own lines; what is no object of a platform is passed over. */
+/** Every object of a part with its own lines; other documents are skipped. */
 export const documentsOf = (part: Part): readonly SourceDocument[] => {
   const byPlace = new Map(part.objects.map((object) => [placeKey(object.at), object]));
   const passed: FleetError[] = [];
   return part.source.files.flatMap((file) => {
     const name = `${part.source.prefix}${file.path}`;
     if (!part.objects.some(({ at }) => at.file === name)) return [];
-    // What a kustomization fetched from outside of the folder comes into it.
+    // Files that a kustomization includes from outside of the folder are added.
     const path = file.path.replace(/^(?:\.\.\/)+/, '');
     return parseDocuments(name, file.bytes, passed).flatMap((parsed) =>
       unfoldDocument(parsed, file, passed).flatMap(({ root, document, text }) => {
@@ -38,7 +38,10 @@ export const documentsOf = (part: Part): readonly SourceDocument[] => {
   });
 };
 
-/** From after the `---` before it, so that the comments on top come along; to the byte, as block scalars end in what ends a file. */
+/**
+ * Starts after the preceding `---`, so that comments above the object are included; exact to the byte, because block scalars
+ * may end at the end of the file.
+ */
 const linesOf = (text: string, from: number, to: number): string =>
   text
     .slice(from, to)

@@ -16,14 +16,14 @@ import { planTakeover } from './plan-takeover.ts';
 
 export type TakeoverOptions = PlatformOptions & {
   readonly fleet: string;
-  /** The promotion chain, first environment first; all environments by name when left out. */
+  /** The promotion chain, first environment first; default: all environments by name. */
   readonly environments?: readonly string[] | undefined;
-  /** Where the platform in our form is written to: new or empty. Without it nothing is written. */
+  /** New or empty folder for the platform in our form; undefined: nothing is written. */
   readonly to?: string | undefined;
   readonly signal: AbortSignal;
 };
 
-/** What the GitOps repository holds against what is rendered from the control plane now. */
+/** Comparison of the GitOps repository with the trees rendered from the control plane now. */
 export type Published =
   | {
       readonly state: 'compared';
@@ -40,7 +40,7 @@ export type EnvironmentTakeover = {
   readonly held: RenderResult['held'];
   readonly advice: readonly FleetError[];
   readonly published: Published;
-  /** What is rendered from the control plane against what is rendered from the platform taken over. */
+  /** Comparison of the trees rendered from the control plane with those rendered from the converted platform. */
   readonly taken?: Taken;
 };
 
@@ -50,22 +50,23 @@ type Taken = {
   readonly held: RenderResult['held'];
 };
 
-/** An environment that cannot be read, and why. */
+/** An environment that cannot be read, with its error. */
 export type BrokenEnvironment = { readonly environment: string; readonly errors: readonly FleetError[] };
 
 export type TakeoverReport = {
   readonly environments: readonly EnvironmentTakeover[];
-  /** While there is one, nothing is written: the platform would lack an environment of the chain. */
+  /** If there is one, nothing is written: the platform would lack an environment of the chain. */
   readonly broken: readonly BrokenEnvironment[];
   readonly notes: readonly FleetError[];
   readonly written: readonly string[];
 };
 
 /**
- * Takes a set of Kalypso repositories over: renders every environment as Kalypso does, compares with what is published, and
- * where asked writes the same platform in our form and compares what that renders. An environment that cannot be read takes nothing
- * from the comparison of the others.
- * @throws FleetError as `loadPlatform` where no environment can be read; USAGE when it is no Kalypso control plane, or the target is not empty
+ * Converts a set of Kalypso repositories: renders every environment as Kalypso does, compares the result with the published
+ * trees, and, with `to`, writes the platform in our form and compares its rendered trees, too. An environment that cannot be
+ * read does not stop the comparison of the others.
+ * @throws FleetError as `loadPlatform` where no environment can be read; USAGE if the platform is not a Kalypso control plane,
+ *   or the target is not empty
  */
 export const takeOver = async (options: TakeoverOptions): Promise<TakeoverReport> => {
   const sources = options.sources ?? sourcesOf(options);
@@ -176,5 +177,5 @@ const comparePublished = async (
   }
 };
 
-/** The tracking file and what lies in folders of cluster types; the rest of the repository is its owner's. */
+/** The tracking file and folders of cluster types; other files of the repository are not ours. */
 const isOurs = (path: string): boolean => path.startsWith('.github/tracking/') || /^[^.][^/]*\//.test(path);

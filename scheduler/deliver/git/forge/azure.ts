@@ -13,7 +13,7 @@ const PAGES = 20;
 const MAX_BODY = 4000;
 const MAX_TITLE = 400;
 
-/** Groups our statuses beside those of other programs. */
+/** Genre of our statuses, which separates them from statuses of other programs. */
 const GENRE = 'fleet-ferry';
 
 const STATES = { pending: 'pending', success: 'succeeded', failure: 'failed' } as const satisfies Record<

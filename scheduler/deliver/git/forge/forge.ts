@@ -25,7 +25,7 @@ export type CommitStatus = {
 
 /** The operations that we use of a forge, for one repository. @throws FleetError FORGE_REFUSED, FORGE_UNREACHABLE */
 export type Forge = AsyncDisposable & {
-  /** The newest pull request from `head` to `base`; those of forks do not count. */
+  /** The newest pull request from `head` to `base`, without pull requests from forks. */
   readonly find: (head: string, base: string) => Promise<PullRequest | undefined>;
   readonly open: (wanted: {
     readonly head: string;

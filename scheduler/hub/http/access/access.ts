@@ -1,6 +1,6 @@
 import type { Verb } from '../../sites/tokens/allowance.ts';
 
-/** Who may use a route. Each route says it in its `config`, and `enforceAccess` alone judges it. */
+/** Access rule of a route. Each route declares it in its `config`, and only `enforceAccess` enforces it. */
 export type Access =
   /** Nothing is needed: it shows nothing of the fleet, or begins a sign-in. */
   | { readonly for: 'anyone' }

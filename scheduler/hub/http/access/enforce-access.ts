@@ -13,14 +13,14 @@ import { authenticate } from './authenticate.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who asks, on routes that need a token or a session. */
+    /** The caller, on routes that need a token or a session. */
     principal?: Principal;
   }
 }
 
 /**
- * The one place where the hub decides who may use a route. A route that does not say who may use it stops the start. It runs after
- * the rate limit, which bounds guessing, and before the body is read.
+ * Enforces the access rule of every route. The server does not start if a route has no rule. Runs after the rate limit, which
+ * bounds guessing, and before the body is read.
  */
 export const enforceAccess = (server: HubServer, context: PeopleContext): void => {
   server.addHook('onRoute', ({ method, url, config }) => {
@@ -85,7 +85,7 @@ export const principalOf = ({ principal }: FastifyRequest): Principal => {
   return principal;
 };
 
-/** What the caller may see; undefined: everything. */
+/** Limits of what the caller may see; undefined: no limits. */
 export const visibleTo = async (request: FastifyRequest, { hub }: Context): Promise<Visible | undefined> => {
   const sight = sightOf(principalOf(request).allowances);
   if (sight === undefined) return undefined;

@@ -24,7 +24,7 @@ const CODES_PER_MINUTE = { max: 30, timeWindow: 60_000 };
 const SIGNED_IN: Access = { for: 'signed in' };
 const ADMINS: Access = { for: 'admins' };
 
-/** Adds what people ask about themselves, and the sessions (docs/hub-api.md). */
+/** Adds the routes about the caller's own account, and about sessions (docs/hub-api.md). */
 export const sessionRoutes = (server: HubServer, context: PeopleContext, gate: BodyGate): void => {
   const { hub, clock, people } = context;
   const { store } = hub;

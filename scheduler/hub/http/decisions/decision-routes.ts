@@ -29,15 +29,15 @@ import { rolloutRoutes } from './rollout-routes.ts';
 export type DecisionOptions = {
   /** Read for each request: officers may install a new root while the hub runs. */
   readonly readKeys: () => Promise<KeyDirectory>;
-  /** The chain and its policies. @param fresh false: what was read some seconds ago is good enough */
+  /** The chain and its policies. @param fresh false: a result of the last seconds may be returned */
   readonly readPromotion: (fresh: boolean) => Promise<Promotion>;
-  /** Makes the loop build what was decided. May be called at any time. */
+  /** Wakes the loop to build after a decision. May be called at any time. */
   readonly poke: () => void;
   /** Aborts when the hub stops. */
   readonly signal: AbortSignal;
 };
 
-/** What a route for decisions gets. */
+/** Inputs of a decision route. */
 export type Asked<Body> = {
   readonly wish: Wish;
   readonly body: Body;

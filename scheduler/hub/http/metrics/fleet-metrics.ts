@@ -19,8 +19,8 @@ export type FleetMetricsOptions = {
 const COUNT_MS = 30_000;
 
 /**
- * Registers the metrics that name sites, workloads and versions. Each has a bounded number of series, whatever the size of the fleet
- * (docs/operations/alarms.md); what is beyond is added up as "other".
+ * Registers the metrics that name sites, workloads and versions. Each has a bounded number of series, regardless of the size of
+ * the fleet (docs/operations/alarms.md); the rest is added up as "other".
  */
 export const registerFleetMetrics = (
   registry: Registry,

@@ -27,7 +27,7 @@ const PAGE = ['environment', 'site', 'workload', 'name', 'asKnownAt', 'limit', '
 /** Options of routes for readers. */
 export type ForReaders = { readonly config: { readonly rateLimit: object; readonly access: Access } };
 
-/** Adds the routes of questions about the past and about all sites. @param forReaders rate limit, and who may ask */
+/** Adds the routes of questions about the past and about all sites. @param forReaders rate limit and access rule */
 export const historyRoutes = (server: HubServer, context: Context, forReaders: ForReaders): void => {
   const { hub, clock } = context;
   const parse = async (request: FastifyRequest, known: readonly (keyof AskedQuestion)[], now: Date) =>

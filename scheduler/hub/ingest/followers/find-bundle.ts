@@ -18,7 +18,7 @@ export type FoundBundle = {
 
 type Bundles = ReadonlyMap<Digest, FoundBundle['releases']>;
 
-/** What each channel's releases name, with the digests of the artifacts that it was read from. */
+/** Bundles of each channel's releases, with the digests of the artifacts that they were read from. */
 const released = new WeakMap<TrustRoot, Map<string, { readonly from: string; readonly bundles: Bundles }>>();
 
 /**

@@ -3,7 +3,7 @@ import { FleetError } from '#bundles/errors';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import { formatTime, type Timestamp } from '#bundles/time';
 
-/** What a notification says about an object of the cluster. */
+/** State of an object of the cluster in a notification. */
 export type FollowerWord =
   /** It runs the bundle, and its health checks passed. */
   | { readonly kind: 'healthy' }
@@ -46,7 +46,7 @@ export const fieldsOf = (value: unknown, what: string): Fields => {
   throw invalid(`${what} is not an object`);
 };
 
-/** A text field; empty if it is absent, as both senders write what they do not have. */
+/** A text field; empty if absent, because both senders write empty text for missing values. */
 export const textOf = (fields: Fields, name: string): string => {
   const value = fields[name] ?? '';
   if (typeof value === 'string') return value;

@@ -15,8 +15,8 @@ import {
 
 /**
  * Reads what Argo CD's notifications send by our template (docs/how-to/flux-and-argo-cd.md): fields of one Application. Its
- * health counts only where Argo CD compared the application after the sync had finished: before that, the health is that of
- * the revision that ran earlier.
+ * health counts only where Argo CD compared the application after the sync had finished: before that, the health belongs to the
+ * earlier revision.
  * @throws FleetError BAD_JSON, TOO_DEEP, TOO_LARGE, NOTIFICATION_INVALID
  */
 export const readArgoCd = (body: Uint8Array): Notification => {
@@ -49,7 +49,7 @@ const wordOf = (
   if (phase === 'Failed' || phase === 'Error') return failed(`Sync${phase}`, message);
   if (phase !== 'Succeeded' || finishedAt === undefined) return null;
   if (reconciledAt === undefined || reconciledAt < finishedAt) return { kind: 'applied' };
-  // Out of sync with a newer revision: that sync has not begun, and the application runs what it ran.
+  // Out of sync with a newer revision: the sync has not begun, and the application runs the earlier revision.
   if (sync === 'OutOfSync')
     return textOf(said, 'syncRevision') === textOf(said, 'revision') ? drifted('OutOfSync') : null;
   switch (health) {

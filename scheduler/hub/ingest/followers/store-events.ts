@@ -7,7 +7,7 @@ import { nextNumber } from '../reports/ingest-report.ts';
 import { updateStates } from '../reports/update-states.ts';
 import type { AgentRow, EventRow, ReportRow, Tx } from '../../store/tables.ts';
 
-/** An event without what this module adds: whose it is, its number, time and place in the chain. */
+/** An event without the fields that this module adds: agent, number, time and hash of the chain. */
 export type NewEvent = Omit<Event, 'agent' | 'seq' | 'prev' | 'bootId' | 'at' | 'monotonicMs' | 'detail'>;
 
 export type Origin = {
@@ -19,9 +19,9 @@ export type Origin = {
 };
 
 /**
- * Stores what a notification says as one unsigned report of the follower, and the time of its word. Its source is the follower's
- * kind, by which the status table, the history and the gates know that nobody signed it. The clock of the cluster is not trusted,
- * so that facts count from their arrival.
+ * Stores a notification as one unsigned report of the follower, with its time. The source is the follower's kind, which marks
+ * the report as unsigned in the status table, the history and the gates. The clock of the cluster is not trusted, so that facts
+ * count from their arrival.
  */
 export const storeEvents = async (
   tx: Tx,
@@ -74,7 +74,7 @@ export const storeEvents = async (
 
 type Chained = { readonly event: Event; readonly line: string; readonly hash: Digest };
 
-/** Numbers the events and chains them like those of an agent, so that gaps and the history work as for one. */
+/** Numbers and chains the events like an agent's, so that gaps and the history work alike. */
 const chainEvents = (
   { id, follower, head_seq: head, head_hash: start }: AgentRow,
   news: readonly NewEvent[],

@@ -18,10 +18,10 @@ const AHEAD_MS = 300_000;
 const MAX_OBJECTS = 20_000;
 
 /**
- * Takes what a follower says about one of its objects. Facts go where those of agents' reports go. Three rules keep health from
- * counting for a release that it is not about: the revision must be a bundle of the follower's channel; a release counts as
- * accepted when every assignment of its bundle was reported with that revision, after the release was issued; and the time of a
- * fact is that of its arrival. Repetitions that change nothing only make its word younger.
+ * Processes a notification about one object of a follower. Its facts are stored like facts of agents' reports. Three rules keep
+ * health from counting for a release that it is not about: the revision must be a bundle of the follower's channel; a release
+ * counts as accepted when every assignment of its bundle was reported with that revision, after the release was issued; and the
+ * time of a fact is that of its arrival. Repetitions that change nothing only make its word younger.
  * @param body the bytes that were posted
  * @throws FleetError NOTIFICATION_INVALID, TOO_MANY, REVOKED, BUSY, DISK_FULL
  */

@@ -143,7 +143,7 @@ export const writeReceipts = async (db: Database, layout: string, site: string):
     .execute();
   if (rows.length === 0 && !findReference(await openOrStartLayout(layout), receiptsReference(site))) return;
   const receipts = rows.map((row) => receiptDocument(site, row));
-  // The exporter uses the newest reports to leave out of a medium what agents already have.
+  // The exporter uses the newest reports to leave blobs that agents have out of a medium.
   const reports = (await newestReports(db, site)).map((report) => reportDocument(site, report));
   const documents = [...receipts, ...reports];
   await publishArtifact(layout, RECEIPTS_ARTIFACT, receiptsReference(site), documents);

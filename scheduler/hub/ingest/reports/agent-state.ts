@@ -8,7 +8,7 @@ import { isFailed } from '../../../model/event-steps.ts';
 export const packagesDigest = (packages: Iterable<readonly [string, Digest]>): Digest =>
   digestOf(canonicalJson(Object.fromEntries(packages)));
 
-/** Writes the state of an agent as a whole from those of its assignments, after a report. */
+/** Writes the state of an agent from the states of its assignments, after a report. */
 export const updateAgentState = async (tx: Tx, agent: Pick<ReportRow, 'agent' | 'life'>): Promise<void> => {
   const newest = await readNewestSeq(tx, agent);
   if (newest === undefined) return;
@@ -52,7 +52,7 @@ type Cells = Pick<
   readonly [column in `${'running' | 'outcome' | 'drift'}_received`]: Timestamp | null;
 } & { readonly [column in `${'running' | 'outcome' | 'drift'}_trusted`]: number | null };
 
-/** Assignments without a package do not count: what was deleted has no health. */
+/** Assignments without a package do not count: deleted packages have no health. */
 const foldAgent = (agent: string, newestSeq: number, cells: readonly Cells[]): AgentStateRow => {
   const running = cells.flatMap((cell) =>
     cell.package === null ? [] : [{ ...cell, package: cell.package }],
@@ -70,7 +70,7 @@ const foldAgent = (agent: string, newestSeq: number, cells: readonly Cells[]): A
       .length,
     drifted: running.filter(({ drifted }) => drifted === 1).length,
     unknown: running.filter(({ code }) => code === 'HEALTH_UNKNOWN').length,
-    // What an earlier package's check said is not the health of what runs now.
+    // A check of an earlier package does not count as the health of the running one.
     checked_at: running.every((cell) => cell.outcome_seq >= cell.running_seq) ? latest(checked) : null,
     settled_at: latest([...checked, ...drift]),
   };

@@ -19,7 +19,7 @@ export type Difference = {
   readonly known: ReadonlySet<number>;
   /** Parts of the report's compacted events that nothing stored covers; `of` is the number of the compacted event. */
   readonly gaps: readonly (Span & { readonly of: number })[];
-  /** Stored compacted events of which the report has events, and what remains of each. */
+  /** Stored compacted events that overlap with events of the report, and the remaining spans. */
   readonly opened: readonly { readonly span: Span; readonly rest: readonly Span[] }[];
 };
 
@@ -83,7 +83,7 @@ const findDifference = (
   return { known, gaps, opened };
 };
 
-/** What remains of a span without the events of others. Its new ends are ends of the others, whose hashes are known. */
+/** Remainder of a span without the events of others. Its new ends are ends of the others, whose hashes are known. */
 const without = (
   { seq, to }: Span,
   others: readonly Span[],

@@ -4,7 +4,7 @@ import type { HistoryField } from '../../store/history-row.ts';
 import type { AssignmentStateRow } from '../../store/tables.ts';
 import { driftOf, isStep, runningOf } from '../../../model/event-steps.ts';
 
-/** What an event says about one field of its assignment, or of the agent ('' as assignment). */
+/** Value of one field of an assignment, or of the agent ('' as assignment), in an event. */
 export type Fact = {
   readonly seq: number;
   readonly assignment: string;
@@ -12,7 +12,7 @@ export type Fact = {
   readonly value: string | null;
 };
 
-/** The facts in an event; those of an assignment by the rules of foldEvent. */
+/** The facts in an event; facts about an assignment by the rules of foldEvent. */
 export const factsOf = (event: Event): readonly Fact[] => {
   const { seq, assignment } = event;
   if (assignment === undefined) return ownFacts(event).map((fact) => ({ seq, assignment: '', ...fact }));
@@ -30,7 +30,7 @@ export const factsOf = (event: Event): readonly Fact[] => {
   ];
 };
 
-/** What an event says about its agent. */
+/** Facts about the agent in an event. */
 const ownFacts = (event: Event): readonly Pick<Fact, 'field' | 'value'>[] => {
   switch (event.type) {
     case 'imported':

@@ -8,8 +8,8 @@ type HeldColumns = Pick<AgentRow, 'held_seq' | 'held_at' | 'held_until' | 'held_
 const NOT_HELD = { held_at: null, held_until: null, held_by: null, held_reason: null } as const;
 
 /**
- * Applies the 'held' and 'released' events of a report to an agent: the one with the highest sequence number counts, in whatever
- * order reports come. @param lineOf the signed line of an event, which has the detail @returns undefined: nothing newer
+ * Applies the 'held' and 'released' events of a report to an agent: the one with the highest sequence number counts, regardless
+ * of the order of reports. @param lineOf the signed line of an event, which has the detail @returns undefined: nothing newer
  */
 export const foldHold = (
   agent: Pick<AgentRow, 'held_seq'>,

@@ -33,9 +33,9 @@ export const bringHistoryUpToDate = async (store: Store, say: (line: string) => 
 export type RebuiltHistory = { readonly reports: number; readonly events: number; readonly changes: number };
 
 /**
- * Replaces the history and the states of assignments and agents by what the stored events give, replayed report by report in the order in
- * which they were stored. The result is what ingest wrote. Agents of which retention removed events keep theirs: what is left does not
- * give their state.
+ * Rebuilds the history and the states of assignments and agents by replaying the stored events, report by report in the order
+ * of storage. The result equals the one of ingest. Agents with events removed by retention keep their rows, because the
+ * remaining events do not give their state.
  * @throws FleetError BUSY, DISK_FULL; ABORTED
  */
 export const rebuildHistory = (store: Store, signal?: AbortSignal): Promise<RebuiltHistory> =>

@@ -49,7 +49,7 @@ export const firstAround = async (
   return around?.seq ?? seq;
 };
 
-/** Events have arrived after the compacted event that stands for them: it keeps what is still missing. */
+/** Events arrived after the compacted event that replaces them: it keeps the spans that are still missing. */
 export const openCompacted = async (
   tx: Tx,
   { agent, life }: ReportRow,

@@ -8,8 +8,8 @@ import { type FactSource, type TimedFact, writeChanges, writeLate } from './writ
 const ROWS = 500;
 
 /**
- * Applies events to the state rows of their assignments and adds what they change to the history. Older events do not override
- * newer ones (foldEvent).
+ * Applies events to the state rows of their assignments and adds changes to the history. Older events do not override newer
+ * ones (foldEvent).
  */
 export const updateStates = async (tx: Tx, report: FactSource, events: readonly Event[]): Promise<void> => {
   const assignments = [...new Set(events.flatMap(({ assignment }) => assignment ?? []))];

@@ -8,7 +8,7 @@ import { checkScheme } from '../../../load/charts/chart-places.ts';
 import { type CheckAnswer, MAX_ANSWER_BYTES, readAnswer } from './check-answer.ts';
 import { signWebhook } from '../../webhook/webhook-signature.ts';
 
-/** What became of a question. `accepted`: the answer comes later. */
+/** Result of asking. `accepted`: the answer comes later. */
 export type AskOutcome =
   | { readonly kind: 'accepted' }
   | { readonly kind: 'answered'; readonly answer: CheckAnswer }
@@ -60,7 +60,7 @@ export const askCheck = async (question: CheckQuestion, options: AskOptions): Pr
     options.signal.throwIfAborted();
     if (limit.aborted)
       return { kind: 'unreachable', message: `${host} did not answer within ${requestMs / 1000} s` };
-    // Errors of ours are about what was answered, others about the connection.
+    // A FleetError is about the answer, others about the connection.
     if (isFleetError(error) && error.code !== 'ABORTED') return { kind: 'invalid', message: error.message };
     return { kind: 'unreachable', message: `${host}: ${toFleetError(error).message}` };
   }

@@ -4,7 +4,7 @@ import { FleetError } from '#bundles/errors';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import { verifySigned } from '../../webhook/webhook-signature.ts';
 
-/** What a check said about a candidate, verified. */
+/** Verified answer of a check about a candidate. */
 export type CheckAnswer = {
   readonly result: 'passed' | 'failed';
   readonly message: string;

@@ -13,7 +13,7 @@ export type CheckFacts =
   | { readonly state: 'unasked' }
   | { readonly state: 'asked'; readonly at: Timestamp }
   | { readonly state: 'passed' | 'failed'; readonly at: Timestamp; readonly message: string }
-  /** It could not be asked, or what it answered is not signed by it. */
+  /** The check could not be asked, or its answer has no valid signature. */
   | { readonly state: 'unreachable' | 'invalid'; readonly at: Timestamp; readonly message: string };
 
 /** A check of a policy, about one candidate. */
@@ -109,7 +109,7 @@ const dueAmong = async (
 const untilOf = ({ timeoutSeconds }: { readonly timeoutSeconds: number }, now: Date): Timestamp =>
   formatTime(new Date(now.getTime() + timeoutSeconds * 1000));
 
-/** Stores what became of a question. An answer that was called in meanwhile stays. @throws FleetError CHECK_REFUSED */
+/** Stores the result of a question. An answer that arrived meanwhile stays. @throws FleetError CHECK_REFUSED */
 export const recordOutcome = async (
   store: Store,
   about: CheckAbout,

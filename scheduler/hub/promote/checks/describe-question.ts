@@ -17,7 +17,7 @@ export type Asked = {
     | undefined;
 };
 
-/** The body of a question (docs/hub-api.md): the candidate, and the shared sources that differ from those of the promoted one. */
+/** The body of a question (docs/hub-api.md): the candidate, and the shared sources that differ from the promoted candidate. */
 export const describeQuestion = (
   about: CheckAbout,
   { candidate, document, previous }: Asked,

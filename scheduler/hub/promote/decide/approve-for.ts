@@ -63,7 +63,7 @@ const candidateFor = async ({ hub, promotion }: Chain, wish: ApproveWish): Promi
 };
 
 /**
- * The statement of an approval, for a person who signs it elsewhere.
+ * The statement of an approval, to be signed outside of this program.
  * @returns the exact bytes to sign
  * @throws FleetError USAGE if nothing is promoted to the environment; the codes of readDecided
  */
@@ -74,10 +74,11 @@ export const draftApproval = async ({ hub, promotion }: Chain, wish: ApproveWish
 };
 
 /**
- * Appends an approval that a person signed elsewhere. The signature says who approves, so anybody may hand it over.
+ * Appends an approval that was signed outside of this program. The signature identifies the approver, so any caller may submit
+ * it.
  * @param statement a sigstore bundle
- * @throws FleetError USAGE if nothing is promoted to the environment; UNKNOWN_KEY, BAD_SIGNATURE, BUNDLE_FORMAT, WRONG_FLEET for
- *   the signature; WRONG_ENVIRONMENT for another environment's; SUBJECT_MISMATCH if candidate and shared digest do not belong
+ * @throws FleetError USAGE if nothing is promoted to the environment; UNKNOWN_KEY, BAD_SIGNATURE, BUNDLE_FORMAT, WRONG_FLEET
+ *   for the signature; WRONG_ENVIRONMENT for another environment's; SUBJECT_MISMATCH if candidate and shared digest do not belong
  *   together; MISSING_BLOB for an unknown candidate; BUSY; the codes of appendEntry
  */
 export const appendApproval = async (

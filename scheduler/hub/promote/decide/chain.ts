@@ -5,7 +5,7 @@ import type { Lineage } from '../../../load/releases/read-lineage.ts';
 import type { Promotion } from '../../../model/promotion.ts';
 import type { Assessment, GateHub } from '../gate/assess.ts';
 
-/** What decisions about the links of a chain read and write: keys, layout, database, and the chain with its policies. */
+/** Resources of decisions about the links of a chain: keys, layout, database, and the chain with its policies. */
 export type Chain = { readonly hub: GateHub; readonly promotion: Promotion };
 
 /** A person's wish about an environment, from the command line or the API. */
@@ -15,7 +15,7 @@ export type Wish = {
   /** The time in the statement. */
   readonly now: Date;
   readonly signal: AbortSignal;
-  /** Time of the first call with this wish, if that may have been killed: what it signed is not decided again. */
+  /** Time of the first call with this wish, if that may have been killed: its signed decision is not repeated. */
   readonly repeats?: Date | undefined;
 };
 

@@ -19,7 +19,7 @@ export type Paused = Decided & {
   readonly decision: 'pause' | 'resume';
   /** `unchanged`: the environment was paused already, or was not paused; nothing was written. */
   readonly outcome: 'decided' | 'unchanged';
-  /** The pause that stays: who paused it, when and why. */
+  /** The pause in force: person, time and reason. */
   readonly paused: string | null;
 };
 

@@ -12,7 +12,7 @@ export type ListedPromotion = Pick<
   readonly candidate: Digest;
   /** Number of the entry in the audit log. */
   readonly entry: number;
-  /** Whether it is what the environment builds now. */
+  /** Whether the environment is built from it now. */
   readonly current: boolean;
 };
 

@@ -95,7 +95,7 @@ export const rollBackChannel = async (
 };
 
 /**
- * Ends the rollback of a channel: the next build releases what it builds.
+ * Ends the rollback of a channel: the next build is released again.
  * @throws FleetError BUSY, KEY_MISSING; the codes of appendEntry
  */
 export const resumeChannel = async (

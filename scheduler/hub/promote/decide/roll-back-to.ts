@@ -46,7 +46,7 @@ export const rollBackTo = async ({ hub, promotion }: Chain, wish: RollBackWish):
   return { ...answer, number };
 };
 
-/** What the call that is repeated has signed: the decision, and the number of its promotion if it came that far. */
+/** Statements that the repeated call has signed already: the decision, and the number of its promotion if it was signed. */
 const begunBy = (
   { entries }: AuditLog,
   wish: RollBackWish,

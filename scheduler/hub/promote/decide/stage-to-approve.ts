@@ -17,9 +17,10 @@ export type StageWish = Pick<Wish, 'environment' | 'now' | 'signal'> & {
 };
 
 /**
- * The candidate whose rollout waits for an approval of a stage: that of the environment itself, which the rollout's plan names.
- * @throws FleetError ROLLOUT_MISSING if nothing of the environment is in a rollout; USAGE for a stage that no rollout has, or
- *   that has begun, and for several candidates of which none is named
+ * The candidate whose rollout waits for an approval of a stage: the environment's own candidate, which the rollout's plan
+ * names.
+ * @throws FleetError ROLLOUT_MISSING without a rollout in the environment; USAGE for a stage that no rollout has, or that has
+ *   begun, and for several candidates of which none is named
  */
 export const stageToApprove = async (
   { keys, layout: directory }: GateHub,

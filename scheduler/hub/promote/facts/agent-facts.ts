@@ -11,7 +11,7 @@ export type Stated = {
   readonly clockTrusted: boolean;
 };
 
-/** What is known of an agent besides the status table. */
+/** Facts about an agent that the status table does not have. */
 export type AgentHistory = {
   /** Import of the first release of the candidate; undefined: it reported none. */
   readonly imported: Stated | undefined;
@@ -21,9 +21,9 @@ export type AgentHistory = {
 };
 
 /**
- * What an agent says about the candidate. Before it imported a release that was made from the candidate, nothing that it says is
- * about the candidate: a health that was good before, or that is reported too early, is not the candidate's.
- * @param standing compared with the current release; undefined: it is not asked for, as the agent has not imported the candidate
+ * Facts about the candidate in an agent's reports. Facts from before the import of a release of the candidate do not count: an
+ * earlier good health, or one reported too early, is not the candidate's.
+ * @param standing comparison with the current release; undefined if the agent has not imported the candidate
  */
 export const agentFacts = (
   agent: ActualAgent,

@@ -12,11 +12,11 @@ export type CountedApproval = {
   readonly at: Timestamp;
 };
 
-/** What people and rules have decided about one candidate at one link. */
+/** Decisions of people and rules about one candidate at one link. */
 export type Decisions = {
   /** One for each key, its newest. */
   readonly approvals: readonly CountedApproval[];
-  /** Who, when and why, for a person. */
+  /** Person, time and reason, as text. */
   readonly rejected: string | undefined;
   readonly paused: string | undefined;
   /** `now`: the newest promotion to the environment is of this candidate. `before`: another one came after it. */
@@ -63,7 +63,7 @@ const promotedAfter = (before: Decisions['promoted'], isThis: boolean): Decision
   return before === undefined ? undefined : 'before';
 };
 
-/** Who paused an environment, when and why; undefined if nobody did, or it was resumed. */
+/** The pause of an environment: person, time and reason; undefined without one, or after a resume. */
 export const pauseOf = (
   entries: readonly PartOf<AuditEntry, 'kind' | 'predicate'>[],
   environment: string,

@@ -5,8 +5,8 @@ import type { FollowerKind } from '../../store/tables.ts';
 import type { Visit } from '../../questions/state/next-visit.ts';
 
 /**
- * What an agent's own reports say about the candidate. Only reports of a release that was made from the candidate count: an
- * agent that has not imported one is `waiting`, however healthy it is.
+ * Facts about the candidate from an agent's own reports. Only reports about a release of the candidate count: an agent that has
+ * not imported one is `waiting`, regardless of its health.
  */
 export type AgentState =
   | {
@@ -29,7 +29,7 @@ export type AgentFacts = {
   /** By when its next medium is expected, for an agent that is not on the network and has a rhythm. */
   readonly visit?: Visit;
   readonly state: AgentState;
-  /** Whose notifications these facts are from: nobody signed them. Absent: an agent signed its reports. */
+  /** Kind of the follower whose unsigned notifications these facts are from. Absent: signed reports of an agent. */
   readonly follower?: FollowerKind;
 };
 
@@ -38,7 +38,7 @@ export type ChannelFacts = {
   readonly channel: string;
   /** First release of the unbroken run of releases made from the candidate up to the current one; null: the current is not. */
   readonly since: { readonly version: number; readonly issuedAt: Timestamp } | null;
-  /** What it holds instead, for a person: 'release 7 of candidate sha256:...', 'no release'. */
+  /** Its current content instead, as text: 'release 7 of candidate sha256:...', 'no release'. */
   readonly now: string;
 };
 

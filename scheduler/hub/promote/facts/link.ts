@@ -12,7 +12,7 @@ export type Link = {
   readonly from: string;
   readonly to: string;
   readonly policy: PromotionPolicy | undefined;
-  /** What the earlier environment is promoted from itself; undefined: it is built from the newest state. */
+  /** The environment before the earlier one in the chain; undefined: the earlier one is built from the newest state. */
   readonly before?: string | undefined;
   /** Freshness policies of the earlier environment, for the rhythm of its media. */
   readonly freshness?: readonly FreshnessPolicy[];

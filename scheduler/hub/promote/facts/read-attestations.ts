@@ -18,8 +18,8 @@ import type { AttestationFacts } from './facts.ts';
 import type { ChannelNow } from './read-channels.ts';
 
 /**
- * Judges the images of a candidate by what its bundles carry: attestations that `images lock` recorded beside them. Nothing is read from
- * a registry, so the sites can verify the same.
+ * Judges the images of a candidate by the attestations in its bundles, which `images lock` recorded. Nothing is read from a
+ * registry, so the sites can verify the same.
  * @returns one entry for each rule
  */
 export const readAttestationFacts = async (
@@ -53,7 +53,7 @@ export const readAttestationFacts = async (
 /** By image: null if it carries the attestation, otherwise which image of which packages does not, and why. */
 type JudgedImages = ReadonlyMap<Digest, string | null>;
 
-/** A bundle never changes, so what was judged once holds; the newest results are kept. */
+/** A bundle never changes, so results stay valid; the newest ones are cached. */
 const known = new Map<string, JudgedImages>();
 const MAX_KNOWN = 256;
 

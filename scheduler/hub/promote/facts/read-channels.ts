@@ -12,7 +12,7 @@ import { bundlesOf } from '../../../release/reissue/bundle-statements.ts';
 import { listReleases } from '../../../release/reissue/list-releases.ts';
 import type { ChannelFacts } from './facts.ts';
 
-/** What the channels of an environment hold now. */
+/** Current releases of the channels of an environment. */
 export type ChannelNow = {
   readonly channel: Channel;
   readonly release: PublishedRelease | undefined;

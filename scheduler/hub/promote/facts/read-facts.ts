@@ -23,8 +23,8 @@ import { readHistory } from './read-history.ts';
 const NO_HISTORY: AgentHistory = { imported: undefined, faulted: false, online: false };
 
 /**
- * Reads what the gate of a link looks at: releases of the earlier environment from the layout, and the reports of its agents from
- * the hub's database. Nothing is read from a column that a person or an earlier judgement set.
+ * Reads the facts for the gate of a link: releases of the earlier environment from the layout, and reports of its agents from
+ * the hub's database. Columns set by a person or an earlier judgement are not used.
  * @param hub without a store there are no agents
  */
 export const readFacts = async (

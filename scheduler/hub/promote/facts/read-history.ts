@@ -35,7 +35,7 @@ export const readHistory = async (
 
 type Import = Stated & { readonly seq: number };
 
-/** Numbers that are looked up beyond the first release of the candidate: agents name what they like. */
+/** Upper bound on release numbers looked up beyond the first release of the candidate, because agents can report any number. */
 const MAX_RELEASES = 500;
 
 /** The values in the history of agents that changed to the first release of the candidate or to a later one of its channel. */

@@ -17,7 +17,7 @@ import { readFacts } from '../facts/read-facts.ts';
 import { showEvidence } from './show-evidence.ts';
 import type { Verdict } from '../judge/verdict.ts';
 
-/** What the gate reads. */
+/** Inputs of the gate. */
 export type GateHub = {
   readonly keys: KeyDirectory;
   /** OCI layout directory. */
@@ -33,7 +33,7 @@ export type Assessment = {
   readonly verdict: Verdict;
   readonly keys: ApprovalKeys;
   readonly log: AuditLog;
-  /** With `evidence: signed`: shows the signer what it judges the promotion by. Returns and throws what showEvidence does. */
+  /** With `evidence: signed`: shows the signer the reports by which it judges the promotion. As showEvidence. */
   readonly show: () => Promise<readonly string[]>;
 };
 
@@ -42,11 +42,11 @@ export type Question = {
   readonly signal: AbortSignal;
   /** Digest of a candidate; undefined: the newest that the earlier environment has released. */
   readonly candidate?: Digest | undefined;
-  /** The person who asks for the promotion; null: nobody. */
+  /** The person who requests the promotion; null: the policy. */
   readonly asks: string | null;
 };
 
-/** The candidate that is asked about, and what was decided about it. */
+/** The candidate, and the decisions about it. */
 export type Decided = Pick<Assessment, 'link' | 'candidate' | 'log'> & { readonly decisions: Decisions };
 
 /**

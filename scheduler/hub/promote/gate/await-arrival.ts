@@ -17,13 +17,13 @@ import { readFacts } from '../facts/read-facts.ts';
 
 export type Awaited = {
   readonly environment: string;
-  /** undefined: what was promoted to the environment last, or what it released last. */
+  /** undefined: the last promotion to the environment, or its last release. */
   readonly candidate: Digest | undefined;
   readonly timeoutMs: number;
   readonly pollMs: number;
   readonly clock: () => Date;
   readonly signal: AbortSignal;
-  /** Called when what is known has changed. */
+  /** Called when the known state has changed. */
   readonly onChange: (arrival: Arrival) => void;
 };
 

@@ -12,7 +12,7 @@ const NEWS: Readonly<Record<Change, string>> = {
   check: 'the answer of a check',
 };
 
-/** The verdict for people: one line a condition, marked with ! where it is not met, and what holds it back. */
+/** The verdict for people: one line for each condition, marked with ! if it is not met, with the agents that hold it back. */
 export const describeVerdict = (verdict: Verdict, candidate: Digest): readonly string[] => {
   const { from, to, state, note, conditions } = verdict;
   const width = Math.max(...conditions.map(({ name }) => name.length));
@@ -59,7 +59,7 @@ const expectedOpening = ({ conditions }: Verdict): string | undefined => {
 export const whyNotMet = ({ name, found, wanted }: Condition): string =>
   `${name}: ${plainLine(found)}, wanted ${wanted}`;
 
-/** What holds a gate back that is not ready, in one sentence; null for a candidate that is promoted or ready. */
+/** Why a gate is not ready, in one sentence; null for a candidate that is promoted or ready. */
 export const firstReason = ({ state, note, conditions, from }: Verdict): string | null => {
   const open = conditions.find(({ met }) => !met);
   switch (state) {

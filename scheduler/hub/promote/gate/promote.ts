@@ -31,10 +31,11 @@ export type PromotionWish = {
 export type PromotionResult = { readonly outcome: 'promoted' | 'known'; readonly number: number };
 
 /**
- * Signs the promotion of a candidate whose gate is open and appends it to the audit log. It is durable when this returns, and
- * nothing else is done: the next build finds it there. A candidate that is the promoted one already changes nothing.
+ * Signs the promotion of a candidate whose gate is open and appends it to the audit log. It is durable when this returns; the
+ * next build uses it. Promoting the promoted candidate again changes nothing.
  * @param releases holds the lock of the layout from before the assessment, so that no other decision came between
- * @throws FleetError GATE_CLOSED with each open condition; FIELD_INVALID for approvals that nobody can give; the codes of appendEntry; refusals of a remote signer
+ * @throws FleetError GATE_CLOSED with each open condition; FIELD_INVALID for a number of approvals that the root's keys cannot
+ *   give; the codes of appendEntry; refusals of a remote signer
  */
 export const promote = async (
   releases: Releases,

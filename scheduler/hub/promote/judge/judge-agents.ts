@@ -85,7 +85,7 @@ const judgeFreshness = (seconds: number, { counted, needed }: CountedAgents): Co
   );
 };
 
-/** A known fault holds the gate, however old the report is and whatever share complies. */
+/** A known fault holds the gate, regardless of the age of the report and the share of compliant agents. */
 const judgeFaults = (
   name: 'failures' | 'drift',
   kind: 'failed' | 'drifted',
@@ -173,7 +173,7 @@ const judgeReleaseAge = (seconds: number, channels: GateFacts['channels'], now: 
   };
 };
 
-/** With `exclude` the condition is met and names who was left out, so that nobody is left out in silence. */
+/** With `exclude` the condition is met and names the excluded agents. */
 const judgeAbsent = (
   { afterSeconds, then }: NonNullable<PromotionPolicy['absent']>,
   absent: readonly JudgedAgent[],

@@ -17,7 +17,7 @@ export const countedApprovals = (
     ? decisions.approvals.filter((approval) => whyNot(approvals, approval, keys, asks) === undefined)
     : [];
 
-/** n of m, counted by keys: the names in approvals are what their signers wrote. */
+/** n of m, counted by keys, because names in approvals are chosen by their signers. */
 export const judgeApprovals = (
   policy: Pick<PromotionPolicy, 'approvals'>,
   decisions: Decisions,

@@ -13,7 +13,7 @@ export type Arrival = {
   readonly conditions: readonly Condition[];
 };
 
-/** What counts where no link leads on from the environment: every enrolled agent. */
+/** Policy for an environment at the end of the chain: every enrolled agent counts. */
 const EVERYONE = { percent: 100, of: 'enrolled', require: [] } as const;
 
 /**

@@ -44,8 +44,8 @@ const describe = (facts: CheckFacts, timeoutSeconds: number, now: Date): string 
 const ASKED_BEFORE = new Set(['soak', 'approvals', 'window', 'freeze']);
 
 /**
- * Whether the checks of a policy are asked: once the earlier environment runs the candidate as the policy wants it. Earlier they would
- * look at what ran before.
+ * True once the earlier environment runs the candidate as the policy requires. Checks that are asked earlier would test the
+ * previous candidate.
  */
 export const isTimeToAsk = ({ state, conditions }: Verdict): boolean =>
   state === 'waiting' &&

@@ -3,17 +3,17 @@ import type { Decisions } from '../facts/decisions.ts';
 import type { GateFacts } from '../facts/facts.ts';
 import { judgeArrival } from './judge-arrival.ts';
 
-/** What is said about a candidate in an environment, beside the commits that it was made from. */
+/** Commit status of a candidate in an environment, shown at its source commits. */
 export type Progress = { readonly state: 'pending' | 'success' | 'failure'; readonly description: string };
 
 /** The worst counts where an environment holds several candidates. */
 const ORDER = ['success', 'pending', 'failure'] as const satisfies readonly Progress['state'][];
 
 /**
- * Judges a candidate that an environment has released, by the rules of `wait`. Sites and their messages are not named: readers of
- * a repository may not know them.
+ * Judges a candidate that an environment has released, by the rules of `wait`. Sites and their messages are not named: readers
+ * of a repository may not know them.
  * @param policy of the link from this environment on
- * @returns undefined if another candidate was promoted after it: what was said last stays
+ * @returns undefined if another candidate was promoted after it: the last status stays
  */
 export const judgeProgress = (
   policy: PromotionPolicy | undefined,

@@ -1,7 +1,10 @@
 import type { Digest } from '#bundles/digest';
 import type { Timestamp } from '#bundles/time';
 
-/** What would change a condition: a report over the network or on a medium, a person, the clock, a build, an external check. */
+/**
+ * Events that can change a condition: a report over the network or on a medium, a person, the clock, a build, an external
+ * check.
+ */
 export type Change = 'network' | 'medium' | 'person' | 'clock' | 'release' | 'check';
 
 /** Agents, or other things, that hold a condition back: the first ten as '<name>: <why>', and how many there are. */
@@ -37,7 +40,7 @@ export type Verdict = {
   /** Shared digest of the candidate. */
   readonly shared: Digest;
   readonly state: GateState;
-  /** Why, for the states that a decision made: who, when, and the reason given. */
+  /** For states set by a decision: person, time and reason. */
   readonly note: string | null;
   readonly conditions: readonly Condition[];
   /** Payload digests of the approvals that count, sorted. */

@@ -10,7 +10,7 @@ import { decideRollout } from '../../../release/rollout/begin-rollout.ts';
 import { nothingBefore, requireRolling, type Rolling } from '../../../release/rollout/carry-out.ts';
 import { follow } from './step-rollout.ts';
 
-/** What a person decides about the rollout of a channel. */
+/** Decisions of a person about the rollout of a channel. */
 export const ROLLOUT_STEPS = ['advance', 'pause', 'resume', 'take-back'] as const;
 export type RolloutStep = (typeof ROLLOUT_STEPS)[number];
 
@@ -21,7 +21,7 @@ export type StepWish = {
   readonly reason: string;
   readonly now: Date;
   readonly waitMs?: number;
-  /** Time of the first call with this wish, if that may have been killed: what it signed is not decided again. */
+  /** Time of the first call with this wish, if that may have been killed: its signed decision is not repeated. */
   readonly repeats?: Date | undefined;
 };
 

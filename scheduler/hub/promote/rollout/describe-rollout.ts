@@ -1,6 +1,6 @@
 import type { NextStep, RolloutVerdict, StageVerdict } from './judge-rollout.ts';
 
-/** The judgement of a rollout for people: one line a stage, the agents that it waits for, and what comes next. */
+/** The judgement of a rollout for people: one line for each stage, the agents that it waits for, and the next step. */
 export const describeRollout = ({ stages, next }: RolloutVerdict): readonly string[] => [
   ...(stages.every(({ agents }) => agents === 0)
     ? ['no agents: its stages reach none that is enrolled']

@@ -4,7 +4,7 @@ import type { Share } from '../../../model/promotion.ts';
 import type { RolloutPlan } from '../../../release/rollout/plan-rollout.ts';
 import type { RolloutProgress } from '../../../release/rollout/rollout-progress.ts';
 
-/** What the hub knows of an agent of the rollout's channel. Agents that left the fleet are not among them. */
+/** Facts about an agent of the rollout's channel. Agents that left the fleet are not included. */
 export type AgentFact = {
   readonly site: string;
   readonly agent: string;
@@ -24,7 +24,7 @@ export type StageVerdict = {
   readonly name: string;
   readonly state: StageState;
   readonly startedAt: Timestamp | null;
-  /** Agents that the stage reaches, those of the stages before included. */
+  /** Agents that the stage reaches, including earlier stages. */
   readonly agents: number;
   readonly complies: number;
   readonly failed: number;
@@ -36,7 +36,7 @@ export type StageVerdict = {
   readonly waiting: number;
 };
 
-/** What the scheduler does next. */
+/** Next step of the scheduler. */
 export type NextStep =
   | { readonly kind: 'advance'; readonly stage: string }
   /** The last stage complied and soaked. */
@@ -52,8 +52,8 @@ export type RolloutVerdict = { readonly stages: readonly StageVerdict[]; readonl
 const NAMED = 10;
 
 /**
- * Where each stage of a rollout stands, and what comes next. Pure: the loop, `rollout status` and the simulation call it.
- * @param progress what the decisions say (rollout-progress.ts)
+ * Judges each stage of a rollout and the next step. Pure: the loop, `rollout status` and the simulation call it.
+ * @param progress folded decisions (rollout-progress.ts)
  */
 export const judgeRollout = (
   plan: RolloutPlan,
@@ -166,7 +166,10 @@ const whyExcluded = ({ heardAt }: AgentFact): string =>
 const exceeds = (failed: number, of: number, most: Share): boolean =>
   'count' in most ? failed > most.count : failed * 100 > most.percent * of;
 
-/** Where all agents of a stage joined after it began: the one that complied first, so that others who join do not begin its soak again. */
+/**
+ * If all agents of a stage joined after it began, the soak starts with the first agent that complied, so that further agents do
+ * not restart it.
+ */
 const firstOf = (compliant: readonly AgentFact[]): readonly AgentFact[] => {
   const since = ({ state }: AgentFact): Timestamp => (state.kind === 'complies' ? state.since : '');
   return compliant.toSorted((a, b) => (since(a) < since(b) ? -1 : 1)).slice(0, 1);
@@ -215,7 +218,7 @@ const nextStep = (
 const onFailure = ({ onFailure: wish, before }: RolloutPlan, stage: string, why: string): NextStep =>
   wish === 'take-back' && before !== null ? { kind: 'take-back', stage, why } : { kind: 'pause', stage, why };
 
-/** Counted from the start; a person who resumes gives the rollout the same time again. */
+/** Counted from the start; a resume renews the time. */
 const deadlineOf = (
   { deadlineSeconds }: RolloutPlan,
   { started, resumedAt }: RolloutProgress,

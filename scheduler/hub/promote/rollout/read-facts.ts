@@ -7,7 +7,7 @@ import { readDesired } from '../../questions/state/read-desired.ts';
 import { readStandings, type Standing, withoutStates } from '../../questions/state/read-standings.ts';
 import type { AgentFact } from './judge-rollout.ts';
 
-/** What the hub knows about the agents of a channel, against the channel's current release. */
+/** Facts about the agents of a channel, compared with the channel's current release. */
 export const readFacts = async (
   hub: Pick<Hub, 'store' | 'layout' | 'keys'>,
   channel: Channel,
@@ -47,7 +47,7 @@ const stateOf = (
   for (const { assignment, verdict, running, health } of rows) {
     if (verdict !== 'complies') return { kind: 'pending', why: why(assignment, verdict) };
     if (assignment === null) continue;
-    // What an earlier package's check said is not the health of what runs now.
+    // A check of an earlier package does not count as the health of the running one.
     if (!running || !health || health.seq < running.seq) return { kind: 'pending', why: 'not checked yet' };
     times.push(knownAt(running), knownAt(health));
   }

@@ -9,7 +9,7 @@ export type SimulatedStage = {
   readonly at: Timestamp;
   /** Agents that it adds, '<site>/<agent>', sorted. */
   readonly agents: readonly string[];
-  /** Agents that it reaches, those of the stages before included. */
+  /** Agents that it reaches, including earlier stages. */
   readonly total: number;
 };
 
@@ -21,8 +21,8 @@ export type Simulation = {
 type Named = Pick<AgentFact, 'site' | 'agent' | 'labels'>;
 
 /**
- * Who gets the release when, if each agent complies as soon as it is selected and each approval is given at once. It asks
- * judgeRollout, as the run does.
+ * Simulates which agents get the release when, if each agent complies as soon as it is selected and each approval is given at
+ * once. Uses judgeRollout, as the real rollout does.
  */
 export const simulateRollout = (plan: RolloutPlan, agents: readonly Named[], start: Date): Simulation => {
   const approvals = new Map(

@@ -9,7 +9,7 @@ import { readFacts } from './read-facts.ts';
 
 export type Judged = { readonly rolling: Rolling; readonly verdict: RolloutVerdict };
 
-/** Judges the rollout of a channel by what the hub knows; undefined if its release is not in one. */
+/** Judges the rollout of a channel by the facts in the hub; undefined if its release is not in one. */
 export const assessRollout = async (
   hub: Pick<Hub, 'store' | 'layout' | 'keys'>,
   releases: Pick<Releases, 'open'>,
@@ -24,7 +24,7 @@ export const assessRollout = async (
 };
 
 export type Stepped = {
-  /** What the rule decided in this step, if it decided something. */
+  /** Decision of the policy in this step, if any. */
   readonly decided: NextStep | undefined;
   readonly carried: CarriedOut | undefined;
 };
@@ -76,7 +76,7 @@ const decisionOf = (
   }
 };
 
-/** Carries out what the log says, and points at the release. */
+/** Executes the decisions in the log, and points at the release. */
 export const follow = async (
   keys: KeyDirectory,
   releases: Releases,

@@ -26,7 +26,10 @@ export type PackageAnswer = {
   readonly running: NamedPackage | null;
   /** Objects and files of the package that runs, or of the wanted one. null: no release in the layout has it any more. */
   readonly objects: readonly { readonly object: string; readonly file: string }[] | null;
-  /** From what runs to what is wanted. Values of Secrets are masked. null: the contents of one of them are not known. */
+  /**
+   * Difference from the running to the desired package. Values of Secrets are masked. null: the contents of one of them are
+   * unknown.
+   */
   readonly differences: readonly ItemDiff[] | null;
   readonly drift: {
     readonly drifted: boolean;

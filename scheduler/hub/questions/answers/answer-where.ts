@@ -22,8 +22,8 @@ type Running = NamedPackage & {
 };
 
 /**
- * Which version of what runs where and since when, now or at a time. The limit of a page counts agents. Of a past time the health is
- * the one of that time.
+ * Versions of packages by agent, with the time since when they run, now or at a past time. The limit of a page counts agents.
+ * For a past time the health is the one of that time.
  */
 export const answerWhere = async (
   hub: Pick<Hub, 'store' | 'layout' | 'keys'>,

@@ -30,7 +30,7 @@ export type WorkloadCell = {
   readonly agents: number;
   readonly failed: number;
   readonly drifted: number;
-  /** What the newest releases have first, then by agents. */
+  /** Versions of the newest releases first, then by number of agents. */
   readonly versions: readonly CellVersion[];
 };
 
@@ -45,12 +45,12 @@ export type WorkloadsAsked = {
   readonly workload?: string | undefined;
   readonly environment?: string | undefined;
   readonly page: Page;
-  /** What the caller may see; undefined: everything. */
+  /** Limits of what the caller may see; undefined: no limits. */
   readonly visible?: Visible | undefined;
 };
 
 /**
- * The versions of each workload in each environment: what the newest releases want and what agents run. The limit of a page counts
+ * The versions of each workload in each environment: in the newest releases and at the agents. The limit of a page counts
  * workloads. @throws FleetError USAGE for the cursor; and as listReleases
  */
 export const answerWorkloads = async (

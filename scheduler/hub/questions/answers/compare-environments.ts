@@ -12,7 +12,7 @@ import { type NamedPackage, namePackage } from '../history/name-value.ts';
 import { openReleases, type PastRelease, type Released, type Releases } from '../history/read-releases.ts';
 import { wrapLine } from '../history/wrap-line.ts';
 
-/** One side of an assignment: what its newest release has, and how many agents run exactly that. */
+/** One side of an assignment: the package of its newest release, and the number of agents that run it. */
 export type Side = NamedPackage & {
   readonly release: number;
   readonly agents: { readonly running: number; readonly all: number };
@@ -36,7 +36,7 @@ type Asked = {
   readonly left: string;
   readonly right: string;
   readonly diff?: boolean;
-  /** What the caller may see; undefined: everything. */
+  /** Limits of what the caller may see; undefined: no limits. */
   readonly visible?: Visible | undefined;
 };
 

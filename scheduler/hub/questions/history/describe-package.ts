@@ -3,11 +3,14 @@ import { imagesIn } from '#bundles/formats/diff/images-in';
 import { type KubernetesObject, readItems } from '#bundles/formats/diff/read-items';
 import type { CandidateSource } from '#bundles/formats/statements/predicates';
 
-/** What people call a package: its application's version, beside the digests. */
+/** Name of a package for people: the version of its application. */
 export type Version = {
   /** The workload, or the assignment where the package names none. */
   readonly name: string;
-  /** Like '2.4.1': what a DeploymentDescriptor says, otherwise the Git tag that was asked for, otherwise what the objects' labels or the image's tag say; null: none of them. */
+  /**
+   * Like '2.4.1': from the DeploymentDescriptor, otherwise the requested Git tag, otherwise the labels of the objects or the
+   * tag of the image; null if there is none.
+   */
   readonly version: string | null;
   /** Commit of the application: the one that it was made from if a DeploymentDescriptor names it. */
   readonly commit: string | null;

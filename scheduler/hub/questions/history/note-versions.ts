@@ -11,8 +11,8 @@ const ROWS = 100;
 const noted = new WeakMap<Hub['store'], Releases>();
 
 /**
- * Writes what the current releases want, and what people call it, into the database, where the views for dashboards have it. Packages
- * of earlier releases keep their names. Does nothing while the layout is the same.
+ * Writes the packages of the current releases with their versions into the database, for the views of dashboards. Packages of
+ * earlier releases keep their names. Does nothing if the layout is unchanged.
  * @throws FleetError LAYOUT_INVALID; the codes of the database
  */
 export const noteVersions = async (hub: Pick<Hub, 'keys' | 'layout' | 'store'>): Promise<void> => {
@@ -46,7 +46,7 @@ export const noteVersions = async (hub: Pick<Hub, 'keys' | 'layout' | 'store'>):
   noted.set(hub.store, releases);
 };
 
-/** Versions of a channel are empty when its releases cannot be read; the views then show what sites reported. */
+/** Versions of a channel are empty when its releases cannot be read; the views then show the reports of sites only. */
 const rowsOf = async (releases: Releases, channel: Channel): Promise<readonly PackageVersionRow[]> => {
   try {
     const current = (await releases.of(channel)).find((release) => release.current);

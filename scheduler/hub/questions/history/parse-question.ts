@@ -33,7 +33,7 @@ export type Question = {
   readonly page: Page;
 };
 
-/** @param visible what the caller may see; undefined: everything @throws FleetError USAGE, NAME_INVALID */
+/** @param visible limits of the caller; undefined: no limits @throws FleetError USAGE, NAME_INVALID */
 export const parseQuestion = async (
   hub: Hubs,
   asked: AskedQuestion,
@@ -63,7 +63,7 @@ export const parseQuestion = async (
   };
 };
 
-/** Now, for questions about what runs. */
+/** Now, for questions about the current state. */
 export const atOrNow = ({ at, span }: Question, now: Date): At =>
   at ?? { at: formatTime(now), knownAt: span.knownAt };
 

@@ -5,7 +5,7 @@ import { isSeen, seesSomewhere, type Visible } from '../../people/visible.ts';
 import type { Database } from '../../store/tables.ts';
 import type { Releases } from './read-releases.ts';
 
-/** Which facts a question is about; what is undefined does not limit it. */
+/** Filter of a question; undefined fields do not limit it. */
 export type Subject = {
   readonly environment?: string | undefined;
   readonly site?: string | undefined;
@@ -13,7 +13,7 @@ export type Subject = {
   readonly agent?: string | undefined;
   /** Any of these; of a workload all that it is deployed as. */
   readonly assignments?: readonly string[] | undefined;
-  /** What the caller may see; undefined: everything. */
+  /** Limits of what the caller may see; undefined: no limits. */
   readonly visible?: Visible | undefined;
 };
 
@@ -37,9 +37,9 @@ export const parseWhen = (text: string, what: string, now: Date): Timestamp => {
 };
 
 /**
- * What a name is: '<site>/<agent>', or the one of environment, site, assignment and workload that has it.
- * @param visible what the caller may see: the name of anything else is unknown
- * @throws FleetError USAGE for an unknown name, or one of several things
+ * Resolves a name: '<site>/<agent>', or an environment, site, assignment or workload.
+ * @param visible limits of the caller: other names are unknown
+ * @throws FleetError USAGE for an unknown or ambiguous name
  */
 export const findSubject = async (
   db: Database,

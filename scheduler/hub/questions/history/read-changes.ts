@@ -23,7 +23,7 @@ export type Change = {
   readonly to: string | null;
   readonly seq: number;
   readonly report: Digest;
-  /** What the agent, or a person there, gave as reason. */
+  /** Reason given by the agent, or by a person on site. */
   readonly message: string | null;
 };
 

@@ -18,7 +18,7 @@ import type { Hub } from '../../hub.ts';
 import { readBundleStatement } from '../state/read-bundle-statement.ts';
 import { describePackage, type Version } from './describe-package.ts';
 
-/** A release that a channel has or had, with what it was built from. */
+/** A current or earlier release of a channel, with its sources. */
 export type PastRelease = {
   readonly channel: string;
   readonly version: number;
@@ -41,7 +41,7 @@ export type Released = {
   readonly bundle: Digest;
 };
 
-/** The releases in a layout and what is in them. Each release and bundle is verified and read once. */
+/** The releases in a layout with their packages. Each release and bundle is verified and read once. */
 export type Releases = {
   /** Newest first. Past releases that cannot be verified are left out. @throws FleetError as listReleases */
   readonly of: (channel: Channel) => Promise<readonly PastRelease[]>;

@@ -25,7 +25,7 @@ export const runningKey = (channel: Channel, assignment: string, digest: Digest)
 const NAMES = 500;
 
 /**
- * Counts agents by what they run. Agents that run the same packages are counted once by their digest and read once.
+ * Counts agents by running package. Agents that run the same packages are counted once by their digest and read once.
  * @param environments undefined: all
  */
 export const readRunning = async (db: Database, environments?: readonly string[]): Promise<RunningCounts> => {

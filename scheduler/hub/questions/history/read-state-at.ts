@@ -32,7 +32,7 @@ export type StateAt = { readonly agents: readonly AgentAt[]; readonly next: stri
 
 export type At = {
   readonly at: Timestamp;
-  /** What the hub had received by then; undefined: all that it has. */
+  /** Limits facts to those received by this time; undefined: all. */
   readonly knownAt?: Timestamp | undefined;
 };
 

@@ -2,7 +2,7 @@ import type { Channel } from '#bundles/names';
 import { parseTime, type Timestamp } from '#bundles/time';
 import type { FreshnessPolicy } from '../../../model/promotion.ts';
 
-/** How old the last word of an agent is: `late` is still expected, what is `stale` no longer counts, `unknown` never spoke. */
+/** Age class of an agent's last report: `late` is still expected, `stale` no longer counts, `unknown` never reported. */
 export const FRESHNESS = ['fresh', 'late', 'stale', 'unknown'] as const;
 export type Freshness = (typeof FRESHNESS)[number];
 

@@ -3,7 +3,7 @@ import type { Timestamp } from '#bundles/time';
 import type { Store } from '../../store/open-store.ts';
 import type { Database, GateLinkRow } from '../../store/tables.ts';
 
-/** What `serve` last judged about a link of the chain. */
+/** Last verdict of `serve` about a link of the chain. */
 export type LinkState = {
   readonly from: string;
   readonly to: string;
@@ -13,7 +13,7 @@ export type LinkState = {
   readonly candidate: Digest | null;
   /** Name of the first condition that is not met. */
   readonly waitsFor: string | null;
-  /** One sentence: what holds it back. */
+  /** Why it is not ready, in one sentence. */
   readonly why: string | null;
   /** Since when state, candidate and condition are the same. */
   readonly since: Timestamp;

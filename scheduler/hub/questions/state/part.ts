@@ -2,7 +2,7 @@ import type { ExpressionBuilder } from 'kysely';
 import { isSeen, type Visible } from '../../people/visible.ts';
 import type { Tables } from '../../store/tables.ts';
 
-/** The agents that a question is about: those of an environment or a site, named ones, or a page of these. */
+/** The agents of a question: of an environment or a site, named ones, or a page of these. */
 export type Part = {
   readonly environment?: string | undefined;
   readonly clusterType?: string | undefined;

@@ -22,7 +22,7 @@ export type ActualFilter = {
   readonly environment?: string | undefined;
   readonly clusterType?: string | undefined;
   readonly site?: string | undefined;
-  /** What the caller may see; undefined: everything. */
+  /** Limits of what the caller may see; undefined: no limits. */
   readonly visible?: Visible | undefined;
 };
 

@@ -94,7 +94,7 @@ export type ActualAgent = {
   readonly online: boolean;
   /** The hold that an operator reported and did not end; null also when its time is over. */
   readonly held: SiteHold | null;
-  /** What speaks for it in place of an agent; null: an agent that signs its reports. */
+  /** Kind of the follower that reports for it; null: an agent that signs its reports. */
   readonly follower: FollowerKind | null;
   /** Release of its last import, as reported. */
   readonly accepted: { readonly channel: string; readonly version: number; readonly at: Timestamp } | null;
@@ -108,7 +108,7 @@ export type ActualState = {
   readonly drift: Cell<Drift> | null;
 };
 
-/** What runs, compared with what is desired. Only `complies`, `not selected` and `held` need no attention. */
+/** Comparison of the running with the desired package. Only `complies`, `not selected` and `held` need no attention. */
 export type Verdict =
   | 'complies'
   /** It complied when it was last heard, longer ago than its freshness policy lets a word count. */
@@ -120,9 +120,9 @@ export type Verdict =
   | 'drifted'
   | 'missing'
   | 'extra'
-  /** The rollout does not include this agent yet. It keeps what runs. */
+  /** The rollout does not include this agent yet. It keeps the running package. */
   | 'not selected'
-  /** It differs from what is desired because an operator holds the machine as it is. */
+  /** It differs from the desired package because an operator holds the machine. */
   | 'held'
   | 'never reported'
   | 'no release'
@@ -144,7 +144,7 @@ export type Row = {
   readonly saidAgeSeconds: number | null;
   readonly freshness: Freshness;
   readonly held: SiteHold | null;
-  /** Whose notifications the row is from, which nobody signed; null: reports of an agent. */
+  /** Kind of the follower whose unsigned notifications the row is from; null: reports of an agent. */
   readonly follower: FollowerKind | null;
   readonly desired: {
     readonly version: number;
@@ -233,7 +233,7 @@ const agentFields = (
   follower,
 });
 
-/** What an agent that is held may not change yet. A failure stays one. */
+/** Verdict for an agent that is held. A failure stays a failure. */
 const HELD_BACK: ReadonlySet<Verdict> = new Set<Verdict>(['behind', 'missing', 'extra', 'drifted']);
 
 const asHeld = (verdict: Verdict, { held }: ActualAgent): Verdict =>

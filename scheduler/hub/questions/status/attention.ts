@@ -6,7 +6,7 @@ const QUIET: ReadonlySet<Verdict> = new Set<Verdict>(['complies', 'not selected'
 export const isQuiet = ({ verdict, silent, freshness }: Row): boolean =>
   QUIET.has(verdict) && !silent && freshness !== 'stale';
 
-/** What the age of a row adds to its verdict: silent, late or stale. */
+/** Addition to a verdict by the age of the row: silent, late or stale. */
 export const ageMarks = ({ verdict, silent, freshness }: Row): readonly string[] => [
   ...(silent ? ['silent'] : []),
   ...(freshness === 'late' || (freshness === 'stale' && verdict !== 'stale') ? [freshness] : []),

@@ -5,7 +5,7 @@ import type { ActualAgent, Desired } from '../state/what-runs-where.ts';
 
 type Limited = { readonly actual: Actual; readonly desired: ReadonlyMap<string, Desired> };
 
-/** Leaves out what a limited reader may not see: assignments of other workspaces, and what is about a whole environment. */
+/** Leaves out rows that a limited reader may not see: assignments of other workspaces, and rows about a whole environment. */
 export const limitPart = (visible: Visible | undefined, { actual, desired }: Limited): Limited => {
   if (visible === undefined) return { actual, desired };
   const limited = new Map(

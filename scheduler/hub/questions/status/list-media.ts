@@ -12,7 +12,7 @@ import { readDesired } from '../state/read-desired.ts';
 import type { StatusHub } from './read-status.ts';
 import { silentSince } from '../state/silent-since.ts';
 
-/** An agent that only media reach: what came back from it, and what is on its way to it. */
+/** An agent that only media reach: its last returned reports, and the release to carry next. */
 export type CarriedAgent = {
   readonly site: string;
   /** '<site>/<agent>' */
@@ -42,8 +42,8 @@ export type Arrival = {
   readonly agents: number;
   readonly sites: readonly string[];
   /**
-   * What its unsigned table of contents says that it had carried out, for readers of everything. null: it had none, so it was not
-   * filled by fleet-export.
+   * Contents by its unsigned table of contents, for readers without limits. null: it had none, so it was not filled by
+   * fleet-export.
    */
   readonly carried: {
     readonly createdAt: Timestamp;
@@ -61,9 +61,9 @@ export type MediaAnswer = {
 };
 
 /**
- * What media brought back and what they should carry next. A page counts agents that are enrolled; those that were heard over the
- * network are left out of it, and those of environments that the reader may not see whole. The hub does not learn what fleet-export writes: what a medium
- * carried is known when it comes back.
+ * Lists returned media and the releases to carry next. A page counts enrolled agents, without agents that report over the
+ * network and agents of environments that the reader may not see whole. The contents of a medium are known only when it comes
+ * back, because fleet-export does not report to the hub.
  */
 export const listMedia = async (
   hub: StatusHub,

@@ -33,7 +33,10 @@ export type StatusOptions = {
   readonly page?: Page | undefined;
 };
 
-/** What runs where: a page of the answer of `fleet-scheduler status` and of the hub's API, or the whole of a small fleet. */
+/**
+ * Status of agents and their packages: a page of the answer of `fleet-scheduler status` and of the hub's API, or all of a small
+ * fleet.
+ */
 export const readStatus = async (
   hub: StatusHub,
   filter: ActualFilter,
@@ -68,7 +71,7 @@ export const readStatus = async (
 
 export type StatusHub = Pick<Hub, 'store' | 'layout' | 'keys'>;
 
-/** What a status is judged by, read once. */
+/** Inputs of a status, read once. */
 export type Background = {
   readonly fleet: string;
   readonly filter: ActualFilter;
@@ -92,7 +95,7 @@ export const readBackground = async (
   ),
 });
 
-/** Agents with what they should run, and the comparison of the two. */
+/** Agents with their desired packages, and the comparison. */
 export type StatusPart = {
   readonly actual: Actual;
   readonly desired: ReadonlyMap<string, Desired>;
@@ -111,7 +114,7 @@ export const readPart = async (
   return { actual, desired, rows: whatRunsWhere(desired, actual.agents, now, freshness) };
 };
 
-/** @param rows at least those of failures */
+/** @param rows at least the rows of failures */
 export const notesOf = (
   { now, freshness, links }: Background,
   { actual, desired }: Omit<StatusPart, 'rows'>,

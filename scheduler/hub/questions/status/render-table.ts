@@ -57,7 +57,7 @@ export const renderTable = (rows: readonly Row[], now: Date): readonly string[] 
 /** Least difference between arrival and age of an agent's words that is shown. */
 const WORTH_SAYING_MS = 3_600_000;
 
-/** '2 h ago', or '2 h ago (state of 40 d ago)' if a medium brought what was written long before; undefined: never heard. */
+/** '2 h ago', or '2 h ago (state of 40 d ago)' if a medium brought an older report; undefined: never heard. */
 export const heardText = ({ heardAt, saidAt }: Row, now: Date): string | undefined => {
   if (heardAt === null) return undefined;
   const heard = formatAge(heardAt, now);

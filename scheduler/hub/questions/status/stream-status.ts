@@ -24,8 +24,8 @@ const AGENTS = 100;
 type Streamed = Omit<StatusOptions, 'page'> & { /** Agents a page. */ readonly agents?: number };
 
 /**
- * The whole answer of readStatus as JSON, in pieces: that of 10,000 sites is longer than a string can be. Each page is read on its
- * own, so agents that report meanwhile may be newer than `at`.
+ * The whole answer of readStatus as JSON, in pieces: the answer for 10,000 sites exceeds the maximum length of a string. Each
+ * page is read on its own, so agents that report meanwhile may be newer than `at`.
  */
 export async function* streamJson(
   hub: StatusHub,
@@ -79,7 +79,7 @@ async function* readParts(
   }
 }
 
-/** What is said once, after the rows of all pages. */
+/** Fields after the rows of all pages. */
 type End = {
   /** Without the states of their assignments. */
   readonly agents: ActualAgent[];

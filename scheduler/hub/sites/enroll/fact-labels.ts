@@ -17,7 +17,7 @@ export const labelsOfFacts = (rules: readonly FactLabel[], facts: HostFacts): La
     }),
   );
 
-/** The first group of the pattern, or all of the match. The engine takes linear time, whatever a machine says. */
+/** The first group of the pattern, or all of the match. RE2 takes linear time for any input. */
 const matchOf = (pattern: string, value: string): string | undefined => {
   const matcher = compile(pattern).matcher(value);
   if (!matcher.matches()) return undefined;

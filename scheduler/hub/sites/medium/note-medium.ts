@@ -7,8 +7,8 @@ import type { Store } from '../../store/open-store.ts';
 const MAX_NAMES = 1000;
 
 /**
- * Notes what a medium that came back says that it carried out: when it was filled, the releases on it, and the sites that it has
- * statements for. Its table of contents is unsigned, so this is for display alone. A medium that was not filled leaves no note.
+ * Stores the table of contents of a returned medium: when it was filled, its releases, and the sites that it has statements
+ * for. The table of contents is unsigned, so the entry is for display only. A medium without one is not stored.
  */
 export const noteMedium = async (store: Store, { medium }: OpenMedium, now: Date): Promise<void> => {
   if (medium === undefined || medium.fleet !== store.fleet || !isTime(medium.createdAt)) return;

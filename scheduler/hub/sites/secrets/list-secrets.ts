@@ -62,7 +62,7 @@ const describeSet = (
   };
 };
 
-/** What a person should do about a set, one sentence each; empty if nothing. */
+/** Recommended actions for a set, one sentence each. */
 export const remarksOn = ({ site, name, locked, former, escrow }: ListedSet): readonly string[] => [
   ...(locked.length > 0 ? [`${locked.join(', ')} of ${site} cannot read ${name}: seal it again`] : []),
   ...(former.length > 0

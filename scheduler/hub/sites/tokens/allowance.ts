@@ -3,8 +3,9 @@ import { didYouMean } from '#bundles/nearest-name';
 import { parseName } from '#bundles/names';
 
 /**
- * What a caller may do, each in named environments. `read` is for questions about sites. Every other verb, `wait` alone, too, lets its
- * holder read what concerns decisions in the environment. `rollout` is for the decisions about rollouts inside an environment.
+ * Verbs that a caller may use, each in named environments. `read` is for questions about sites. Every other verb, `wait` alone,
+ * too, lets its holder read what concerns decisions in the environment. `rollout` is for the decisions about rollouts inside an
+ * environment.
  */
 export const VERBS = [
   'read',

@@ -26,7 +26,7 @@ export const checkToken = async (
 /** The holder of a token for reading or deciding: the person that statements name, and what the token allows. */
 export type TokenCaller = {
   readonly tokenId: string;
-  /** undefined: a reader, who decides nothing. */
+  /** undefined: a reader's token, which allows no decisions. */
   readonly person: string | undefined;
   readonly allowances: readonly Allowance[];
 };
@@ -39,7 +39,7 @@ export const checkCaller = async (db: Database | Tx, token: string, now: Date): 
   return { tokenId: id, person: person ?? undefined, allowances: texts.map(parseAllowance) };
 };
 
-/** What a reader's token without limits may read. */
+/** Allowances of a reader's token without limits. */
 const EVERYTHING: readonly string[] = ['read:*'];
 
 export const invalid = (message: string): FleetError =>

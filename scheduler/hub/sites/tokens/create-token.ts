@@ -28,7 +28,7 @@ export type TokenOrder =
     }
   | {
       readonly scope: 'decide';
-      /** Who decides, as each statement says it. */
+      /** Person that statements name for decisions with this token. */
       readonly person: string;
       readonly allowances: readonly Allowance[];
     }

@@ -13,7 +13,7 @@ export type ListedToken = {
   readonly channel: string | null;
   readonly labels: Readonly<Record<string, string>> | null;
   readonly replaceKey: boolean;
-  /** Who decides with it, and what it allows: 'promote:qa'. null, [] for other tokens. */
+  /** Person of a token for decisions, and its allowances ('promote:qa'). null and [] for other tokens. */
   readonly person: string | null;
   readonly allowances: readonly string[];
   readonly note: string | null;

@@ -14,7 +14,7 @@ import { sqliteError } from '../../store/sqlite-dialect.ts';
 import { copyLayout } from './copy-layout.ts';
 import { type KnownNumbers, numbersIn } from './known-numbers.ts';
 
-/** backup.json: what is in a backup, and the numbers that had been given out by then. */
+/** backup.json: contents of a backup, and the numbers issued before it. */
 export type Backup = {
   readonly fleet: string;
   readonly at: Timestamp;

@@ -7,8 +7,8 @@ import { TEMPORARY, writeFileAtomically } from '#bundles/formats/layout/write-fi
 const BLOBS = join('blobs', 'sha256');
 
 /**
- * Copies an OCI layout that others may write to meanwhile: the index is read first and written last, and no blob that it names is ever
- * removed. What is in the copy already is left as it is, so an interrupted copy is resumed.
+ * Copies an OCI layout that others may write to meanwhile: the index is read first and written last, and no blob that it names
+ * is ever removed. Files that the copy has are not copied again, so that an interrupted copy resumes.
  * @throws FleetError PERMISSION, DISK_FULL, IO, ABORTED
  */
 export const copyLayout = async (from: string, to: string, signal: AbortSignal): Promise<void> => {

@@ -33,7 +33,7 @@ export const higherNumbers = (all: readonly KnownNumbers[]): KnownNumbers => {
   return { releases: pick('releases'), leases: pick('leases'), sites: pick('sites') };
 };
 
-/** What to ask for besides what the layout names. */
+/** Channels and sites to look up besides those of the layout. */
 type Names = { readonly channels: readonly string[]; readonly sites: readonly string[] };
 
 type Tag = 'release' | 'lease' | 'site';
@@ -73,7 +73,7 @@ const readNumbers = async (
   };
 };
 
-/** What a layout has. @throws FleetError as readVersion */
+/** Numbers in a layout. @throws FleetError as readVersion */
 export const numbersIn = (layout: Layout, roots: readonly TrustRoot[]): Promise<KnownNumbers> =>
   readNumbers(layout, roots, async (repository, tag) => {
     const descriptor = findReference(layout, layoutReference(repository, tag));
@@ -82,7 +82,7 @@ export const numbersIn = (layout: Layout, roots: readonly TrustRoot[]): Promise<
   });
 
 /**
- * What a registry has of the channels and sites of a layout.
+ * Numbers in a registry, for the channels and sites of a layout.
  * @throws FleetError as readVersion; REGISTRY_UNREACHABLE, REGISTRY_DENIED
  */
 export const numbersAt = (
@@ -102,7 +102,7 @@ export const numbersAt = (
     more,
   );
 
-/** What agents reported that they accepted. */
+/** Numbers that agents reported as accepted. */
 export const numbersReported = async (db: Database): Promise<KnownNumbers> => {
   const imported = await db
     .selectFrom('agent')

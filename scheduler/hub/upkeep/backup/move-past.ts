@@ -19,7 +19,7 @@ export type MovePastOptions = {
   readonly destination: Destination | undefined;
   /** Numbers beyond the newest known that may have been given out: of a backup, by its age. */
   readonly margin: number;
-  /** What the backup knew. */
+  /** Numbers in the backup. */
   readonly backup?: KnownNumbers | undefined;
 };
 

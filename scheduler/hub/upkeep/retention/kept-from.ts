@@ -6,8 +6,8 @@ import { channelFacts, readChannels } from '../../promote/facts/read-channels.ts
 import type { Hub } from '../../hub.ts';
 
 /**
- * From when on the facts of a channel's agents are kept, whatever their age: since the first release of the candidate that it has now.
- * Gates ask what agents said since then. An unreadable channel keeps everything.
+ * Start of the period whose facts are kept for each channel regardless of age: the first release of its current candidate,
+ * because gates use facts since then. An unreadable channel keeps all facts.
  * @param cutoff the age by policy
  * @returns the earlier of both, by channel
  */

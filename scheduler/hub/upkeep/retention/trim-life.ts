@@ -29,9 +29,9 @@ const ROWS = 1000;
 
 /**
  * Removes what reports received before a time said, in one short transaction. One row per unbroken run of removed events stays,
- * with the hashes at its ends, so the chain goes on to be compared. Kept whole: the newest report, everything from the first kept
- * report on, events of checks that fail now. Of reports that states, floors or the order of storage need, the row stays without the
- * signed statement. Of the history the newest value before the removed part stays for each field.
+ * with the hashes at its ends, so that the chain can still be compared. Kept whole: the newest report, everything from the
+ * first kept report on, events of checks that fail now. Of reports that states, floors or the order of storage need, the row
+ * stays without the signed statement. Of the history the newest value before the removed part stays for each field.
  * @throws FleetError BUSY, DISK_FULL, DATABASE_UNREACHABLE
  */
 export const trimLife = (store: Store, life: Life, options: TrimOptions): Promise<Trimmed> =>
@@ -226,7 +226,7 @@ const removeReports = async (
     .where('life', '=', life)
     .where('apart', '=', 0)
     .where('last_seq', '<=', until)
-    // What was reduced stays as long as it is needed, and is looked at again once there is more to do.
+    // Reduced rows stay while they are needed, and are checked again when more events become due.
     .orderBy('number')
     .limit(2 * ROWS)
     .execute();
@@ -256,7 +256,7 @@ const removeReports = async (
   return gone.length;
 };
 
-/** Of each field the newest value up to `until` stays: it is the state at the beginning of what is kept. */
+/** The newest value of each field up to `until` stays: it is the state at the start of the kept period. */
 const removeChanges = async (tx: Tx, { agent, life }: Life, until: number): Promise<number> => {
   const { numDeletedRows } = await tx
     .deleteFrom('history')

@@ -11,8 +11,8 @@ type About = { readonly shared: Digest; readonly what: string; readonly now: Dat
 
 /**
  * Checks by signed reports alone that enough agents of the environment before comply with the candidate: of all agents in the
- * site statements that this signer signed, whatever the scheduler says about absent ones. A new agent counts after the soak time: a
- * scheduler can enrol agents of its own.
+ * site statements that this signer signed, regardless of agents that the scheduler calls absent. A new agent counts after the
+ * soak time: a scheduler can enrol agents of its own.
  * @throws FleetError NOT_PROMOTED naming agents that do not comply, and why
  */
 export const checkEvidence = (

@@ -12,7 +12,7 @@ import { type Check, childPath, isList, isMapping, pairsOf, report, shown, value
 export const compileCustomSchema = (schema: Value | undefined, kind: string): Check => {
   if (schema === undefined) return () => undefined;
   const root = asSchema(schema);
-  // Kubernetes validates these itself, whatever the schema says.
+  // Kubernetes validates these itself, regardless of the schema.
   const properties = { ...asSchema(root.properties), apiVersion: true, kind: true, metadata: true };
   return compile({ ...root, type: 'object', properties: { ...properties, status: true } }, kind);
 };
