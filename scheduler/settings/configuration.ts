@@ -83,6 +83,7 @@ export type SignIn = {
   readonly groupsClaim?: string;
   readonly caFile?: string;
   readonly sessionHours?: number;
+  readonly decidingHours?: number;
   readonly idleMinutes?: number;
 };
 

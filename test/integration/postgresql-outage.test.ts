@@ -4,6 +4,10 @@ import { lockHub } from '../../scheduler/hub/serve/lock-hub.ts';
 import { openStore, type Store, storeExists } from '../../scheduler/hub/store/open-store.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { startPostgresql } from '../harness/postgresql.ts';
+import { handover, join, testServer } from '../scheduler/hub/serve/test-server.ts';
+import { chain, happenings, reportOf, testAgent } from '../scheduler/hub/test-hub.ts';
+import { useServer } from '../scheduler/hub/test-database.ts';
+import { REPORTS_PATH } from '#bundles/formats/events/hub-api';
 
 const NONE = `sha256:${'0'.repeat(64)}` as const;
 
@@ -26,6 +30,52 @@ describeWith(['postgresql'], 'a PostgreSQL server', ({ postgresql }) => {
     await write(store, 'plant-7/second');
     const rows = await store.db.selectFrom('receipt').select('agent').orderBy('agent').execute();
     expect(rows).toEqual([{ agent: 'plant-7/first' }, { agent: 'plant-7/second' }]);
+  });
+
+  it('that is away is answered 503 on every path, in the form of each, and everything is served when it is back', async () => {
+    await using server = await startPostgresql(postgresql, { fast: false });
+    useServer(server);
+    try {
+      await using made = await testServer();
+      const agent = testAgent('plant-7/press-1');
+      const certificate = await join(made, agent);
+      const lines = chain(agent, happenings(2));
+      const handOver = async (at: number) =>
+        made.post(REPORTS_PATH, handover(await reportOf(agent, lines, at, at)), certificate);
+      expect(await handOver(1)).toMatchObject({ status: 200 });
+      const authorization = `Bearer ${await made.reader()}`;
+      await server.stop('immediate');
+      const refused = {
+        status: 503,
+        headers: { 'retry-after': '5' },
+        body: { code: 'DATABASE_UNREACHABLE' },
+      };
+      expect(await handOver(2)).toMatchObject(refused);
+      expect(await made.get('/readyz')).toMatchObject(refused);
+      for (const path of [
+        '/v1/status',
+        '/v1/history',
+        '/v1/workloads',
+        '/v1/media',
+        '/v1/search?q=press',
+        '/metrics',
+      ]) {
+        const answer = await made.get(path, { authorization });
+        expect(answer, path).toMatchObject(refused);
+        expect(answer.headers, path).toMatchObject({
+          'content-type': expect.stringContaining('application/problem+json'),
+        });
+        expect(answer.text, path).not.toContain('postgres:');
+      }
+      expect((await made.get('/healthz')).status).toBe(200);
+      await server.start();
+      expect(await handOver(2)).toMatchObject({ status: 200 });
+      expect(await made.get('/v1/status', { authorization })).toMatchObject({ status: 200 });
+      const events = await made.hub.store.db.selectFrom('event').select('seq').orderBy('seq').execute();
+      expect(events).toEqual([{ seq: 1 }, { seq: 2 }]);
+    } finally {
+      useServer(undefined);
+    }
   });
 
   it('locks a database for the hub that leads, which hears that the connection of its lock is lost', async () => {

@@ -10,8 +10,9 @@ export type People = {
   readonly origin: string | undefined;
   readonly oidc: OidcProvider | undefined;
   readonly roles: readonly RoleRule[];
-  /** Longest life of a session, and the longest time without a request. */
+  /** Longest life of a session, of a session of somebody who may decide, and the longest time without a request. */
   readonly sessionMs: number;
+  readonly decidingMs: number;
   readonly idleMs: number;
 };
 
@@ -23,8 +24,15 @@ export const NOBODY: People = {
   oidc: undefined,
   roles: [],
   sessionMs: 12 * HOUR_MS,
+  decidingMs: 4 * HOUR_MS,
   idleMs: HOUR_MS,
 };
+
+/** How long a session of these roles lasts: the groups of its sign-in count until then. */
+export const lifeOf = (
+  rules: readonly RoleRule[],
+  { sessionMs, decidingMs }: Pick<People, 'sessionMs' | 'decidingMs'>,
+): number => (rules.every(({ role }) => role === 'viewer') ? sessionMs : Math.min(sessionMs, decidingMs));
 
 /**
  * The person of a session with their current roles: roles are computed at each request from the current rules, so a role

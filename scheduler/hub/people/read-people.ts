@@ -40,8 +40,11 @@ export const readPeople = async (configuration: Configuration): Promise<People> 
   };
 };
 
-export const lifetimesOf = ({ signIn }: Configuration): Pick<People, 'sessionMs' | 'idleMs'> => ({
+export const lifetimesOf = ({
+  signIn,
+}: Configuration): Pick<People, 'sessionMs' | 'decidingMs' | 'idleMs'> => ({
   sessionMs: signIn?.sessionHours === undefined ? NOBODY.sessionMs : signIn.sessionHours * HOUR_MS,
+  decidingMs: signIn?.decidingHours === undefined ? NOBODY.decidingMs : signIn.decidingHours * HOUR_MS,
   idleMs: signIn?.idleMinutes === undefined ? NOBODY.idleMs : signIn.idleMinutes * MINUTE_MS,
 });
 

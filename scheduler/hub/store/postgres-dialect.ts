@@ -44,6 +44,8 @@ export const openPostgres = (url: string): Dialect => {
   const pool = new Pool({ ...connectionTo(url), max: MAX_CONNECTIONS });
   // An idle connection that the server closes is replaced at the next query, which then reports an error.
   pool.on('error', () => {});
+  // Neither does a connection that breaks in use end the process: its query, or the next one, fails.
+  pool.on('connect', (client) => client.on('error', () => {}));
   const dialect = new PostgresDialect({ pool });
   return {
     createDriver: () => dialect.createDriver(),

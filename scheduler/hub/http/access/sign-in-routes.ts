@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { authorizationUrl, isSignInError, type OidcProvider, signedIn } from '../../people/oidc-provider.ts';
+import { lifeOf } from '../../people/people.ts';
 import { rulesOf } from '../../people/role.ts';
 import { createSession, endSession } from '../../people/session.ts';
 import { endSignIn, SIGN_IN_MS, startSignIn, targetOf } from '../../people/sign-in.ts';
@@ -80,7 +81,8 @@ const end = async (
   const url = new URL(base);
   url.search = new URL(request.url, base).search;
   const who = await signedIn(oidc, url, started.checks, now);
-  if (rulesOf(people.roles, who).length === 0) {
+  const rules = rulesOf(people.roles, who);
+  if (rules.length === 0) {
     request.log.warn({ audit: true, person: who.person, from: request.ip }, 'sign-in refused: no role');
     return leave('no-role');
   }
@@ -94,7 +96,7 @@ const end = async (
       person: who.person,
       groups: JSON.stringify(who.groups),
       token: null,
-      endsAt: new Date(now.getTime() + people.sessionMs),
+      endsAt: new Date(now.getTime() + lifeOf(rules, people)),
       now,
     }),
   );

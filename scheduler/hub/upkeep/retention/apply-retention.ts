@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { FleetError } from '#bundles/errors';
 import { formatChannel } from '#bundles/names';
-import { DAY_MS } from '#bundles/time';
+import { DAY_MS, formatTime } from '#bundles/time';
 import { openRemoteEvidence } from '../../../keys/signer/remote-key.ts';
 import type { Hub } from '../../hub.ts';
 import { channelOf } from '../../sites/agent-record.ts';
@@ -21,6 +21,8 @@ export type RetentionOutcome = {
   readonly events: number;
   readonly reports: number;
   readonly changes: number;
+  /** Notes of media that came back. */
+  readonly media: number;
 };
 
 const MIN_DAYS = 30;
@@ -39,7 +41,7 @@ const SHARE = 0.2;
 const AGENTS = 100;
 
 /**
- * Removes reports, events and history that are older than the policy keeps, agent by agent, in short transactions with pauses between.
+ * Removes reports, events, history and notes of media that are older than the policy keeps, agent by agent, in short transactions with pauses between.
  * Current state, chain heads, floors, alarms, receipts, tokens and decisions stay. May be interrupted and run again at any time.
  * @throws FleetError BUSY, DISK_FULL, DATABASE_UNREACHABLE, LAYOUT_INVALID; SIGNER_UNREACHABLE if a signer holds the release key
  */
@@ -47,9 +49,10 @@ export const applyRetention = async (
   hub: Pick<Hub, 'store' | 'layout' | 'keys'>,
   { days, now, signal, share = SHARE }: RetentionOptions,
 ): Promise<RetentionOutcome> => {
-  const before = await keptFrom(hub, new Date(now.getTime() - days * DAY_MS));
+  const cutoff = new Date(now.getTime() - days * DAY_MS);
+  const before = await keptFrom(hub, cutoff);
   const judged = await readJudged(hub);
-  const total = { events: 0, reports: 0, changes: 0 };
+  const total = { events: 0, reports: 0, changes: 0, media: await forgetMedia(hub, cutoff) };
   for (let after = ''; ; ) {
     const agents = await nextAgents(hub, after);
     for (const agent of agents) {
@@ -77,6 +80,16 @@ export const applyRetention = async (
     after = last.id;
   }
 };
+
+/** What a medium carried is for display alone: nothing is judged by it. */
+const forgetMedia = ({ store }: Pick<Hub, 'store'>, cutoff: Date): Promise<number> =>
+  store.transact(async (tx) => {
+    const { numDeletedRows } = await tx
+      .deleteFrom('medium_return')
+      .where('received_at', '<', formatTime(cutoff))
+      .executeTakeFirstOrThrow();
+    return Number(numDeletedRows);
+  });
 
 const nextAgents = ({ store }: Pick<Hub, 'store'>, after: string): Promise<readonly AgentRow[]> =>
   store.db.selectFrom('agent').selectAll().where('id', '>', after).orderBy('id').limit(AGENTS).execute();

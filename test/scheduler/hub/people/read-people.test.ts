@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { lifeOf } from '../../../../scheduler/hub/people/people.ts';
 import { readPeople } from '../../../../scheduler/hub/people/read-people.ts';
 import { allowancesOf, isAdmin, rulesOf } from '../../../../scheduler/hub/people/role.ts';
 import { readConfiguration } from '../../../../scheduler/settings/configuration.ts';
@@ -35,6 +36,17 @@ describe('signIn and roles of the configuration', () => {
       oidc: { clientSecret: 'not for everybody', personClaim: 'email', groupsClaim: 'groups' },
     });
     expect(await read('{}')).toMatchObject({ oidc: undefined, roles: [] });
+  });
+
+  test('let a session of somebody who may decide end sooner, because its groups count until then', async () => {
+    const hours = (role: 'viewer' | 'admin', people: Parameters<typeof lifeOf>[1]): number =>
+      lifeOf([{ role: 'viewer' }, { role }], people) / 3_600_000;
+    const usual = await read('{}');
+    expect([hours('viewer', usual), hours('admin', usual)]).toEqual([12, 4]);
+    const short = await read(`${SIGN_IN}  sessionHours: 2\n`);
+    expect([hours('viewer', short), hours('admin', short)]).toEqual([2, 2]);
+    const deciding = await read(`${SIGN_IN}  decidingHours: 1\n`);
+    expect([hours('viewer', deciding), hours('admin', deciding)]).toEqual([12, 1]);
   });
 
   test.each([

@@ -193,6 +193,23 @@ describe('retention', () => {
     expect(await all()).toEqual(before);
   });
 
+  it('removes what media carried that came back longer ago', async () => {
+    await using hub = await reported();
+    const note = (at: Date) => ({
+      received_at: formatTime(at),
+      created_at: formatTime(at),
+      releases: '[]',
+      sites: '[]',
+    });
+    await hub.store.db
+      .insertInto('medium_return')
+      .values([note(day(1)), note(LAST)])
+      .execute();
+    expect(await remove(hub)).toMatchObject({ media: 1 });
+    const left = await hub.store.db.selectFrom('medium_return').select('received_at').execute();
+    expect(left).toEqual([{ received_at: formatTime(LAST) }]);
+  });
+
   it('is given in days, at least 30', () => {
     expect(retentionDays('400d')).toBe(400);
     for (const text of ['29d', '1y', '0d', '400', '-30d'])
