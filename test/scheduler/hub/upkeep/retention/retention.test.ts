@@ -99,7 +99,7 @@ describe('retention', () => {
     // Of the report about the press, and the one with the newest floors, the row stays.
     const reduced = db.selectFrom('report').select('last_seq').where('statement', '=', '').orderBy('number');
     expect(await reduced.execute()).toEqual([{ last_seq: 2 }, { last_seq: 5 }]);
-    expect(await remove(hub)).toEqual({ events: 0, reports: 0, changes: 0 });
+    expect(await remove(hub)).toEqual({ events: 0, reports: 0, changes: 0, media: 0 });
 
     // Later reports continue the chain, and the agent's receipt covers all of it.
     const stick = await hub.stick('later');
@@ -195,19 +195,18 @@ describe('retention', () => {
 
   it('removes what media carried that came back longer ago', async () => {
     await using hub = await reported();
-    const note = (at: Date) => ({
-      received_at: formatTime(at),
-      created_at: formatTime(at),
+    const note = (received_at: string) => ({
+      received_at,
+      created_at: received_at,
       releases: '[]',
       sites: '[]',
     });
-    await hub.store.db
-      .insertInto('medium_return')
-      .values([note(day(1)), note(LAST)])
-      .execute();
+    await hub.store.db.deleteFrom('medium_return').execute();
+    const times = [day(1), LAST].map(formatTime);
+    await hub.store.db.insertInto('medium_return').values(times.map(note)).execute();
     expect(await remove(hub)).toMatchObject({ media: 1 });
     const left = await hub.store.db.selectFrom('medium_return').select('received_at').execute();
-    expect(left).toEqual([{ received_at: formatTime(LAST) }]);
+    expect(left).toEqual([{ received_at: times[1] }]);
   });
 
   it('is given in days, at least 30', () => {
