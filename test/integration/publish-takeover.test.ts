@@ -36,10 +36,10 @@ describeWith(['postgresql', 'ociregistry'], 'of two replicas that publish', ({ p
     );
   };
 
-  const change = (office: Office, version: number): Promise<void> =>
+  const change = (office: Office, version: number) =>
     writeFiles(office.path, {
       'apps/shop/host/package.yaml': `apiVersion: fleet-ferry/v1alpha1\nkind: HostPackage\nmetadata:\n  name: web\nspec:\n  directories: [{path: /opt/shop/web-${version}}]\n`,
-    }) as Promise<void>;
+    });
 
   const isLeading = async ({ url }: HubProcess, office: Office): Promise<boolean> => {
     await using client = connect(url, office.authority);
