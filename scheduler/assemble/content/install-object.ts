@@ -1,8 +1,7 @@
 import type { Place } from '#bundles/errors';
-import { hostPath } from '../../load/objects/host-fields.ts';
+import { hostPath, seconds } from '../../load/objects/host-fields.ts';
 import { given } from '../../model/yaml/schema-rules.ts';
 import {
-  count,
   fields,
   flag,
   list,
@@ -89,7 +88,7 @@ const hook = ruled(
       undefined,
       'Program of `files` that runs after the host went back to an older version.',
     ),
-    timeoutSeconds: optional(count, 600, 'Seconds until a program is killed, and the step fails.'),
+    timeoutSeconds: optional(seconds, 600, 'Seconds until a program is killed, and the step fails.'),
   }),
   { anyOf: ['before', 'after', 'restore'].map((key) => given(key)) },
 );

@@ -3,6 +3,7 @@ import { type Digest, digestFromHex } from '#bundles/digest';
 import { FleetError, type Place } from '#bundles/errors';
 import {
   BAD,
+  count,
   narrowed,
   optional,
   type Reading,
@@ -26,6 +27,11 @@ export const mode = textLike(
   /^0[0-7]{3}$/,
   'is no file mode',
   'Write four octal digits in quotes, like "0640"',
+);
+
+/** Time that something may take: at most a day. */
+export const seconds = narrowed(count, { minimum: 1, maximum: 86_400 }, (value, node, path, reading) =>
+  value >= 1 && value <= 86_400 ? value : refuse(reading, node, `${path} must be from 1 to 86400`),
 );
 
 /** Name of a user or group. */

@@ -1,6 +1,6 @@
 import type { Place } from '#bundles/errors';
 import { LABEL } from '#bundles/names';
-import { hostPath, refuseAt } from '../../../load/objects/host-fields.ts';
+import { hostPath, refuseAt, seconds } from '../../../load/objects/host-fields.ts';
 import type { Value } from '../../../model/model.ts';
 import { freeRecord } from '../../../model/yaml/free-value.ts';
 import { exactlyOne } from '../../../model/yaml/schema-rules.ts';
@@ -58,10 +58,6 @@ const inFolder = textLike(
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 const variable = textLike(VARIABLE, 'is no variable of Ansible', 'Use letters, digits and _');
-
-const seconds = narrowed(count, { minimum: 1, maximum: 86_400 }, (value, node, path, reading) =>
-  value >= 1 && value <= 86_400 ? value : refuse(reading, node, `${path} must be from 1 to 86400`),
-);
 
 const interval = narrowed(count, { maximum: 604_800 }, (value, node, path, reading) =>
   value <= 604_800 ? value : refuse(reading, node, `${path} must be at most 604800, a week`),

@@ -72,3 +72,12 @@ test.each([
 test('a hook without a program is refused', async () => {
   await expect(install('    hooks: [{package: hello}]\n')).rejects.toMatchObject({ code: 'FIELD_INVALID' });
 });
+
+test.each([0, 86_401])('a hook with a limit of %d seconds is refused', async (limit) => {
+  await expect(
+    install(`    hooks: [{package: hello, after: /opt/dump, timeoutSeconds: ${limit}}]\n`),
+  ).rejects.toMatchObject({
+    code: 'FIELD_INVALID',
+    message: 'spec.install.hooks[0].timeoutSeconds must be from 1 to 86400',
+  });
+});
