@@ -96,6 +96,15 @@ describeWith(['factoryBase', 'debianMirror'], 'services of Debian', ({ factoryBa
       expect(await site.sh(`cat ${path}`)).toBe(text.trim());
       if (UNITS[name]) expect(await site.sh(`systemctl is-active ${UNITS[name]}`)).toBe('active');
     }
+  };
+  /** Data of the database that every later version must still have. */
+  const writeData = async (): Promise<void> => {
+    if (LONG)
+      await site.sh(
+        `${query('create table if not exists press (text text)')}; ${query("truncate press; insert into press values ('kept')")}`,
+      );
+  };
+  const expectData = async (): Promise<void> => {
     if (LONG) expect(await site.sh(query('select text from press'))).toBe('kept');
   };
   const query = (sql: string): string => `cd /; runuser -u postgres -- psql -At -c "${sql}"`;
@@ -134,16 +143,14 @@ END
     async () => {
       const [first = nothing, second = nothing] = [packages.get(1), packages.get(2)];
       await site.applied(first);
-      if (LONG)
-        await site.sh(
-          `${query('create table press (text text)')}; ${query("insert into press values ('kept')")}`,
-        );
+      await writeData();
       await expectRelease(1);
       await site.applied(second);
       await expectRelease(2);
       const back = await site.agent('rollback services --reason test');
       expect(back.code, back.stdout + back.stderr).toBe(0);
       await expectRelease(1);
+      await expectData();
     },
     TIMEOUT_MS,
   );
@@ -170,6 +177,7 @@ END
         expect(lines).toBeGreaterThan(0);
         for (const share of SHARES) {
           await site.applied(from);
+          if (one.from > 0) await writeData();
           const words = await site.release(to);
           const cutAt = (await count()) + Math.round(share * lines);
           await site.sh(
@@ -182,6 +190,7 @@ END
           const resumed = await site.agent('run --once');
           expect(resumed.code, `${share}: ${resumed.stdout}${resumed.stderr}`).toBe(0);
           await expectRelease(one.to);
+          if (one.from > 0) await expectData();
         }
       },
       TIMEOUT_MS,

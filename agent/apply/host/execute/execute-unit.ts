@@ -86,8 +86,7 @@ export const executeUnitRemoval = async (
   await forgetStarted(options, linksOf(name));
   if (whyInert(options) === undefined) {
     const state = await readUnitState(options, name, signal);
-    if (state.active !== 'inactive' && state.active !== 'failed')
-      await mustSystemctl(options, ['stop', '--', name], signal);
+    if (state.active !== 'inactive' && state.active !== 'failed') await stopIfLoaded(options, name, signal);
     if (word !== 'not-found' && word !== 'generated')
       await mustSystemctl(options, ['disable', '--', name], signal);
     // Otherwise systemd keeps listing the removed unit as failed.
@@ -95,4 +94,13 @@ export const executeUnitRemoval = async (
     await forgetStarted(options, name);
   } else if (word !== 'not-found') await mustSystemctl(options, ['disable', '--', name], signal);
   return done(step);
+};
+
+/** A unit whose file a Debian package took away may be unloaded between the look at it and its stop. */
+const stopIfLoaded = async (options: HostTargetOptions, name: string, signal: AbortSignal): Promise<void> => {
+  const { code } = await systemctl(options, ['stop', '--', name], signal);
+  if (code === 0) return;
+  const { load, active } = await readUnitState(options, name, signal);
+  if (load !== 'not-found' || active !== 'inactive')
+    await mustSystemctl(options, ['stop', '--', name], signal);
 };
