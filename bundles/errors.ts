@@ -246,7 +246,7 @@ export type ErrorDetails = {
   /** The thing it is about: 'Template default', 'prod/kiosk', a digest. */
   readonly subject?: string;
   readonly at?: Place;
-  /** What the reader can do now; a sentence without the full stop is fine. */
+  /** Hint for the reader; a sentence without the full stop is fine. */
   readonly hint?: string;
   readonly cause?: unknown;
 };

@@ -48,8 +48,8 @@ export const imagesOf = (bundles: readonly Pick<Bundle, 'kind' | 'config'>[]): r
 };
 
 /**
- * Determines which images to copy to which providers. An image that a provider has costs one query, whatever its size.
- * @param known images that were copied before and may contain what a delta leaves out
+ * Determines which images to copy to which providers. An image that a provider has costs one query, regardless of its size.
+ * @param known images that were copied before and may contain blobs that a delta leaves out
  * @throws FleetError the error of a provider, or of a damaged manifest
  */
 export const planImages = async (

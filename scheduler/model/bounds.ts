@@ -1,4 +1,4 @@
-/** What an application's manifests may write besides objects in their own assignment's namespace. */
+/** Objects that an application's manifests may have besides those in the namespace of their assignment. */
 export type Bounds = {
   /** Cluster-scoped kinds; '*' means all. */
   readonly clusterScoped: readonly string[];

@@ -1,6 +1,6 @@
 import type { Digest } from '#bundles/digest';
 
-/** What a lock file records for one address. `size` is in bytes. */
+/** Entry of a lock file for one address. `size` is in bytes. */
 export type LockedContent = { readonly digest: Digest; readonly size: number };
 
 export type ContentLocks = {

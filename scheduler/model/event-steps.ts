@@ -1,9 +1,9 @@
 import type { Digest } from '#bundles/digest';
 import type { Event, Outcome } from '#bundles/formats/events/event';
 
-/** What events of agents say about assignments, for the hub's tables and for a signer that judges reports. */
+/** Meaning of agents' events for assignments, for the hub's tables and for a signer that judges reports. */
 
-/** What runs after a step. All null: nothing. */
+/** The running package after a step. All null: none. */
 export type Running = {
   readonly package: Digest | null;
   readonly site_values: Digest | null;

@@ -58,7 +58,7 @@ export type Template = {
   readonly at: Place;
 };
 
-/** What our agent applies a cluster type's packages to. Kalypso's cluster types are 'kubernetes'. */
+/** Kind of target that our agent applies packages of a cluster type to. Kalypso's cluster types are 'kubernetes'. */
 export type Target = 'kubernetes' | 'host';
 
 export type ClusterType = {
@@ -101,9 +101,9 @@ export type DeploymentTarget = {
   readonly critical: boolean;
   /** Its WorkloadRegistration; absent for a Workload that is part of the platform. */
   readonly registration?: string;
-  /** What its registration allows its manifests to write outside of their own namespace. */
+  /** Objects that its registration allows outside of its own namespace. */
   readonly bounds?: Bounds;
-  /** What its workspace is granted; absent without a Workspace object. Only with a registration. */
+  /** Grants of its workspace; absent without a Workspace object. Only with a registration. */
   readonly grants?: HostGrants;
   readonly at: Place;
   /** Places of the values of its own labels. */
@@ -159,7 +159,7 @@ export type SchedulingPolicy = {
   readonly at: Place;
 };
 
-/** What packages of a workspace may name on a host, and which secret sets, besides their own (docs/workspaces.md). */
+/** Host names and secret sets that packages of a workspace may use besides their own (docs/workspaces.md). */
 export type HostGrants = {
   /** Absolute paths, including everything below them. */
   readonly paths: readonly string[];
@@ -171,7 +171,7 @@ export type HostGrants = {
   readonly secretSets: readonly string[];
 };
 
-/** What the platform grants the registered applications of one workspace. */
+/** Grants of the platform for the registered applications of one workspace. */
 export type Workspace = {
   readonly name: string;
   readonly host: HostGrants;

@@ -90,7 +90,7 @@ export type EnvironmentOutcome = {
   readonly advice: readonly FleetError[];
   /** Errors in the platform's own objects. If there is one, the environment was not built. */
   readonly problems: readonly FleetError[];
-  /** What was promoted to the environment, if it is chained. */
+  /** The promotion to the environment, if it is chained. */
   readonly promoted?: Promoted;
   /** NOT_PROMOTED: the environment was not built, and its releases were renewed where that was due. */
   readonly waits?: FleetError;

@@ -48,14 +48,12 @@ import type { KeyDirectory } from '../keys/key-directory.ts';
 /** Result of a build for one channel. */
 export type ChannelOutcome = Channel & {
   /**
-   * 'renewed': the same bundle under a new number, because its release expires soon or predates a root rotation.
-   * 'awaiting': the bundle lacks signatures (docs/signing.md); sites keep the current release.
-   * 'empty': the channel has no release, and the bundle has no packages.
-   * 'blocked': the release would remove a package that is only held.
-   * 'removals-held': the release would remove packages although no object was deleted.
-   * 'revoked': the bundle that was built has been withdrawn.
-   * 'direct-held': the bundle changed without a promotion, and the policy of the link forbids that.
-   * 'taken-back': its rollout, or the channel, was taken back, and nobody resumed it.
+   * 'renewed': the same bundle under a new number, because its release expires soon or predates a root rotation. 'awaiting':
+   * the bundle lacks signatures (docs/signing.md); sites keep the current release. 'empty': the channel has no release, and the
+   * bundle has no packages. 'blocked': the release would remove a package that is only held. 'removals-held': the release would
+   * remove packages although no object was deleted. 'revoked': the bundle that was built has been withdrawn. 'direct-held': the
+   * bundle changed without a promotion, and the policy of the link forbids that. 'taken-back': its rollout, or the channel, was
+   * taken back and not resumed.
    */
   readonly outcome:
     | 'released'
@@ -231,7 +229,7 @@ type NextRelease = {
   readonly candidate: Buffer;
   readonly sources: EnvironmentBuild['sources'];
   readonly bundle: BuiltBundle;
-  /** What its statement says is held. */
+  /** Held assignments in its statement. */
   readonly held: BundlePredicate['held'];
   readonly previous: PublishedRelease | undefined;
   readonly revocations: Revocations;

@@ -60,7 +60,7 @@ export type Configuration = { readonly [setting in Setting]: string | undefined 
   readonly commitStatuses: CommitStatuses | undefined;
   /** undefined: alarms are not sent. */
   readonly alarms: AlarmSettings | undefined;
-  /** What becomes of the facts of a machine at its enrolment. */
+  /** Use of a machine's facts at its enrolment. */
   readonly factLabels: readonly FactLabel[] | undefined;
 };
 

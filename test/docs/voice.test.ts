@@ -121,6 +121,16 @@ describe('the wording of comments, messages and documentation', () => {
     expect(places).toEqual([]);
   });
 
+  it('begins docstrings of the programs with a noun or a verb', () => {
+    const riddle = /^ *\/\*\*\s+(?:\* )?(?:What|Whatever|Who|Whoever) /gm;
+    const places = texts
+      .filter(([file]) => /^(?:agent|bundles|cli|exporter|scheduler)\/.*\.tsx?$/.test(file))
+      .flatMap(([file, lines]) =>
+        [...lines.join('\n').matchAll(riddle)].map(([found]) => `${file}: ${found.trim()}`),
+      );
+    expect(places, "write instead: what it is or does, with the field's term").toEqual([]);
+  });
+
   it.each(WORDINGS)('would find "$example"', ({ found, example }) => {
     expect(example).toMatch(found);
   });

@@ -14,7 +14,7 @@ export type CandidateSource = {
   readonly tree: Digest;
   readonly ref?: string;
   readonly commit?: string;
-  /** What the application's team calls the version, and the commit that it was made from: by Kalypso's DeploymentDescriptor. */
+  /** Version in the words of the application's team, and its commit, from Kalypso's DeploymentDescriptor. */
   readonly described?: { readonly version: string; readonly commit?: string };
 };
 
@@ -115,7 +115,7 @@ export type PromotionPredicate = {
   /** Shared digest of the candidate. */
   readonly shared: Digest;
   readonly mode: 'manual' | 'automatic';
-  /** Who asked for it; null: the policy. */
+  /** The person who requested it; null: the policy. */
   readonly person: string | null;
   readonly reason: string | null;
   /** Digests of the policy and of the verdict that allowed it, canonical JSON; null: the link has no policy. */

@@ -62,7 +62,7 @@ export const isSignedRecipient = (claim: RecipientClaim, signature: string, key:
 const ALPHABET = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l';
 const GENERATOR = [0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3] as const;
 
-/** Is the check sum of a Bech32 text in lower case right (BIP 173), whatever its length? */
+/** True if the checksum of a lower-case Bech32 text is valid (BIP 173, without its limit of length). */
 const hasBech32Checksum = (text: string): boolean => {
   const at = text.lastIndexOf('1');
   const prefix = Array.from(text.slice(0, at), (char) => char.charCodeAt(0));

@@ -11,7 +11,7 @@ export type FactsClaim = AgentSubject & { readonly facts: HostFacts; readonly at
 
 const CONTEXT = 'fleet-ferry facts v1';
 
-/** The bytes that an agent signs about its facts, so that nobody changes them on a medium (docs/bundle-format.md section 11). */
+/** The bytes that an agent signs about its facts, which protects them on a medium (docs/bundle-format.md section 11). */
 const statementOf = ({ fleet, site, agent, facts, at }: FactsClaim): Buffer =>
   Buffer.from(`${CONTEXT}\n${fleet}/${site}/${agent}\n${canonicalJson(facts)}\n${at}\n`);
 

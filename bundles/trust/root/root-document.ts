@@ -19,7 +19,7 @@ export const readRootDocument = (bytes: Uint8Array): RootDocument => {
   checkCounts(json);
   try {
     const document = Metadata.fromJSON(MetadataKind.Root, json as Parameters<typeof Metadata.fromJSON>[1]);
-    // A fraction anywhere has no canonical form, so nobody can have signed it.
+    // A fraction has no canonical form, so a document with one cannot have been signed.
     signedBytes(document);
     return document;
   } catch (cause) {

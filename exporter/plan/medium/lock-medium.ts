@@ -63,8 +63,8 @@ export const lockMedium = async (file: string, medium: string): Promise<MediumLo
 };
 
 /**
- * Runs `work` under the lock of a medium. If the medium was removed meanwhile, that is the error, whatever error the system reported and
- * even if it reported none.
+ * Runs `work` under the lock of a medium. If the medium was removed meanwhile, the error says so, regardless of the result of
+ * `work`.
  * @param work gets the lock, to check whether the medium is still there
  * @throws FleetError BUSY, MEDIUM_INVALID, PERMISSION, DISK_FULL, IO, or the error of the work
  */

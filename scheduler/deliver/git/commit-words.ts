@@ -12,7 +12,7 @@ export const changeOf = (branch: string): string | undefined =>
 /** Title and text of a commit and of its pull request. */
 export type Words = { readonly title: string; readonly body: string };
 
-/** What trailers say, by which our commits are recognised. */
+/** Content of the trailers by which our commits are recognised. */
 export type Trailers = {
   readonly environment: string;
   /** The branch that the change is for. */

@@ -25,7 +25,7 @@ export type BranchPlace = {
 /** A change to deliver to a branch. */
 export type BranchDelivery = BranchPlace & {
   readonly environment: string;
-  /** What to change on a branch with these files. */
+  /** Plans the changes on a branch with these files. */
   readonly plan: (before: BranchFiles) => Changes;
   /** @param isPromotion the proposal that brings a promotion, and not a later change of the environment's own */
   readonly words: (changes: Changes, isPromotion: boolean) => Words;

@@ -9,7 +9,7 @@ import { policyDigest } from '../../release/chain/policy-digest.ts';
 import { code, type Words } from './commit-words.ts';
 import type { Changes } from './plan-changes.ts';
 
-/** What a proposal says about the promotion that it delivers. */
+/** Text of a proposal about the promotion that it delivers. */
 export type PromotionStory = {
   readonly statement: PromotionPredicate;
   readonly candidate: Digest;

@@ -1,7 +1,7 @@
 import { isMap, isScalar, parseAllDocuments, type YAMLMap } from 'yaml';
 import { FleetError, type Place } from '#bundles/errors';
 
-/** What an environment's branch says about a BaseRepo. */
+/** The BaseRepo on an environment's branch. */
 export type PinnedRepo = {
   readonly name: string;
   readonly repo: string;

@@ -42,7 +42,7 @@ export type BasePromotion = {
   readonly files: readonly EditedFile[];
 };
 
-/** What is promoted: what another environment is pinned to, or a commit of the base's branch. */
+/** The commit to promote: the one that another environment is pinned to, or one of the base's branch. */
 export type BaseWish = { readonly to: string } & (
   | { readonly from: string; readonly commit?: undefined }
   | { readonly from?: undefined; readonly commit: string }
@@ -141,7 +141,7 @@ const chooseBase = ({ bases, environment }: BranchState, commit: string): readon
   );
 };
 
-/** What an environment is pinned to, and delivers. */
+/** The commit that an environment is pinned to. */
 const pinnedIn = async (sources: Sources, root: KalypsoRoot, from: string): Promise<readonly Wanted[]> => {
   const state = await readBranch(sources, root, from);
   const wanted = state.bases.flatMap((base) => (base.commit ? [{ base, commit: base.commit }] : []));

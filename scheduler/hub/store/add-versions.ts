@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import { addDiscrepancies } from './add-views.ts';
 
-/** What people call each package, and views with it. In SQL that SQLite and PostgreSQL share. */
+/** Adds the version of each package for people, and views with it. In SQL that SQLite and PostgreSQL share. */
 export const addVersions = async (db: Kysely<unknown>): Promise<void> => {
   await db.schema
     .createTable('package_version')

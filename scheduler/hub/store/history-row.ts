@@ -2,9 +2,9 @@ import type { Digest } from '#bundles/digest';
 import type { Timestamp } from '#bundles/time';
 
 /**
- * What changes at an agent. Of an assignment: `package` (digest), `values` (digest of the site values), `health` and `drift`
- * (a word, see facts.ts). Of the agent: `release`, the newest one that it accepted, `values`, and
- * `hold`, whether a person on site holds it back.
+ * Field of an agent's history. For an assignment: `package` (digest), `values` (digest of the site values), `health` and
+ * `drift` (a word, see facts.ts). For the agent: `release` (the newest accepted one), `values`, and `hold` (whether a person on
+ * site holds it back).
  */
 export type HistoryField = 'package' | 'values' | 'health' | 'drift' | 'release' | 'hold';
 

@@ -1,7 +1,7 @@
 import type { DatabaseConnection, Dialect, Driver } from 'kysely';
 import type { FleetError } from '#bundles/errors';
 
-/** Maps an error of a database to a FleetError; INTERNAL: it is none that the database is known for. */
+/** Maps an error of a database to a FleetError; INTERNAL for an unknown one. */
 export type StoreError = (error: unknown, doing: string) => FleetError;
 
 /** A dialect whose connections fail with the codes of `storeError`. Errors without a code of their own stay as they are. */

@@ -130,7 +130,7 @@ export type AgentRow = {
   readonly follower: FollowerKind | null;
 };
 
-/** Whose notifications a follower sends. */
+/** Kind of the controller whose notifications a follower sends. */
 export type FollowerKind = 'flux' | 'argo-cd';
 
 /** The credential of a follower. */
@@ -270,7 +270,7 @@ export type AgentStateRow = {
   readonly newest_seq: number;
   /** Digest of the running packages by assignment (packagesDigest). */
   readonly packages: Digest;
-  /** Whose last step or check failed, whose live state drifted, and whose health could not be checked. */
+  /** Numbers of assignments whose last step or check failed, whose live state drifted, and whose health is unknown. */
   readonly failed: number;
   readonly drifted: number;
   readonly unknown: number;

@@ -9,7 +9,7 @@ export type ChainLink = {
   readonly promotedFrom: string;
   /** How long a candidate must have been released in `promotedFrom`; 0: no time. */
   readonly soakMs: number;
-  /** What signed reports must show before a promotion; undefined: reports are not judged. */
+  /** Requirements on signed reports before a promotion; undefined: reports are not judged. */
   readonly evidence?: Evidence;
 };
 

@@ -31,7 +31,7 @@ export type SignerState = Disposable & {
   readonly promoted: (environment: string) => Digest | undefined;
   /** Whether this signer signed a promotion of this shared digest to the environment at any time. */
   readonly wasPromoted: (environment: string, shared: Digest) => boolean;
-  /** What it knows of agents and their reports. */
+  /** State about agents and their reports. */
   readonly evidence: EvidenceState;
   readonly addReleased: (environment: string, shared: readonly Digest[], at: number) => void;
   readonly setPromoted: (environment: string, shared: Digest) => void;
@@ -52,7 +52,7 @@ const SCHEMA = `
   CREATE INDEX counted_at ON counted (sort, at);
   PRAGMA user_version = 1;
 `;
-/** What a signer with a chain knows of promotions. */
+/** Promotions recorded by a signer with a chain. */
 const CHAIN_SCHEMA = `
   CREATE TABLE released (environment TEXT, shared TEXT, at INTEGER NOT NULL, PRIMARY KEY (environment, shared)) WITHOUT ROWID;
   CREATE TABLE promoted (environment TEXT PRIMARY KEY, shared TEXT NOT NULL) WITHOUT ROWID;

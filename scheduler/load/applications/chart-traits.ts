@@ -1,6 +1,6 @@
 import type { HelmSource } from './application-source.ts';
 
-/** What a chart may read, judged by its text: a function that is not named there is not called. */
+/** Inputs that a chart may read, by its text: a function that the text does not name is not called. */
 export type ChartTraits = {
   /** Whether it names something with varying results: randomness, the unordered keys of a map, or the clock. */
   readonly varies: 'no' | 'by chance' | 'with the clock';

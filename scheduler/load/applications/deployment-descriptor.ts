@@ -23,8 +23,8 @@ export const isDescriptorFile = (path: string, bytes: Buffer): boolean => {
 };
 
 /**
- * What the descriptors among a target's files call its version: the one that names the target, or all if they agree. A descriptor that
- * cannot be read says nothing: the version is for people.
+ * Version of a target from the descriptors among its files: from the one that names the target, or from all if they agree.
+ * Unreadable descriptors are ignored, because the version is for people only.
  */
 export const describedBy = (
   files: Files,

@@ -8,7 +8,7 @@ import { checkSettingsFile, readKustomization } from './kustomization.ts';
 
 const MAX_FOLDERS = 200;
 
-/** What a folder's objects are used as: part of the result, or settings of a generator or transformer. */
+/** Use of a folder's objects: part of the result, or settings of a generator or transformer. */
 type FolderToRead = { readonly path: string; readonly role: 'objects' | 'settings' };
 
 /**

@@ -27,7 +27,7 @@ const setPattern = textLike(
   'Write the name that fleet-scheduler secrets set was given; * stands for any characters',
 );
 
-/** What a workspace's packages may name besides their own names (docs/workspaces.md). */
+/** Names that a workspace's packages may use besides their own (docs/workspaces.md). */
 const hostFields = fields({
   paths: optional(shortList(hostPath), [], 'Paths on hosts, and everything below each.'),
   units: optional(shortList(unitPattern), [], 'Names of systemd units. `*` stands for any characters.'),

@@ -30,7 +30,7 @@ import type { Problems } from '../../model/problems.ts';
 import type { Location } from '../../model/location.ts';
 import type { Source, Sources } from '../sources/open-sources.ts';
 
-/** What one source delivers into the environment. */
+/** Objects of one source for the environment. */
 export type Part = {
   readonly source: Source;
   readonly from: 'base' | 'environment';

@@ -12,7 +12,7 @@ import type { TrustRoot } from '#bundles/trust/root/root';
 import { type AuditLog, readAuditLog, rejectionOf } from './audit-log.ts';
 import type { PublishedRelease } from './read-release.ts';
 
-/** What a bundle statement says about where the bundle comes from. */
+/** Provenance in a bundle statement. */
 export type Lineage = Pick<BundlePredicate, 'environment' | 'shared' | 'promoted' | 'held' | 'builtAt'>;
 
 /**

@@ -3,7 +3,7 @@ import { entriesOf, type Layout, referenceOf } from '#bundles/formats/layout/lay
 import type { Descriptor } from '#bundles/formats/layout/manifest';
 import type { TrustRoot } from '#bundles/trust/root/root';
 
-/** What was verified and read of a repository while the layout named the same artifacts in it. */
+/** Cache of verified releases of a repository, valid while the layout names the same artifacts in it. */
 type Known = { readonly mark: string; readonly results: Map<string, Promise<unknown>> };
 
 /** By layout and repository. */
@@ -14,7 +14,7 @@ export type ReadOnce = {
   readonly roots: readonly TrustRoot[];
   /** 'prod/kiosk', 'audit' */
   readonly repository: string;
-  /** What is read of it. */
+  /** Its result. */
   readonly what: string;
 };
 

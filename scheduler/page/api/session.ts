@@ -15,7 +15,7 @@ export const readDecider = (): string | null => sessionStorage.getItem(DECIDER);
 export const keepDecider = (token: string): void => sessionStorage.setItem(DECIDER, token);
 export const dropDecider = (): void => sessionStorage.removeItem(DECIDER);
 
-/** What a write with a session has to send, of GET /v1/me. The session itself is in a cookie that no script sees. */
+/** CSRF token of GET /v1/me, sent with each write of a session. The session itself is in an HttpOnly cookie. */
 let csrf: string | null = null;
 export const keepCsrf = (given: string | null): void => {
   csrf = given;

@@ -3,8 +3,8 @@ import type { MediaAnswer, Row } from '../api/answers.ts';
 type Carried = MediaAnswer['agents'][number] | undefined;
 
 /**
- * What an assignment waits for before it is as wanted; null: nothing.
- * @param carried of an agent that only media reach
+ * Condition that an assignment waits for before it complies; null if it complies.
+ * @param carried media of an agent that only media reach
  */
 export const waitsFor = (row: Row, carried: Carried): string | null => {
   const release = row.desired === null ? 'the newest release' : `release ${row.desired.version}`;

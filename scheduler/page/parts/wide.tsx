@@ -2,7 +2,7 @@ import { Table } from '@mantine/core';
 import type { ReactNode } from 'react';
 
 type Props = {
-  /** What the table shows, for a screen reader. */
+  /** Caption of the table for screen readers. */
   readonly label: string;
   readonly headings: readonly string[];
   readonly children: ReactNode;

@@ -8,10 +8,10 @@ import { dropDecider, keepDecider, readDecider } from '../api/session.ts';
 /** A decision that the hub takes by one POST. */
 export type Decision = {
   readonly title: string;
-  /** What it is about, for the dialog and for a screen reader: 'Promote qa to prod'. */
+  /** Title for the dialog and for screen readers: 'Promote qa to prod'. */
   readonly what: string;
   readonly path: string;
-  /** What a token has to allow, such as 'promote:prod'. */
+  /** Allowance that a token must have, such as 'promote:prod'. */
   readonly allowance: string;
   /** Sent with the reason: the candidate that the person saw. A newer one would be another decision. */
   readonly about?: { readonly candidate: string } | undefined;

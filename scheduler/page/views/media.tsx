@@ -23,7 +23,7 @@ export const readMedia = async ({ request }: LoaderFunctionArgs): Promise<MediaA
   );
 };
 
-/** What media brought back, what they should carry to each agent that no network reaches, and when one is expected there. */
+/** Returned media, the release to carry to each agent without a network, and the expected visits. */
 export const MediaView = () => {
   const { at, arrivals, agents, next } = useLoaderData<MediaAnswer>();
   const [query] = useSearchParams();

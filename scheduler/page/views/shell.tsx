@@ -17,7 +17,7 @@ const VIEWS = [
   ['/search', 'Search'],
 ] as const;
 
-/** What all views have: a link past the header, the list of views, and signing out. */
+/** Frame of all views: a link past the header, the list of views, and signing out. */
 export const Shell = () => {
   const { state } = useNavigation();
   const navigate = useNavigate();

@@ -31,7 +31,7 @@ export const readSite = async ({ params, request }: LoaderFunctionArgs): Promise
   return { site, status, media, events };
 };
 
-/** What each agent of a site runs, how old every word is and where it comes from, and what happened. */
+/** The running packages of each agent of a site, the age and source of its reports, and its history. */
 export const SiteView = () => {
   const { site, status, media, events } = useLoaderData<SiteAnswer>();
   const agents = [...Map.groupBy(status.rows, ({ agent }) => agent)];
@@ -110,7 +110,7 @@ const Agent = ({ name, rows, carried, now }: AgentProps) => {
   );
 };
 
-/** What media brought from it, and when one is expected there. */
+/** Media returned from the site, and the expected visit. */
 const Visits = ({
   carried: { accepted, acknowledged, visit },
   now,

@@ -51,7 +51,7 @@ export type Chain = {
   readonly placeOf: (environment: string, given: GivenCandidate | undefined) => Promise<Place>;
 };
 
-/** What the bundle statements of an environment say about the chain, and whether they must say it. */
+/** Entry about the chain in the bundle statements of an environment, and whether it is required. */
 export type BuildLineage = {
   readonly shared: Digest;
   /** Undefined where nothing is promoted to. */
@@ -207,7 +207,7 @@ const rejected = (to: string, candidate: Digest, rejection: string): FleetError 
     hint: `Promote another candidate with: fleet-scheduler promote ${to}; or go back with: fleet-scheduler rollback ${to}`,
   });
 
-/** What was promoted cannot be built from what is here now; the hint of the error says how to get it back. */
+/** Error for a promoted candidate whose sources no longer match; its hint says how to restore them. */
 export const cannotBuildPromoted = (to: string, { message, hint }: FleetError): FleetError => {
   const promote = `promote another candidate with: fleet-scheduler promote ${to}`;
   return new FleetError('NOT_PROMOTED', message, {

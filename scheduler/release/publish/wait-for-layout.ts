@@ -3,7 +3,7 @@ import { isFleetError } from '#bundles/errors';
 import { lockLayout } from './lock-layout.ts';
 
 export type LockOptions = {
-  /** What this process does, for processes that wait for the lock. */
+  /** Description of this process, for processes that wait for the lock. */
   readonly command: string;
   readonly now: Date;
   readonly waitMs?: number | undefined;

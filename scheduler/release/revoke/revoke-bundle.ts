@@ -16,7 +16,7 @@ export type Revocation = {
   readonly bundle: Digest;
   /** 1 to 1000 characters, published in the revocation list. */
   readonly reason: string;
-  /** What replaces the bundle; required if the current release names it. */
+  /** Replacement of the bundle; required if the current release names it. */
   readonly instead: { readonly to: number } | 'next build' | undefined;
   readonly now: Date;
   readonly signal?: AbortSignal;

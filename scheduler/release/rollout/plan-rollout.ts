@@ -28,7 +28,7 @@ export type RolloutPlan = {
   readonly bundles: readonly Digest[];
   /** Number of the release that the first one of this rollout follows; 0: the channel had none. */
   readonly follows: number;
-  /** What a take-back returns to; null: the channel had no release that reached all agents. */
+  /** Release that a take-back returns to; null: the channel had no release that reached all agents. */
   readonly before: Baseline | null;
   readonly stages: readonly PlannedStage[];
   readonly deadlineSeconds: number | null;
@@ -67,7 +67,7 @@ export const EVERYONE: Rollout = { percent: 100 };
 export const reachesEveryone = ({ percent, selector = {} }: RolloutTerm): boolean =>
   percent === 100 && Object.keys(selector).length === 0;
 
-/** What follows the stages of a policy whose last one does not reach everyone. */
+/** Final stage of a policy whose last stage does not reach all agents. */
 const REST = { name: 'rest', soakSeconds: 0, maxFailures: { count: 0 }, approvals: 0 };
 
 const planStages = (stages: readonly RolloutStage[]): readonly PlannedStage[] => {

@@ -3,7 +3,7 @@ import type { ApprovalPredicate, DecisionPredicate } from '#bundles/formats/stat
 import type { Timestamp } from '#bundles/time';
 import type { RolloutPlan } from './plan-rollout.ts';
 
-/** What the decisions about a rollout say so far. */
+/** State of a rollout by its decisions. */
 export type RolloutProgress = {
   /** When each stage began, in the order of the plan; stages that have not begun are missing. Empty: it has not started. */
   readonly started: readonly Timestamp[];

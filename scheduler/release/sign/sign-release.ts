@@ -7,7 +7,7 @@ import { encodeStatement } from '#bundles/trust/statements/verify-statement';
 import type { SigningKey } from '#bundles/trust/keys/key';
 import { signNewer } from './sign-newer.ts';
 
-/** What a release names, and the evidence that a remote signer verifies before it signs (docs/signing.md). */
+/** Content of a release, and the evidence that a remote signer verifies before it signs (docs/signing.md). */
 export type ReleaseContent = {
   readonly bundles: readonly { readonly kind: BundleKind; readonly digest: Digest }[];
   /** The revocation list, canonical JSON. */

@@ -18,12 +18,12 @@ import type { TextField } from '../../model/template-context.ts';
 /** The variables of one template call; slot 0 is `$`. */
 type Frame = Value[];
 
-/** What to run after a node. */
+/** Code that runs after a node. */
 type Flow = 'next' | 'break' | 'continue';
 
 type Execute = (run: Run, frame: Frame, dot: Value) => Flow;
 
-/** What range iterates over: the index or key and the element, in Go's order. An integer n gives 0 to n - 1. */
+/** Items of a range action: the index or key and the element, in Go's order. An integer n gives 0 to n - 1. */
 const elements = (run: Run, value: Value): readonly (readonly [Value, Value])[] => {
   if (isList(value)) return value.map((item, index) => [index, item] as const);
   if (isMap(value)) return sortedEntries(value);

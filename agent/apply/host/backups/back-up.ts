@@ -15,8 +15,9 @@ const PARTIAL = '.tmp-';
 export type Place = { readonly folder: Folder; readonly name: string; readonly path: string };
 
 /**
- * Copies a file of the host durably into the backups folder, under its digest, before the file is replaced or deleted. The copy is
- * readable only by root (the agent's user), whatever the mode of the file was. Removes older copies that no package restores to make room.
+ * Copies a file of the host durably into the backups folder, under its digest, before the file is replaced or deleted. The copy
+ * is readable only by root (the agent's user), regardless of the mode of the file. Removes older copies that no package
+ * restores to make room.
  * @returns undefined if the copy does not fit, or the path is no longer a regular file
  * @throws FleetError DISK_FULL, PERMISSION, IO, ABORTED
  */

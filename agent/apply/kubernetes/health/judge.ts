@@ -71,9 +71,7 @@ export const hasStatus = ({ group, kind }: { readonly group: string; readonly ki
 
 export const isBuiltIn = (group: string): boolean => !group.includes('.') || BUILT_IN.has(group);
 
-/**
- * Judges a live object by the first matching rule (checklist W). Never throws, whatever the object contains.
- */
+/** Judges a live object by the first matching rule (checklist W). Never throws, for any content of the object. */
 export const judge = (object: unknown, context: HealthContext): Verdict => {
   const verdict = judgeByRules(object, context);
   // Messages quote names and finalizers, which may contain any text.

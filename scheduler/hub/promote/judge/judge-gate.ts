@@ -14,7 +14,7 @@ import { type Condition, type GateState, holdingOf, type Verdict } from './verdi
  * Judges whether a candidate may be promoted. Pure: `promote --explain`, the API, a simulation and the automatic promotion call
  * this function with their facts and clock, so they cannot disagree. State is derived each time and never stored.
  * @param policy undefined: the link has none, and a person promotes freely what the earlier environment runs
- * @param asks the person who asks for the promotion; null: nobody does, or the policy promotes
+ * @param asks the person who requests the promotion; null: no request, or the policy promotes
  */
 export const judgeGate = (
   policy: PromotionPolicy | undefined,

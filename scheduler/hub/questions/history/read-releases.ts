@@ -62,7 +62,7 @@ type Opened = {
   readonly releases: Releases;
 };
 
-/** What was read of each hub's layout, and the index that it was read by. */
+/** Cache for each hub's layout, with the index that it was read from. */
 const opened = new WeakMap<Hub['keys'], Opened>();
 
 /** The releases of a hub's layout, read anew after a change of its index. Statements and receipts of sites change it often and say nothing about releases. */

@@ -23,7 +23,7 @@ export type Desired =
       readonly expires: Timestamp;
       readonly rollout: ReleasePredicate['rollout'];
       readonly packages: ReadonlyMap<string, Digest>;
-      /** Whose the assignments are, where their bundle says it. */
+      /** Workspace of each assignment, if its bundle names one. */
       readonly teams?: ReadonlyMap<string, Team>;
       /** Held assignments: 'name: why'. */
       readonly held: readonly string[];

@@ -14,7 +14,7 @@ export type KnownAgent = {
   readonly since: number;
 };
 
-/** What the reports of an agent that were shown say about one assignment. `ok`: its last step succeeded and was checked. */
+/** State of one assignment by the reports that were shown to the signer. `ok`: its last step succeeded and was checked. */
 export type ShownAssignment = {
   readonly package: Digest | null;
   readonly ok: boolean;
@@ -47,7 +47,7 @@ export type NamedBundle = {
   readonly shared: Digest | null;
 };
 
-/** What a signer knows of agents and their reports. Writes are for SignerState.commit. */
+/** State of a signer about agents and their reports. Writes are for SignerState.commit. */
 export type EvidenceState = {
   readonly agentsOf: (environment: string) => readonly KnownAgent[];
   readonly agent: (name: string) => KnownAgent | undefined;

@@ -8,7 +8,7 @@ import { encodePem } from '#bundles/trust/keys/pem';
 import { checkNear } from './check-time.ts';
 import type { Judging, Permit } from './judging.ts';
 
-/** What differs between two certificates that this fleet's authority issues. */
+/** Fields that differ between certificates of this fleet's authority. */
 type Parts = {
   readonly serial: Buffer;
   readonly from: Date;

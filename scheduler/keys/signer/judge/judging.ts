@@ -5,7 +5,7 @@ import type { NamedBundle } from '../evidence/state.ts';
 import type { ChainLink } from '../chain.ts';
 import type { SignedVersion, SignerState } from '../open-state.ts';
 
-/** What a signer bases its decision on. */
+/** Inputs of a signer's decision. */
 export type Judging = {
   /** The newest root of the signer's own directory. */
   readonly root: TrustRoot;
@@ -36,7 +36,7 @@ export type Permit = {
   readonly order?: { readonly line: string; readonly signed: SignedVersion };
   /** Shared digests that a release shows to be in an environment of the chain. */
   readonly released?: { readonly environment: string; readonly shared: readonly Digest[] } | undefined;
-  /** What the newest promotion to an environment names. */
+  /** Content of the newest promotion to an environment. */
   readonly promoted?: { readonly environment: string; readonly shared: Digest };
   /** Bundles that a release of the chain names. */
   readonly named?: readonly NamedBundle[] | undefined;

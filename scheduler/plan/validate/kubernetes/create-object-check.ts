@@ -22,7 +22,7 @@ export type JudgedObject = {
 
 export type ObjectCheck = {
   /**
-   * What clusters of these versions would refuse in an object, each with its place and JSON path.
+   * Faults for which clusters of these versions would refuse an object, each with its place and JSON path.
    * @param requirement semver range of Kubernetes versions; undefined if the cluster type has none
    * @throws FleetError FIELD_INVALID for an invalid range
    */

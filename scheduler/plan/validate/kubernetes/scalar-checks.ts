@@ -7,9 +7,7 @@ const QUANTITY = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:[numkMGTPE]|[KMGTPE]i|[eE][-+]?\d+
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[-+]\d{2}:\d{2})$/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/**
- * What a scalar of a Kubernetes object must be, for a message; undefined when it is valid. Follows the API server's decoder.
- */
+/** Description of the required scalar, for a message; undefined if the value is valid. Follows the API server's decoder. */
 export const wrongScalar = (scalar: Scalar, value: ScalarValue): string | undefined => {
   switch (scalar) {
     case 'string':

@@ -105,7 +105,7 @@ export const argument = (
   return unreachable(kind);
 };
 
-/** What is wrong with the number of arguments, for a message; undefined when `count` is valid. */
+/** Message about a wrong number of arguments; undefined if `count` is valid. */
 export const arityProblem = (name: string, fn: TemplateFunction, count: number): string | undefined => {
   const wanted = fn.parameters.length;
   if (fn.rest === undefined ? count === wanted : count >= wanted) return undefined;
