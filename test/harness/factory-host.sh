@@ -7,6 +7,7 @@
 #   factory-host.sh cable STATE LINK up|down         lets it through, or not
 #   factory-host.sh signal STATE NUMBER  to its PID 1
 #   factory-host.sh exec STATE ARGV...   a command inside, as a unit of its own
+#   factory-host.sh look STATE ARGV...   a command inside, without a unit
 #   factory-host.sh clear STATE          its control groups, once it is down
 #   factory-host.sh sweep STATE          kill it, then remove every trace
 #
@@ -103,6 +104,7 @@ inside() { # STATE
   mount -t sysfs -o ro,nosuid,nodev,noexec sysfs "$root/sys"
   mount_devices "$root/dev"
   mount -t tmpfs -o mode=755,nosuid,nodev tmpfs "$root/run"
+  mask_generators "$root/run/systemd/system-generators"
   mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs "$root/tmp"
   mount_groups "$root/sys/fs/cgroup"
   mount_binds "$1" "$root"
@@ -114,6 +116,14 @@ inside() { # STATE
   # No clock, module, raw i/o or kernel-log powers.
   exec env -i container=fleet-ferry PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 setpriv --bounding-set \
     -sys_time,-sys_module,-sys_rawio,-syslog,-mac_admin,-mac_override,-wake_alarm,-block_suspend /lib/systemd/systemd
+}
+
+# What systemd starts at each boot and daemon-reload for disks, consoles and updates, which a host does not have.
+mask_generators() { # DIRECTORY
+  mkdir -p "$1"
+  for name in cryptsetup debug getty gpt-auto hibernate-resume integritysetup rc-local run ssh system-update tpm2 veritysetup; do
+    ln -s /dev/null "$1/systemd-$name-generator"
+  done
 }
 
 mount_devices() { # DIRECTORY
@@ -236,6 +246,10 @@ shift 2
 case $verb in
   boot | inside | await | plug | cable | clear | sweep) "$verb" "$state" "$@" ;;
   signal) kill "-$1" "$(pid1 "$state")" ;;
+  look)
+    pid=$(pid1 "$state") || { echo "The host is not running." >&2 && exit 125; }
+    enter "$pid" "$@"
+    ;;
   exec)
     pid=$(pid1 "$state") || { echo "The host is not running." >&2 && exit 125; }
     # A transient unit: in the host's own groups and journal, with its exit code and our three streams.

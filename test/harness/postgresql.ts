@@ -80,7 +80,8 @@ export const startPostgresql = async (
     stop,
     create: async (template = 'template1') => {
       const name = `hub_${++number}`;
-      await query(`create database ${name} template ${template}`);
+      // Takes a third of the time of a copy through the log.
+      await query(`create database ${name} template ${template} strategy file_copy`);
       return name;
     },
     drop: async (database) => {

@@ -76,7 +76,7 @@ export const startOnlineSite = async (name: string, options: OnlineSiteOptions):
     agent,
     read: (path) => readFile(join(host.rootDir, path), 'utf8').catch(() => ''),
     peek: async () => {
-      const { stdout } = succeed(await host.exec(['/usr/bin/python3', '-c', PEEK]));
+      const { stdout } = succeed(await host.look(['/usr/bin/python3', '-I', '-S', '-c', PEEK]));
       const { note, ...seen } = JSON.parse(stdout) as Omit<Peek, keyof Note> & {
         readonly note: Partial<Note>;
       };
