@@ -7,10 +7,11 @@ import { AZURE_PREFIX, readConfigMap } from '../scheduler/load/objects/config-ma
 import { FLEET_GROUP, FLEET_KINDS } from '../scheduler/load/objects/fleet-kinds.ts';
 import { KALYPSO_GROUP, KALYPSO_KINDS } from '../scheduler/load/objects/kalypso-kinds.ts';
 import { objectName } from '../scheduler/model/yaml/shape.ts';
+import { CLIENT, generateClient } from './generate-client.ts';
 import { openApi } from './generate-openapi.ts';
 
 /**
- * `npm run reference`: writes docs/schemas/author, docs/reference and docs/openapi.json. The schemas of objects come from the shapes that the
+ * `npm run reference`: writes docs/schemas/author, docs/reference, docs/openapi.json and the client of the hub's API. The schemas of objects come from the shapes that the
  * scheduler reads them with, the schemas of configuration files are the published ones; examples are the files in
  * docs/reference/examples, which hold every field. docs/reference/commands comes from generate-commands.ts, docs/openapi.json from
  * generate-openapi.ts.
@@ -468,6 +469,7 @@ const isGenerated = (file: string): boolean =>
 /** Generated files that are there, by their path below docs. */
 export const generated = (): readonly string[] => [
   'openapi.json',
+  CLIENT,
   ...['schemas/author', 'reference', 'reference/commands'].flatMap((folder) =>
     readdirSync(join(DOCS, folder))
       .map((name) => `${folder}/${name}`)
@@ -479,10 +481,16 @@ if (import.meta.main) {
   for (const folder of ['schemas/author', 'reference/commands'])
     mkdirSync(join(DOCS, folder), { recursive: true });
   const { generateCommands } = await import('./generate-commands.ts');
+  const write = (files: ReadonlyMap<string, string>): void => {
+    for (const [path, text] of files) {
+      mkdirSync(dirname(join(DOCS, path)), { recursive: true });
+      writeFileSync(join(DOCS, path), text);
+    }
+  };
   const files = new Map([...generate(), ...(await generateCommands())]);
-  for (const stale of generated()) if (!files.has(stale)) rmSync(join(DOCS, stale));
-  for (const [path, text] of files) {
-    mkdirSync(dirname(join(DOCS, path)), { recursive: true });
-    writeFileSync(join(DOCS, path), text);
-  }
+  write(files);
+  // It reads docs/openapi.json.
+  const client = await generateClient();
+  write(client);
+  for (const stale of generated()) if (!files.has(stale) && !client.has(stale)) rmSync(join(DOCS, stale));
 }

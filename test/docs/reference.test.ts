@@ -1,3 +1,4 @@
+import { generateClient } from '../../docs/generate-client.ts';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
@@ -43,9 +44,10 @@ const objectsOf = (name: string): readonly unknown[] =>
   parseAllDocuments(exampleOf(name)).map((document) => document.toJS() as unknown);
 
 const commandPages = await generateCommands();
+const client = await generateClient();
 
 describe('generated files', () => {
-  const files = new Map([...generate(), ...commandPages]);
+  const files = new Map([...generate(), ...commandPages, ...client]);
 
   it('are those of the repository', () => {
     expect([...files.keys()].toSorted()).toEqual(generated().toSorted());

@@ -1,5 +1,7 @@
+import type { ApiResponse, RequestOpts, SuccessResponse, WithHeaders } from '@oazapfts/runtime';
 import { redirect } from 'react-router';
 import { plainText } from '#bundles/errors';
+import type { Problem } from '#bundles/transport/hub/client';
 import { dropToken, readCsrf, readToken } from './session.ts';
 
 /** The refusal of the hub (RFC 9457), or of the network. */
@@ -24,20 +26,16 @@ type RefusalFields = {
   readonly hint?: string | undefined;
 };
 
-/** Parameters of a question; undefined and empty ones are left out. */
-export type Query = Readonly<Record<string, string | number | null | undefined>>;
+/** An operation of the generated client: `(options) => status({ limit: 1 }, options)`. */
+export type Call<T extends ApiResponse> = (options: RequestOpts) => Promise<WithHeaders<T>>;
 
-/**
- * Asks the hub. Rejects with Refusal; without a valid token it throws the redirect to the sign-in view, which React Router follows.
- * @param T the answer, as docs/openapi.json describes it
- */
-export const ask = async <T>(path: string, query: Query, signal: AbortSignal): Promise<T> => {
-  const given = Object.entries(query).flatMap(([name, value]) =>
-    value === undefined || value === null || value === '' ? [] : [[name, String(value)] as const],
-  );
-  const url = given.length === 0 ? path : `${path}?${new URLSearchParams(given.map((one) => [...one]))}`;
+/** Asks the hub. Rejects with Refusal; without a valid token it throws the redirect to the sign-in view, which React Router follows. */
+export const ask = async <T extends ApiResponse>(
+  call: Call<T>,
+  signal: AbortSignal,
+): Promise<SuccessResponse<T>> => {
   try {
-    return await send<T>(url, { signal });
+    return await send(call, { signal });
   } catch (error) {
     if (!(error instanceof Refusal) || error.status !== 401) throw error;
     dropToken();
@@ -54,35 +52,42 @@ export const refusedOr = <T>(answer: Promise<T>): Promise<T | Refusal> =>
     throw error;
   });
 
+type Given<T> = { [K in keyof T]?: NonNullable<T[K]> };
+
+/** Parameters of a question without those that an address does not have, or has empty. */
+export const given = <T extends Readonly<Record<string, string | number | null | undefined>>>(
+  query: T,
+): Given<T> =>
+  Object.fromEntries(
+    Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== ''),
+  ) as Given<T>;
+
 type Sent = {
   readonly signal?: AbortSignal;
-  /** A decision to take; without one the hub is only asked. */
-  readonly body?: object;
   readonly token?: string | null;
   /** The Idempotency-Key: a decision that is sent again with it is taken once. */
   readonly key?: string;
 };
 
 /** One request. Rejects with Refusal. */
-export const send = async <T>(url: string, { signal, body, token = readToken(), key }: Sent): Promise<T> => {
-  const answer = await fetch(url, {
-    method: body === undefined ? 'GET' : 'POST',
-    headers: {
-      accept: 'application/json',
-      ...(token !== null && { authorization: `Bearer ${token}` }),
-      ...(token === null && body !== undefined && { 'x-fleet-csrf': readCsrf() ?? '' }),
-      ...(key !== undefined && { 'idempotency-key': key }),
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-    },
-    ...(signal && { signal }),
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  }).catch((cause: unknown) => {
+export const send = async <T extends ApiResponse>(
+  call: Call<T>,
+  { signal, token = readToken(), key }: Sent = {},
+): Promise<SuccessResponse<T>> => {
+  const csrf = readCsrf();
+  const headers = {
+    ...(token !== null && { authorization: `Bearer ${token}` }),
+    ...(token === null && csrf !== null && { 'x-fleet-csrf': csrf }),
+    ...(key !== undefined && { 'idempotency-key': key }),
+  };
+  const answer = await call({ headers, ...(signal && { signal }) }).catch((cause: unknown) => {
     if (signal?.aborted === true) throw cause;
     throw new Refusal({ status: 0, code: 'HUB_UNREACHABLE', message: 'The hub does not answer.' });
   });
-  const content = parse(await answer.text()) as T & Partial<Problem>;
-  if (answer.ok) return content;
-  const { code, detail, message, hint } = content;
+  const content = shown(answer.data);
+  if (answer.status < 300) return content as SuccessResponse<T>;
+  // Of an unknown path the hub answers only `code` and `message`.
+  const { code, detail, message, hint } = (content ?? {}) as Partial<Problem> & { readonly message?: string };
   throw new Refusal({
     status: answer.status,
     code: code ?? 'INTERNAL',
@@ -91,19 +96,10 @@ export const send = async <T>(url: string, { signal, body, token = readToken(), 
   });
 };
 
-/** Characters that reorder or hide the text beside them are shown as escapes, as on a terminal. {}: it is not JSON. */
-const parse = (text: string): unknown => {
-  try {
-    return JSON.parse(text, (_, value: unknown) => (typeof value === 'string' ? plainText(value) : value));
-  } catch {
-    return {};
-  }
-};
-
-/** RFC 9457, or of an unknown path only `code` and `message`. */
-type Problem = {
-  readonly code: string;
-  readonly detail: string;
-  readonly message: string;
-  readonly hint: string;
+/** Characters that reorder or hide the text beside them are shown as escapes, as on a terminal. */
+const shown = (value: unknown): unknown => {
+  if (typeof value === 'string') return plainText(value);
+  if (Array.isArray(value)) return value.map(shown);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shown(one)]));
 };

@@ -1,4 +1,4 @@
-import type { LinkState } from './answers.ts';
+import type { LinkState } from '#bundles/transport/hub/client';
 
 /** Links in the order that a candidate takes: the one that begins the chain first. */
 export const inChainOrder = (links: readonly LinkState[]): readonly LinkState[] => {

@@ -1,5 +1,5 @@
 import { formatAge } from '../../hub/questions/status/format-age.ts';
-import type { Row } from '../api/answers.ts';
+import type { StatusRow as Row } from '#bundles/transport/hub/client';
 
 type Times = {
   readonly at: string | null;

@@ -1,12 +1,8 @@
 import { Code } from '@mantine/core';
-import type { Compared } from '../api/answers.ts';
+import type { ItemDiff } from '#bundles/transport/hub/client';
 
 /** One object or file, with its differing lines behind a click. */
-export const Change = ({
-  object: { object, outcome, diff },
-}: {
-  readonly object: Compared['objects'][number];
-}) => (
+export const Change = ({ object: { object, outcome, diff } }: { readonly object: ItemDiff }) => (
   <details>
     <summary>
       {object} {outcome}

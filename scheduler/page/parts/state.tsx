@@ -1,6 +1,6 @@
 import { Badge } from '@mantine/core';
 import { ageMarks, isQuiet } from '../../hub/questions/status/attention.ts';
-import type { Row } from '../api/answers.ts';
+import type { StatusRow as Row } from '#bundles/transport/hub/client';
 
 export type Mood = 'good' | 'quiet' | 'late' | 'bad';
 

@@ -1,6 +1,6 @@
-import type { MediaAnswer, Row } from '../api/answers.ts';
+import type { Media, StatusRow as Row } from '#bundles/transport/hub/client';
 
-type Carried = MediaAnswer['agents'][number] | undefined;
+type Carried = Media['agents'][number] | undefined;
 
 /**
  * Condition that an assignment waits for before it complies; null if it complies.

@@ -1,7 +1,7 @@
 import { Button, Group, Table, Text, TextInput, Title } from '@mantine/core';
 import { Form, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
-import type { Audit, ListedEntry } from '../api/answers.ts';
-import { ask } from '../api/ask.ts';
+import { type Audit, audit } from '#bundles/transport/hub/client';
+import { ask, given } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
 import { Short } from '../parts/digest.tsx';
 import { Pages } from '../parts/pages.tsx';
@@ -11,11 +11,8 @@ const ENTRIES = 100;
 
 export const readAudit = async ({ request }: LoaderFunctionArgs): Promise<Audit> => {
   const query = new URL(request.url).searchParams;
-  return ask<Audit>(
-    '/v1/audit',
-    { environment: query.get('environment'), cursor: query.get('cursor'), limit: ENTRIES },
-    request.signal,
-  );
+  const asked = given({ environment: query.get('environment'), cursor: query.get('cursor') });
+  return ask((options) => audit({ ...asked, limit: ENTRIES }, options), request.signal);
 };
 
 /** Promotions, approvals and decisions, each signed and chained to the one before; the hub verifies all of them for each answer. */
@@ -68,7 +65,7 @@ export const AuditView = () => {
   );
 };
 
-const describe = ({ what, promotion, stage, only, release }: ListedEntry): string =>
+const describe = ({ what, promotion, stage, only, release }: Audit['entries'][number]): string =>
   [
     what,
     promotion === null ? '' : `${promotion.number} from ${promotion.from}, ${promotion.mode}`,

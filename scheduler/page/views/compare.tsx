@@ -1,6 +1,6 @@
 import { Anchor, Button, Group, Table, Text, TextInput, Title } from '@mantine/core';
 import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
-import type { Compare, Compared } from '../api/answers.ts';
+import { type Compare, compare } from '#bundles/transport/hub/client';
 import { ask } from '../api/ask.ts';
 import { Change } from '../parts/change.tsx';
 import { type Mood, State } from '../parts/state.tsx';
@@ -10,7 +10,9 @@ import { Wide } from '../parts/wide.tsx';
 export const readCompare = async ({ request }: LoaderFunctionArgs): Promise<Compare | null> => {
   const query = new URL(request.url).searchParams;
   const [left, right] = [query.get('left') ?? '', query.get('right') ?? ''];
-  return left === '' || right === '' ? null : ask<Compare>('/v1/compare', { left, right }, request.signal);
+  return left === '' || right === ''
+    ? null
+    : ask((options) => compare({ left, right }, options), request.signal);
 };
 
 /** The newest releases of two environments: versions, what runs of them, and the objects that differ. */
@@ -44,6 +46,8 @@ export const CompareView = () => {
     </>
   );
 };
+
+type Compared = Compare['assignments'][number];
 
 const MOODS: Readonly<Record<Compared['outcome'], Mood>> = {
   same: 'good',

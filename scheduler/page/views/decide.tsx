@@ -1,7 +1,8 @@
 import { Alert, Button, Group, Modal, PasswordInput, Text, Textarea } from '@mantine/core';
+import type { ApiResponse } from '@oazapfts/runtime';
 import { type FormEvent, useState } from 'react';
 import { useRevalidator } from 'react-router';
-import { Refusal, send } from '../api/ask.ts';
+import { type Call, Refusal, send } from '../api/ask.ts';
 import { mayDo, useMe } from '../api/me.ts';
 import { dropDecider, keepDecider, readDecider } from '../api/session.ts';
 
@@ -10,11 +11,12 @@ export type Decision = {
   readonly title: string;
   /** Title for the dialog and for screen readers: 'Promote qa to prod'. */
   readonly what: string;
-  readonly path: string;
+  readonly decide: (
+    reason: string,
+    options: Parameters<Call<ApiResponse>>[0],
+  ) => ReturnType<Call<ApiResponse>>;
   /** Allowance that a token must have, such as 'promote:prod'. */
   readonly allowance: string;
-  /** Sent with the reason: the candidate that the person saw. A newer one would be another decision. */
-  readonly about?: { readonly candidate: string } | undefined;
   readonly isMain?: boolean;
 };
 
@@ -64,7 +66,7 @@ type FormProps = {
 };
 
 const DecisionForm = ({ decision, idempotencyKey, onDone }: FormProps) => {
-  const { title, path, allowance, about } = decision;
+  const { title, allowance } = decision;
   const { revalidate } = useRevalidator();
   const [fault, setFault] = useState<Refusal>();
   const [isSending, setSending] = useState(false);
@@ -78,11 +80,8 @@ const DecisionForm = ({ decision, idempotencyKey, onDone }: FormProps) => {
     setSending(true);
     setFault(undefined);
     try {
-      await send(path, {
-        token,
-        key: idempotencyKey,
-        body: { reason: textOf(fields, 'reason'), ...about },
-      });
+      const reason = textOf(fields, 'reason');
+      await send((options) => decision.decide(reason, options), { token, key: idempotencyKey });
       if (token !== null) keepDecider(token);
       await revalidate();
       onDone();

@@ -1,7 +1,7 @@
 import { Anchor, Button, Code, Group, Table, Text, TextInput, Title } from '@mantine/core';
 import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
-import type { MediaAnswer } from '../api/answers.ts';
-import { ask } from '../api/ask.ts';
+import { type Media, media } from '#bundles/transport/hub/client';
+import { ask, given } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
 import { Pages } from '../parts/pages.tsx';
 import { State } from '../parts/state.tsx';
@@ -9,23 +9,19 @@ import { Wide } from '../parts/wide.tsx';
 
 const AGENTS = 50;
 
-export const readMedia = async ({ request }: LoaderFunctionArgs): Promise<MediaAnswer> => {
+export const readMedia = async ({ request }: LoaderFunctionArgs): Promise<Media> => {
   const query = new URL(request.url).searchParams;
-  return ask<MediaAnswer>(
-    '/v1/media',
-    {
-      environment: query.get('environment'),
-      site: query.get('site'),
-      cursor: query.get('cursor'),
-      limit: AGENTS,
-    },
-    request.signal,
-  );
+  const asked = given({
+    environment: query.get('environment'),
+    site: query.get('site'),
+    cursor: query.get('cursor'),
+  });
+  return ask((options) => media({ ...asked, limit: AGENTS }, options), request.signal);
 };
 
 /** Returned media, the release to carry to each agent without a network, and the expected visits. */
 export const MediaView = () => {
-  const { at, arrivals, agents, next } = useLoaderData<MediaAnswer>();
+  const { at, arrivals, agents, next } = useLoaderData<Media>();
   const [query] = useSearchParams();
   const awaited = agents.filter((one) => isAwaited(one)).length;
   const overdue = agents.filter(({ visit }) => visit?.isOverdue === true).length;
@@ -60,7 +56,7 @@ export const MediaView = () => {
   );
 };
 
-type Carried = MediaAnswer['agents'][number];
+type Carried = Media['agents'][number];
 
 const isAwaited = ({ accepted, newest, channel }: Carried): boolean =>
   newest !== null && (accepted?.channel !== channel || accepted.version < newest.version);
@@ -127,13 +123,7 @@ const firstOf = (names: readonly string[]): string =>
     ? 'nothing'
     : `${names.slice(0, NAMED).join(', ')}${names.length > NAMED ? ` and ${names.length - NAMED} more` : ''}`;
 
-const Arrivals = ({
-  arrivals,
-  now,
-}: {
-  readonly arrivals: MediaAnswer['arrivals'];
-  readonly now: string;
-}) => (
+const Arrivals = ({ arrivals, now }: { readonly arrivals: Media['arrivals']; readonly now: string }) => (
   <section aria-labelledby="arrivals">
     <Title order={2} id="arrivals">
       What came back

@@ -1,9 +1,9 @@
 import { Anchor, Button, Group, Text, TextInput, Title } from '@mantine/core';
 import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
 import { Table } from '@mantine/core';
-import type { LinkState, Row, Status } from '../api/answers.ts';
 import { ageMarks } from '../../hub/questions/status/attention.ts';
-import { ask } from '../api/ask.ts';
+import { type LinkState, type Status, status, type StatusRow as Row } from '#bundles/transport/hub/client';
+import { ask, given } from '../api/ask.ts';
 import { inChainOrder } from '../api/chain.ts';
 import { Age } from '../parts/age.tsx';
 import { Pages } from '../parts/pages.tsx';
@@ -15,16 +15,12 @@ const AGENTS = 50;
 
 export const readOverview = async ({ request }: LoaderFunctionArgs): Promise<Status> => {
   const query = new URL(request.url).searchParams;
-  return ask<Status>(
-    '/v1/status',
-    {
-      environment: query.get('environment'),
-      site: query.get('site'),
-      cursor: query.get('cursor'),
-      limit: AGENTS,
-    },
-    request.signal,
-  );
+  const asked = given({
+    environment: query.get('environment'),
+    site: query.get('site'),
+    cursor: query.get('cursor'),
+  });
+  return ask((options) => status({ ...asked, limit: AGENTS }, options), request.signal);
 };
 
 /** All sites, the newest word of each, and what the environments wait for. */

@@ -1,6 +1,6 @@
 import { Anchor, Code, Table, Text, Title } from '@mantine/core';
 import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
-import type { PackageAnswer } from '../api/answers.ts';
+import { getV1Package, type Package } from '#bundles/transport/hub/client';
 import { ask } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
 import { Change } from '../parts/change.tsx';
@@ -8,15 +8,15 @@ import { Short } from '../parts/digest.tsx';
 import { State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
 
-export const readPackage = async ({ params, request }: LoaderFunctionArgs): Promise<PackageAnswer> => {
+export const readPackage = async ({ params, request }: LoaderFunctionArgs): Promise<Package> => {
   const { site = '', agent = '', assignment = '' } = params;
-  return ask<PackageAnswer>('/v1/package', { agent: `${site}/${agent}`, assignment }, request.signal);
+  const asked = { agent: `${site}/${agent}`, assignment };
+  return ask((options) => getV1Package(asked, options), request.signal);
 };
 
 /** One package at one agent: its objects, how the live state differs, and what the update to the wanted one changes. */
 export const PackageView = () => {
-  const { at, agent, assignment, wanted, running, objects, differences, drift } =
-    useLoaderData<PackageAnswer>();
+  const { at, agent, assignment, wanted, running, objects, differences, drift } = useLoaderData<Package>();
   return (
     <>
       <title>{`${assignment} at ${agent} - Fleet Ferry`}</title>
@@ -62,13 +62,13 @@ export const PackageView = () => {
   );
 };
 
-const Named = ({ of: { name, package: digest } }: { readonly of: NonNullable<PackageAnswer['running']> }) => (
+const Named = ({ of: { name, package: digest } }: { readonly of: NonNullable<Package['running']> }) => (
   <>
     {name} <Short of={digest} />
   </>
 );
 
-type DriftProps = { readonly drift: PackageAnswer['drift']; readonly now: string };
+type DriftProps = { readonly drift: Package['drift']; readonly now: string };
 
 const DriftSection = ({ drift, now }: DriftProps) => (
   <section aria-labelledby="drift">
@@ -103,7 +103,7 @@ const DriftSection = ({ drift, now }: DriftProps) => (
   </section>
 );
 
-type DifferencesProps = { readonly differences: PackageAnswer['differences']; readonly isSame: boolean };
+type DifferencesProps = { readonly differences: Package['differences']; readonly isSame: boolean };
 
 const Differences = ({ differences, isSame }: DifferencesProps) => (
   <section aria-labelledby="update">

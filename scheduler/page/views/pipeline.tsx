@@ -1,6 +1,17 @@
 import { Code, Group, Table, Text, Title } from '@mantine/core';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
-import type { Gate, LinkState, Promotions, Status } from '../api/answers.ts';
+import {
+  gate as askGate,
+  type LinkState,
+  pause,
+  promote,
+  type Promotions,
+  promotions as askPromotions,
+  reject,
+  resume,
+  status,
+  type Verdict as Gate,
+} from '#bundles/transport/hub/client';
 import { ask, refusedOr, Refusal } from '../api/ask.ts';
 import { inChainOrder } from '../api/chain.ts';
 import { Age } from '../parts/age.tsx';
@@ -20,12 +31,12 @@ type PipelineAnswer = { readonly at: string; readonly links: readonly Link[] };
 const SHOWN = 5;
 
 export const readPipeline = async ({ request: { signal } }: LoaderFunctionArgs): Promise<PipelineAnswer> => {
-  const { at, links } = await ask<Status>('/v1/status', { limit: 1 }, signal);
+  const { at, links } = await ask((options) => status({ limit: 1 }, options), signal);
   const read = inChainOrder(links).map(async (link): Promise<Link> => {
-    const path = `/v1/environments/${encodeURIComponent(link.to)}`;
+    const environment = link.to;
     const [gate, past] = await Promise.all([
-      refusedOr(ask<Gate>(`${path}/gate`, {}, signal)),
-      refusedOr(ask<Promotions>(`${path}/promotions`, { limit: SHOWN }, signal)),
+      refusedOr(ask((options) => askGate({ environment }, options), signal)),
+      refusedOr(ask((options) => askPromotions({ environment, limit: SHOWN }, options), signal)),
     ]);
     return { link, gate, promotions: past instanceof Refusal ? [] : past.promotions };
   });
@@ -80,22 +91,38 @@ const LinkSection = ({
 
 type Verb = 'promote' | 'reject' | 'pause' | 'resume';
 
-const WORDS: Readonly<Record<Verb, { readonly title: string; readonly path: string }>> = {
-  promote: { title: 'Promote', path: 'promotions' },
-  reject: { title: 'Reject', path: 'rejections' },
-  pause: { title: 'Pause', path: 'pause' },
-  resume: { title: 'Resume', path: 'resume' },
+const TITLES: Readonly<Record<Verb, string>> = {
+  promote: 'Promote',
+  reject: 'Reject',
+  pause: 'Pause',
+  resume: 'Resume',
+};
+
+/** @param about the candidate that the person saw: a newer one would be another decision */
+const decideFor = (
+  verb: Verb,
+  environment: string,
+  about: { readonly candidate?: string },
+): Decision['decide'] => {
+  switch (verb) {
+    case 'promote':
+      return (reason, options) => promote({ environment, promote: { reason, ...about } }, options);
+    case 'reject':
+      return (reason, options) => reject({ environment, reject: { reason, ...about } }, options);
+    case 'pause':
+      return (reason, options) => pause({ environment, reason: { reason } }, options);
+    case 'resume':
+      return (reason, options) => resume({ environment, reason: { reason } }, options);
+  }
 };
 
 const decisionOf = (verb: Verb, { from, to }: LinkState, candidate: string | undefined): Decision => {
-  const { title, path } = WORDS[verb];
-  const isAboutCandidate = verb === 'promote' || verb === 'reject';
+  const title = TITLES[verb];
   return {
     title,
     what: `${title} ${from} to ${to}`,
-    path: `/v1/environments/${encodeURIComponent(to)}/${path}`,
+    decide: decideFor(verb, to, candidate === undefined ? {} : { candidate }),
     allowance: `${verb}:${to}`,
-    about: isAboutCandidate && candidate !== undefined ? { candidate } : undefined,
     isMain: verb === 'promote',
   };
 };

@@ -1,20 +1,30 @@
 import { Group, Progress, Table, Text, Title } from '@mantine/core';
 import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
-import type { ListedRollout, Rollouts, Workloads } from '../api/answers.ts';
+import {
+  rolloutAdvance,
+  rolloutPause,
+  rolloutResume,
+  type Rollouts,
+  rollouts,
+  rolloutTakeBack,
+  workloads,
+} from '#bundles/transport/hub/client';
 import { ask, refusedOr, Refusal } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
 import { type Mood, State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
 import { Decide, type Decision } from './decide.tsx';
 
+type ListedRollout = Rollouts['rollouts'][number];
+
 type Environment = { readonly name: string; readonly answer: Rollouts | Refusal };
 type RolloutsAnswer = { readonly at: string; readonly environments: readonly Environment[] };
 
 export const readRollouts = async ({ request: { signal } }: LoaderFunctionArgs): Promise<RolloutsAnswer> => {
-  const { at, environments } = await ask<Workloads>('/v1/workloads', { limit: 1 }, signal);
+  const { at, environments } = await ask((options) => workloads({ limit: 1 }, options), signal);
   const read = environments.map(async (name): Promise<Environment> => {
-    const path = `/v1/environments/${encodeURIComponent(name)}/rollouts`;
-    return { name, answer: await refusedOr(ask<Rollouts>(path, {}, signal)) };
+    const asked = ask((options) => rollouts({ environment: name }, options), signal);
+    return { name, answer: await refusedOr(asked) };
   });
   return { at, environments: await Promise.all(read) };
 };
@@ -22,7 +32,7 @@ export const readRollouts = async ({ request: { signal } }: LoaderFunctionArgs):
 /** The stages of each release that reaches its agents step by step, what the current one waits for, and the decisions about it. */
 export const RolloutsView = () => {
   const { environments } = useLoaderData<RolloutsAnswer>();
-  const rollouts = environments.flatMap(({ answer }) =>
+  const listed = environments.flatMap(({ answer }) =>
     answer instanceof Refusal ? [] : answer.rollouts.map((one) => ({ one, at: answer.at })),
   );
   const refusals = environments.flatMap(({ answer }) => (answer instanceof Refusal ? [answer] : []));
@@ -30,13 +40,13 @@ export const RolloutsView = () => {
     <>
       <title>Rollouts - Fleet Ferry</title>
       <Title order={1}>Rollouts</Title>
-      {rollouts.length === 0 && refusals.length === 0 && (
+      {listed.length === 0 && refusals.length === 0 && (
         <Text>No release of this fleet reaches its agents in stages.</Text>
       )}
       {refusals.slice(0, 1).map((refusal) => (
         <Text key={refusal.code}>Rollouts cannot be read: {refusal.message}</Text>
       ))}
-      {rollouts.map(({ one, at }) => (
+      {listed.map(({ one, at }) => (
         <Rollout key={one.channel} rollout={one} now={at} />
       ))}
     </>
@@ -166,12 +176,19 @@ const TITLES: Readonly<Record<Step, string>> = {
   'take-back': 'Take back',
 };
 
+const DECISIONS = {
+  advance: rolloutAdvance,
+  pause: rolloutPause,
+  resume: rolloutResume,
+  'take-back': rolloutTakeBack,
+} as const satisfies Record<Step, unknown>;
+
 const decisionOf = (step: Step, channel: string): Decision => {
   const [environment = '', clusterType = ''] = channel.split('/');
   return {
     title: TITLES[step],
     what: `${TITLES[step]} ${channel}`,
-    path: `/v1/environments/${encodeURIComponent(environment)}/rollouts/${encodeURIComponent(clusterType)}/${step}`,
+    decide: (reason, options) => DECISIONS[step]({ environment, clusterType, reason: { reason } }, options),
     allowance: `rollout:${environment}`,
     isMain: step === 'advance',
   };

@@ -1,23 +1,24 @@
 import { Anchor, Button, Group, Table, Text, TextInput, Title } from '@mantine/core';
 import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
-import type { Found, SearchAnswer } from '../api/answers.ts';
-import { ask } from '../api/ask.ts';
+import { type Search, search } from '#bundles/transport/hub/client';
+import { ask, given } from '../api/ask.ts';
 import { Pages } from '../parts/pages.tsx';
 import { Wide } from '../parts/wide.tsx';
 
 const RESULTS = 50;
 
 /** null: nothing is asked yet. */
-export const readSearch = async ({ request }: LoaderFunctionArgs): Promise<SearchAnswer | null> => {
+export const readSearch = async ({ request }: LoaderFunctionArgs): Promise<Search | null> => {
   const query = new URL(request.url).searchParams;
   const q = (query.get('q') ?? '').trim();
   if (q === '') return null;
-  return ask<SearchAnswer>('/v1/search', { q, cursor: query.get('cursor'), limit: RESULTS }, request.signal);
+  const asked = { q, ...given({ cursor: query.get('cursor') }), limit: RESULTS };
+  return ask((options) => search(asked, options), request.signal);
 };
 
 /** Everything by its name or by the first digits of its digest. */
 export const SearchView = () => {
-  const answer = useLoaderData<SearchAnswer | null>();
+  const answer = useLoaderData<Search | null>();
   const [query] = useSearchParams();
   return (
     <>
@@ -61,7 +62,7 @@ export const SearchView = () => {
 };
 
 /** The view that shows the most about it. */
-const linkTo = ({ kind, name, in: place }: Found): string => {
+const linkTo = ({ kind, name, in: place }: Search['found'][number]): string => {
   const of = encodeURIComponent;
   switch (kind) {
     case 'environment':

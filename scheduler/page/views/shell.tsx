@@ -1,5 +1,6 @@
 import { Alert, Anchor, Button, Text } from '@mantine/core';
 import { Link, NavLink, Outlet, useNavigate, useNavigation } from 'react-router';
+import { signOut as endSession } from '#bundles/transport/hub/client';
 import { send } from '../api/ask.ts';
 import { useLive } from '../api/live.ts';
 import { useMe } from '../api/me.ts';
@@ -24,7 +25,7 @@ export const Shell = () => {
   useLive();
   const me = useMe();
   const signOut = async (): Promise<void> => {
-    if (readToken() === null) await send('/v1/sessions/end', { body: {} });
+    if (readToken() === null) await send((options) => endSession({}, options));
     dropToken();
     await navigate('/sign-in');
   };

@@ -2,18 +2,17 @@ import { Alert, Button, PasswordInput, Text, Title } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData, useNavigate, useSearchParams } from 'react-router';
 import { isSignInFault, SIGN_IN_FAULTS } from '../../hub/people/sign-in-faults.ts';
+import { breakGlass, signInOptions, type SignInOptions, status } from '#bundles/transport/hub/client';
 import { Refusal, send } from '../api/ask.ts';
 import { keepToken } from '../api/session.ts';
 
-type Options = { readonly provider: string | null };
-
 /** The host of the provider that people sign in at. Without an answer there are tokens. */
-export const readSignIn = ({ request: { signal } }: LoaderFunctionArgs): Promise<Options> =>
-  send<Options>('/v1/sign-in/options', { signal, token: null }).catch(() => ({ provider: null }));
+export const readSignIn = ({ request: { signal } }: LoaderFunctionArgs): Promise<SignInOptions> =>
+  send(signInOptions, { signal, token: null }).catch(() => ({ provider: null }));
 
 /** Leads to the provider of the hub, or takes a reader's token, which stays in this tab, or a break-glass code. */
 export const SignIn = () => {
-  const { provider } = useLoaderData<Options>();
+  const { provider } = useLoaderData<SignInOptions>();
   const [query] = useSearchParams();
   const navigate = useNavigate();
   const why = query.get('fault');
@@ -30,9 +29,10 @@ export const SignIn = () => {
     setTrying(true);
     setFault(undefined);
     try {
-      if (token.startsWith(CODE)) await send('/v1/break-glass', { token: null, body: { code: token } });
+      if (token.startsWith(CODE))
+        await send((options) => breakGlass({ breakGlass: { code: token } }, options), { token: null });
       else {
-        await send('/v1/status?limit=1', { token });
+        await send((options) => status({ limit: 1 }, options), { token });
         keepToken(token);
       }
       // Only an address of this page: "//elsewhere" would be another site.

@@ -1,7 +1,15 @@
 import { Anchor, Table, Text, Title } from '@mantine/core';
 import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
-import type { Events, MediaAnswer, Row, Status } from '../api/answers.ts';
-import { ask } from '../api/ask.ts';
+import {
+  type Events,
+  events,
+  type Media,
+  media,
+  type Status,
+  status,
+  type StatusRow as Row,
+} from '#bundles/transport/hub/client';
+import { ask, given } from '../api/ask.ts';
 import { Age, SourceOf } from '../parts/age.tsx';
 import { Short } from '../parts/digest.tsx';
 import { Judgement } from '../parts/state.tsx';
@@ -12,7 +20,7 @@ import { Timeline } from './timeline.tsx';
 type SiteAnswer = {
   readonly site: string;
   readonly status: Status;
-  readonly media: MediaAnswer;
+  readonly media: Media;
   readonly events: Events;
 };
 
@@ -23,12 +31,13 @@ const EVENTS = 100;
 export const readSite = async ({ params, request }: LoaderFunctionArgs): Promise<SiteAnswer> => {
   const { site = '' } = params;
   const cursor = new URL(request.url).searchParams.get('cursor');
-  const [status, media, events] = await Promise.all([
-    ask<Status>('/v1/status', { site, limit: AGENTS }, request.signal),
-    ask<MediaAnswer>('/v1/media', { site, limit: AGENTS }, request.signal),
-    ask<Events>('/v1/events', { site, cursor, limit: EVENTS }, request.signal),
+  const { signal } = request;
+  const [agents, carried, happened] = await Promise.all([
+    ask((options) => status({ site, limit: AGENTS }, options), signal),
+    ask((options) => media({ site, limit: AGENTS }, options), signal),
+    ask((options) => events({ site, ...given({ cursor }), limit: EVENTS }, options), signal),
   ]);
-  return { site, status, media, events };
+  return { site, status: agents, media: carried, events: happened };
 };
 
 /** The running packages of each agent of a site, the age and source of its reports, and its history. */
@@ -59,7 +68,7 @@ export const SiteView = () => {
   );
 };
 
-type Carried = MediaAnswer['agents'][number] | undefined;
+type Carried = Media['agents'][number] | undefined;
 
 type AgentProps = {
   readonly name: string;

@@ -1,6 +1,6 @@
 import { Button, Table, Title } from '@mantine/core';
 import { Link } from 'react-router';
-import type { Events } from '../api/answers.ts';
+import type { Events } from '#bundles/transport/hub/client';
 import { Age } from '../parts/age.tsx';
 import { Short } from '../parts/digest.tsx';
 import { Wide } from '../parts/wide.tsx';

@@ -1,7 +1,7 @@
 import { Anchor, Button, Group, Table, Text, TextInput, Title } from '@mantine/core';
 import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
-import type { Where } from '../api/answers.ts';
-import { ask } from '../api/ask.ts';
+import { type Where, where } from '#bundles/transport/hub/client';
+import { ask, given } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
 import { Pages } from '../parts/pages.tsx';
 import { State } from '../parts/state.tsx';
@@ -12,11 +12,8 @@ const AGENTS = 50;
 
 export const readWhere = async ({ request }: LoaderFunctionArgs): Promise<Where> => {
   const query = new URL(request.url).searchParams;
-  return ask<Where>(
-    '/v1/where',
-    { name: query.get('name'), at: query.get('at'), cursor: query.get('cursor'), limit: AGENTS },
-    request.signal,
-  );
+  const asked = given({ name: query.get('name'), at: query.get('at'), cursor: query.get('cursor') });
+  return ask((options) => where({ ...asked, limit: AGENTS }, options), request.signal);
 };
 
 /** Which version of what runs where and since when, now or at a time in the past; by any name. */

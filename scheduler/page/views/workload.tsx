@@ -1,12 +1,22 @@
 import { Anchor, Button, Table, Text, Title } from '@mantine/core';
 import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
-import type { Changes, Where, Workloads } from '../api/answers.ts';
-import { ask, refusedOr, Refusal } from '../api/ask.ts';
+import {
+  type History as HistoryAnswer,
+  history,
+  type Where,
+  where,
+  type Workloads,
+  workloads,
+} from '#bundles/transport/hub/client';
+import { ask, given, refusedOr, Refusal } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
 import { Pages } from '../parts/pages.tsx';
 import { State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
 import { Cell } from './workloads.tsx';
+
+/** Without a time the hub answers with changes. */
+type Changes = Extract<HistoryAnswer, { readonly changes: unknown }>;
 
 type WorkloadAnswer = {
   readonly workload: string;
@@ -23,12 +33,14 @@ export const readWorkload = async ({ params, request }: LoaderFunctionArgs): Pro
   const { workload = '' } = params;
   const { signal } = request;
   const query = new URL(request.url).searchParams;
-  const [matrix, where, history] = await Promise.all([
-    ask<Workloads>('/v1/workloads', { workload }, signal),
-    refusedOr(ask<Where>('/v1/where', { workload, cursor: query.get('cursor'), limit: AGENTS }, signal)),
-    refusedOr(ask<Changes>('/v1/history', { workload, cursor: query.get('before'), limit: CHANGES }, signal)),
+  const after = given({ cursor: query.get('cursor') });
+  const before = given({ cursor: query.get('before') });
+  const [matrix, agents, changes] = await Promise.all([
+    ask((options) => workloads({ workload }, options), signal),
+    refusedOr(ask((options) => where({ workload, ...after, limit: AGENTS }, options), signal)),
+    refusedOr(ask((options) => history({ workload, ...before, limit: CHANGES }, options), signal)),
   ]);
-  return { workload, matrix, where, history };
+  return { workload, matrix, where: agents, history: changes as Changes | Refusal };
 };
 
 /** A workload: its versions by environment, the agents that run it, and how that changed. */

@@ -1,7 +1,7 @@
 import { Anchor, Button, Group, Table, Text, TextInput, Title } from '@mantine/core';
 import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
-import type { Workloads } from '../api/answers.ts';
-import { ask } from '../api/ask.ts';
+import { type Workloads, workloads } from '#bundles/transport/hub/client';
+import { ask, given } from '../api/ask.ts';
 import { Pages } from '../parts/pages.tsx';
 import { State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
@@ -10,11 +10,8 @@ const WORKLOADS = 50;
 
 export const readWorkloads = async ({ request }: LoaderFunctionArgs): Promise<Workloads> => {
   const query = new URL(request.url).searchParams;
-  return ask<Workloads>(
-    '/v1/workloads',
-    { environment: query.get('environment'), cursor: query.get('cursor'), limit: WORKLOADS },
-    request.signal,
-  );
+  const asked = given({ environment: query.get('environment'), cursor: query.get('cursor') });
+  return ask((options) => workloads({ ...asked, limit: WORKLOADS }, options), request.signal);
 };
 
 /** Environments by workloads: which versions run where, and what the newest releases want. */
