@@ -52,6 +52,7 @@ const QUERY: Readonly<Record<string, Json>> = {
   },
   left: { ...text('Environment to compare.', NAME), required: true },
   right: { ...text('Environment to compare it with.', NAME), required: true },
+  show: text('All assignments, or those that differ.', { enum: ['all', 'differing'] }),
   candidate: text('Digest of a candidate. Without it, the one whose turn it is.', DIGEST),
   person: { ...text('The person who is going to sign.', { minLength: 1 }), required: true },
   reason: text('Why the person approves.'),

@@ -205,7 +205,10 @@ export const ROUTES: readonly Route[] = [
     ...lookup(['changes', '/v1/changes', 'An event `changed` for each time the hub knows something new'], []),
     answer: { status: 200, stream: true },
   },
-  reader(['compare', '/v1/compare', 'Two environments compared'], ['left', 'right']),
+  reader(
+    ['compare', '/v1/compare', 'Two environments compared'],
+    ['left', 'right', 'show', 'limit', 'cursor'],
+  ),
 
   look(['gate', '/gate', 'The conditions of the gate'], 'verdict', ['candidate']),
   look(['arrival', '/arrival', 'Whether the environment complies with a candidate'], 'arrival', [

@@ -1156,9 +1156,12 @@ export function changes(opts?: Oazapfts.RequestOpts) {
 /**
  * Two environments compared
  */
-export function compare({ left, right, format, ifNoneMatch }: {
+export function compare({ left, right, show, limit, cursor, format, ifNoneMatch }: {
     left: string;
     right: string;
+    show?: "all" | "differing";
+    limit?: number;
+    cursor?: string;
     format?: "json" | "text";
     ifNoneMatch?: string;
 }, opts?: Oazapfts.RequestOpts) {
@@ -1173,6 +1176,9 @@ export function compare({ left, right, format, ifNoneMatch }: {
     }>(`/v1/compare${QS.query(QS.explode({
         left,
         right,
+        show,
+        limit,
+        cursor,
         format
     }))}`, {
         ...opts,

@@ -1,18 +1,22 @@
 import { Anchor, Button, Group, Table, Text, TextInput, Title } from '@mantine/core';
 import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
 import { type Compare, compare } from '#bundles/transport/hub/client';
-import { ask } from '../api/ask.ts';
+import { ask, given } from '../api/ask.ts';
 import { Change } from '../parts/change.tsx';
+import { Pages } from '../parts/pages.tsx';
 import { type Mood, State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
+
+const ASSIGNMENTS = 50;
 
 /** null: two environments are not named yet. */
 export const readCompare = async ({ request }: LoaderFunctionArgs): Promise<Compare | null> => {
   const query = new URL(request.url).searchParams;
   const [left, right] = [query.get('left') ?? '', query.get('right') ?? ''];
-  return left === '' || right === ''
-    ? null
-    : ask((options) => compare({ left, right }, options), request.signal);
+  if (left === '' || right === '') return null;
+  const show = query.get('show') === 'all' ? 'all' : 'differing';
+  const asked = { left, right, show, limit: ASSIGNMENTS, ...given({ cursor: query.get('cursor') }) } as const;
+  return ask((options) => compare(asked, options), request.signal);
 };
 
 /** The newest releases of two environments: versions, what runs of them, and the objects that differ. */
@@ -57,15 +61,18 @@ const MOODS: Readonly<Record<Compared['outcome'], Mood>> = {
   'only right': 'quiet',
 };
 
-const Differences = ({ answer: { left, right, assignments } }: { readonly answer: Compare }) => {
+const Differences = ({ answer: { left, right, total, assignments, next } }: { readonly answer: Compare }) => {
   const [query] = useSearchParams();
-  const differing = assignments.filter(({ outcome }) => outcome !== 'same');
   const isAll = query.get('show') === 'all';
-  const shown = isAll ? assignments : differing;
   return (
     <>
       <Text>
-        {assignments.length - differing.length} of {assignments.length} assignments are the same.{' '}
+        {left} and {right} have {total} assignments.{' '}
+        {isAll
+          ? 'All are listed. '
+          : assignments.length === 0
+            ? 'No more of them differ. '
+            : 'Those that differ are listed. '}
         <Anchor
           component={Link}
           underline="always"
@@ -75,7 +82,7 @@ const Differences = ({ answer: { left, right, assignments } }: { readonly answer
         </Anchor>
       </Text>
       <Wide label="Assignments" headings={['Assignment', 'Outcome', left, right, 'Objects that differ']}>
-        {shown.map((one) => (
+        {assignments.map((one) => (
           <Table.Tr key={`${one.clusterType} ${one.assignment}`}>
             <Table.Th scope="row">
               {one.clusterType}/
@@ -100,6 +107,7 @@ const Differences = ({ answer: { left, right, assignments } }: { readonly answer
           </Table.Tr>
         ))}
       </Wide>
+      <Pages next={next} />
     </>
   );
 };

@@ -69,10 +69,21 @@ export const historyRoutes = (server: HubServer, context: Context, forReaders: F
   });
 
   server.get(COMPARE_PATH, forReaders, async (request, reply) => {
-    const { left, right } = readQuery(request, ['left', 'right']);
+    const { left, right, show, limit, cursor } = readQuery(request, [
+      'left',
+      'right',
+      'show',
+      'limit',
+      'cursor',
+    ]);
+    if (![undefined, 'all', 'differing'].includes(show))
+      throw new FleetError('USAGE', 'show is all or differing');
+    const page =
+      limit === undefined && cursor === undefined ? undefined : { limit: parseLimit(limit), cursor };
+    const part = { page, differing: show === 'differing' };
     const sides = { left: parseName(left, 'environment'), right: parseName(right, 'environment') };
     const visible = await visibleTo(request, context);
-    return send(request, reply, await answerCompare(hub, { ...sides, visible }, clock()));
+    return send(request, reply, await answerCompare(hub, { ...sides, ...part, visible }, clock()));
   });
 };
 

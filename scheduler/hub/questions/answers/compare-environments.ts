@@ -4,6 +4,7 @@ import type { ItemDiff } from '#bundles/formats/diff/compare-items';
 import { formatChannel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
 import type { Hub } from '../../hub.ts';
+import { cutPage, decodeCursor, type Page } from '../../page.ts';
 import { seesAssignment, seesEnvironment, type Visible } from '../../people/visible.ts';
 import type { Answer } from './answer-history.ts';
 import { readRunning, runningKey } from '../history/read-running.ts';
@@ -36,6 +37,10 @@ type Asked = {
   readonly left: string;
   readonly right: string;
   readonly diff?: boolean;
+  /** Part of the assignments; undefined: all. */
+  readonly page?: Page | undefined;
+  /** Whether assignments that are the same are left out. */
+  readonly differing?: boolean;
   /** Limits of what the caller may see; undefined: no limits. */
   readonly visible?: Visible | undefined;
 };
@@ -54,7 +59,7 @@ const notSeen = (environment: string): FleetError =>
  */
 export const answerCompare = async (
   hub: Pick<Hub, 'store' | 'layout' | 'keys'>,
-  { left, right, diff = false, visible }: Asked,
+  { left, right, diff = false, visible, page, differing = false }: Asked,
   now: Date,
 ): Promise<Answer> => {
   for (const environment of [left, right])
@@ -63,11 +68,17 @@ export const answerCompare = async (
   const { agents, running } = await readRunning(hub.store.db, [left, right]);
   const [ofLeft, ofRight] = [await readEnvironment(releases, left), await readEnvironment(releases, right)];
   const differences = readDifferences(releases);
-  const names = [...new Set([...ofLeft.keys(), ...ofRight.keys()])].toSorted(compareBytes);
+  const names = [...new Set([...ofLeft.keys(), ...ofRight.keys()])]
+    .filter((name) =>
+      [left, right].every((environment) => seesAssignment(visible, environment, name.split('/')[1] ?? '')),
+    )
+    .toSorted(compareBytes);
+  const after = page?.cursor === undefined ? '' : decodeCursor(page.cursor, [''] as const)[0];
   const assignments: Compared[] = [];
-  for (const name of names) {
+  for (const name of names.filter((one) => compareBytes(one, after) > 0)) {
+    // One more than the page holds says that there is a next one.
+    if (page !== undefined && assignments.length > page.limit) break;
     const [clusterType = '', assignment = ''] = name.split('/');
-    if (![left, right].every((environment) => seesAssignment(visible, environment, assignment))) continue;
     const [one, other] = [ofLeft.get(name), ofRight.get(name)];
     const side = async (environment: string, wanted: Wanted | undefined): Promise<Side | null> =>
       wanted
@@ -92,19 +103,24 @@ export const answerCompare = async (
           )
         : [];
     const workload = (one ?? other)?.workload ?? null;
-    assignments.push({
-      clusterType,
-      assignment,
-      workload,
-      outcome: judge(a, b, objects),
-      left: a,
-      right: b,
-      objects,
-    });
+    const outcome = judge(a, b, objects);
+    if (differing && outcome === 'same') continue;
+    assignments.push({ clusterType, assignment, workload, outcome, left: a, right: b, objects });
   }
+  const { rows, next } = cutPage(assignments, page?.limit ?? assignments.length, (one) => [
+    `${one.clusterType}/${one.assignment}`,
+  ]);
   return {
-    lines: describe(assignments, left, right, diff),
-    json: { fleet: hub.store.fleet, at: formatTime(now), left, right, assignments },
+    lines: [...describe(rows, left, right, diff), ...(next === null ? [] : ['', `More: --cursor ${next}`])],
+    json: {
+      fleet: hub.store.fleet,
+      at: formatTime(now),
+      left,
+      right,
+      total: names.length,
+      assignments: rows,
+      next,
+    },
   };
 };
 

@@ -204,6 +204,25 @@ describe('the comparison of two environments', () => {
     expect(JSON.stringify([lines, json])).not.toMatch(/"(?:first|second)"|password: (?:first|second)/);
     const same = await answerCompare(hub, { left: 'qa', right: 'qa' }, NOW);
     expect(same.lines).toEqual(['2 of 2 assignments are the same in qa and qa.']);
+    const pages = [];
+    for (
+      let cursor: string | undefined, next: string | null = '';
+      next !== null;
+      cursor = next ?? undefined
+    ) {
+      const asked = { left: 'qa', right: 'prod', differing: true, page: { limit: 1, cursor } };
+      const page = (await answerCompare(hub, asked, NOW)).json as unknown as typeof json & {
+        readonly total: number;
+        readonly next: string | null;
+      };
+      expect(page.total).toBe(2);
+      pages.push(page.assignments);
+      next = page.next;
+    }
+    expect(pages.map((one) => one.length)).toEqual([1, 1]);
+    expect(pages.flat()).toEqual(json.assignments);
+    const none = await answerCompare(hub, { left: 'qa', right: 'qa', differing: true }, NOW);
+    expect(none.json).toMatchObject({ total: 2, assignments: [], next: null });
     await expect(answerCompare(hub, { left: 'qa', right: 'dev' }, NOW)).rejects.toMatchObject({
       code: 'CHANNEL_MISSING',
     });
