@@ -211,7 +211,8 @@ describe('the comparison of two environments', () => {
       cursor = next ?? undefined
     ) {
       const asked = { left: 'qa', right: 'prod', differing: true, page: { limit: 1, cursor } };
-      const page = (await answerCompare(hub, asked, NOW)).json as unknown as typeof json & {
+      const page = (await answerCompare(hub, asked, NOW)).json as {
+        readonly assignments: readonly Compared[];
         readonly total: number;
         readonly next: string | null;
       };
@@ -220,7 +221,7 @@ describe('the comparison of two environments', () => {
       next = page.next;
     }
     expect(pages.map((one) => one.length)).toEqual([1, 1]);
-    expect(pages.flat()).toEqual(json.assignments);
+    expect(pages.flat().map(({ assignment }) => assignment)).toEqual(['extra', 'web']);
     const none = await answerCompare(hub, { left: 'qa', right: 'qa', differing: true }, NOW);
     expect(none.json).toMatchObject({ total: 2, assignments: [], next: null });
     await expect(answerCompare(hub, { left: 'qa', right: 'dev' }, NOW)).rejects.toMatchObject({
