@@ -9,10 +9,13 @@ import { compareContent } from './compare-content.ts';
 /** Syntax of `pattern`: ECMA-262 (JSON Schema) or RE2 (Kalypso, Kubernetes). */
 export type PatternSyntax = 'ecma' | 're2';
 
-export type Engine = Pick<Ajv, 'compile' | 'addFormat' | 'removeKeyword' | 'addKeyword'>;
+export type Engine = Pick<Ajv, 'compile' | 'validateSchema' | 'addFormat' | 'removeKeyword' | 'addKeyword'>;
 
 export type AuthorSchemaOptions = {
-  /** Creates Ajv for the draft of the schema. Called once a schema: two schemas may have the same $id. */
+  /**
+   * Creates Ajv for the draft of the schema. Called once a schema: two schemas may have the same $id. The compiled meta-schema is
+   * kept by this function's identity, so there is one function for each draft and set of options.
+   */
   readonly engine: (options: Options) => Engine;
   readonly patterns: PatternSyntax;
   readonly limits: SizeLimits;
@@ -34,11 +37,32 @@ export type AuthorCheck = (value: unknown) => readonly ErrorObject[];
  * @throws FleetError SCHEMA_INVALID when the schema exceeds a limit, has an unsupported pattern, or refers to another document
  * @throws Error when it is not a valid schema
  */
-export const compileAuthorSchema = (
-  schema: unknown,
-  { engine, patterns, limits, formats, options }: AuthorSchemaOptions,
-): AuthorCheck => {
-  bounded(() => checkSize(schema, limits));
+export const compileAuthorSchema = (schema: unknown, given: AuthorSchemaOptions): AuthorCheck => {
+  bounded(() => checkSize(schema, given.limits));
+  if (given.options.validateSchema !== false) checkByMetaSchema(schema, given);
+  const { ajv, meter } = newEngine({ ...given, options: { ...given.options, validateSchema: false } });
+  const validate = bounded(() => ajv.compile(schema as AnySchema));
+  return (value) => {
+    meter.refill();
+    return bounded(() => validate(value)) ? [] : (validate.errors ?? []);
+  };
+};
+
+type MeteredEngine = { readonly ajv: Engine; readonly meter: Meter };
+
+/** Engines that have compiled the meta-schema of their draft, which takes longer than a usual schema. They compile no other. */
+const metaEngines = new WeakMap<AuthorSchemaOptions['engine'], MeteredEngine>();
+
+/** Validates `schema` itself. @throws Error when it is not a valid schema of the draft */
+const checkByMetaSchema = (schema: unknown, given: AuthorSchemaOptions): void => {
+  if (typeof schema !== 'object' || schema === null) return;
+  const { ajv, meter } = metaEngines.get(given.engine) ?? newEngine(given);
+  metaEngines.set(given.engine, { ajv, meter });
+  meter.refill();
+  void bounded(() => ajv.validateSchema(schema, true));
+};
+
+const newEngine = ({ engine, patterns, formats, options }: AuthorSchemaOptions): MeteredEngine => {
   const meter = newMeter();
   const ajv = engine({
     ...options,
@@ -57,11 +81,7 @@ export const compileAuthorSchema = (
   Object.assign(ajv, { spendSteps: meter.spend });
   compareContent(ajv, meter.spend);
   for (const [name, format] of Object.entries(formats ?? {})) ajv.addFormat(name, metered(format, meter));
-  const validate = bounded(() => ajv.compile(schema as AnySchema));
-  return (value) => {
-    meter.refill();
-    return bounded(() => validate(value)) ? [] : (validate.errors ?? []);
-  };
+  return { ajv, meter };
 };
 
 const bounded = <T>(work: () => T): T => {

@@ -1,5 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { type AuthorCheck, compileAuthorSchema } from './compile-author-schema.ts';
+import { type AuthorCheck, type AuthorSchemaOptions, compileAuthorSchema } from './compile-author-schema.ts';
+
+const engine: AuthorSchemaOptions['engine'] = (options) => new Ajv2020(options);
 
 /** Strict, so that a misspelt keyword does not accept everything. */
 const AT_BUILD = { strict: true, strictTypes: false, strictRequired: false, allowUnionTypes: true } as const;
@@ -19,7 +21,7 @@ const MAX_VALUES = { build: 2000, input: 2000, bundle: 10_000 } as const;
  */
 export const compileSiteSchema = (schema: object, what: 'build' | 'input' | 'bundle'): AuthorCheck =>
   compileAuthorSchema(schema, {
-    engine: (options) => new Ajv2020(options),
+    engine,
     patterns: 'ecma',
     limits: { maxValues: MAX_VALUES[what] },
     options: what === 'build' ? AT_BUILD : AT_SITE,

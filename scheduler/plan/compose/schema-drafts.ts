@@ -3,7 +3,10 @@ import { Ajv2019 } from 'ajv/dist/2019.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import draft6 from 'ajv/dist/refs/json-schema-draft-06.json' with { type: 'json' };
 import { fullFormats } from 'ajv-formats/dist/formats.js';
-import { compileAuthorSchema } from '#bundles/formats/author-schema/compile-author-schema';
+import {
+  type AuthorSchemaOptions,
+  compileAuthorSchema,
+} from '#bundles/formats/author-schema/compile-author-schema';
 import type { PlatformForm, Value } from '../../model/model.ts';
 import { decimal } from '../../model/go/decimal.ts';
 import { GOJSONSCHEMA_FORMATS } from './gojsonschema/formats.ts';
@@ -49,7 +52,7 @@ const compileNew = (schema: Value, form: PlatformForm): SchemaCheck => {
   if (form === 'kalypso') return compileKalypso(schema);
   const draft = draftOf(schema);
   const judge = compileAuthorSchema(draft === '04' ? upgradeDraft04(schema) : schema, {
-    engine: (options) => withExactMultiples(engineFor(draft, options)),
+    engine: ENGINES[draft],
     patterns: 'ecma',
     limits: LIMITS,
     formats: FORMATS,
@@ -61,7 +64,7 @@ const compileNew = (schema: Value, form: PlatformForm): SchemaCheck => {
 const compileKalypso = (written: Value): SchemaCheck => {
   const schema = toDraft07(written);
   const judge = compileAuthorSchema(schema, {
-    engine: (options) => withExactMultiples(new Ajv(options)),
+    engine: kalypsoEngine,
     patterns: 're2',
     limits: LIMITS,
     formats: GOJSONSCHEMA_FORMATS,
@@ -70,6 +73,8 @@ const compileKalypso = (written: Value): SchemaCheck => {
   });
   return { judge, schema };
 };
+
+type Engine = AuthorSchemaOptions['engine'];
 
 type Draft = '04' | '06' | '07' | '2019' | '2020';
 
@@ -86,20 +91,6 @@ const draftOf = (schema: Value): Draft => {
   return '07';
 };
 
-const engineFor = (draft: Draft, options: Options): Ajv => {
-  switch (draft) {
-    case '2019':
-      return new Ajv2019(options);
-    case '2020':
-      return new Ajv2020(options);
-    case '06':
-      return new Ajv(options).addMetaSchema(draft6, undefined, false);
-    case '04':
-    case '07':
-      return new Ajv(options);
-  }
-};
-
 /** Replaces Ajv's multipleOf, which divides doubles: 1.13 would not be a multiple of 0.01. */
 const withExactMultiples = (ajv: Ajv): Ajv =>
   ajv.removeKeyword('multipleOf').addKeyword({
@@ -110,6 +101,18 @@ const withExactMultiples = (ajv: Ajv): Ajv =>
     validate: (factor: number, value: number) => isMultiple(value, factor),
     error: { message: ({ schemaCode }) => str`must be multiple of ${schemaCode}` },
   });
+
+const draft07Engine: Engine = (options) => withExactMultiples(new Ajv(options));
+/** Engine for Kalypso. It has other formats, and the compiled meta-schema is kept by the identity of the function. */
+const kalypsoEngine: Engine = (options) => withExactMultiples(new Ajv(options));
+
+const ENGINES: Readonly<Record<Draft, Engine>> = {
+  '04': draft07Engine,
+  '06': (options) => withExactMultiples(new Ajv(options).addMetaSchema(draft6, undefined, false)),
+  '07': draft07Engine,
+  '2019': (options) => withExactMultiples(new Ajv2019(options)),
+  '2020': (options) => withExactMultiples(new Ajv2020(options)),
+};
 
 const isMultiple = (value: number, factor: number): boolean => {
   const [a, b] = [decimal(value), decimal(factor)];
