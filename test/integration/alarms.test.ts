@@ -13,6 +13,7 @@ import { openConnections } from '#bundles/transport/registry/http/connections';
 import { makeAlarm } from '../../scheduler/hub/alarms/alarm.ts';
 import { email } from '../../scheduler/hub/alarms/email.ts';
 import { GONE_MS, keepAlarms } from '../../scheduler/hub/alarms/keep-alarms.ts';
+import { readAlarmFacts } from '../../scheduler/hub/alarms/read-alarm-facts.ts';
 import { makeSender } from '../../scheduler/hub/alarms/send-alarms.ts';
 import { webhook } from '../../scheduler/hub/alarms/webhook.ts';
 import type { Notice } from '../../scheduler/hub/alarms/notice.ts';
@@ -213,6 +214,33 @@ describe('a webhook', () => {
     await send();
     expect(receiver.taken).toHaveLength(2);
     expect(hub.log).toMatchObject([{ receiver: 'operations', msg: 'alarm refused' }]);
+  });
+
+  it('that refuses one notice again and again gets it at growing pauses, under one id, and is named in an alarm', async () => {
+    await using hub = await openHub();
+    let status = 422;
+    await using receiver = await startReceiver((response) => response.writeHead(status).end());
+    await hub.keep(late('plant-7/press-1'));
+    const send = hub.sender(hook(receiver.url));
+    const facts = async () => (await readAlarmFacts(hub.store.db, ['operations'], NOW)).receivers;
+    await send();
+    await send();
+    expect(receiver.taken).toHaveLength(1);
+    expect(await facts()).toMatchObject([{ refused: null }]);
+    hub.pass(MINUTE);
+    await send();
+    expect(receiver.taken).toHaveLength(2);
+    expect(await facts()).toMatchObject([{ refused: { count: 1, message: expect.stringContaining('422') } }]);
+    hub.pass(MINUTE);
+    await send();
+    expect(receiver.taken).toHaveLength(2);
+    hub.pass(MINUTE);
+    status = 204;
+    await send();
+    await send();
+    expect(receiver.said()).toEqual(Array(3).fill('opened plant-7/press-1'));
+    expect(new Set(receiver.taken.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+    expect(await facts()).toMatchObject([{ refused: null }]);
   });
 
   it.each([

@@ -1,15 +1,50 @@
-import { readdir } from 'node:fs/promises';
+import { once } from 'node:events';
+import { appendFile, readdir, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { pino } from 'pino';
 import { type Duty, lead, type Leadership, type Wakeup } from '../../scheduler/hub/serve/lead.ts';
 import { openStore } from '../../scheduler/hub/store/open-store.ts';
-import { chain, FLEET, happenings, reportOf } from '../scheduler/hub/test-hub.ts';
+import { chain, FLEET, reportOf } from '../scheduler/hub/test-hub.ts';
 import { connect, enroll, handOver, networkAgent, newToken, startOffice } from './hub-process.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { type PostgresqlServer, startPostgresql } from '../harness/postgresql.ts';
 
 const log = pino({ level: 'silent' });
+
+/** A receiver of the alarms of an office, and the ids of the notices that opened the alarm of an assignment. */
+const startNotices = async (office: string) => {
+  const taken: { readonly id: string; readonly type: string; readonly assignment: string }[] = [];
+  const http = createServer(async (request, response) => {
+    const { id, type, data } = JSON.parse(await text(request)) as {
+      readonly id: string;
+      readonly type: string;
+      readonly data: { readonly subject: { readonly assignment: string } };
+    };
+    taken.push({ id, type, assignment: data.subject.assignment });
+    response.writeHead(204).end();
+  });
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  await writeFile(join(office, 'secret'), 'a secret of the receiver\n');
+  await appendFile(
+    join(office, 'fleet-scheduler.yaml'),
+    `alarms: {receivers: [{name: desk, webhook: {url: "http://127.0.0.1:${(http.address() as AddressInfo).port}/", secretFile: secret}}]}\n`,
+  );
+  return {
+    opened: (assignment: string): readonly string[] =>
+      taken
+        .filter((one) => one.assignment === assignment && one.type.includes('.opened.'))
+        .map(({ id }) => id),
+    [Symbol.asyncDispose]: async () => {
+      http.closeAllConnections();
+      http.close();
+    },
+  };
+};
 
 describeWith(['postgresql'], 'replicas with one PostgreSQL database', ({ postgresql }) => {
   let server: PostgresqlServer;
@@ -92,6 +127,7 @@ describeWith(['postgresql'], 'replicas with one PostgreSQL database', ({ postgre
 
   it('a replica takes reports while another one leads, and leads when that one is killed', async () => {
     await using office = await startOffice();
+    await using notices = await startNotices(office.path);
     const db = server.url(await server.create());
     const start = () => office.serve('--db', db);
     await using first = await start();
@@ -108,10 +144,21 @@ describeWith(['postgresql'], 'replicas with one PostgreSQL database', ({ postgre
     const token = await newToken(office, agent.site, db);
     const cert = await enroll(second.url, office.authority, agent, token);
     await using client = connect(second.url, office.authority, { cert, key: agent.pem });
-    const lines = chain(agent, happenings(2));
-    expect(await handOver(client, await reportOf(agent, lines, 1, 1))).toMatchObject({ status: 200 });
+    const runs = `sha256:${'1'.repeat(64)}` as const;
+    const fails = (assignment: string) =>
+      [
+        { type: 'package', assignment, outcome: 'created', package: runs },
+        { type: 'package', assignment, outcome: 'failed', code: 'CHECK_FAILED' },
+      ] as const;
+    const lines = chain(agent, [...fails('kiosk-web'), ...fails('kiosk-db')]);
+    expect(await handOver(client, await reportOf(agent, lines, 1, 2))).toMatchObject({ status: 200 });
+    // The leader alone raises alarms.
+    await vi.waitFor(() => expect(notices.opened('kiosk-web')).toHaveLength(1), {
+      timeout: 60_000,
+      interval: 200,
+    });
     await first.stop('SIGKILL');
-    expect(await handOver(client, await reportOf(agent, lines, 2, 2))).toMatchObject({ status: 200 });
+    expect(await handOver(client, await reportOf(agent, lines, 3, 4))).toMatchObject({ status: 200 });
     await vi.waitFor(async () => expect(await states(second)).toEqual(['ready\nleads\n']), {
       timeout: 20_000,
       interval: 200,
@@ -121,11 +168,19 @@ describeWith(['postgresql'], 'replicas with one PostgreSQL database', ({ postgre
       timeout: 20_000,
       interval: 200,
     });
+    await vi.waitFor(() => expect(notices.opened('kiosk-db')).toHaveLength(1), {
+      timeout: 60_000,
+      interval: 200,
+    });
+    // The next leader repeats none but one that was under way, under its id.
+    expect(new Set(notices.opened('kiosk-web')).size).toBe(1);
     await using store = await openStore(db, FLEET);
     expect(await store.db.selectFrom('event').select('seq').orderBy('seq').execute()).toEqual([
       { seq: 1 },
       { seq: 2 },
+      { seq: 3 },
+      { seq: 4 },
     ]);
-    expect(await store.db.selectFrom('receipt').select('to_seq').execute()).toEqual([{ to_seq: 2 }]);
+    expect(await store.db.selectFrom('receipt').select('to_seq').execute()).toEqual([{ to_seq: 4 }]);
   }, 120_000);
 });

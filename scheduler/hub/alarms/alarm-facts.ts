@@ -19,7 +19,7 @@ export type AlarmFacts = {
   readonly ends: readonly End[];
   /** Why the loop that builds does not succeed, and since when. */
   readonly trouble: { readonly since: Date; readonly message: string } | undefined;
-  readonly receivers: readonly { readonly name: string; readonly failingSince: Timestamp | null }[];
+  readonly receivers: readonly ReceiverFacts[];
 };
 
 export type AgentFacts = {
@@ -88,4 +88,11 @@ export type End = {
   readonly clusterType?: string;
   readonly site?: string;
   readonly name?: string;
+};
+
+export type ReceiverFacts = {
+  readonly name: string;
+  readonly failingSince: Timestamp | null;
+  /** Notices that it refused more than once; null: none. */
+  readonly refused: { readonly count: number; readonly since: Timestamp; readonly message: string } | null;
 };

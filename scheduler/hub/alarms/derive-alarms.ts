@@ -225,8 +225,19 @@ const hubAlarms = ({ trouble, receivers, now }: AlarmFacts): readonly Alarm[] =>
         ),
       ]
     : []),
-  ...receivers.flatMap(({ name, failingSince }) => {
-    if (failingSince === null) return [];
+  ...receivers.flatMap(({ name, failingSince, refused }) => {
+    if (failingSince === null)
+      return refused === null
+        ? []
+        : [
+            makeAlarm(
+              'RECEIVER_FAILS',
+              'warning',
+              { name },
+              refused.since,
+              `The receiver ${name} refuses ${refused.count} ${refused.count === 1 ? 'notice' : 'notices'}${because(refused.message)}`,
+            ),
+          ];
     if (now.getTime() - parseTime(failingSince).getTime() < RECEIVER_FAILS_MS) return [];
     return [
       makeAlarm(

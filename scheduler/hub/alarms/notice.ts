@@ -3,12 +3,15 @@ import { canonicalJson } from '#bundles/json/canonical';
 import { parseJson } from '#bundles/json/parse-json';
 import { formatTime, parseTime, type Timestamp } from '#bundles/time';
 import { bySeverity, isWorse, type Severity } from '../../model/severity.ts';
-import type { AlarmSentRow, OpenAlarmRow } from '../store/tables.ts';
+import type { Selectable } from 'kysely';
+import type { AlarmSentRow as Stored, OpenAlarmRow } from '../store/tables.ts';
 import { ALARMS, type Alarm, type AlarmKind, type AlarmSubject } from './alarm.ts';
 import { overSince, severityOf } from './keep-alarms.ts';
 
 /** `worsened`: its severity has risen. `repeated`: it is still there. */
 export type What = 'opened' | 'worsened' | 'repeated' | 'resolved';
+
+export type AlarmSentRow = Selectable<Stored>;
 
 /** One message about one alarm. */
 export type Notice = {
@@ -54,11 +57,14 @@ const whatOf = (
   before: AlarmSentRow | undefined,
   { now, repeatMs }: { readonly now: Date; readonly repeatMs: number },
 ): What | undefined => {
-  if (overSince(row, now)) return before ? 'resolved' : undefined;
+  const isDue = before?.next_at == null || before.next_at <= formatTime(now);
+  if (overSince(row, now))
+    return before && (isDue || before.refused_what !== 'resolved') ? 'resolved' : undefined;
   if (!before) return row.gone_at === null && isWanted(filter, row) ? 'opened' : undefined;
   if (before.opened_at !== row.opened_at) return 'opened';
   if (row.gone_at !== null) return undefined;
   if (isWorse(severityOf(row), severityOf(before))) return 'worsened';
+  if (before.refused_what !== null) return isDue ? (before.refused_what as What) : undefined;
   return now.getTime() - parseTime(before.sent_at).getTime() >= repeatMs ? 'repeated' : undefined;
 };
 
@@ -77,7 +83,13 @@ const noticeOf = (what: What, row: OpenAlarmRow, before: AlarmSentRow | undefine
   const { id, since, summary, opened_at: openedAt, gone_at: goneAt } = row;
   const kind = row.kind as AlarmKind;
   const severity = severityOf(row);
-  const name = canonicalJson({ id, openedAt, what, severity, sentAt: before?.sent_at ?? null });
+  const name = canonicalJson({
+    id,
+    openedAt,
+    what,
+    severity,
+    sentAt: what === 'opened' ? null : (before?.sent_at ?? null),
+  });
   return {
     id: `msg_${hexOf(digestOf(name)).slice(0, 40)}`,
     what,
@@ -89,11 +101,48 @@ const noticeOf = (what: What, row: OpenAlarmRow, before: AlarmSentRow | undefine
 };
 
 /** The row to store after a receiver took the notice, or undefined when the alarm is over. */
-export const sentOf = (
-  receiver: string,
-  { what, alarm, openedAt }: Notice,
-  now: Date,
-): AlarmSentRow | undefined =>
-  what === 'resolved'
+export const sentOf = (receiver: string, notice: Notice, now: Date): AlarmSentRow | undefined =>
+  notice.what === 'resolved'
     ? undefined
-    : { receiver, alarm: alarm.id, opened_at: openedAt, severity: alarm.severity, sent_at: formatTime(now) };
+    : {
+        ...aboutOf(receiver, notice),
+        sent_at: formatTime(now),
+        refused_what: null,
+        refused_at: null,
+        refusals: 0,
+        next_at: null,
+        refusal: null,
+      };
+
+export type Refusal = {
+  readonly message: string;
+  readonly now: Date;
+  readonly pauseMs: (refusals: number) => number;
+};
+
+/** The row to store after a receiver refused the notice: it is sent again after a pause that grows. */
+export const refusedOf = (
+  receiver: string,
+  notice: Notice,
+  before: AlarmSentRow | undefined,
+  { message, now, pauseMs }: Refusal,
+): AlarmSentRow => {
+  const refusals = (before?.refusals ?? 0) + 1;
+  const at = formatTime(now);
+  return {
+    ...aboutOf(receiver, notice),
+    sent_at: before?.sent_at ?? at,
+    refused_what: notice.what,
+    refused_at: before?.refused_at ?? at,
+    refusals,
+    next_at: formatTime(new Date(now.getTime() + pauseMs(refusals))),
+    refusal: message,
+  };
+};
+
+const aboutOf = (receiver: string, { alarm, openedAt }: Notice) => ({
+  receiver,
+  alarm: alarm.id,
+  opened_at: openedAt,
+  severity: alarm.severity,
+});

@@ -27,6 +27,17 @@ export const readAlarmFacts = async (
   const { policies } = await readFreshness(db);
   const agents = await readAgents(db, now);
   const failing = await db.selectFrom('alarm_receiver').select(['name', 'failing_since']).execute();
+  const refused = await db
+    .selectFrom('alarm_sent')
+    .select(({ fn }) => [
+      'receiver',
+      fn.countAll<number>().as('count'),
+      fn.min('refused_at').as('since'),
+      fn.max('refusal').as('message'),
+    ])
+    .where('refusals', '>', 1)
+    .groupBy('receiver')
+    .execute();
   return {
     policies,
     agents,
@@ -38,6 +49,11 @@ export const readAlarmFacts = async (
     receivers: receivers.map((name) => ({
       name,
       failingSince: failing.find((row) => row.name === name)?.failing_since ?? null,
+      refused:
+        refused
+          .filter(({ receiver }) => receiver === name)
+          .map(({ count, since, message }) => ({ count, since: since ?? '', message: message ?? '' }))[0] ??
+        null,
     })),
   };
 };

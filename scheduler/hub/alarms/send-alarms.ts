@@ -5,16 +5,17 @@ import { pauseMs } from '#bundles/retry';
 import { formatTime } from '#bundles/time';
 import type { AlarmSettings, ReceiverSettings } from '../../settings/alarm-settings.ts';
 import type { Store } from '../store/open-store.ts';
-import type { AlarmSentRow } from '../store/tables.ts';
 import { alertmanager } from './alertmanager.ts';
 import { email } from './email.ts';
 import { readOpenAlarms } from './keep-alarms.ts';
-import { type Notice, pendingNotices, sentOf } from './notice.ts';
+import { type AlarmSentRow, type Notice, pendingNotices, refusedOf, sentOf } from './notice.ts';
 import type { Access, Carrier, Outcome } from './receiver.ts';
 import { webhook } from './webhook.ts';
 
 /** Pauses after failures of a receiver. They are stored, so that a restart does not begin anew. */
 const RETRY = { firstMs: 10_000, longestMs: 15 * 60_000, jitter: 'around' } as const;
+/** Pauses after refusals of one notice: what is wrong with it, or with the receiver's rules, may take hours to be corrected. */
+const REFUSED = { firstMs: 60_000, longestMs: 6 * 3_600_000, jitter: 'around' } as const;
 const REPEAT = '24h';
 
 export type SenderOptions = {
@@ -60,15 +61,24 @@ export const makeSender = (
       if (outcome.kind === 'unreachable') return await noteFailure(outcome.message);
       if (outcome.kind === 'refused')
         log.warn({ receiver: name, alarms: part.map(({ id }) => id), why: outcome.message }, 'alarm refused');
-      await remember(part);
+      await remember(part, sent, outcome.kind === 'refused' ? outcome.message : undefined);
     }
   };
 
-  /** A refused message counts as sent: the next one about its alarm is sent when it changes or is repeated. */
-  const remember = (part: readonly Notice[]): Promise<void> =>
+  /** @param refusal why the receiver refused the message; undefined: it took it */
+  const remember = (
+    part: readonly Notice[],
+    sent: ReadonlyMap<string, AlarmSentRow>,
+    refusal: string | undefined,
+  ): Promise<void> =>
     store.transact(async (tx) => {
+      const now = clock();
+      const pause = (refusals: number): number => pauseMs(REFUSED, refusals, options.random);
       for (const notices of part) {
-        const row = sentOf(name, notices, clock());
+        const row =
+          refusal === undefined
+            ? sentOf(name, notices, now)
+            : refusedOf(name, notices, sent.get(notices.alarm.id), { message: refusal, now, pauseMs: pause });
         if (row)
           await tx
             .insertInto('alarm_sent')

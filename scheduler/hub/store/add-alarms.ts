@@ -31,3 +31,13 @@ export const addAlarms = async (db: Kysely<unknown>): Promise<void> => {
     .addColumn('message', 'text', (column) => column.notNull())
     .execute();
 };
+
+/** Adds notices that a receiver refused, which are sent again. A program without it takes them for sent. */
+export const addRefusals = async (db: Kysely<unknown>): Promise<void> => {
+  for (const name of ['refused_what', 'refused_at', 'refusal', 'next_at'] as const)
+    await db.schema.alterTable('alarm_sent').addColumn(name, 'text').execute();
+  await db.schema
+    .alterTable('alarm_sent')
+    .addColumn('refusals', 'bigint', (column) => column.notNull().defaultTo(0))
+    .execute();
+};

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
-import { addAlarms } from './add-alarms.ts';
+import { addAlarms, addRefusals } from './add-alarms.ts';
 import { addAgentState } from './add-agent-state.ts';
 import { addHistory } from './add-history.ts';
 import { addVersions } from './add-versions.ts';
@@ -367,4 +367,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   },
   '0020-people': { up: addPeople },
   '0021-troubles': { up: addTroubles },
+  '0022-refusals': { up: addRefusals },
 };

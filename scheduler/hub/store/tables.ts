@@ -438,7 +438,15 @@ export type AlarmSentRow = {
   /** The episode that it was about. */
   readonly opened_at: Timestamp;
   readonly severity: string;
+  /** Of the last one that it took. */
   readonly sent_at: Timestamp;
+  /** What the notice was that it refused since, and is sent again at `next_at`; null: it took the last one. */
+  readonly refused_what: string | null;
+  readonly refused_at: Timestamp | null;
+  readonly refusals: Generated<number>;
+  readonly next_at: Timestamp | null;
+  /** What it answered. */
+  readonly refusal: string | null;
 };
 
 /** A receiver that takes no notices at present; the others have no row. */

@@ -310,11 +310,19 @@ it('a build or a receiver that fails for long is reported, a moment is not', () 
   expect(alarms({ trouble: trouble(5) })).toEqual([]);
   expect(alarms({ trouble: trouble(11) })).toMatchObject([{ kind: 'BUILD_FAILS', severity: 'critical' }]);
   const receivers = [
-    { name: 'desk', failingSince: ago(1) },
-    { name: 'operations', failingSince: null },
-    { name: 'new', failingSince: ago(0.1) },
+    { name: 'desk', failingSince: ago(1), refused: null },
+    { name: 'operations', failingSince: null, refused: null },
+    { name: 'new', failingSince: ago(0.1), refused: null },
+    { name: 'strict', failingSince: null, refused: { count: 2, since: ago(1), message: 'status 422' } },
   ];
-  expect(alarms({ receivers })).toMatchObject([{ kind: 'RECEIVER_FAILS', subject: { name: 'desk' } }]);
+  expect(alarms({ receivers })).toMatchObject([
+    { kind: 'RECEIVER_FAILS', subject: { name: 'desk' } },
+    {
+      kind: 'RECEIVER_FAILS',
+      subject: { name: 'strict' },
+      summary: expect.stringMatching(/refuses 2 notices: status 422/),
+    },
+  ]);
 });
 
 it('every alarm has an id of its own, the same in the next round', () => {

@@ -72,7 +72,7 @@ test('failures, drift and fights are read from reports, of agents that have them
     },
   ]);
   expect(facts.corrections).toEqual([{ agent: agent.id, assignment: 'web', times: 4, first: at(20) }]);
-  expect(facts.receivers).toEqual([{ name: 'desk', failingSince: null }]);
+  expect(facts.receivers).toEqual([{ name: 'desk', failingSince: null, refused: null }]);
   expect([facts.gaps, facts.evidence]).toEqual([[], []]);
 });
 
