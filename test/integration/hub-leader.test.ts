@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { appendFile, readdir, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -18,7 +18,7 @@ const log = pino({ level: 'silent' });
 /** A receiver of the alarms of an office, and the ids of the notices that opened the alarm of an assignment. */
 const startNotices = async (office: string) => {
   const taken: { readonly id: string; readonly type: string; readonly assignment: string }[] = [];
-  const http = createServer(async (request, response) => {
+  const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { id, type, data } = JSON.parse(await text(request)) as {
       readonly id: string;
       readonly type: string;
@@ -26,7 +26,8 @@ const startNotices = async (office: string) => {
     };
     taken.push({ id, type, assignment: data.subject.assignment });
     response.writeHead(204).end();
-  });
+  };
+  const http = createServer((request, response) => void take(request, response));
   http.listen(0, '127.0.0.1');
   await once(http, 'listening');
   await writeFile(join(office, 'secret'), 'a secret of the receiver\n');

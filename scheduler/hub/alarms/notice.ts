@@ -57,7 +57,7 @@ const whatOf = (
   before: AlarmSentRow | undefined,
   { now, repeatMs }: { readonly now: Date; readonly repeatMs: number },
 ): What | undefined => {
-  const isDue = before?.next_at == null || before.next_at <= formatTime(now);
+  const isDue = (before?.next_at ?? '') <= formatTime(now);
   if (overSince(row, now))
     return before && (isDue || before.refused_what !== 'resolved') ? 'resolved' : undefined;
   if (!before) return row.gone_at === null && isWanted(filter, row) ? 'opened' : undefined;
