@@ -46,7 +46,7 @@ export class Enroll extends AgentCommand {
     site: Flags.string({ description: 'Name of the site this machine stands at; required without --hosts' }),
     name: Flags.string({ description: 'Name of this machine within its site; required without --hosts' }),
     channel: Flags.string({
-      description: 'What it wants to follow: environment/cluster type; required without --hosts',
+      description: 'Channel to follow, as environment/cluster type; required without --hosts',
     }),
     'root-sha256': Flags.string({ required: true, description: "SHA-256 of the fleet's root.json" }),
     label: Flags.string({ multiple: true, description: 'key=value, for rollouts; repeatable' }),

@@ -6,7 +6,7 @@ import { AgentCommand } from './agent-command.ts';
 export class Release extends AgentCommand {
   static override summary = 'End the hold of this machine.';
   static override description =
-    'What waits is applied by the daemon at once, within the maintenance windows, or with "run --once". Without a hold it does nothing.';
+    'Waiting releases are applied by the daemon at once, within the maintenance windows, or with "run --once". Without a hold it does nothing.';
   static override examples = [
     '<%= config.bin %> release',
     '<%= config.bin %> release --reason "batch 17 is done"',

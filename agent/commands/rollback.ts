@@ -7,7 +7,7 @@ import { exitCodeOf, showPackages } from './show-packages.ts';
 export class Rollback extends AgentCommand {
   static override summary = 'Take one package back to what ran before, until the next release.';
   static override description =
-    'For the night when nobody answers the phone. It is reported with your name and reason, and the next release ends it.';
+    'For an emergency in which the office cannot be reached. It is reported with your name and reason, and the next release ends it.';
   static override examples = [
     '<%= config.bin %> rollback kiosk --reason "screen stays black since this morning"',
   ];

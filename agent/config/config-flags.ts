@@ -64,7 +64,7 @@ export const CONFIG_FLAGS = {
     helpGroup: 'CONFIGURATION',
   }),
   targets: Flags.string({
-    description: 'What packages are applied to [default: host]',
+    description: 'Target that packages are applied to [default: host]',
     env: 'FLEET_AGENT_TARGETS',
     helpGroup: 'CONFIGURATION',
     multiple: true,

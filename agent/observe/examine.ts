@@ -90,7 +90,7 @@ const clock = ({ edge }: Machine, timeFloor: Date | undefined): Finding => {
   return {
     name: 'clock',
     verdict: 'warning',
-    message: `${formatTime(now)}, and nobody says it is synchronised (fine without a network)`,
+    message: `${formatTime(now)}, and no time service says that it is synchronised (normal without a network)`,
   };
 };
 

@@ -41,7 +41,7 @@ const commonFields = async (
   if (floors.root === 0) {
     throw new FleetError(
       'NOT_ENROLLED',
-      'this agent has not accepted any medium yet, so nobody would believe it',
+      'this agent has not accepted any medium yet, so the office could not verify it',
       {
         hint: 'Import the answer to the enrolment first; what happened until then is kept and reported after it',
       },

@@ -23,4 +23,5 @@ export const formatVerdict = (
   return `${path} must not be imported, ${first.what} is refused: ${advice}${others}`;
 };
 
-const OTHERWISE = 'Make the medium again with fleet-export create, and keep this one if nobody knows why';
+const OTHERWISE =
+  'Make the medium again with fleet-export create, and keep this one for analysis if the cause is unknown';

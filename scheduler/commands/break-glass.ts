@@ -19,7 +19,7 @@ export default class BreakGlass extends FleetCommand {
   ];
   static override flags = {
     ...hubFlags,
-    person: Flags.string({ description: 'Who gets the code, as each decision names them', required: true }),
+    person: Flags.string({ description: 'Person who gets the code, named in each decision', required: true }),
     reason: Flags.string({ description: 'Why it is needed, as everybody is shown it', required: true }),
     for: Flags.string({ description: `Life of the session, 1h to ${MAX_HOURS}h`, default: '1h' }),
   };

@@ -122,7 +122,7 @@ describeWith(['dockerRegistry'], 'docker-registry with TLS by a private authorit
     await using plain = open(server.host);
     await expect(sizeIn(plain)).rejects.toMatchObject({
       code: 'REGISTRY_UNREACHABLE',
-      message: expect.stringContaining('shows a certificate that nobody here trusts'),
+      message: expect.stringContaining('shows a certificate that this machine does not trust'),
     });
     const other = await makeAuthority(folder.path, 'other');
     await using wrong = open(server.host, { ca: await readFile(other.certificate, 'utf8') });

@@ -23,7 +23,7 @@ const CHUNKS_AT_ONCE = 8;
 export const sealAge = async (recipients: readonly string[]): Promise<AgeSealer> => {
   const unique = [...new Set(recipients)].toSorted(compareBytes);
   for (const recipient of unique) parseRecipient(recipient, 'one of the recipients');
-  if (unique.length === 0) throw new FleetError('RECIPIENT_MISSING', 'there is nobody to seal this to');
+  if (unique.length === 0) throw new FleetError('RECIPIENT_MISSING', 'there is no recipient to seal this to');
   // Every stanza is as long as another, so the next header will be as long as this.
   const { byteLength } = (await newHeader(unique)).header;
   if (byteLength > MAX_HEADER_BYTES) {

@@ -56,7 +56,7 @@ const checkPrivateKey = (text: string, file: string): void => {
   const label = /^-----BEGIN (PUBLIC KEY|CERTIFICATE)-----$/m.exec(text)?.[1];
   if (label === undefined || text.includes('PRIVATE KEY-----')) return;
   const said = label === 'CERTIFICATE' ? 'a certificate' : 'a public key';
-  throw new FleetError('KEY_FORMAT', `this is ${said}, and nobody can sign with one`, {
+  throw new FleetError('KEY_FORMAT', `this is ${said}, which cannot sign`, {
     at: { file },
     hint: 'Give the file of the private key that belongs to it',
   });

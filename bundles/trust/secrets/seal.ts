@@ -11,7 +11,7 @@ import { MAX_SEALED_BYTES, type SecretSet } from './secret-set.ts';
 export const sealSecretSet = async (set: SecretSet, recipients: readonly string[]): Promise<Buffer> => {
   const what = `the set ${set.name} of site ${set.site}`;
   if (recipients.length === 0)
-    throw new FleetError('RECIPIENT_MISSING', `nobody is there to seal ${what} to`, {
+    throw new FleetError('RECIPIENT_MISSING', `there is no recipient to seal ${what} to`, {
       hint: 'Enrol an agent at the site first',
     });
   const { fleet, site, name, version, values } = set;

@@ -20,7 +20,7 @@ export const sealToSites = async (
   refuseWithout(agents.flatMap(({ name, recipient }) => (recipient === undefined ? [name] : [])));
   const recipients = [...agents.flatMap(({ recipient }) => recipient ?? []), ...others];
   if (recipients.length > 0) return sealAge(recipients);
-  throw new FleetError('RECIPIENT_MISSING', 'there is nobody to seal this medium to', {
+  throw new FleetError('RECIPIENT_MISSING', 'there is no recipient to seal this medium to', {
     subject: '--encrypt',
     hint: 'Name the sites that it is for with --site, or a recipient with --recipient age1...',
   });
@@ -33,7 +33,7 @@ const refuseWithout = (names: readonly string[]): void => {
   const who = more.length === 0 ? `${first} has` : `${nameSome(names, 5)} have`;
   throw new FleetError(
     'RECIPIENT_MISSING',
-    `${who} told no age recipient, so nothing can be sealed to ${more.length === 0 ? 'it' : 'them'}`,
+    `${who} reported no age recipient, so nothing can be sealed to ${more.length === 0 ? 'it' : 'them'}`,
     {
       subject: first,
       hint: 'Update the agent, run fleet-agent enroll there and take its request with fleet-scheduler; or fill the medium without --encrypt',

@@ -66,7 +66,7 @@ export const checkTools = (given: GivenCandidate, tools: Candidate['tools'] = []
       given,
       `it was not rendered by ${extra.name}`,
       extra.name,
-      `What needs ${extra.name} was held then; build without the candidate to take it in`,
+      `Assignments that need ${extra.name} were held then; build without the candidate to include them`,
     );
   }
   for (const { name, version } of given.document.tools ?? []) {

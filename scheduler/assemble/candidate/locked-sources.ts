@@ -69,5 +69,5 @@ const pin = ({ location, role }: SourceRequest, known: CandidateSource, given: G
 const unlisted = ({ role }: SourceRequest, { digest }: GivenCandidate): FleetError =>
   new FleetError('CANDIDATE_MISMATCH', `candidate ${shortDigest(digest)} has no ${role}`, {
     subject: role,
-    hint: 'What is built from a candidate reads nothing else; build without it to take in what is new',
+    hint: 'A build from a candidate reads nothing else; build without it to include newer sources',
   });

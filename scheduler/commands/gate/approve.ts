@@ -138,7 +138,7 @@ type SignatureFlags = { readonly bundle?: string | undefined; readonly key?: str
 const signatureFrom = ({ bundle, key }: SignatureFlags, passwords: Passwords): Approval['sign'] => {
   if (bundle !== undefined) return () => readSignature(bundle);
   if (key === undefined) {
-    throw new FleetError('USAGE', 'an approval is a signature, and there is none', {
+    throw new FleetError('USAGE', 'an approval needs a signature, and none was given', {
       hint: 'Give --bundle with the file that cosign wrote, or --key to sign here',
     });
   }

@@ -28,7 +28,7 @@ export const gateFlags = {
 
 /** Person and reason of a decision. */
 export const decisionFlags = {
-  person: Flags.string({ description: 'Who decides [default: the name of this user]' }),
+  person: Flags.string({ description: 'Person who decides [default: the name of this user]' }),
   reason: Flags.string({ description: 'Why; it is signed into the audit log' }),
 };
 

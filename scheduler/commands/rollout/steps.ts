@@ -16,7 +16,7 @@ const stepFlags = {
   layout,
   channel: Flags.string({ required: true, description: 'The channel, environment/cluster type' }),
   reason: Flags.string({ required: true, description: 'Why; it is part of the signed decision' }),
-  person: Flags.string({ description: 'Who decides [default: the name of this user]' }),
+  person: Flags.string({ description: 'Person who decides [default: the name of this user]' }),
 };
 
 type Given = {

@@ -27,7 +27,7 @@ export const readPeople = async (configuration: Configuration): Promise<People> 
         },
       );
     if (groups === undefined && people === undefined)
-      throw new FleetError('CONFIG_INVALID', `roles: nobody has the role ${role}`, {
+      throw new FleetError('CONFIG_INVALID', `roles: no person has the role ${role}`, {
         ...at,
         hint: 'Name groups or people',
       });

@@ -106,7 +106,7 @@ const checkValue = async (
     throw new FleetError('SITE_VALUES', `the value does not fit ${release}: ${wrong}`, {
       subject: name,
       ...(isText && {
-        hint: `What looks like a number, true, false, null or JSON is taken as such; '${name}="7"' is the text 7`,
+        hint: `Text that looks like a number, true, false, null or JSON is read as such; '${name}="7"' is the text 7`,
       }),
     });
   }

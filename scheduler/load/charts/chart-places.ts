@@ -75,7 +75,7 @@ const layerOf = async (
   const digest = layers.find(({ mediaType }) => mediaType === CHART_LAYER)?.digest;
   if (isDigest(digest)) return digest;
   throw new FleetError('OBJECT_INVALID', `${chartKey(reference)} is no Helm chart`, {
-    hint: 'What is there was pushed by something else than helm push',
+    hint: 'The artifact there was not pushed by helm push',
   });
 };
 

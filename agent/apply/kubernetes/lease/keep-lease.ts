@@ -67,6 +67,6 @@ const notRenewed = (
     {
       subject: `Lease ${namespace}/${name}`,
       cause,
-      hint: 'What was under way goes on when the API server answers',
+      hint: 'The operation continues when the API server answers',
     },
   );

@@ -30,7 +30,9 @@ export const refusalOf = async (
     });
   }
   if (codes.includes('DIGEST_INVALID') && method === 'PUT') {
-    return new FleetError('DIGEST_MISMATCH', sentence, { hint: 'What was sent is not what its digest says' });
+    return new FleetError('DIGEST_MISMATCH', sentence, {
+      hint: 'The content that was sent does not match its digest',
+    });
   }
   if (isPassingStatus(answer.status)) {
     return new FleetError('REGISTRY_UNREACHABLE', sentence, {
@@ -96,7 +98,7 @@ const explain = (cause: unknown): { readonly why: string; readonly hint: string 
     };
   if (CERTIFICATE.test(code))
     return {
-      why: `shows a certificate that nobody here trusts (${code})`,
+      why: `shows a certificate that this machine does not trust (${code})`,
       hint: 'Name the CA that signed it as the CA file',
     };
   const known = FAILURES[code];
@@ -110,7 +112,7 @@ const FAILURES: Readonly<Record<string, string | undefined>> = {
   ECONNRESET: 'cut the connection',
   EPIPE: 'cut the connection',
   UND_ERR_SOCKET: 'cut the connection',
-  ENOTFOUND: 'is a name that nobody knows here',
+  ENOTFOUND: 'is a name that cannot be resolved here',
   EAI_AGAIN: 'cannot be looked up: the name server does not answer',
   ETIMEDOUT: 'does not answer',
   EHOSTUNREACH: 'is on no network that can be reached',

@@ -112,7 +112,7 @@ const answerRenewal =
     context.metrics.certificates.inc({ purpose: 'client' });
     request.log.info({ audit: true, agent: caller.agent.id, newKey, recipient }, 'certificate renewed');
     if (recipient === 'older')
-      request.log.warn({ agent: caller.agent.id }, 'told an age recipient older than the one that is known');
+      request.log.warn({ agent: caller.agent.id }, 'reported an age recipient older than the known one');
     if (reseal.length > 0)
       request.log.warn({ agent: caller.agent.id, reseal }, 'secret sets to seal again: see secrets list');
     return answer;

@@ -60,7 +60,7 @@ const judgeAgent = (policy: PromotionPolicy, agent: AgentFacts, now: Date): Judg
   const silent = secondsBetween(agent.knownAt ?? agent.enrolledAt, now);
   const fresh = agent.knownAt !== null && silent <= (policy.freshnessSeconds ?? Number.POSITIVE_INFINITY);
   const why = isUnsigned(policy, agent)
-    ? `nobody signs what it says: it follows by ${agent.follower}`
+    ? `its notifications are unsigned: it follows by ${agent.follower}`
     : whyNot(agent, fresh, now);
   const complies = why === undefined;
   return {

@@ -89,7 +89,7 @@ const stageFor = (
       if (next) return next.name;
       throw new FleetError('USAGE', 'the last stage of the rollout has begun', {
         subject: formatChannel(channel),
-        hint: 'There is none to advance to',
+        hint: 'There is no further stage to advance to',
       });
     }
     case 'take-back':

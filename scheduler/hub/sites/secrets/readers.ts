@@ -38,7 +38,7 @@ export const recipientsOf = (
   if (without.length > 0) {
     throw new FleetError(
       'RECIPIENT_MISSING',
-      `nothing can be sealed to ${nameSome(without)}, which never told an age recipient`,
+      `nothing can be sealed to ${nameSome(without)}, which never reported an age recipient`,
       {
         hint: 'Update the agent, let it ask again with fleet-agent enroll and take its request; or name the other agents with --agent',
       },

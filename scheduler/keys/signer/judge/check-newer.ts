@@ -34,7 +34,7 @@ export const checkNewer = (
   const from = last?.version ?? proven;
   if (version > (from === undefined ? MAX_FIRST : from + MAX_JUMP)) {
     throw new FleetError('SIGNER_REFUSED', `${what} jumps: the last one was ${from ?? 'none'}`, {
-      hint: `At most ${MAX_JUMP} numbers are skipped, so that nobody can use them up`,
+      hint: `At most ${MAX_JUMP} numbers may be skipped, so that they cannot be used up`,
     });
   }
   return 'newer';

@@ -59,11 +59,11 @@ describe('a private key file', () => {
     await using made = await withKey(loadSigningKey(pem).public.pem, 0o644);
     await expect(made.open()).rejects.toMatchObject({
       code: 'KEY_FORMAT',
-      message: 'this is a public key, and nobody can sign with one',
+      message: 'this is a public key, which cannot sign',
       at: { file: made.file },
     });
     await using authority = await withKey(AGENT_CA, 0o644);
-    await expect(authority.open()).rejects.toThrow('this is a certificate, and nobody can sign with one');
+    await expect(authority.open()).rejects.toThrow('this is a certificate, which cannot sign');
   });
 
   it.each([

@@ -37,7 +37,7 @@ describe('a medium that is sealed to its sites', () => {
     const sites = [{ site: 'plant-7', agents: [agentOf('line-1', 0), agentOf('line-2'), agentOf('line-3')] }];
     const error = await refusal(() => sealToSites(sites, []));
     expect(error.code).toBe('RECIPIENT_MISSING');
-    expect(formatError(error)).toContain('plant-7/line-2, plant-7/line-3 have told no age recipient');
+    expect(formatError(error)).toContain('plant-7/line-2, plant-7/line-3 have reported no age recipient');
     expect(error.hint).toContain('fleet-agent enroll');
   });
 

@@ -51,7 +51,7 @@ describe('signIn and roles of the configuration', () => {
 
   test.each([
     ['roles: [{role: operator, groups: [a], workspaces: [production]}]', /operator decides about whole/],
-    ['roles: [{role: admin}]', /nobody has the role admin/],
+    ['roles: [{role: admin}]', /no person has the role admin/],
     ['roles: [{role: owner, groups: [a]}]', /roles\.0\.role/],
     ['roles: [{role: viewer, groups: [a], environments: [Prod]}]', /DNS label/],
     [SIGN_IN.replace('https://login', 'http://login'), /http:\/\/ at loopback only/],

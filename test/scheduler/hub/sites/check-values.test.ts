@@ -51,7 +51,7 @@ describe('values that are to be set', () => {
     await released(hub);
     await expect(check(hub, { set: { constructor: 7 } })).rejects.toMatchObject({
       message: expect.stringMatching(/constructor must be string$/) as string,
-      hint: `What looks like a number, true, false, null or JSON is taken as such; 'constructor="7"' is the text 7`,
+      hint: `Text that looks like a number, true, false, null or JSON is read as such; 'constructor="7"' is the text 7`,
     });
   });
 

@@ -132,7 +132,7 @@ describe('followers, whose notifications nobody signs', () => {
     const required = policy({ compliance: compliance({ percent: 1, require }), evidence: 'signed' });
     expect(condition(judge(required, facts({ agents: mixed })), 'required tier=reference')).toMatchObject({
       met: false,
-      holding: { first: ['z/flux: nobody signs what it says: it follows by flux'] },
+      holding: { first: ['z/flux: its notifications are unsigned: it follows by flux'] },
     });
   });
 });
