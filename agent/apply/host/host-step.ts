@@ -4,7 +4,7 @@ import type { Step } from '../../model/target.ts';
 import type { Ids } from './live/accounts.ts';
 import { asJson, type OwnedDirectory, type Replaced } from './owned-state.ts';
 import type { SettingProgram } from './settings/setting.ts';
-import type { DebsRequest } from './runner/request.ts';
+import type { DebsRequest } from './step-request.ts';
 import type { Inputs } from './systemd/started.ts';
 
 /**

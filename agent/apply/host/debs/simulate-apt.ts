@@ -1,6 +1,6 @@
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import type { DebRelease, DebsRequest } from '../runner/request.ts';
+import type { DebRelease, DebsRequest } from '../step-request.ts';
 import { type Apt, aptGet, openRepository } from './apt.ts';
 
 /** One change that apt announces. `from`: the version on the host; `to`: the version after it; null for none. */

@@ -4,7 +4,7 @@ import type { Step, StepResult } from '../../../model/target.ts';
 import type { Wanted, WantedFile } from '../desired/read-wanted.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import type { DebsDetail } from '../host-step.ts';
-import type { StepContent } from '../runner/request.ts';
+import type { StepContent } from '../step-request.ts';
 import { runStep } from '../runner/run-step.ts';
 
 /** Long enough for hundreds of packages on a slow disk; a maintainer script that hangs ends the step. */

@@ -1,5 +1,5 @@
 import type { AptChange } from '../debs/simulate-apt.ts';
-import type { DebHook } from '../runner/request.ts';
+import type { DebHook } from '../step-request.ts';
 import type { PlanContext } from './plan-context.ts';
 
 /**

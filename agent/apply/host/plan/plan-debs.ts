@@ -9,7 +9,7 @@ import { type AptChange, describeChange, goalOfChange, simulateApt } from '../de
 import { whyInert } from '../host-options.ts';
 import { type DebsDetail, note, toStep } from '../host-step.ts';
 import { asJson, debKey, type OwnedDeb } from '../owned-state.ts';
-import type { DebRelease } from '../runner/request.ts';
+import type { DebRelease } from '../step-request.ts';
 import { describeHook, hooksFor, staysAfter } from './deb-hooks.ts';
 import type { Part, PlanContext } from './plan-context.ts';
 

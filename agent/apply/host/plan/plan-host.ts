@@ -4,7 +4,7 @@ import type { HostTargetOptions } from '../host-options.ts';
 import { readAccounts } from '../live/accounts.ts';
 import { planPlaybooks } from '../playbooks/plan-playbooks.ts';
 import { parentKey, readOwned } from '../owned-state.ts';
-import { planSettings } from '../settings/plan-settings.ts';
+import { planSettings } from './plan-settings.ts';
 import { programFor, settingRecord } from '../settings/setting.ts';
 import { requireGenerator } from '../systemd/quadlets.ts';
 import { checkClaims } from './check-claims.ts';

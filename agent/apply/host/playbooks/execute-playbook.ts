@@ -5,7 +5,7 @@ import type { HostTargetOptions } from '../host-options.ts';
 import type { PlaybookDetail } from '../host-step.ts';
 import { asJson } from '../owned-state.ts';
 import { forgetLook } from './observe-playbooks.ts';
-import { describeTasks, taskKey } from './playbook-report.ts';
+import { describeTasks, taskKey } from '../runner/playbook-report.ts';
 import { type OwnedPlaybook, playbookDigest, runPlaybook } from './run-playbook.ts';
 
 /**

@@ -2,7 +2,7 @@ import type { DesiredPackage, Drift, OwnedObject } from '../../../model/target.t
 import { readWanted } from '../desired/read-wanted.ts';
 import { stopIfAborted } from '../host-error.ts';
 import { type HostTargetOptions, whyInert } from '../host-options.ts';
-import { describeTasks, driftedTasks } from './playbook-report.ts';
+import { describeTasks, driftedTasks } from '../runner/playbook-report.ts';
 import { type OwnedPlaybook, playbookDigest, playbookKey, runPlaybook } from './run-playbook.ts';
 
 /** The last look at each playbook of a target in this process; milliseconds. The first look after a start runs the check. */

@@ -4,7 +4,7 @@ import { type HostTargetOptions, whyInert } from '../host-options.ts';
 import { note, toStep } from '../host-step.ts';
 import { asJson } from '../owned-state.ts';
 import { readWanted } from '../desired/read-wanted.ts';
-import { describeTasks, driftedTasks } from './playbook-report.ts';
+import { describeTasks, driftedTasks } from '../runner/playbook-report.ts';
 import { type OwnedPlaybook, playbookDigest, playbookKey, runPlaybook } from './run-playbook.ts';
 
 export type PlaybookPlan = {

@@ -6,7 +6,7 @@ import { secretTexts } from '../../../secrets/redact.ts';
 import type { DesiredPackage } from '../../../model/target.ts';
 import { readWanted, type Wanted, type WantedFile } from '../desired/read-wanted.ts';
 import type { HostTargetOptions } from '../host-options.ts';
-import type { PlaybookRequest, RunnerResult, StepContent } from '../runner/request.ts';
+import type { PlaybookRequest, RunnerResult, StepContent } from '../step-request.ts';
 import { runStep } from '../runner/run-step.ts';
 
 /** Inventory entry of a playbook. */

@@ -8,7 +8,7 @@ import type { CommandResult } from '../host-options.ts';
 import { withoutServices } from '../debs/policy-rc.ts';
 import { performHook } from './perform-hook.ts';
 import type { StepEnd, StepWork } from './perform-request.ts';
-import type { DebHook, DebsRequest } from './request.ts';
+import type { DebHook, DebsRequest } from '../step-request.ts';
 
 /**
  * Brings dpkg to the goal: repairs an interrupted dpkg, checks that apt still plans the announced changes, and runs one transaction

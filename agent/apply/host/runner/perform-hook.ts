@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { COMMAND_ENV } from '../host-options.ts';
 import { shownOutput } from '../shown-output.ts';
 import type { StepEnd, StepWork } from './perform-request.ts';
-import type { DebHook } from './request.ts';
+import type { DebHook } from '../step-request.ts';
 
 /**
  * Runs a program of the release as root, from a verified copy. It gets the name of the Debian package and both versions in FLEET_DEB,

@@ -1,11 +1,10 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { COMMAND_ENV } from '../host-options.ts';
-import { CALLBACK_PLUGIN } from '../playbooks/callback-plugin.ts';
-import { describeTask, readPlaybookReport, whyPlaybookFailed } from '../playbooks/playbook-report.ts';
-import { unsafeYaml } from '../playbooks/unsafe-yaml.ts';
+import { CALLBACK_PLUGIN } from './callback-plugin.ts';
+import { describeTask, readPlaybookReport, whyPlaybookFailed } from './playbook-report.ts';
 import type { StepEnd, StepWork } from './perform-request.ts';
-import type { PlaybookRequest } from './request.ts';
+import type { PlaybookRequest } from '../step-request.ts';
 
 /**
  * Runs ansible-playbook of the host on the host itself, with the roles and collections of the request and with no configuration of
@@ -114,3 +113,26 @@ export const playbookEnv = (
   FLEET_FERRY_REPORT: join(scratch, 'report'),
   ...(vaultPassword !== undefined && { FLEET_FERRY_VAULT: '1' }),
 });
+
+/**
+ * JSON as YAML in which every text is tagged `!unsafe`: Ansible takes it as it is. Without the tag a value of the site or of the
+ * configuration with `{{ }}` would be a template, which can run programs as root.
+ */
+export const unsafeYaml = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${value.map(unsafeYaml).join(', ')}]`;
+  if (typeof value === 'object' && value !== null) {
+    const entries = Object.entries(value).map(([key, item]) => `${quoted(key)}: ${unsafeYaml(item)}`);
+    return `{${entries.join(', ')}}`;
+  }
+  return typeof value === 'string' ? `!unsafe ${quoted(value)}` : JSON.stringify(value);
+};
+
+/** YAML does not take these characters as they are (YAML 1.1, `c-printable`), or reads them as line breaks. */
+// oxlint-disable-next-line no-control-regex
+const NOT_PRINTABLE = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g;
+
+const quoted = (text: string): string =>
+  JSON.stringify(text).replaceAll(
+    NOT_PRINTABLE,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );

@@ -6,9 +6,9 @@ import type { CommandResult, Run } from '../host-options.ts';
 import { firstOf, lastOf, shownOutput } from '../shown-output.ts';
 import { performDebs } from './perform-debs.ts';
 import { performPlaybook } from './perform-playbook.ts';
-import type { PlaybookReport } from '../playbooks/playbook-report.ts';
+import type { PlaybookReport } from './playbook-report.ts';
 import { performSetting } from './perform-setting.ts';
-import type { RunnerRequest, RunnerResult } from './request.ts';
+import type { RunnerRequest, RunnerResult } from '../step-request.ts';
 import {
   layOutContent,
   readRequest,

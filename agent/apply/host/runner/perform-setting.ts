@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { COMMAND_ENV } from '../host-options.ts';
 import type { StepEnd, StepWork } from './perform-request.ts';
-import type { SettingRequest } from './request.ts';
+import type { SettingRequest } from '../step-request.ts';
 
 const TIMEOUT_MS = 110_000;
 

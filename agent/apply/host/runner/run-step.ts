@@ -5,7 +5,7 @@ import { errno, hostError, stopIfAborted } from '../host-error.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import { systemctl } from '../systemd/systemctl.ts';
 import { performRequest } from './perform-request.ts';
-import type { RunnerRequest, RunnerResult } from './request.ts';
+import type { RunnerRequest, RunnerResult } from '../step-request.ts';
 import { idOf, readResult, type StoredResult, stepFolder, stepsFolder, writeRequest } from './step-folder.ts';
 
 export const runnerUnit = (id: string): string => `fleet-agent-runner@${id}.service`;

@@ -7,7 +7,7 @@ import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
 import { verified } from '#bundles/formats/layout/verified';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import { errno, hostError } from '../host-error.ts';
-import type { RunnerRequest, RunnerResult, StepContent } from './request.ts';
+import type { RunnerRequest, RunnerResult, StepContent } from '../step-request.ts';
 
 /** A result as it is stored: how the step ended, or why the runner refused the request. */
 export type StoredResult =

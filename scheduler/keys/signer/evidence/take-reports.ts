@@ -14,7 +14,7 @@ import {
 } from '#bundles/trust/reports/report';
 import { parseStatement } from '#bundles/trust/statements/verify-statement';
 import { driftOf, isStep, runningOf } from '../../../model/event-steps.ts';
-import { checkNotAhead } from '../judge/check-time.ts';
+import { checkNotAhead } from '../check-time.ts';
 import type { SignerState } from '../open-state.ts';
 import type { ShownAssignment, Word } from './state.ts';
 

@@ -5,7 +5,7 @@ import type { BundlePredicate } from '#bundles/formats/statements/predicates';
 import { parseTime } from '#bundles/time';
 import { parseDocument } from '#bundles/json/validate';
 import { checkFields } from './check-fields.ts';
-import { checkNotAhead } from './check-time.ts';
+import { checkNotAhead } from '../check-time.ts';
 import type { Judging, Permit } from './judging.ts';
 import type { ReadStatement } from './read-payload.ts';
 

@@ -5,7 +5,7 @@ import { type Der, decodeDer, oid, TAG } from '#bundles/trust/root/der';
 import { issueClientCertificate, issueServerCertificate } from '#bundles/trust/root/issue-certificate';
 import { type PublicKey, parsePublicKey, type SigningKey } from '#bundles/trust/keys/key';
 import { encodePem } from '#bundles/trust/keys/pem';
-import { checkNear } from './check-time.ts';
+import { checkNear } from '../check-time.ts';
 import type { Judging, Permit } from './judging.ts';
 
 /** Fields that differ between certificates of this fleet's authority. */

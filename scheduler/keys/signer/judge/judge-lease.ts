@@ -4,7 +4,7 @@ import type { LeasePredicate } from '#bundles/formats/statements/predicates';
 import { parseDocument } from '#bundles/json/validate';
 import { checkFields } from './check-fields.ts';
 import { checkNewer } from './check-newer.ts';
-import { checkTimes } from './check-time.ts';
+import { checkTimes } from '../check-time.ts';
 import { findRelease } from './find-evidence.ts';
 import type { Judging, Permit } from './judging.ts';
 import type { ReadStatement } from './read-payload.ts';

@@ -7,7 +7,7 @@ import { checkEvidence } from '../evidence/check-evidence.ts';
 import type { SignedVersion } from '../open-state.ts';
 import { checkFields } from './check-fields.ts';
 import { checkNewer } from './check-newer.ts';
-import { checkNear } from './check-time.ts';
+import { checkNear } from '../check-time.ts';
 import type { Judging, Permit } from './judging.ts';
 import type { ReadStatement } from './read-payload.ts';
 

@@ -3,7 +3,7 @@ import type { ReceiptPredicate } from '#bundles/formats/statements/predicates';
 import { parseTime } from '#bundles/time';
 import { parseDocument } from '#bundles/json/validate';
 import { checkFields } from './check-fields.ts';
-import { checkNear } from './check-time.ts';
+import { checkNear } from '../check-time.ts';
 import type { Judging, Permit } from './judging.ts';
 import type { ReadStatement } from './read-payload.ts';
 

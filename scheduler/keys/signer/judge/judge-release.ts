@@ -16,7 +16,7 @@ import type { SignedVersion } from '../open-state.ts';
 import { checkFields } from './check-fields.ts';
 import { checkLineage, type NamedBundle, triedIn } from './check-lineage.ts';
 import { checkNewer } from './check-newer.ts';
-import { checkTimes } from './check-time.ts';
+import { checkTimes } from '../check-time.ts';
 import { findBytes, findRelease, findStatements } from './find-evidence.ts';
 import type { Judging, Permit } from './judging.ts';
 import type { ReadStatement } from './read-payload.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Run } from '../../../../../agent/apply/host/host-options.ts';
 import { performPlaybook } from '../../../../../agent/apply/host/runner/perform-playbook.ts';
-import type { PlaybookRequest } from '../../../../../agent/apply/host/runner/request.ts';
+import type { PlaybookRequest } from '../../../../../agent/apply/host/step-request.ts';
 import { temporaryDirectory } from '../../../../harness/temporary-directory.ts';
 import { never } from '../sandbox.ts';
 

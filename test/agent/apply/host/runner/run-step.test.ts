@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { CommandResult, Run } from '../../../../../agent/apply/host/host-options.ts';
 import { performRequest } from '../../../../../agent/apply/host/runner/perform-request.ts';
-import type { DebsRequest } from '../../../../../agent/apply/host/runner/request.ts';
+import type { DebsRequest } from '../../../../../agent/apply/host/step-request.ts';
 import { runStep } from '../../../../../agent/apply/host/runner/run-step.ts';
 import {
   idOf,

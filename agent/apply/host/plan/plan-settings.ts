@@ -1,10 +1,10 @@
 import { type HostTargetOptions, whyInert } from '../host-options.ts';
 import { note, toStep } from '../host-step.ts';
-import type { PlanContext } from '../plan/plan-context.ts';
+import type { PlanContext } from './plan-context.ts';
 import { readStarted } from '../systemd/started.ts';
 import type { Step } from '../../../model/target.ts';
-import { sysctlDifferences } from './read-sysctl.ts';
-import { type Setting, type SettingProgram, settingRecord, settingsOf } from './setting.ts';
+import { sysctlDifferences } from '../settings/read-sysctl.ts';
+import { type Setting, type SettingProgram, settingRecord, settingsOf } from '../settings/setting.ts';
 
 /** Plans the settings whose content did not take effect yet. @param programs only these */
 export const planSettings = async (

@@ -5,7 +5,7 @@ import {
   readPlaybookReport,
   taskKey,
   whyPlaybookFailed,
-} from '../../../../../agent/apply/host/playbooks/playbook-report.ts';
+} from '../../../../../agent/apply/host/runner/playbook-report.ts';
 
 const at = { task: 'clock', file: '/steps/1/playbook/site.yml', line: 4 };
 const changed = { type: 'changed', host: 'localhost', diffs: ['/etc/clock'], ...at };

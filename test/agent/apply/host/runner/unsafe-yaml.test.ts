@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { unsafeYaml } from '../../../../../agent/apply/host/playbooks/unsafe-yaml.ts';
+import { unsafeYaml } from '../../../../../agent/apply/host/runner/perform-playbook.ts';
 
 const unsafe = { tag: '!unsafe', resolve: (text: string) => `unsafe ${text}` };
 

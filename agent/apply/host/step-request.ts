@@ -1,5 +1,5 @@
 import type { Digest } from '#bundles/digest';
-import type { PlaybookReport } from '../playbooks/playbook-report.ts';
+import type { PlaybookReport } from './runner/playbook-report.ts';
 
 /**
  * One file that a step reads, by digest. Its bytes are a blob of the agent's store, or, for a small file that was made for this
