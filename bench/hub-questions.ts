@@ -47,9 +47,12 @@ const run = async (sites: number, folder: string, database: string | undefined):
     if (!name.includes(WANTED)) continue;
     const times: number[] = [];
     const first = await ask(server, question(0), token);
+    const before = process.cpuUsage();
     for (let round = 0; round < ROUNDS; round += 1) times.push(await ask(server, question(round), token));
+    const { user, system } = process.cpuUsage(before);
     figures.push([name, times.toSorted((a, b) => a - b)[Math.ceil(ROUNDS * 0.95) - 1] ?? Number.NaN]);
     figures.push([`${name}, first`, first]);
+    figures.push([`${name}, cpu`, (user + system) / 1000 / ROUNDS]);
   }
   if ('whole status'.includes(WANTED)) {
     const start = performance.now();
@@ -71,14 +74,14 @@ for (const sites of SITES) {
   results.push(await run(sites, join(kept, `${sites}`), database));
 }
 const rows = [...(results[0]?.keys() ?? [])]
-  .filter((name) => !name.endsWith(', first'))
+  .filter((name) => !/, (?:first|cpu)$/.test(name))
   .map((name) => [
     name,
     ...results.map((one) => figure(one.get(name) ?? Number.NaN)),
-    figure(results.at(-1)?.get(`${name}, first`) ?? Number.NaN),
+    ...['first', 'cpu'].map((what) => figure(results.at(-1)?.get(`${name}, ${what}`) ?? Number.NaN)),
   ]);
 process.stdout.write(`
-${ASSIGNMENTS} assignments a site, on ${DATABASE === undefined ? 'SQLite' : 'PostgreSQL'}; p95 of ${ROUNDS} calls in ms, and the first call of the largest fleet; load ${loadavg().map(figure).join(' ')}.
+${ASSIGNMENTS} assignments a site, on ${DATABASE === undefined ? 'SQLite' : 'PostgreSQL'}; p95 of ${ROUNDS} calls in ms, and of the largest fleet the first call and the mean CPU time of the hub; load ${loadavg().map(figure).join(' ')}.
 
-${formatTable(['', ...SITES.map((sites) => `${sites} sites`), 'first'], rows)}
+${formatTable(['', ...SITES.map((sites) => `${sites} sites`), 'first', 'cpu'], rows)}
 `);

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Descriptor, type ImageIndex, parseManifest } from './manifest.ts';
 import { canonicalBytes } from '../../json/canonical.ts';
@@ -33,6 +33,9 @@ type ReadFile = (directory: string, file: string) => Promise<Buffer | undefined>
  * @throws FleetError MEDIUM_MISSING when a file is missing, LAYOUT_INVALID, TOO_LARGE, BAD_JSON, TOO_DEEP
  */
 export const openLayout = async (directory: string, read: ReadFile = readOptional): Promise<Layout> => {
+  const file = read === readOptional ? await identify(join(directory, 'index.json')) : undefined;
+  if (file !== undefined && lastRead?.file === file)
+    return { directory, blobs: openBlobDirectory(directory), manifests: lastRead.manifests };
   const [marker, index] = await Promise.all([read(directory, 'oci-layout'), read(directory, 'index.json')]);
   if (!marker || !index) {
     throw new FleetError(
@@ -50,17 +53,33 @@ export const openLayout = async (directory: string, read: ReadFile = readOptiona
       `${directory} says layout version ${JSON.stringify(version)}, only 1.0.0 is known`,
     );
   }
-  return { directory, blobs: openBlobDirectory(directory), manifests: readIndex(directory, index) };
+  return { directory, blobs: openBlobDirectory(directory), manifests: readIndex(directory, index, file) };
 };
 
-/** The index that was read last: a hub reads the same megabytes for every question. */
-let lastRead: { readonly bytes: Buffer; readonly manifests: readonly Descriptor[] } | undefined;
+type LastRead = {
+  readonly bytes: Buffer;
+  readonly manifests: readonly Descriptor[];
+  /** From before the bytes were read. */
+  readonly file: string | undefined;
+};
 
-const readIndex = (directory: string, bytes: Buffer): readonly Descriptor[] => {
-  if (lastRead?.bytes.equals(bytes)) return lastRead.manifests;
-  const manifests = parseIndex(directory, bytes);
-  lastRead = { bytes, manifests };
+/** The index that was read last: a hub needs the same megabytes for every question. */
+let lastRead: LastRead | undefined;
+
+const readIndex = (directory: string, bytes: Buffer, file?: string): readonly Descriptor[] => {
+  const manifests = lastRead?.bytes.equals(bytes) ? lastRead.manifests : parseIndex(directory, bytes);
+  lastRead = { bytes, manifests, file };
   return manifests;
+};
+
+/** A file that is replaced gets another inode, and one that is written another time. undefined: it cannot be read. */
+const identify = async (path: string): Promise<string | undefined> => {
+  try {
+    const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
+    return [dev, ino, size, mtimeNs, ctimeNs].join(' ');
+  } catch {
+    return undefined;
+  }
 };
 
 const parseIndex = (directory: string, bytes: Buffer): readonly Descriptor[] => {

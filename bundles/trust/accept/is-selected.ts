@@ -10,9 +10,13 @@ export const isSelected = (
   who: { readonly site: string; readonly agent: string },
   labels: Readonly<Record<string, string>>,
 ): boolean => {
-  const bucket = bucketOf(`${who.site}/${who.agent}`);
   const terms: readonly RolloutTerm[] = [{ percent, ...(selector && { selector }) }, ...also];
-  return terms.some((term) => bucket < term.percent && fits(term.selector ?? {}, labels));
+  const fitting = terms.filter((term) => fits(term.selector ?? {}, labels));
+  // The hash is computed only where it decides: a hub asks for each agent of the fleet.
+  if (fitting.some((term) => term.percent >= 100)) return true;
+  if (fitting.length === 0) return false;
+  const bucket = bucketOf(`${who.site}/${who.agent}`);
+  return fitting.some((term) => bucket < term.percent);
 };
 
 const fits = (

@@ -14,7 +14,7 @@ export type Labels = Readonly<Record<string, string>>;
 
 export const agentId = (site: string, name: string): string => `${site}/${name}`;
 
-export const channelOf = (row: AgentRow): Channel => ({
+export const channelOf = (row: Pick<AgentRow, 'environment' | 'cluster_type'>): Channel => ({
   environment: row.environment,
   clusterType: row.cluster_type,
 });
@@ -23,7 +23,10 @@ export const channelOf = (row: AgentRow): Channel => ({
 export const freshnessOf = ({ freshness_seconds: seconds }: AgentRow): SiteAgent['freshness'] =>
   seconds === null ? { mode: 'release' } : { mode: 'lease', seconds };
 
-export const labelsOf = (row: AgentRow): Labels => JSON.parse(row.labels) as Labels;
+export const labelsOf = ({ labels }: Pick<AgentRow, 'labels'>): Labels =>
+  labels === '{}' ? NO_LABELS : (JSON.parse(labels) as Labels);
+
+const NO_LABELS: Labels = {};
 
 /** The entry of an agent in the site statement. @param unreadable names of sets of the site that are not sealed to it */
 export const toSiteAgent = (row: AgentRow, unreadable: readonly string[] = []): SiteAgent => ({

@@ -10,3 +10,8 @@ export const addTroubles = async (db: Kysely<unknown>): Promise<void> => {
     where (outcome = 'failed' or outcome_type = 'rolled-back' or drifted = 1
       or code = 'HEALTH_UNKNOWN')`.execute(db);
 };
+
+/** Adds an index of the reports that media brought, newest first, for the list of their arrivals. */
+export const addArrivals = async (db: Kysely<unknown>): Promise<void> => {
+  await sql`create index report_stick on report (number) where source = 'stick'`.execute(db);
+};

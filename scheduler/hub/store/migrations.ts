@@ -5,7 +5,7 @@ import { addAgentState } from './add-agent-state.ts';
 import { addHistory } from './add-history.ts';
 import { addVersions } from './add-versions.ts';
 import { addPeople } from './add-people.ts';
-import { addTroubles } from './add-troubles.ts';
+import { addArrivals, addTroubles } from './add-troubles.ts';
 import { addViews } from './add-views.ts';
 
 /**
@@ -368,4 +368,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0020-people': { up: addPeople },
   '0021-troubles': { up: addTroubles },
   '0022-refusals': { up: addRefusals },
+  '0023-arrivals': { up: addArrivals },
 };

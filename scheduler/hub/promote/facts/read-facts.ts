@@ -41,12 +41,13 @@ export const readFacts = async (
   const { roots, root } = hub.keys;
   const db = hub.store?.db;
   const known = db ? await readAgents(db, { environment: from }) : [];
-  const agents = known.map((row) => ({ row, agent: withoutStates(row, now) }));
+  const toActual = withoutStates(now);
+  const agents = known.map((row) => ({ row, agent: toActual(row) }));
   const followed = channelsOf(agents.map(({ agent }) => agent));
   const layout = await openOrStartLayout(hub.layout);
   const current = await readChannels(layout, roots, from, followed);
   const channels = await channelFacts(layout, roots, current, { shared, followed });
-  const history = db ? await readHistory(db, from, channels) : new Map<string, AgentHistory>();
+  const history = db ? await readHistory(db, known, channels) : new Map<string, AgentHistory>();
   const sinceOf = new Map(channels.map(({ channel, since }) => [channel, since]));
   const told = agents.map(({ row, agent }) => ({
     row,

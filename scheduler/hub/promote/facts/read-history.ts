@@ -1,8 +1,12 @@
 import { sql } from 'kysely';
+import { formatChannel } from '#bundles/names';
+import { channelOf } from '../../sites/agent-record.ts';
 import { releaseValue } from '../../ingest/reports/facts.ts';
-import type { Database } from '../../store/tables.ts';
+import type { AgentRow, Database } from '../../store/tables.ts';
 import type { AgentHistory, Stated } from './agent-facts.ts';
 import type { ChannelFacts } from './facts.ts';
+
+type Agent = Pick<AgentRow, 'id' | 'environment' | 'cluster_type' | 'life' | 'online_at' | 'follower'>;
 
 /**
  * Reads from the events of an environment's agents when each imported the first release of the candidate, and whether it reported
@@ -10,17 +14,11 @@ import type { ChannelFacts } from './facts.ts';
  */
 export const readHistory = async (
   db: Database,
-  environment: string,
+  agents: readonly Agent[],
   channels: readonly ChannelFacts[],
 ): Promise<ReadonlyMap<string, AgentHistory>> => {
-  const agents = await db
-    .selectFrom('agent')
-    .select(['id', 'life', 'online_at', 'follower'])
-    .where('environment', '=', environment)
-    .where('revoked_at', 'is', null)
-    .execute();
   const earliest = channels.flatMap(({ since }) => since?.issuedAt ?? []).toSorted()[0];
-  const imports = await readImports(db, channels);
+  const imports = await readImports(db, channels, agents);
   const faults = earliest === undefined ? [] : await readFaults(db, earliest);
   const faulted = Map.groupBy(faults, ({ agent }) => agent);
   return new Map(
@@ -39,21 +37,31 @@ type Import = Stated & { readonly seq: number };
 const MAX_RELEASES = 500;
 
 /** The values in the history of agents that changed to the first release of the candidate or to a later one of its channel. */
-const importValues = async (db: Database, { channel, since }: ChannelFacts): Promise<readonly string[]> => {
-  if (!since) return [];
-  const accepted = await db
+const importValues = async (db: Database, channels: readonly ChannelFacts[]): Promise<readonly string[]> => {
+  const released = channels.flatMap(({ channel, since }) => (since ? [{ channel, since }] : []));
+  if (released.length === 0) return [];
+  const rows = await db
     .selectFrom('agent')
-    .select('release_version as version')
+    .select(['release_channel', 'release_version'])
     .distinct()
-    .where('release_channel', '=', channel)
-    .where('release_version', '>=', since.version)
+    .where(
+      'release_channel',
+      'in',
+      released.map(({ channel }) => channel),
+    )
     .execute();
-  const newest = accepted.flatMap(({ version }) => version ?? []).toSorted((a, b) => a - b);
-  const until = Math.min(newest.at(-1) ?? since.version, since.version + MAX_RELEASES);
-  const earlier = Array.from({ length: until - since.version + 1 }, (_, index) => since.version + index);
-  return [...new Set([...earlier, ...newest.slice(0, MAX_RELEASES)])].map((version) =>
-    releaseValue(channel, version),
-  );
+  const accepted = Map.groupBy(rows, (row) => row.release_channel);
+  return released.flatMap(({ channel, since }) => {
+    const newest = (accepted.get(channel) ?? [])
+      .flatMap(({ release_version: version }) => version ?? [])
+      .filter((version) => version >= since.version)
+      .toSorted((a, b) => a - b);
+    const until = Math.min(newest.at(-1) ?? since.version, since.version + MAX_RELEASES);
+    const earlier = Array.from({ length: until - since.version + 1 }, (_, index) => since.version + index);
+    return [...new Set([...earlier, ...newest.slice(0, MAX_RELEASES)])].map((version) =>
+      releaseValue(channel, version),
+    );
+  });
 };
 
 /** Values per IN, below the parameter limits of the databases. */
@@ -63,17 +71,15 @@ const VALUES = 500;
 const readImports = async (
   db: Database,
   channels: readonly ChannelFacts[],
+  agents: readonly Agent[],
 ): Promise<ReadonlyMap<string, Import>> => {
-  const values: string[] = [];
-  for (const channel of channels) values.push(...(await importValues(db, channel)));
+  const values = await importValues(db, channels);
+  const known = new Map(agents.map((agent) => [agent.id, agent]));
   const imports = new Map<string, Import>();
   for (let start = 0; start < values.length; start += VALUES) {
     // The history has a row for each release that an agent changed to. The index is only of these rows.
     const rows = await db
       .selectFrom('history')
-      .innerJoin('agent', (join) =>
-        join.onRef('agent.id', '=', 'history.agent').onRef('agent.life', '=', 'history.life'),
-      )
       .innerJoin('report', (join) =>
         join
           .onRef('report.agent', '=', 'history.agent')
@@ -82,6 +88,8 @@ const readImports = async (
       )
       .select([
         'history.agent',
+        'history.life',
+        'history.value',
         'history.seq',
         'history.observed_at as at',
         'history.received_at as receivedAt',
@@ -89,14 +97,20 @@ const readImports = async (
       ])
       .where(sql<boolean>`history.field = 'release'`)
       .where('history.value', 'in', values.slice(start, start + VALUES))
-      .where('agent.revoked_at', 'is', null)
       .execute();
-    for (const { agent, clock_trusted: trusted, ...row } of rows)
-      if (row.seq < (imports.get(agent)?.seq ?? Number.POSITIVE_INFINITY))
-        imports.set(agent, { ...row, clockTrusted: trusted === 1 });
+    for (const { agent: id, life, value, clock_trusted: trusted, ...row } of rows) {
+      const agent = known.get(id);
+      if (!agent || life !== agent.life || !isOfChannel(agent, value)) continue;
+      if (row.seq < (imports.get(id)?.seq ?? Number.POSITIVE_INFINITY))
+        imports.set(id, { ...row, clockTrusted: trusted === 1 });
+    }
   }
   return imports;
 };
+
+/** An agent that moved here may have imported a release of the candidate in its earlier channel. */
+const isOfChannel = (agent: Agent, value: string | null): boolean =>
+  value?.startsWith(`${formatChannel(channelOf(agent))} `) === true;
 
 /** Failures, rollbacks and drift with a stated time from `earliest` on, of all agents: they are few. */
 const readFaults = (

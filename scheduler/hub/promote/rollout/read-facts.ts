@@ -20,8 +20,9 @@ export const readFacts = async (
   const standings = await readStandings(hub.store.db, mine, desired, now);
   const wanted = desired.get(formatChannel(channel));
   const packages = wanted?.kind === 'release' ? wanted.packages : new Map();
+  const toActual = withoutStates(now);
   return mine.map((row) => {
-    const { site, agent, labels, enrolledAt, heardAt } = withoutStates(row, now);
+    const { site, agent, labels, enrolledAt, heardAt } = toActual(row);
     const state = stateOf(standings.get(row.id), packages, start);
     return { site, agent, labels, enrolledAt, heardAt, state };
   });

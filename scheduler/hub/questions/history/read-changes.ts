@@ -38,6 +38,12 @@ export type Changes = {
 /** observed_at, agent, life, seq, assignment, field. */
 const KEY = ['', '', 0, 0, '', ''] as const satisfies readonly (string | number)[];
 
+/**
+ * Rows of the newest part of the history that are looked through for an environment, by the rows of a page. Most environments have a page
+ * in it; others are few agents.
+ */
+const LOOKED_THROUGH = 20;
+
 /** Changes of agents that are not revoked, newest first by the time at the site. */
 export const readChanges = async (
   db: Database,
@@ -45,6 +51,57 @@ export const readChanges = async (
   span: Span,
   page: Page,
 ): Promise<Changes> => {
+  const isOfMany =
+    subject.environment !== undefined &&
+    [subject.site, subject.agent, subject.assignments].every((one) => one === undefined);
+  const newest = isOfMany ? await readRows(db, subject, await newestPart(db, span, page), page) : [];
+  const read = newest.length > page.limit ? newest : await readRows(db, subject, span, page);
+  const { rows, next } = cutPage(read, page.limit, (row) => [
+    row.observed_at,
+    row.agent,
+    row.life,
+    row.seq,
+    row.assignment,
+    row.field,
+  ]);
+  const changes = rows
+    .map((row) => ({
+      observedAt: row.observed_at,
+      receivedAt: row.received_at,
+      agent: row.agent,
+      channel: `${row.environment}/${row.cluster_type}`,
+      assignment: row.assignment === '' ? null : row.assignment,
+      field: row.field,
+      // A value is null only in fields that begin with null.
+      from: row.before ?? startOf(row.field),
+      message: messageOf(row.line),
+      to: row.value,
+      seq: row.seq,
+      report: row.report,
+    }))
+    // A row that was a change when its report came confirms a value that a late report brought.
+    .filter(({ from, to }) => from !== to);
+  const timeOf = (cursor: string | null | undefined): Timestamp | undefined =>
+    cursor === null || cursor === undefined ? undefined : decodeCursor(cursor, KEY)[0];
+  return { changes, next, upTo: timeOf(page.cursor), after: timeOf(next) };
+};
+
+/** The part of a time span that begins with the newest rows, of all agents. */
+const newestPart = async (db: Database, span: Span, page: Page): Promise<Span> => {
+  let query = db
+    .selectFrom('history')
+    .select('observed_at')
+    .orderBy('observed_at', 'desc')
+    .offset(LOOKED_THROUGH * page.limit)
+    .limit(1);
+  const [until = span.until] = page.cursor === undefined ? [] : decodeCursor(page.cursor, KEY);
+  if (until !== undefined) query = query.where('observed_at', '<=', until);
+  const since = (await query.executeTakeFirst())?.observed_at;
+  return since === undefined || (span.since !== undefined && span.since > since) ? span : { ...span, since };
+};
+
+/** Rows of a page and one more. */
+const readRows = async (db: Database, subject: Subject, span: Span, page: Page) => {
   let query = db
     .selectFrom('history')
     .innerJoin('agent', 'agent.id', 'history.agent')
@@ -80,7 +137,7 @@ export const readChanges = async (
     );
   }
   // The event and the value before are looked up of the rows of the page only.
-  const read = await db
+  return await db
     .selectFrom(query.as('change'))
     .innerJoin('event', (join) =>
       join
@@ -98,34 +155,6 @@ export const readChanges = async (
     .orderBy('change.assignment', 'desc')
     .orderBy('change.field', 'desc')
     .execute();
-  const { rows, next } = cutPage(read, page.limit, (row) => [
-    row.observed_at,
-    row.agent,
-    row.life,
-    row.seq,
-    row.assignment,
-    row.field,
-  ]);
-  const changes = rows
-    .map((row) => ({
-      observedAt: row.observed_at,
-      receivedAt: row.received_at,
-      agent: row.agent,
-      channel: `${row.environment}/${row.cluster_type}`,
-      assignment: row.assignment === '' ? null : row.assignment,
-      field: row.field,
-      // A value is null only in fields that begin with null.
-      from: row.before ?? startOf(row.field),
-      message: messageOf(row.line),
-      to: row.value,
-      seq: row.seq,
-      report: row.report,
-    }))
-    // A row that was a change when its report came confirms a value that a late report brought.
-    .filter(({ from, to }) => from !== to);
-  const timeOf = (cursor: string | null | undefined): Timestamp | undefined =>
-    cursor === null || cursor === undefined ? undefined : decodeCursor(cursor, KEY)[0];
-  return { changes, next, upTo: timeOf(page.cursor), after: timeOf(next) };
 };
 
 /** The value of the same field in the row before. */

@@ -16,6 +16,7 @@ import type { PublishedRelease } from '../../../load/releases/read-release.ts';
 import { listReleases } from '../../../release/reissue/list-releases.ts';
 import type { Hub } from '../../hub.ts';
 import { readBundleStatement } from '../state/read-bundle-statement.ts';
+import { keepUnpacked } from './keep-unpacked.ts';
 import { describePackage, type Version } from './describe-package.ts';
 
 /** A current or earlier release of a channel, with its sources. */
@@ -81,6 +82,9 @@ export const openReleases = async ({
 };
 
 const isOfSite = (entry: Descriptor): boolean => referenceOf(entry)?.startsWith(siteRepository('')) === true;
+
+/** Of bundles that stay in memory. */
+const MAX_UNPACKED_BYTES = 32 << 20;
 
 const releasesIn = (layout: Layout, roots: readonly TrustRoot[]): Releases => {
   const read = new Map<string, Promise<readonly PastRelease[]>>();
@@ -151,7 +155,10 @@ const releasesIn = (layout: Layout, roots: readonly TrustRoot[]): Releases => {
     }
   };
 
-  const packagesOf: Releases['packagesOf'] = (bundle) => readPackages(layout, bundle);
+  const packagesOf: Releases['packagesOf'] = keepUnpacked(
+    (bundle) => readPackages(layout, bundle),
+    MAX_UNPACKED_BYTES,
+  );
 
   const versionsIn = async (bundle: Digest, release: PastRelease): Promise<ReadonlyMap<string, Version>> => {
     const { sources = [] } = statements.get(bundle) ?? {};

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Digest } from '#bundles/digest';
 import type { Channel } from '#bundles/names';
 import type { Timestamp } from '#bundles/time';
@@ -75,8 +76,9 @@ export const readStateAt = async (
   if (page.cursor !== undefined) query = query.where('id', '>', decodeCursor(page.cursor, [''] as const)[0]);
   const { rows: agents, next } = cutPage(await query.execute(), page.limit, ({ id }) => [id]);
   const known = new Map<string, Map<string, Values>>();
-  for (let start = 0; start < agents.length; start += NAMES) {
-    const ids = agents.slice(start, start + NAMES).map(({ id }) => id);
+  const part = Math.ceil(NAMES / Math.max(1, assignments?.length ?? 1));
+  for (let start = 0; start < agents.length; start += part) {
+    const ids = agents.slice(start, start + part).map(({ id }) => id);
     const rows = await rowsOf(db, ids, assignments, { at, knownAt });
     const lives = new Map<string, number>();
     for (const { id, life, enrolled_at: enrolledAt } of agents) if (enrolledAt <= at) lives.set(id, life);
@@ -112,14 +114,21 @@ const rowsOf = async (
   let query = db
     .selectFrom('history')
     .select(['agent', 'assignment', 'field', 'life', 'value', 'observed_at', 'received_at', 'report'])
-    .where('agent', 'in', agents)
     .where('observed_at', '<=', at)
     .orderBy('agent')
     .orderBy('assignment')
     .orderBy('field')
     .orderBy('life')
     .orderBy('seq');
-  if (assignments !== undefined) query = query.where('assignment', 'in', assignments);
+  // Pairs, because SQLite would read all history of an assignment instead.
+  query =
+    assignments === undefined
+      ? query.where('agent', 'in', agents)
+      : query.where(
+          sql<boolean>`(agent, assignment) in (values ${sql.join(
+            agents.flatMap((agent) => assignments.map((assignment) => sql`(${agent}, ${assignment})`)),
+          )})`,
+        );
   if (knownAt !== undefined) query = query.where('received_at', '<=', knownAt);
   return await query.execute();
 };

@@ -63,9 +63,43 @@ export const readActual = async (
   };
 };
 
+/** What questions about many agents read: keys and hashes of the others are most of their bytes. */
+const AGENT_COLUMNS = [
+  'id',
+  'site',
+  'name',
+  'environment',
+  'cluster_type',
+  'labels',
+  'life',
+  'head_seq',
+  'release_version',
+  'release_channel',
+  'release_at',
+  'enrolled_at',
+  'heard_at',
+  'online_at',
+  'said_at',
+  'held_at',
+  'held_until',
+  'held_by',
+  'held_reason',
+  'follower',
+] as const satisfies readonly (keyof AgentRow)[];
+
+const STATE_COLUMNS = [
+  'newest_seq',
+  'packages',
+  'failed',
+  'drifted',
+  'unknown',
+  'checked_at',
+  'settled_at',
+] as const satisfies readonly (keyof AgentStateRow)[];
+
 /** An agent and its state as a whole, whose columns are null as long as it never reported. */
-export type KnownAgent = AgentRow & {
-  readonly [column in keyof AgentStateRow]: AgentStateRow[column] | null;
+export type KnownAgent = Pick<AgentRow, (typeof AGENT_COLUMNS)[number]> & {
+  readonly [column in (typeof STATE_COLUMNS)[number]]: AgentStateRow[column] | null;
 };
 
 /** Agents that are not revoked, by name; of a page one more than its limit. */
@@ -77,7 +111,8 @@ export const readAgents = async (
   let query = db
     .selectFrom('agent')
     .leftJoin('agent_state', 'agent_state.agent', 'agent.id')
-    .selectAll()
+    .select(AGENT_COLUMNS.map((column) => `agent.${column}` as const))
+    .select(STATE_COLUMNS.map((column) => `agent_state.${column}` as const))
     .where('agent.revoked_at', 'is', null)
     .where(isIn(filter))
     .orderBy('agent.id');

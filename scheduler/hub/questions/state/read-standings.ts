@@ -19,9 +19,11 @@ export type Standing =
   /** The rows of its status table. */
   | { readonly kind: 'differs'; readonly rows: readonly Row[] };
 
-/** An agent without the states of its assignments. */
-export const withoutStates = (row: KnownAgent, now: Date): ActualAgent =>
-  toAgent(row, [], { since: silentSince(now), at: formatTime(now) });
+/** Agents without the states of their assignments. */
+export const withoutStates = (now: Date): ((row: KnownAgent) => ActualAgent) => {
+  const times = { since: silentSince(now), at: formatTime(now) };
+  return (row) => toAgent(row, [], times);
+};
 
 /** Names per IN, below the parameter limits of the databases. */
 const NAMES = 500;
@@ -41,6 +43,7 @@ export const readStandings = async (
     if (release.kind === 'release') wanted.set(channel, packagesDigest(release.packages));
   const standings = new Map<string, Standing>();
   const differing: KnownAgent[] = [];
+  const toActual = withoutStates(now);
   for (const agent of agents) {
     if (complies(agent, wanted.get(formatChannel(channelOf(agent)))))
       standings.set(agent.id, {
@@ -54,7 +57,7 @@ export const readStandings = async (
     const part = differing.slice(start, start + NAMES);
     const states = await readStates(db, { agents: part.map(({ id }) => id) });
     for (const row of part) {
-      const agent = { ...withoutStates(row, now), states: states.get(row.id) ?? [] };
+      const agent = { ...toActual(row), states: states.get(row.id) ?? [] };
       standings.set(row.id, { kind: 'differs', rows: whatRunsWhere(desired, [agent], now) });
     }
   }

@@ -183,8 +183,9 @@ const agentRows = (agent: ActualAgent, desired: Desired, freshness: Freshness, n
   const wanted = desired.kind === 'release' ? [...desired.packages.keys()] : [];
   const names = [...new Set([...wanted, ...states.keys()])].toSorted(compareBytes);
   const common = agentFields(agent, freshness, now);
+  const selected = desired.kind === 'release' && isSelected(desired.rollout, agent, agent.labels);
   const rows = names.flatMap((name) => {
-    const row = assignmentRow(agent, name, desired, states.get(name), now);
+    const row = assignmentRow({ reported: agent.reported, selected }, name, desired, states.get(name), now);
     return row ? { ...common, ...row, verdict: outranked(asHeld(row.verdict, agent), freshness) } : [];
   });
   if (rows.length > 0) return rows;
@@ -255,14 +256,13 @@ const emptyVerdict = (desired: Desired): Verdict => {
 };
 
 const assignmentRow = (
-  { site, agent, labels, reported }: ActualAgent,
+  { reported, selected }: Pick<ActualAgent, 'reported'> & { readonly selected: boolean },
   assignment: string,
   desired: Desired,
   state: ActualState | undefined,
   now: Date,
 ): Omit<Row, keyof AgentFields> | undefined => {
   const wanted = desired.kind === 'release' ? desired.packages.get(assignment) : undefined;
-  const selected = desired.kind === 'release' && isSelected(desired.rollout, { site, agent }, labels);
   const verdict = reported ? judge(desired, wanted, selected, state) : 'never reported';
   if (verdict === undefined) return undefined;
   return {

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Digest } from '#bundles/digest';
 import { formatChannel } from '#bundles/names';
 import { formatTime, type Timestamp } from '#bundles/time';
@@ -174,7 +175,8 @@ const readArrivals = async (
     .selectFrom('report')
     .innerJoin('agent', 'agent.id', 'report.agent')
     .select(['report.received_at', 'report.agent', 'agent.site'])
-    .where('report.source', '=', 'stick')
+    // As in the index, which is only of these reports.
+    .where(sql<boolean>`report.source = 'stick'`)
     .orderBy('report.number', 'desc')
     .limit(REPORTS);
   if (environment !== undefined) query = query.where('agent.environment', '=', environment);
