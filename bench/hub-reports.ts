@@ -1,0 +1,105 @@
+/**
+ * `npm run bench hub-reports`: how many reports a second a hub takes over the network where a large fleet sends one an hour: each of two events,
+ * signed by its agent, verified, stored and answered with a signed receipt, 64 at once. FLEET_BENCH_SITES (100000) agents are enrolled,
+ * each with the current states of 50 assignments, before FLEET_BENCH_REPORTS (3000) of them report. On SQLite, or FLEET_BENCH_DATABASE (as in hub-questions).
+ */
+import { loadavg } from 'node:os';
+import { join } from 'node:path';
+import { digestOf } from '../bundles/digest.ts';
+import { makeLimit } from '../bundles/transport/publish/limit.ts';
+import type { SignedReport } from '../bundles/trust/reports/report.ts';
+import { takeReport } from '../scheduler/hub/http/agents/take-report.ts';
+import { emptyState } from '../scheduler/hub/ingest/reports/fold-event.ts';
+import { groupCommits } from '../scheduler/hub/store/group-commits.ts';
+import { openStore } from '../scheduler/hub/store/open-store.ts';
+import type { AgentRow } from '../scheduler/hub/store/tables.ts';
+import { openKeyDirectory } from '../scheduler/keys/key-directory.ts';
+import { initDevRoot } from '../scheduler/keys/root/init-dev-root.ts';
+import { findPart } from '../test/harness/parts.ts';
+import { startPostgresql } from '../test/harness/postgresql.ts';
+import { newSigningKey } from '../test/harness/signed-fleet.ts';
+import { temporaryDirectory } from '../test/harness/temporary-directory.ts';
+import { agentAt, FLEET, names, NOW } from './hub/fleet-hub.ts';
+import { figure, formatTable } from './table.ts';
+
+const SITES = Number(process.env['FLEET_BENCH_SITES'] ?? 100_000);
+const REPORTS = Math.min(SITES, Number(process.env['FLEET_BENCH_REPORTS'] ?? 3000));
+const DATABASE = process.env['FLEET_BENCH_DATABASE'];
+const AT_ONCE = 64;
+/** Rows of one INSERT. */
+const ROWS = 500;
+
+const found = DATABASE === 'postgresql' ? findPart('postgresql') : undefined;
+if (found?.present === false) throw new Error(found.reason);
+await using postgresql = found ? await startPostgresql(found.path, { fast: false }) : undefined;
+await using folder = await temporaryDirectory('bench-reports');
+await initDevRoot(join(folder.path, 'keys'), FLEET, NOW);
+const keys = await openKeyDirectory(join(folder.path, 'keys'));
+const database = postgresql ? postgresql.url(await postgresql.create()) : DATABASE;
+await using store = await openStore(database ?? join(folder.path, 'hub.db'), FLEET);
+const hub = { keys, store, layout: join(folder.path, 'layout'), [Symbol.asyncDispose]: async () => {} };
+const context = {
+  hub,
+  receiptKey: await keys.key('receipt'),
+  clock: () => NOW,
+  transact: groupCommits(store),
+};
+const key = newSigningKey();
+const agents = Array.from({ length: SITES }, (_, index) => agentAt(index, key));
+
+const fill = async (): Promise<void> => {
+  const known = await store.db.selectFrom('assignment_state').select('agent').limit(1).executeTakeFirst();
+  for (let start = 0; start < SITES; start += ROWS) {
+    const part = agents.slice(start, start + ROWS).map(({ row }) => row);
+    await store.transact(async (tx) => {
+      await tx.insertInto('agent').values(part).execute();
+      if (known) return;
+      for (const { id } of part)
+        await tx
+          .insertInto('assignment_state')
+          .values(
+            names.map((assignment) => ({ ...emptyState(id, assignment), package: digestOf(assignment) })),
+          )
+          .execute();
+    });
+  }
+};
+await fill();
+
+/** Reports of this hour, from sites all over the fleet. */
+const reports: (readonly [AgentRow, SignedReport])[] = [];
+const stride = Math.floor(SITES / REPORTS);
+for (let index = 0; index < REPORTS; index += 1) {
+  const { row, simulated } = agents[index * stride] as (typeof agents)[number];
+  const happenings = [0, 1].map((at) => ({
+    assignment: names[(index + at) % names.length],
+    package: digestOf(`${index} ${at}`),
+    outcome: 'configured' as const,
+    time: NOW,
+  }));
+  reports.push([row, await simulated.report(happenings, NOW)]);
+}
+const limit = makeLimit(AT_ONCE);
+const before = process.cpuUsage();
+const start = performance.now();
+await Promise.all(
+  reports.map(([row, { statement, events }]) =>
+    limit(() =>
+      takeReport({ statement: JSON.parse(statement.toString()), events: events.toString() }, row, context),
+    ),
+  ),
+);
+const seconds = (performance.now() - start) / 1000;
+const { user, system } = process.cpuUsage(before);
+const row = [
+  `${SITES}`,
+  `${REPORTS}`,
+  figure(REPORTS / seconds),
+  figure(SITES / 3600),
+  figure((user + system) / 1000 / REPORTS),
+];
+process.stdout.write(`
+Reports of two events on ${DATABASE === undefined ? 'SQLite' : 'PostgreSQL'}, ${AT_ONCE} at once; load ${loadavg().map(figure).join(' ')}.
+
+${formatTable(['sites', 'reports', 'taken a second', 'sent a second', "CPU ms of the hub's process"], [row])}
+`);
