@@ -1,13 +1,33 @@
 import { once } from 'node:events';
+import { cp, rm } from 'node:fs/promises';
+import { join as path } from 'node:path';
 import { expect, it } from 'vitest';
+import { REPORTS_PATH } from '#bundles/formats/events/hub-api';
+import { openMedium } from '#bundles/formats/medium/open-medium';
+import { formatTime } from '#bundles/time';
+import { type Hub, siteSigner } from '../../scheduler/hub/hub.ts';
+import { importReports } from '../../scheduler/hub/ingest/reports/import-reports.ts';
 import { lockHub } from '../../scheduler/hub/serve/lock-hub.ts';
+import { issueSite } from '../../scheduler/hub/sites/issue-site.ts';
 import { openStore, type Store, storeExists } from '../../scheduler/hub/store/open-store.ts';
+import { backUp } from '../../scheduler/hub/upkeep/backup/backup.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { startPostgresql } from '../harness/postgresql.ts';
+import { programFile } from '../harness/program-file.ts';
+import { runOrFail } from '../harness/run-command.ts';
 import { handover, join, testServer } from '../scheduler/hub/serve/test-server.ts';
-import { chain, happenings, reportOf, testAgent } from '../scheduler/hub/test-hub.ts';
+import {
+  chain,
+  enrolled,
+  FLEET,
+  happenings,
+  NOW,
+  report,
+  reportOf,
+  testAgent,
+  testHub,
+} from '../scheduler/hub/test-hub.ts';
 import { useServer } from '../scheduler/hub/test-database.ts';
-import { REPORTS_PATH } from '#bundles/formats/events/hub-api';
 
 const NONE = `sha256:${'0'.repeat(64)}` as const;
 
@@ -122,6 +142,48 @@ describeWith(['postgresql'], 'a PostgreSQL server', ({ postgresql }) => {
       expect(String(error)).not.toContain('s3cret');
     }
   });
+
+  it('that pg_restore filled gives out no number twice after "restore --in-place", and names what was lost as a gap', async () => {
+    await using server = await startPostgresql(postgresql, { fast: false });
+    useServer(server);
+    try {
+      await using hub = await testHub();
+      const agent = await enrolled(hub, 'plant-7/press-1');
+      const lines = chain(agent, happenings(5));
+      const hand = async (to: Hub, name: string, from: number, last: number) => {
+        const stick = await hub.stick(name);
+        await report(stick, agent, lines, from, last);
+        await using medium = await openMedium(stick);
+        return (await importReports(to, medium, NOW)).agents;
+      };
+      await hand(hub, 'first', 1, 2);
+      const folder = path(hub.path, 'backup');
+      await backUp(hub, hub.db, folder, { now: NOW, signal: new AbortController().signal });
+      const dump = path(hub.path, 'hub.dump');
+      await runOrFail([path(postgresql, 'pg_dump'), '--format=custom', '--file', dump, hub.db]);
+      // What the backup does not have: events that were acknowledged, and a statement that was given out.
+      await hand(hub, 'second', 3, 4);
+      const signer = await siteSigner(hub);
+      const given = await hub.store.transact((tx) => issueSite(tx, 'plant-7', signer, NOW));
+      await rm(hub.layout, { recursive: true });
+      await cp(path(folder, 'layout'), hub.layout, { recursive: true });
+      const db = server.url(await server.create());
+      await runOrFail([path(postgresql, 'pg_restore'), '--exit-on-error', '--dbname', db, dump]);
+      const place = ['--keys', path(hub.path, 'keys'), '--layout', hub.layout, '--db', db];
+      const at = ['--now', formatTime(new Date(NOW.getTime() + 60_000))];
+      const words = ['restore', folder, '--in-place', ...place, ...at];
+      await runOrFail([process.execPath, programFile('scheduler'), ...words], { cwd: hub.path });
+      await using store = await openStore(db, FLEET);
+      const site = await store.db.selectFrom('site').select('version').executeTakeFirstOrThrow();
+      expect(site.version).toBeGreaterThan(given.version);
+      const next = await store.transact((tx) => issueSite(tx, 'plant-7', signer, NOW));
+      expect(next.version).toBe(site.version + 1);
+      const restored = { ...hub, store };
+      expect(await hand(restored, 'third', 5, 5)).toMatchObject([{ gaps: [{ from: 3, to: 4 }] }]);
+    } finally {
+      useServer(undefined);
+    }
+  }, 120_000);
 
   it('stores a NUL in a text as U+FFFD, and finds it again by the text with the NUL', async () => {
     await using server = await startPostgresql(postgresql);
