@@ -17,7 +17,8 @@ abstract class PauseCommand extends FleetCommand {
   protected abstract readonly decision: Paused['decision'];
 
   async run(): Promise<Paused> {
-    const { args, flags } = await this.parse(this.ctor as typeof PauseCommand);
+    // The class that has them: oclif does not see inherited `args`.
+    const { args, flags } = await this.parse(PauseCommand);
     const { environment } = args;
     const now = this.readNow(flags.now);
     await using gate = await openGate(await readConfiguration(flags, process.cwd()), this.signal);
