@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { makeImages } from '../../examples/make-images.ts';
 import { programFile } from '../harness/program-file.ts';
 import { type Outcome, runCommand, succeed } from '../harness/run-command.ts';
+import { runScheduler } from '../harness/run-scheduler.ts';
 import { withoutChain } from '../harness/without-chain.ts';
 
 /** The platform team's side of an e2e test: the example company without its chain in a folder, driven by the real command lines. */
@@ -36,10 +37,9 @@ export const openOffice = async (folder: string): Promise<Office> => {
   await makeImages(join(folder, 'images'));
   await mkdir(join(folder, 'hub'));
   const [keys, layout, db] = [join(folder, 'keys'), join(folder, 'releases'), join(folder, 'hub', 'hub.db')];
-  const call = (name: 'scheduler' | 'exporter', words: readonly string[]): Promise<Outcome> =>
-    runCommand([process.execPath, programFile(name), ...words], { cwd: folder });
-  const scheduler = (...words: readonly string[]): Promise<Outcome> => call('scheduler', words);
-  const exporter = (...words: readonly string[]): Promise<Outcome> => call('exporter', words);
+  const scheduler = (...words: readonly string[]): Promise<Outcome> => runScheduler(folder, words);
+  const exporter = (...words: readonly string[]): Promise<Outcome> =>
+    runCommand([process.execPath, programFile('exporter'), ...words], { cwd: folder });
   await writeFile(
     join(folder, 'fleet-scheduler.yaml'),
     `platform: platform\nkeys: ${keys}\nlayout: ${layout}\ndb: ${db}\n`,

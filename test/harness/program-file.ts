@@ -34,6 +34,7 @@ export const TEST_PROGRAMS = [
   'test/agent/images/bring-from-layout.ts',
   'test/agent/secrets/import-apart.ts',
   'test/exporter/write/crash-create.ts',
+  'test/harness/scheduler-lines.ts',
   'test/integration/debs-host/run-case.ts',
   'test/integration/kubernetes-crash/look-apart.ts',
   'test/integration/kubernetes-lease/hold-lease.ts',

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { defineConfig } from 'rolldown';
+import { filesBeside } from '../../bundling/files-beside.ts';
 import { nodeAsleep } from '../../bundling/node-asleep.ts';
 import { sqliteBeside } from '../../bundling/sqlite-beside.ts';
 import { TEST_PROGRAMS } from './program-file.ts';
@@ -13,7 +14,7 @@ export default defineConfig(
     cwd: ROOT,
     input: join(ROOT, file),
     platform: 'node' as const,
-    plugins: [sqliteBeside(OUT), nodeAsleep()],
+    plugins: [sqliteBeside(OUT), nodeAsleep(), filesBeside(ROOT, OUT)],
     output: {
       dir: OUT,
       entryFileNames: `${file.replaceAll('/', '-').replace(/\.ts$/, '')}.mjs`,

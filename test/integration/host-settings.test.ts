@@ -29,7 +29,7 @@ describeWith(
     const observe = async (spec: PackageSpec) =>
       ((await ask({ verb: 'observe', spec })) as readonly Drift[]).map(({ message }) => message);
     const sh = async (script: string): Promise<string> =>
-      (await host.exec(['/bin/sh', '-c', script])).stdout.trim();
+      (await host.look(['/bin/sh', '-c', script])).stdout.trim();
 
     const spec = (sysctl: string): PackageSpec => ({
       directories: { '/var/lib/press': { mode: '0750', owner: 'press', group: 'press' } },

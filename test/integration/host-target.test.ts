@@ -32,7 +32,7 @@ describeWith(['factoryBase'], 'the host target on a booted host', ({ factoryBase
     ((await ask({ verb: 'observe', spec })) as readonly Drift[]).map(({ key, what }) => `${key} ${what}`);
 
   const sh = async (script: string): Promise<string> =>
-    (await host.exec(['/bin/sh', '-c', script])).stdout.trim();
+    (await host.look(['/bin/sh', '-c', script])).stdout.trim();
   const show = (unit: string, property: string) => sh(`systemctl show --value -p ${property} ${unit}`);
   const invocation = (unit: string) => show(unit, 'InvocationID');
   /** How often systemd read its unit files again since it booted; the pattern must not find itself in the journal. */
@@ -103,7 +103,7 @@ describeWith(['factoryBase'], 'the host target on a booted host', ({ factoryBase
     expect(await invocation('demo')).not.toBe(demo);
     expect([await invocation('other'), await reloads()]).toEqual([other, count]);
     await settle(spec(hard));
-    const read = async (script: string) => (await host.exec(['/bin/sh', '-c', script])).stdout;
+    const read = async (script: string) => (await host.look(['/bin/sh', '-c', script])).stdout;
     expect(await read('cat /run/demo.value')).toBe(hard);
     expect(await read('. /etc/demo/demo.env; printf %s "$VALUE"')).toBe(hard);
   });

@@ -7,8 +7,10 @@ import { openLayout, referenceOf } from '../../bundles/formats/layout/layout.ts'
 import { rootAccess } from '../harness/as-root.ts';
 import { type Company, makeCompany } from '../harness/company.ts';
 import { SKIPPED } from '../harness/count-results.ts';
+import { LONG } from '../harness/long.ts';
 import { programFile } from '../harness/program-file.ts';
 import { type Outcome, runCommand, runOrFail, succeed } from '../harness/run-command.ts';
+import { runScheduler } from '../harness/run-scheduler.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 
 /**
@@ -21,13 +23,19 @@ const INPUTS = ['build', '--platform', 'platform', '--keys', 'keys', '--images',
 const BUILD = [...INPUTS, '--layout', 'releases'];
 const CHANNELS = 6;
 
-type Here = Company & { readonly run: (...words: readonly string[]) => Promise<Outcome> };
+type Here = Company & {
+  /** The program, in a process of its own. */
+  readonly run: (...words: readonly string[]) => Promise<Outcome>;
+  /** The program, in a process that is kept for all of them. */
+  readonly runKept: (...words: readonly string[]) => Promise<Outcome>;
+};
 
 const company = async (folder: string): Promise<Here> => {
   const made = await makeCompany(folder);
   return {
     ...made,
     run: (...words) => runCommand([process.execPath, PROGRAM, ...words], { cwd: folder }),
+    runKept: (...words) => runScheduler(folder, words),
   };
 };
 
@@ -185,7 +193,7 @@ describe('fleet-scheduler build', () => {
     await using folder = await temporaryDirectory('mistakes');
     const here = await company(folder.path);
     await make(here);
-    const told = await here.run(...BUILD, '--environment', 'prod');
+    const told = await here.runKept(...BUILD, '--environment', 'prod');
     expect(told.stderr).toContain(`${place}: ${code}: `);
     expect(told.stderr).toContain(says);
     expect(told.stderr).not.toMatch(/^\s+at .*:\d+:\d+\)?$/m);
@@ -194,7 +202,7 @@ describe('fleet-scheduler build', () => {
     expect(await rests(here.folder)).toEqual([]);
     if (others === 0) expect(await readdir(here.folder)).not.toContain('releases');
     // validate finds what build finds, and writes nothing.
-    const found = await here.run('validate', '--platform', 'platform', '--json');
+    const found = await here.runKept('validate', '--platform', 'platform', '--json');
     expect(found.code).toBe(code === 'SOURCE_UNREACHABLE' ? 5 : 3);
     const { problems } = JSON.parse(found.stdout) as { problems: { error: { code: string } }[] };
     expect(problems.map(({ error }) => error.code)).toContain(code);
@@ -206,7 +214,7 @@ describe('fleet-scheduler build', () => {
     await replace(TEMPLATE, 'configData.cpuQuota', 'configData.cpu.quota')(here);
     await replace(ORDER, '../apps/order-api', '../apps/order')(here);
     await appendFile(join(folder.path, 'platform/environments/qa/environment.yaml'), '\tx');
-    const told = await here.run(...BUILD, '--json');
+    const told = await here.runKept(...BUILD, '--json');
     expect(told.stderr).toBe('');
     expect(told.code).toBe(3);
     expect(JSON.parse(told.stdout)).toMatchObject({
@@ -230,7 +238,7 @@ describe('fleet-scheduler build', () => {
       ]),
     });
     await writeFile(join(folder.path, CLOUDS), '\tx');
-    const failed = await here.run(...BUILD, '--json');
+    const failed = await here.runKept(...BUILD, '--json');
     expect(failed.code).toBe(3);
     expect(JSON.parse(failed.stdout)).toMatchObject({
       error: {
@@ -249,7 +257,7 @@ describe('fleet-scheduler build', () => {
     const here = await company(folder.path);
     if (other) await cp(join(folder.path, other), join(folder.path, key));
     else await rm(join(folder.path, key));
-    const told = await here.run(...BUILD);
+    const told = await here.runKept(...BUILD);
     expect(told.stderr).toContain(code);
     expect(told.code).toBe(exit);
     expect(await readdir(folder.path)).not.toContain('releases');
@@ -259,7 +267,7 @@ describe('fleet-scheduler build', () => {
     await using folder = await temporaryDirectory('mistakes');
     const here = await company(folder.path);
     await appendFile(join(folder.path, 'platform/environments/qa/environment.yaml'), '\tx');
-    const told = await here.run(...BUILD);
+    const told = await here.runKept(...BUILD);
     expect(told.stderr).toContain('platform/environments/qa/environment.yaml:19:1: YAML_SYNTAX');
     expect(told.stdout).toContain('qa: nothing was built');
     expect(told.code).toBe(3);
@@ -271,17 +279,17 @@ describe('fleet-scheduler build', () => {
     await using folder = await temporaryDirectory('mistakes');
     const here = await company(folder.path);
     await writeFile(join(folder.path, 'file'), '');
-    const wrong = await here.run(...INPUTS, '--layout', 'file');
+    const wrong = await here.runKept(...INPUTS, '--layout', 'file');
     expect(wrong.stderr).toMatch(/: IO: .*file cannot be a folder: a file is in the way/);
     expect(wrong.code).toBe(6);
-    await here.run(...BUILD, '--environment', 'prod');
-    const past = await here.run(...BUILD, '--environment', 'prod', '--now', '2020-01-01T00:00:00Z');
+    await here.runKept(...BUILD, '--environment', 'prod');
+    const past = await here.runKept(...BUILD, '--environment', 'prod', '--now', '2020-01-01T00:00:00Z');
     expect(past.stderr).toMatch(/FROM_FUTURE: .*Set the clock/);
     expect(past.code).toBe(4);
-    const late = await here.run(...BUILD, '--environment', 'prod', '--now', '2036-01-01T00:00:00Z');
+    const late = await here.runKept(...BUILD, '--environment', 'prod', '--now', '2036-01-01T00:00:00Z');
     expect(late.stderr).toContain('ROOT_EXPIRED');
     await rm(join(folder.path, 'releases/index.json'));
-    const lost = await here.run(...BUILD, '--environment', 'prod');
+    const lost = await here.runKept(...BUILD, '--environment', 'prod');
     expect(lost.stderr).toMatch(/LAYOUT_INVALID: .*has lost its index.json/);
     expect(lost.code).toBe(4);
   });
@@ -295,7 +303,7 @@ describe('fleet-scheduler build', () => {
     const path = blobs.path(bundles[0]?.digest as never);
     const before = await readFile(path);
     await writeFile(path, Buffer.from(before).fill(0x20, 0, 4));
-    const told = await here.run(...BUILD, '--environment', 'prod');
+    const told = await here.runKept(...BUILD, '--environment', 'prod');
     expect(told.stdout).toContain('unchanged bundle');
     expect(told.stdout).toContain('1 lost or damaged blobs written again');
     expect(await readFile(path)).toEqual(before);
@@ -326,7 +334,7 @@ describe('two builds into one layout', () => {
     expect(await released(here)).toHaveLength(2 * CHANNELS);
   });
 
-  test.each([150, 250, 350, 500])(
+  test.each(LONG ? [100, 150, 250, 350, 500] : [150, 350])(
     'one killed %i ms after its start, then another: all is there',
     async (ms) => {
       await using folder = await temporaryDirectory('mistakes');
@@ -370,17 +378,17 @@ describe('fleet-scheduler render', () => {
   test('keeps what is only held, and goes on without an application that cannot be read', async () => {
     await using folder = await temporaryDirectory('mistakes');
     const here = await company(folder.path);
-    succeed(await here.run(...RENDER));
+    succeed(await here.runKept(...RENDER));
     const tree = async () => (await readdir(join(folder.path, 'tree'), { recursive: true })).toSorted();
     const before = await tree();
     await replace(TEMPLATE, 'configData.cpuQuota', 'configData.cpu.quota')(here);
     await replace(ORDER, '../apps/order-api', '../apps/order')(here);
-    const told = await here.run(...RENDER);
+    const told = await here.runKept(...RENDER);
     expect(told.stderr).toContain(`${ORDER}:8:5: SOURCE_MISSING`);
     expect(told.stdout).toContain('3 assignments and 1 application are held; the others are not affected');
     expect(told.code).toBe(8);
     expect(await tree()).toEqual(before);
-    const again = await here.run(...RENDER, '--json');
+    const again = await here.runKept(...RENDER, '--json');
     expect(JSON.parse(again.stdout)).toMatchObject({ removed: [], held: [{}, {}, {}], heldWorkloads: [{}] });
   });
 });

@@ -80,7 +80,7 @@ export const startPlaybooksHost = async (name: string, base: string) => {
   const observe = async (built: BuiltPackage) =>
     ((await ask('observe', built)) as readonly Drift[]).map(({ message }) => message);
   const sh = async (script: string): Promise<string> =>
-    (await host.exec(['/bin/sh', '-c', script])).stdout.trim();
+    (await host.look(['/bin/sh', '-c', script])).stdout.trim();
 
   return { host, plan, apply, observe, sh };
 };
