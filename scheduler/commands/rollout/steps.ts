@@ -52,7 +52,7 @@ abstract class StepCommand extends FleetCommand {
   protected abstract readonly step: RolloutStep;
 
   async run(): Promise<Decided> {
-    const { flags } = await this.parse(this.ctor as typeof StepCommand);
+    const { flags } = await this.parse(StepCommand);
     const configuration = await readConfiguration(flags, process.cwd());
     const decided = await decide(configuration, this.step, flags, this.readNow(flags.now));
     this.log(describeDecided(decided));

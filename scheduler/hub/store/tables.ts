@@ -440,12 +440,12 @@ export type AlarmSentRow = {
   readonly severity: string;
   /** Of the last one that it took. */
   readonly sent_at: Timestamp;
-  /** What the notice was that it refused since, and is sent again at `next_at`; null: it took the last one. */
+  /** Change in the notice that it refused and that is sent again at `next_at`; null: it accepted the last one. */
   readonly refused_what: string | null;
   readonly refused_at: Timestamp | null;
   readonly refusals: Generated<number>;
   readonly next_at: Timestamp | null;
-  /** What it answered. */
+  /** Its answer. */
   readonly refusal: string | null;
 };
 

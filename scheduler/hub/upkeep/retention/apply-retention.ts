@@ -81,7 +81,7 @@ export const applyRetention = async (
   }
 };
 
-/** What a medium carried is for display alone: nothing is judged by it. */
+/** Removes contents of media, which are for display only. */
 const forgetMedia = ({ store }: Pick<Hub, 'store'>, cutoff: Date): Promise<number> =>
   store.transact(async (tx) => {
     const { numDeletedRows } = await tx
