@@ -24,6 +24,7 @@ import { kube } from './parts/kube.ts';
 import { kustomize } from './parts/kustomize.ts';
 import { kwok } from './parts/kwok.ts';
 import { nodeBase } from './parts/node-base.ts';
+import { grafanaSchema } from './parts/grafana-schema.ts';
 import { ociregistry } from './parts/ociregistry.ts';
 import { oras } from './parts/oras.ts';
 import type { Machine, Part } from './parts/part.ts';
@@ -58,6 +59,7 @@ const PARTS = {
   debianMirror,
   dockerRegistry,
   ociregistry,
+  grafanaSchema,
   pythonTuf,
   factoryBase,
   nodeBase,

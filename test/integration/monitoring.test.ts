@@ -123,6 +123,18 @@ describe('dashboards and rules', () => {
   });
 });
 
+describeWith(['grafanaSchema'], "Grafana's schema of dashboards", ({ grafanaSchema }) => {
+  it('accepts the dashboards, and names what is missing or misspelled', async () => {
+    const check = (...files: readonly string[]) => runCommand([grafanaSchema, ...files]);
+    const { code, stdout } = await check(...dashboards.map(({ file }) => join(FOLDER, file)));
+    expect([code, stdout]).toEqual([0, '']);
+    const text = readFileSync(join(FOLDER, dashboards[0]?.file ?? ''), 'utf8');
+    const broken = join(folder.path, 'broken.json');
+    await writeFile(broken, text.replace('"includeVars"', '"includeVariables"'));
+    expect((await check(broken)).stdout).toMatch(/includeVars: required field is missing/);
+  });
+});
+
 describeWith(['promtool'], 'promtool', ({ promtool }) => {
   it('accepts the rules', async () => {
     const { stdout } = await runOrFail([promtool, 'check', 'rules', '--lint-fatal', RULES]);
