@@ -13,8 +13,12 @@ let last: Promise<unknown> = Promise.resolve();
  * are those of the program, and a build takes less than half of the CPU time of a start. Tests of signals, of two processes at once and
  * of what a start does run the program itself (programFile).
  */
-export const runScheduler = (cwd: string, words: readonly string[]): Promise<Outcome> => {
-  const outcome = last.then(() => runNext({ cwd, words, env: process.env }));
+export const runScheduler = (
+  cwd: string,
+  words: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<Outcome> => {
+  const outcome = last.then(() => runNext({ cwd, words, env }));
   last = outcome.catch(() => undefined);
   return outcome;
 };

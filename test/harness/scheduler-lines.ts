@@ -14,6 +14,12 @@ export type CommandLine = {
   readonly env: NodeJS.ProcessEnv;
 };
 
+/** In place: libuv and children read the environment of the process, not an object that replaces process.env. */
+const setEnvironment = (env: NodeJS.ProcessEnv): void => {
+  for (const name of Object.keys(process.env)) if (env[name] === undefined) delete process.env[name];
+  for (const [name, value] of Object.entries(env)) if (value !== undefined) process.env[name] = value;
+};
+
 const keep =
   (pieces: string[]) =>
   (text: string | Uint8Array, ...rest: readonly unknown[]): boolean => {
@@ -28,7 +34,7 @@ const run = async ({ cwd, words, env }: CommandLine): Promise<Outcome> => {
   process.stdout.write = keep(stdout);
   process.stderr.write = keep(stderr);
   process.exitCode = 0;
-  process.env = { ...env, OCLIF_DISABLE_ENGINE_WARNING: '1' };
+  setEnvironment({ ...env, OCLIF_DISABLE_ENGINE_WARNING: '1' });
   process.chdir(cwd);
   await runProgram({ ...PROGRAM, commands: COMMANDS }, words);
   const code = process.exitCode;

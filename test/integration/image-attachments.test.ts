@@ -19,9 +19,10 @@ import { acceptRequests } from '../harness/accept-requests.ts';
 import { type Company, makeCompany } from '../harness/company.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { startOciRegistry } from '../harness/oci-registry.ts';
-import { type ProgramName, programFile } from '../harness/program-file.ts';
+import { programFile } from '../harness/program-file.ts';
 import { startRegistry } from '../harness/registry.ts';
 import { type Outcome, runCommand, runOrFail } from '../harness/run-command.ts';
+import { runScheduler } from '../harness/run-scheduler.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 
 const HOST = 'registry.halden.example';
@@ -47,15 +48,10 @@ for (const [part, title, start] of KINDS) {
     let folder: TemporaryDirectory;
     let company: Company;
     const at = (...names: readonly string[]) => join(folder.path, ...names);
-    const program =
-      (name: ProgramName) =>
-      (...words: readonly string[]): Promise<Outcome> =>
-        runCommand([process.execPath, programFile(name), ...words], {
-          cwd: folder.path,
-          env: { ...process.env, HOME: folder.path },
-        });
-    const run = program('scheduler');
-    const exporter = program('exporter');
+    const env = (): NodeJS.ProcessEnv => ({ ...process.env, HOME: folder.path });
+    const run = (...words: readonly string[]): Promise<Outcome> => runScheduler(folder.path, words, env());
+    const exporter = (...words: readonly string[]): Promise<Outcome> =>
+      runCommand([process.execPath, programFile('exporter'), ...words], { cwd: folder.path, env: env() });
     const tool =
       (path: string) =>
       async (...words: readonly string[]): Promise<string> =>

@@ -29,6 +29,7 @@ import { startOciRegistry } from '../harness/oci-registry.ts';
 import { programFile } from '../harness/program-file.ts';
 import { startRegistry } from '../harness/registry.ts';
 import { type Outcome, runCommand, runOrFail } from '../harness/run-command.ts';
+import { runScheduler } from '../harness/run-scheduler.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 
 const HOST = 'registry.halden.example';
@@ -53,10 +54,7 @@ for (const [part, title, start] of KINDS) {
     const at = (...names: readonly string[]) => join(folder.path, ...names);
 
     const run = (...words: readonly string[]): Promise<Outcome> =>
-      runCommand([process.execPath, programFile('scheduler'), ...words], {
-        cwd: folder.path,
-        env: { ...process.env, HOME: folder.path },
-      });
+      runScheduler(folder.path, words, { ...process.env, HOME: folder.path });
     const exporter = (...words: readonly string[]): Promise<Outcome> =>
       runCommand([process.execPath, programFile('exporter'), ...words], {
         cwd: folder.path,

@@ -6,12 +6,11 @@ import { readBlob } from '#bundles/formats/layout/verified';
 import { EXAMPLE_IMAGES } from '../../examples/make-images.ts';
 import { type Company, makeCompany } from '../harness/company.ts';
 import { describeWith } from '../harness/describe-with.ts';
-import { programFile } from '../harness/program-file.ts';
 import { type Registry, startRegistry } from '../harness/registry.ts';
-import { type Outcome, runCommand, runOrFail, succeed } from '../harness/run-command.ts';
+import { type Outcome, runOrFail, succeed } from '../harness/run-command.ts';
+import { runScheduler } from '../harness/run-scheduler.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 
-const PROGRAM = programFile('scheduler');
 const MANIFESTS = [
   'apps/telemetry/collector/deployment.yaml',
   'apps/telemetry/edge/deployment.yaml',
@@ -44,10 +43,7 @@ describeWith(['dockerRegistry', 'skopeo'], 'images of a platform from a registry
   });
 
   const run = (...words: readonly string[]): Promise<Outcome> =>
-    runCommand([process.execPath, PROGRAM, ...words], {
-      cwd: folder.path,
-      env: { ...process.env, HOME: folder.path },
-    });
+    runScheduler(folder.path, words, { ...process.env, HOME: folder.path });
   const build = (...words: readonly string[]) =>
     run('build', '--platform', 'platform', '--keys', 'keys', '--layout', 'releases', ...words);
   const lockFile = () => readFile(join(folder.path, 'platform/images.lock.yaml'), 'utf8');

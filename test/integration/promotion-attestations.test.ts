@@ -5,9 +5,9 @@ import type { Condition, Verdict } from '../../scheduler/hub/promote/judge/verdi
 import { findReference, openLayout } from '#bundles/formats/layout/layout';
 import { EXAMPLE_IMAGES, makeImages } from '../../examples/make-images.ts';
 import { describeWith } from '../harness/describe-with.ts';
-import { programFile } from '../harness/program-file.ts';
 import { startRegistry } from '../harness/registry.ts';
-import { type Outcome, runCommand, runOrFail, succeed } from '../harness/run-command.ts';
+import { type Outcome, runOrFail, succeed } from '../harness/run-command.ts';
+import { runScheduler } from '../harness/run-scheduler.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 import { writeFiles } from '../scheduler/file-tree.ts';
 import { ours } from '../scheduler/fleet-platform.ts';
@@ -24,10 +24,7 @@ describeWith(['cosign', 'skopeo', 'dockerRegistry'], 'a link that wants an SBOM 
   let image: string;
 
   const run = (...words: readonly string[]): Promise<Outcome> =>
-    runCommand([process.execPath, programFile('scheduler'), ...words], {
-      cwd: folder.path,
-      env: { ...process.env, HOME: folder.path },
-    });
+    runScheduler(folder.path, words, { ...process.env, HOME: folder.path });
   const cosign = (...words: readonly string[]): Promise<Outcome> =>
     runOrFail([paths.cosign, ...words], {
       cwd: folder.path,

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { Agent } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { signWebhook } from '../../scheduler/hub/webhook/webhook-signature.ts';
-import { programFile } from '../harness/program-file.ts';
-import { runCommand, succeed } from '../harness/run-command.ts';
+import { succeed } from '../harness/run-command.ts';
+import { runScheduler } from '../harness/run-scheduler.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 import { writeFiles } from '../scheduler/file-tree.ts';
 import { ours } from '../scheduler/fleet-platform.ts';
@@ -72,8 +72,7 @@ afterAll(async () => {
 });
 
 const scheduler = async (...words: readonly string[]): Promise<string> =>
-  succeed(await runCommand([process.execPath, programFile('scheduler'), ...words], { cwd: folder.path }))
-    .stdout;
+  succeed(await runScheduler(folder.path, words)).stdout;
 
 const start = (): Promise<HubProcess> => serve(folder.path, ['--listen', '127.0.0.1:0']);
 
