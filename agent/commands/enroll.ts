@@ -5,7 +5,7 @@ import { parseDigest } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { checkMounted } from '#bundles/formats/medium/check-mounted';
 import { parseChannel, parseName } from '#bundles/names';
-import { FORCE_PATH_FLAG } from '#cli/force-path-flag';
+import { FORCE_PATH_FLAG } from '#cli/flags';
 import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
 import { freeBytesOf } from '../acquire/blobs/free-space.ts';
 import type { Config } from '../config/config.ts';

@@ -1,6 +1,6 @@
 import { Args, Flags } from '@oclif/core';
 import { openProgress } from '#cli/progress';
-import { PROGRESS_FLAG } from '#cli/progress-flag';
+import { PROGRESS_FLAG } from '#cli/flags';
 import { type ImportResult, importMedium } from '../daemon/import-medium.ts';
 import { AgentCommand } from './agent-command.ts';
 import { exitCodeOf, showMissing, showPackages } from './show-packages.ts';

@@ -4,7 +4,7 @@ import { shortSet } from '#bundles/formats/medium/parts/part';
 import { FleetCommand } from '#cli/fleet-command';
 import { formatBytes } from '#cli/format-bytes';
 import { openProgress, type Progress } from '#cli/progress';
-import { PROGRESS_FLAG } from '#cli/progress-flag';
+import { PROGRESS_FLAG } from '#cli/flags';
 import { type ChannelRemovals, describeRemovals } from '../plan/find-removals.ts';
 import type { Plan } from '../plan/plan.ts';
 import { prepare } from '../plan/prepare.ts';

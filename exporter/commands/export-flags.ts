@@ -3,7 +3,7 @@ import { Flags } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
 import { parseChannel, parseName } from '#bundles/names';
 import type { Progress } from '#cli/progress';
-import { FORCE_PATH_FLAG } from '#cli/force-path-flag';
+import { FORCE_PATH_FLAG } from '#cli/flags';
 import { wordList } from '#cli/word-list';
 import { parseRecipient } from '#bundles/trust/age/recipient';
 import type { ExportRequest } from '../plan/prepare.ts';

@@ -3,7 +3,7 @@ import { formatChannel } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
 import { formatBytes } from '#cli/format-bytes';
 import { openProgress } from '#cli/progress';
-import { PROGRESS_FLAG } from '#cli/progress-flag';
+import { PROGRESS_FLAG } from '#cli/flags';
 import { type BytesToWrite, bytesToWrite } from '../plan/bytes-to-write.ts';
 import { type ChannelRemovals, describeRemovals } from '../plan/find-removals.ts';
 import type { Plan as MediumPlan } from '../plan/plan.ts';

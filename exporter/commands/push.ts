@@ -2,7 +2,7 @@ import { Flags } from '@oclif/core';
 import { FleetCommand } from '#cli/fleet-command';
 import { formatBytes } from '#cli/format-bytes';
 import { openProgress } from '#cli/progress';
-import { PROGRESS_FLAG } from '#cli/progress-flag';
+import { PROGRESS_FLAG } from '#cli/flags';
 import { addFreight, type Freight } from '#bundles/transport/publish/send-batch';
 import { type Pushed, type PushedPointer, pushMedium } from '../push/push-medium.ts';
 import { trustNotes } from '../verify/trust-notes.ts';

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openProgress } from '#cli/progress';
-import type { ProgressMode } from '#cli/progress-flag';
+import type { ProgressMode } from '#cli/flags';
 import { newMeter } from '#cli/progress-meter';
 
 beforeEach(() => {

@@ -1,6 +1,6 @@
 import { Args } from '@oclif/core';
 import { checkMounted } from '#bundles/formats/medium/check-mounted';
-import { FORCE_PATH_FLAG } from '#cli/force-path-flag';
+import { FORCE_PATH_FLAG } from '#cli/flags';
 import { loadKey } from '../../hub/agent-key.ts';
 import { type ExportedReport, exportReports } from '../../report/export-reports.ts';
 import { AgentCommand } from '../agent-command.ts';

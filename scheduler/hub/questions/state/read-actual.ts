@@ -63,7 +63,7 @@ export const readActual = async (
   };
 };
 
-/** What questions about many agents read: keys and hashes of the others are most of their bytes. */
+/** Columns for questions about many agents; keys and hashes, which are most of a row's bytes, are left out. */
 const AGENT_COLUMNS = [
   'id',
   'site',
