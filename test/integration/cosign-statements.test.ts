@@ -17,9 +17,9 @@ import { readRelease } from '../../scheduler/load/releases/read-release.ts';
 import { signRelease } from '../../scheduler/release/sign/sign-release.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { startOciRegistry } from '../harness/oci-registry.ts';
-import { programFile } from '../harness/program-file.ts';
 import { startRegistry } from '../harness/registry.ts';
 import { type Outcome, runCommand, succeed } from '../harness/run-command.ts';
+import { runScheduler } from '../harness/run-scheduler.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 import { writeFiles } from '../scheduler/file-tree.ts';
 import { fleetPlatform, ours } from '../scheduler/fleet-platform.ts';
@@ -36,7 +36,6 @@ import {
   writeKeys,
 } from '../scheduler/keys/signer/signer-world.ts';
 
-const PROGRAM = programFile('scheduler');
 const CHANNEL = { environment: 'prod', clusterType: 'press' };
 
 describeWith(['cosign'], 'stock cosign and our statements', ({ cosign }) => {
@@ -53,9 +52,10 @@ describeWith(['cosign'], 'stock cosign and our statements', ({ cosign }) => {
     expect([code, stderr]).toEqual([0, expect.any(String) as string]);
   };
   const program = (...words: readonly string[]): Promise<Outcome> =>
-    runCommand(
-      [process.execPath, PROGRAM, ...words, '--layout', 'layout', '--now', '2026-11-21T08:00:00Z'],
-      options(),
+    runScheduler(
+      folder.path,
+      [...words, '--layout', 'layout', '--now', '2026-11-21T08:00:00Z'],
+      options().env,
     );
   const scheduler = (...words: readonly string[]): Promise<Outcome> => program(...words, '--keys', 'keys');
 

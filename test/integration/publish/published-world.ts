@@ -10,8 +10,8 @@ import { prepare } from '../../../exporter/plan/prepare.ts';
 import { verifyMedium } from '../../../exporter/verify/verify-medium.ts';
 import { exportMedium } from '../../../exporter/write/export-medium.ts';
 import { openDestination } from '../../../scheduler/deliver/send/open-destination.ts';
-import { programFile } from '../../harness/program-file.ts';
-import { type Outcome, runCommand } from '../../harness/run-command.ts';
+import type { Outcome } from '../../harness/run-command.ts';
+import { runScheduler } from '../../harness/run-scheduler.ts';
 import {
   type LayoutWriter,
   NOW,
@@ -48,8 +48,6 @@ export type PublishedWorld = AsyncDisposable & {
 
 export type Wanted = { readonly channels?: readonly Channel[]; readonly sites?: readonly string[] };
 
-const SCHEDULER = programFile('scheduler');
-
 /** Release 1 of a Kubernetes and of a host channel, and site plant-7 with an agent on each. */
 export const makePublishedWorld = async (): Promise<PublishedWorld> => {
   const folder = await temporaryDirectory('published');
@@ -73,15 +71,11 @@ export const makePublishedWorld = async (): Promise<PublishedWorld> => {
     layout,
     path,
     scheduler: (words, env = {}) =>
-      runCommand([process.execPath, SCHEDULER, ...words, '--layout', path('layout')], {
-        cwd: folder.path,
-        env: {
-          PATH: process.env['PATH'],
-          HOME: folder.path,
-          FLEET_NOW: NOW.toISOString(),
-          NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
-          ...env,
-        },
+      runScheduler(folder.path, [...words, '--layout', path('layout')], {
+        PATH: process.env['PATH'],
+        HOME: folder.path,
+        FLEET_NOW: NOW.toISOString(),
+        ...env,
       }),
     publish: async (to, from = 'layout', selection = {}) => {
       await using destination = await openDestination(to, { plainHttp: [], env: {} }, NOW);
