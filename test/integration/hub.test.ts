@@ -1,7 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { connect as connectTcp } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import SQLite from 'better-sqlite3';
 import { Agent } from 'undici';
@@ -165,51 +164,6 @@ it('fifty agents at once are enrolled and their reports taken, each once', async
   await using client = connect(hub.url, office.authority);
   const status = await client.get(`${STATUS_PATH}?site=fleet-3`, { authorization: `Bearer ${reader}` });
   expect((status.json() as { rows: object[] }).rows).toHaveLength(5);
-});
-
-it('killed in the middle of reports, again and again, it has each event once in the end', async () => {
-  await using own = await startOffice();
-  const agents = numbers(6).map((index) => networkAgent(`plant-${index}/host`));
-  const certificates = new Map<string, string>();
-  let running = await own.serve();
-  for (const agent of agents) {
-    const token = await newToken(own, agent.site);
-    certificates.set(agent.id, await enroll(running.url, own.authority, agent, token));
-  }
-  const [batches, size] = [12, 100];
-  const done = new AbortController();
-  let lost = 0;
-  const work = agents.map(async (agent) => {
-    const lines = chain(agent, happenings(batches * size));
-    for (let batch = 0; batch < batches; ) {
-      const report = await reportOf(agent, lines, batch * size + 1, (batch + 1) * size);
-      await using client = connect(running.url, own.authority, {
-        cert: certificates.get(agent.id) ?? '',
-        key: agent.pem,
-      });
-      try {
-        const reply = await handOver(client, report);
-        if (reply.status === 200) batch += 1;
-      } catch {
-        // Nobody knows whether it was taken: it is handed over again.
-        lost += 1;
-        await setTimeout(50);
-      }
-    }
-  });
-  const kills = (async () => {
-    for (let kill = 0; kill < 4 && !done.signal.aborted; kill++) {
-      await setTimeout(150 + 137 * kill);
-      await running.stop('SIGKILL');
-      running = await own.serve();
-    }
-  })();
-  await Promise.all(work);
-  done.abort();
-  await kills;
-  expect(lost).toBeGreaterThan(0);
-  for (const { id } of agents) expect(eventsIn(own.path, id)).toEqual(numbers(batches * size));
-  await running.stop('SIGTERM');
 });
 
 describe('told to stop', () => {
