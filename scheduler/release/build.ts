@@ -219,8 +219,20 @@ const buildPlace = async (
   const nothing = { environment, channels: [], heldWorkloads: [], advice: [], problems: [] };
   switch (place?.kind) {
     case undefined:
-    case 'newest':
       return await buildOne(options, environment, inputs);
+    case 'newest': {
+      const candidate = place.submitted;
+      if (!candidate) return await buildOne(options, environment, inputs);
+      const sources = lockedSources(unlocked, candidate, environment);
+      try {
+        return await buildOne({ ...options, candidate }, environment, { ...inputs, sources });
+      } catch (error) {
+        // What was submitted is not there any more. The other environments are built.
+        if (!isFleetError(error, 'CANDIDATE_MISMATCH')) throw error;
+        await keepReleases(releases, environment, options);
+        return { ...nothing, problems: [error] };
+      }
+    }
     case 'invalid':
       return { ...nothing, problems: place.problems };
     case 'waiting':

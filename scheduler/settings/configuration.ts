@@ -45,6 +45,8 @@ export type Configuration = { readonly [setting in Setting]: string | undefined 
   readonly allowRemovals: Allowance;
   /** Propose rendered trees on a separate branch. */
   readonly treePullRequest: boolean;
+  /** Write a folder for each cluster that follows by Flux or Argo CD, beside those of cluster types. */
+  readonly treeClusters: boolean;
   /** Sign commits with git's own settings. */
   readonly signCommits: boolean;
   /** Names and addresses in the hub's certificate; undefined: this machine's. */
@@ -140,6 +142,7 @@ export const readConfiguration = async (given: GivenSettings, cwd: string): Prom
       wordList(given['allow-removals'], ',') ?? [said.allowRemovals ?? []].flat(),
     ),
     treePullRequest: given['tree-pull-request'] === true || said.treePullRequest === true,
+    treeClusters: said.treeClusters === true,
     signCommits: given['sign-commits'] === true || said.signCommits === true,
     hostnames: wordList(given.hostname, ',') ?? said.hostnames,
     agentQuota: said.agentQuota,
@@ -213,6 +216,7 @@ type FileSettings = { readonly [setting in Setting]?: string } & {
   readonly pullImages?: boolean;
   readonly allowRemovals?: number | readonly string[];
   readonly treePullRequest?: boolean;
+  readonly treeClusters?: boolean;
   readonly signCommits?: boolean;
   readonly hostnames?: readonly string[];
   readonly secrets?: { readonly escrow?: string };

@@ -199,41 +199,45 @@ const take = async (history: History, one: Step): Promise<void> => {
   }
 };
 
-test('in random histories of reports, kills and decisions no broken commit leaves dev, and nothing unpromoted is in prod', async () => {
-  const seen = { brokenInDev: 0, prod: 0 };
-  await fc.assert(
-    fc.asyncProperty(steps, async (all) => {
-      const history = await openHistory();
-      const { office } = history;
-      await using hub = history.hub;
-      const inside: Record<string, Set<string>> = { dev: new Set(), qa: new Set(), prod: new Set() };
-      for (const one of all) {
-        history.tick();
-        const before = structuredClone(inside);
-        await take(history, one);
-        const { entries } = await readAuditLog(await openOrStartLayout(office.layout), office.keys.roots);
-        for (const name of ENVIRONMENTS) {
-          const found = await currentOf(hub, { environment: name, clusterType: 'press' });
-          if (!found) continue;
-          if (name === 'dev') seen.brokenInDev += Number(found.has(BROKEN));
-          else expect(found.has(BROKEN), `${name} after ${JSON.stringify(one)}`).toBe(false);
-          if (name === 'prod') seen.prod += 1;
-          const said = await office.released(name);
-          if (said?.shared !== undefined) inside[name]?.add(said.shared);
-          if (name === 'dev') continue;
-          // It was promoted by a signed decision, and was in the environment before by then.
-          const promotion = entries.find(
-            ({ kind, predicate }) =>
-              kind === 'promotion' && predicate.to === name && predicate.shared === said?.promoted,
-          );
-          expect(promotion, `${name} has what was promoted`).toBeDefined();
-          expect([...(before[BEFORE[name]] ?? [])]).toContain(said?.promoted);
+test(
+  'in random histories of reports, kills and decisions no broken commit leaves dev, and nothing unpromoted is in prod',
+  async () => {
+    const seen = { brokenInDev: 0, prod: 0 };
+    await fc.assert(
+      fc.asyncProperty(steps, async (all) => {
+        const history = await openHistory();
+        const { office } = history;
+        await using hub = history.hub;
+        const inside: Record<string, Set<string>> = { dev: new Set(), qa: new Set(), prod: new Set() };
+        for (const one of all) {
+          history.tick();
+          const before = structuredClone(inside);
+          await take(history, one);
+          const { entries } = await readAuditLog(await openOrStartLayout(office.layout), office.keys.roots);
+          for (const name of ENVIRONMENTS) {
+            const found = await currentOf(hub, { environment: name, clusterType: 'press' });
+            if (!found) continue;
+            if (name === 'dev') seen.brokenInDev += Number(found.has(BROKEN));
+            else expect(found.has(BROKEN), `${name} after ${JSON.stringify(one)}`).toBe(false);
+            if (name === 'prod') seen.prod += 1;
+            const said = await office.released(name);
+            if (said?.shared !== undefined) inside[name]?.add(said.shared);
+            if (name === 'dev') continue;
+            // It was promoted by a signed decision, and was in the environment before by then.
+            const promotion = entries.find(
+              ({ kind, predicate }) =>
+                kind === 'promotion' && predicate.to === name && predicate.shared === said?.promoted,
+            );
+            expect(promotion, `${name} has what was promoted`).toBeDefined();
+            expect([...(before[BEFORE[name]] ?? [])]).toContain(said?.promoted);
+          }
         }
-      }
-    }),
-    { numRuns: LONG ? 100 : 5 },
-  );
-  // The histories do break dev, and do reach prod.
-  expect(seen.brokenInDev).toBeGreaterThan(0);
-  expect(seen.prod).toBeGreaterThan(0);
-}, 600_000);
+      }),
+      { numRuns: LONG ? 100 : 5 },
+    );
+    // The histories do break dev, and do reach prod.
+    expect(seen.brokenInDev).toBeGreaterThan(0);
+    expect(seen.prod).toBeGreaterThan(0);
+  },
+  LONG ? 7_200_000 : 600_000,
+);

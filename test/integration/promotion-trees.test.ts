@@ -6,12 +6,21 @@ import {
   deliverTrees,
   type TreeDelivery,
 } from '../../scheduler/deliver/tree/deliver-trees.ts';
+import { makeCommitReader } from '../../scheduler/deliver/tree/read-commits.ts';
+import { readFlux } from '../../scheduler/hub/ingest/followers/read-flux.ts';
+import { registerFollower } from '../../scheduler/hub/ingest/followers/register-follower.ts';
+import { takeNotification } from '../../scheduler/hub/ingest/followers/take-notification.ts';
+import { keepTreeCommits, readClusters } from '../../scheduler/hub/ingest/followers/tree-commits.ts';
+import { siteSigner } from '../../scheduler/hub/hub.ts';
+import { stepRollout } from '../../scheduler/hub/promote/rollout/step-rollout.ts';
+import { openReleases } from '../../scheduler/release/publish/open-releases.ts';
 import { parseTreeTarget } from '../../scheduler/deliver/tree/tree-target.ts';
 import { type ForgeServer, startForge } from '../harness/forge-server.ts';
 import { commitFolder, makeGitRepository } from '../harness/git-repository.ts';
 import { startGitServer } from '../harness/git-server.ts';
 import { runCommand, runOrFail } from '../harness/run-command.ts';
 import { temporaryDirectory, writeFiles } from '../scheduler/file-tree.ts';
+import { hubOf } from '../scheduler/hub/office-agents.ts';
 import { type ChainOffice, FILES, NOW, openChainOffice } from '../scheduler/release/chain/chain-office.ts';
 
 const TOKEN = 'a-token-that-nobody-may-see';
@@ -34,17 +43,20 @@ const workshop = async (files = FILES) => {
   const env = { PATH: process.env['PATH'], HOME: root, GIT_CONFIG_NOSYSTEM: '1' };
   const git = async (...words: readonly string[]): Promise<string> =>
     (await runOrFail(['git', '--git-dir', bare, ...words], { env })).stdout.trim();
+  const place = {
+    ...office.platform,
+    cacheDirectory: join(root, 'cache'),
+    layout: office.layout,
+    to: parseTreeTarget(`git+${server.url}/org/gitops.git`),
+    env: { ...env, FLEET_FORGE_TOKEN: TOKEN },
+  };
   const publish = async (more: Partial<TreeDelivery> = {}): Promise<Delivered> => {
     const [delivered] = await deliverTrees({
-      ...office.platform,
-      cacheDirectory: join(root, 'cache'),
-      layout: office.layout,
-      to: parseTreeTarget(`git+${server.url}/org/gitops.git`),
+      ...place,
       environments: ['qa'],
       pullRequest: true,
       forge: `gitea=${forge.api}`,
       connection: { plainHttp: [], env: {} },
-      env: { ...env, FLEET_FORGE_TOKEN: TOKEN },
       now: NOW,
       signal: new AbortController().signal,
       ...more,
@@ -59,6 +71,7 @@ const workshop = async (files = FILES) => {
     bare,
     env,
     git,
+    place,
     publish,
     /** What a person does who merges or closes the newest pull request, and deletes its branch. */
     settle: async (how: 'merged' | 'closed', branch = 'qa'): Promise<void> => {
@@ -259,4 +272,145 @@ test('a stranger’s commit on the proposal stays', async () => {
   office.config('environments/qa/level.yaml', 'qa-1');
   expect(await shop.publish()).toMatchObject({ outcome: 'unchanged', proposal });
   expect(await shop.git('rev-parse', `${proposal}`)).toBe(theirs);
+});
+
+const RINGS = `apiVersion: fleet-ferry/v1alpha1
+kind: RolloutPolicy
+metadata: {name: qa-rings}
+spec:
+  environment: qa
+  stages:
+    - {name: pilot, selector: {matchLabels: {ring: pilot}}, soak: 12h}
+    - {name: all, percent: 100}
+  onFailure: takeBack
+`;
+
+/** What notification-controller posts after the Kustomization that applies a cluster's folder was reconciled. */
+const fluxSays = (commit: string, at: Date, error?: string): Buffer =>
+  Buffer.from(
+    JSON.stringify({
+      involvedObject: {
+        kind: 'Kustomization',
+        namespace: 'flux-system',
+        name: 'tree',
+        apiVersion: 'kustomize.toolkit.fluxcd.io/v1',
+      },
+      severity: error === undefined ? 'info' : 'error',
+      timestamp: at.toISOString(),
+      message: error ?? 'Reconciliation finished in 33ms, next run in 10m0s',
+      reason: error === undefined ? 'ReconciliationSucceeded' : 'HealthCheckFailed',
+      metadata: { revision: `qa@sha1:${commit}` },
+    }),
+  );
+
+test('the stages of a rollout are written to the folders of clusters one after the other, by what Flux reports', async () => {
+  await using shop = await workshop();
+  const { office, forge } = shop;
+  await using hub = await hubOf(office);
+  const signer = await siteSigner(hub);
+  const channel = { environment: 'qa', clusterType: 'press' };
+  let hours = 0;
+  const now = (): Date => new Date(NOW.getTime() + hours * 3_600_000);
+  const register = (site: string, labels: Readonly<Record<string, string>> = {}) =>
+    registerFollower(hub.store, { site, name: 'edge', kind: 'flux', channel, labels }, signer, now());
+  await register('plant-7', { ring: 'pilot' });
+  await register('plant-8');
+  const publish = async (more: Partial<TreeDelivery> = {}) =>
+    shop.publish({
+      clusters: await readClusters(hub.store.db),
+      pullRequest: false,
+      now: now(),
+      ...more,
+    });
+  const readCommits = makeCommitReader();
+  /** Clusters pull the branch, and Flux reports. */
+  const report = async (errors: Readonly<Record<string, string>> = {}): Promise<readonly string[]> => {
+    const clusters = await readClusters(hub.store.db);
+    const place = { ...shop.place, signal: new AbortController().signal };
+    await keepTreeCommits(hub.store, await readCommits(place, clusters), now());
+    const head = await shop.git('rev-parse', 'qa');
+    const results: string[] = [];
+    for (const row of await hub.store.db.selectFrom('agent').selectAll().orderBy('id').execute()) {
+      const body = fluxSays(head, now(), errors[row.site]);
+      results.push(await takeNotification(hub, row, { notification: readFlux(body), body, now: now() }));
+    }
+    return results;
+  };
+  const step = async () => {
+    using releases = await openReleases(office.layout, { command: 'serve', now: now() });
+    return (await stepRollout(hub, office.keys, releases, channel, now()))?.decided;
+  };
+  const folders = ['press', 'clusters/plant-7/edge', 'clusters/plant-8/edge', 'clusters/plant-9/edge'];
+  const levels = async (ref = 'qa'): Promise<readonly string[]> =>
+    Promise.all(
+      folders.map(async (folder) => {
+        const text = await shop.git('show', `${ref}:${folder}/shop-web/platform-config.yaml`).catch(() => '');
+        return /"LEVEL": "([\w-]+)/.exec(text)?.[1] ?? 'none';
+      }),
+    );
+
+  await office.build();
+  await promoteLevel(office, 'base-1');
+  await office.build();
+  expect(await publish()).toMatchObject({ outcome: 'pushed', problems: [] });
+  expect(await levels()).toEqual(['base-1', 'base-1', 'base-1', 'none']);
+  expect(await shop.git('show', 'qa:clusters/plant-7/edge/RELEASE')).toMatch(
+    /^channel qa\/press\nbundle sha256:[0-9a-f]{64}$/,
+  );
+
+  office.commit({ 'promotion/rings.yaml': RINGS });
+  await promoteLevel(office, 'base-2');
+  // Promoted, and not released yet.
+  expect(await publish()).toMatchObject({ outcome: 'unchanged', problems: [] });
+  hours += 1;
+  await office.build({ now: now() });
+  await register('plant-9');
+  const dry = await publish({ dryRun: true });
+  expect([dry.outcome, dry.written.some((path) => path.startsWith('press/'))]).toEqual(['planned', false]);
+  expect(await publish()).toMatchObject({ outcome: 'pushed', problems: [] });
+  expect(await levels()).toEqual(['base-1', 'base-2', 'base-1', 'base-1']);
+  expect(await shop.git('log', '-1', '--format=%B', 'qa')).toContain('- qa/press: stage pilot (1 of 2)');
+  expect(await publish()).toMatchObject({ outcome: 'unchanged' });
+  // Its own layer moves on: that is a release of its own first.
+  office.config('environments/qa/level.yaml', 'qa-1');
+  expect(await publish()).toMatchObject({ outcome: 'unchanged', problems: [] });
+
+  // Nobody reported, so nothing advances; then the soak counts.
+  hours += 24;
+  expect(await step()).toBeUndefined();
+  expect(await report()).toEqual(['taken', 'taken', 'taken']);
+  hours += 11;
+  expect(await step()).toBeUndefined();
+  hours += 2;
+  expect(await step()).toMatchObject({ kind: 'advance', stage: 'all' });
+  const second = await publish({ pullRequest: true });
+  expect(second).toMatchObject({ outcome: 'proposed', problems: [] });
+  expect(await levels()).toEqual(['base-1', 'base-2', 'base-1', 'base-1']);
+  expect(await levels(`${second.proposal}`)).toEqual(['base-2', 'base-2', 'base-2', 'base-2']);
+  expect(forge.pulls.at(-1)?.body).toContain('- qa/press: stage all (2 of 2)');
+  await shop.settle('merged');
+
+  // One cluster fails: what the rollout reached gets the old content back.
+  hours += 1;
+  expect(await report({ 'plant-8': 'timeout waiting for: [Kustomization/shop]' })).toEqual([
+    'taken',
+    'taken',
+    'taken',
+  ]);
+  expect(await step()).toMatchObject({ kind: 'take-back', stage: 'all' });
+  expect(await publish()).toMatchObject({ outcome: 'pushed', problems: [] });
+  expect(await levels()).toEqual(['base-1', 'base-1', 'base-1', 'base-1']);
+});
+
+test('without the layout nothing is delivered to an environment with stages', async () => {
+  await using shop = await workshop({
+    ...FILES,
+    'promotion/rings.yaml': RINGS.replace('environment: qa', 'environment: dev'),
+  });
+  const { outcome, problems } = await shop.publish({
+    environments: ['dev'],
+    layout: undefined,
+    pullRequest: false,
+  });
+  expect([outcome, ...problems.map(({ code }) => code)]).toEqual(['failed', 'USAGE']);
 });

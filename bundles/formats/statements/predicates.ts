@@ -150,6 +150,7 @@ export const DECISIONS = [
   'start-rollout',
   'advance',
   'take-back',
+  'submit',
 ] as const;
 export type DecisionKind = (typeof DECISIONS)[number];
 

@@ -19,6 +19,7 @@ export const SCHEMA_NAMES = [
   'hub-decisions#reason',
   'hub-decisions#reject',
   'hub-decisions#release-rollback',
+  'hub-decisions#submit',
   'hub-enroll-answer',
   'hub-enroll-request',
   'hub-error',

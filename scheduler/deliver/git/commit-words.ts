@@ -28,6 +28,8 @@ export type TreeWords = {
   readonly written: number;
   readonly removed: number;
   readonly sources: readonly SourceSnapshot[];
+  /** '<channel>: stage <name> (1 of 3)' of each channel that is released in stages. */
+  readonly stages?: readonly string[];
 };
 
 /** Formats text of a person as code, so that it does not act as markup or as an @mention. */
@@ -39,7 +41,7 @@ export const titleOf = ({ environment }: Pick<TreeWords, 'environment'>): string
 const MAX_SOURCES = 100;
 
 /** Counts of files, and the source commits. Local directories are left out, because their paths reveal a machine. */
-export const bodyOf = ({ written, removed, sources }: TreeWords): string => {
+export const bodyOf = ({ written, removed, sources, stages = [] }: TreeWords): string => {
   const commits = sources.filter(({ commit }) => commit !== undefined);
   const lines = [
     ...new Set(
@@ -48,7 +50,8 @@ export const bodyOf = ({ written, removed, sources }: TreeWords): string => {
   ];
   const more = lines.length > MAX_SOURCES ? [`- and ${lines.length - MAX_SOURCES} more`] : [];
   const from = lines.length === 0 ? [] : ['', 'Made from', ...lines.slice(0, MAX_SOURCES), ...more];
-  return [`${written} files written, ${removed} removed.`, ...from].join('\n');
+  const rollouts = stages.length === 0 ? [] : ['', 'Rollouts', ...stages.map((line) => `- ${line}`)];
+  return [`${written} files written, ${removed} removed.`, ...rollouts, ...from].join('\n');
 };
 
 /** The commit message. The same change from the same sources has the same message. */

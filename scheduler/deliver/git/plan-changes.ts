@@ -14,7 +14,8 @@ export type Changes = {
   readonly name: string;
 };
 
-const MODE = '100644';
+/** Mode of the files that we write. */
+export const MODE = '100644';
 const NAME_DIGITS = 12;
 
 /**
@@ -67,7 +68,8 @@ export const planFiles = (
   return { written, removed: [], unchanged: files.length - written.length, name: nameOf(written, []) };
 };
 
-const nameOf = (written: Changes['written'], removed: readonly string[]): string => {
+/** The name of a change. */
+export const nameOf = (written: Changes['written'], removed: readonly string[]): string => {
   const hash = createHash('sha256');
   for (const { path, bytes } of written)
     hash.update(`write ${path}\0${createHash('sha256').update(bytes).digest('hex')}\n`);
@@ -76,7 +78,7 @@ const nameOf = (written: Changes['written'], removed: readonly string[]): string
 };
 
 /** Computes blob ids in the format of the repository: SHA-1, or SHA-256 if its ids have 64 digits. */
-const blobIdIn = (files: BranchFiles): ((bytes: Buffer) => string) => {
+export const blobIdIn = (files: BranchFiles): ((bytes: Buffer) => string) => {
   const [first] = files.values();
   const algorithm = first?.id.length === 64 ? 'sha256' : 'sha1';
   return (bytes) => createHash(algorithm).update(`blob ${bytes.length}\0`).update(bytes).digest('hex');

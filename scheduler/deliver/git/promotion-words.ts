@@ -6,6 +6,7 @@ import type { PromotionPredicate } from '#bundles/formats/statements/predicates'
 import { formatSeconds } from '../../model/format-seconds.ts';
 import type { PromotionPolicy } from '../../model/promotion.ts';
 import { policyDigest } from '../../release/chain/policy-digest.ts';
+import { CLUSTERS } from './cluster-folder.ts';
 import { code, type Words } from './commit-words.ts';
 import type { Changes } from './plan-changes.ts';
 
@@ -74,7 +75,8 @@ const conditionsOf = ({
 const packagesIn = ({ written, removed }: Changes): readonly string[] => {
   const folderOf = (path: string): string[] => {
     const [type = '', target, file] = Buffer.from(path, 'latin1').toString('utf8').split('/');
-    return file === undefined || type.startsWith('.') ? [] : [`${type}/${target}`];
+    if (file === undefined || type.startsWith('.')) return [];
+    return type === CLUSTERS ? [`${type}/${target}/${file}`] : [`${type}/${target}`];
   };
   const changed = new Set(written.flatMap(({ path }) => folderOf(path)));
   const gone = new Set(removed.flatMap(folderOf).filter((folder) => !changed.has(folder)));

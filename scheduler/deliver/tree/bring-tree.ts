@@ -2,17 +2,17 @@ import { FleetError } from '#bundles/errors';
 import { withoutRepository } from '../../load/sources/run-git.ts';
 import type { Platform } from '../../model/model.ts';
 import { redactUrl } from '../../model/repository-url.ts';
-import type { RenderedEnvironment } from '../../render/render-environment.ts';
 import { TRACKING_FILE } from '../../render/render-tree.ts';
 import { COMMITTER } from '../git/commit-identity.ts';
 import { bodyOf, titleOf } from '../git/commit-words.ts';
 import { type BranchDelivery, type BranchPlace, deliverBranch } from '../git/deliver-branch.ts';
 import type { Forge } from '../git/forge/forge.ts';
-import { type Changes, planChanges } from '../git/plan-changes.ts';
+import type { Changes } from '../git/plan-changes.ts';
 import { type PromotionStory, promotionName, promotionWords } from '../git/promotion-words.ts';
 import { proposeBranch, withdrawProposals } from '../git/propose-branch.ts';
 import { deliverDirectory } from './deliver-directory.ts';
 import type { Delivered, TreeDelivery } from './deliver-trees.ts';
+import type { StagedTree } from './stage-tree.ts';
 
 type Brought = Omit<
   Delivered,
@@ -28,7 +28,7 @@ const PROMOTED = 'promoted';
  */
 export const bringTree = async (
   delivery: TreeDelivery,
-  { platform, tree, isKept }: RenderedEnvironment,
+  { platform, tree, isKept, plan, stages }: StagedTree,
   promotion: PromotionStory | undefined,
 ): Promise<Brought> => {
   const { to, dryRun = false } = delivery;
@@ -42,10 +42,11 @@ export const bringTree = async (
   const wanted: BranchDelivery = {
     ...placeOf(delivery, repo, branch),
     environment,
-    plan: (before) => planChanges(before, tree, isKept),
+    plan,
     words: (changes, isPromotion) => {
       const { written, removed } = changes;
-      const body = bodyOf({ environment, written: written.length, removed: removed.length, sources });
+      const counts = { written: written.length, removed: removed.length };
+      const body = bodyOf({ environment, ...counts, sources, stages });
       const title = titleOf({ environment });
       if (!promotion) return { title, body };
       const story = promotionWords(promotion, changes, body);

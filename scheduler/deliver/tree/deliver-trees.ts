@@ -5,12 +5,20 @@ import { environmentsOf } from '../../load/list-environments.ts';
 import { findRoot, sourcesOf } from '../../load/load-platform.ts';
 import type { HeldAssignment, HeldWorkload } from '../../model/model.ts';
 import type { Sources } from '../../load/sources/open-sources.ts';
-import type { Chain } from '../../release/chain/open-chain.ts';
+import { type Chain, loadPolicies, type Policies } from '../../release/chain/open-chain.ts';
 import { newProblems, problemsOf, throwProblems } from '../../model/problems.ts';
 import { type RenderedEnvironment, renderEnvironment } from '../../render/render-environment.ts';
 import type { CommitIdentity } from '../git/commit-identity.ts';
 import { bringTree, withdrawTree } from './bring-tree.ts';
-import { loadPlace, openTreeChain, type PlaceOptions } from './load-place.ts';
+import { CLUSTERS, type TreeCluster } from '../git/cluster-folder.ts';
+import {
+  loadPlace,
+  openTreeChain,
+  openTreeLayout,
+  type PlaceOptions,
+  type TreeLayout,
+} from './load-place.ts';
+import { stageTree } from './stage-tree.ts';
 import type { TreeTarget } from './tree-target.ts';
 
 export type TreeDelivery = PlaceOptions & {
@@ -26,6 +34,8 @@ export type TreeDelivery = PlaceOptions & {
   readonly env: NodeJS.ProcessEnv;
   readonly dryRun?: boolean;
   readonly now: Date;
+  /** Clusters that follow folders of their own on a Git branch. Without it such folders stay as they are. */
+  readonly clusters?: readonly TreeCluster[];
   /** Called after each environment. */
   readonly onDelivered?: (delivered: Delivered) => void;
 };
@@ -76,11 +86,15 @@ export const deliverTrees = async (delivery: TreeDelivery): Promise<readonly Del
   throwProblems(problems.found, 'the platform');
   const environments = [...new Set(delivery.environments ?? environmentsOf(root))];
   refuseOneBranch(delivery.to, environments);
-  const chain = await openTreeChain(delivery, root, sources);
+  const opened = await openTreeLayout(delivery);
+  let read: Promise<Policies> | undefined;
+  const policies = () => (read ??= loadPolicies(sources, root));
+  const chain = await openTreeChain(delivery, root, opened, policies);
+  const stages = { opened, policies };
   const delivered: Delivered[] = [];
   for (const environment of environments) {
     delivery.signal.throwIfAborted();
-    const one = await deliverOne({ ...delivery, sources }, environment, chain);
+    const one = await deliverOne({ ...delivery, sources }, environment, chain, stages);
     delivered.push(one);
     delivery.onDelivered?.(one);
   }
@@ -114,6 +128,7 @@ const deliverOne = async (
   delivery: TreeDelivery & { readonly sources: Sources },
   environment: string,
   chain: Chain | undefined,
+  stages: { readonly opened: TreeLayout | undefined; readonly policies: () => Promise<Policies> },
 ): Promise<Delivered> => {
   const known = { held: [], heldWorkloads: [], advice: [] };
   try {
@@ -132,8 +147,19 @@ const deliverOne = async (
       heldWorkloads: platform.heldWorkloads ?? [],
       advice: rendered.schedule.advice,
     };
-    const brought = await bringTree(delivery, rendered, promotion);
-    const removedPackages = packagesIn(brought.removed, rendered.tree);
+    const { promotion: declared, problems } = await stages.policies();
+    throwProblems(problems, 'the folder promotion/');
+    const staged = await stageTree(
+      {
+        ...delivery,
+        opened: stages.opened,
+        rolloutPolicies: declared.rolloutPolicies,
+        clusters: delivery.clusters ?? [],
+      },
+      rendered,
+    );
+    const brought = await bringTree(delivery, staged, promotion);
+    const removedPackages = packagesIn(brought.removed, staged.tree);
     return { environment, ...told, problems: [], ...brought, removedPackages };
   } catch (error) {
     const problem = toFleetError(error, `delivering ${environment}`);
@@ -148,7 +174,8 @@ const deliverOne = async (
 const packagesIn = (removed: readonly string[], tree: RenderedEnvironment['tree']): readonly string[] => {
   const folderOf = (path: string): readonly string[] => {
     const [clusterType, target, file] = path.split('/');
-    return file === undefined ? [] : [`${clusterType}/${target}`];
+    // Folders of clusters repeat the packages of a cluster type.
+    return file === undefined || clusterType === CLUSTERS ? [] : [`${clusterType}/${target}`];
   };
   const there = new Set([...tree.keys()].flatMap(folderOf));
   return [...new Set(removed.flatMap(folderOf))]

@@ -1,6 +1,8 @@
 import { isFleetError, type FleetError } from '#bundles/errors';
-import { findReference, openOrStartLayout } from '#bundles/formats/layout/layout';
+import { findReference, type Layout, openOrStartLayout } from '#bundles/formats/layout/layout';
+import { channelsIn } from '#bundles/transport/publish/choose-pointers';
 import { readFleetChain } from '#bundles/transport/publish/read-fleet-chain';
+import type { TrustRoot } from '#bundles/trust/root/root';
 import { checkSources } from '../../assemble/candidate/check-candidate.ts';
 import { type GivenCandidate, isOwn } from '../../assemble/candidate/given-candidate.ts';
 import { lockedSources } from '../../assemble/candidate/locked-sources.ts';
@@ -11,7 +13,7 @@ import type { PlatformOptions } from '../../load/platform/load-options.ts';
 import { AUDIT_REFERENCE } from '../../load/releases/references.ts';
 import type { Sources } from '../../load/sources/open-sources.ts';
 import type { Platform } from '../../model/model.ts';
-import { type Chain, cannotBuildPromoted, loadPolicies, openChain } from '../../release/chain/open-chain.ts';
+import { type Chain, cannotBuildPromoted, openChain, type Policies } from '../../release/chain/open-chain.ts';
 import type { PromotionStory } from '../git/promotion-words.ts';
 
 export type PlaceOptions = PlatformOptions & {
@@ -30,17 +32,24 @@ export type TreePlace =
   | { readonly kind: 'waiting'; readonly why: FleetError }
   | { readonly kind: 'invalid'; readonly problems: readonly FleetError[] };
 
-/** The chain of the platform, by the audit log in the layout. The layout's own roots verify it, as in publishing. */
-export const openTreeChain = async (
+/** A layout with what was released and decided, and the roots of the fleet in it; none if it has neither releases nor decisions. */
+export type TreeLayout = { readonly layout: Layout; readonly roots: readonly TrustRoot[] };
+
+/** Opens the layout. Its own roots verify what is in it, as in publishing. @throws FleetError the codes of readFleetChain */
+export const openTreeLayout = async ({ layout }: PlaceOptions): Promise<TreeLayout | undefined> => {
+  if (layout === undefined) return undefined;
+  const opened = await openOrStartLayout(layout);
+  const hasSome = findReference(opened, AUDIT_REFERENCE) || channelsIn(opened).length > 0;
+  return { layout: opened, roots: hasSome ? await readFleetChain(opened) : [] };
+};
+
+/** The chain of the platform, by the audit log in the layout. */
+export const openTreeChain = (
   { layout, signal }: PlaceOptions,
   root: Root,
-  sources: Sources,
-): Promise<Chain | undefined> => {
-  const opened = layout === undefined ? undefined : await openOrStartLayout(layout);
-  const roots = opened && findReference(opened, AUDIT_REFERENCE) ? await readFleetChain(opened) : [];
-  const policies = () => loadPolicies(sources, root);
-  return await openChain({ root, policies, layout, roots, signal });
-};
+  opened: TreeLayout | undefined,
+  policies: () => Promise<Policies>,
+): Promise<Chain | undefined> => openChain({ root, policies, layout, roots: opened?.roots ?? [], signal });
 
 /**
  * @throws FleetError NOT_PROMOTED for another candidate than the promoted one, or if the promoted one cannot be read any more;
@@ -55,12 +64,14 @@ export const loadPlace = async (
   const place = await chain?.placeOf(environment, given);
   switch (place?.kind) {
     case undefined:
-    case 'newest':
+    case 'newest': {
+      const wanted = given ?? (place?.kind === 'newest' ? place.submitted : undefined);
       return {
         kind: 'loaded',
-        platform: await (given ? loadLocked(options, environment, given) : load(options, environment)),
+        platform: await (wanted ? loadLocked(options, environment, wanted) : load(options, environment)),
         promotion: undefined,
       };
+    }
     case 'invalid':
     case 'waiting':
       return place;
@@ -86,7 +97,8 @@ export const loadPlace = async (
 const load = (options: PlaceOptions, environment: string): Promise<Platform> =>
   loadPlatform({ ...options, environment, holdWorkloads: true });
 
-const loadLocked = async (
+/** The platform as a candidate has it. @throws FleetError CANDIDATE_MISMATCH; the platform's problems */
+export const loadLocked = async (
   options: PlaceOptions & { readonly sources: Sources },
   environment: string,
   candidate: GivenCandidate,

@@ -24,6 +24,7 @@ export const ALARMS = {
   RELEASE_REFUSED: 'Look at the error; build the channel again, or restore the layout from its backup',
   RELEASE_WAITS: 'Correct the platform, or allow the removal: allowRemovals',
   ASSIGNMENT_HELD: 'Correct the workload: fleet-scheduler validate',
+  ASSIGNMENT_TAKEN_BACK: 'End it when it is mended: fleet-scheduler releases rollback --resume',
   BUILD_FAILS: 'Look at the error in the log of the hub; it builds again when a repository changes',
   ROOT_ENDS: 'Sign the next root with the officers: fleet-scheduler root rotate',
   CERTIFICATE_ENDS: 'Renew the certificate or the authority, then restart the hub',

@@ -183,10 +183,27 @@ const heldAlarm = (
   held: string,
   channel: string,
   subject: AlarmSubject,
-  { issuedAt, teams }: { readonly issuedAt: Timestamp; readonly teams?: ReadonlyMap<string, AlarmSubject> },
+  {
+    issuedAt,
+    teams,
+    takenBack,
+  }: {
+    readonly issuedAt: Timestamp;
+    readonly teams?: ReadonlyMap<string, AlarmSubject>;
+    readonly takenBack?: ReadonlySet<string>;
+  },
 ): Alarm => {
   const [assignment = ''] = held.split(':', 1);
   const why = held.slice(assignment.length + 2);
+  // A person decided it: a fact to know of, and no fault.
+  if (takenBack?.has(assignment) === true)
+    return makeAlarm(
+      'ASSIGNMENT_TAKEN_BACK',
+      'info',
+      { ...subject, assignment, ...teams?.get(assignment) },
+      issuedAt,
+      `${channel}${because(why)}`,
+    );
   return makeAlarm(
     'ASSIGNMENT_HELD',
     'warning',

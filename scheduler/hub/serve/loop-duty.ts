@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Configuration } from '../../settings/configuration.ts';
+import { keepTreeCommits, readClusters } from '../ingest/followers/tree-commits.ts';
 import { recordFreshness } from '../questions/state/freshness-policies.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Metrics } from '../http/metrics/metrics.ts';
@@ -83,6 +84,8 @@ export const loopDuty =
         log,
         random: Math.random,
         confirm: term.confirm,
+        readClusters: () => readClusters(store.db),
+        keepCommits: (commits) => keepTreeCommits(store, commits, clock()),
         keepPolicies: async (promotion) => {
           judge.follow(promotion);
           judging.poke();

@@ -369,4 +369,16 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0021-troubles': { up: addTroubles },
   '0022-refusals': { up: addRefusals },
   '0023-arrivals': { up: addArrivals },
+  '0024-tree-commits': {
+    up: async (db: Kysely<unknown>) => {
+      await db.schema
+        .createTable('tree_commit')
+        .addColumn('agent', 'text', (column) => column.notNull())
+        .addColumn('sha', 'text', (column) => column.notNull())
+        .addColumn('bundle', 'text', (column) => column.notNull())
+        .addColumn('seen_at', 'text', (column) => column.notNull())
+        .addPrimaryKeyConstraint('tree_commit_pk', ['agent', 'sha'])
+        .execute();
+    },
+  },
 };

@@ -26,6 +26,7 @@ export type Tables = {
   gate_check: GateCheckRow;
   follower: FollowerRow;
   follower_object: FollowerObjectRow;
+  tree_commit: TreeCommitRow;
   api_request: ApiRequestRow;
   commit_status: CommitStatusRow;
   package_version: PackageVersionRow;
@@ -140,6 +141,14 @@ export type FollowerRow = {
   /** flux: the token itself, because it is the key of an HMAC. argo-cd: SHA-256 of the token, hex. */
   readonly secret: string;
   readonly since: Timestamp;
+};
+
+/** The bundle in a follower's folder at a commit of the tree's repository. */
+export type TreeCommitRow = {
+  readonly agent: string;
+  readonly sha: string;
+  readonly bundle: Digest;
+  readonly seen_at: Timestamp;
 };
 
 /** The newest notification about one object of a follower: order of time, repetition and the release that it is about. */

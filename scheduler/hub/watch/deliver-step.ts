@@ -1,6 +1,7 @@
 import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { platformOptions } from '../../load/platform/platform-options.ts';
 import { type Delivered, deliverTrees } from '../../deliver/tree/deliver-trees.ts';
+import { makeCommitReader } from '../../deliver/tree/read-commits.ts';
 import { identityOf } from '../../deliver/git/commit-identity.ts';
 import { parseTreeTarget } from '../../deliver/tree/tree-target.ts';
 import { faultFields } from './fault-fields.ts';
@@ -13,29 +14,40 @@ const TRUST_MS = 3_600_000;
  * Delivers the rendered trees to the configured target after every build, and retries until that succeeds.
  * @returns a step that throws the first tree's FleetError after all other trees were delivered
  */
-export const makeDeliverStep = ({ configuration, env, cwd, clock, log, confirm }: WatchOptions) => {
+export const makeDeliverStep = (options: WatchOptions) => {
+  const { configuration, env, cwd, clock, log, confirm, readClusters, keepCommits } = options;
+  const commits = makeCommitReader();
   let delivered: Date | undefined;
   return async (built: boolean, signal: AbortSignal): Promise<void> => {
     const { tree, treePullRequest, forge, environments, layout } = configuration;
     if (tree === undefined) return;
     const now = clock();
     const age = now.getTime() - (delivered?.getTime() ?? 0);
-    if (!built && age >= 0 && age < TRUST_MS) return;
-    delivered = undefined;
-    await confirm?.();
-    const trees = await deliverTrees({
+    const clusters = configuration.treeClusters ? await readClusters?.() : undefined;
+    const delivery = {
       ...platformOptions(configuration, { cwd, env, signal }),
       to: parseTreeTarget(tree),
       layout,
+      env,
+      signal,
+    };
+    // A pull request is merged at any time, and clusters follow at once.
+    const noteCommits = async (): Promise<void> => {
+      if (clusters && keepCommits) await keepCommits(await commits(delivery, clusters));
+    };
+    if (!built && age >= 0 && age < TRUST_MS) return await noteCommits();
+    delivered = undefined;
+    await confirm?.();
+    const trees = await deliverTrees({
+      ...delivery,
+      ...(clusters && { clusters }),
       ...(environments && { environments }),
       staleOk: true,
       pullRequest: treePullRequest,
       identity: identityOf(configuration),
       forge,
       connection: registryOptions({ ...configuration, env }),
-      env,
       now,
-      signal,
       onDelivered: ({
         environment,
         to,
@@ -56,6 +68,7 @@ export const makeDeliverStep = ({ configuration, env, cwd, clock, log, confirm }
         log.info({ environment, to, commit, proposal, pullRequest, ...counts }, `tree ${outcome}`);
       },
     });
+    await noteCommits();
     const [failed] = trees.flatMap(({ environment, problems }) => {
       const [first] = problems;
       if (first) log.error({ environment, ...faultFields(first) }, 'tree not delivered');

@@ -1,5 +1,7 @@
 import type { Logger } from 'pino';
 import type { Promotion } from '../../model/promotion.ts';
+import type { TreeCluster } from '../../deliver/git/cluster-folder.ts';
+import type { TreeCommit } from '../../deliver/tree/read-commits.ts';
 import type { Configuration } from '../../settings/configuration.ts';
 
 /** Dependencies of the loop. */
@@ -13,6 +15,10 @@ export type WatchOptions = {
   readonly confirm?: () => Promise<void>;
   /** Called after each build with the chain and the policies of the platform as the build read them. */
   readonly keepPolicies?: (promotion: Promotion) => Promise<void>;
+  /** Clusters that follow by Flux or Argo CD, for folders of their own in the trees. */
+  readonly readClusters?: () => Promise<readonly TreeCluster[]>;
+  /** Keeps what the clusters find at commits of the trees. */
+  readonly keepCommits?: (commits: readonly TreeCommit[]) => Promise<void>;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** Returns 0 to 1; spreads the checks of many schedulers. */
   readonly random: () => number;

@@ -19,11 +19,17 @@ import {
 import type { Sources } from '../../load/sources/open-sources.ts';
 import { newProblems } from '../../model/problems.ts';
 import type { Promoted, Promotion, PromotionPolicy } from '../../model/promotion.ts';
+import { readSubmitted, submittedTo } from './submitted.ts';
 
 /** How one environment of the chain is built. */
 export type Place =
   /** From the newest state: the first environment of a chain, or one outside of it. */
-  | { readonly kind: 'newest'; readonly isLinked: boolean }
+  | {
+      readonly kind: 'newest';
+      readonly isLinked: boolean;
+      /** The candidate of a pipeline: it is built instead of the newest state, until another one is submitted. */
+      readonly submitted: GivenCandidate | undefined;
+    }
   /** From the promoted candidate, with its own layer as it is now. */
   | {
       readonly kind: 'promoted';
@@ -93,16 +99,18 @@ export type ChainInput = {
 
 /**
  * The chain of a platform with what was promoted so far.
- * @returns undefined for a platform without `promotedFrom`
+ * @returns undefined for a platform without `promotedFrom` to which no candidate was submitted
  * @throws FleetError the codes of readAuditLog, if an environment is chained and the log is damaged
  */
 export const openChain = async (input: ChainInput): Promise<Chain | undefined> => {
   const { root } = input;
   const entries = root.form === 'fleet' ? root.fleet.entries : [];
-  if (!entries.some(({ promotedFrom }) => promotedFrom !== undefined)) return undefined;
-  const { promotion, problems } = await input.policies();
+  const isChained = entries.some(({ promotedFrom }) => promotedFrom !== undefined);
+  if (!isChained && (input.layout === undefined || root.form !== 'fleet')) return undefined;
   const layout = input.layout === undefined ? undefined : await openOrStartLayout(input.layout);
   const log = layout ? await readAuditLog(layout, input.roots) : EMPTY_LOG;
+  if (!isChained && !entries.some(({ name }) => submittedTo(log, name) !== undefined)) return undefined;
+  const { promotion, problems } = await input.policies();
   return {
     placeOf: async (environment, given) => {
       const before = entries.find(({ name }) => name === environment)?.promotedFrom;
@@ -110,6 +118,7 @@ export const openChain = async (input: ChainInput): Promise<Chain | undefined> =
         return {
           kind: 'newest',
           isLinked: entries.some(({ promotedFrom }) => promotedFrom === environment),
+          submitted: given ? undefined : await readSubmitted(layout, log, environment, input.signal),
         };
       if (problems.length > 0) return { kind: 'invalid', problems };
       const last = promotedTo(log, environment);

@@ -81,6 +81,7 @@ export const progressOf = (
         takenBack = true;
         break;
       case 'roll-back':
+      case 'submit':
         break;
     }
   }

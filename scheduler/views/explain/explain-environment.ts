@@ -2,10 +2,16 @@ import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { CandidateSource, PromotionPredicate } from '#bundles/formats/statements/predicates';
 import { toCandidateSource } from '../../assemble/candidate/make-candidate.ts';
-import { loadPlace, openTreeChain, type PlaceOptions } from '../../deliver/tree/load-place.ts';
+import {
+  loadPlace,
+  openTreeChain,
+  openTreeLayout,
+  type PlaceOptions,
+} from '../../deliver/tree/load-place.ts';
 import type { PromotionStory } from '../../deliver/git/promotion-words.ts';
 import { findRoot, sourcesOf } from '../../load/load-platform.ts';
 import { newProblems, throwProblems } from '../../model/problems.ts';
+import { loadPolicies } from '../../release/chain/open-chain.ts';
 import type { Platform } from '../../model/model.ts';
 import { type ExplainedPair, explainPlatform, type ExplainQuestion } from './explain-platform.ts';
 
@@ -59,7 +65,8 @@ const openChainOf = async (options: PlaceOptions & Required<Pick<PlaceOptions, '
   const problems = newProblems();
   const root = await findRoot(options.platform, options.sources, problems);
   throwProblems(problems.found, 'the platform');
-  return await openTreeChain(options, root, options.sources);
+  const policies = () => loadPolicies(options.sources, root);
+  return await openTreeChain(options, root, await openTreeLayout(options), policies);
 };
 
 const explainPromotion = (

@@ -46,6 +46,7 @@ describe('the configuration of the scheduler', () => {
       pullImages: false,
       allowRemovals: { count: 0, names: new Set() },
       treePullRequest: false,
+      treeClusters: false,
       signCommits: false,
     });
   });

@@ -21,6 +21,8 @@ export type Notification = {
   readonly name: string;
   /** Digest in its revision; null: it names no OCI artifact. */
   readonly bundle: Digest | null;
+  /** The Git commit in its revision; null: it names none. */
+  readonly commit: string | null;
   /** When the cluster observed it, by its clock. */
   readonly at: Timestamp;
   /** null: it says nothing about a state, for example that work began. */
@@ -67,6 +69,10 @@ export const bundleIn = (revision: string): Digest | null => {
   const digest = revision.slice(revision.lastIndexOf('@') + 1);
   return isDigest(digest) ? digest : null;
 };
+
+/** The commit in 'main@sha1:<id>', as Flux writes it, or in '<id>', as Argo CD does; null for another revision. */
+export const commitIn = (revision: string): string | null =>
+  /(?:^|@sha(?:1|256):)([0-9a-f]{40}|[0-9a-f]{64})$/.exec(revision)?.[1] ?? null;
 
 /** A time as Kubernetes writes it. @returns undefined if the field is absent @throws FleetError NOTIFICATION_INVALID */
 export const timeOf = (fields: Fields, name: string): Timestamp | undefined => {

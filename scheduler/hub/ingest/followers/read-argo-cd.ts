@@ -1,6 +1,7 @@
 import type { Timestamp } from '#bundles/time';
 import {
   bundleIn,
+  commitIn,
   drifted,
   failed,
   type Fields,
@@ -33,6 +34,7 @@ export const readArgoCd = (body: Uint8Array): Notification => {
     object: `Application/${objectName(said, 'namespace')}/${name}`,
     name,
     bundle: bundleIn(textOf(said, 'revision')),
+    commit: commitIn(textOf(said, 'revision')),
     at,
     word: wordOf(said, finishedAt, reconciledAt),
   };

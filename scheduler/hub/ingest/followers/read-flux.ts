@@ -1,5 +1,6 @@
 import {
   bundleIn,
+  commitIn,
   failed,
   fieldsOf,
   type FollowerWord,
@@ -14,6 +15,7 @@ import {
 const KINDS: ReadonlyMap<string, string> = new Map([
   ['Kustomization', 'kustomize.toolkit.fluxcd.io/'],
   ['OCIRepository', 'source.toolkit.fluxcd.io/'],
+  ['GitRepository', 'source.toolkit.fluxcd.io/'],
 ]);
 
 /**
@@ -36,10 +38,12 @@ export const readFlux = (body: Uint8Array): Notification => {
   const name = objectName(involved, 'name');
   const at = timeOf(event, 'timestamp');
   if (at === undefined) throw invalid('the event has no timestamp');
+  const revision = textOf(metadata, 'revision') || textOf(metadata, `${group}revision`);
   return {
     object: `${kind}/${objectName(involved, 'namespace')}/${name}`,
     name,
-    bundle: bundleIn(textOf(metadata, 'revision') || textOf(metadata, `${group}revision`)),
+    bundle: bundleIn(revision),
+    commit: commitIn(revision),
     at,
     word: wordOf(kind, textOf(event, 'severity'), textOf(event, 'reason'), textOf(event, 'message')),
   };

@@ -6,6 +6,7 @@ import type { Hub } from '../../hub.ts';
 import { channelOf } from '../../sites/agent-record.ts';
 import type { AgentRow, FollowerObjectRow, Tx } from '../../store/tables.ts';
 import { findBundle, type FoundBundle } from './find-bundle.ts';
+import { bundleAt } from './tree-commits.ts';
 import { type FollowerWord, invalid, type Notification } from './notification.ts';
 import { type NewEvent, storeEvents } from './store-events.ts';
 
@@ -34,13 +35,17 @@ export const takeNotification = async (
     now,
   }: { readonly notification: Notification; readonly body: Uint8Array; readonly now: Date },
 ): Promise<NotificationResult> => {
-  const { at, bundle, word, object } = notification;
+  const { at, commit, word, object } = notification;
   if (new Date(at).getTime() > now.getTime() + AHEAD_MS)
     throw invalid(
       `${object} reports for ${at}, and now it is ${formatTime(now)}`,
       'Set the clock of the cluster',
     );
   if (word === null) return 'noted';
+  const inTree = commit === null ? undefined : await bundleAt(hub.store.db, follower, commit);
+  // An application's own repository, or a commit of the tree that is not read yet: Flux repeats what it says.
+  const bundle = inTree ?? notification.bundle;
+  if (bundle === null && commit !== null && word.kind !== 'failed') return 'noted';
   const found = bundle === null ? undefined : await findBundle(hub, channelOf(follower), bundle);
   if (!found && (bundle !== null || word.kind !== 'failed'))
     throw invalid(
@@ -57,10 +62,12 @@ export const takeNotification = async (
     const state = word.kind === 'failed' ? `failed ${word.code}` : word.kind;
     await storeObject(tx, { agent: agent.id, life: agent.life, object, at, digest, bundle, state });
     const changed = before?.state !== state || before.bundle !== bundle;
-    const said = changed ? await eventOf(tx, agent, { notification, word, found }) : undefined;
-    const release = found && bundle && (await acceptedRelease(tx, agent, bundle, found));
+    const about = { notification, word, found, isTree: inTree !== undefined };
+    const said = changed ? await eventsOf(tx, agent, about) : [];
+    const whole = inTree === undefined ? undefined : object;
+    const release = found && bundle && (await acceptedRelease(tx, agent, { bundle, found, whole }));
     const events: NewEvent[] = [
-      ...(said ? [said] : []),
+      ...said,
       ...(release ? [{ type: 'imported', release: { ...channelOf(agent), version: release } }] : []),
     ];
     await storeEvents(tx, agent, events, { digest, at, now, object });
@@ -110,25 +117,40 @@ const storeObject = async (tx: Tx, row: FollowerObjectRow): Promise<void> => {
 };
 
 /**
- * The event of a word, as an agent would write it: a package step or drift of the object's assignment. A failure of another object,
- * such as a source that cannot be fetched, is `refused`.
+ * The events of a word, as an agent would write them: a package step or drift of the object's assignment. The object that applies
+ * a cluster's folder of a tree speaks for all assignments. A failure of another object, such as a source that cannot be fetched, is
+ * `refused`.
  */
-const eventOf = async (
+const eventsOf = async (
   tx: Tx,
   agent: AgentRow,
   {
     notification: { name, object },
     word,
     found,
+    isTree,
   }: {
     readonly notification: Notification;
     readonly word: FollowerWord;
     readonly found: FoundBundle | undefined;
+    readonly isTree: boolean;
   },
-): Promise<NewEvent | undefined> => {
-  const target = isSource(object) ? undefined : found?.assignments.get(name);
-  if (!target)
-    return word.kind === 'failed' ? { type: 'refused', code: word.code, message: word.message } : undefined;
+): Promise<readonly NewEvent[]> => {
+  const all = isSource(object) ? [] : [...(found?.assignments ?? [])];
+  const targets = all.filter(([known]) => isTree || known === name);
+  if (targets.length === 0)
+    return word.kind === 'failed' ? [{ type: 'refused', code: word.code, message: word.message }] : [];
+  const events: NewEvent[] = [];
+  for (const [, target] of targets) events.push(await eventOf(tx, agent, word, target));
+  return events;
+};
+
+const eventOf = async (
+  tx: Tx,
+  agent: AgentRow,
+  word: FollowerWord,
+  target: { readonly id: string; readonly package: Digest },
+): Promise<NewEvent> => {
   const about = { type: 'package', assignment: target.id, package: target.package };
   switch (word.kind) {
     case 'healthy':
@@ -142,7 +164,7 @@ const eventOf = async (
   }
 };
 
-const isSource = (object: string): boolean => object.startsWith('OCIRepository/');
+const isSource = (object: string): boolean => /^(?:OCI|Git)Repository\//.test(object);
 
 const outcomeOf = async (
   tx: Tx,
@@ -166,8 +188,16 @@ const outcomeOf = async (
 const acceptedRelease = async (
   tx: Tx,
   agent: AgentRow,
-  bundle: Digest,
-  { releases, assignments }: FoundBundle,
+  {
+    bundle,
+    found: { releases, assignments },
+    whole,
+  }: {
+    readonly bundle: Digest;
+    readonly found: FoundBundle;
+    /** The object that speaks for the whole bundle: of a cluster that follows a tree. */
+    readonly whole: string | undefined;
+  },
 ): Promise<number | undefined> => {
   const rows = await tx
     .selectFrom('follower_object')
@@ -179,7 +209,12 @@ const acceptedRelease = async (
   const times = new Map(
     rows.filter(({ object }) => !isSource(object)).map(({ object, at }) => [nameOf(object), at]),
   );
-  const names = assignments.size > 0 ? [...assignments.keys()] : [...times.keys()];
+  const names =
+    whole !== undefined
+      ? [nameOf(whole)]
+      : assignments.size > 0
+        ? [...assignments.keys()]
+        : [...times.keys()];
   const accepted = releases.find(
     ({ issuedAt }) => names.length > 0 && names.every((name) => (times.get(name) ?? '') >= issuedAt),
   );

@@ -84,11 +84,13 @@ const verifyNewest = async (
   const packages = new Map<string, Digest>();
   const teams = new Map<string, Team>();
   const held: string[] = [];
+  const takenBack = new Set<string>();
   for (const [name, digest] of release.subjects) {
     if (!name.startsWith('bundle/')) continue;
     const statement = await readBundleStatement(layout, release, digest, root);
     checkAudience(statement, mine, `the statement of bundle ${shortDigest(digest)}`);
     held.push(...statement.held.map(({ assignment, message }) => `${assignment}: ${message}`));
+    for (const { assignment, code } of statement.held) if (code === 'ROLLED_BACK') takenBack.add(assignment);
     const { config } = await readBundle(layout.blobs, digest, signal);
     for (const { id, package: digest, workspace, workload } of config.assignments) {
       packages.set(id, digest);
@@ -98,5 +100,5 @@ const verifyNewest = async (
       });
     }
   }
-  return { kind: 'release', version, issuedAt, expires, rollout, packages, teams, held };
+  return { kind: 'release', version, issuedAt, expires, rollout, packages, teams, held, takenBack };
 };

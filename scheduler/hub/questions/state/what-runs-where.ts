@@ -27,6 +27,8 @@ export type Desired =
       readonly teams?: ReadonlyMap<string, Team>;
       /** Held assignments: 'name: why'. */
       readonly held: readonly string[];
+      /** Assignments among them that a person took back. */
+      readonly takenBack?: ReadonlySet<string>;
       /** Why the last build did not release the channel. */
       readonly waits?: readonly string[];
     }

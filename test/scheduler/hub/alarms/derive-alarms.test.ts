@@ -282,6 +282,14 @@ describe('a channel', () => {
       ],
     ]);
   });
+
+  it('with an assignment that a person took back names it for information, and raises no warning', () => {
+    const why = 'kiosk-web was taken back to release 7 by ann at 2026-11-20T08:00:00Z: labels are blank';
+    const held = [`kiosk-web: ${why}`];
+    expect(told(desired({ ...RELEASE, held, takenBack: new Set(['kiosk-web']) }))).toEqual([
+      ['ASSIGNMENT_TAKEN_BACK', 'info', ago(100), `prod/factory-host: ${why}`],
+    ]);
+  });
 });
 
 it('what ends soon is a warning first and then critical, and is named when it has ended', () => {

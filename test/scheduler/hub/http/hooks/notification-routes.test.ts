@@ -255,9 +255,6 @@ describe('notifications of Flux', () => {
       fluxEvent('web', made.bundle, ago(-6)),
       fluxEvent('web', `sha256:${'f'.repeat(64)}`, ago(1)),
       fluxEvent('web', undefined, ago(1)),
-      fluxEvent('web', made.bundle, ago(1), {
-        metadata: { revision: 'main@sha1:b8e362c206e3d0cbb7ed22ced771a0056455a2fb' },
-      }),
       fluxEvent('web', made.bundle, ago(1), { involvedObject }),
       fluxEvent('web', made.bundle, 'yesterday'),
       fluxEvent('../web', made.bundle, ago(1)),
@@ -268,6 +265,15 @@ describe('notifications of Flux', () => {
       expect(refusalOf(await post(made, event)), JSON.stringify(event)).toEqual(invalid);
     expect(refusalOf(await post(made, '{"a":1,"a":2}'))).toEqual([400, 'BAD_JSON']);
     expect((await post(made, 'x'.repeat(300_000))).status).toBe(413);
+    expect(await made.hub.store.db.selectFrom('follower_object').selectAll().execute()).toEqual([]);
+  });
+
+  it('change nothing about a Git commit that is of no tree', async () => {
+    await using made = await withFollower();
+    const metadata = { revision: 'main@sha1:b8e362c206e3d0cbb7ed22ced771a0056455a2fb' };
+    expect((await post(made, fluxEvent('web', made.bundle, ago(1), { metadata }))).body).toEqual({
+      result: 'noted',
+    });
     expect(await made.hub.store.db.selectFrom('follower_object').selectAll().execute()).toEqual([]);
   });
 

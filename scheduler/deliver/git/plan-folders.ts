@@ -1,0 +1,44 @@
+import { compareBytes } from '#bundles/digest';
+import type { Tree } from '../../render/render-tree.ts';
+import { blobIdIn, type Changes, MODE, nameOf } from './plan-changes.ts';
+import { type BranchFiles, toGitPath } from './read-branch.ts';
+
+/** A folder of a branch that is wholly ours. */
+export type WholeFolder = {
+  /** Without a slash at its end. */
+  readonly folder: string;
+  /** Wanted content, by path within it; undefined: it stays as it is. */
+  readonly files: Tree | undefined;
+  /** Content for a branch that does not have it yet, if `files` is undefined. */
+  readonly atFirst: Tree | undefined;
+  /** Whether the files of a deployment target stay. */
+  readonly isKept: (target: string) => boolean;
+};
+
+/** Adds to a change what whole folders need. Other files of these folders are removed, those of kept targets excepted. */
+export const planFolders = (
+  { written, removed, unchanged }: Changes,
+  before: BranchFiles,
+  folders: readonly WholeFolder[],
+): Changes => {
+  const idOf = blobIdIn(before);
+  const [more, less]: [Changes['written'][number][], string[]] = [[], []];
+  let same = 0;
+  for (const { folder, files: now, atFirst, isKept } of folders) {
+    const start = `${toGitPath(folder)}/`;
+    const there = [...before.keys()].filter((path) => path.startsWith(start));
+    const files = now ?? (there.length === 0 ? atFirst : undefined);
+    if (!files) continue;
+    const wanted = new Map([...files].map(([path, bytes]) => [`${start}${toGitPath(path)}`, bytes]));
+    for (const [path, bytes] of wanted) {
+      const [old, id] = [before.get(path), idOf(bytes)];
+      if (old?.id === id && old.mode === MODE) same += 1;
+      else more.push({ path, bytes, id });
+    }
+    const targetOf = (path: string): string => path.slice(start.length).split('/')[0] ?? '';
+    less.push(...there.filter((path) => !wanted.has(path) && !isKept(targetOf(path))));
+  }
+  const all = [...written, ...more].toSorted((a, b) => compareBytes(a.path, b.path));
+  const gone = [...removed, ...less].toSorted(compareBytes);
+  return { written: all, removed: gone, unchanged: unchanged + same, name: nameOf(all, gone) };
+};

@@ -1,0 +1,256 @@
+import type { Digest } from '#bundles/digest';
+import { FleetError, isFleetError } from '#bundles/errors';
+import { type Channel, formatChannel, sameChannel } from '#bundles/names';
+import type { Rollout } from '#bundles/formats/statements/predicates';
+import { isSelected } from '#bundles/trust/accept/is-selected';
+import { checkSources } from '../../assemble/candidate/check-candidate.ts';
+import { toCandidateSource } from '../../assemble/candidate/make-candidate.ts';
+import { readCandidate } from '../../assemble/candidate/read-candidate.ts';
+import { lineagesOf } from '../../load/releases/check-promoted.ts';
+import { type PublishedRelease, readRelease } from '../../load/releases/read-release.ts';
+import type { Sources } from '../../load/sources/open-sources.ts';
+import type { RolloutPolicy } from '../../model/promotion.ts';
+import { listReleases } from '../../release/reissue/list-releases.ts';
+import { readPlan } from '../../release/rollout/plan-document.ts';
+import { reachesEveryone, type RolloutPlan } from '../../release/rollout/plan-rollout.ts';
+import { type RenderedEnvironment, renderEnvironment } from '../../render/render-environment.ts';
+import type { Tree } from '../../render/render-tree.ts';
+import { type Changes, planChanges } from '../git/plan-changes.ts';
+import { planFolders, type WholeFolder } from '../git/plan-folders.ts';
+import type { BranchFiles } from '../git/read-branch.ts';
+import {
+  CLUSTERS,
+  clusterFolder,
+  RELEASE_FILE,
+  releaseText,
+  type TreeCluster,
+} from '../git/cluster-folder.ts';
+import { loadLocked, type PlaceOptions, type TreeLayout } from './load-place.ts';
+
+/** The tree of an environment as far as its rollouts have come. */
+export type StagedTree = Pick<RenderedEnvironment, 'platform' | 'tree' | 'isKept'> & {
+  readonly plan: (before: BranchFiles) => Changes;
+  /** '<channel>: stage <name> (1 of 3)' of each channel that is released in stages. */
+  readonly stages: readonly string[];
+};
+
+export type StageOptions = PlaceOptions & {
+  readonly sources: Sources;
+  readonly opened: TreeLayout | undefined;
+  readonly rolloutPolicies: readonly RolloutPolicy[];
+  /** Clusters that follow folders of their own. */
+  readonly clusters: readonly TreeCluster[];
+};
+
+/** The release of a channel, as far as it decides about folders. */
+type Stage = {
+  readonly release: PublishedRelease;
+  readonly rollout: Rollout;
+  readonly bundle: Digest | undefined;
+  readonly candidate: Digest;
+  /** Content of agents that the rollout has not reached. */
+  readonly before: { readonly candidate: Digest; readonly bundle: Digest | undefined } | undefined;
+  readonly isWhole: boolean;
+  /** 'stage <name> (1 of 3)'; undefined: it was not made in stages. */
+  readonly words: string | undefined;
+};
+
+/**
+ * Holds a rendered tree back to what the releases of its channels say, so that the stages of a rollout are written one after the
+ * other. A cluster's folder gets the content of the release that selects the cluster, as an agent would; the folder of a cluster
+ * type gets it when the release reaches everyone. Before that they stay as they are on the branch. The content is that of the
+ * candidate that the release was made from, so that nothing newer is in it.
+ * @throws FleetError USAGE without a layout where a RolloutPolicy asks for stages, or for a cluster type that is named like the
+ *   folder of clusters; CANDIDATE_MISMATCH; the codes of readRelease and readPlan
+ */
+export const stageTree = async (
+  options: StageOptions,
+  rendered: RenderedEnvironment,
+): Promise<StagedTree> => {
+  const { platform, tree, isKept } = rendered;
+  const { environment } = platform;
+  const policy = options.rolloutPolicies.find((one) => one.environment === environment);
+  const clusters = options.clusters.filter(({ channel }) => channel.environment === environment);
+  const { opened } = options;
+  if (!opened) {
+    if (policy) throw needsLayout(environment, policy);
+    return { platform, tree, isKept, plan: (before) => planChanges(before, tree, isKept), stages: [] };
+  }
+  const render = makeRender(options, opened, rendered);
+  /** By cluster type. undefined: it follows no stages. */
+  const shared = new Map<string, Content | 'held'>();
+  const atFirst = new Map<string, Content>();
+  const folders: WholeFolder[] = [];
+  const stages: string[] = [];
+  for (const { name: clusterType } of platform.clusterTypes) {
+    const channel = { environment, clusterType };
+    const own = clusters.filter((one) => sameChannel(one.channel, channel));
+    if (own.length > 0 && clusterType === CLUSTERS) throw takenName(channel);
+    const stage = await readStage(opened, channel);
+    if (!stage) {
+      if (policy) shared.set(clusterType, 'held');
+      continue;
+    }
+    if (stage.words !== undefined) stages.push(`${formatChannel(channel)}: ${stage.words}`);
+    const { isWhole } = stage;
+    if (!policy && isWhole && own.length === 0) continue;
+    const now = await render(clusterType, stage.candidate);
+    const earlier = stage.before && (await renderEarlier(render, clusterType, stage.before.candidate));
+    if (policy || !isWhole) {
+      shared.set(clusterType, isWhole ? now : 'held');
+      if (earlier) atFirst.set(clusterType, earlier);
+    }
+    for (const cluster of own) {
+      const selected = isSelected(stage.rollout, cluster, cluster.labels);
+      folders.push({
+        folder: clusterFolder(cluster),
+        files: selected ? marked(now, channel, stage.bundle) : undefined,
+        atFirst: earlier && marked(earlier, channel, stage.before?.bundle),
+        isKept: (selected ? now : (earlier ?? now)).isKept,
+      });
+    }
+  }
+  const staged = compose(rendered, shared);
+  return {
+    platform,
+    ...staged,
+    plan: (before) => {
+      const first = [...atFirst].filter(([type]) => shared.get(type) === 'held' && !hasTargets(before, type));
+      const more = first.flatMap(([type, { files }]) =>
+        [...files].map(([path, bytes]) => [`${type}/${path}`, bytes] as const),
+      );
+      const whole = new Map([...staged.tree, ...more]);
+      return planFolders(planChanges(before, whole, staged.isKept), before, folders);
+    },
+    stages,
+  };
+};
+
+/** The files of one cluster type, by path within its folder, and the targets whose files stay. */
+type Content = { readonly files: Tree; readonly isKept: (target: string) => boolean };
+
+type Render = (clusterType: string, candidate: Digest) => Promise<Content>;
+
+/** Renders candidates, each once. The tree that is at hand is used where it was made from the same sources. */
+const makeRender = (options: StageOptions, { layout }: TreeLayout, rendered: RenderedEnvironment): Render => {
+  const { environment, sources } = rendered.platform;
+  const known = new Map<Digest, Promise<RenderedEnvironment>>();
+  const renderAt = async (digest: Digest): Promise<RenderedEnvironment> => {
+    const given = await readCandidate(digest, [layout.blobs], options.signal);
+    try {
+      checkSources(given, sources.map(toCandidateSource), '', false);
+      return rendered;
+    } catch (error) {
+      if (!isFleetError(error, 'CANDIDATE_MISMATCH')) throw error;
+    }
+    return renderEnvironment(await loadLocked(options, environment, given));
+  };
+  return async (clusterType, candidate) => {
+    const found = known.get(candidate) ?? renderAt(candidate);
+    known.set(candidate, found);
+    const { tree, isKept } = await found;
+    const start = `${clusterType}/`;
+    const files = [...tree].flatMap(([path, bytes]) =>
+      path.startsWith(start) && path !== `${start}README.md`
+        ? [[path.slice(start.length), bytes] as const]
+        : [],
+    );
+    return { files: new Map(files), isKept: (target) => isKept(`${start}${target}`) };
+  };
+};
+
+/** Only for a folder that the branch does not have yet: what can no longer be read is left out. */
+const renderEarlier = async (
+  render: Render,
+  clusterType: string,
+  candidate: Digest,
+): Promise<Content | undefined> => {
+  try {
+    return await render(clusterType, candidate);
+  } catch (error) {
+    if (isFleetError(error, 'MISSING_BLOB') || isFleetError(error, 'CANDIDATE_MISMATCH')) return undefined;
+    throw error;
+  }
+};
+
+const readStage = async ({ layout, roots }: TreeLayout, channel: Channel): Promise<Stage | undefined> => {
+  const release = await readRelease(layout, channel, roots);
+  const candidate = release && (await candidateOf(layout, release));
+  if (!release || candidate === undefined) return undefined;
+  const { rollout } = release.predicate;
+  const common = { release, rollout, candidate, bundle: bundleOf(release) };
+  const isWhole = [rollout, ...(rollout.also ?? [])].some(reachesEveryone);
+  const plan = (await readPlan(layout, release))?.plan;
+  const words = plan && wordsOf(plan.stages, rollout);
+  const wanted = isWhole ? undefined : plan?.before?.release;
+  if (wanted === undefined) return { ...common, isWhole, before: undefined, words };
+  const past = await listReleases(layout, channel, roots);
+  const earlier = past.find((one) => one.release.digest === wanted)?.release;
+  const made = earlier && (await candidateOf(layout, earlier));
+  const before = earlier && made && { candidate: made, bundle: bundleOf(earlier) };
+  return { ...common, isWhole, before, words };
+};
+
+const wordsOf = (stages: RolloutPlan['stages'], rollout: Rollout): string | undefined => {
+  const at = stages.findIndex((one) => JSON.stringify(one.rollout) === JSON.stringify(rollout));
+  return at === -1 ? undefined : `stage ${stages[at]?.name} (${at + 1} of ${stages.length})`;
+};
+
+const candidateOf = async (
+  layout: TreeLayout['layout'],
+  release: PublishedRelease,
+): Promise<Digest | undefined> => (await lineagesOf(layout, release))[0]?.candidate;
+
+/** The bundle that reconcilers follow. */
+const bundleOf = ({ subjects }: PublishedRelease): Digest | undefined =>
+  subjects.get('bundle/kubernetes') ?? subjects.get('bundle/host');
+
+const marked = ({ files }: Content, channel: Channel, bundle: Digest | undefined): Tree =>
+  bundle === undefined ? files : new Map([...files, [RELEASE_FILE, releaseText(channel, bundle)]]);
+
+/** The tree with the folders of cluster types as far as their rollouts have come. */
+const compose = (
+  { tree, isKept }: RenderedEnvironment,
+  shared: ReadonlyMap<string, Content | 'held'>,
+): Pick<StagedTree, 'tree' | 'isKept'> => {
+  const typeOf = (path: string): string => path.split('/')[0] ?? '';
+  const files = [
+    ...[...tree].filter(([path]) => !shared.has(typeOf(path)) || path === `${typeOf(path)}/README.md`),
+    ...[...shared].flatMap(([type, content]) =>
+      content === 'held'
+        ? []
+        : [...content.files].map(([path, bytes]) => [`${type}/${path}`, bytes] as const),
+    ),
+  ];
+  return {
+    tree: new Map(files.toSorted(([a], [b]) => (a < b ? -1 : Number(a > b)))),
+    isKept: (folder) => {
+      const content = shared.get(typeOf(folder));
+      if (content === undefined) return isKept(folder);
+      return content === 'held' || content.isKept(folder.slice(typeOf(folder).length + 1));
+    },
+  };
+};
+
+const hasTargets = (before: BranchFiles, clusterType: string): boolean =>
+  [...before.keys()].some((path) => path.startsWith(`${clusterType}/`) && path.split('/').length > 2);
+
+const needsLayout = (environment: string, { name }: RolloutPolicy): FleetError =>
+  new FleetError(
+    'USAGE',
+    `${environment} has stages (RolloutPolicy ${name}), and it is not said what was released`,
+    {
+      subject: environment,
+      hint: 'Give --layout: the tree follows the stages of the releases in it',
+    },
+  );
+
+const takenName = (channel: Channel): FleetError =>
+  new FleetError(
+    'USAGE',
+    `the cluster type ${formatChannel(channel)} has the name of the folder of clusters`,
+    {
+      subject: formatChannel(channel),
+      hint: 'Rename the cluster type, or remove treeClusters from the configuration',
+    },
+  );
