@@ -53,6 +53,10 @@ const QUERY: Readonly<Record<string, Json>> = {
   left: { ...text('Environment to compare.', NAME), required: true },
   right: { ...text('Environment to compare it with.', NAME), required: true },
   show: text('All assignments, or those that differ.', { enum: ['all', 'differing'] }),
+  wait: text(
+    'How long the answer may wait for an end: 1s to 50s. Without it the state is answered at once.',
+    { pattern: '^[1-9][0-9]?s$' },
+  ),
   candidate: text('Digest of a candidate. Without it, the one whose turn it is.', DIGEST),
   person: { ...text('The person who is going to sign.', { minLength: 1 }), required: true },
   reason: text('Why the person approves.'),

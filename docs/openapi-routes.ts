@@ -212,6 +212,7 @@ export const ROUTES: readonly Route[] = [
 
   look(['gate', '/gate', 'The conditions of the gate'], 'verdict', ['candidate']),
   look(['arrival', '/arrival', 'Whether the environment complies with a candidate'], 'arrival', [
+    'wait',
     'candidate',
   ]),
   look(['promotions', '/promotions', 'Promotions to the environment, newest first'], 'promotions', [
@@ -231,6 +232,12 @@ export const ROUTES: readonly Route[] = [
     'simulation',
   ),
 
+  decide(
+    ['submit', '/candidates', 'Takes a candidate for an environment that nothing is promoted to'],
+    'submit',
+    'submit',
+    'submitted',
+  ),
   decide(
     ['promote', '/promotions', 'Promotes a candidate if the gate is open'],
     'promote',

@@ -623,6 +623,20 @@ export type Simulation = {
     }[];
     completeAt: Time | null;
 };
+export type Submit = {
+    /** A candidate document (candidate.schema.json), made for this environment; null: the environment is built from the newest state again. */
+    candidate: object | null;
+    reason: string;
+};
+export type Submitted = {
+    outcome: "submitted" | "known";
+    environment: string;
+    /** Its digest. */
+    candidate: string | null;
+    shared: string | null;
+    person: string;
+    reason: string;
+};
 export type Approve = {
     /** A sigstore bundle over the statement that GET approval answered with, signed by the person's own key. */
     statement: object;
@@ -1215,8 +1229,9 @@ export function gate({ environment, candidate, ifNoneMatch }: {
 /**
  * Whether the environment complies with a candidate
  */
-export function arrival({ environment, candidate, ifNoneMatch }: {
+export function arrival({ environment, wait, candidate, ifNoneMatch }: {
     environment: string;
+    wait?: string;
     candidate?: string;
     ifNoneMatch?: string;
 }, opts?: Oazapfts.RequestOpts) {
@@ -1229,6 +1244,7 @@ export function arrival({ environment, candidate, ifNoneMatch }: {
         status: number;
         data: Problem;
     }>(`/v1/environments/${encodeURIComponent(environment)}/arrival${QS.query(QS.explode({
+        wait,
         candidate
     }))}`, {
         ...opts,
@@ -1386,6 +1402,31 @@ export function simulation({ environment, clusterType, ifNoneMatch }: {
             "If-None-Match": ifNoneMatch
         })
     });
+}
+/**
+ * Takes a candidate for an environment that nothing is promoted to
+ */
+export function submit({ environment, idempotencyKey, xFleetCsrf, submit }: {
+    environment: string;
+    idempotencyKey?: string;
+    xFleetCsrf?: string;
+    submit: Submit;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: Submitted;
+    } | {
+        status: number;
+        data: Problem;
+    }>(`/v1/environments/${encodeURIComponent(environment)}/candidates`, oazapfts.json({
+        ...opts,
+        method: "POST",
+        body: submit,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "Idempotency-Key": idempotencyKey,
+            "X-Fleet-Csrf": xFleetCsrf
+        })
+    }));
 }
 /**
  * Appends an approval that a person signed

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import type { Candidate } from '#bundles/formats/candidate';
 import type { Json } from '#bundles/json/canonical';
 import { type DocumentName, parseDocument } from '#bundles/json/validate';
 import { parseName } from '#bundles/names';
@@ -10,9 +11,10 @@ import { appendApproval, draftApproval } from '../../promote/decide/approve-for.
 import type { Chain, Wish } from '../../promote/decide/chain.ts';
 import { pauseOrResume, rejectFor } from '../../promote/decide/decide-about.ts';
 import { promotedJson, promoteTo } from '../../promote/decide/promote-to.ts';
+import { submitCandidate } from '../../promote/decide/submit-candidate.ts';
 import { rollBackTo } from '../../promote/decide/roll-back-to.ts';
 import { assess, parseCandidate } from '../../promote/gate/assess.ts';
-import { lookAtArrival } from '../../promote/gate/await-arrival.ts';
+import { arriveWithin, lookAtArrival } from '../../promote/gate/await-arrival.ts';
 import { verdictJson } from '../../promote/gate/describe-verdict.ts';
 import { linkTo } from '../../promote/facts/link.ts';
 import { listPromotions } from '../../promote/decide/list-promotions.ts';
@@ -23,6 +25,7 @@ import { environmentOf, principalOf } from '../access/enforce-access.ts';
 import type { Context } from '../context.ts';
 import { readQuery, sendFacts } from '../readers/history-routes.ts';
 import type { HubServer } from '../hub-server.ts';
+import { boundWaits } from './bound-waits.ts';
 import { createAnswerOnce, parseKey, requestDigest } from './answer-once.ts';
 import { rolloutRoutes } from './rollout-routes.ts';
 
@@ -52,7 +55,7 @@ export type DecisionServer = {
   /** @param schema of the body, which the type names */
   readonly decide: <Body>(
     path: string,
-    order: { readonly verb: Verb; readonly schema: DocumentName },
+    order: { readonly verb: Verb; readonly schema: DocumentName; readonly maxBytes?: number },
     work: (asked: Asked<Body>) => Promise<object>,
   ) => void;
 };
@@ -60,6 +63,8 @@ export type DecisionServer = {
 export const ENVIRONMENT_PATH = '/v1/environments/:environment';
 const PER_MINUTE = 300;
 const BODY_BYTES = 64 << 10;
+/** A candidate has some hundred bytes for each folder that was read. */
+const CANDIDATE_BYTES = 2 << 20;
 
 /** Adds the routes for deciding about environments (docs/hub-api.md). They exist where a platform is configured. */
 export const decisionRoutes = (
@@ -82,14 +87,18 @@ export const decisionRoutes = (
     },
     decide: <Body>(
       path: string,
-      { verb, schema }: { readonly verb: Verb; readonly schema: DocumentName },
+      {
+        verb,
+        schema,
+        maxBytes = BODY_BYTES,
+      }: { readonly verb: Verb; readonly schema: DocumentName; readonly maxBytes?: number },
       work: (asked: Asked<Body>) => Promise<object>,
     ) => {
       server.post(
         `${ENVIRONMENT_PATH}${path}`,
         {
           config: { rateLimit, access: { for: 'environment', verb } },
-          bodyLimit: BODY_BYTES,
+          bodyLimit: maxBytes,
           preParsing: async (request: FastifyRequest, reply: FastifyReply, payload) => {
             await gate.stranger(request, reply);
             return payload;
@@ -135,6 +144,7 @@ type WithReason = { readonly reason: string };
 
 const gateRoutes = ({ context, options, read, decide }: DecisionServer): void => {
   const { signal } = options;
+  const waits = boundWaits(signal);
   const open = async (fresh: boolean): Promise<Chain> => {
     const { layout, store } = context.hub;
     const keys = await options.readKeys();
@@ -151,15 +161,15 @@ const gateRoutes = ({ context, options, read, decide }: DecisionServer): void =>
 
   read('/arrival', async (request) => {
     const { hub, promotion } = await open(false);
-    const candidate = parseCandidate(readQuery(request, ['candidate']).candidate);
-    const environment = environmentOf(request);
-    const arrival = await lookAtArrival(hub, promotion, {
-      environment,
-      candidate,
-      now: context.clock(),
-      signal,
-    });
-    return { environment, ...arrival };
+    const { candidate: named, wait } = readQuery(request, ['candidate', 'wait']);
+    const which = { environment: environmentOf(request), candidate: parseCandidate(named) };
+    const arrival =
+      wait === undefined
+        ? await lookAtArrival(hub, promotion, { ...which, now: context.clock(), signal })
+        : await waits.wait(request, wait, (more) =>
+            arriveWithin(hub, promotion, { ...which, ...more, clock: context.clock }),
+          );
+    return { environment: which.environment, ...arrival };
   });
 
   read('/promotions', async (request) => {
@@ -188,6 +198,16 @@ const gateRoutes = ({ context, options, read, decide }: DecisionServer): void =>
     });
     return JSON.parse(statement.toString()) as object;
   });
+
+  decide<{ readonly candidate: Json; readonly reason: string }>(
+    '/candidates',
+    { verb: 'submit', schema: 'hub-decisions#submit', maxBytes: CANDIDATE_BYTES },
+    async ({ wish, body: { candidate, reason } }) => {
+      const document =
+        candidate === null ? null : parseDocument<Candidate>('candidate', candidate, 'candidate');
+      return submitCandidate(await open(true), { ...wish, candidate: document, reason });
+    },
+  );
 
   decide<WithCandidate & Partial<WithReason>>(
     '/promotions',

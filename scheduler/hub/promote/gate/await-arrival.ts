@@ -60,6 +60,28 @@ export const awaitArrival = async (hub: GateHub, promotion: Promotion, wanted: A
   }
 };
 
+/** Between two looks of a request that waits. */
+const LOOK_MS = 1_000;
+
+/**
+ * The state of an environment once it is final, or when the time is over.
+ * @throws FleetError RELEASE_MISSING, MISSING_BLOB, USAGE, ABORTED
+ */
+export const arriveWithin = async (
+  hub: GateHub,
+  promotion: Promotion,
+  { timeoutMs, clock, ...which }: Which & Pick<Awaited, 'timeoutMs' | 'clock'>,
+): Promise<Arrival> => {
+  const lookNow = await makeLook(hub, promotion, which);
+  const until = performance.now() + timeoutMs;
+  for (;;) {
+    const arrival = await lookNow(clock());
+    const left = until - performance.now();
+    if (arrival.state !== 'waiting' || left <= 0) return arrival;
+    await sleep(Math.min(LOOK_MS, left), undefined, { signal: which.signal });
+  }
+};
+
 type Which = Pick<Awaited, 'environment' | 'candidate' | 'signal'>;
 
 /** Whether an environment complies with a candidate now. @throws FleetError RELEASE_MISSING, MISSING_BLOB, USAGE */

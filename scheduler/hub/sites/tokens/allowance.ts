@@ -9,6 +9,7 @@ import { parseName } from '#bundles/names';
  */
 export const VERBS = [
   'read',
+  'submit',
   'promote',
   'approve',
   'reject',

@@ -43,6 +43,55 @@ describe('a pipeline', () => {
     expect((await ci.get('prod/arrival')).json).toMatchObject({ environment: 'prod', state: 'waiting' });
   });
 
+  test('submits a candidate to the first environment, and waits for it', async () => {
+    await using made = await decisionServer();
+    const { layout } = made.office;
+    const ci = await made.caller('submit:*', 'wait:qa');
+    const digest = String((await ci.get('prod/gate')).json['candidate']);
+    const blob = join(layout, 'blobs/sha256', digest.slice(7));
+    const candidate = JSON.parse(await readFile(blob, 'utf8')) as object;
+    const body = { candidate, reason: 'pipeline 7' };
+    expect(await (await made.caller('promote:qa')).post('qa/candidates', body)).toMatchObject({
+      status: 403,
+      code: 'TOKEN_SCOPE',
+    });
+    const key = { 'idempotency-key': 'pipeline-7' };
+    const submitted = await ci.post('qa/candidates', body, key);
+    expect(submitted).toMatchObject({ status: 200, json: { outcome: 'submitted', candidate: digest } });
+    expect(made.pokes()).toBe(1);
+    expect(await ci.post('qa/candidates', body, key)).toEqual(submitted);
+    expect((await ci.post('qa/candidates', body)).json).toMatchObject({ outcome: 'known' });
+    const [entry, ...more] = await made.office.entries();
+    expect([entry?.predicate, more]).toMatchObject([
+      { decision: 'submit', environment: 'qa', person: 'ci', reason: 'pipeline 7' },
+      [],
+    ]);
+
+    // It is built, and not what came since: a directory has no history.
+    await expect(changeShared(made.office, after(1))).rejects.toMatchObject({ code: 'CANDIDATE_MISMATCH' });
+    expect((await ci.get('prod/gate')).json['candidate']).toBe(digest);
+    expect(await ci.get('qa/arrival?wait=1s')).toMatchObject({ status: 200, json: { state: 'waiting' } });
+    expect(await ci.get('qa/arrival?wait=2h')).toMatchObject({ status: 400, code: 'USAGE' });
+
+    for (const [path, change, status, code] of [
+      ['prod/candidates', {}, 409, 'NOT_PROMOTED'],
+      ['qa/candidates', { environment: 'prod' }, 400, 'CANDIDATE_MISMATCH'],
+      ['qa/candidates', { fleet: 'other' }, 400, 'CANDIDATE_MISMATCH'],
+      ['qa/candidates', { sources: 'none' }, 400, 'SCHEMA'],
+      ['staging/candidates', {}, 400, 'USAGE'],
+    ] as const)
+      expect(await ci.post(path, { ...body, candidate: { ...candidate, ...change } })).toMatchObject({
+        status,
+        code,
+      });
+    expect((await ci.post('qa/candidates', { candidate: null, reason: 'over' })).json).toMatchObject({
+      outcome: 'submitted',
+      candidate: null,
+    });
+    await made.office.build({ environments: ['qa'], now: after(2) });
+    expect((await ci.get('prod/gate')).json['candidate']).not.toBe(digest);
+  });
+
   test('is shown the conditions of a gate that is closed, and may ask again with the same key', async () => {
     await using made = await decisionServer();
     const ci = await made.caller('promote:prod', 'pause:prod', 'resume:prod');
