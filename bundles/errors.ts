@@ -222,6 +222,7 @@ export const CODES = {
   PRUNE_BUDGET: attention,
   REMOVAL_WAITS: attention,
   HELD: attention,
+  AGENT_UPGRADING: attention,
   DRIFT: attention,
   HEALTH_UNKNOWN: attention,
   STALE: attention,

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { setTimeout } from 'node:timers/promises';
 import { Args } from '@oclif/core';
 import { isFleetError, plainLine, toFleetError } from '#bundles/errors';
 import { writeOntoMedium } from '../acquire/blobs/write-onto-medium.ts';
@@ -16,11 +17,22 @@ import {
   writeVariables,
 } from '../daemon/plug-in/progress.ts';
 import { type Sign, signOf } from '../daemon/plug-in/sign.ts';
-import { isOurs, refusedBy, reportOnto, takeMedium } from '../daemon/plug-in/take-medium.ts';
+import { isTrialUnderWay } from '../store/upgrade-trial.ts';
+import {
+  completeTaken,
+  isOurs,
+  isUnreadable,
+  refusedBy,
+  reportOnto,
+  takeMedium,
+} from '../daemon/plug-in/take-medium.ts';
 import { AgentCommand, type ConfigFlags } from './agent-command.ts';
 
 /** A second medium waits for the import of the first one. */
 const QUEUE_MS = 60 * 60_000;
+
+/** Longer than a trial of a new version, with the work of its first look. */
+const UPGRADE_SECONDS = 3600;
 
 /** The file on the medium that a technician opens. */
 const STATUS_FILE = 'FLEET-STATUS.txt';
@@ -89,6 +101,7 @@ export class PlugIn extends AgentCommand {
     const path = mountPoint(device);
     await writeProgress(device, { phase: 'taking' });
     const taken = await this.#taken(device, path, flags);
+    if (taken.kind === 'applied' && taken.upgrading) await this.#untilUpgraded(this.readConfig(flags).state);
     await writeProgress(device, { phase: 'taken', taken });
     // Only a medium that was verified is ever writable.
     if (taken.kind === 'applied')
@@ -97,22 +110,31 @@ export class PlugIn extends AgentCommand {
   }
 
   async #taken(device: string, path: string, flags: ConfigFlags): Promise<Taken> {
-    if (!(await isOurs(path))) return { kind: 'foreign' };
     try {
+      if (!(await isOurs(path))) return { kind: 'foreign' };
       return await this.changing(flags, (agent) => takeMedium(agent, path, () => isGone(device)), {
         waitMs: QUEUE_MS,
       });
     } catch (cause) {
       const error = toFleetError(cause);
       if (isFleetError(error, 'ABORTED')) throw error;
-      return refusedBy(error);
+      return isUnreadable(cause) ? { kind: 'unreadable' } : refusedBy(error);
     }
+  }
+
+  /** Without lock and database, which are those of the new version now. */
+  async #untilUpgraded(state: string): Promise<void> {
+    for (let waited = 0; isTrialUnderWay(state) && waited < UPGRADE_SECONDS; waited += 1)
+      await setTimeout(1000, undefined, { signal: this.signal });
   }
 
   async #report(device: string, flags: ConfigFlags): Promise<void> {
     const before = await readProgress(device);
     if (before?.phase !== 'taken' || before.taken.kind !== 'applied') return;
-    const { taken } = before;
+    const { taken: first } = before;
+    const taken = first.upgrading
+      ? await this.changing(flags, (agent) => completeTaken(agent, first), { waitMs: QUEUE_MS })
+      : first;
     const path = mountPoint(device);
     await writeProgress(device, { phase: 'reporting', taken });
     const reported = await this.reading(flags, async (agent, { state }) =>

@@ -6,11 +6,12 @@ import { type PackageResult, withResumed } from '../apply/package-result.ts';
 import { resume } from '../apply/perform.ts';
 import { reconcile } from '../apply/reconcile.ts';
 import { letGoImages } from '../images/let-go-images.ts';
-import { forgetOldOperations } from '../store/journal/operations.ts';
+import { forgetOldOperations, openOperation } from '../store/journal/operations.ts';
 import { tellRefused } from '../store/outbox/tell-refused.ts';
 import { collectGarbage } from '../store/collect-garbage.ts';
 import type { ReleaseRef } from '../store/applied/package-ref.ts';
 import { readTrustRow } from '../store/trust.ts';
+import { isBeingReplaced } from '../store/upgrade-trial.ts';
 import type { Judged } from '../acquire/offers/accept-offer.ts';
 import type { BroughtImages } from '../acquire/blobs/bring-surveyed.ts';
 import { judgeOffer } from '../acquire/offers/judge-offer.ts';
@@ -77,11 +78,7 @@ export const importMedium = async (
   // Image blobs that waited for other volumes are with the providers now, and applying may need their space.
   if (medium.parts) await collectGarbage(agent.state);
   // After acceptance: the open operation may be waiting for the health of a package that this release replaces.
-  const resumed = await resume(agent);
-  const packages = withResumed(resumed, await reconcile(agent));
-  await collectGarbage(agent.state);
-  await letGoImages(agent);
-  forgetOldOperations(agent.state);
+  const packages = await applyAccepted(agent);
   const { release, root, site, lease, relaxed, selected } = accepted.accepted;
   return {
     release: release && { ...site.agent.channel, version: release.predicate.version },
@@ -98,6 +95,24 @@ export const importMedium = async (
     images: accepted.images,
     packages,
   };
+};
+
+/** Applies what was accepted. Where that upgrades the agent itself, the version on trial does the rest. @throws FleetError ABORTED */
+const applyAccepted = async (agent: Agent): Promise<readonly PackageResult[]> => {
+  try {
+    const resumed = await resume(agent);
+    const packages = withResumed(resumed, await reconcile(agent));
+    await collectGarbage(agent.state);
+    await letGoImages(agent);
+    forgetOldOperations(agent.state);
+    return packages;
+  } catch (error) {
+    const open = isFleetError(error, 'ABORTED') && !agent.signal.aborted && openOperation(agent.state);
+    if (!open || !isBeingReplaced(agent.state.directory)) throw error;
+    return [
+      { assignment: open.assignment, outcome: 'skipped', code: 'AGENT_UPGRADING', message: error.message },
+    ];
+  }
 };
 
 const missingFrom = ({ accepted: { site }, offer: { documents } }: Judged): ImportResult['missing'] => ({

@@ -17,7 +17,7 @@ import { readPackages } from '../store/applied/packages.ts';
 import { sleep } from './wake-signal.ts';
 import { keepContact } from '../store/contact.ts';
 import type { Daemon } from './daemon.ts';
-import { confirmUpgrade } from './confirm-upgrade.ts';
+import { confirmUpgrade } from '../store/upgrade-trial.ts';
 import { healthWaits } from './health-waits.ts';
 import { keepSmall } from './keep-small.ts';
 import type { Log } from '../model/log.ts';

@@ -6,6 +6,7 @@ import { parseCertificateRequest } from '#bundles/trust/root/certificate-request
 import { asRoot } from '../harness/as-root.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { type FactoryHost, startFactoryHost } from '../harness/factory-host.ts';
+import { loopDevices } from '../harness/loop-devices.ts';
 import { agentOnHost } from '../harness/program-file.ts';
 import { runCommand, runOrFail } from '../harness/run-command.ts';
 import {
@@ -23,12 +24,24 @@ const STATUS = 'FLEET-STATUS.txt';
 
 const CONFIG = 'services: none\\nplugIn: true\\nplugInFileSystems: [ext4]\\nlanguage: de\\n';
 
-/** With the name of a phase in /run/kill, kills the phase as soon as its progress file says that it began. */
+/**
+ * With the name of a phase in /run/kill, kills the phase as soon as its progress file says that it began. With one in /run/pull it
+ * empties the file behind the device then, when the script /run/pull-when succeeds: from there on every read and write of the
+ * device fails with EIO, as that of a stick that was pulled out.
+ */
 const PROGRAM = `#!/bin/sh
-case "$1 $2" in "plug-in $(cat /run/kill 2> /dev/null)")
+begun() { grep -q "\\"$1ing\\"\\|\\"\${1%e}ing\\"" "/run/fleet-agent-medium/$2.json"; }
+case "$1 $2" in
+"plug-in $(cat /run/kill 2> /dev/null)")
   /usr/local/bin/node ${agentHere.file} "$@" &
-  until grep -q "\\"$2ing\\"\\|\\"\${2%e}ing\\"" "/run/fleet-agent-medium/$3.json"; do kill -0 $! || break; done
+  until begun "$2" "$3"; do kill -0 $! || break; done
   kill -9 $! $$ ;;
+"plug-in $(cat /run/pull 2> /dev/null)")
+  /usr/local/bin/node ${agentHere.file} "$@" &
+  until begun "$2" "$3" && sh /run/pull-when; do kill -0 $! || break; done
+  truncate -s 0 "/media/$3.img"
+  wait $!
+  exit $? ;;
 esac
 exec /usr/local/bin/node ${agentHere.file} "$@"
 `;
@@ -83,7 +96,7 @@ describeWith(['factoryBase'], 'a stick that is plugged into a booted host', ({ f
       release: { version, bundle: packTestBundle(fleet, [{ id: 'line', files }]) },
     });
   };
-  const installed = (): Promise<string> => sh('cat /etc/line/version');
+  const installed = (): Promise<string> => sh('cat /etc/line/version 2> /dev/null || true');
   const mounts = (): Promise<string> => sh('grep -c fleet-agent-media/ /proc/self/mountinfo || true');
   const config = (text: string): Promise<string> => sh(`printf '${text}' > /etc/fleet-agent/agent.yaml`);
 
@@ -92,15 +105,9 @@ describeWith(['factoryBase'], 'a stick that is plugged into a booted host', ({ f
     await mkdir(join(media.path, 'stick'));
     await writeFile(join(media.path, 'fleet-agent'), PROGRAM);
     fleet = await createTestFleet();
-    for (let count = 0; count < 2; count += 1) {
-      const place = join(media.path, `place-${count}`);
-      await writeFile(place, Buffer.alloc(4096));
-      loops.push(await root('losetup', '-f', '--show', place));
-    }
-    const numbers = await Promise.all(
-      loops.map((loop) => root('cat', `/sys/class/block/${loop.slice(5)}/dev`)),
-    );
-    for (const loop of loops) await root('losetup', '-d', loop);
+    const devices = await loopDevices(2);
+    loops.push(...devices.map(({ path }) => path));
+    const numbers = devices.map(({ number }) => number);
     host = await startFactoryHost('plug-in', {
       base: factoryBase,
       blockDevices: numbers,
@@ -209,6 +216,34 @@ describeWith(['factoryBase'], 'a stick that is plugged into a booted host', ({ f
     expect(await installed()).toBe(String(version));
     expect(await mounts()).toBe('0');
     for (const stick of sticks) await unplug(stick);
+  });
+
+  it.each([
+    ['take', 'true', /^stopped NICHT ERLEDIGT: Der Stick wurde zu früh abgezogen/],
+    [
+      'take',
+      'test $(ls /var/lib/fleet-agent/blobs/sha256 | wc -l) -gt $(cat /run/blobs)',
+      /^stopped NICHT ERLEDIGT: Der Stick wurde zu früh abgezogen/,
+    ],
+    ['report', 'true', /^attention .* ist installiert\. Der Stick wurde zu früh abgezogen/],
+  ])('has its sentence when it is pulled out in %s, when "%s"', async (phase, moment, sentence) => {
+    const before = await installed();
+    const folder = await medium();
+    const stick = await plug(loops[0] ?? '', folder);
+    await sh(`ls /var/lib/fleet-agent/blobs/sha256 | wc -l > /run/blobs
+      printf '%s' '${moment}' > /run/pull-when; echo ${phase} > /run/pull`);
+    expect(await start(stick)).not.toBe(0);
+    await sh('rm /run/pull');
+    expect(await sign()).toMatch(sentence);
+    expect(await mounts()).toBe('0');
+    await unplug(stick);
+    expect(await installed()).toBe(phase === 'take' ? before : String(version));
+
+    const again = await plug(loops[0] ?? '', folder);
+    expect(await start(again), await journal(again)).toBe(0);
+    expect(await sign()).toContain('done FERTIG');
+    expect(await installed()).toBe(String(version));
+    await unplug(again);
   });
 
   it.each(['take', 'report'])(

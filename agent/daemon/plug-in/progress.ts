@@ -20,6 +20,8 @@ export type Taken =
       readonly release: number | undefined;
       readonly failed: readonly string[];
       readonly held: readonly string[];
+      /** The release upgrades the agent itself, and a later phase continues when that has ended. */
+      readonly upgrading?: boolean;
     }
   | { readonly kind: 'refused'; readonly code: ErrorCode; readonly message: string; readonly exit: number }
   /** Not a medium of Fleet Ferry. */

@@ -1,12 +1,16 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type FleetError, toFleetError } from '#bundles/errors';
+import { type FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import { findParts } from '#bundles/formats/medium/parts/find-parts';
 import { importMedium } from '../import-medium.ts';
 import type { SigningKey } from '#bundles/trust/keys/key';
 import { exportReports } from '../../report/export-reports.ts';
 import type { Agent } from '../../store/agent.ts';
+import { lookAround } from '../../observe/look-around.ts';
+import type { PackageResult } from '../../apply/package-result.ts';
 import type { Reported, Taken } from './progress.ts';
+
+type Applied = Extract<Taken, { readonly kind: 'applied' }>;
 
 /**
  * Imports a mounted medium. A medium that is not ours changes nothing and leaves no event.
@@ -19,13 +23,12 @@ export const takeMedium = async (
 ): Promise<Taken> => {
   try {
     const { release, packages } = await importMedium(agent, path);
-    const named = (outcome: 'failed' | 'skipped') =>
-      packages.filter((one) => one.outcome === outcome).map(({ assignment }) => assignment);
+    const upgrading = packages.some(({ code }) => code === 'AGENT_UPGRADING');
     return {
       kind: 'applied',
       release: release?.version,
-      failed: named('failed'),
-      held: named('skipped'),
+      ...wrongOnes(packages),
+      ...(upgrading && { upgrading }),
     };
   } catch (cause) {
     const error = toFleetError(cause);
@@ -35,6 +38,18 @@ export const takeMedium = async (
   }
 };
 
+const wrongOnes = (packages: readonly PackageResult[]): Pick<Applied, 'failed' | 'held'> => {
+  const named = (outcome: 'failed' | 'skipped') =>
+    packages.filter((one) => one.outcome === outcome).map(({ assignment }) => assignment);
+  return { failed: named('failed'), held: named('skipped') };
+};
+
+/** Completes what the import began, in the version of the agent that is installed after its upgrade. */
+export const completeTaken = async (agent: Agent, taken: Applied): Promise<Applied> => {
+  const { kind, release } = taken;
+  return { kind, release, ...wrongOnes((await lookAround(agent)).packages) };
+};
+
 export const refusedBy = ({ code, message, exitCode }: FleetError): Taken => ({
   kind: 'refused',
   code,
@@ -42,11 +57,18 @@ export const refusedBy = ({ code, message, exitCode }: FleetError): Taken => ({
   exit: exitCode,
 });
 
-/** Whether a file system has the folder or the parts of a medium. Content that is ours but invalid is for the import to refuse. */
+/**
+ * Whether a file system has the folder or the parts of a medium. Content that is ours but invalid is for the import to refuse.
+ * @throws an error that `isUnreadable` knows, of a device that was pulled out
+ */
 export const isOurs = async (path: string): Promise<boolean> => {
-  const found = await lstat(join(path, 'fleet')).catch(() => undefined);
+  const found = await lstat(join(path, 'fleet')).catch(unlessUnreadable);
   if (found?.isDirectory()) return true;
-  return (await findParts(path).catch(() => undefined)) !== undefined;
+  return (await findParts(path).catch(unlessUnreadable)) !== undefined;
+};
+
+const unlessUnreadable = (cause: unknown): undefined => {
+  if (isUnreadable(cause)) throw cause;
 };
 
 /** Writes the reports onto the medium. Events that do not get onto it stay in the outbox. */
@@ -70,8 +92,8 @@ export const reportOnto = async (
 };
 
 /** EUCLEAN and EBADMSG are how a file system reports that its device returned something else. */
-const isUnreadable = (error: FleetError): boolean => {
-  if (error.code === 'MEDIUM_MISSING') return true;
+export const isUnreadable = (error: unknown): boolean => {
+  if (isFleetError(error, 'MEDIUM_MISSING')) return true;
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause)
     if ('code' in cause && ['EIO', 'ENODEV', 'ENXIO', 'EUCLEAN', 'EBADMSG'].includes(String(cause.code)))
       return true;

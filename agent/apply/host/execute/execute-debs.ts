@@ -2,6 +2,7 @@ import { posix } from 'node:path';
 import { FleetError } from '#bundles/errors';
 import type { Step, StepResult } from '../../../model/target.ts';
 import type { Wanted, WantedFile } from '../desired/read-wanted.ts';
+import { OWN_PACKAGE, stopIfReplaced, whyRefused } from '../../../store/upgrade-trial.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import type { DebsDetail } from '../host-step.ts';
 import type { StepContent } from '../step-request.ts';
@@ -10,7 +11,7 @@ import { runStep } from '../runner/run-step.ts';
 /** Long enough for hundreds of packages on a slow disk; a maintainer script that hangs ends the step. */
 const TIMEOUT_SECONDS = 3600;
 
-/** @throws FleetError DEB_FAILED naming the Debian package; BUSY; as runStep */
+/** @throws FleetError DEB_FAILED naming the Debian package; BUSY; ABORTED when a new version of the agent takes over; as runStep */
 export const executeDebs = async (
   options: HostTargetOptions,
   step: Step,
@@ -18,6 +19,7 @@ export const executeDebs = async (
   wanted: Wanted | undefined,
   signal: AbortSignal,
 ): Promise<StepResult> => {
+  refuseFailedVersion(options, detail);
   const { outcome, message } = await runStep(
     {
       kind: 'debs',
@@ -32,8 +34,20 @@ export const executeDebs = async (
     options,
     signal,
   );
+  // The operation stays open. The version on trial completes it, or the version before it reports why it cannot.
+  stopIfReplaced(options.state);
   if (outcome === 'succeeded') return { key: step.key, outcome: step.outcome, reason: step.reason };
   throw new FleetError('DEB_FAILED', message, { hint: '/var/log/apt/term.log shows the output' });
+};
+
+/** A version of the agent that did not come up on this host is not installed again. @throws FleetError DEB_FAILED */
+const refuseFailedVersion = ({ state }: HostTargetOptions, { install }: DebsDetail): void => {
+  const own = install.find(({ name }) => name === OWN_PACKAGE);
+  const why = own && whyRefused(state, own.version);
+  if (why === undefined) return;
+  throw new FleetError('DEB_FAILED', `${OWN_PACKAGE} ${own?.version} did not come up on this host: ${why}`, {
+    hint: `rm ${state}/upgrade/refused/${own?.version} allows another attempt`,
+  });
 };
 
 /** All files of the repository: packages from the store, the index as the release has it. */

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { confirmUpgrade } from '../../../agent/daemon/confirm-upgrade.ts';
+import { confirmUpgrade } from '../../../agent/store/upgrade-trial.ts';
 import { temporaryDirectory } from '../../harness/temporary-directory.ts';
 
 it('confirms a version that is on trial', async () => {
