@@ -23,13 +23,55 @@ export type StoredEvent = {
 
 export type StoredEvents = { readonly events: readonly StoredEvent[]; readonly next: string | null };
 
+/** Newest reports that are looked through for the events of many agents, by the rows of a page: nearly every report has an event of its own. */
+const LOOKED_THROUGH = 2;
+
 /** Events in the order in which their reports were stored, newest first. `since` and `until` are by the agent's clock. */
 export const readEvents = async (
   db: Database,
   subject: Subject,
-  { since, until, knownAt }: Span,
+  span: Span,
   page: Page,
 ): Promise<StoredEvents> => {
+  const isOfMany = [subject.site, subject.agent, subject.assignments].every((one) => one === undefined);
+  const newest = isOfMany
+    ? await readRows(db, subject, span, { ...page, after: await startOf(db, page) })
+    : [];
+  const read = newest.length > page.limit ? newest : await readRows(db, subject, span, page);
+  const { rows, next } = cutPage(read, page.limit, ({ number, seq }) => [number, seq]);
+  const events = rows.map((row) => ({
+    event: parseJson(row.line) as Event,
+    hash: row.hash,
+    source: {
+      report: row.digest,
+      by: row.source,
+      receivedAt: row.received_at,
+      clockTrusted: row.clock_trusted === 1,
+    },
+  }));
+  return { events, next };
+};
+
+/** The number of a report so that the newest ones of a page come after it. */
+const startOf = async (db: Database, { cursor, limit }: Page): Promise<number> => {
+  const [newest] =
+    cursor === undefined
+      ? [
+          (
+            await db
+              .selectFrom('report')
+              .select(({ fn }) => fn.max('number').as('last'))
+              .executeTakeFirst()
+          )?.last ?? 0,
+        ]
+      : decodeCursor(cursor, [0, 0] as const);
+  return newest - LOOKED_THROUGH * limit;
+};
+
+type Part = Page & { readonly after?: number };
+
+/** Rows of a page and one more. @param page of reports with numbers above `after` */
+const readRows = async (db: Database, subject: Subject, { since, until, knownAt }: Span, page: Part) => {
   let query = db
     .selectFrom('report')
     .innerJoin('event', (join) =>
@@ -68,16 +110,6 @@ export const readEvents = async (
       .where('report.number', '<=', number)
       .where(sql<boolean>`(report.number, event.seq) < (${number}, ${seq})`);
   }
-  const { rows, next } = cutPage(await query.execute(), page.limit, ({ number, seq }) => [number, seq]);
-  const events = rows.map((row) => ({
-    event: parseJson(row.line) as Event,
-    hash: row.hash,
-    source: {
-      report: row.digest,
-      by: row.source,
-      receivedAt: row.received_at,
-      clockTrusted: row.clock_trusted === 1,
-    },
-  }));
-  return { events, next };
+  if (page.after !== undefined) query = query.where('report.number', '>', page.after);
+  return await query.execute();
 };

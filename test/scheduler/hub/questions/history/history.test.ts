@@ -90,6 +90,22 @@ describe('the history of a fleet', () => {
     ]);
   });
 
+  it('of an environment is the same in pages, whether its changes are among the newest or far back', async () => {
+    await using hub = await shop();
+    for (const environment of ['prod', 'qa']) {
+      const whole = await history(hub, { environment });
+      expect(whole.changes.length).toBeGreaterThan(0);
+      const changes: unknown[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await history(hub, { environment, limit: '1', cursor });
+        changes.push(...page.changes);
+        cursor = page.next ?? undefined;
+      } while (cursor !== undefined);
+      expect(changes).toEqual(whole.changes);
+    }
+  });
+
   it('comes in pages that together are the whole, each release on one of them', async () => {
     await using hub = await shop();
     const whole = await history(hub, {});
@@ -175,6 +191,15 @@ describe('events', () => {
     const rest = await ask({ name: 'plant-7/press-1', limit: '3', cursor: page.json.next as string });
     expect([...page.json.events, ...rest.json.events]).toEqual(json.events);
     expect(rest.json.next).toBeNull();
+    const all = await ask({});
+    const events: unknown[] = [];
+    for (let cursor: string | undefined; ; ) {
+      const one = await ask({ limit: '1', cursor });
+      events.push(...one.json.events);
+      if (one.json.next === null) break;
+      cursor = one.json.next as string;
+    }
+    expect(events).toEqual(all.json.events);
   });
 });
 
