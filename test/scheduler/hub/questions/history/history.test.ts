@@ -197,7 +197,7 @@ describe('events', () => {
       const one = await ask({ limit: '1', cursor });
       events.push(...one.json.events);
       if (one.json.next === null) break;
-      cursor = one.json.next as string;
+      cursor = one.json.next;
     }
     expect(events).toEqual(all.json.events);
   });
