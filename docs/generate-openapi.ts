@@ -52,6 +52,8 @@ const QUERY: Readonly<Record<string, Json>> = {
   },
   left: { ...text('Environment to compare.', NAME), required: true },
   right: { ...text('Environment to compare it with.', NAME), required: true },
+  kind: text('Only alarms of this kind, such as AGENT_LATE.'),
+  severity: text('Only alarms of this severity.', { enum: ['info', 'warning', 'critical'] }),
   show: text('All assignments, or those that differ.', { enum: ['all', 'differing'] }),
   wait: text(
     'How long the answer may wait for an end: 1s to 50s. Without it the state is answered at once.',

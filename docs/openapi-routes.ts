@@ -196,6 +196,10 @@ export const ROUTES: readonly Route[] = [
     ['media', '/v1/media', 'What media brought back, and what they should carry next'],
     ['environment', 'site', 'limit', 'cursor'],
   ),
+  lookup(
+    ['alarms', '/v1/alarms', 'Open alarms, the worst first, with the last notice'],
+    ['environment', 'site', 'kind', 'severity', 'limit', 'cursor'],
+  ),
   lookup(['audit', '/v1/audit', 'The audit log, newest entry first'], ['environment', 'limit', 'cursor']),
   lookup(
     ['search', '/v1/search', 'Everything whose name contains a text, or whose digest begins with it'],
@@ -307,12 +311,12 @@ export const ROUTES: readonly Route[] = [
     headers: ['X-Fleet-Csrf'],
     answer: { status: 200, schema: 'session-ended' },
   }),
-  person(['sessions', '/v1/sessions', 'Sessions of all people, for admins'], {
+  person(['sessions', '/v1/sessions', 'Sessions of the caller, or for admins of all people'], {
     method: 'get',
     credentials: ['session'],
     answer: { status: 200, schema: 'sessions' },
   }),
-  person(['end-session', '/v1/sessions/{session}/end', 'Ends a session, for admins'], {
+  person(['end-session', '/v1/sessions/{session}/end', 'Ends a session of the caller, or for admins any'], {
     method: 'post',
     credentials: ['session'],
     headers: ['X-Fleet-Csrf'],

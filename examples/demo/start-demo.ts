@@ -12,6 +12,7 @@ import { createMetrics } from '../../scheduler/hub/http/metrics/metrics.ts';
 import { notePresence } from '../../scheduler/hub/http/note-presence.ts';
 import { type Hub, siteSigner } from '../../scheduler/hub/hub.ts';
 import { makeLinkJudge } from '../../scheduler/hub/serve/judge-links.ts';
+import { makeLook } from '../../scheduler/hub/serve/start-alarms.ts';
 import { importReports } from '../../scheduler/hub/ingest/reports/import-reports.ts';
 import { recordFreshness } from '../../scheduler/hub/questions/state/freshness-policies.ts';
 import { readDesired } from '../../scheduler/hub/questions/state/read-desired.ts';
@@ -168,6 +169,10 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
   clock = () => now;
   await carry((medium) => reportAgain(fleet, medium));
   await judge.round(signal);
+  const configuration = { keys: keysFolder, layout } as never;
+  await makeLook({ configuration, env: {}, store, clock: () => clock(), random: Math.random, log: silent })(
+    signal,
+  );
 
   // From here on the demo lives in the present.
   const offset = now.getTime() - Date.now();

@@ -7,6 +7,7 @@ import { createBrowserRouter } from 'react-router';
 import { RouterProvider } from 'react-router/dom';
 import { readMe, SHELL } from './api/me.ts';
 import { Fault } from './parts/fault.tsx';
+import { AlarmsView, readAlarms } from './views/alarms.tsx';
 import { AuditView, readAudit } from './views/audit.tsx';
 import { CompareView, readCompare } from './views/compare.tsx';
 import { MediaView, readMedia } from './views/media.tsx';
@@ -15,6 +16,7 @@ import { PackageView, readPackage } from './views/package.tsx';
 import { Pipeline, readPipeline } from './views/pipeline.tsx';
 import { readRollouts, RolloutsView } from './views/rollouts.tsx';
 import { readSearch, SearchView } from './views/search.tsx';
+import { readSessions, SessionsView } from './views/sessions.tsx';
 import { Shell } from './views/shell.tsx';
 import { readSignIn, SignIn } from './views/sign-in.tsx';
 import { readSite, SiteView } from './views/site.tsx';
@@ -45,6 +47,8 @@ const router = createBrowserRouter(
             { path: 'pipeline', element: <Pipeline />, loader: readPipeline },
             { path: 'rollouts', element: <RolloutsView />, loader: readRollouts },
             { path: 'media', element: <MediaView />, loader: readMedia },
+            { path: 'alarms', element: <AlarmsView />, loader: readAlarms },
+            { path: 'sessions', element: <SessionsView />, loader: readSessions },
             { path: 'audit', element: <AuditView />, loader: readAudit },
             { path: 'search', element: <SearchView />, loader: readSearch },
             {

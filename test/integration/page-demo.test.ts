@@ -17,6 +17,7 @@ const VIEWS = [
   ['pipeline', '/pipeline'],
   ['rollouts', '/rollouts'],
   ['media', '/media'],
+  ['alarms', '/alarms'],
   ['audit', '/audit'],
   ['search', '/search?q=scale'],
   ['package', '/sites/plant-007/press-1/label-printer-host'],

@@ -87,6 +87,17 @@ describeWith(['chromium'], 'the sign-in of the page', ({ chromium }) => {
       person: expect.stringMatching(/^mara@example\.com \(OIDC 127\.0\.0\.1:\d+\)$/),
     });
 
+    // She sees her own sessions and ends another one of them; not that of an admin.
+    await using elsewhere = await openTab(browser);
+    await elsewhere.page.goto(`${url}/ui/sessions`);
+    await signInAs(elsewhere.page, 'mara');
+    await elsewhere.page.getByRole('heading', { level: 1, name: 'Sessions' }).waitFor();
+    await page.getByRole('link', { name: 'Sessions' }).click();
+    await page.getByRole('row', { name: /^mara@example\.com open, this one/ }).waitFor();
+    await page.getByRole('button', { name: /^End the session of mara@example\.com/ }).click();
+    await page.getByRole('row', { name: /^mara@example\.com ended/ }).waitFor();
+    expect(await page.getByRole('region', { name: 'Sessions' }).getByRole('row').count()).toBe(3);
+
     await endSessionsOf(made.store, 'mara@example.com', { why: 'left', now: office.now });
     await page.getByRole('link', { name: 'Sites' }).click();
     await page.getByText('Your session has ended. Sign in again.').waitFor();

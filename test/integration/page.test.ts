@@ -132,6 +132,25 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     expect(await drifted.textContent()).toContain('oven.conf was edited');
   });
 
+  test('lists open alarms with their last notice, and leads to the place of each', async () => {
+    await using tab = await signedIn('/alarms?severity=critical');
+    const { page, faults } = tab;
+    const row = page.getByRole('row', { name: /^PACKAGE_FAILED critical/ });
+    await row.waitFor();
+    expect(await row.textContent()).toContain('24 h ago');
+    expect(await row.textContent()).toContain(HOSTILE);
+    expect(await page.getByRole('row', { name: /^AGENT_LATE/ }).count()).toBe(0);
+    expect(await page.getByRole('main').textContent()).toMatch(/chat fails Since .* in 3 attempts: 500/);
+    await page.getByLabel('Severity').selectOption('');
+    await page.getByRole('button', { name: 'Filter' }).click();
+    const late = page.getByRole('row', { name: /^AGENT_LATE warning/ });
+    await late.waitFor();
+    expect(await late.textContent()).toContain('no receiver took one');
+    await row.getByRole('link', { name: 'alpha-failed/press-1, oven' }).click();
+    await page.getByRole('heading', { level: 1, name: 'oven at alpha-failed/press-1' }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
   test('shows what the hub learns while the view is open', async () => {
     await using tab = await signedIn('/?site=late-comer');
     const { page, faults } = tab;
@@ -152,12 +171,37 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     await page.getByRole('heading', { level: 1, name: 'Fleet acme' }).waitFor();
   });
 
+  test('says after an upgrade of the hub that the tab has an older page, and loses nothing that was typed', async () => {
+    await using tab = await signedIn('/');
+    const { page, faults } = tab;
+    const reload = page.getByRole('button', { name: 'Reload' });
+    await page.getByLabel('Site', { exact: true }).fill('plant-0');
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+    await page.waitForLoadState('networkidle');
+    expect(await reload.count()).toBe(0);
+    // The page of the next version: the hub answers with other names of scripts.
+    await page.route(`${hub.url}/ui/`, async (route) => {
+      const answer = await route.fetch();
+      const body = (await answer.text()).replaceAll(/index-[\w-]+\.js/g, 'index-next.js');
+      await route.fulfill({ response: answer, body });
+    });
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+    await reload.waitFor();
+    expect(await page.getByRole('status').textContent()).toContain('The hub was upgraded');
+    expect(await page.getByLabel('Site', { exact: true }).inputValue()).toBe('plant-0');
+    await page.unroute(`${hub.url}/ui/`);
+    await reload.click();
+    await page.getByRole('heading', { level: 1, name: 'Fleet acme' }).waitFor();
+    await expect.poll(() => reload.count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+
   test('is reached by keyboard alone', async () => {
     await using tab = await signedIn('/?site=alpha-failed');
     const { page } = tab;
     const link = page.getByRole('link', { name: 'alpha-failed' });
     await link.waitFor();
-    for (let presses = 0; presses < 20; presses += 1) {
+    for (let presses = 0; presses < 30; presses += 1) {
       await page.keyboard.press('Tab');
       if (await link.evaluate((element) => element === element.ownerDocument.activeElement)) break;
     }
@@ -185,6 +229,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
   const VIEWS = [
     ['overview', '/', 'Fleet acme'],
     ['site', '/sites/alpha-failed', 'Site alpha-failed'],
+    ['sessions', '/sessions', 'Sessions'],
   ] as const;
 
   describeScheme('light');

@@ -29,6 +29,8 @@ export const WORKLOADS_PATH = '/v1/workloads';
 export const PACKAGE_PATH = '/v1/package';
 export const MEDIA_PATH = '/v1/media';
 export const AUDIT_PATH = '/v1/audit';
+/** GET the open alarms. Credential: a reader's token. */
+export const ALARMS_PATH = '/v1/alarms';
 export const SEARCH_PATH = '/v1/search';
 /** GET server-sent events that say when the hub knows something new. Credential: a reader's token. */
 export const CHANGES_PATH = '/v1/changes';

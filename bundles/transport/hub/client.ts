@@ -425,6 +425,40 @@ export type Media = {
     }[];
     next: string | null;
 };
+export type Alarms = {
+    at: Time;
+    /** Open alarms that fit, on all pages. */
+    total: number;
+    alarms: {
+        id: string;
+        kind: string;
+        severity: "info" | "warning" | "critical";
+        subject: {
+            site?: string;
+            agent?: string;
+            environment?: string;
+            clusterType?: string;
+            workspace?: string;
+            workload?: string;
+            assignment?: string;
+            name?: string;
+        };
+        since: Time;
+        summary: string;
+        openedAt: Time;
+        action: string;
+        noticedAt: Time | null;
+    }[];
+    /** Receivers that did not take their last notices; for readers of everything. */
+    failing: {
+        receiver: string;
+        since: Time;
+        failures: number;
+        nextAt: Time;
+        message: string;
+    }[];
+    next: string | null;
+};
 export type Audit = {
     at: Time;
     head: Digest | null;
@@ -745,6 +779,7 @@ export type SessionEnded = {
     ended: boolean;
 };
 export type Sessions = {
+    at: Time;
     sessions: {
         id: string;
         kind: "oidc" | "break-glass";
@@ -756,6 +791,8 @@ export type Sessions = {
         seenAt: string;
         endsAt: string;
         endedWhy: string | null;
+        /** The caller's own session. */
+        current: boolean;
     }[];
 };
 export type Notified = {
@@ -1088,6 +1125,40 @@ export function media({ environment, site, limit, cursor, ifNoneMatch }: {
     }>(`/v1/media${QS.query(QS.explode({
         environment,
         site,
+        limit,
+        cursor
+    }))}`, {
+        ...opts,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "If-None-Match": ifNoneMatch
+        })
+    });
+}
+/**
+ * Open alarms, the worst first, with the last notice
+ */
+export function alarms({ environment, site, kind, severity, limit, cursor, ifNoneMatch }: {
+    environment?: string;
+    site?: string;
+    kind?: string;
+    severity?: "info" | "warning" | "critical";
+    limit?: number;
+    cursor?: string;
+    ifNoneMatch?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: Alarms;
+    } | {
+        status: 304;
+    } | {
+        status: number;
+        data: Problem;
+    }>(`/v1/alarms${QS.query(QS.explode({
+        environment,
+        site,
+        kind,
+        severity,
         limit,
         cursor
     }))}`, {
@@ -1780,7 +1851,7 @@ export function signOut({ xFleetCsrf }: {
     });
 }
 /**
- * Sessions of all people, for admins
+ * Sessions of the caller, or for admins of all people
  */
 export function sessions(opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -1794,7 +1865,7 @@ export function sessions(opts?: Oazapfts.RequestOpts) {
     });
 }
 /**
- * Ends a session, for admins
+ * Ends a session of the caller, or for admins any
  */
 export function endSession({ session, xFleetCsrf }: {
     session: string;

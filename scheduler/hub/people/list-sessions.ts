@@ -15,17 +15,26 @@ export type ListedSession = {
   readonly endedWhy: string | null;
 };
 
+export type SessionsAsked = {
+  readonly now: Date;
+  readonly idleMs: number;
+  /** A session of the person whose sessions are listed; undefined: those of all people. */
+  readonly own?: Pick<SessionRow, 'kind' | 'person' | 'issuer' | 'subject'> | undefined;
+};
+
 /** Sessions of the last 30 days, newest first, without any secret. */
 export const listSessions = async (
   db: Database,
-  { now, idleMs }: { readonly now: Date; readonly idleMs: number },
+  { now, idleMs, own }: SessionsAsked,
 ): Promise<readonly ListedSession[]> => {
-  const rows = await db
-    .selectFrom('session')
-    .selectAll()
-    .orderBy('created_at', 'desc')
-    .orderBy('id')
-    .execute();
+  let query = db.selectFrom('session').selectAll().orderBy('created_at', 'desc').orderBy('id');
+  if (own !== undefined)
+    query = query
+      .where('kind', '=', own.kind)
+      .where('person', '=', own.person)
+      .where('issuer', 'is not distinct from', own.issuer)
+      .where('subject', 'is not distinct from', own.subject);
+  const rows = await query.execute();
   return rows.map((row) => ({
     id: row.id,
     kind: row.kind,

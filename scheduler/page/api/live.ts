@@ -1,6 +1,7 @@
-import { useEffect } from 'react';
+import { useEffect, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { readToken } from './session.ts';
+import { isStale } from './stale.ts';
 
 /** At most one refresh in this time, however often something changes. */
 const REFRESH_MS = 5000;
@@ -8,11 +9,12 @@ const REFRESH_MS = 5000;
 const RETRY_MS = 15_000;
 
 /**
- * Reads the answers of the view again when the hub knows something new. Only a visible tab has a stream: a browser opens few
+ * Reads the answers of the view again when the hub knows something new, and returns whether the hub serves a newer page. Only a visible tab has a stream: a browser opens few
  * connections to one hub, for all of its tabs together.
  */
-export const useLive = (): void => {
+export const useLive = (): { readonly isStale: boolean } => {
   const { revalidate } = useRevalidator();
+  const [stale, setStale] = useState(false);
   useEffect(() => {
     let stream: AbortController | undefined;
     let timer: number | undefined;
@@ -23,13 +25,20 @@ export const useLive = (): void => {
       // A tab that becomes visible reads everything again.
       if (!document.hidden) void revalidate();
     };
+    const judgeBuild = async (signal: AbortSignal): Promise<void> => {
+      if (await isStale(signal)) setStale(true);
+    };
     const changed = (): void => {
       timer ??= window.setTimeout(refresh, Math.max(0, last + REFRESH_MS - performance.now()));
     };
     const look = (): void => {
       stream?.abort();
       stream = document.hidden ? undefined : new AbortController();
-      if (stream) void follow(changed, stream.signal);
+      if (stream) {
+        const { signal } = stream;
+        void judgeBuild(signal);
+        void follow(changed, () => void judgeBuild(signal), signal);
+      }
     };
     const onVisibility = (): void => {
       look();
@@ -43,10 +52,11 @@ export const useLive = (): void => {
       window.clearTimeout(timer);
     };
   }, [revalidate]);
+  return { isStale: stale };
 };
 
 /** Calls for each event of GET /v1/changes. Not an EventSource, which cannot send the token in a header. */
-const follow = async (changed: () => void, signal: AbortSignal): Promise<void> => {
+const follow = async (changed: () => void, reopened: () => void, signal: AbortSignal): Promise<void> => {
   for (let isFirst = true; !signal.aborted; isFirst = false) {
     try {
       const token = readToken();
@@ -56,7 +66,11 @@ const follow = async (changed: () => void, signal: AbortSignal): Promise<void> =
       });
       if (answer.ok && answer.body !== null) {
         // Something may have changed while no stream was open.
-        if (!isFirst) changed();
+        if (!isFirst) {
+          changed();
+          // An upgrade restarts the hub.
+          reopened();
+        }
         for await (const text of lines(answer.body)) if (text.startsWith('event: changed')) changed();
       } else await answer.body?.cancel();
     } catch {

@@ -11,6 +11,14 @@ export const Fault = () => {
     <Alert role="alert" variant="outline" color="red" title={isRefusal ? error.code : 'The page failed'}>
       <Text>{error instanceof Error ? error.message : String(error)}</Text>
       {isRefusal && error.hint !== undefined && <Text>{error.hint}.</Text>}
+      {!isRefusal && (
+        <>
+          <Text>A page from before an upgrade of the hub fails so; reloading it brings the newer one.</Text>
+          <Button mt="sm" mr="sm" onClick={() => location.reload()}>
+            Reload
+          </Button>
+        </>
+      )}
       <Button mt="sm" loading={state === 'loading'} onClick={() => void revalidate()}>
         Ask again
       </Button>

@@ -14,7 +14,9 @@ const VIEWS = [
   ['/pipeline', 'Pipeline'],
   ['/rollouts', 'Rollouts'],
   ['/media', 'Media'],
+  ['/alarms', 'Alarms'],
   ['/audit', 'Audit log'],
+  ['/sessions', 'Sessions'],
   ['/search', 'Search'],
 ] as const;
 
@@ -22,7 +24,7 @@ const VIEWS = [
 export const Shell = () => {
   const { state } = useNavigation();
   const navigate = useNavigate();
-  useLive();
+  const { isStale } = useLive();
   const me = useMe();
   const signOut = async (): Promise<void> => {
     if (readToken() === null) await send((options) => endSession({}, options));
@@ -56,6 +58,14 @@ export const Shell = () => {
           <time dateTime={until}>{until}</time>: {reason}
         </Alert>
       ))}
+      {isStale && (
+        <Alert role="status" variant="default" title="The hub was upgraded">
+          This tab has the page of the version before. What you typed stays here until you reload.{' '}
+          <Button size="xs" variant="default" onClick={() => location.reload()}>
+            Reload
+          </Button>
+        </Alert>
+      )}
       <main id="content" tabIndex={-1} aria-busy={state === 'loading'}>
         <Outlet />
       </main>

@@ -2,6 +2,8 @@ import type { AddressInfo } from 'node:net';
 import { join as joinPath } from 'node:path';
 import type { Digest } from '#bundles/digest';
 import { addDays, formatTime } from '#bundles/time';
+import { makeAlarm } from '../../../scheduler/hub/alarms/alarm.ts';
+import { keepAlarms } from '../../../scheduler/hub/alarms/keep-alarms.ts';
 import { buildPage } from '../../../bundling/build-page.ts';
 import { temporaryDirectory } from '../../harness/temporary-directory.ts';
 import { readBundle } from '../../../bundles/formats/bundle/read-bundle.ts';
@@ -81,6 +83,27 @@ const fill = async (made: TestServer): Promise<void> => {
   await recordFreshness(store, [
     { name: 'hosts', environment: HOSTS.environment, clusterTypes: [], ...limits, at },
   ]);
+  const began = formatTime(addDays(NOW, -1));
+  const failed = { site: 'alpha-failed', agent: 'alpha-failed/press-1', ...HOSTS, assignment: 'oven' };
+  const behind = { site: 'alpha-silent', agent: 'alpha-silent/press-1', ...HOSTS };
+  const alarm = makeAlarm('PACKAGE_FAILED', 'critical', failed, began, `oven failed: ${HOSTILE}`);
+  const late = makeAlarm('AGENT_LATE', 'warning', behind, began, 'alpha-silent/press-1 is late');
+  await keepAlarms(store, [alarm, late], { now: NOW });
+  await store.transact(async (tx) => {
+    const sent = { opened_at: formatTime(NOW), severity: 'critical', sent_at: formatTime(NOW) };
+    await tx
+      .insertInto('alarm_sent')
+      .values({ receiver: 'mail', alarm: alarm.id, ...sent })
+      .execute();
+    const failing = {
+      name: 'chat',
+      failing_since: began,
+      failures: 3,
+      next_at: formatTime(NOW),
+      message: '500',
+    };
+    await tx.insertInto('alarm_receiver').values(failing).execute();
+  });
   const link = { from: 'qa', to: 'prod', mode: 'manual', state: 'waiting', candidate: OLD };
   const why = { waitsFor: 'soak', why: '12 of 24 h have passed' };
   await recordLinkStates(store, [{ ...link, ...why }], formatTime(addDays(NOW, -1)));

@@ -13,8 +13,7 @@ export type Access =
   /** Callers that may read everything, because the answer cannot be limited. */
   | { readonly for: 'readers of everything' }
   /** Callers that may decide with this verb about the environment in the path; without one those that may read about it. */
-  | { readonly for: 'environment'; readonly verb?: Verb }
-  | { readonly for: 'admins' };
+  | { readonly for: 'environment'; readonly verb?: Verb };
 
 export const ANYONE: Access = { for: 'anyone' };
 export const OWN_PROOF: Access = { for: 'own proof' };

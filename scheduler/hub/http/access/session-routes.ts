@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { FleetError, isFleetError } from '#bundles/errors';
 import { parseDocument } from '#bundles/json/validate';
-import { parseTime } from '#bundles/time';
+import { formatTime, parseTime } from '#bundles/time';
 import { breakGlass } from '../../people/break-glass.ts';
 import { brokenGlass, listSessions } from '../../people/list-sessions.ts';
 import { endSession, findSession, type OpenSession, rotateSession } from '../../people/session.ts';
@@ -22,14 +22,12 @@ const PER_MINUTE = { max: 1200, timeWindow: 60_000 };
 /** A code has 192 bits; this bounds the work for wrong ones. */
 const CODES_PER_MINUTE = { max: 30, timeWindow: 60_000 };
 const SIGNED_IN: Access = { for: 'signed in' };
-const ADMINS: Access = { for: 'admins' };
 
 /** Adds the routes about the caller's own account, and about sessions (docs/hub-api.md). */
 export const sessionRoutes = (server: HubServer, context: PeopleContext, gate: BodyGate): void => {
   const { hub, clock, people } = context;
   const { store } = hub;
   const forAll = { config: { rateLimit: PER_MINUTE, access: SIGNED_IN } };
-  const forAdmins = { config: { rateLimit: PER_MINUTE, access: ADMINS } };
 
   server.get(ME_PATH, forAll, async (request, reply) => {
     const { kind, id, person = null, allowances, isAdmin } = principalOf(request);
@@ -61,16 +59,30 @@ export const sessionRoutes = (server: HubServer, context: PeopleContext, gate: B
     return { ended: true };
   });
 
-  server.get(SESSIONS_PATH, forAdmins, async (_, reply) => {
+  /** Sessions of all people for admins, and of the caller for others. A token has none. */
+  const sessionsFor = async (request: FastifyRequest) => {
+    const { isAdmin, id } = principalOf(request);
+    const own = request.session?.row;
+    if (!isAdmin && own === undefined) return [];
+    const asked = { now: clock(), idleMs: people.idleMs, own: isAdmin ? undefined : own };
+    const sessions = await listSessions(store.db, asked);
+    return sessions.map((one) => ({ ...one, current: one.id === id }));
+  };
+
+  server.get(SESSIONS_PATH, forAll, async (request, reply) => {
     void reply.header('cache-control', 'no-store');
-    return { sessions: await listSessions(store.db, { now: clock(), idleMs: people.idleMs }) };
+    return { at: formatTime(clock()), sessions: await sessionsFor(request) };
   });
 
-  server.post(`${SESSIONS_PATH}/:session/end`, forAdmins, async (request) => {
-    const { person } = principalOf(request);
+  server.post(`${SESSIONS_PATH}/:session/end`, forAll, async (request) => {
+    const { person, isAdmin } = principalOf(request);
     const { session } = request.params as { readonly session: string };
+    if (!isAdmin && !(await sessionsFor(request)).some(({ id }) => id === session))
+      throw new FleetError('ROLE_MISSING', 'you may end your own sessions, and this is none of them', {
+        hint: 'An admin of the hub ends the sessions of others',
+      });
     const ended = await endSession(store, session, { why: `ended by ${person ?? ''}`, now: clock() });
-    request.log.warn({ audit: true, session, person, ended }, 'session ended by an admin');
+    request.log.warn({ audit: true, session, person, ended }, 'session ended from the list');
     return { ended };
   });
 

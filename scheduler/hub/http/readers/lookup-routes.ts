@@ -1,5 +1,14 @@
-import { AUDIT_PATH, MEDIA_PATH, PACKAGE_PATH, SEARCH_PATH } from '#bundles/formats/events/hub-api';
+import {
+  ALARMS_PATH,
+  AUDIT_PATH,
+  MEDIA_PATH,
+  PACKAGE_PATH,
+  SEARCH_PATH,
+} from '#bundles/formats/events/hub-api';
+import { FleetError } from '#bundles/errors';
 import { parseName } from '#bundles/names';
+import { SEVERITIES } from '../../../model/severity.ts';
+import { listAlarms } from '../../alarms/list-alarms.ts';
 import { listAudit } from '../../promote/decide/list-audit.ts';
 import { answerPackage } from '../../questions/answers/answer-package.ts';
 import { answerSearch } from '../../questions/answers/answer-search.ts';
@@ -35,6 +44,23 @@ export const lookupRoutes = (server: HubServer, context: Context, forReaders: Fo
     };
     const page = { limit: parseLimit(limit), cursor };
     return sendFacts(request, reply, await listMedia(hub, filter, page, clock()));
+  });
+
+  server.get(ALARMS_PATH, forReaders, async (request, reply) => {
+    const query = readQuery(request, ['environment', 'site', 'kind', 'severity', 'limit', 'cursor']);
+    const { environment, site, kind, limit, cursor } = query;
+    const severity = SEVERITIES.find((one) => one === query.severity);
+    if (query.severity !== undefined && severity === undefined)
+      throw new FleetError('USAGE', `severity is ${SEVERITIES.join(', ')}`);
+    const asked = {
+      environment: environment === undefined ? undefined : parseName(environment, 'environment'),
+      site: site === undefined ? undefined : parseName(site, 'site'),
+      kind,
+      severity,
+      visible: await visibleTo(request, context),
+    };
+    const answer = await listAlarms(hub.store.db, asked, { limit: parseLimit(limit), cursor });
+    return sendFacts(request, reply, { at: formatTime(clock()), ...answer });
   });
 
   server.get(AUDIT_PATH, forReaders, async (request, reply) => {

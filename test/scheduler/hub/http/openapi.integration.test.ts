@@ -169,6 +169,7 @@ describe('the OpenAPI document', () => {
     await ask('/v1/workloads');
     await ask('/v1/media');
     await ask('/v1/audit');
+    await ask('/v1/alarms');
     await ask('/v1/search', '?q=p');
     await ask('/v1/compare', '?left=qa&right=qa');
     await ask('/metrics');
@@ -189,7 +190,7 @@ describe('the OpenAPI document', () => {
     await ask('/v1/checks/{id}', '', {});
     await ask('/v1/status', '?limit=0');
     await ask('/v1/package', '?agent=nowhere/none&assignment=web');
-    const done = Array.from({ length: 19 }, () => 200);
+    const done = Array.from({ length: 20 }, () => 200);
     expect(statuses).toEqual([...done, 409, 200, 200, 200, 200, 200, 404, 202, 200, 400, 400]);
   });
 

@@ -163,7 +163,9 @@ describe('signing in', () => {
     expect((await mara.post('/v1/environments/prod/rejections', { reason: 'no' })).json).toMatchObject({
       code: 'ROLE_MISSING',
     });
-    expect((await mara.get('/v1/sessions')).json).toMatchObject({ code: 'ROLE_MISSING' });
+    expect((await mara.get('/v1/sessions')).json).toMatchObject({
+      sessions: [{ person: 'mara@example.com', current: true }],
+    });
     expect(await mara.post('/v1/sessions/end', {})).toMatchObject({ status: 200, json: { ended: true } });
     expect((await mara.get('/v1/me')).json).toMatchObject({ code: 'TOKEN_INVALID' });
   });
@@ -196,6 +198,9 @@ describe('signing in', () => {
     const { sessions } = (await admin.get('/v1/sessions')).json as {
       readonly sessions: readonly { readonly id: string; readonly person: string }[];
     };
+    expect((await mara.get('/v1/sessions')).json).toMatchObject({ sessions: [{ current: true }] });
+    const other = sessions.find(({ person }) => person === 'ada@example.com')?.id ?? '';
+    expect((await mara.post(`/v1/sessions/${other}/end`, {})).json).toMatchObject({ code: 'ROLE_MISSING' });
     const id = sessions.find(({ person }) => person === 'mara@example.com')?.id ?? '';
     expect((await admin.post(`/v1/sessions/${id}/end`, {})).json).toEqual({ ended: true });
     expect(await mara.get('/v1/status')).toMatchObject({ status: 401, json: { code: 'SESSION_INVALID' } });
