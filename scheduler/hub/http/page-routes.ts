@@ -55,6 +55,8 @@ export const pageRoutes = async (
 ): Promise<void> => {
   const files = await readBuilt(built);
   server.get('/', limited, async (_, reply) => reply.redirect(PAGE_PATH));
+  // The page's own address of its first view, which a reload asks for.
+  server.get(PAGE_PATH.slice(0, -1), limited, async (request, reply) => answer(files, request, reply));
   server.get(`${PAGE_PATH}*`, limited, async (request, reply) => answer(files, request, reply));
 };
 
@@ -77,7 +79,7 @@ const answer = (
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply => {
-  const path = (request.params as { readonly '*': string })['*'];
+  const { '*': path = '' } = request.params as { readonly '*'?: string };
   void reply.headers(HEADERS);
   const file = files.get(path);
   if (file !== undefined && path !== INDEX) return sendFile(request, reply, path, file);

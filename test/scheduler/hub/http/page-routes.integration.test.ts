@@ -25,7 +25,14 @@ it('redirects the address of the hub to the page', async () => {
 it('answers every view with the page, without a token and under a strict policy', async () => {
   await using page = await builtPage();
   await using made = await testServer({ page: page.path });
-  for (const path of ['/ui/', '/ui/index.html', '/ui/sites/plant-7?cursor=x', '/ui/no/such/view']) {
+  for (const path of [
+    '/ui',
+    '/ui?site=plant-7',
+    '/ui/',
+    '/ui/index.html',
+    '/ui/sites/plant-7?cursor=x',
+    '/ui/no/such/view',
+  ]) {
     const answer = await made.get(path);
     expect([answer.status, answer.text]).toEqual([200, '<!doctype html><title>Fleet</title>']);
     expect(answer.headers).toMatchObject({
