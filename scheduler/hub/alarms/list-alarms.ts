@@ -120,7 +120,7 @@ const readFailing = async (db: Database): Promise<readonly FailingReceiver[]> =>
   return rows.map(({ name, failing_since: since, failures, next_at: nextAt, message }) => ({
     receiver: name,
     since,
-    failures: Number(failures),
+    failures,
     nextAt,
     message,
   }));
