@@ -208,6 +208,17 @@ describeWith(['factoryBase'], 'Debian packages on a booted host without a networ
     await applied(nothing);
   });
 
+  it('go back to an older version after a power cut left the newer one half installed', async () => {
+    await applied(await packed('greeter', [hello('2.0'), libgreet('2.0')]));
+    // As dpkg leaves it when the power is cut while it unpacks.
+    await sh(
+      `sed -i '/^Package: hello$/,/^$/s/^Status: .*/Status: install reinstreq half-installed/' /var/lib/dpkg/status`,
+    );
+    await applied(await packed('greeter', [hello('1.0'), libgreet('1.0')]));
+    expect(await dpkg('hello', 'libgreet')).toBe('ii hello 1.0, ii libgreet 1.0');
+    await applied(nothing);
+  });
+
   it('wait for the locks of dpkg', async () => {
     const holder = `import fcntl,time\nf=open("/var/lib/dpkg/lock-frontend","w")\nfcntl.lockf(f,fcntl.LOCK_EX)\nopen("/run/locked","w")\ntime.sleep(3600)\n`;
     await sh(

@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { COMMAND_ENV, type CommandResult, type Run } from '../host-options.ts';
 
@@ -47,7 +46,7 @@ export const aptGet = (
   const settings = [
     `Dir::Etc::SourceList=${join(scratch, 'sources.list')}`,
     'Dir::Etc::SourceParts=/dev/null',
-    'Dir::Etc::Preferences=/dev/null',
+    `Dir::Etc::Preferences=${join(scratch, 'preferences')}`,
     'Dir::Etc::PreferencesParts=/dev/null',
     `Dir::State::Lists=${join(scratch, 'lists')}`,
     `Dir::Cache=${join(scratch, 'cache')}`,
@@ -66,10 +65,25 @@ export const openRepository = async (apt: Apt): Promise<CommandResult> => {
   const { repository, scratch } = apt;
   for (const folder of ['lists/partial', 'cache/archives/partial'])
     await mkdir(join(scratch, folder), { recursive: true, mode: 0o700 });
+  const index = await readFile(join(repository, 'Packages'), 'utf8').catch(() => undefined);
   // [trusted=yes]: the agent verified every byte against the signed release; apt has no key for it.
-  const source = existsSync(join(repository, 'Packages'))
-    ? `deb [trusted=yes] file:${encodeURI(repository)} ./\n`
-    : '';
+  const source = index === undefined ? '' : `deb [trusted=yes] file:${encodeURI(repository)} ./\n`;
   await writeFile(join(scratch, 'sources.list'), source);
+  await writeFile(join(scratch, 'preferences'), preferRepository(index ?? ''));
   return aptGet(apt, ['update']);
 };
+
+/**
+ * Prefers what the repository has to newer versions on the host. After a power cut on the way to an older version dpkg asks for the
+ * package again, and apt takes the preferred version for it before it reads its arguments.
+ */
+const preferRepository = (index: string): string =>
+  index
+    .split('\n\n')
+    .flatMap((entry) => {
+      const [, name] = /^Package: (\S+)$/m.exec(entry) ?? [];
+      const [, version] = /^Version: (\S+)$/m.exec(entry) ?? [];
+      if (name === undefined || version === undefined) return [];
+      return `Package: ${name}\nPin: version ${version}\nPin-Priority: 1001\n`;
+    })
+    .join('\n');
