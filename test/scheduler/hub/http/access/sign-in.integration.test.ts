@@ -144,7 +144,7 @@ describe('signing in', () => {
     const { status, location, cookies } = await mara.signIn('mara', '/pipeline?to=prod');
     expect([status, location]).toEqual([302, '/ui/pipeline?to=prod']);
     expect(cookies.find((one) => one.startsWith('__Host-fleet-session='))).toMatch(
-      /^__Host-fleet-session=[\w-]{43}; Max-Age=43(?:200|199); Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+      /^__Host-fleet-session=[\w-]{43}; Max-Age=(?:14400|14399); Path=\/; HttpOnly; Secure; SameSite=Lax$/,
     );
     expect((await mara.get('/v1/me')).json).toMatchObject({
       kind: 'oidc',
