@@ -213,7 +213,10 @@ it('is promoted: base, workloads and files are the candidate’s, the layer is t
 });
 
 const ENVIRONMENT = (controlPlane: string, name: string): string =>
-  (kalypsoMain(controlPlane)['.environments/dev.yaml'] ?? '').replaceAll('dev', name);
+  (kalypsoMain(controlPlane)['.environments/dev.yaml'] ?? '')
+    .replaceAll('dev', name)
+    // The folder of the test may have it in its name, too.
+    .replace(controlPlane.replaceAll('dev', name), controlPlane);
 
 it('of Kalypso’s form is built again and promoted alike, over branches', async () => {
   const world = await makeWorld('contoso');

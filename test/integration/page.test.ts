@@ -176,8 +176,9 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     const { page, faults } = tab;
     const reload = page.getByRole('button', { name: 'Reload' });
     await page.getByLabel('Site', { exact: true }).fill('plant-0');
+    const asked = page.waitForResponse(`${hub.url}/ui/`);
     await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
-    await page.waitForLoadState('networkidle');
+    await (await asked).finished();
     expect(await reload.count()).toBe(0);
     // The page of the next version: the hub answers with other names of scripts.
     await page.route(`${hub.url}/ui/`, async (route) => {

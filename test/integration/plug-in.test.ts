@@ -7,6 +7,7 @@ import { asRoot } from '../harness/as-root.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { type FactoryHost, startFactoryHost } from '../harness/factory-host.ts';
 import { loopDevices } from '../harness/loop-devices.ts';
+import { LONG } from '../harness/long.ts';
 import { agentOnHost } from '../harness/program-file.ts';
 import { runCommand, runOrFail } from '../harness/run-command.ts';
 import {
@@ -26,7 +27,7 @@ const CONFIG = 'services: none\\nplugIn: true\\nplugInFileSystems: [ext4]\\nlang
 
 /**
  * With the name of a phase in /run/kill, kills the phase as soon as its progress file says that it began. With one in /run/pull it
- * empties the file behind the device then, when the script /run/pull-when succeeds: from there on every read and write of the
+ * empties the file behind the device then, when the script /run/pull-when succeeds, or before the phase where it says "first": from there on every read and write of the
  * device fails with EIO, as that of a stick that was pulled out.
  */
 const PROGRAM = `#!/bin/sh
@@ -37,6 +38,10 @@ case "$1 $2" in
   until begun "$2" "$3"; do kill -0 $! || break; done
   kill -9 $! $$ ;;
 "plug-in $(cat /run/pull 2> /dev/null)")
+  if [ "$(cat /run/pull-when)" = first ]; then
+    truncate -s 0 "/media/$3.img"
+    exec /usr/local/bin/node ${agentHere.file} "$@"
+  fi
   /usr/local/bin/node ${agentHere.file} "$@" &
   until begun "$2" "$3" && sh /run/pull-when; do kill -0 $! || break; done
   truncate -s 0 "/media/$3.img"
@@ -218,15 +223,19 @@ describeWith(['factoryBase'], 'a stick that is plugged into a booted host', ({ f
     for (const stick of sticks) await unplug(stick);
   });
 
-  it.each([
-    ['take', 'true', /^stopped NICHT ERLEDIGT: Der Stick wurde zu früh abgezogen/],
+  // How far a phase comes before the file is empty is up to the machine, and a file in memory grows again when it is written to.
+  const LATER = [
     [
       'take',
       'test $(ls /var/lib/fleet-agent/blobs/sha256 | wc -l) -gt $(cat /run/blobs)',
       /^stopped NICHT ERLEDIGT: Der Stick wurde zu früh abgezogen/,
     ],
     ['report', 'true', /^attention .* ist installiert\. Der Stick wurde zu früh abgezogen/],
-  ])('has its sentence when it is pulled out in %s, when "%s"', async (phase, moment, sentence) => {
+  ] as const;
+  it.each([
+    ['take', 'first', /^stopped NICHT ERLEDIGT: Der Stick wurde zu früh abgezogen/],
+    ...(LONG ? LATER : []),
+  ] as const)('has its sentence when it is pulled out in %s, when "%s"', async (phase, moment, sentence) => {
     const before = await installed();
     const folder = await medium();
     const stick = await plug(loops[0] ?? '', folder);

@@ -1,4 +1,4 @@
-import { Lexer } from 'yaml';
+import { isMap, isPair, isSeq, Lexer } from 'yaml';
 
 /** Maximum nesting depth. The parser recurses for each level, and is slow long before the stack overflows. */
 export const MAX_DEPTH = 200;
@@ -18,6 +18,13 @@ export const nestsTooDeep = (text: string): boolean => {
     if (depth > MAX_DEPTH) return true;
   }
   return false;
+};
+
+/** Whether a parsed node nests deeper than MAX_DEPTH. The parser's stack takes more or less than that, by what ran before it. */
+export const isTooDeep = (node: unknown, left = MAX_DEPTH): boolean => {
+  if (isPair(node)) return isTooDeep(node.key, left) || isTooDeep(node.value, left);
+  if (!isMap(node) && !isSeq(node)) return false;
+  return left === 0 || node.items.some((item) => isTooDeep(item, left - 1));
 };
 
 const COMPACT = new RegExp(`(?:[-?] +){${MAX_DEPTH}}`);

@@ -18,7 +18,7 @@ import {
 } from 'yaml';
 import { FleetError, type Place } from '#bundles/errors';
 import { yamlFault } from '#bundles/json/yaml-fault';
-import { MAX_DEPTH, nestsTooDeep } from './nesting.ts';
+import { isTooDeep, MAX_DEPTH, nestsTooDeep } from './nesting.ts';
 
 /** A YAML document with its root node, and the text that places are computed from. */
 export type ParsedDocument<Root extends Node = YAMLMap> = {
@@ -91,7 +91,8 @@ export const parseDocuments = (
   }
   const good: ParsedDocument[] = [];
   for (const document of documents) {
-    if (document.errors.some(({ message }) => /call stack|Stack overflow/i.test(message))) {
+    const overflowed = document.errors.some(({ message }) => /call stack|Stack overflow/i.test(message));
+    if (overflowed || isTooDeep(document.contents)) {
       problems.push(tooDeep(file));
       return [];
     }

@@ -24,6 +24,15 @@ test('what nests too deep is one problem, not hundreds', () => {
   ]);
 });
 
+test('blocks nest as deep as brackets may, whatever the stack of the parser takes', () => {
+  const blocks = (levels: number): string =>
+    Array.from({ length: levels }, (_, at) => `${' '.repeat(at)}a:`).join('\n');
+  expect(told(blocks(200))).toEqual([]);
+  expect(told(blocks(201))).toEqual([
+    'f.yaml: YAML_SYNTAX: this YAML nests too deep to be read: more than 200 levels',
+  ]);
+});
+
 test('each key that is there twice is reported where it is there again, in inner mappings too', () => {
   expect(told('a: 1\nb: {c: 1, c: 2}\na: 3\n')).toEqual([
     'f.yaml:2:11: YAML_SYNTAX: the key c is there twice in one mapping. Remove one of the two.',
