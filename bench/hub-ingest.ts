@@ -3,20 +3,16 @@
  * after the other and 64 at once; each is verified, stored on disk and answered with a signed receipt. FLEET_BENCH_SITES (1000).
  */
 import { loadavg } from 'node:os';
-import { join } from 'node:path';
 import { sql } from 'kysely';
 import { digestOf } from '../bundles/digest.ts';
 import { makeLimit } from '../bundles/transport/publish/limit.ts';
 import type { SignedReport } from '../bundles/trust/reports/report.ts';
 import { takeReport } from '../scheduler/hub/http/agents/take-report.ts';
 import { newAgentRow } from '../scheduler/hub/sites/agent-record.ts';
-import { groupCommits } from '../scheduler/hub/store/group-commits.ts';
-import { openStore } from '../scheduler/hub/store/open-store.ts';
 import type { AgentRow } from '../scheduler/hub/store/tables.ts';
-import { openKeyDirectory } from '../scheduler/keys/key-directory.ts';
-import { initDevRoot } from '../scheduler/keys/root/init-dev-root.ts';
 import { newSigningKey } from '../test/harness/signed-fleet.ts';
 import { temporaryDirectory } from '../test/harness/temporary-directory.ts';
+import { openReportHub } from './hub/report-hub.ts';
 import { type Happening, simulateAgent } from './hub/simulate-agent.ts';
 import { figure, formatTable } from './table.ts';
 
@@ -29,16 +25,8 @@ const LENGTHS = [100, 10, 2];
 const AT_ONCE = [1, 64];
 
 await using folder = await temporaryDirectory('bench-ingest');
-await initDevRoot(join(folder.path, 'keys'), FLEET, NOW);
-const keys = await openKeyDirectory(join(folder.path, 'keys'));
-await using store = await openStore(join(folder.path, 'hub.db'), FLEET);
-const hub = { keys, store, layout: join(folder.path, 'layout'), [Symbol.asyncDispose]: async () => {} };
-const context = {
-  hub,
-  receiptKey: await keys.key('receipt'),
-  clock: () => NOW,
-  transact: groupCommits(store),
-};
+await using opened = await openReportHub(folder.path, FLEET, NOW);
+const { store, context } = opened;
 const key = newSigningKey();
 const agents = Array.from({ length: SITES }, (_, index) => {
   const channel = { environment: 'prod', clusterType: 'host' };

@@ -4,22 +4,18 @@
  * each with the current states of 50 assignments, before FLEET_BENCH_REPORTS (3000) of them report. On SQLite, or FLEET_BENCH_DATABASE (as in hub-questions).
  */
 import { loadavg } from 'node:os';
-import { join } from 'node:path';
 import { digestOf } from '../bundles/digest.ts';
 import { makeLimit } from '../bundles/transport/publish/limit.ts';
 import type { SignedReport } from '../bundles/trust/reports/report.ts';
 import { takeReport } from '../scheduler/hub/http/agents/take-report.ts';
 import { emptyState } from '../scheduler/hub/ingest/reports/fold-event.ts';
-import { groupCommits } from '../scheduler/hub/store/group-commits.ts';
-import { openStore } from '../scheduler/hub/store/open-store.ts';
 import type { AgentRow } from '../scheduler/hub/store/tables.ts';
-import { openKeyDirectory } from '../scheduler/keys/key-directory.ts';
-import { initDevRoot } from '../scheduler/keys/root/init-dev-root.ts';
 import { findPart } from '../test/harness/parts.ts';
 import { startPostgresql } from '../test/harness/postgresql.ts';
 import { newSigningKey } from '../test/harness/signed-fleet.ts';
 import { temporaryDirectory } from '../test/harness/temporary-directory.ts';
 import { agentAt, FLEET, names, NOW } from './hub/fleet-hub.ts';
+import { openReportHub } from './hub/report-hub.ts';
 import { figure, formatTable } from './table.ts';
 
 const SITES = Number(process.env['FLEET_BENCH_SITES'] ?? 100_000);
@@ -33,17 +29,9 @@ const found = DATABASE === 'postgresql' ? findPart('postgresql') : undefined;
 if (found?.present === false) throw new Error(found.reason);
 await using postgresql = found ? await startPostgresql(found.path, { fast: false }) : undefined;
 await using folder = await temporaryDirectory('bench-reports');
-await initDevRoot(join(folder.path, 'keys'), FLEET, NOW);
-const keys = await openKeyDirectory(join(folder.path, 'keys'));
 const database = postgresql ? postgresql.url(await postgresql.create()) : DATABASE;
-await using store = await openStore(database ?? join(folder.path, 'hub.db'), FLEET);
-const hub = { keys, store, layout: join(folder.path, 'layout'), [Symbol.asyncDispose]: async () => {} };
-const context = {
-  hub,
-  receiptKey: await keys.key('receipt'),
-  clock: () => NOW,
-  transact: groupCommits(store),
-};
+await using opened = await openReportHub(folder.path, FLEET, NOW, database);
+const { store, context } = opened;
 const key = newSigningKey();
 const agents = Array.from({ length: SITES }, (_, index) => agentAt(index, key));
 

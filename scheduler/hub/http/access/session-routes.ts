@@ -78,7 +78,7 @@ export const sessionRoutes = (server: HubServer, context: PeopleContext, gate: B
     const { person, isAdmin } = principalOf(request);
     const { session } = request.params as { readonly session: string };
     if (!isAdmin && !(await sessionsFor(request)).some(({ id }) => id === session))
-      throw new FleetError('ROLE_MISSING', 'you may end your own sessions, and this is none of them', {
+      throw new FleetError('ROLE_MISSING', 'this is not one of your sessions, and you may end only those', {
         hint: 'An admin of the hub ends the sessions of others',
       });
     const ended = await endSession(store, session, { why: `ended by ${person ?? ''}`, now: clock() });
