@@ -252,7 +252,7 @@ export type Assignment = {
 
 export type RenderedFile = {
   readonly path: string;
-  readonly bytes: Buffer;
+  readonly text: string;
 };
 
 /** The files of one assignment, with paths relative to its folder and final bytes. Bundles are made of them. */

@@ -16,5 +16,4 @@ export const isPartOfPackage = (reconciler: string): boolean =>
   reconciler === 'fleet' || !takesBundle(reconciler);
 
 /** A playbook is a list of plays for Ansible, which an API server does not accept. */
-export const isPlaybook = (bytes: Buffer): boolean =>
-  /^(?:\s*(?:#.*|---\s*)?\n)*- /.test(bytes.toString('utf8'));
+export const isPlaybook = (text: string): boolean => /^(?:\s*(?:#.*|---\s*)?\n)*- /.test(text);

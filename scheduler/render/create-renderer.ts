@@ -83,7 +83,7 @@ const namespaceOf = (platform: Platform, { clusterType, target }: Assignment): s
 };
 
 /**
- * A rendered file whose bytes are created on each read. A fleet may have 150,000 files, and most share their text except for
+ * A rendered file whose text is created on each read. A fleet may have 150,000 files, and most share their text except for
  * a few names.
  */
 class LazyFile implements RenderedFile {
@@ -97,7 +97,7 @@ class LazyFile implements RenderedFile {
     this.context = context;
   }
 
-  get bytes(): Buffer {
-    return Buffer.from(fill(this.rendered, this.context));
+  get text(): string {
+    return fill(this.rendered, this.context);
   }
 }

@@ -24,7 +24,7 @@ export const renderTree = (platform: Platform, result: Pick<RenderResult, 'packa
     files.push([`${clusterType.name}/README.md`, Buffer.from(README)]);
   for (const { assignment, files: own } of result.packages) {
     const folder = `${assignment.clusterType.name}/${assignment.target.name}`;
-    for (const file of own) files.push([`${folder}/${file.path}`, file.bytes]);
+    for (const file of own) files.push([`${folder}/${file.path}`, Buffer.from(file.text)]);
   }
   // Paths consist of DNS labels and fixed names, so string order is byte order.
   return new Map(files.toSorted(([a], [b]) => (a < b ? -1 : Number(a > b))));

@@ -32,7 +32,7 @@ const HINTS = {
 const findNoValues = (platform: Platform, packages: readonly RenderedPackage[]): readonly FleetError[] => {
   const found = new Map<string, { readonly unset: Unset; readonly assignments: string[] }>();
   for (const one of packages) {
-    if (!one.files.some(({ bytes }) => bytes.includes(NO_VALUE))) continue;
+    if (!one.files.some(({ text }) => text.includes(NO_VALUE))) continue;
     const { clusterType, target } = one.assignment;
     const fields = unsetIn(platform, one);
     for (const unset of fields.length > 0 ? fields : printedIn(platform, one)) {
@@ -83,12 +83,12 @@ const isSet = (value: unknown, [key, ...deeper]: readonly string[]): boolean => 
  */
 const printedIn = (platform: Platform, { assignment, files }: RenderedPackage): readonly Unset[] => {
   const { clusterType } = assignment;
-  return files.flatMap(({ path, bytes }) => {
+  return files.flatMap(({ path, text }) => {
     const name = templateOf(clusterType, path);
     const template = platform.templates.get(name);
-    const index = bytes.indexOf(NO_VALUE);
+    const index = text.indexOf(NO_VALUE);
     if (template?.engine !== 'go' || index === -1) return [];
-    const line = bytes.toString('utf8', 0, index).split('\n').length;
+    const line = text.slice(0, index).split('\n').length;
     const what = `a value on line ${line} of ${path} is not set`;
     const hint = 'Look for what the Template prints there, and set that value';
     return [{ what, template: name, at: template.at, hint }];

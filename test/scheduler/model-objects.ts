@@ -124,4 +124,4 @@ export const renderedPackage = (
 });
 
 export const renderedFiles = (files: Readonly<Record<string, string>>): RenderedPackage['files'] =>
-  Object.entries(files).map(([path, text]) => ({ path, bytes: Buffer.from(text) }));
+  Object.entries(files).map(([path, text]) => ({ path, text }));

@@ -31,25 +31,26 @@ export const assembleKubernetes = (
   const { assignment, namespace } = rendered;
   const { offline } = assignment.clusterType;
   const problems: FleetError[] = [];
-  const read = (shown: string, path: string, bytes: Buffer, bounds: ObjectBounds) => {
-    const input = { shown, bytes, namespace, offline, imageLocks, rules, judge, bounds };
+  const read = (shown: string, path: string, content: Buffer | string, bounds: ObjectBounds) => {
+    const input = { shown, content, namespace, offline, imageLocks, rules, judge, bounds };
     return { path, made: prepareManifest(input, cache, problems) };
   };
   const bounds = boundsOf(assignment.target);
   const isManifest = (file: RenderedFile): boolean =>
     isYaml(file.path) &&
-    !isPlaybook(file.bytes) &&
+    !isPlaybook(file.text) &&
     (file.path !== 'reconciler.yaml' || isPartOfPackage(assignment.clusterType.reconciler));
-  // A rendered file encodes its bytes at each access.
-  const own = rendered.files.map(({ path, bytes }) => ({ path, bytes }));
+  // A rendered file writes its text at each access.
+  const own = Map.groupBy(
+    rendered.files.map(({ path, text }) => ({ path, text })),
+    isManifest,
+  );
   const files = [
-    ...own
-      .filter(isManifest)
-      .map((file) =>
-        withTemplate(assignment, file.path, problems, () =>
-          read(`${assignment.target.name}/${file.path}`, file.path, file.bytes, UNBOUND),
-        ),
+    ...(own.get(true) ?? []).map((file) =>
+      withTemplate(assignment, file.path, problems, () =>
+        read(`${assignment.target.name}/${file.path}`, file.path, file.text, UNBOUND),
       ),
+    ),
     ...(application ? [...application.files].map(([path, bytes]) => ({ application, path, bytes })) : [])
       .filter(({ path }) => isYaml(path) && !isKustomization(path) && !isSopsRules(path))
       .map((one) => read(showFile(one.application, one.path), MANIFESTS + one.path, one.bytes, bounds)),
@@ -69,7 +70,6 @@ export const assembleKubernetes = (
   const secrets = files.flatMap(({ made }) => made.secrets ?? []);
   const encrypted = secrets.flatMap((one) => one.encrypted);
   throwProblems([...problems, ...clashes, ...findTorn(encrypted)], `package ${assignment.target.name}`);
-  const other = own.filter((file) => !isManifest(file));
   const list = kustomization(
     files.map(({ path }) => path),
     namespace,
@@ -82,7 +82,7 @@ export const assembleKubernetes = (
     namespace,
     files: [
       ...files.map(({ path, made }) => ({ path, bytes: made.text })),
-      ...other.map(({ path, bytes }) => ({ path, bytes })),
+      ...(own.get(false) ?? []).map(({ path, text }) => ({ path, bytes: text })),
       { path: 'kustomization.yaml', bytes: list },
     ],
     siteInputs: [],

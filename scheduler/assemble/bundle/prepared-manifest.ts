@@ -41,7 +41,8 @@ export type ManifestJudge = {
 export type ManifestInput = {
   /** Name of the file for messages. */
   readonly shown: string;
-  readonly bytes: Buffer;
+  /** A string is taken as it is. */
+  readonly content: Buffer | string;
   readonly namespace: string;
   readonly offline: boolean;
   readonly imageLocks: ReadonlyMap<string, string>;
@@ -53,5 +54,5 @@ export type ManifestInput = {
   readonly bounds: ObjectBounds;
 };
 
-/** By the text with a placeholder for the namespace, and all other inputs of the result. */
-export type ManifestCache = Map<string, PreparedManifest>;
+/** By all inputs of the result but the text, and by the text with a placeholder for the namespace. */
+export type ManifestCache = Map<string, Map<string, PreparedManifest>>;

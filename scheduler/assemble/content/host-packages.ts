@@ -16,6 +16,8 @@ export const hostPackagesOf = (rendered: RenderedPackage, application: Applicati
     .flatMap(([path, bytes]) => readHostPackages(`${application.shown}${path}`, bytes));
   const platform = rendered.files
     .filter(({ path }) => path === 'namespace.yaml' || path === 'reconciler.yaml')
-    .flatMap(({ path, bytes }) => readHostPackages(`${rendered.assignment.target.name}/${path}`, bytes));
+    .flatMap(({ path, text }) =>
+      readHostPackages(`${rendered.assignment.target.name}/${path}`, Buffer.from(text)),
+    );
   return { all: [...platform, ...own], own, platform };
 };

@@ -17,8 +17,8 @@ export const imagesInPackage = (
   rules: ImageRules,
   problems: FleetError[],
 ): readonly { readonly image: string; readonly at: Place }[] => [
-  ...filesOf(rendered, application).flatMap(([file, bytes]) =>
-    readKubernetesObjects(file, bytes, problems).flatMap((object) => {
+  ...filesOf(rendered, application).flatMap(([file, content]) =>
+    readKubernetesObjects(file, content, problems).flatMap((object) => {
       if (sopsMac(object) !== undefined) return [];
       const found = findImages(object, rules);
       problems.push(...found.problems);
@@ -32,10 +32,10 @@ export const imagesInPackage = (
 const filesOf = (
   { assignment, files }: RenderedPackage,
   application: Application | undefined,
-): readonly (readonly [string, Buffer])[] => [
+): readonly (readonly [string, Buffer | string])[] => [
   ...files
     .filter(({ path }) => mayHoldObjects(path))
-    .map(({ path, bytes }) => [`${assignment.target.name}/${path}`, bytes] as const),
+    .map(({ path, text }) => [`${assignment.target.name}/${path}`, text] as const),
   ...(application ? [...application.files].map(([path, bytes]) => ({ application, path, bytes })) : [])
     .filter(({ path }) => mayHoldObjects(path))
     .map((one) => [showFile(one.application, one.path), one.bytes] as const),

@@ -64,10 +64,10 @@ export const isClusterScoped = (kind: string): boolean => CLUSTER_SCOPED.has(kin
  */
 export const readKubernetesObjects = (
   shownFile: string,
-  bytes: Buffer,
+  content: Buffer | string,
   problems: FleetError[],
 ): readonly KubernetesObject[] =>
-  parseDocuments(shownFile, bytes, problems, noObject).flatMap((document) =>
+  parseDocuments(shownFile, content, problems, noObject).flatMap((document) =>
     flattenList(document, problems).flatMap((parsed) => toObject(parsed, problems)),
   );
 

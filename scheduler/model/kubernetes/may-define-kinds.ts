@@ -1,2 +1,3 @@
 /** A cheap filter for files that may hold a CustomResourceDefinition; most files do not. */
-export const mayDefineKinds = (bytes: Buffer): boolean => bytes.includes('CustomResourceDefinition');
+export const mayDefineKinds = (content: Buffer | string): boolean =>
+  content.includes('CustomResourceDefinition');

@@ -60,11 +60,11 @@ export type SourceText = { readonly file: string; readonly text: string; readonl
  */
 export const parseDocuments = (
   file: string,
-  bytes: Buffer,
+  content: Buffer | string,
   problems: FleetError[],
   onOther?: (at: Place) => FleetError,
 ): readonly ParsedDocument[] => {
-  if (!isUtf8(bytes)) {
+  if (typeof content !== 'string' && !isUtf8(content)) {
     problems.push(
       new FleetError('YAML_SYNTAX', 'this is not YAML: it is not text in UTF-8', {
         at: { file },
@@ -74,7 +74,7 @@ export const parseDocuments = (
     return [];
   }
   const lines = new LineCounter();
-  const text = bytes.toString('utf8');
+  const text = content.toString();
   const source = { file, text, lines };
   if (nestsTooDeep(text)) {
     problems.push(tooDeep(file));

@@ -84,7 +84,7 @@ export const viewEnvironment = async (
         const packages = result.packages.filter(({ assignment }) => assignment.clusterType.name === name);
         const own = carriesApplications(built) ? packageFiles(built) : new Map<string, Files>();
         const assignments = packages.map(({ assignment: { target }, files: texts }) => {
-          const all = new Map(texts.map(({ path, bytes }) => [path, bytes]));
+          const all = new Map<string, Buffer>(texts.map(({ path, text }) => [path, Buffer.from(text)]));
           for (const [path, bytes] of own.get(target.name) ?? []) if (!all.has(path)) all.set(path, bytes);
           return [target.name, all] as const;
         });

@@ -21,9 +21,7 @@ const render = (more: Partial<Platform>) => {
   const { packages, held } = renderPlatform(whole, schedulePlatform(whole));
   return {
     packages,
-    files: packages.map(({ files }) =>
-      Object.fromEntries(files.map(({ path, bytes }) => [path, bytes.toString()])),
-    ),
+    files: packages.map(({ files }) => Object.fromEntries(files.map(({ path, text }) => [path, text]))),
     held: held.map(({ error }) => formatError(error)),
   };
 };

@@ -19,7 +19,7 @@ import type { ContentAccess } from '../../content/content-access.ts';
 import { memoryContent } from '../../content/memory-content.ts';
 import { placeContents } from '../../content/place-contents.ts';
 import { placePlaybooks } from '../../content/playbooks/place-playbooks.ts';
-import type { RenderedPackage } from '../../../model/model.ts';
+import type { RenderedFile, RenderedPackage } from '../../../model/model.ts';
 import { type AssembledPackage, assembled } from '../assembled-package.ts';
 import { checkHostPaths, type ResolvedFile } from '../../content/check-host-paths.ts';
 import { checkHostBounds, hostBoundsOf, UNIT_FOLDER } from './host-bounds.ts';
@@ -32,8 +32,6 @@ import type {
 import { hostPackagesOf } from '../../content/host-packages.ts';
 import { resolveInstall } from './host-install.ts';
 import { resolveSecret } from './host-secrets.ts';
-
-type Bytes = { readonly path: string; readonly bytes: Buffer };
 
 /**
  * Assembles the package of a host: the HostPackages of the platform's templates and of the application, and the platform
@@ -177,7 +175,7 @@ const MAX_IN_LAYER = 1 << 20;
 const resolveFile = async (
   file: HostFileObject,
   application: Application,
-  config: Bytes | undefined,
+  config: RenderedFile | undefined,
   subject: string,
   access: ContentAccess,
 ): Promise<ResolvedFile> => {
@@ -202,12 +200,12 @@ const resolveFile = async (
 const contentOf = (
   file: HostFileObject,
   application: Application,
-  config: Bytes | undefined,
+  config: RenderedFile | undefined,
   subject: string,
 ): Buffer => {
   if (file.content !== undefined) return Buffer.from(file.content);
   if (file.config) {
-    if (config) return config.bytes;
+    if (config) return Buffer.from(config.text);
     throw new FleetError(
       'REFERENCE_MISSING',
       `${file.path} wants the platform configuration, but none was rendered`,

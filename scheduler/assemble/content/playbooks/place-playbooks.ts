@@ -101,7 +101,7 @@ const sourcesOf = (
 
 const configOf = ({ name, at }: PlaybookObject, { files }: RenderedPackage): Source => {
   const file = files.find(({ path }) => path.startsWith('platform-config.'));
-  if (file) return [file.path, file.bytes];
+  if (file) return [file.path, Buffer.from(file.text)];
   throw new FleetError(
     'REFERENCE_MISSING',
     `the playbook ${name} wants the platform configuration, but none was rendered`,

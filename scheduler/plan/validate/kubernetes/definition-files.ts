@@ -18,9 +18,9 @@ export const definitionFiles = (
     const { assignment } = rendered;
     if (!without.has(rendered)) {
       const before = files.length;
-      for (const file of rendered.files)
-        if (mayDefineKinds(file.bytes))
-          files.push({ shown: `${assignment.target.name}/${file.path}`, bytes: file.bytes });
+      for (const { path, text } of rendered.files)
+        if (mayDefineKinds(text))
+          files.push({ shown: `${assignment.target.name}/${path}`, bytes: Buffer.from(text) });
       if (files.length === before) without.add(rendered);
     }
     const application = readable(rendered, applicationOf);

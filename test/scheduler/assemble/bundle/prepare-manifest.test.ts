@@ -24,11 +24,11 @@ metadata:
   name: ${namespace}
 `;
 
-const prepare = (text: string, namespace: string, cache: ManifestCache, offline = false) => {
+const prepare = (content: Buffer | string, namespace: string, cache: ManifestCache, offline = false) => {
   const problems: FleetError[] = [];
   const input = {
     shown: `${namespace}.yaml`,
-    bytes: Buffer.from(text),
+    content,
     namespace,
     offline,
     imageLocks: new Map(),
@@ -101,6 +101,13 @@ test('advice names what is written in each namespace, and its file', () => {
       ),
     ]);
   }
+});
+
+test('a file that is not UTF-8 is an error, also where only a comment has the wrong bytes', () => {
+  const latin = Buffer.concat([Buffer.from([0x23, 0x20, 0xe4, 0x0a]), Buffer.from(deployment('dev-a-b-c'))]);
+  expect(prepare(latin, 'dev-a-b-c', new Map()).problems).toEqual([
+    expect.stringContaining('YAML_SYNTAX: this is not YAML: it is not text in UTF-8'),
+  ]);
 });
 
 test('offline is another question', () => {

@@ -14,11 +14,10 @@ const problemsOf = (
   cache = new Map(),
 ): readonly string[] => {
   const problems: FleetError[] = [];
-  const bytes = Buffer.from(text);
   prepareManifest(
     {
       shown: 'shop/x.yaml',
-      bytes,
+      content: text,
       namespace: OWN,
       offline: false,
       imageLocks: new Map(),

@@ -32,9 +32,7 @@ export const renderBuiltIn = (
   });
   const { packages, held } = renderPlatform(whole, schedulePlatform(whole));
   return {
-    files: Object.fromEntries(
-      packages.flatMap(({ files }) => files.map(({ path, bytes }) => [path, bytes.toString()])),
-    ),
+    files: Object.fromEntries(packages.flatMap(({ files }) => files.map(({ path, text }) => [path, text]))),
     held: held.map(({ error }) => formatError(error)),
   };
 };
