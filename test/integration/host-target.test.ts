@@ -322,6 +322,46 @@ describeWith(['factoryBase'], 'the host target on a booted host', ({ factoryBase
     expect(await sh('systemctl is-enabled host')).toBe('enabled');
   });
 
+  it('tells units apart that it asks about together: init scripts, missing, masked and static ones', async () => {
+    await sh(
+      `printf '#!/bin/sh\n### BEGIN INIT INFO\n# Provides: old\n# Default-Start: 2 3 4 5\n# Default-Stop: 0 1 6\n### END INIT INFO\n' > /etc/init.d/old && chmod 755 /etc/init.d/old && systemctl daemon-reload`,
+    );
+    const off = { enabled: false, active: false };
+    const mixed: PackageSpec = {
+      files: {
+        '/etc/systemd/system/plain.service': service('/bin/sleep infinity'),
+        '/etc/systemd/system/static.service': '[Service]\nExecStart=/bin/sleep infinity\n',
+      },
+      units: [
+        unit('plain.service'),
+        unit('old.service', off),
+        unit('static.service', { enabled: false }),
+        unit('systemd-timedated.service', off),
+      ],
+    };
+    await apply(mixed);
+    expect(await observe(mixed)).toEqual([]);
+    const asked: PackageSpec = {
+      ...mixed,
+      units: [
+        unit('plain.service'),
+        unit('absent.service'),
+        unit('old.service'),
+        unit('static.service'),
+        unit('absent.timer'),
+      ],
+    };
+    expect(await observe(asked)).toEqual([
+      'unit:absent.service missing',
+      'unit:old.service disabled',
+      'unit:old.service inactive',
+      'unit:static.service disabled',
+      'unit:absent.timer missing',
+    ]);
+    await apply(null);
+    await sh('rm /etc/init.d/old && systemctl daemon-reload');
+  });
+
   it('ends where it should whenever the power is cut', async () => {
     await sh(`printf before > /etc/foreign; sync`);
     const version = (n: number): PackageSpec => ({

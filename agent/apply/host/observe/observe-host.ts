@@ -12,6 +12,7 @@ import { sysctlDifferences } from '../settings/read-sysctl.ts';
 import { settingsOf } from '../settings/setting.ts';
 import { observeDebs } from './observe-debs.ts';
 import { observeUnit } from './observe-unit.ts';
+import { readUnits } from '../systemd/unit-state.ts';
 
 /**
  * Returns all differences between the host and the package (checklist D1). Reads only.
@@ -61,11 +62,18 @@ export const observeHost = async (
           message: `${name} is ${live ?? 'unknown to this kernel'}, not ${value}`,
         });
     }
-  if (options.services === 'systemd')
+  if (options.services === 'systemd') {
+    stopIfAborted(signal);
+    const seen = await readUnits(
+      options,
+      wanted.units.map(({ name }) => name),
+      signal,
+    );
     for (const unit of wanted.units) {
-      stopIfAborted(signal);
-      drifts.push(...(await observeUnit(options, unit, whyInert(options) === undefined, signal)));
+      const found = seen.get(unit.name);
+      if (found) drifts.push(...observeUnit(unit, found));
     }
+  }
   drifts.push(...(await observePlaybooks(options, desired, objects, signal)));
   return drifts;
 };

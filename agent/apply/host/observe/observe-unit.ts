@@ -1,6 +1,5 @@
 import type { HostUnit } from '#bundles/formats/bundle/host-package';
 import type { Drift } from '../../../model/target.ts';
-import type { HostTargetOptions } from '../host-options.ts';
 import { unitKey } from '../owned-state.ts';
 import {
   describeUnit,
@@ -9,26 +8,18 @@ import {
   isLooping,
   isMasked,
   isUp,
-  readEnablement,
-  readUnitState,
+  type SeenUnit,
   type UnitState,
 } from '../systemd/unit-state.ts';
 
-/** Differences between a unit and its desired state. With `live` false (another root) only its enablement is compared. */
-export const observeUnit = async (
-  options: HostTargetOptions,
-  unit: HostUnit,
-  live: boolean,
-  signal: AbortSignal,
-): Promise<readonly Drift[]> => {
+/** Differences between a unit and its desired state. Without a live state (another root) only its enablement is compared. */
+export const observeUnit = (unit: HostUnit, { enablement, state }: SeenUnit): readonly Drift[] => {
   const { name } = unit;
   const drift = (what: string, message: string): Drift => ({
     key: unitKey(name),
     what,
     message: `${name} ${message}`,
   });
-  const enablement = await readEnablement(options, name, signal);
-  const state = live ? await readUnitState(options, name, signal) : undefined;
   if (enablement === 'not-found' && state?.load !== 'loaded') return [drift('missing', 'does not exist')];
   if (isMasked(enablement) || state?.load === 'masked')
     return unit.enabled || unit.active ? [drift('masked', 'is masked, so it cannot start')] : [];

@@ -22,8 +22,8 @@ import {
   isFailed,
   isMasked,
   isUp,
-  readEnablement,
-  readUnitState,
+  readUnits,
+  type SeenUnit,
   type UnitState,
 } from '../systemd/unit-state.ts';
 import type { PlanContext } from './plan-context.ts';
@@ -58,7 +58,17 @@ export const planUnits = async (
 ): Promise<UnitPlan> => {
   const { options, owned, signal } = context;
   const inert = whyInert(options);
-  const targets = [...(await wantedUnits(context, found)), ...restoredUnits(context)];
+  const restored = restoredUnits(context);
+  const asked = [...(context.wanted?.units ?? []), ...restored.map(({ unit }) => unit)];
+  const seen: Seen =
+    options.services === 'none'
+      ? new Map()
+      : await readUnits(
+          options,
+          asked.map(({ name }) => name),
+          signal,
+        );
+  const targets = [...(await wantedUnits(context, found, seen)), ...restored];
   const names = [...new Set([...targets.map(({ unit }) => unit.name), ...owned.units.keys()])];
   const steps: Step[] = [];
   const relinked = new Set<string>();
@@ -69,8 +79,7 @@ export const planUnits = async (
       steps.push(note(unitKey(target.unit.name), 'skipped', 'no init'));
       continue;
     }
-    const enablement = await readEnablement(options, target.unit.name, signal);
-    const state = inert ? undefined : await readUnitState(options, target.unit.name, signal);
+    const { enablement, state } = seen.get(target.unit.name) ?? NOT_FOUND;
     reload ||= state?.needsReload === true;
     const relink = await needsLinks(context, target.unit, changed);
     if (relink) relinked.add(target.unit.name);
@@ -100,6 +109,9 @@ export const planUnits = async (
   };
 };
 
+type Seen = ReadonlyMap<string, SeenUnit>;
+const NOT_FOUND: SeenUnit = { enablement: 'not-found', state: undefined };
+
 const reloadStep = toStep('systemd:daemon-reload', 'configured', 'unit files changed', {
   kind: 'daemon-reload',
   detail: {},
@@ -109,7 +121,11 @@ const reloadStep = toStep('systemd:daemon-reload', 'configured', 'unit files cha
  * The units of the package. Files that a unit watched before count as well, because they may be removed now.
  * @param found files that were identical before the first apply; a unit with such a file belongs to the package
  */
-const wantedUnits = async (context: PlanContext, found: ReadonlySet<string>): Promise<readonly Target[]> => {
+const wantedUnits = async (
+  context: PlanContext,
+  found: ReadonlySet<string>,
+  seen: Seen,
+): Promise<readonly Target[]> => {
   const { wanted, owned } = context;
   if (!wanted) return [];
   const targets: Target[] = [];
@@ -117,7 +133,7 @@ const wantedUnits = async (context: PlanContext, found: ReadonlySet<string>): Pr
     const before = owned.units.get(unit.name);
     const own = [...wanted.files.keys()].filter((path) => isFileOfUnit(unit.name, path));
     const watches = [...new Set([...own, ...unit.restartOn])].toSorted(compareBytes);
-    const replaced = before ? before.replaced : await stateBefore(context, unit.name);
+    const replaced = before ? before.replaced : stateBefore(context, unit.name, seen);
     const dropIns = hasFragment(unit.name, wanted.files.keys())
       ? undefined
       : (before?.dropIns ?? (await dropInsBefore(context, unit.name)));
@@ -168,15 +184,11 @@ const dropInsBefore = async ({ options, wanted, owned, taken }: PlanContext, uni
   );
 
 /** undefined if the unit did not exist or came with a file of ours. */
-const stateBefore = async (
-  { options, owned, signal }: PlanContext,
-  name: string,
-): Promise<OwnedUnit['replaced']> => {
+const stateBefore = ({ options, owned }: PlanContext, name: string, seen: Seen): OwnedUnit['replaced'] => {
   if (options.services === 'none' || hasFragment(name, owned.files.keys())) return undefined;
-  const enablement = await readEnablement(options, name, signal);
+  const { enablement, state } = seen.get(name) ?? NOT_FOUND;
   if (enablement === 'not-found') return undefined;
-  const active = whyInert(options) ? false : isUp(await readUnitState(options, name, signal));
-  return { enabled: isEnabled(enablement), active };
+  return { enabled: isEnabled(enablement), active: state !== undefined && isUp(state) };
 };
 
 const planUnit = async (

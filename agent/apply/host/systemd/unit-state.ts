@@ -1,5 +1,5 @@
 import { FleetError } from '#bundles/errors';
-import type { HostTargetOptions } from '../host-options.ts';
+import { type HostTargetOptions, whyInert } from '../host-options.ts';
 import { systemctl } from './systemctl.ts';
 
 /** The state of a unit as systemd reports it (org.freedesktop.systemd1(5)). */
@@ -37,36 +37,79 @@ const PROPERTIES = [
   'TriggeredBy',
 ] as const;
 
-/** @throws FleetError IO if systemctl fails; a unit is never 'inactive' by mistake */
+/** A unit on disk, and in systemd where the root is '/'. */
+export type SeenUnit = { readonly enablement: string; readonly state: UnitState | undefined };
+
+/** Units per call of systemctl; keeps its answer below the limit on output. */
+const UNITS_PER_CALL = 200;
+
+/**
+ * Reads all units with two calls of systemctl, and one more for each that does not exist. @throws FleetError IO if systemctl fails;
+ * a unit is never 'inactive' by mistake
+ */
+export const readUnits = async (
+  options: HostTargetOptions,
+  names: Iterable<string>,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, SeenUnit>> => {
+  const all = [...new Set(names)];
+  const seen = new Map<string, SeenUnit>();
+  for (let at = 0; at < all.length; at += UNITS_PER_CALL) {
+    const some = all.slice(at, at + UNITS_PER_CALL);
+    const words = await readEnablements(options, some, signal);
+    const states = whyInert(options) ? [] : await readStates(options, some, signal);
+    for (const [index, name] of some.entries())
+      seen.set(name, { enablement: words[index] ?? '', state: states[index] });
+  }
+  return seen;
+};
+
+/** @throws FleetError IO if systemctl fails */
 export const readUnitState = async (
   options: HostTargetOptions,
   name: string,
   signal: AbortSignal,
-): Promise<UnitState> => {
-  const words = ['show', `--property=${PROPERTIES.join(',')}`, '--', name];
+): Promise<UnitState> => (await readStates(options, [name], signal))[0] as UnitState;
+
+/** The states in the order of the names: systemctl separates units by an empty line. */
+const readStates = async (
+  options: HostTargetOptions,
+  names: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly UnitState[]> => {
+  const words = ['show', `--property=${PROPERTIES.join(',')}`, '--', ...names];
   const { code, stdout, stderr } = await systemctl(options, words, signal);
-  const fields = new Map(
-    stdout.split('\n').map((line) => {
-      const at = line.indexOf('=');
-      return [line.slice(0, at), line.slice(at + 1)];
-    }),
+  const blocks = stdout.split('\n\n').map(
+    (block) =>
+      new Map(
+        block.split('\n').map((line) => {
+          const at = line.indexOf('=');
+          return [line.slice(0, at), line.slice(at + 1)];
+        }),
+      ),
   );
-  const field = (property: (typeof PROPERTIES)[number]) => fields.get(property) ?? '';
-  if (code !== 0 || !field('LoadState') || !field('ActiveState'))
-    throw new FleetError('IO', `systemd cannot be asked about ${name}: ${stderr.trim().split('\n')[0]}`);
-  return {
-    load: field('LoadState'),
-    active: field('ActiveState'),
-    sub: field('SubState'),
-    result: field('Result'),
-    restarts: Number(field('NRestarts') || 0),
-    upSeconds: secondsSince(field('ActiveEnterTimestampMonotonic')),
-    invocation: field('InvocationID'),
-    needsReload: field('NeedDaemonReload') === 'yes',
-    oneshot: field('Type') === 'oneshot' && field('RemainAfterExit') === 'no',
-    triggered: field('TriggeredBy') !== '',
-  };
+  const isWhole = ({ length }: typeof blocks): boolean =>
+    length === names.length && blocks.every((fields) => fields.get('LoadState') && fields.get('ActiveState'));
+  if (code !== 0 || !isWhole(blocks))
+    throw new FleetError(
+      'IO',
+      `systemd cannot be asked about ${names.join(', ')}: ${stderr.trim().split('\n')[0]}`,
+    );
+  return blocks.map((fields) => unitState((property) => fields.get(property) ?? ''));
 };
+
+const unitState = (field: (property: (typeof PROPERTIES)[number]) => string): UnitState => ({
+  load: field('LoadState'),
+  active: field('ActiveState'),
+  sub: field('SubState'),
+  result: field('Result'),
+  restarts: Number(field('NRestarts') || 0),
+  upSeconds: secondsSince(field('ActiveEnterTimestampMonotonic')),
+  invocation: field('InvocationID'),
+  needsReload: field('NeedDaemonReload') === 'yes',
+  oneshot: field('Type') === 'oneshot' && field('RemainAfterExit') === 'no',
+  triggered: field('TriggeredBy') !== '',
+});
 
 /** systemd's timestamps and this process use CLOCK_MONOTONIC; systemd counts in microseconds. */
 const secondsSince = (microseconds: string): number | undefined =>
@@ -109,15 +152,38 @@ export const readEnablement = async (
   options: HostTargetOptions,
   name: string,
   signal: AbortSignal,
-): Promise<string> => {
-  const { code, stdout, stderr } = await systemctl(options, ['is-enabled', '--', name], signal);
-  const word = stdout.trim().split('\n')[0] ?? '';
-  if (word !== '') return word;
-  if (/no such file|not exist|not found/i.test(stderr)) return 'not-found';
-  throw new FleetError(
-    'IO',
-    `systemctl is-enabled ${name} ended with ${code}: ${stderr.trim().split('\n')[0]}`,
-  );
+): Promise<string> => (await readEnablements(options, [name], signal))[0] ?? '';
+
+/** The words in the order of the names. systemctl stops at the first unit that does not exist; the call after it starts behind that one. */
+const readEnablements = async (
+  options: HostTargetOptions,
+  names: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly string[]> => {
+  const words: string[] = [];
+  while (words.length < names.length) {
+    const rest = names.slice(words.length);
+    const { code, stdout, stderr } = await systemctl(options, ['is-enabled', '--', ...rest], signal);
+    // systemctl answers for init scripts before all others, so its lines are in another order.
+    if (rest.length > 1 && stderr.includes('not a native service')) {
+      for (const name of rest) words.push(await readEnablement(options, name, signal));
+      return words;
+    }
+    words.push(
+      ...stdout
+        .split('\n')
+        .filter((word) => word !== '')
+        .slice(0, rest.length),
+    );
+    if (words.length === names.length) return words;
+    if (!/no such file|not exist|not found/i.test(stderr))
+      throw new FleetError(
+        'IO',
+        `systemctl is-enabled ${names[words.length]} ended with ${code}: ${stderr.trim().split('\n')[0]}`,
+      );
+    words.push('not-found');
+  }
+  return words;
 };
 
 /** True if it starts at the next boot, which 'enabled-runtime' does not. */

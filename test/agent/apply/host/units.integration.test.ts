@@ -12,18 +12,29 @@ const recorder = (units: Record<string, Unit>) => {
   const calls: string[] = [];
   const run: Run = (argv) => {
     const words = argv.slice(3).filter((word) => word !== '--' && !word.startsWith('--root='));
-    const name = words.at(-1) ?? '';
-    const unit = units[name] ?? { active: 'inactive', enabled: 'not-found' };
+    const names = words.filter((word, index) => index > 0 && !word.startsWith('--'));
+    const name = names.at(-1) ?? '';
+    const unitOf = (one: string) => units[one] ?? { active: 'inactive', enabled: 'not-found' };
+    const unit = unitOf(name);
     const ok = (stdout = '') => Promise.resolve({ code: 0, stdout, stderr: '' });
     switch (words[0] ?? '') {
       case 'show': {
-        const load = unit.enabled === 'not-found' ? 'not-found' : 'loaded';
-        return ok(`LoadState=${load}\nActiveState=${unit.active}\nSubState=x\nNeedDaemonReload=no\n`);
+        const blocks = names.map((one) => {
+          const { active, enabled } = unitOf(one);
+          const load = enabled === 'not-found' ? 'not-found' : 'loaded';
+          return `LoadState=${load}\nActiveState=${active}\nSubState=x\nNeedDaemonReload=no\n`;
+        });
+        return ok(blocks.join('\n'));
       }
-      case 'is-enabled':
-        return unit.enabled === 'not-found'
-          ? Promise.resolve({ code: 1, stdout: '', stderr: 'No such file or directory' })
-          : ok(`${unit.enabled}\n`);
+      case 'is-enabled': {
+        // systemd 252 stops at the first that does not exist.
+        const known = names.map((one) => unitOf(one).enabled);
+        const end = known.indexOf('not-found');
+        const stdout = (end < 0 ? known : known.slice(0, end)).map((word) => `${word}\n`).join('');
+        return end < 0
+          ? ok(stdout)
+          : Promise.resolve({ code: 1, stdout, stderr: 'No such file or directory' });
+      }
       case 'reset-failed':
         return ok();
       case 'enable':
@@ -104,6 +115,43 @@ describe('units', () => {
     ]);
     await applyTo(host.target, host.inventory, desired);
     expect(take()).toEqual(['start a.service', 'enable b.service', 'start b.service']);
+  });
+
+  it('are looked at with as many processes for thirty as for one, and a plan without changes too', async () => {
+    const started = async (count: number): Promise<readonly string[]> => {
+      const { run } = recorder({});
+      const words: string[] = [];
+      await using host = await onRealRoot((argv, options) => {
+        words.push(argv[3] ?? '');
+        return run(argv, options);
+      });
+      const units = Array.from({ length: count }, (_, index) => unit(`u${index}.service`));
+      const desired = packageOf({ units });
+      await applyTo(host.target, host.inventory, desired);
+      words.splice(0);
+      expect(await host.target.observe(desired, host.inventory.owned, never)).toEqual([]);
+      await host.target.plan(desired, host.inventory.owned, new Map(), never);
+      return words;
+    };
+    expect(await started(30)).toEqual(['is-enabled', 'show', 'is-enabled', 'show']);
+    expect(await started(1)).toEqual(await started(30));
+  });
+
+  it('that do not exist between others are named each, and no other', async () => {
+    const units: Record<string, Unit> = {};
+    const { run } = recorder(units);
+    await using host = await onRealRoot(run);
+    const desired = packageOf({ units: ['a', 'b', 'c', 'd'].map((name) => unit(`${name}.service`)) });
+    await applyTo(host.target, host.inventory, desired);
+    delete units['b.service'];
+    delete units['d.service'];
+    units['c.service'] = { active: 'active', enabled: 'disabled' };
+    const drifts = await host.target.observe(desired, host.inventory.owned, never);
+    expect(drifts.map(({ key, what }) => `${key} ${what}`)).toEqual([
+      'unit:b.service missing',
+      'unit:c.service disabled',
+      'unit:d.service missing',
+    ]);
   });
 
   it('that systemd cannot be asked about are an error, never in sync', async () => {
