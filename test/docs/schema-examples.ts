@@ -183,6 +183,18 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>
       { type: 'tcp', name: 'broker', host: '::1', port: 1883, timeoutSeconds: 1 },
       { type: 'file', name: 'fresh', path: '/run/beat', maxAgeSeconds: 60, timeoutSeconds: 1 },
     ],
+    install: {
+      repository: '/var/lib/fleet-ferry/apt/gateway',
+      packages: [
+        { name: 'mosquitto', version: '1:2.0.11-1.2+deb12u1', hold: true, adopt: true },
+        { name: 'libmosquitto1', version: '2.0.11-1.2', asDependency: true },
+      ],
+      conffiles: 'keep',
+      debconf: [{ package: 'mosquitto', question: 'mosquitto/port', type: 'string', value: '1883' }],
+      onRemoval: 'remove',
+      services: 'leave',
+      hooks: [{ package: 'mosquitto', before: '/etc/gateway.env', timeoutSeconds: 60 }],
+    },
     critical: [],
   },
   hosts: {

@@ -206,6 +206,9 @@ export const parseHostPackage = (bytes: Uint8Array): HostPackage => {
   const paths = [
     ...[...parsed.directories, ...parsed.files, ...(parsed.secrets ?? [])].map((entry) => entry.path),
     ...(parsed.install ? [parsed.install.repository] : []),
+    ...(parsed.install?.hooks ?? []).flatMap(({ before, after, restore }) =>
+      [before, after, restore].filter((path) => path !== undefined),
+    ),
     // `content` is a path in the unpacked layer and must not leave it.
     ...[...parsed.files, ...(parsed.secrets ?? [])].flatMap((it) =>
       'content' in it ? `/${it.content}` : [],

@@ -65,6 +65,48 @@ describe('a host package', () => {
   });
 });
 
+describe('the install of a host package', () => {
+  const deb = { name: 'mosquitto', version: '2.0.11-1.2' };
+  const install = {
+    repository: '/var/lib/fleet-ferry/apt/gateway',
+    packages: [deb],
+    conffiles: 'keep',
+    onRemoval: 'remove',
+    services: 'start',
+  };
+  const judged = (change: object) => refusalOf({ install: { ...install, ...change }, critical: ['debs'] });
+
+  it('is read with what a scheduler writes, and with fields of a later one', () => {
+    expect(judged({})).toBeUndefined();
+    expect(judged({ packages: [{ ...deb, hold: true, later: 1 }], later: 1 })).toBeUndefined();
+  });
+
+  it.each([
+    ['no repository', { repository: undefined }],
+    ['no packages', { packages: [] }],
+    ['a package that is an option of apt', { packages: [{ ...deb, name: '--purge' }] }],
+    ['a package with its version in the name', { packages: [{ ...deb, name: 'mosquitto=2' }] }],
+    ['a version with a space', { packages: [{ ...deb, version: '2 -y' }] }],
+    ['a hold that is a word', { packages: [{ ...deb, hold: 'yes' }] }],
+    ['a policy that nobody knows', { conffiles: 'ask' }],
+    [
+      'an answer of two lines',
+      { debconf: [{ package: 'a1', question: 'a/b', type: 'string', value: '1\n2' }] },
+    ],
+    ['a hook without a limit', { hooks: [{ package: 'mosquitto', before: '/opt/dump' }] }],
+    ['a relative hook', { hooks: [{ package: 'mosquitto', before: 'dump', timeoutSeconds: 1 }] }],
+  ])('is refused as SCHEMA with %s', (_what, change) => {
+    expect(judged(change)).toBe('SCHEMA');
+  });
+
+  it('names no path outside its folders', () => {
+    expect(judged({ repository: '/srv/../etc' })).toBe('BAD_NAME');
+    expect(judged({ hooks: [{ package: 'mosquitto', after: '/opt/../bin/sh', timeoutSeconds: 1 }] })).toBe(
+      'BAD_NAME',
+    );
+  });
+});
+
 describe('a file of a host package', () => {
   const { content, ...rest } = file;
 
