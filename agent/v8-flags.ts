@@ -1,7 +1,7 @@
 /**
  * The V8 flags of the bundled agent as a daemon (`fleet-agent run`). The daemon is idle nearly always, so memory matters more than
- * speed; its work is bound by disks, networks and API servers. Other commands keep V8's defaults. Imported first, because modules
- * that are already evaluated keep what they took. The figures are MiB saved on a connected host (docs/benchmarks.md).
+ * speed; its work is bound by disks, networks and API servers. Other commands keep V8's defaults. Imported first, because V8 does not
+ * release memory that modules evaluated earlier have taken. The figures are MiB saved on a connected host.
  */
 import { setFlagsFromString } from 'node:v8';
 

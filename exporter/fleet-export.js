@@ -1,10 +1,10 @@
 #!/bin/sh
 ':' //; export MALLOC_ARENA_MAX="${MALLOC_ARENA_MAX:-1}"; exec node "$0" "$@"
 
-// A program for the shell, which has Node run the very same file: what moves gigabytes on several threads takes a tenth less
-// memory where they share one heap, and the C library wants to know before it starts (docs/benchmarks.md).
-// The formatter would write a semicolon that no shell understands, and skips this file by its configuration.
-// Plain JavaScript on purpose: an older Node must be able to read it far enough to say what is wrong.
+// A shell script that starts Node with this same file. The C library reads MALLOC_ARENA_MAX when a process starts; one arena for all
+// threads takes a tenth less memory in a transfer of gigabytes.
+// The formatter's configuration skips this file: the first line must not end in a semicolon.
+// Plain JavaScript, so that an older Node can parse it and print its error.
 const [major] = process.versions.node.split('.').map(Number);
 if (major < 24) {
   process.stderr.write(

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 
-/** For one build, render or validate. Figures in docs/benchmarks.md. */
+/** Flags of one build, render or validate. A build of 50,000 assignments took 3.97 CPU seconds with them, 5.50 without. */
 const BUILD = [
   // Ten times as many calls before a function is optimised a second time. That compiler runs on its own threads and costs more CPU
   // time than it saves in a run of a few seconds; a run of minutes still gets there.
