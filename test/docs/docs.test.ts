@@ -85,6 +85,17 @@ describe.each(FILES)('%s', (file) => {
   });
 });
 
+describe('the map of the documentation', () => {
+  it('links every page of docs, except generated pages and single decisions', () => {
+    const mapped = new Set(
+      linksOf(read('docs/README.md')).map((target) => join('docs', target.split('#')[0] ?? '')),
+    );
+    const pages = FILES.filter((file) => /^docs\/(?!reference\/|decisions\/|README\.md$)/.test(file));
+    expect(pages.length).toBeGreaterThan(40);
+    expect(pages.filter((file) => !mapped.has(file))).toEqual([]);
+  });
+});
+
 const program = (name: string, commands: Program['commands']): Program => {
   const bare = { name, description: '', commands };
   return { ...bare, commands: withStandard(bare) };
@@ -134,10 +145,12 @@ const SHELLS = new Set(['sh', 'bash', 'shell', 'console']);
 const calls: readonly Call[] = FILES.flatMap((file) => {
   const text = read(file);
   const blocks = fencesOf(text).filter(({ language }) => SHELLS.has(language));
-  // What stands between backquotes in a sentence is typed, too.
+  const indented = withoutFences(text).match(/^ {4}fleet-(?:scheduler|export|agent) .*(?:\\\n.*)*$/gm) ?? [];
+  // Commands between backquotes in a sentence are typed, too.
   const spans = [...withoutFences(text).matchAll(/`(fleet-(?:scheduler|export|agent) [^`\n]+)`/g)];
   return [
     ...blocks.flatMap((block) => callsIn(file, block.text)),
+    ...indented.flatMap((line) => callsIn(file, line)),
     ...spans.flatMap(([, span = '']) => callsIn(file, span)),
   ];
 });
@@ -160,6 +173,16 @@ const flagsOf = (words: readonly string[]): readonly string[] =>
 
 const ALWAYS = new Set(['--help', '--version']);
 
+/** Flags of kubectl, git, cosign, ansible-galaxy, ansible-playbook and of an example container that the documentation names alone. */
+const FOREIGN_FLAGS = new Set([
+  '--validate',
+  '--upload-pack',
+  '--new-bundle-format',
+  '--offline',
+  '--check',
+  '--option',
+]);
+
 describe('commands in the documentation', () => {
   it('are there to be tested', () => {
     expect(calls.length).toBeGreaterThan(40);
@@ -170,6 +193,24 @@ describe('commands in the documentation', () => {
     const unknown = calls
       .filter((call) => verbOf(call) === undefined && !isTopic(call))
       .map(({ file, program, words }) => `${file}: ${program} ${words.join(' ')}`);
+    expect(unknown).toEqual([]);
+  });
+
+  it('have no flag in a sentence that no program has', () => {
+    const known = new Set(
+      Object.keys(PROGRAMS).flatMap((name) =>
+        [...read(`docs/reference/commands/${name}.md`).matchAll(/--(?:\[no-\])?([a-z][a-z0-9-]*)/g)].map(
+          ([, flag = '']) => flag,
+        ),
+      ),
+    );
+    const unknown = FILES.filter((file) => !/^docs\/(?:reference|decisions)\//.test(file)).flatMap((file) =>
+      [...withoutFences(read(file)).matchAll(/`(--[a-z][a-z0-9-]*)[^`\n]*`/g)]
+        .map(([, flag = '']) => flag)
+        .filter((flag) => !known.has(flag.replace(/^--(?:no-)?/, '')) && !known.has(flag.slice(2)))
+        .filter((flag) => !ALWAYS.has(flag) && !FOREIGN_FLAGS.has(flag))
+        .map((flag) => `${file}: ${flag}`),
+    );
     expect(unknown).toEqual([]);
   });
 
