@@ -68,6 +68,7 @@ export const COMMANDS = {
   'sites:revoke': () => import('./commands/sites/revoke.ts'),
   'sites:set': () => import('./commands/sites/set.ts'),
   status: () => import('./commands/observe/status.ts'),
+  submit: () => import('./commands/gate/submit.ts'),
   'sessions:end': () => import('./commands/sessions/end.ts'),
   'sessions:list': () => import('./commands/sessions/list.ts'),
   'tokens:create': () => import('./commands/tokens/create.ts'),

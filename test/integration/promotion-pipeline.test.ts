@@ -129,4 +129,32 @@ test('a pipeline submits a candidate, approves, promotes and waits, over plain H
     ['approval', 'ann'],
     ['promotion', 'pipeline-7'],
   ]);
+
+  // The command line does the same beside the hub, from the layout or a file in any formatting.
+  const end = { candidate: null, shared: null, environment: 'dev', person: 'ann', reason: 'over' };
+  expect(await scheduler('submit dev --newest --person ann --reason over')).toEqual({
+    ...end,
+    outcome: 'submitted',
+  });
+  expect(await scheduler('submit dev --newest --person ann --reason over')).toEqual({
+    ...end,
+    outcome: 'known',
+  });
+  await writeFiles(folder.path, { 'candidate.json': JSON.stringify(candidate, null, 2) });
+  expect(await scheduler('submit dev --candidate candidate.json --person ann --reason back')).toMatchObject({
+    outcome: 'submitted',
+    candidate: digest,
+  });
+  expect(await scheduler(`submit dev --candidate ${digest} --person bob --reason back`)).toMatchObject({
+    outcome: 'known',
+  });
+  const refused = await runCommand(
+    [
+      process.execPath,
+      programFile('scheduler'),
+      ...`submit qa --candidate ${digest} --reason skip --json`.split(' '),
+    ],
+    { cwd: folder.path },
+  );
+  expect(JSON.parse(refused.stdout)).toMatchObject({ error: { code: 'NOT_PROMOTED', subject: 'qa' } });
 });

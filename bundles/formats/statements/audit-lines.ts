@@ -89,6 +89,7 @@ const readLine = (bytes: Buffer, before: ReadAuditLine | undefined): ReadAuditLi
   const expected = (before?.number ?? 0) + 1;
   const what = `entry ${expected} of the audit log`;
   const json = parseStrictJson(bytes, { maxBytes: MAX_LINE_BYTES, maxDepth: 32 }, what);
+  checkKnown(AUDIT_KINDS, (json as { readonly kind?: unknown } | null)?.kind, what);
   const line = parseDocument<AuditLine>('audit-entry', json, what);
   if (!isCanonical(line, bytes)) throw brokenChain(`${what} is not canonical JSON`);
   if (line.number !== expected)
@@ -99,6 +100,19 @@ const readLine = (bytes: Buffer, before: ReadAuditLine | undefined): ReadAuditLi
       `${what} names ${line.previous ?? 'nothing'} as the entry before, not ${previous ?? 'nothing'}`,
     );
   return { ...line, digest: digestOf(bytes) };
+};
+
+/**
+ * Refuses an entry of a kind that only a newer version knows: none of what follows from the log can be judged without it.
+ * @throws FleetError UNSUPPORTED; other values than text are left to the schema
+ */
+export const checkKnown = (known: readonly string[], kind: unknown, what: string): void => {
+  if (typeof kind !== 'string' || known.includes(kind)) return;
+  throw new FleetError(
+    'UNSUPPORTED',
+    `${what} is of the kind ${JSON.stringify(kind).slice(0, 80)}, which this version does not know: a newer version wrote it`,
+    { hint: 'Upgrade this program to the version that writes the log' },
+  );
 };
 
 const isCanonical = (line: AuditLine, bytes: Buffer): boolean => {

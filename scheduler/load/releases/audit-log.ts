@@ -6,13 +6,15 @@ import { findReference, type Layout } from '#bundles/formats/layout/layout';
 import {
   type AuditKind,
   type AuditLine,
+  checkKnown,
   type ReadAuditLine,
   readAuditLines,
 } from '#bundles/formats/statements/audit-lines';
-import type {
-  ApprovalPredicate,
-  DecisionPredicate,
-  PromotionPredicate,
+import {
+  type ApprovalPredicate,
+  type DecisionPredicate,
+  DECISIONS,
+  type PromotionPredicate,
 } from '#bundles/formats/statements/predicates';
 import { statementFiles } from '#bundles/formats/statements/statement-files';
 import { AUDIT_ARTIFACT, PREDICATES } from '#bundles/media-types';
@@ -72,7 +74,7 @@ export const EMPTY_LOG: AuditLog = { entries: [], head: null };
  * @param roots all roots of the fleet, oldest first
  * @returns an empty log if the layout has none
  * @throws FleetError AUDIT_CHAIN, AUDIT_CHECKPOINT, AUDIT_TRUNCATED; MISSING_BLOB, DIGEST_MISMATCH for a segment; UNKNOWN_KEY,
- *   BAD_SIGNATURE, THRESHOLD, PREDICATE_TYPE, WRONG_FLEET, SCHEMA for a statement; UNSIGNED, UNKNOWN_KEY, BAD_SIGNATURE for the
+ *   BAD_SIGNATURE, THRESHOLD, PREDICATE_TYPE, WRONG_FLEET, SCHEMA, UNSUPPORTED for a statement; UNSIGNED, UNKNOWN_KEY, BAD_SIGNATURE for the
  *   checkpoint
  */
 export const readAuditLog = (layout: Layout, roots: readonly TrustRoot[]): Promise<AuditLog> =>
@@ -119,7 +121,7 @@ export const readCheckedLines = async (
 
 /**
  * Verifies the statement of a line.
- * @throws FleetError UNKNOWN_KEY, BAD_SIGNATURE, THRESHOLD, PREDICATE_TYPE, BUNDLE_FORMAT, WRONG_FLEET, SCHEMA
+ * @throws FleetError UNKNOWN_KEY, BAD_SIGNATURE, THRESHOLD, PREDICATE_TYPE, BUNDLE_FORMAT, WRONG_FLEET, SCHEMA, UNSUPPORTED
  */
 export const verifyEntry = (line: ReadAuditLine, roots: readonly TrustRoot[]): AuditEntry => {
   const { number, digest, at, kind } = line;
@@ -167,6 +169,7 @@ const parsePredicate = (kind: AuditKind, predicate: unknown, what: string) => {
     case 'approval':
       return { kind, predicate: parseDocument<ApprovalPredicate>('approval-predicate', predicate, what) };
     case 'decision':
+      checkKnown(DECISIONS, (predicate as { readonly decision?: unknown } | null)?.decision, what);
       return { kind, predicate: parseDocument<DecisionPredicate>('decision-predicate', predicate, what) };
   }
 };

@@ -155,6 +155,31 @@ describe('a stored audit log', () => {
     expect(await refusal(office, await signed(...twice))).toBe('AUDIT_CHAIN');
   });
 
+  it('is refused with an entry or a decision of a kind that only a newer version knows, and says so', async () => {
+    const { office, log } = await openFour();
+    await using _ = office;
+    const { audit } = office.fleet().keys;
+    const withLine = async (line: string): Promise<StoredLog> => {
+      const lines = [...log.lines, line];
+      const checkpoint = await signCheckpoint(digestOf(line.trimEnd()), lines.length, audit, NOW);
+      return { ...log, lines, checkpoint };
+    };
+    const entry = await office.decision({ decision: 'quarantine' as 'pause' });
+    const decision = lineAfter(log.lines.at(-1), entry);
+    const kind = lineAfter(log.lines.at(-1), { ...entry, kind: 'attestation' as 'decision' });
+    for (const [line, said] of [
+      [decision, 'the decision in entry 5 of the audit log is of the kind "quarantine"'],
+      [kind, 'entry 5 of the audit log is of the kind "attestation"'],
+    ] as const) {
+      await office.store(await withLine(line));
+      await expect(office.read()).rejects.toMatchObject({
+        code: 'UNSUPPORTED',
+        message: `${said}, which this version does not know: a newer version wrote it`,
+        hint: 'Upgrade this program to the version that writes the log',
+      });
+    }
+  });
+
   it('is refused without a segment that its artifact names, or with a damaged one', async () => {
     const { office } = await openFour();
     await using _ = office;
