@@ -1,8 +1,8 @@
 /**
  * The stdout callback of ansible-core that reports a run as one JSON object a line, into the file that FLEET_FERRY_REPORT
  * names. It writes neither the text of a diff nor arguments of a module, and says of a task with no_log only that it ran. With
- * FLEET_FERRY_VAULT the messages of failed tasks are left out too, because they may quote secrets of the vault. Written for
- * 2.14, where core has no callback for JSON.
+ * FLEET_FERRY_VAULT the messages of failed tasks are left out too, because they may quote secrets of the vault, and names of tasks are
+ * written as they stand in the playbook. Written for 2.14, where core has no callback for JSON.
  */
 export const CALLBACK_PLUGIN = String.raw`
 from __future__ import annotations
@@ -31,9 +31,16 @@ class CallbackModule(CallbackBase):
         self.report.write(json.dumps(line, default=str) + '\n')
         self.report.flush()
 
+    def _name(self, task):
+        # Ansible fills in the variables of a name before the task starts, secret ones too.
+        if not (self.vault or task.no_log):
+            return task.get_name()
+        written = task._ds.get('name') if isinstance(task._ds, dict) else None
+        return str(written or task.action)
+
     def _place(self, task):
         path, _, line = (task.get_path() or '').rpartition(':')
-        return {'task': task.get_name(), 'file': path, 'line': int(line) if line.isdigit() else 0}
+        return {'task': self._name(task), 'file': path, 'line': int(line) if line.isdigit() else 0}
 
     def v2_playbook_on_task_start(self, task, is_conditional):
         self._write(type='task', **self._place(task))
