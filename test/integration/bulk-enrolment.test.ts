@@ -6,13 +6,15 @@ import type { Hosts } from '#bundles/formats/medium/hosts';
 import { openKeyDirectory } from '../../scheduler/keys/key-directory.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { type FactoryHost, startFactoryHost } from '../harness/factory-host.ts';
+import { freePort } from '../harness/free-port.ts';
 import { agentOnHost, programFile } from '../harness/program-file.ts';
 import { runCommand } from '../harness/run-command.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
-import { type Office, startOffice } from './hub-process.ts';
+import { type Office, serve, startOffice } from './hub-process.ts';
 
-const UNIT = resolve(import.meta.dirname, '../../deploy/systemd/fleet-agent-enroll.service');
+const UNITS = resolve(import.meta.dirname, '../../deploy/systemd');
 const NAMES = ['bulk-press-1', 'bulk-press-2'] as const;
+const ONLINE = 'bulk-press-3';
 
 describeWith(['factoryBase'], 'hosts that are made from one image', ({ factoryBase }) => {
   let office: Office;
@@ -38,33 +40,38 @@ describeWith(['factoryBase'], 'hosts that are made from one image', ({ factoryBa
     if (code !== 0) throw new Error(`'${script}' ended with ${code}: ${stdout}${stderr}`);
     return stdout.trim();
   };
-  /** What an image holds: the program, the unit and its words, and no state. */
-  const startFromImage = async (name: string): Promise<FactoryHost> => {
+  /** What an image holds: the program, the units and their words, and no state. @param port of a hub on this machine */
+  const startFromImage = async (name: string, port?: number): Promise<FactoryHost> => {
     const host = await startFactoryHost(name, {
       base: factoryBase,
+      network: port === undefined ? 'none' : 'machine',
       binds: [program.bind, { from: stick.path, to: '/media/stick' }],
     });
     hosts.push(host);
-    await host.exec(['/bin/sh', '-c', 'cat > /etc/systemd/system/fleet-agent-enroll.service'], {
-      input: await readFile(UNIT, 'utf8'),
-    });
+    const hub = `https://${host.cable?.machineAddress}:${port}`;
+    for (const unit of ['fleet-agent-enroll.service', ...(port === undefined ? [] : ['fleet-agent.service'])])
+      await host.exec(['/bin/sh', '-c', `cat > /etc/systemd/system/${unit}; systemctl enable ${unit}`], {
+        input: (await readFile(join(UNITS, unit), 'utf8')).replace(/^RestartSec=.*$/m, 'RestartSec=1s'),
+      });
+    if (port !== undefined)
+      await sh(host, `mkdir /etc/fleet-agent; echo 'hub: ${hub}' > /etc/fleet-agent/agent.yaml`);
     await sh(
       host,
       `printf '#!/bin/sh\\nexec /usr/local/bin/node ${program.file} "$@"\\n' > /usr/bin/fleet-agent
        chmod 755 /usr/bin/fleet-agent
-       echo 'FLEET_ENROLL=--hosts /media/stick/hosts.json --root-sha256 ${rootSha256} /media/stick' > /etc/default/fleet-agent
-       systemctl enable fleet-agent-enroll.service`,
+       echo 'FLEET_ENROLL=--hosts /media/stick/hosts.json --root-sha256 ${rootSha256}${port === undefined ? ' /media/stick' : ''}' > /etc/default/fleet-agent`,
     );
     await host.stop();
     await host.start();
-    await sh(host, 'until test -e /var/lib/fleet-agent/enrolled-at-first-boot; do sleep 0.2; done');
     return host;
   };
+  const enrolled = (host: FactoryHost): Promise<string> =>
+    sh(host, 'until test -e /var/lib/fleet-agent/enrolled-at-first-boot; do sleep 0.2; done');
 
   it('ask at their first boot, each with its own line and key, and the office takes all of them by their tokens', async () => {
     await writeFile(
       join(office.path, 'hosts.csv'),
-      `site,name,channel,match,label.ring\nplant-7,press-1,prod/press,hostname=${NAMES[0]},canary\nplant-7,press-2,prod/press,hostname=${NAMES[1]},\nplant-7,press-3,prod/press,serial=PX-3,\n`,
+      `site,name,channel,match,label.ring\nplant-7,press-1,prod/press,hostname=${NAMES[0]},canary\nplant-7,press-2,prod/press,hostname=${NAMES[1]},\nplant-7,press-3,prod/press,hostname=${ONLINE},\n`,
     );
     const made = await office.scheduler(
       'tokens',
@@ -78,7 +85,8 @@ describeWith(['factoryBase'], 'hosts that are made from one image', ({ factoryBa
       join(office.path, 'fleet-scheduler.yaml'),
       'keys: keys\nlayout: layout\ndb: hub.db\nfactLabels: [{label: os, fact: osId}]\n',
     );
-    const [first, second] = await Promise.all(NAMES.map(startFromImage));
+    const [first, second] = await Promise.all(NAMES.map((name) => startFromImage(name)));
+    await Promise.all([first, second].map((host) => enrolled(host as FactoryHost)));
     const keys = await Promise.all(
       [first, second].map((host) => sh(host as FactoryHost, 'cat /var/lib/fleet-agent/agent.key')),
     );
@@ -122,5 +130,23 @@ describeWith(['factoryBase'], 'hosts that are made from one image', ({ factoryBa
       4,
       expect.stringMatching(/the token [0-9a-f]{12} was used on .* by plant-7\/press-1/),
     ]);
+  });
+
+  it('enrol at a hub that is out of reach at their first boot as soon as it answers, and their agents report to it', async () => {
+    const port = await freePort();
+    const host = await startFromImage(ONLINE, port);
+    await sh(host, 'until journalctl -u fleet-agent-enroll | grep -q HUB_UNREACHABLE; do sleep 0.2; done');
+    const address = host.cable?.machineAddress ?? '';
+    await using hub = await serve(office.path, ['--listen', `${address}:${port}`, '--hostname', address]);
+    await enrolled(host);
+    expect((await office.scheduler('sites', 'list', '--json')).stdout).toContain('press-3');
+    await expect
+      .poll(async () => (await office.scheduler('events', '--site', 'plant-7', '--json')).stdout, {
+        timeout: 60_000,
+      })
+      .toContain('press-3');
+    expect(hub.log.filter(({ level }) => Number(level) >= 50)).toEqual([]);
+    // No release was made for it, so status ends with 8.
+    expect((await host.exec(['fleet-agent', 'status'])).stdout).toContain('last handed over');
   });
 });

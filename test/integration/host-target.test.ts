@@ -362,6 +362,27 @@ describeWith(['factoryBase'], 'the host target on a booted host', ({ factoryBase
     await sh('rm /etc/init.d/old && systemctl daemon-reload');
   });
 
+  it('names the file that a full or read-only disk refuses, and leaves nothing of it', async () => {
+    await sh(
+      'mkdir -p /srv/full /srv/fixed && mount -t tmpfs -o size=64k none /srv/full && mount -t tmpfs -o ro none /srv/fixed',
+    );
+    const on = (folder: string): PackageSpec => ({
+      files: { '/etc/before.conf': 'before', [`${folder}/large`]: 'x'.repeat(100_000) },
+    });
+    await expect(apply(on('/srv/full'))).rejects.toMatchObject({
+      code: 'DISK_FULL',
+      message: expect.stringContaining('/srv/full/large'),
+    });
+    await expect(apply(on('/srv/fixed'))).rejects.toMatchObject({
+      code: 'PERMISSION',
+      message: expect.stringContaining('/srv/fixed/large'),
+    });
+    expect(await sh('ls -A /srv/full /srv/fixed')).toBe('/srv/fixed:\n\n/srv/full:');
+    await apply(null);
+    expect(await sh('ls /etc/before.conf 2>&1 || true')).toContain('No such file');
+    await sh('umount /srv/full /srv/fixed && rmdir /srv/full /srv/fixed');
+  });
+
   it('ends where it should whenever the power is cut', async () => {
     await sh(`printf before > /etc/foreign; sync`);
     const version = (n: number): PackageSpec => ({

@@ -18,12 +18,18 @@ const agentHere = agentOnHost();
 const NOW = 'FLEET_NOW=2026-11-21T08:00:00Z';
 
 /** A booted host with an enrolled agent of this work tree, the units of the product and no network. */
-export const startSiteHost = async (name: string, base: string, binds: readonly Bind[] = []) => {
+export const startSiteHost = async (
+  name: string,
+  base: string,
+  binds: readonly Bind[] = [],
+  blockDevices: readonly string[] = [],
+) => {
   const media = await temporaryDirectory(name);
   await mkdir(join(media.path, 'stick'));
   const fleet = await createTestFleet();
   const host = await startFactoryHost(name, {
     base,
+    blockDevices,
     binds: [
       agentHere.bind,
       { from: join(repository, 'deploy'), to: UNITS, readOnly: true },

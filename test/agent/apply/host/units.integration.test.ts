@@ -117,6 +117,30 @@ describe('units', () => {
     expect(take()).toEqual(['start a.service', 'enable b.service', 'start b.service']);
   });
 
+  it('that systemd unloads between the look and the stop are stopped; a stop that fails otherwise is an error', async () => {
+    const units: Record<string, Unit> = {};
+    const { run } = recorder(units);
+    let isUnloaded = true;
+    await using host = await onRealRoot(async (argv, options) => {
+      if (argv[3] === 'is-system-running') return { code: 0, stdout: 'running\n', stderr: '' };
+      if (argv[3] !== 'stop') return run(argv, options);
+      if (isUnloaded) units['a.service'] = { active: 'inactive', enabled: 'not-found' };
+      return { code: 5, stdout: '', stderr: 'Failed to stop a.service: Unit a.service not loaded.' };
+    });
+    const desired = packageOf({ units: [unit('a.service')] });
+    await applyTo(host.target, host.inventory, desired);
+    const { results } = await applyTo(host.target, host.inventory, undefined);
+    expect(lines(results)).toEqual([
+      'deleted unit:a.service: no longer in the package: stopped and disabled',
+    ]);
+
+    await applyTo(host.target, host.inventory, desired);
+    isUnloaded = false;
+    await expect(applyTo(host.target, host.inventory, undefined)).rejects.toMatchObject({
+      code: 'UNIT_FAILED',
+    });
+  });
+
   it('are looked at with as many processes for thirty as for one, and a plan without changes too', async () => {
     const started = async (count: number): Promise<readonly string[]> => {
       const { run } = recorder({});

@@ -1,0 +1,95 @@
+/**
+ * `npm run bench plug-in`: a stick of one large release on a booted Debian, from the start of the unit that udev starts to its end:
+ * mounted, verified, applied, reports written, unmounted. Beside it, in turn, `cp -r` and `sync` of the same stick. FLEET_BENCH_MB
+ * (1024), FLEET_BENCH_ROUNDS (3).
+ */
+import { randomFillSync } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { loadavg } from 'node:os';
+import { basename, join } from 'node:path';
+import { asRoot } from '../test/harness/as-root.ts';
+import { bundleAgent } from '../test/harness/bundle-agent.ts';
+import { loopDevices } from '../test/harness/loop-devices.ts';
+import { runCommand, runOrFail } from '../test/harness/run-command.ts';
+import { temporaryDirectory } from '../test/harness/temporary-directory.ts';
+import { startSiteHost } from '../test/integration/debs-host/site-host.ts';
+import { gatherPart } from './gather-part.ts';
+import { median } from './measure.ts';
+import { figure, formatTable } from './table.ts';
+
+const ROUNDS = Number(process.env['FLEET_BENCH_ROUNDS'] ?? 3);
+const MEGABYTES = Number(process.env['FLEET_BENCH_MB'] ?? 1024);
+const FILES = 16;
+
+await using folder = await temporaryDirectory('bench-plug-in');
+await bundleAgent(join(folder.path, 'agent'));
+const [device] = await loopDevices(1);
+if (!device) throw new Error('no loop device');
+const unit = `fleet-agent-medium@${basename(device.path)}.service`;
+await using site = await startSiteHost(
+  'bench-plug-in',
+  await gatherPart('factoryBase'),
+  [{ from: folder.path, to: '/opt/programs', readOnly: true }],
+  [device.number],
+);
+await site.sh(
+  `printf '#!/bin/sh\\nexec /usr/local/bin/node /opt/programs/agent/fleet-agent.mjs "$@"\\n' > /usr/bin/fleet-agent
+   mkdir -p /etc/fleet-agent /run/udev/data /mnt
+   printf 'plugIn: true\\nplugInFileSystems: [ext4]\\n' > /etc/fleet-agent/agent.yaml
+   echo FLEET_NOW=2026-11-21T08:00:00Z > /etc/default/fleet-agent
+   mount --make-rshared /
+   mknod ${device.path} b ${device.number.replace(':', ' ')}
+   printf 'E:ID_FS_TYPE=ext4\\n' > /run/udev/data/b${device.number}`,
+);
+
+/** Wall seconds. */
+const timed = async (script: string): Promise<number> => {
+  const said = await site.sh(
+    `begin=$(date +%s%N); { ${script}; } > /tmp/said 2>&1 || { cat /tmp/said; journalctl -o cat -u ${unit} | tail -n 20; exit 1; }; end=$(date +%s%N); echo $((end - begin))`,
+  );
+  return Number(said) / 1e9;
+};
+
+const copies: number[] = [];
+const plugged: number[] = [];
+for (let round = 0; round < ROUNDS; round++) {
+  const size = Math.floor((MEGABYTES * 1_000_000) / FILES);
+  const blobs = Object.fromEntries(
+    Array.from({ length: FILES }, (_, index) => [
+      `/opt/model/${index}.bin`,
+      randomFillSync(Buffer.alloc(size)),
+    ]),
+  );
+  const words = await site.release({ id: 'model', files: { '/etc/model.conf': `${round}\n` }, blobs });
+  const medium = join(site.media, basename(words.split(' ').at(-1) ?? ''));
+  const image = join(folder.path, 'stick.img');
+  await rm(image, { force: true });
+  await runOrFail(['mkfs.ext4', '-q', '-m', '0', '-d', medium, image, `${MEGABYTES + 256}M`]);
+  await rm(medium, { recursive: true });
+  await runOrFail(asRoot(['losetup', device.path, image]));
+  try {
+    const mount = `mount -o ro ${device.path} /mnt`;
+    copies.push(await timed(`${mount} && cp -r /mnt /var/copy && sync -f /var/copy && umount /mnt`));
+    await site.sh('rm -r /var/copy; sync');
+    plugged.push(await timed(`systemctl start ${unit}`));
+    await site.sh(`grep -qx ${round} /etc/model.conf && test -s /opt/model/${FILES - 1}.bin`);
+  } finally {
+    await runCommand(asRoot(['losetup', '-d', device.path]));
+  }
+}
+process.stdout.write(
+  `\nA stick of ${MEGABYTES} MB, median of ${ROUNDS}; load ${loadavg()[0]?.toFixed(1)}.\n\n`,
+);
+process.stdout.write(
+  `${formatTable(
+    ['what', 'wall s', 'x'],
+    [
+      ['cp -r, sync', figure(median(copies)), '1'],
+      [
+        'plugged in to applied, reported and unmounted',
+        figure(median(plugged)),
+        figure(median(plugged) / median(copies)),
+      ],
+    ],
+  )}\n`,
+);
