@@ -34,29 +34,26 @@ export const TEST_PROGRAMS = [
   'test/agent/images/bring-from-layout.ts',
   'test/agent/secrets/import-apart.ts',
   'test/exporter/write/crash-create.ts',
+  'test/harness/agent-lines.ts',
+  'test/harness/exporter-lines.ts',
   'test/harness/scheduler-lines.ts',
   'test/integration/debs-host/run-case.ts',
   'test/integration/kubernetes-crash/look-apart.ts',
   'test/integration/kubernetes-lease/hold-lease.ts',
 ] as const;
 
+export type TestProgram = (typeof TEST_PROGRAMS)[number];
+
 /** The file of a test's own program, for Node: bundled or the source, as `programFile`. */
-export const testProgramFile = (
-  file: (typeof TEST_PROGRAMS)[number],
-  env: NodeJS.ProcessEnv = process.env,
-): string => {
+export const testProgramFile = (file: TestProgram, env: NodeJS.ProcessEnv = process.env): string => {
   const folder = env[PROGRAMS_VARIABLE];
   return folder ? join(folder, 'test', bundledName(file)) : join(REPOSITORY, file);
 };
 
-const bundledName = (file: (typeof TEST_PROGRAMS)[number]): string =>
-  `${file.replaceAll('/', '-').replace(/\.ts$/, '')}.mjs`;
+const bundledName = (file: TestProgram): string => `${file.replaceAll('/', '-').replace(/\.ts$/, '')}.mjs`;
 
 /** As testProgramFile, for a booted host: what to bind there, and the file inside. */
-export const testProgramOnHost = (
-  file: (typeof TEST_PROGRAMS)[number],
-  env: NodeJS.ProcessEnv = process.env,
-) => {
+export const testProgramOnHost = (file: TestProgram, env: NodeJS.ProcessEnv = process.env) => {
   const folder = env[PROGRAMS_VARIABLE];
   const [from, to, inside] = folder
     ? [join(folder, 'test'), '/opt/fleet-tests', bundledName(file)]

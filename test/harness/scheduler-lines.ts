@@ -1,50 +1,6 @@
-/**
- * Runs command lines of fleet-scheduler in one process, one after the other: a message is a CommandLine, and its answer the Outcome. What
- * a start and cold code cost is paid once.
- */
-import { runProgram } from '#cli/run-program';
+/** Runs command lines of fleet-scheduler in one process, one after the other (kept-program.ts). */
 import { COMMANDS } from '../../scheduler/commands.ts';
 import { PROGRAM } from '../../scheduler/program.ts';
-import type { Outcome } from './run-command.ts';
+import { answerLines } from './answer-lines.ts';
 
-export type CommandLine = {
-  readonly cwd: string;
-  readonly words: readonly string[];
-  /** The whole environment. */
-  readonly env: NodeJS.ProcessEnv;
-};
-
-/** In place: libuv and children read the environment of the process, not an object that replaces process.env. */
-const setEnvironment = (env: NodeJS.ProcessEnv): void => {
-  for (const name of Object.keys(process.env)) if (env[name] === undefined) delete process.env[name];
-  for (const [name, value] of Object.entries(env)) if (value !== undefined) process.env[name] = value;
-};
-
-const keep =
-  (pieces: string[]) =>
-  (text: string | Uint8Array, ...rest: readonly unknown[]): boolean => {
-    pieces.push(typeof text === 'string' ? text : Buffer.from(text).toString('utf8'));
-    const done = rest.at(-1);
-    if (typeof done === 'function') done();
-    return true;
-  };
-
-const run = async ({ cwd, words, env }: CommandLine): Promise<Outcome> => {
-  const [stdout, stderr]: [string[], string[]] = [[], []];
-  process.stdout.write = keep(stdout);
-  process.stderr.write = keep(stderr);
-  process.exitCode = 0;
-  setEnvironment({ ...env, OCLIF_DISABLE_ENGINE_WARNING: '1' });
-  process.chdir(cwd);
-  await runProgram({ ...PROGRAM, commands: COMMANDS }, words);
-  const code = process.exitCode;
-  // Each command waits for them.
-  for (const signal of ['SIGINT', 'SIGTERM']) process.removeAllListeners(signal);
-  process.exitCode = 0;
-  process.chdir('/');
-  return { code, stdout: stdout.join(''), stderr: stderr.join('') };
-};
-
-process.on('message', (line: CommandLine) => {
-  void run(line).then((outcome) => process.send?.(outcome));
-});
+answerLines({ ...PROGRAM, commands: COMMANDS });

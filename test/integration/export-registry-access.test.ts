@@ -4,31 +4,25 @@ import { makeAuthority, makeCertificate } from '../harness/certificates.ts';
 import { startConnectProxy } from '../harness/connect-proxy.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { startFaultyRegistry } from '../harness/faulty-registry.ts';
-import { programFile } from '../harness/program-file.ts';
 import { startRegistry } from '../harness/registry.ts';
-import { type Outcome, runCommand } from '../harness/run-command.ts';
+import { runExporter } from '../harness/run-exporter.ts';
+import type { Outcome } from '../harness/run-command.ts';
 import { NOW } from '../harness/signed-layout.ts';
 import { makePublishedWorld, type PublishedWorld } from './publish/published-world.ts';
 
 /** 'robot', whose password is 'let me in', in bcrypt. */
 const HTPASSWD = 'robot:$2b$04$jJqnZt79Kw9L5AsLefEGNO0xbv2xK9C/hsJ5ffMv7B5.3n4MQC5Ka\n';
-const { NODE_COMPILE_CACHE } = process.env;
-const EXPORTER = programFile('exporter');
 
 const createIn = (
   { path }: PublishedWorld,
   words: readonly string[],
   env: NodeJS.ProcessEnv,
 ): Promise<Outcome> =>
-  runCommand([process.execPath, EXPORTER, 'create', ...words], {
-    cwd: path(),
-    env: {
-      PATH: process.env['PATH'],
-      NODE_COMPILE_CACHE,
-      HOME: path(),
-      FLEET_NOW: NOW.toISOString(),
-      ...env,
-    },
+  runExporter(path(), ['create', ...words], {
+    PATH: process.env['PATH'],
+    HOME: path(),
+    FLEET_NOW: NOW.toISOString(),
+    ...env,
   });
 
 describeWith(['dockerRegistry'], 'fleet-export create from a company’s registry', ({ dockerRegistry }) => {

@@ -11,6 +11,7 @@ import { verifyMedium } from '../../exporter/verify/verify-medium.ts';
 import { makeCompany } from '../harness/company.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { programFile } from '../harness/program-file.ts';
+import { runExporter } from '../harness/run-exporter.ts';
 import { type Outcome, runCommand, runOrFail, succeed } from '../harness/run-command.ts';
 import { NOW, newFleet, newSigningKey, type SignedFleet } from '../harness/signed-fleet.ts';
 import { type TestBundle, writeSignedLayout } from '../harness/signed-layout.ts';
@@ -36,8 +37,7 @@ const path = (...names: readonly string[]): string => join(folder.path, ...names
 
 const env = (): NodeJS.ProcessEnv => ({ ...process.env, FLEET_NOW: NOW.toISOString(), HOME: path('home') });
 
-const fleetExport = (...words: readonly string[]): Promise<Outcome> =>
-  runCommand([process.execPath, PROGRAM, ...words], { cwd: folder.path, env: env() });
+const fleetExport = (...words: readonly string[]): Promise<Outcome> => runExporter(folder.path, words, env());
 
 beforeAll(async () => {
   folder = await temporaryDirectory('exporter-tools');

@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { acceptRequests } from '../harness/accept-requests.ts';
-import { programFile } from '../harness/program-file.ts';
-import { type Outcome, runCommand, succeed } from '../harness/run-command.ts';
+import { runAgent } from '../harness/run-agent.ts';
+import { type Outcome, succeed } from '../harness/run-command.ts';
 import type { Office } from '../e2e/office.ts';
 
 /** A folder that plays the host of a site: the real agent applies files below it, and only a folder goes there and back. */
@@ -35,9 +35,7 @@ export const startSite = async ({ folder }: Office, name: string): Promise<Site>
   for (const part of ['host', 'medium']) await mkdir(at(part), { recursive: true });
   await writeFile(at('agent.yaml'), `state: ${at('state')}\nroot: ${at('host')}\nservices: none\n`);
   const agent = (...words: readonly string[]): Promise<Outcome> =>
-    runCommand([process.execPath, programFile('agent'), ...words, '--config', at('agent.yaml')], {
-      cwd: folder,
-    });
+    runAgent(folder, [...words, '--config', at('agent.yaml')]);
   return { name, host: at('host'), medium: at('medium'), agent };
 };
 

@@ -19,8 +19,8 @@ import { acceptRequests } from '../harness/accept-requests.ts';
 import { type Company, makeCompany } from '../harness/company.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { startOciRegistry } from '../harness/oci-registry.ts';
-import { programFile } from '../harness/program-file.ts';
 import { startRegistry } from '../harness/registry.ts';
+import { runExporter } from '../harness/run-exporter.ts';
 import { type Outcome, runCommand, runOrFail } from '../harness/run-command.ts';
 import { runScheduler } from '../harness/run-scheduler.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
@@ -51,7 +51,7 @@ for (const [part, title, start] of KINDS) {
     const env = (): NodeJS.ProcessEnv => ({ ...process.env, HOME: folder.path });
     const run = (...words: readonly string[]): Promise<Outcome> => runScheduler(folder.path, words, env());
     const exporter = (...words: readonly string[]): Promise<Outcome> =>
-      runCommand([process.execPath, programFile('exporter'), ...words], { cwd: folder.path, env: env() });
+      runExporter(folder.path, words, env());
     const tool =
       (path: string) =>
       async (...words: readonly string[]): Promise<string> =>

@@ -26,8 +26,8 @@ import { acceptRequests } from '../harness/accept-requests.ts';
 import { type Company, makeCompany } from '../harness/company.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { startOciRegistry } from '../harness/oci-registry.ts';
-import { programFile } from '../harness/program-file.ts';
 import { startRegistry } from '../harness/registry.ts';
+import { runExporter } from '../harness/run-exporter.ts';
 import { type Outcome, runCommand, runOrFail } from '../harness/run-command.ts';
 import { runScheduler } from '../harness/run-scheduler.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
@@ -55,10 +55,7 @@ for (const [part, title, start] of KINDS) {
 
     const run = (...words: readonly string[]): Promise<Outcome> =>
       runScheduler(folder.path, words, { ...process.env, HOME: folder.path });
-    const exporter = (...words: readonly string[]): Promise<Outcome> =>
-      runCommand([process.execPath, programFile('exporter'), ...words], {
-        cwd: folder.path,
-      });
+    const exporter = (...words: readonly string[]): Promise<Outcome> => runExporter(folder.path, words);
     const cosign = (...words: readonly string[]): Promise<Outcome> =>
       runCommand([paths.cosign, ...words], {
         cwd: folder.path,

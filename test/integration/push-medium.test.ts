@@ -8,8 +8,8 @@ import { bundleOf, KIOSK, makeWorld, type World } from '../exporter/world.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { startFaultyRegistry } from '../harness/faulty-registry.ts';
 import { startOciRegistry } from '../harness/oci-registry.ts';
-import { programFile } from '../harness/program-file.ts';
 import { startRegistry } from '../harness/registry.ts';
+import { runExporter } from '../harness/run-exporter.ts';
 import { type Outcome, runCommand, succeed } from '../harness/run-command.ts';
 import { newSigningKey } from '../harness/signed-layout.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
@@ -54,9 +54,7 @@ for (const [part, title, start] of KINDS) {
     });
 
     const exporter = (...words: readonly string[]): Promise<Outcome> =>
-      runCommand([process.execPath, programFile('exporter'), ...words, '--now', NOW], {
-        env: { ...process.env, ...HURRY },
-      });
+      runExporter(world.path(), [...words, '--now', NOW], { ...process.env, ...HURRY });
     const push = (
       name: string,
       prefix: string,
@@ -158,16 +156,8 @@ describeWith(['dockerRegistry'], 'an export of hundreds of blobs from a registry
     }));
     await world.layout.release({ channel: KIOSK, version: 1, bundles: [{ ...bundleOf('one'), images }] });
     await world.export('full');
-    const pushed = await runCommand([
-      process.execPath,
-      programFile('exporter'),
-      'push',
-      world.path('full'),
-      '--to',
-      `oci://${registry.host}/fleet`,
-      '--now',
-      NOW,
-    ]);
+    const to = `oci://${registry.host}/fleet`;
+    const pushed = await runExporter(world.path(), ['push', world.path('full'), '--to', to, '--now', NOW]);
     expect(pushed.code, pushed.stderr).toBe(0);
   });
   afterAll(async () => {
@@ -176,21 +166,10 @@ describeWith(['dockerRegistry'], 'an export of hundreds of blobs from a registry
   });
 
   const create = (host: string, to: string, temporary: string): Promise<Outcome> =>
-    runCommand(
-      [
-        process.execPath,
-        programFile('exporter'),
-        'create',
-        '--from',
-        `oci://${host}/fleet`,
-        '--channel',
-        'prod/kiosk',
-        '--to',
-        to,
-        '--now',
-        NOW,
-      ],
-      { env: { ...process.env, ...HURRY, TMPDIR: temporary } },
+    runExporter(
+      world.path(),
+      ['create', '--from', `oci://${host}/fleet`, '--channel', 'prod/kiosk', '--to', to, '--now', NOW],
+      { ...process.env, ...HURRY, TMPDIR: temporary },
     );
 
   it('is the same medium as without faults, and no file outside of it grows', async () => {

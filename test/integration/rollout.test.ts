@@ -7,8 +7,8 @@ import { type KeepOptions, makeKeepCurrent } from '../../scheduler/hub/serve/kee
 import { openStore } from '../../scheduler/hub/store/open-store.ts';
 import { readConfiguration } from '../../scheduler/settings/configuration.ts';
 import { acceptRequests } from '../harness/accept-requests.ts';
-import { programFile } from '../harness/program-file.ts';
-import { type Outcome, runCommand, succeed } from '../harness/run-command.ts';
+import { runAgent } from '../harness/run-agent.ts';
+import { type Outcome, succeed } from '../harness/run-command.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 import { type Office, openOffice } from '../e2e/office.ts';
 
@@ -71,10 +71,7 @@ const enrol = async (name: string, ring: string): Promise<Site> => {
   const at = (...parts: readonly string[]): string => join(folder.path, 'sites', name, ...parts);
   for (const part of ['host', 'medium']) await mkdir(at(part), { recursive: true });
   await writeFile(at('agent.yaml'), `state: ${at('state')}\nroot: ${at('host')}\nservices: none\n`);
-  const agent: Site['agent'] = (...words) =>
-    runCommand([process.execPath, programFile('agent'), ...words, '--config', at('agent.yaml')], {
-      cwd: folder.path,
-    });
+  const agent: Site['agent'] = (...words) => runAgent(folder.path, [...words, '--config', at('agent.yaml')]);
   const medium = at('medium');
   const words = ['--fleet', 'halden', '--site', name, '--name', 'press-1', '--channel', CHANNEL];
   const given = ['--label', `ring=${ring}`, '--root-sha256', office.rootSha256];

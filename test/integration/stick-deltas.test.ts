@@ -6,8 +6,8 @@ import { hexOf } from '#bundles/digest';
 import { type Medium, parseMedium } from '#bundles/formats/medium/medium';
 import { type Office, openOffice } from '../e2e/office.ts';
 import { acceptRequests } from '../harness/accept-requests.ts';
-import { programFile } from '../harness/program-file.ts';
-import { type Outcome, runCommand, succeed } from '../harness/run-command.ts';
+import { runAgent } from '../harness/run-agent.ts';
+import { type Outcome, succeed } from '../harness/run-command.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 
 const LABEL = 'apps/label-printer/host/label.zpl';
@@ -19,13 +19,11 @@ const at = (...parts: readonly string[]): string => join(folder.path, ...parts);
 const stick = (): string => at('stick');
 
 const agent = (...words: readonly string[]): Promise<Outcome> =>
-  runCommand([process.execPath, programFile('agent'), ...words], {
-    env: {
-      ...process.env,
-      FLEET_AGENT_STATE: at('state'),
-      FLEET_AGENT_ROOT: at('host'),
-      FLEET_AGENT_SERVICES: 'none',
-    },
+  runAgent(folder.path, words, {
+    ...process.env,
+    FLEET_AGENT_STATE: at('state'),
+    FLEET_AGENT_ROOT: at('host'),
+    FLEET_AGENT_SERVICES: 'none',
   });
 
 /** 260 KB that pack badly; one line of it is the version. */

@@ -9,6 +9,7 @@ import { openState } from '../../agent/store/state.ts';
 import { rootAccess } from '../harness/as-root.ts';
 import { SKIPPED } from '../harness/count-results.ts';
 import { programFile } from '../harness/program-file.ts';
+import { runAgent } from '../harness/run-agent.ts';
 import { type Outcome, runCommand, succeed } from '../harness/run-command.ts';
 import {
   createTestFleet,
@@ -19,25 +20,24 @@ import {
 } from '../harness/signed-medium.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 
-const PROGRAM = programFile('agent');
-
 let folder: TemporaryDirectory;
 let fleet: TestFleet;
 const at = (...parts: readonly string[]): string => join(folder.path, ...parts);
 
-/** The program as a technician starts it. */
-const agent = (words: readonly string[], state = 'state'): Promise<Outcome> =>
-  runCommand([process.execPath, PROGRAM, ...words], {
-    env: {
-      ...process.env,
-      // Compiling the same modules in each process would be most of the work.
-      NODE_COMPILE_CACHE: at('compiled'),
-      FLEET_NOW: '2026-11-21T08:00:00Z',
-      FLEET_AGENT_STATE: at(state),
-      FLEET_AGENT_ROOT: at('root'),
-      FLEET_AGENT_SERVICES: 'none',
-    },
-  });
+/** The commands as a technician types them. */
+const agent = (words: readonly string[], state = 'state'): Promise<Outcome> => {
+  const env = {
+    ...process.env,
+    FLEET_NOW: '2026-11-21T08:00:00Z',
+    FLEET_AGENT_STATE: at(state),
+    FLEET_AGENT_ROOT: at('root'),
+    FLEET_AGENT_SERVICES: 'none',
+  };
+  // A process that ends holds no file of a disk that is unmounted.
+  if (state.startsWith('small/'))
+    return runCommand([process.execPath, programFile('agent'), ...words], { env });
+  return runAgent(folder.path, words, env);
+};
 
 /** Larger than what the agent can do without on a small disk, and nothing that gzip could make small. */
 const LARGE = randomBytes(1 << 20).toString('base64');
