@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeImages } from '../../examples/make-images.ts';
-import { programFile } from '../harness/program-file.ts';
-import { type Outcome, runCommand, succeed } from '../harness/run-command.ts';
+import { type Outcome, succeed } from '../harness/run-command.ts';
+import { runExporter } from '../harness/run-exporter.ts';
 import { runScheduler } from '../harness/run-scheduler.ts';
 import { withoutChain } from '../harness/without-chain.ts';
 
@@ -38,8 +38,7 @@ export const openOffice = async (folder: string): Promise<Office> => {
   await mkdir(join(folder, 'hub'));
   const [keys, layout, db] = [join(folder, 'keys'), join(folder, 'releases'), join(folder, 'hub', 'hub.db')];
   const scheduler = (...words: readonly string[]): Promise<Outcome> => runScheduler(folder, words);
-  const exporter = (...words: readonly string[]): Promise<Outcome> =>
-    runCommand([process.execPath, programFile('exporter'), ...words], { cwd: folder });
+  const exporter = (...words: readonly string[]): Promise<Outcome> => runExporter(folder, words);
   await writeFile(
     join(folder, 'fleet-scheduler.yaml'),
     `platform: platform\nkeys: ${keys}\nlayout: ${layout}\ndb: ${db}\n`,

@@ -78,7 +78,7 @@ describe.skipIf(!gap.present)(
       const env = {
         PATH: [at('bin'), ...tools, process.env['PATH']].join(delimiter),
         // Compiling the same modules in each process would be most of the work.
-        NODE_COMPILE_CACHE: at('compiled'),
+        NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       };
       const media = { from: at('media'), to: '/media' };
       places = {

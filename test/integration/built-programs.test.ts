@@ -6,8 +6,7 @@ import { digestOf } from '#bundles/digest';
 import { COMMANDS as EXPORT } from '../../exporter/commands.ts';
 import { digestsOf, filesOf } from '../exporter/files-of.ts';
 import { bundleOf, KIOSK, makeKioskWorld, type World } from '../exporter/world.ts';
-import { buildPrograms } from '../harness/build-programs.ts';
-import { bundleAgent } from '../harness/bundle-agent.ts';
+import { copyBuiltPrograms } from '../harness/built-programs.ts';
 import { type Outcome, runCommand, runOrFail, succeed } from '../harness/run-command.ts';
 import { NOW } from '../harness/signed-fleet.ts';
 import { connect, serve, startOffice } from './hub-process.ts';
@@ -31,10 +30,9 @@ beforeAll(async () => {
   await world.layout.release({ channel: KIOSK, version: 2, bundles: [{ ...bundleOf('two'), images }] });
   const made = join(folder.path, 'made');
   const installed = join(folder.path, 'installed');
-  await buildPrograms(made);
+  await copyBuiltPrograms(made);
   // It may lie anywhere, and nothing of where it was made is looked for.
   await rename(made, installed);
-  const agent = await bundleAgent(join(folder.path, 'agent'));
   const home = join(folder.path, 'home');
   await mkdir(home);
   env = {
@@ -49,7 +47,7 @@ beforeAll(async () => {
       scheduler: join(REPOSITORY, 'scheduler/fleet-scheduler.js'),
     },
     built: {
-      agent: join(agent, '../fleet-agent'),
+      agent: join(installed, 'agent/fleet-agent'),
       export: join(installed, 'exporter/fleet-export'),
       scheduler: join(installed, 'scheduler/fleet-scheduler'),
     },

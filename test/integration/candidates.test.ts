@@ -11,13 +11,12 @@ import { initDevRoot } from '../../scheduler/keys/root/init-dev-root.ts';
 import { openKeyDirectory } from '../../scheduler/keys/key-directory.ts';
 import { digestsOf, makeCompany, NOW } from '../harness/company.ts';
 import { commitFolder, makeGitRepository } from '../harness/git-repository.ts';
-import { programFile } from '../harness/program-file.ts';
-import { runCommand, runOrFail } from '../harness/run-command.ts';
+import { runOrFail } from '../harness/run-command.ts';
+import { runScheduler } from '../harness/run-scheduler.ts';
 import { temporaryDirectory, writeFiles } from '../scheduler/file-tree.ts';
 import { fleetPlatform, ours } from '../scheduler/fleet-platform.ts';
 import { kalypsoDev, kalypsoMain, shopRepository } from '../scheduler/kalypso-platform.ts';
 
-const PROGRAM = programFile('scheduler');
 const signal = new AbortController().signal;
 
 type World = {
@@ -333,23 +332,10 @@ it('is named on the command line by the digest that build tells, or by a file', 
   const directory = await temporaryDirectory();
   await makeCompany(directory);
   const run = (...words: readonly string[]) =>
-    runCommand(
-      [
-        process.execPath,
-        PROGRAM,
-        'build',
-        '--platform',
-        'platform',
-        '--keys',
-        'keys',
-        '--images',
-        'images',
-        ...words,
-      ],
-      {
-        cwd: directory,
-        env: { ...process.env, HOME: directory },
-      },
+    runScheduler(
+      directory,
+      ['build', '--platform', 'platform', '--keys', 'keys', '--images', 'images', ...words],
+      { ...process.env, HOME: directory },
     );
   const first = await run('--layout', 'releases', '--environment', 'prod', '--json');
   expect(first.code, first.stderr).toBe(0);

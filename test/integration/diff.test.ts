@@ -6,12 +6,11 @@ import { type DiffOptions, diffPlatform } from '../../scheduler/views/diff/diff-
 import { formatDiff } from '../../scheduler/views/diff/format-diff.ts';
 import { parseMap } from '../../scheduler/model/location.ts';
 import { commitFolder, makeGitRepository } from '../harness/git-repository.ts';
-import { programFile } from '../harness/program-file.ts';
-import { runCommand, runOrFail } from '../harness/run-command.ts';
+import { runOrFail } from '../harness/run-command.ts';
+import { runScheduler } from '../harness/run-scheduler.ts';
 import { temporaryDirectory, writeFiles } from '../scheduler/file-tree.ts';
 import { kalypsoDev, kalypsoMain, shopRepository } from '../scheduler/kalypso-platform.ts';
 
-const PROGRAM = programFile('scheduler');
 const EXAMPLES = join(import.meta.dirname, '../../examples');
 
 const setup = async () => {
@@ -173,13 +172,7 @@ describe('a platform of our form', () => {
   test('the command: text, JSON, Markdown and an exit code', async () => {
     const { at, env, git } = await company();
     const run = (...words: readonly string[]) =>
-      runCommand(
-        [process.execPath, PROGRAM, 'diff', '--cache', at('cache'), '--platform', 'platform', ...words],
-        {
-          cwd: at('all'),
-          env,
-        },
-      );
+      runScheduler(at('all'), ['diff', '--cache', at('cache'), '--platform', 'platform', ...words], env);
     expect(await run('--exit-code', '--environment', 'dev')).toMatchObject({ code: 0, stderr: '' });
     const found = await git('-C', at('all'), 'grep', '-l', 'kind: Deployment', '--', 'apps');
     const file = at('all', found.split('\n')[0] ?? '');

@@ -15,13 +15,12 @@ import { readConfiguration } from '../../scheduler/settings/configuration.ts';
 import { type ForgeServer, startForge } from '../harness/forge-server.ts';
 import { commitFolder, makeGitRepository } from '../harness/git-repository.ts';
 import { startGitServer } from '../harness/git-server.ts';
-import { programFile } from '../harness/program-file.ts';
-import { runCommand, runOrFail } from '../harness/run-command.ts';
+import { runOrFail } from '../harness/run-command.ts';
+import { runScheduler } from '../harness/run-scheduler.ts';
 import { temporaryDirectory, writeFiles } from '../scheduler/file-tree.ts';
 import { kalypsoDev, kalypsoMain, shopRepository } from '../scheduler/kalypso-platform.ts';
 
 const TOKEN = 'a-token-that-nobody-may-see';
-const PROGRAM = programFile('scheduler');
 
 const environment = (name: string, repo: string): string => `apiVersion: scheduler.kalypso.io/v1alpha1
 kind: Environment
@@ -240,10 +239,9 @@ test('a commit with mistakes is not promoted, and neither is one that nobody nam
 test('the program: a status that cannot be set does not undo the promotion, and is reported without the token', async () => {
   await using shop = await workshop();
   shop.forge.failNext = { status: 403, message: 'Resource not accessible by personal access token' };
-  const { code, stderr, stdout } = await runCommand(
+  const { code, stderr, stdout } = await runScheduler(
+    shop.root,
     [
-      process.execPath,
-      PROGRAM,
       'promote',
       'dev',
       '--commit',
@@ -257,7 +255,7 @@ test('the program: a status that cannot be set does not undo the promotion, and 
       '--now',
       '2026-11-23T08:00:00Z',
     ],
-    { env: shop.env, cwd: shop.root },
+    shop.env,
   );
   expect(stdout).toContain('dev pushed');
   expect(stderr).toContain('The promotion is written, but not its commit status');

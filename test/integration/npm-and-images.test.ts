@@ -5,8 +5,7 @@ import { VERSION } from '#bundles/version';
 import { buildNpm } from '../../bundling/npm/build-npm.ts';
 import { importAgentBase } from '../harness/agent-base-image.ts';
 import { asRoot } from '../harness/as-root.ts';
-import { buildPrograms } from '../harness/build-programs.ts';
-import { bundleAgent } from '../harness/bundle-agent.ts';
+import { copyBuiltPrograms } from '../harness/built-programs.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { openPodman } from '../harness/podman.ts';
 import { runCommand, runOrFail, succeed } from '../harness/run-command.ts';
@@ -28,8 +27,7 @@ beforeAll(async () => {
   folder = await temporaryDirectory('npm');
   context = join(folder.path, 'context');
   await mkdir(join(context, 'dist'), { recursive: true });
-  await buildPrograms(join(context, 'dist'));
-  await bundleAgent(join(context, 'dist/agent'));
+  await copyBuiltPrograms(join(context, 'dist'));
 });
 afterAll(() => folder?.[Symbol.asyncDispose]());
 

@@ -7,8 +7,8 @@ import { canonicalBytes, type Json } from '#bundles/json/canonical';
 import { loadSigningKey } from '#bundles/trust/keys/key';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
 import { commitFolder, makeGitRepository } from '../harness/git-repository.ts';
-import { programFile } from '../harness/program-file.ts';
-import { runCommand, succeed } from '../harness/run-command.ts';
+import { succeed } from '../harness/run-command.ts';
+import { runScheduler } from '../harness/run-scheduler.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 import { writeFiles } from '../scheduler/file-tree.ts';
 import { ours } from '../scheduler/fleet-platform.ts';
@@ -28,8 +28,8 @@ test('a pipeline submits a candidate, approves, promotes and waits, over plain H
     'fleet-scheduler.yaml': `platform: ${pathToFileURL(at('platform.git')).href}#main\nkeys: keys\nlayout: releases\ndb: hub.db\ncache: cache\npoll: 1s\n`,
   });
   const scheduler = async (words: string): Promise<Record<string, unknown>> => {
-    const command = [process.execPath, programFile('scheduler'), ...words.split(' '), '--json'];
-    return JSON.parse(succeed(await runCommand(command, { cwd: folder.path })).stdout) as never;
+    const outcome = await runScheduler(folder.path, [...words.split(' '), '--json']);
+    return JSON.parse(succeed(outcome).stdout) as never;
   };
   await scheduler('root init --dev --fleet halden');
   // The pipeline's candidate: the state of now. The branch moves on.

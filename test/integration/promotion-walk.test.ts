@@ -41,7 +41,7 @@ describe.skipIf(!gap.present)(
       const env = {
         ...Object.fromEntries(people),
         PATH: [at('bin'), process.env['PATH']].join(delimiter),
-        NODE_COMPILE_CACHE: at('compiled'),
+        NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       };
       const mounts = [{ from: at('media'), to: '/media' }];
       places = {

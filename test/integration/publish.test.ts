@@ -7,6 +7,7 @@ import { PREDICATES } from '#bundles/media-types';
 import { openRegistry } from '#bundles/transport/registry/open-registry';
 import { parseRegistryAddress } from '#bundles/transport/registry/registry-address';
 import { describeWith } from '../harness/describe-with.ts';
+import { LONG } from '../harness/long.ts';
 import { startOciRegistry } from '../harness/oci-registry.ts';
 import { programFile } from '../harness/program-file.ts';
 import { type Registry, startRegistry } from '../harness/registry.ts';
@@ -107,11 +108,11 @@ describeWith(['dockerRegistry'], 'publishing to docker-registry', ({ dockerRegis
     const newest = findReference(await openLayout(world.path('layout')), 'prod/kiosk:release')?.digest;
 
     const seen: (number | undefined)[] = [];
-    // One that nobody kills says how many requests there are: all of the last ones, where tags move, and every third before.
+    // One that nobody kills says how many requests there are: the last ones, where tags move, and some before; in a long run more.
     await world.publish(`${base}/whole`, 'first', kiosk);
     expect(await publishAndDie(`${base}/whole`.replace(registry.host, proxy.host), 0)).toBe(false);
     const all = Array.from({ length: proxy.count }, (_, index) => index + 1);
-    const moments = all.filter((at) => at % 3 === 1 || at > all.length - 10);
+    const moments = all.filter((at) => at % (LONG ? 3 : 11) === 1 || at > all.length - (LONG ? 10 : 5));
     for (const at of moments) {
       // Each in a place of its own that has release 1.
       const to = `${base}/at${at}`;

@@ -1,18 +1,14 @@
 import { expect, test } from 'vitest';
-import { programFile } from '../harness/program-file.ts';
-import { runCommand, succeed } from '../harness/run-command.ts';
+import { succeed } from '../harness/run-command.ts';
+import { runScheduler } from '../harness/run-scheduler.ts';
 import { temporaryDirectory, writeFiles } from '../scheduler/file-tree.ts';
 import { fleetPlatform, ours } from '../scheduler/fleet-platform.ts';
-
-const PROGRAM = programFile('scheduler');
 
 const open = async (more: Readonly<Record<string, string>> = {}) => {
   const directory = await temporaryDirectory();
   await writeFiles(directory, { ...fleetPlatform(), ...more });
   return (...words: readonly string[]) =>
-    runCommand([process.execPath, PROGRAM, ...words, '--platform', 'platform', '--cache', 'cache'], {
-      cwd: directory,
-    });
+    runScheduler(directory, [...words, '--platform', 'platform', '--cache', 'cache']);
 };
 
 const far = () => ({

@@ -11,6 +11,7 @@ import { openMedium } from '#bundles/formats/medium/open-medium';
 import { findLeftovers } from '../../../exporter/reports/clean/find-leftovers.ts';
 import { removeLeftovers } from '../../../exporter/reports/clean/remove-leftovers.ts';
 import { filesOf } from '../files-of.ts';
+import { runs } from '../../harness/long.ts';
 import { refused } from '../refused.ts';
 import { bundleOf, KIOSK, makeKioskWorld, type World } from '../world.ts';
 import { type Form, fillForm } from './fill-form.ts';
@@ -158,7 +159,7 @@ describe('what we did not write', () => {
             expect(everything(world.path('elsewhere'))).toEqual(elsewhere);
           },
         ),
-        { numRuns: Number(process.env['FLEET_RUNS'] ?? 40) },
+        { numRuns: Number(process.env['FLEET_RUNS'] ?? runs(40)) },
       );
     },
     600_000,
