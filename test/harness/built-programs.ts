@@ -19,5 +19,5 @@ export const copyBuiltPrograms = async (
     return;
   }
   for (const name of ['agent', 'exporter', 'scheduler'])
-    await cp(join(made, name), join(directory, name), { recursive: true });
+    await cp(join(made, name), join(directory, name), { recursive: true, verbatimSymlinks: true });
 };
