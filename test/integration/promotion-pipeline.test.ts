@@ -148,13 +148,7 @@ test('a pipeline submits a candidate, approves, promotes and waits, over plain H
   expect(await scheduler(`submit dev --candidate ${digest} --person bob --reason back`)).toMatchObject({
     outcome: 'known',
   });
-  const refused = await runCommand(
-    [
-      process.execPath,
-      programFile('scheduler'),
-      ...`submit qa --candidate ${digest} --reason skip --json`.split(' '),
-    ],
-    { cwd: folder.path },
-  );
+  const skipped = `submit qa --candidate ${digest} --reason skip --json`;
+  const refused = await runScheduler(folder.path, skipped.split(' '));
   expect(JSON.parse(refused.stdout)).toMatchObject({ error: { code: 'NOT_PROMOTED', subject: 'qa' } });
 });
