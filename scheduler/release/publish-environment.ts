@@ -1,3 +1,4 @@
+import { reachesEveryone } from '#bundles/trust/accept/is-selected';
 import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { canonicalBytes } from '#bundles/json/canonical';
 import { type Digest, digestOf } from '#bundles/digest';
@@ -32,7 +33,6 @@ import {
   supersededBy,
 } from './rollout/begin-rollout.ts';
 import { type RollbackChange, rollbackChange } from './rollout/only-rolled-back.ts';
-import { reachesEveryone } from './rollout/plan-rollout.ts';
 import { planDocument } from './rollout/plan-document.ts';
 import type { RolloutPolicy } from '../model/promotion.ts';
 import { type AuditLog, EMPTY_LOG, readAuditLog } from '../load/releases/audit-log.ts';

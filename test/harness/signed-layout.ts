@@ -46,7 +46,7 @@ import { signReceipt } from '../../bundles/trust/reports/receipt.ts';
 import { type SignedReport, signReport } from '../../bundles/trust/reports/report.ts';
 import { parseEnvelope } from '../../bundles/formats/statements/envelope.ts';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
-import type { ReportPredicate, SiteAgent } from '../../bundles/formats/statements/predicates.ts';
+import type { ReportPredicate, Rollout, SiteAgent } from '../../bundles/formats/statements/predicates.ts';
 import { encodeStatement } from '../../bundles/trust/statements/verify-statement.ts';
 import { addDays, formatTime } from '../../bundles/time.ts';
 import type { SigningKey } from '../../bundles/trust/keys/key.ts';
@@ -95,6 +95,8 @@ export type TestRelease = {
   /** Leave the release unsigned, sign it with another key, ... */
   readonly releaseKey?: SigningKey;
   readonly bundleKey?: SigningKey;
+  /** By default everyone. */
+  readonly rollout?: Rollout;
   /** The plan of its rollout, for its candidate and its bundles. */
   readonly plan?: (candidate: Digest, bundles: readonly Digest[]) => Buffer;
 };
@@ -327,7 +329,7 @@ export const writeSignedLayout = (fleet: SignedFleet, directory: string): Layout
     const predicate = {
       audience: { fleet: fleet.fleet, ...channel },
       version,
-      rollout: { percent: 100 },
+      rollout: input.rollout ?? { percent: 100 },
       rootVersion: fleet.roots.length,
       issuedAt: formatTime(input.issuedAt ?? addDays(NOW, -1)),
       expires: formatTime(input.expires ?? addDays(NOW, 180)),

@@ -1,4 +1,9 @@
-import { type AcceptedBundle, acceptRelease } from '../../trust/accept/accept-release.ts';
+import {
+  type AcceptedBundle,
+  type AcceptedRelease,
+  acceptRelease,
+} from '../../trust/accept/accept-release.ts';
+import { reachesEveryone } from '../../trust/accept/is-selected.ts';
 import { readChannelDocuments } from '../../trust/accept/documents.ts';
 import { DEFAULT_MAX_VALIDITY_DAYS } from '../../trust/accept/trust-state.ts';
 import { closureBlobs } from '../../formats/bundle/closure-blobs.ts';
@@ -42,11 +47,13 @@ export const planBundles = async (
 ): Promise<Pick<UploadBatch, 'stages' | 'companions'>> => {
   const stages: (readonly ManifestUpload[])[] = [];
   const companions: UploadBatch['companions'][number][] = [];
-  for (const { kind, digest } of await judge(evidence, repository)) {
+  const { bundles, predicate } = await judge(evidence, repository);
+  for (const { kind, digest } of bundles) {
     const bundle = await planBundle(evidence, digest, signal);
     stages.push(...bundle.stages);
-    // Stock Flux and Argo CD read no release; they follow this tag (docs/bundle-format.md section 13).
-    if (kind === 'kubernetes')
+    // Stock Flux and Argo CD read no release; they follow this tag (docs/bundle-format.md section 13). It selects no cluster, so it
+    // stays where it is until the rollout reaches all.
+    if (kind === 'kubernetes' && reachesEveryone(predicate.rollout))
       companions.push({ tag: 'bundle', descriptor: bundle.upload.descriptor, bytes: bundle.upload.bytes });
   }
   return { stages, companions };
@@ -56,7 +63,7 @@ export const planBundles = async (
 const judge = async (
   { blobs, documents, root, now }: Evidence,
   repository: string,
-): Promise<readonly AcceptedBundle[]> => {
+): Promise<AcceptedRelease> => {
   const newcomer = {
     fleet: root.fleet,
     site: '',
@@ -69,7 +76,7 @@ const judge = async (
     channel: undefined,
     time: undefined,
   };
-  const { bundles } = await acceptRelease(
+  return acceptRelease(
     newcomer,
     root,
     await readChannelDocuments(blobs, documents, ''),
@@ -78,7 +85,6 @@ const judge = async (
     { now, trusted: true },
     { maxValidityDays: DEFAULT_MAX_VALIDITY_DAYS, agentVersion: '999999.0.0' },
   );
-  return bundles;
 };
 
 const planBundle = async (

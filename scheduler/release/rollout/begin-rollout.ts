@@ -1,3 +1,4 @@
+import { reachesEveryone } from '#bundles/trust/accept/is-selected';
 import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { Layout } from '#bundles/formats/layout/layout';
@@ -13,7 +14,7 @@ import { appendEntry } from '../audit/append-entry.ts';
 import { MAX_REASON, signDecision } from '../audit/decide.ts';
 import type { Releases } from '../publish/open-releases.ts';
 import { MAX_PLAN_BYTES, parsePlan, readPlan, type StoredPlan, storePlan } from './plan-document.ts';
-import { EVERYONE, planRollout, reachesEveryone } from './plan-rollout.ts';
+import { EVERYONE, planRollout } from './plan-rollout.ts';
 import { progressOf } from './rollout-progress.ts';
 
 /** Which agents the next release of a channel reaches at first. */

@@ -1,6 +1,7 @@
 import type { Digest } from '#bundles/digest';
 import type { Rollout, RolloutTerm } from '#bundles/formats/statements/predicates';
 import type { Channel } from '#bundles/names';
+import { reachesEveryone } from '#bundles/trust/accept/is-selected';
 import type { RolloutPolicy, RolloutStage, Share } from '../../model/promotion.ts';
 
 /** A stage of a plan, with the predicate of the releases that are issued while it is the newest. */
@@ -64,9 +65,6 @@ export const planRollout = (policy: RolloutPolicy, release: PlannedRelease): Rol
 /** Every agent, as readers of all versions understand it. */
 export const EVERYONE: Rollout = { percent: 100 };
 
-export const reachesEveryone = ({ percent, selector = {} }: RolloutTerm): boolean =>
-  percent === 100 && Object.keys(selector).length === 0;
-
 /** Final stage of a policy whose last stage does not reach all agents. */
 const REST = { name: 'rest', soakSeconds: 0, maxFailures: { count: 0 }, approvals: 0 };
 
@@ -78,7 +76,7 @@ const planStages = (stages: readonly RolloutStage[]): readonly PlannedStage[] =>
     const { name, soakSeconds, maxFailures, approvals } = stage;
     planned.push({ name, rollout: toRollout(terms), soakSeconds, maxFailures, approvals });
   }
-  const isWhole = terms.some(reachesEveryone);
+  const isWhole = terms.some((term) => reachesEveryone(term));
   return isWhole ? planned : [...planned, { ...REST, rollout: EVERYONE }];
 };
 

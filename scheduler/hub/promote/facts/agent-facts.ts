@@ -1,6 +1,6 @@
 import type { Timestamp } from '#bundles/time';
 import { formatChannel } from '#bundles/names';
-import type { ActualAgent, Cell, Row } from '../../questions/state/what-runs-where.ts';
+import type { ActualAgent, Cell, JudgedAssignment } from '../../questions/state/what-runs-where.ts';
 import type { Standing } from '../../questions/state/read-standings.ts';
 import type { AgentFacts, AgentState, ChannelFacts } from './facts.ts';
 
@@ -87,12 +87,12 @@ const stateOf = (
 const latest = (first: Timestamp, ...times: readonly Timestamp[]): Timestamp =>
   times.reduce((last, at) => (at > last ? at : last), first);
 
-const describe = ({ assignment, verdict, health, drift }: Row): string => {
+const describe = ({ assignment, verdict, health, drift }: JudgedAssignment): string => {
   const code = verdict === 'failed' ? (health?.code ?? health?.message) : drift?.message;
   return [assignment, code].filter(Boolean).join(': ');
 };
 
-const statedIn = ({ running, health, drift }: Row): readonly Stated[] =>
+const statedIn = ({ running, health, drift }: JudgedAssignment): readonly Stated[] =>
   [running, health, drift].flatMap((cell) => (cell ? [statedBy(cell)] : []));
 
 const statedBy = ({ at, source }: Cell<unknown>): Stated => ({ at, ...source });

@@ -64,7 +64,7 @@ const importValues = async (db: Database, channels: readonly ChannelFacts[]): Pr
   });
 };
 
-/** Values per IN, below the parameter limits of the databases. */
+/** Values or names per IN, below the parameter limits of the databases. */
 const VALUES = 500;
 
 /** The first import of each agent, in its current life, of a release of its channel that has the candidate. */
@@ -74,11 +74,69 @@ const readImports = async (
   agents: readonly Agent[],
 ): Promise<ReadonlyMap<string, Import>> => {
   const values = await importValues(db, channels);
-  const known = new Map(agents.map((agent) => [agent.id, agent]));
+  const lives: Lives = new Map(
+    agents.map((agent) => [agent.id, { life: agent.life, prefix: `${formatChannel(channelOf(agent))} ` }]),
+  );
+  const memo = memos.get(db) ?? new Map<string, readonly Remembered[]>();
+  memos.set(db, memo);
   const imports = new Map<string, Import>();
+  const missing = new Map<string, Omit<Remembered, 'imported'>>();
+  for (const [id, first] of await findFirsts(db, values, lives)) {
+    const known = memo.get(id)?.find(({ life, seq }) => life === first.life && seq === first.seq);
+    if (known) imports.set(id, known.imported);
+    else missing.set(id, first);
+  }
+  for (const [id, imported] of await lookUp(db, values, lives, missing)) {
+    imports.set(id, imported);
+    const first = missing.get(id);
+    if (first) memo.set(id, [{ ...first, imported }, ...(memo.get(id) ?? [])].slice(0, MAX_REMEMBERED));
+  }
+  return imports;
+};
+
+/** By agent: its current life, and how values of its channel begin. It may have imported a release in an earlier channel. */
+type Lives = ReadonlyMap<string, { readonly life: number; readonly prefix: string }>;
+
+/** An import, by the life of the agent and the number of its event. */
+type Remembered = { readonly life: number; readonly seq: number; readonly imported: Import };
+
+/** A row of the history is written once and never changed, so only those that no earlier question read are looked up. */
+const memos = new WeakMap<Database, Map<string, readonly Remembered[]>>();
+/** Candidates for each agent. */
+const MAX_REMEMBERED = 4;
+
+/** Numbers of the events of the first imports. The index alone has the answer. */
+const findFirsts = async (
+  db: Database,
+  values: readonly string[],
+  lives: Lives,
+): Promise<ReadonlyMap<string, Omit<Remembered, 'imported'>>> => {
+  const firsts = new Map<string, Omit<Remembered, 'imported'>>();
   for (let start = 0; start < values.length; start += VALUES) {
-    // The history has a row for each release that an agent changed to. The index is only of these rows.
     const rows = await db
+      .selectFrom('history')
+      .select(['agent', 'life', 'seq', 'value'])
+      .where(sql<boolean>`field = 'release'`)
+      .where('value', 'in', values.slice(start, start + VALUES))
+      .execute();
+    for (const row of rows)
+      if (isImport(row, lives) && row.seq < (firsts.get(row.agent)?.seq ?? Number.POSITIVE_INFINITY))
+        firsts.set(row.agent, { life: row.life, seq: row.seq });
+  }
+  return firsts;
+};
+
+/** The first imports of these agents whose reports are there. */
+const lookUp = async (
+  db: Database,
+  values: readonly string[],
+  lives: Lives,
+  missing: ReadonlyMap<string, unknown>,
+): Promise<ReadonlyMap<string, Import>> => {
+  const imports = new Map<string, Import>();
+  if (missing.size === 0) return imports;
+  for (let start = 0; start < values.length; start += VALUES) {
+    let query = db
       .selectFrom('history')
       .innerJoin('report', (join) =>
         join
@@ -96,21 +154,25 @@ const readImports = async (
         'report.clock_trusted',
       ])
       .where(sql<boolean>`history.field = 'release'`)
-      .where('history.value', 'in', values.slice(start, start + VALUES))
-      .execute();
-    for (const { agent: id, life, value, clock_trusted: trusted, ...row } of rows) {
-      const agent = known.get(id);
-      if (!agent || life !== agent.life || !isOfChannel(agent, value)) continue;
-      if (row.seq < (imports.get(id)?.seq ?? Number.POSITIVE_INFINITY))
-        imports.set(id, { ...row, clockTrusted: trusted === 1 });
+      .where('history.value', 'in', values.slice(start, start + VALUES));
+    if (missing.size <= VALUES) query = query.where('history.agent', 'in', [...missing.keys()]);
+    for (const row of await query.execute()) {
+      const { agent, seq, at, receivedAt, clock_trusted: trusted } = row;
+      if (!missing.has(agent) || !isImport(row, lives)) continue;
+      if (seq < (imports.get(agent)?.seq ?? Number.POSITIVE_INFINITY))
+        imports.set(agent, { seq, at, receivedAt, clockTrusted: trusted === 1 });
     }
   }
   return imports;
 };
 
-/** An agent that moved here may have imported a release of the candidate in its earlier channel. */
-const isOfChannel = (agent: Agent, value: string | null): boolean =>
-  value?.startsWith(`${formatChannel(channelOf(agent))} `) === true;
+const isImport = (
+  { agent, life, value }: { readonly agent: string; readonly life: number; readonly value: string | null },
+  lives: Lives,
+): boolean => {
+  const known = lives.get(agent);
+  return known !== undefined && life === known.life && value?.startsWith(known.prefix) === true;
+};
 
 /** Failures, rollbacks and drift with a stated time from `earliest` on, of all agents: they are few. */
 const readFaults = (

@@ -2,20 +2,28 @@ import { type Channel, formatChannel } from '#bundles/names';
 import type { Timestamp } from '#bundles/time';
 import type { Hub } from '../../hub.ts';
 import { isFailed } from '../../../model/event-steps.ts';
-import { readAgents } from '../../questions/state/read-actual.ts';
+import { type KnownAgent, readAgents } from '../../questions/state/read-actual.ts';
 import { readDesired } from '../../questions/state/read-desired.ts';
 import { readStandings, type Standing, withoutStates } from '../../questions/state/read-standings.ts';
 import type { AgentFact } from './judge-rollout.ts';
 
-/** Facts about the agents of a channel, compared with the channel's current release. */
+export type ChannelQuestion = {
+  readonly channel: Channel;
+  /** Its agents, if they were read before. */
+  readonly agents?: readonly KnownAgent[] | undefined;
+  readonly now: Date;
+};
+
+/**
+ * Facts about the agents of a channel, compared with the channel's current release.
+ * @param start when the rollout started: failures before do not count
+ */
 export const readFacts = async (
   hub: Pick<Hub, 'store' | 'layout' | 'keys'>,
-  channel: Channel,
-  /** When the rollout started: failures before do not count. */
+  { channel, agents, now }: ChannelQuestion,
   start: Timestamp,
-  now: Date,
 ): Promise<readonly AgentFact[]> => {
-  const mine = await readAgents(hub.store.db, channel);
+  const mine = agents ?? (await readAgents(hub.store.db, channel));
   const desired = await readDesired(hub.layout, [channel], hub.keys.root);
   const standings = await readStandings(hub.store.db, mine, desired, now);
   const wanted = desired.get(formatChannel(channel));

@@ -5,7 +5,7 @@ import { decideRollout, type RolloutDecision } from '../../../release/rollout/be
 import { type CarriedOut, carryOut, readRolling, type Rolling } from '../../../release/rollout/carry-out.ts';
 import type { Releases } from '../../../release/publish/open-releases.ts';
 import { judgeRollout, type NextStep, type RolloutVerdict } from './judge-rollout.ts';
-import { readFacts } from './read-facts.ts';
+import { type ChannelQuestion, readFacts } from './read-facts.ts';
 
 export type Judged = { readonly rolling: Rolling; readonly verdict: RolloutVerdict };
 
@@ -13,13 +13,13 @@ export type Judged = { readonly rolling: Rolling; readonly verdict: RolloutVerdi
 export const assessRollout = async (
   hub: Pick<Hub, 'store' | 'layout' | 'keys'>,
   releases: Pick<Releases, 'open'>,
-  channel: Channel,
-  now: Date,
+  question: ChannelQuestion,
 ): Promise<Judged | undefined> => {
+  const { channel, now } = question;
   const rolling = await readRolling(await releases.open(), hub.keys, channel, now);
   if (!rolling) return undefined;
   const { stored, progress } = rolling;
-  const facts = await readFacts(hub, channel, progress.started[0] ?? '', now);
+  const facts = await readFacts(hub, question, progress.started[0] ?? '');
   return { rolling, verdict: judgeRollout(stored.plan, progress, facts, now) };
 };
 
@@ -44,7 +44,7 @@ export const stepRollout = async (
 ): Promise<Stepped | undefined> => {
   const resumed = await follow(keys, releases, channel, now);
   if (resumed) return { decided: undefined, carried: resumed };
-  const judged = await assessRollout({ ...hub, keys }, releases, channel, now);
+  const judged = await assessRollout({ ...hub, keys }, releases, { channel, now });
   if (!judged) return undefined;
   const { stored } = judged.rolling;
   const { next } = judged.verdict;

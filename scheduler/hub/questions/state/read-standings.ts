@@ -6,7 +6,13 @@ import { channelOf } from '../../sites/agent-record.ts';
 import type { Database } from '../../store/tables.ts';
 import { type KnownAgent, readStates, toAgent } from './read-actual.ts';
 import { silentSince } from './silent-since.ts';
-import { type ActualAgent, type Desired, type Row, whatRunsWhere } from './what-runs-where.ts';
+import {
+  type ActualAgent,
+  type Desired,
+  type JudgedAssignment,
+  judgeAssignments,
+  NONE,
+} from './what-runs-where.ts';
 
 /** How an agent stands to the current release of its channel, without regard to the age of its words. */
 export type Standing =
@@ -16,8 +22,8 @@ export type Standing =
       readonly checkedAt: Timestamp | null;
       readonly settledAt: Timestamp | null;
     }
-  /** The rows of its status table. */
-  | { readonly kind: 'differs'; readonly rows: readonly Row[] };
+  /** As the rows of its status table. */
+  | { readonly kind: 'differs'; readonly rows: readonly JudgedAssignment[] };
 
 /** Agents without the states of their assignments. */
 export const withoutStates = (now: Date): ((row: KnownAgent) => ActualAgent) => {
@@ -58,7 +64,8 @@ export const readStandings = async (
     const states = await readStates(db, { agents: part.map(({ id }) => id) });
     for (const row of part) {
       const agent = { ...toActual(row), states: states.get(row.id) ?? [] };
-      standings.set(row.id, { kind: 'differs', rows: whatRunsWhere(desired, [agent], now) });
+      const release = desired.get(formatChannel(agent.channel)) ?? NONE;
+      standings.set(row.id, { kind: 'differs', rows: judgeAssignments(release, agent) });
     }
   }
   return standings;

@@ -178,31 +178,43 @@ export const whatRunsWhere = (
       return agentRows(agent, desired.get(formatChannel(agent.channel)) ?? NONE, freshness, now);
     });
 
-const NONE: Desired = { kind: 'none' };
+export const NONE: Desired = { kind: 'none' };
 
 const agentRows = (agent: ActualAgent, desired: Desired, freshness: Freshness, now: Date): readonly Row[] => {
+  const common = agentFields(agent, freshness, now);
+  return judgeAssignments(desired, agent).map(({ assignment, running, health, drift, verdict }) => ({
+    ...common,
+    assignment,
+    desired: assignment === null ? null : wantedOf(desired, assignment),
+    running: aged(running, now),
+    health: aged(health, now),
+    drift: aged(drift, now),
+    verdict: outranked(verdict, freshness),
+  }));
+};
+
+/** What a row says about an assignment, without ages: neither the clock nor the age of the agent's words changes it. */
+export type JudgedAssignment = Pick<Row, 'assignment' | 'verdict'> & Omit<ActualState, 'assignment'>;
+
+/** Compares the assignments of one agent with the release of its channel, as whatRunsWhere, whose rows have this order. */
+export const judgeAssignments = (desired: Desired, agent: ActualAgent): readonly JudgedAssignment[] => {
   const states = new Map(agent.states.map((state) => [state.assignment, state]));
   const wanted = desired.kind === 'release' ? [...desired.packages.keys()] : [];
   const names = [...new Set([...wanted, ...states.keys()])].toSorted(compareBytes);
-  const common = agentFields(agent, freshness, now);
   const selected = desired.kind === 'release' && isSelected(desired.rollout, agent, agent.labels);
-  const rows = names.flatMap((name) => {
-    const row = assignmentRow({ reported: agent.reported, selected }, name, desired, states.get(name), now);
-    return row ? { ...common, ...row, verdict: outranked(asHeld(row.verdict, agent), freshness) } : [];
+  const judged = names.flatMap((assignment) => {
+    const { running = null, health = null, drift = null } = states.get(assignment) ?? {};
+    const wants = desired.kind === 'release' ? desired.packages.get(assignment) : undefined;
+    const verdict = agent.reported
+      ? judge(desired, wants, selected, { running, health, drift })
+      : 'never reported';
+    return verdict === undefined
+      ? []
+      : [{ assignment, running, health, drift, verdict: asHeld(verdict, agent) }];
   });
-  if (rows.length > 0) return rows;
+  if (judged.length > 0) return judged;
   const verdict = agent.reported ? emptyVerdict(desired) : 'never reported';
-  return [
-    {
-      ...common,
-      assignment: null,
-      desired: null,
-      running: null,
-      health: null,
-      drift: null,
-      verdict: outranked(verdict, freshness),
-    },
-  ];
+  return [{ assignment: null, running: null, health: null, drift: null, verdict }];
 };
 
 type AgentFields = Pick<
@@ -257,27 +269,11 @@ const emptyVerdict = (desired: Desired): Verdict => {
   }
 };
 
-const assignmentRow = (
-  { reported, selected }: Pick<ActualAgent, 'reported'> & { readonly selected: boolean },
-  assignment: string,
-  desired: Desired,
-  state: ActualState | undefined,
-  now: Date,
-): Omit<Row, keyof AgentFields> | undefined => {
+const wantedOf = (desired: Desired, assignment: string): Row['desired'] => {
   const wanted = desired.kind === 'release' ? desired.packages.get(assignment) : undefined;
-  const verdict = reported ? judge(desired, wanted, selected, state) : 'never reported';
-  if (verdict === undefined) return undefined;
-  return {
-    assignment,
-    desired:
-      desired.kind === 'release' && wanted !== undefined
-        ? { version: desired.version, package: wanted, issuedAt: desired.issuedAt }
-        : null,
-    running: aged(state?.running, now),
-    health: aged(state?.health, now),
-    drift: aged(state?.drift, now),
-    verdict,
-  };
+  return desired.kind === 'release' && wanted !== undefined
+    ? { version: desired.version, package: wanted, issuedAt: desired.issuedAt }
+    : null;
 };
 
 /** undefined if the assignment is neither desired nor running. */
@@ -285,11 +281,11 @@ const judge = (
   desired: Desired,
   wanted: Digest | undefined,
   selected: boolean,
-  state: ActualState | undefined,
+  state: Omit<ActualState, 'assignment'>,
 ): Verdict | undefined => {
-  const running = state?.running?.package ?? undefined;
+  const running = state.running?.package ?? undefined;
   if (wanted === undefined && running === undefined) return undefined;
-  if (isFailed(state?.health)) return 'failed';
+  if (isFailed(state.health)) return 'failed';
   if (desired.kind === 'none') return 'no release';
   if (desired.kind === 'refused') return 'release refused';
   if (wanted !== running) {
@@ -297,11 +293,11 @@ const judge = (
     if (wanted === undefined) return 'extra';
     return running === undefined ? 'missing' : 'behind';
   }
-  if (state?.drift?.drifted) return 'drifted';
-  return state?.health?.code === 'HEALTH_UNKNOWN' ? 'unknown' : 'complies';
+  if (state.drift?.drifted) return 'drifted';
+  return state.health?.code === 'HEALTH_UNKNOWN' ? 'unknown' : 'complies';
 };
 
-const aged = <T>(cell: Cell<T> | null | undefined, now: Date): Aged<Cell<T>> | null =>
+const aged = <T>(cell: Cell<T> | null, now: Date): Aged<Cell<T>> | null =>
   cell
     ? {
         ...cell,

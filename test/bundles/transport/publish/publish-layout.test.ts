@@ -109,6 +109,27 @@ describe('publishing a layout', () => {
     expect(tags).toContain(`sha256-${bundle?.slice(7)}`);
   });
 
+  it('leaves the tag that Flux and Argo CD follow where it is until a rollout reaches every agent', async () => {
+    await using world = await makeWorld();
+    const publish = () => world.publish({ selection: { channels: [KIOSK] } });
+    const tag = () => world.registry.tags.get('prod/kiosk:bundle');
+    await publish();
+    const before = tag();
+    const bundles = [bundleOf('two')];
+    const stages = [
+      { percent: 100, selector: { ring: 'pilot' } },
+      { percent: 50 },
+      { percent: 100 },
+    ] as const;
+    for (const [at, rollout] of stages.entries()) {
+      await world.layout.release({ channel: KIOSK, version: 2 + at, bundles, rollout });
+      expect(await publish()).toEqual({ 'prod/kiosk:release': 'sent' });
+      if (at < 2) expect(tag()).toBe(before);
+    }
+    expect(tag()).not.toBe(before);
+    expect([...world.registry.tags.keys()]).toContain(`prod/kiosk:b-${tag()?.slice(7)}`);
+  });
+
   it('writes the pointer last of all, and statements before it', async () => {
     await using world = await makeWorld();
     await world.publish({ selection: { channels: [KIOSK] } });

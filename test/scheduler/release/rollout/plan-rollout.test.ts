@@ -2,13 +2,9 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { runs } from '../../../harness/long.ts';
 import { digestOf } from '#bundles/digest';
-import { isSelected } from '#bundles/trust/accept/is-selected';
+import { isSelected, reachesEveryone } from '#bundles/trust/accept/is-selected';
 import type { RolloutPolicy, RolloutStage } from '../../../../scheduler/model/promotion.ts';
-import {
-  EVERYONE,
-  planRollout,
-  reachesEveryone,
-} from '../../../../scheduler/release/rollout/plan-rollout.ts';
+import { EVERYONE, planRollout } from '../../../../scheduler/release/rollout/plan-rollout.ts';
 import { fleets, policies, policyOf, stageOf } from './rollout-world.ts';
 
 const RELEASE = {
