@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { formatChannel } from '#bundles/names';
+import { addDays, formatTime } from '#bundles/time';
+import { readHistory } from '../../../../../scheduler/hub/promote/facts/read-history.ts';
+import { readAgents } from '../../../../../scheduler/hub/questions/state/read-actual.ts';
+import { chain, enrolledHub, type Happening, HOSTS, NOW, report } from '../../test-hub.ts';
+
+const daysAgo = (days: number): string => formatTime(addDays(NOW, -days));
+const imported = (version: number, at: string): Happening => ({
+  type: 'imported',
+  release: { ...HOSTS, version },
+  at,
+});
+
+/** Release 4 is the first of the candidate. */
+const CHANNELS = [
+  { channel: formatChannel(HOSTS), since: { version: 4, issuedAt: daysAgo(9) }, now: 'release 5' },
+];
+
+describe('when an agent imported the candidate first', () => {
+  it('is found again with each question, also after an older report came later', async () => {
+    await using hub = await enrolledHub();
+    const { db } = hub.store;
+    const lines = chain(hub.agent, [
+      imported(3, daysAgo(8)),
+      imported(4, daysAgo(6)),
+      imported(5, daysAgo(4)),
+    ]);
+    const ask = async () => {
+      const histories = await readHistory(db, await readAgents(db, {}), CHANNELS);
+      return histories.get(hub.agent.id)?.imported?.at;
+    };
+    expect(await ask()).toBeUndefined();
+    const newer = await hub.stick();
+    await report(newer, hub.agent, lines, 3, 3);
+    await hub.importFrom(newer);
+    expect(await ask()).toBe(daysAgo(4));
+    expect(await ask()).toBe(daysAgo(4));
+    const older = await hub.stick();
+    await report(older, hub.agent, lines, 1, 2);
+    await hub.importFrom(older);
+    expect(await ask()).toBe(daysAgo(6));
+    // Another candidate has its own first import.
+    const later = CHANNELS.map((one) => ({ ...one, since: { version: 5, issuedAt: daysAgo(5) } }));
+    const other = await readHistory(db, await readAgents(db, {}), later);
+    expect(other.get(hub.agent.id)?.imported?.at).toBe(daysAgo(4));
+    expect(await ask()).toBe(daysAgo(6));
+  });
+
+  it('is of its current life and channel', async () => {
+    await using hub = await enrolledHub();
+    const { db } = hub.store;
+    const stick = await hub.stick();
+    await report(stick, hub.agent, chain(hub.agent, [imported(4, daysAgo(6))]));
+    await hub.importFrom(stick);
+    const [agent] = await readAgents(db, {});
+    if (!agent) throw new Error('there is no agent');
+    const at = async (changes: Partial<typeof agent>) =>
+      (await readHistory(db, [{ ...agent, ...changes }], CHANNELS)).get(agent.id)?.imported?.at;
+    expect(await at({})).toBe(daysAgo(6));
+    expect(await at({ life: agent.life + 1 })).toBeUndefined();
+    expect(await at({ environment: 'qa' })).toBeUndefined();
+    expect(await at({})).toBe(daysAgo(6));
+  });
+});
