@@ -1,12 +1,15 @@
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { CheckResult, Drift } from '../../agent/model/target.ts';
+import type { BuiltPackage } from '../agent/apply/host/built-package.ts';
 import { DAEMON_BINDS, ON_HOST } from '../agent/apply/host/restricted-daemon.ts';
 import type { PackageSpec } from '../agent/apply/host/sandbox.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { type FactoryHost, startFactoryHost } from '../harness/factory-host.ts';
 import { makeBusyboxImage } from '../harness/kubernetes/busybox-image.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
+import { build } from './playbooks-host/world.ts';
 
 const QUADLET = '/etc/containers/systemd/web.container';
 
@@ -41,8 +44,12 @@ describeWith(
       if (code !== 0) throw new Error(`'${script}' ended with ${code}: ${stdout}${stderr}`);
       return stdout.trim();
     };
-    const ask = async (verb: 'apply' | 'settle' | 'observe', spec: PackageSpec | null): Promise<unknown> => {
-      const { stdout, stderr } = await host.exec(ON_HOST, { input: JSON.stringify({ verb, spec }) });
+    const ask = async (
+      verb: 'apply' | 'settle' | 'observe',
+      spec: PackageSpec | null,
+      built?: BuiltPackage,
+    ): Promise<unknown> => {
+      const { stdout, stderr } = await host.exec(ON_HOST, { input: JSON.stringify({ verb, spec, built }) });
       if (stdout === '') throw new Error(stderr);
       const { answer, error } = JSON.parse(stdout) as { answer?: unknown; error?: { message: string } };
       if (error) throw new Error(error.message);
@@ -105,6 +112,50 @@ describeWith(
           'systemctl list-units --all web.service --no-legend; podman ps -q; ls /etc/containers/systemd 2>&1 || true',
         ),
       ).not.toContain('web');
+    });
+
+    it('run the image that comes along as a file of the package, and the next one, without a registry', async () => {
+      const carrying = async (page: string): Promise<BuiltPackage> => {
+        const layout = join(media.path, page);
+        const image = await makeBusyboxImage(busybox, layout, { name: 'carried.example/web:1', page });
+        await image.writeArchive(`${layout}.tar`);
+        return build(
+          `  files:
+    - {path: /opt/carried/image.tar, source: image.tar}
+    - path: /etc/containers/systemd/carried.container
+      content: |
+        [Container]
+        Image=oci-archive:/opt/carried/image.tar
+        Network=host
+        PodmanArgs=--stop-signal=KILL
+        Exec=/bin/httpd -f -p 8082 -h /www
+        [Install]
+        WantedBy=multi-user.target
+  units: [{name: carried.service, restartOn: [/opt/carried/image.tar]}]
+`,
+          { 'image.tar': await readFile(`${layout}.tar`) },
+        );
+      };
+      const served = (page: string) =>
+        expect
+          .poll(
+            () =>
+              sh(
+                'printf "GET / HTTP/1.0\\r\\n\\r\\n" | timeout 5 bash -c "exec 3<>/dev/tcp/127.0.0.1/8082; cat >&3; cat <&3" || true',
+              ),
+            {
+              timeout: 60_000,
+            },
+          )
+          .toContain(page);
+      for (const page of ['first', 'second']) {
+        const built = await carrying(page);
+        await ask('apply', null, built);
+        await served(page);
+        expect(await ask('observe', null, built)).toEqual([]);
+      }
+      await ask('apply', null);
+      expect(await sh('ls /opt/carried 2>&1 || true')).toContain('No such file');
     });
   },
 );

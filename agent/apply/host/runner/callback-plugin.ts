@@ -1,6 +1,6 @@
 /**
  * The stdout callback of ansible-core that reports a run as one JSON object a line, into the file that FLEET_FERRY_REPORT
- * names. It writes neither the text of a diff nor arguments of a module, and says of a task with no_log only that it ran. With
+ * names. It writes neither diffs nor arguments of a module, and says of a task with no_log only that it ran. With
  * FLEET_FERRY_VAULT the messages of failed tasks are left out too, because they may quote secrets of the vault, and names of tasks are
  * written as they stand in the playbook. Written for 2.14, where core has no callback for JSON.
  */
@@ -49,23 +49,9 @@ class CallbackModule(CallbackBase):
         lambda self, task: self.v2_playbook_on_task_start(task, False)
     )
 
-    def _diffs(self, result):
-        diffs = result.get('diff')
-        if result.get('_ansible_no_log') or not diffs:
-            return []
-        found = []
-        for one in diffs if isinstance(diffs, list) else [diffs]:
-            name = one.get('after_header') or one.get('before_header') if isinstance(one, dict) else None
-            if name:
-                found.append(str(name))
-        return found
-
     def v2_runner_on_ok(self, result):
-        res = result._result
-        if res.get('changed', False):
-            items = res.get('results') if isinstance(res.get('results'), list) else []
-            diffs = self._diffs(res) + [d for item in items if isinstance(item, dict) for d in self._diffs(item)]
-            self._write(type='changed', host=result._host.get_name(), diffs=diffs, **self._place(result._task))
+        if result._result.get('changed', False):
+            self._write(type='changed', host=result._host.get_name(), **self._place(result._task))
 
     def _failed(self, result, kind, ignored=False):
         res = result._result

@@ -3,8 +3,8 @@ type TaskPlace = { readonly task: string; readonly file: string; readonly line: 
 
 /** How a run of ansible-playbook went, from the lines of callback-plugin.ts. */
 export type PlaybookReport = {
-  /** Tasks that changed something, or would in check mode. `diffs` are names of files and states, never their content. */
-  readonly changed: readonly (TaskPlace & { readonly host: string; readonly diffs: readonly string[] })[];
+  /** Tasks that changed something, or would in check mode. */
+  readonly changed: readonly (TaskPlace & { readonly host: string })[];
   /** The task that ended the run. */
   readonly failed?: TaskPlace & { readonly host: string; readonly message: string; readonly hidden: boolean };
   /** The last task that began: where a playbook hangs. */
@@ -15,7 +15,7 @@ export type PlaybookReport = {
 
 type Line =
   | ({ readonly type: 'task' } & TaskPlace)
-  | ({ readonly type: 'changed'; readonly host: string; readonly diffs: readonly string[] } & TaskPlace)
+  | ({ readonly type: 'changed'; readonly host: string } & TaskPlace)
   | ({
       readonly type: 'failed';
       readonly host: string;
@@ -52,9 +52,7 @@ export const readPlaybookReport = (text: string, folder: string): PlaybookReport
   const isFailed = !stats || stats.failures + stats.unreachable > 0;
   return {
     changed: lines
-      .flatMap((line) =>
-        line.type === 'changed' ? [{ ...below(line), host: line.host, diffs: line.diffs }] : [],
-      )
+      .flatMap((line) => (line.type === 'changed' ? [{ ...below(line), host: line.host }] : []))
       .slice(0, MAX_CHANGED),
     ...(isFailed &&
       failed?.type === 'failed' && {

@@ -8,7 +8,7 @@ import {
 } from '../../../../../agent/apply/host/runner/playbook-report.ts';
 
 const at = { task: 'clock', file: '/steps/1/playbook/site.yml', line: 4 };
-const changed = { type: 'changed', host: 'localhost', diffs: ['/etc/clock'], ...at };
+const changed = { type: 'changed', host: 'localhost', ...at };
 const failure = {
   type: 'failed',
   host: 'localhost',
@@ -24,7 +24,7 @@ const report = (...lines: readonly object[]) =>
 describe('the report of a run', () => {
   test('has changed tasks with places below the playbook folder', () => {
     expect(report({ type: 'task', ...at }, changed, stats)).toEqual({
-      changed: [{ task: 'clock', file: 'site.yml', line: 4, host: 'localhost', diffs: ['/etc/clock'] }],
+      changed: [{ task: 'clock', file: 'site.yml', line: 4, host: 'localhost' }],
       last: { task: 'clock', file: 'site.yml', line: 4 },
       ended: true,
     });
