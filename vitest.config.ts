@@ -2,15 +2,19 @@ import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { LONG } from './test/harness/long.ts';
 import { cacheDirectory } from './test/harness/parts/cache-folder.ts';
 import { PROGRAMS_VARIABLE } from './test/harness/program-file.ts';
 
 /**
  * unit: no process, no socket, seconds. integration: one real neighbour each, in test/integration, and beside the unit tests what
  * needs a process or a socket of its own (*.integration.test.ts). e2e: the whole flow. LANES files of these at a time. alone: those of
- * test/integration that hold something against the clock which a busy machine takes longer for; one file at a time.
+ * test/integration that hold something against the clock which a busy machine takes longer for; one file at a time. *.long.test.ts are
+ * files of the long run alone (test/harness/long.ts).
  */
 const OWN_NEIGHBOUR = 'test/{bundles,cli,scheduler,exporter,agent,docs}/**/*.integration.test.ts';
+
+const LONG_ONLY = LONG ? [] : ['**/*.long.test.ts'];
 
 /** The seconds of a lease, and what an API server does with them. */
 const ALONE = ['kubernetes-crash', 'kubernetes-lease'].map((name) => `test/integration/${name}.test.ts`);
@@ -26,8 +30,8 @@ const COMPILED = {
  */
 const IN_MEMORY = existsSync('/dev/shm') ? { TMPDIR: '/dev/shm' } : {};
 
-/** Files of integration and e2e at a time. More than two on two cores: they wait for health checks, leases and booting hosts. */
-const LANES = Number(process.env['FLEET_LANES'] ?? Math.max(3, availableParallelism()));
+/** Files of integration and e2e at a time. Four on two cores, of which three lanes used 76 %: files wait for health checks, leases and booting hosts. */
+const LANES = Number(process.env['FLEET_LANES'] ?? Math.max(4, availableParallelism()));
 
 /** How long `expect.poll` waits: a busy machine takes a while, and a condition that holds ends the wait. */
 const PATIENT = { poll: { timeout: 60_000 } };
@@ -67,7 +71,7 @@ export default defineConfig({
           setupFiles: SEEDED,
           expect: PATIENT,
           include: ['test/integration/**/*.test.ts', OWN_NEIGHBOUR],
-          exclude: ALONE,
+          exclude: [...ALONE, ...LONG_ONLY],
           isolate: false,
           testTimeout: 300_000,
           hookTimeout: 300_000,
@@ -82,6 +86,7 @@ export default defineConfig({
           setupFiles: SEEDED,
           expect: PATIENT,
           include: ['test/e2e/**/*.test.ts'],
+          exclude: LONG_ONLY,
           isolate: false,
           testTimeout: 300_000,
           hookTimeout: 300_000,

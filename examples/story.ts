@@ -4,13 +4,15 @@ import { cp, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { styleText } from 'node:util';
 import { isFleetError } from '../bundles/errors.ts';
+import { programFile } from '../test/harness/program-file.ts';
 
 export const REPOSITORY = join(import.meta.dirname, '..');
 
+/** From source; in a run of the tests, as they were built for it. */
 export const PROGRAMS = {
-  'fleet-scheduler': join(REPOSITORY, 'scheduler', 'fleet-scheduler.js'),
-  'fleet-export': join(REPOSITORY, 'exporter', 'fleet-export.js'),
-  'fleet-agent': join(REPOSITORY, 'agent', 'fleet-agent.js'),
+  'fleet-scheduler': programFile('scheduler'),
+  'fleet-export': programFile('exporter'),
+  'fleet-agent': programFile('agent'),
 } as const;
 
 export type ProgramName = keyof typeof PROGRAMS;

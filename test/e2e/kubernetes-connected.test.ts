@@ -11,22 +11,20 @@ const NODE_PARTS = ['nodeBase', 'kube', 'busybox', 'dockerRegistry'] as const;
 const TITLE = 'a line of a factory, on line,';
 
 const { how } = chooseCluster();
-const isOwn = how === 'own' || how === 'assets';
 const hasNode = NODE_PARTS.every((name) => parts[name].present);
 
-// A node proves all that fake nodes do, so they are for machines without one, and for a long run.
-if (!isOwn || !hasNode || LONG) {
-  // What decides is outside: the count of what was skipped names the outermost group.
-  describeWithPods(`${TITLE} on the cluster that this machine has`, () => {
-    describeWith(['dockerRegistry'], 'with a registry', ({ dockerRegistry }) => {
-      const pods = how === 'given' || how === 'k3d' ? 'real' : 'fake';
-      // Not needed by fake nodes; describeWithPods has seen to it for real ones.
-      const busybox = parts.busybox.present ? parts.busybox.path : '';
-      casesOfLine(() => startCluster({ nodes: 1 }), pods, { dockerRegistry, busybox });
-    });
+// Real pods are those of the quickstart on a cluster, of agent-in-cluster and of images-stick.
+if (hasNode && LONG)
+  describeWith(NODE_PARTS, `${TITLE} on a node`, (paths) => {
+    casesOfLine(() => startNodeCluster('line-node', paths), 'real', paths);
   });
-}
 
-describeWith(NODE_PARTS, `${TITLE} on a node`, (paths) => {
-  casesOfLine(() => startNodeCluster('line-node', paths), 'real', paths);
+// What decides is outside: the count of what was skipped names the outermost group.
+describeWithPods(`${TITLE} on the cluster that this machine has`, () => {
+  describeWith(['dockerRegistry'], 'with a registry', ({ dockerRegistry }) => {
+    const pods = how === 'given' || how === 'k3d' ? 'real' : 'fake';
+    // Not needed by fake nodes; describeWithPods has seen to it for real ones.
+    const busybox = parts.busybox.present ? parts.busybox.path : '';
+    casesOfLine(() => startCluster({ nodes: 1 }), pods, { dockerRegistry, busybox });
+  });
 });

@@ -29,7 +29,7 @@ export const startSite = async (name: string, base: string, stick: string): Prom
   });
   const agent = (...words: readonly string[]): Promise<Outcome> =>
     host.exec(['/usr/local/bin/node', program.file, ...words]);
-  const shell = (script: string): Promise<Outcome> => host.exec(['/bin/sh', '-c', script]);
+  const shell = (script: string): Promise<Outcome> => host.look(['/bin/sh', '-c', script]);
   return {
     host,
     agent,

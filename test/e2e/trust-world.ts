@@ -1,8 +1,8 @@
 import { copyFile, mkdir, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { acceptRequests } from '../harness/accept-requests.ts';
-import { programFile } from '../harness/program-file.ts';
-import { type Outcome, runCommand, succeed } from '../harness/run-command.ts';
+import { type Outcome, succeed } from '../harness/run-command.ts';
+import { runAgent } from '../harness/run-agent.ts';
 import { type Office, openOffice } from './office.ts';
 
 /** The example company with its keys, and machines that are folders: what trust is about needs no booted host. */
@@ -93,15 +93,12 @@ export const openTrustOffice = async (folder: string): Promise<TrustOffice> => {
       const stick = path(`${machine}-stick`);
       for (const one of [stick, path(`${machine}-root`)]) await mkdir(one);
       const agent = (given: readonly string[], now?: string): Promise<Outcome> =>
-        runCommand([process.execPath, programFile('agent'), ...given], {
-          cwd: folder,
-          env: {
-            ...process.env,
-            FLEET_AGENT_STATE: path(`${machine}-state`),
-            FLEET_AGENT_ROOT: path(`${machine}-root`),
-            FLEET_AGENT_SERVICES: 'none',
-            ...(now !== undefined && { FLEET_NOW: now }),
-          },
+        runAgent(folder, given, {
+          ...process.env,
+          FLEET_AGENT_STATE: path(`${machine}-state`),
+          FLEET_AGENT_ROOT: path(`${machine}-root`),
+          FLEET_AGENT_SERVICES: 'none',
+          ...(now !== undefined && { FLEET_NOW: now }),
         });
       const names = ['--fleet', 'halden', '--site', site, '--name', name, '--channel', channel];
       succeed(await agent(['enroll', stick, ...names, '--root-sha256', office.rootSha256]));

@@ -10,6 +10,7 @@ import { freePort } from '../harness/free-port.ts';
 import { programFile } from '../harness/program-file.ts';
 import { type Registry, startRegistry } from '../harness/registry.ts';
 import { runCommand, succeed } from '../harness/run-command.ts';
+import { runAgent } from '../harness/run-agent.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 
 type Row = { readonly agent: string; readonly verdict: string };
@@ -47,8 +48,7 @@ describeWith(['dockerRegistry'], 'an agent at the real hub', ({ dockerRegistry }
   let env: NodeJS.ProcessEnv = {};
   let hubLog = '';
   let agentLog = '';
-  const agent = (...words: readonly string[]) =>
-    runCommand([process.execPath, programFile('agent'), ...words], { cwd: folder, env });
+  const agent = (...words: readonly string[]) => runAgent(folder, words, env);
 
   beforeAll(async () => {
     folder = stack.use(await temporaryDirectory('online-hub')).path;

@@ -6,6 +6,7 @@ import type { HostUnit } from '../../bundles/formats/bundle/host-package.ts';
 import { DAEMON_BINDS, ON_HOST } from '../agent/apply/host/restricted-daemon.ts';
 import type { PackageSpec } from '../agent/apply/host/sandbox.ts';
 import { describeWith } from '../harness/describe-with.ts';
+import { LONG } from '../harness/long.ts';
 import { type FactoryHost, startFactoryHost } from '../harness/factory-host.ts';
 
 describeWith(['factoryBase'], 'the host target on a booted host', ({ factoryBase }) => {
@@ -399,7 +400,8 @@ describeWith(['factoryBase'], 'the host target on a booted host', ({ factoryBase
       units: [unit('cut.service', { restartOn: ['/etc/cut/env'] })],
     });
     let cuts = 0;
-    for (const [round, delay] of [250, 400, 500, 600, 700, 900].entries()) {
+    const delays = LONG ? [250, 400, 500, 600, 700, 900] : [400, 700];
+    for (const [round, delay] of delays.entries()) {
       const done = apply(version(round)).then(
         () => true,
         () => false,

@@ -56,7 +56,7 @@ export const startOnlineSite = async (name: string, options: OnlineSiteOptions):
   const { cable } = host;
   if (!cable) throw new Error('the host has no cable');
   const shell = (script: string, input?: string): Promise<Outcome> =>
-    host.exec(['/bin/sh', '-c', script], input === undefined ? {} : { input });
+    host.look(['/bin/sh', '-c', script], input === undefined ? {} : { input });
   const agent = (...words: readonly string[]): Promise<Outcome> =>
     host.exec(['/usr/bin/fleet-agent', ...words]);
   const unit = await readFile(join(REPOSITORY, 'deploy/systemd/fleet-agent.service'), 'utf8');
