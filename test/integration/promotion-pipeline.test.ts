@@ -7,7 +7,7 @@ import { canonicalBytes, type Json } from '#bundles/json/canonical';
 import { loadSigningKey } from '#bundles/trust/keys/key';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
 import { commitFolder, makeGitRepository } from '../harness/git-repository.ts';
-import { succeed } from '../harness/run-command.ts';
+import { runCommand, succeed } from '../harness/run-command.ts';
 import { runScheduler } from '../harness/run-scheduler.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 import { writeFiles } from '../scheduler/file-tree.ts';
@@ -24,8 +24,10 @@ test('a pipeline submits a candidate, approves, promotes and waits, over plain H
   const files = { ...FILES, 'promotion/qa.yaml': ours('PromotionPolicy', 'dev-to-qa', gate) };
   await writeFiles(at('platform'), files);
   await makeGitRepository(at('platform.git'), { main: at('platform') });
+  await writeFiles(at('gitops'), { 'README.md': 'by hand\n' });
+  await makeGitRepository(at('gitops.git'), { main: at('gitops') });
   await writeFiles(folder.path, {
-    'fleet-scheduler.yaml': `platform: ${pathToFileURL(at('platform.git')).href}#main\nkeys: keys\nlayout: releases\ndb: hub.db\ncache: cache\npoll: 1s\n`,
+    'fleet-scheduler.yaml': `platform: ${pathToFileURL(at('platform.git')).href}#main\nkeys: keys\nlayout: releases\ndb: hub.db\ncache: cache\npoll: 1s\ntree: git+${pathToFileURL(at('gitops.git')).href}\ntreeClusters: true\n`,
   });
   const scheduler = async (words: string): Promise<Record<string, unknown>> => {
     const outcome = await runScheduler(folder.path, [...words.split(' '), '--json']);
@@ -99,8 +101,15 @@ test('a pipeline submits a candidate, approves, promotes and waits, over plain H
   };
   await expect.poll(released, WAIT).toBeDefined();
   const bundle = await released();
+  // The hub writes the tree, too: the cluster follows a folder of its own, and Flux names the commit that it applied.
+  const git = async (...words: readonly string[]): Promise<string> =>
+    (await runCommand(['git', '--git-dir', at('gitops.git'), ...words])).stdout.trim();
+  const folderOf = () => git('show', 'qa:clusters/plant-7/edge/RELEASE');
+  await expect.poll(folderOf, WAIT).toBe(`channel qa/press\nbundle ${bundle}`);
+  expect(await git('show', 'qa:clusters/plant-7/edge/shop-web/platform-config.yaml')).not.toContain('base-9');
+  const commit = await git('rev-parse', 'qa');
   const ended = ask('GET', `qa/arrival?candidate=${digest}&wait=50s`);
-  const say = (name: string) =>
+  const say = () =>
     ask(
       'POST',
       '/v1/followers/plant-7/edge/flux',
@@ -108,18 +117,18 @@ test('a pipeline submits a candidate, approves, promotes and waits, over plain H
         involvedObject: {
           kind: 'Kustomization',
           namespace: 'flux-system',
-          name,
+          name: 'tree',
           apiVersion: 'kustomize.toolkit.fluxcd.io/v1',
         },
         severity: 'info',
         timestamp: new Date().toISOString(),
         message: 'Reconciliation finished',
         reason: 'ReconciliationSucceeded',
-        metadata: { revision: `bundle@${bundle}` },
+        metadata: { revision: `qa@sha1:${commit}` },
       },
       String(plant),
     );
-  expect(await say('qa-press-shop-web')).toMatchObject({ status: 202, json: { result: 'taken' } });
+  await expect.poll(say, WAIT).toMatchObject({ status: 202, json: { result: 'taken' } });
   expect(await ended).toMatchObject({ status: 200, json: { environment: 'qa', state: 'complies' } });
   const { entries } = (await scheduler('audit list')) as unknown as {
     entries: { kind: string; predicate: { decision?: string; person: string } }[];
