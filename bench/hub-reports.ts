@@ -68,7 +68,7 @@ for (let index = 0; index < REPORTS; index += 1) {
   reports.push([row, await simulated.report(happenings, NOW)]);
 }
 const limit = makeLimit(AT_ONCE);
-const before = process.cpuUsage();
+const [before, statements] = [process.cpuUsage(), opened.statements()];
 const start = performance.now();
 await Promise.all(
   reports.map(([row, { statement, events }]) =>
@@ -85,9 +85,10 @@ const row = [
   figure(REPORTS / seconds),
   figure(SITES / 3600),
   figure((user + system) / 1000 / REPORTS),
+  figure((opened.statements() - statements) / REPORTS),
 ];
 process.stdout.write(`
 Reports of two events on ${DATABASE === undefined ? 'SQLite' : 'PostgreSQL'}, ${AT_ONCE} at once; load ${loadavg().map(figure).join(' ')}.
 
-${formatTable(['sites', 'reports', 'taken a second', 'sent a second', "CPU ms of the hub's process"], [row])}
+${formatTable(['sites', 'reports', 'taken a second', 'sent a second', "CPU ms of the hub's process", 'statements a report'], [row])}
 `);

@@ -9,13 +9,11 @@ import { makeLimit } from '../../bundles/transport/publish/limit.ts';
 import type { SigningKey } from '../../bundles/trust/keys/key.ts';
 import type { SignedReport } from '../../bundles/trust/reports/report.ts';
 import { openReleases } from '../../scheduler/hub/questions/history/read-releases.ts';
-import { takeReport } from '../../scheduler/hub/http/agents/take-report.ts';
+import { storeReports, takeReport } from '../../scheduler/hub/http/agents/take-report.ts';
 import type { Hub } from '../../scheduler/hub/hub.ts';
-import { ingestReport } from '../../scheduler/hub/ingest/reports/ingest-report.ts';
 import { judgeReport } from '../../scheduler/hub/ingest/reports/judge-report.ts';
 import { newAgentRow } from '../../scheduler/hub/sites/agent-record.ts';
 import { recordLinkStates } from '../../scheduler/hub/questions/state/link-states.ts';
-import { groupCommits } from '../../scheduler/hub/store/group-commits.ts';
 import { openStore } from '../../scheduler/hub/store/open-store.ts';
 import type { AgentRow } from '../../scheduler/hub/store/tables.ts';
 import { type KeyDirectory, openKeyDirectory } from '../../scheduler/keys/key-directory.ts';
@@ -268,24 +266,17 @@ const fill = async (hub: Hub, sites: number): Promise<FleetHub['made']> => {
         .execute();
   });
   let now = NOW;
-  const context = {
-    hub,
-    receiptKey: await keys.key('receipt'),
-    clock: () => now,
-    transact: groupCommits(store),
-  };
+  const clock = () => now;
+  const storeReport = storeReports({ hub, clock, receiptKey: await keys.key('receipt') });
   const take = async (row: AgentRow, report: SignedReport, source: string): Promise<void> => {
     if (source === 'stick') {
       const judged = judgeReport(report, row, FLEET, 'report');
-      await ingestReport(store, judged, row, { source, now });
+      await storeReport({ report: judged, agent: row, received: { source, now } });
       return;
     }
     const { statement, events } = report;
-    await takeReport(
-      { statement: JSON.parse(statement.toString()), events: events.toString() },
-      row,
-      context,
-    );
+    const body = { statement: JSON.parse(statement.toString()), events: events.toString() };
+    await takeReport(body, row, { hub, clock, store: storeReport });
   };
   const limit = makeLimit(AT_ONCE);
   let [seconds, events] = [0, 0];

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { groupCommits } from '../../scheduler/hub/store/group-commits.ts';
+import { storeReports } from '../../scheduler/hub/http/agents/take-report.ts';
 import { openStore } from '../../scheduler/hub/store/open-store.ts';
 import { openKeyDirectory } from '../../scheduler/keys/key-directory.ts';
 import { initDevRoot } from '../../scheduler/keys/root/init-dev-root.ts';
@@ -8,16 +8,18 @@ import { initDevRoot } from '../../scheduler/keys/root/init-dev-root.ts';
 export const openReportHub = async (folder: string, fleet: string, now: Date, database?: string) => {
   await initDevRoot(join(folder, 'keys'), fleet, now);
   const keys = await openKeyDirectory(join(folder, 'keys'));
-  const store = await openStore(database ?? join(folder, 'hub.db'), fleet);
+  let statements = 0;
+  const log = (): void => {
+    statements += 1;
+  };
+  const store = await openStore(database ?? join(folder, 'hub.db'), fleet, { log });
   const hub = { keys, store, layout: join(folder, 'layout'), [Symbol.asyncDispose]: async () => {} };
+  const clock = () => now;
   return {
     store,
-    context: {
-      hub,
-      receiptKey: await keys.key('receipt'),
-      clock: () => now,
-      transact: groupCommits(store),
-    },
+    /** Statements that the database was sent. */
+    statements: () => statements,
+    context: { hub, clock, store: storeReports({ hub, clock, receiptKey: await keys.key('receipt') }) },
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
 };

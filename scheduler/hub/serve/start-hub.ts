@@ -15,6 +15,7 @@ import type { Metrics } from '../http/metrics/metrics.ts';
 import type { People } from '../people/people.ts';
 import { notePresence } from '../http/note-presence.ts';
 import type { AgentQuota } from '../http/quota.ts';
+import { readAhead } from './read-ahead.ts';
 import { repeat } from './repeat.ts';
 import {
   type CertificateSource,
@@ -107,6 +108,7 @@ export const startHub = async (options: HubOptions): Promise<RunningHub> => {
     await server.close();
     clearTimeout(impatience);
   });
+  await readAhead(hub);
   try {
     await server.listen({
       ...listen,

@@ -1,67 +1,58 @@
-import type { Store } from './open-store.ts';
-import type { Tx } from './tables.ts';
-
-/** Works in one transaction: it ends soon enough for other writers, and a failure repeats few. */
+/** Items of one batch: its transaction ends soon enough for other writers, and a failure repeats few. */
 const MOST = 32;
 
-/** Runs a work in a durable transaction, like Store.transact. The work may be run twice. */
-export type GroupCommit = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
+export type BatchOptions<In, Out> = {
+  /** Does the work of all items in one durable transaction. It may be run again with one of them. @returns results in their order */
+  readonly work: (items: readonly In[]) => Promise<readonly Out[]>;
+  /** Items with the same key depend on each other and never share a batch. */
+  readonly keyOf: (item: In) => string;
+};
 
-type Waiting = {
-  /** @returns a function that resolves with the caller's result once it is durable */
-  readonly run: (tx: Tx) => Promise<() => void>;
+type Waiting<In, Out> = {
+  readonly item: In;
+  readonly resolve: (result: Out) => void;
   readonly fail: (error: unknown) => void;
 };
 
 /**
- * Runs works that wait at the same time in one transaction, in their order, because a commit takes longer than most works. If a work
- * fails, nothing of its transaction is kept, and each of the works is run again in a transaction of its own.
+ * Works on items that wait at the same time in one transaction, because a commit and each statement take longer than most items. If
+ * a batch fails, nothing of it is kept, and each item is worked on again in a transaction of its own.
  */
-export const groupCommits = ({ transact }: Pick<Store, 'transact'>): GroupCommit => {
-  const queue: Waiting[] = [];
+export const groupCommits = <In, Out>({
+  work,
+  keyOf,
+}: BatchOptions<In, Out>): ((item: In) => Promise<Out>) => {
+  let queue: Waiting<In, Out>[] = [];
   let isRunning = false;
+  const nextBatch = (): readonly Waiting<In, Out>[] => {
+    const batch = new Map<string, Waiting<In, Out>>();
+    const later: Waiting<In, Out>[] = [];
+    for (const one of queue) {
+      const key = keyOf(one.item);
+      if (batch.size < MOST && !batch.has(key)) batch.set(key, one);
+      else later.push(one);
+    }
+    queue = later;
+    return [...batch.values()];
+  };
+  const run = async (batch: readonly Waiting<In, Out>[]): Promise<void> => {
+    try {
+      const results = await work(batch.map(({ item }) => item));
+      for (const [at, { resolve }] of batch.entries()) resolve(results[at] as Out);
+    } catch (error) {
+      if (batch.length === 1) batch[0]?.fail(error);
+      // Each finds its own error when it is run alone.
+      else for (const one of batch) await run([one]);
+    }
+  };
   const runAll = async (): Promise<void> => {
     isRunning = true;
-    for (let batch = queue.splice(0, MOST); batch.length > 0; batch = queue.splice(0, MOST)) {
-      if (await runTogether(transact, batch)) continue;
-      for (const one of batch) await runAlone(transact, one);
-    }
+    while (queue.length > 0) await run(nextBatch());
     isRunning = false;
   };
-  return <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
-    new Promise<T>((resolve, fail) => {
-      const run = async (tx: Tx): Promise<() => void> => {
-        const result = await work(tx);
-        return () => resolve(result);
-      };
-      queue.push({ run, fail });
+  return (item) =>
+    new Promise<Out>((resolve, fail) => {
+      queue.push({ item, resolve, fail });
       if (!isRunning) void runAll();
     });
-};
-
-type Transact = Store['transact'];
-
-/** @returns whether it was committed */
-const runTogether = async (transact: Transact, batch: readonly Waiting[]): Promise<boolean> => {
-  if (batch.length === 1) return false;
-  try {
-    const done = await transact(async (tx) => {
-      const results: (() => void)[] = [];
-      for (const { run } of batch) results.push(await run(tx));
-      return results;
-    });
-    for (const tell of done) tell();
-    return true;
-  } catch {
-    // Each finds its own error when it is run alone.
-    return false;
-  }
-};
-
-const runAlone = async (transact: Transact, { run, fail }: Waiting): Promise<void> => {
-  try {
-    (await transact(run))();
-  } catch (error) {
-    fail(error);
-  }
 };

@@ -19,11 +19,10 @@ import { authenticateAgent, type Caller, checkCurrentKey } from './authenticate-
 import { ANYONE, OWN_PROOF } from '../access/access.ts';
 import type { Context } from '../context.ts';
 import { enrollOnline } from './enroll-online.ts';
-import { groupCommits } from '../../store/group-commits.ts';
 import type { HubServer } from '../hub-server.ts';
 import { STRANGERS_PER_MINUTE } from '../readers/reader-routes.ts';
 import { renewCertificate } from './renew-certificate.ts';
-import { takeReport } from './take-report.ts';
+import { storeReports, takeReport } from './take-report.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -127,14 +126,14 @@ const isShort = (body: unknown): boolean => {
 };
 
 const answerReport = (context: Context) => {
-  const transact = groupCommits(context.hub.store);
+  const store = storeReports(context);
   // Bounds the memory for events that were read and wait for their commit.
   const [short, long] = [makeLimit(SHORT_AT_ONCE), makeLimit(1)];
   return async (request: FastifyRequest): Promise<ReportAnswer> => {
     const { metrics } = context;
     const { agent } = callerOf(request);
     const inTurn = isShort(request.body) ? short : long;
-    const taken = inTurn(() => takeReport(request.body, agent, { ...context, transact }));
+    const taken = inTurn(() => takeReport(request.body, agent, { ...context, store }));
     const { answer, ingested } = await taken.catch((error: unknown) => {
       metrics.reports.inc({ result: 'refused' });
       throw error;

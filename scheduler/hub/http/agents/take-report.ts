@@ -2,16 +2,40 @@ import { FleetError } from '#bundles/errors';
 import type { ReportAnswer, ReportHandover } from '#bundles/formats/events/hub-api';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import { parseDocument } from '#bundles/json/validate';
-import { acknowledgeIn } from '../../ingest/reports/acknowledge.ts';
-import { type Ingested, ingestReportIn } from '../../ingest/reports/ingest-report.ts';
+import { acknowledgeAll } from '../../ingest/reports/acknowledge.ts';
+import { type Arrival, type Ingested, ingestReports } from '../../ingest/reports/ingest-report.ts';
 import { judgeReport } from '../../ingest/reports/judge-report.ts';
-import type { GroupCommit } from '../../store/group-commits.ts';
-import type { AgentRow } from '../../store/tables.ts';
+import { groupCommits } from '../../store/group-commits.ts';
+import type { AgentRow, ReceiptRow } from '../../store/tables.ts';
 import type { Context } from '../context.ts';
 
 export type TakenReport = { readonly answer: ReportAnswer; readonly ingested: Ingested };
 
-type Taking = Pick<Context, 'hub' | 'receiptKey' | 'clock'> & { readonly transact: GroupCommit };
+type Storing = Pick<Context, 'hub' | 'receiptKey' | 'clock'>;
+
+/** Stores a verified report, and the receipt of an agent whose report was accepted and whose first event is stored. */
+export type StoreReport = (
+  arrival: Arrival,
+) => Promise<{ readonly ingested: Ingested; readonly receipt: ReceiptRow | undefined }>;
+
+/** Stores reports that arrive meanwhile, of different agents, in one transaction with their receipts. */
+export const storeReports = ({ hub, receiptKey, clock }: Storing): StoreReport =>
+  groupCommits({
+    keyOf: ({ agent }: Arrival) => agent.id,
+    work: (arrivals) =>
+      hub.store.transact(async (tx) => {
+        const ingested = await ingestReports(tx, arrivals);
+        const ids = arrivals.flatMap(({ agent }, at) => (ingested[at]?.apart ? [] : [agent.id]));
+        const signer = { root: hub.keys.root, key: receiptKey, now: clock() };
+        const receipts = ids.length === 0 ? undefined : await acknowledgeAll(tx, ids, signer);
+        return ingested.map((one, at) => ({
+          ingested: one,
+          receipt: one.apart ? undefined : receipts?.get(arrivals[at]?.agent.id ?? ''),
+        }));
+      }),
+  });
+
+type Taking = Pick<Context, 'hub' | 'clock'> & { readonly store: StoreReport };
 
 const WHAT = 'the report';
 const MAX_PAYLOAD_BYTES = 64 << 10;
@@ -26,21 +50,19 @@ const MAX_PAYLOAD_BYTES = 64 << 10;
 export const takeReport = async (
   body: unknown,
   agent: AgentRow,
-  { hub, receiptKey, clock, transact }: Taking,
+  { hub, clock, store }: Taking,
 ): Promise<TakenReport> => {
-  const { root } = hub.keys;
   const handover = parseDocument<ReportHandover>('hub-report', body, WHAT);
   checkSender(handover, agent);
   const report = {
     statement: Buffer.from(JSON.stringify(handover.statement)),
     events: Buffer.from(handover.events),
   };
-  const judged = judgeReport(report, agent, root.fleet, WHAT);
-  const now = clock();
-  const { ingested, receipt } = await transact(async (tx) => {
-    const ingested = await ingestReportIn(tx, judged, agent, { source: 'network', now });
-    if (ingested.apart) return { ingested, receipt: undefined };
-    return { ingested, receipt: await acknowledgeIn(tx, agent.id, root, receiptKey, now) };
+  const judged = judgeReport(report, agent, hub.keys.root.fleet, WHAT);
+  const { ingested, receipt } = await store({
+    report: judged,
+    agent,
+    received: { source: 'network', now: clock() },
   });
   return {
     answer: { receipts: receipt ? [JSON.parse(receipt.receipt) as object] : [] },

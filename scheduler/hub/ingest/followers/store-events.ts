@@ -2,8 +2,8 @@ import type { Digest } from '#bundles/digest';
 import { encodeEvent, type Event, hashLine } from '#bundles/formats/events/event';
 import { formatChannel } from '#bundles/names';
 import { formatTime, type Timestamp } from '#bundles/time';
-import { updateAgentState } from '../reports/agent-state.ts';
-import { nextNumber } from '../reports/ingest-report.ts';
+import { updateAgentStates } from '../reports/agent-state.ts';
+import { nextNumber } from '../reports/next-number.ts';
 import { updateStates } from '../reports/update-states.ts';
 import type { AgentRow, EventRow, ReportRow, Tx } from '../../store/tables.ts';
 
@@ -47,7 +47,7 @@ export const storeEvents = async (
   };
   await tx.insertInto('report').values(report).execute();
   const events = chained.map(({ event }) => event);
-  await updateStates(tx, report, events);
+  await updateStates(tx, [{ report, events }]);
   await tx
     .insertInto('event')
     .values(chained.map((one) => toEventRow(agent, digest, one)))
@@ -69,7 +69,7 @@ export const storeEvents = async (
     })
     .where('id', '=', agent.id)
     .execute();
-  await updateAgentState(tx, report);
+  await updateAgentStates(tx, [report]);
 };
 
 type Chained = { readonly event: Event; readonly line: string; readonly hash: Digest };

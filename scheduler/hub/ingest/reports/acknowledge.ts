@@ -11,7 +11,10 @@ import { type NewestReport, newestReports } from './newest-reports.ts';
 import { publishArtifact } from '../../sites/publish-artifact.ts';
 import { withLayoutLock } from '../../sites/with-layout-lock.ts';
 import type { Store } from '../../store/open-store.ts';
-import type { AgentRow, Database, ReceiptRow, Tx } from '../../store/tables.ts';
+import type { Database, ReceiptRow, Tx } from '../../store/tables.ts';
+
+/** What a receipt is signed with: the newest root, which agents verify it with, and the key. */
+export type ReceiptSigner = { readonly root: TrustRoot; readonly key: SigningKey; readonly now: Date };
 
 /**
  * Signs the receipt of an agent up to the head of its unbroken chain: the agent may delete only events that are durably stored
@@ -19,44 +22,107 @@ import type { AgentRow, Database, ReceiptRow, Tx } from '../../store/tables.ts';
  * @returns undefined while the first event is missing
  * @throws FleetError BUSY, DISK_FULL; UNKNOWN_KEY if the newest root does not accept the receipt key
  */
-export const acknowledge = (
+export const acknowledge = async (
   store: Store,
   id: string,
-  root: TrustRoot,
-  key: SigningKey,
-  now: Date,
-): Promise<ReceiptRow | undefined> => store.transact((tx) => acknowledgeIn(tx, id, root, key, now));
+  signer: ReceiptSigner,
+): Promise<ReceiptRow | undefined> =>
+  (await store.transact((tx) => acknowledgeAll(tx, [id], signer))).get(id);
 
-/** The same within the transaction that stored the report, so that both need one commit. */
-export const acknowledgeIn = async (
+/** The same for several agents, within the transaction that stored their reports, so that both need one commit. */
+export const acknowledgeAll = async (
   tx: Tx,
-  id: string,
-  root: TrustRoot,
-  key: SigningKey,
-  now: Date,
-): Promise<ReceiptRow | undefined> => {
-  const agent = await tx.selectFrom('agent').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
-  if (agent.head_seq === 0) return undefined;
-  const before = await tx.selectFrom('receipt').selectAll().where('agent', '=', id).executeTakeFirst();
-  const report = await findAcknowledged(tx, agent);
-  if (before && before.head === agent.head_hash && before.report === report && isGood(before, root))
-    return before;
-  const receipt = await sign(report, agent, root, key, now);
-  const row = {
-    agent: id,
-    life: agent.life,
-    to_seq: agent.head_seq,
-    head: agent.head_hash,
-    report,
-    receipt: receipt.toString('utf8'),
-  };
-  const { agent: _, ...columns } = row;
-  await tx
-    .insertInto('receipt')
-    .values(row)
-    .onConflict((conflict) => conflict.column('agent').doUpdateSet(columns))
+  ids: readonly string[],
+  signer: ReceiptSigner,
+): Promise<ReadonlyMap<string, ReceiptRow>> => {
+  const receipts = new Map<string, ReceiptRow>();
+  const fresh: ReceiptRow[] = [];
+  for (const { head, before } of await readHeads(tx, ids)) {
+    const isSame = before && before.head === head.hash && before.report === head.report;
+    const receipt = isSame && isGood(before, signer.root) ? before : await sign(head, signer);
+    receipts.set(head.agent, receipt);
+    if (receipt !== before) fresh.push(receipt);
+  }
+  if (fresh.length > 0)
+    await tx
+      .insertInto('receipt')
+      .values(fresh)
+      .onConflict((conflict) =>
+        conflict
+          .column('agent')
+          .doUpdateSet(({ ref }) =>
+            Object.fromEntries(COLUMNS.map((column) => [column, ref(`excluded.${column}`)])),
+          ),
+      )
+      .execute();
+  return receipts;
+};
+
+const COLUMNS = [
+  'life',
+  'to_seq',
+  'head',
+  'report',
+  'receipt',
+] as const satisfies readonly (keyof ReceiptRow)[];
+
+/** The head of an agent's chain, and a report that contains it. */
+type AcknowledgedHead = {
+  readonly agent: string;
+  readonly life: number;
+  readonly from: number;
+  readonly to: number;
+  readonly hash: Digest;
+  /** Of several, the smallest digest, so that the order of arrival does not matter. */
+  readonly report: Digest;
+};
+
+type Heard = { readonly head: AcknowledgedHead; readonly before: ReceiptRow | undefined };
+
+/** Agents whose first event is stored. */
+const readHeads = async (tx: Tx, ids: readonly string[]): Promise<readonly Heard[]> => {
+  const rows = await tx
+    .selectFrom('agent')
+    .leftJoin('receipt', 'receipt.agent', 'agent.id')
+    .select(['agent.id', 'agent.life', 'agent.first_seq', 'agent.head_seq', 'agent.head_hash'])
+    .select([
+      'receipt.life as before_life',
+      'receipt.to_seq as before_to',
+      'receipt.head as before_head',
+      'receipt.report as before_report',
+      'receipt.receipt as before_receipt',
+    ])
+    .select(({ selectFrom }) =>
+      selectFrom('report')
+        .select(({ fn }) => fn.min('report.digest').as('digest'))
+        .whereRef('report.agent', '=', 'agent.id')
+        .whereRef('report.life', '=', 'agent.life')
+        .where('report.apart', '=', 0)
+        .whereRef('report.first_seq', '<=', 'agent.head_seq')
+        .whereRef('report.last_seq', '>=', 'agent.head_seq')
+        .as('report'),
+    )
+    .where('agent.id', 'in', ids)
+    .where('agent.head_seq', '>', 0)
     .execute();
-  return row;
+  return rows.map((row) => {
+    const { id: agent, life, first_seq: from, head_seq: to, head_hash: hash, report } = row;
+    if (report === null) throw new TypeError(`no report contains event ${to} of ${agent}`);
+    const { before_life, before_to, before_head, before_report, before_receipt } = row;
+    const known = before_life !== null && before_to !== null && before_head !== null;
+    const before =
+      known && before_report !== null && before_receipt !== null
+        ? {
+            agent,
+            life: before_life,
+            to_seq: before_to,
+            head: before_head,
+            report: before_report,
+            receipt: before_receipt,
+          }
+        : undefined;
+    return { head: { agent, life, from, to, hash, report }, before };
+  });
 };
 
 /** Whether the newest root still accepts the receipt; otherwise its agent would not. */
@@ -69,43 +135,14 @@ const isGood = ({ receipt, agent }: ReceiptRow, root: TrustRoot): boolean => {
   }
 };
 
-/** A report that contains the head event. Of several, the smallest digest, so that the order of arrival does not matter. */
-const findAcknowledged = async (tx: Tx, agent: AgentRow): Promise<Digest> => {
-  const { digest } = await tx
-    .selectFrom('report')
-    .select('digest')
-    .where('agent', '=', agent.id)
-    .where('life', '=', agent.life)
-    .where('apart', '=', 0)
-    .where('first_seq', '<=', agent.head_seq)
-    .where('last_seq', '>=', agent.head_seq)
-    .orderBy('digest')
-    .limit(1)
-    .executeTakeFirstOrThrow();
-  return digest;
-};
-
 const sign = async (
-  report: Digest,
-  agent: AgentRow,
-  root: TrustRoot,
-  key: SigningKey,
-  now: Date,
-): Promise<Buffer> => {
-  const receipt = await signReceipt(
-    report,
-    {
-      fleet: root.fleet,
-      agent: agent.id,
-      from: agent.first_seq,
-      to: agent.head_seq,
-      head: agent.head_hash,
-      time: formatTime(now),
-    },
-    key,
-  );
-  verifyReceipt(receipt, root, agent.id);
-  return receipt;
+  { agent, life, from, to, hash, report }: AcknowledgedHead,
+  { root, key, now }: ReceiptSigner,
+): Promise<ReceiptRow> => {
+  const statement = { fleet: root.fleet, agent, from, to, head: hash, time: formatTime(now) };
+  const receipt = await signReceipt(report, statement, key);
+  verifyReceipt(receipt, root, agent);
+  return { agent, life, to_seq: to, head: hash, report, receipt: receipt.toString('utf8') };
 };
 
 export const receiptDocument = (site: string, { agent, receipt }: ReceiptRow): NewDocument => ({

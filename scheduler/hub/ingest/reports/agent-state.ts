@@ -1,136 +1,117 @@
+import { type RawBuilder, sql } from 'kysely';
 import { type Digest, digestOf } from '#bundles/digest';
 import { canonicalJson } from '#bundles/json/canonical';
 import type { Timestamp } from '#bundles/time';
-import type { AgentStateRow, AssignmentStateRow, ReportRow, Tx } from '../../store/tables.ts';
-import { isFailed } from '../../../model/event-steps.ts';
+import type { AgentStateRow, ReportRow, Tx } from '../../store/tables.ts';
+import { valuesTable } from '../../store/values-table.ts';
 
 /** Digest of a set of packages by assignment: agents with the same digest run the same. */
 export const packagesDigest = (packages: Iterable<readonly [string, Digest]>): Digest =>
   digestOf(canonicalJson(Object.fromEntries(packages)));
 
-/** Writes the state of an agent from the states of its assignments, after a report. */
-export const updateAgentState = async (tx: Tx, agent: Pick<ReportRow, 'agent' | 'life'>): Promise<void> => {
-  const newest = await readNewestSeq(tx, agent);
-  if (newest === undefined) return;
-  const row = foldAgent(agent.agent, newest, await readCells(tx, agent));
-  const { agent: _, ...columns } = row;
+type Life = Pick<ReportRow, 'agent' | 'life'>;
+
+/** Writes the states of agents from the states of their assignments, after reports. @param agents different ones */
+export const updateAgentStates = async (tx: Tx, agents: readonly Life[]): Promise<void> => {
+  const rows = (await readSums(tx, agents)).flatMap((sums) =>
+    sums.newest_seq === null ? [] : [toRow(sums, sums.newest_seq)],
+  );
+  if (rows.length === 0) return;
   await tx
     .insertInto('agent_state')
-    .values(row)
-    .onConflict((conflict) => conflict.column('agent').doUpdateSet(columns))
+    .values(rows)
+    .onConflict((conflict) =>
+      conflict
+        .column('agent')
+        .doUpdateSet(({ ref }) =>
+          Object.fromEntries(COLUMNS.map((column) => [column, ref(`excluded.${column}`)])),
+        ),
+    )
     .execute();
 };
 
-const readNewestSeq = async (
-  tx: Tx,
-  { agent, life }: Pick<ReportRow, 'agent' | 'life'>,
-): Promise<number | undefined> => {
-  const newest = await tx
-    .selectFrom('report')
-    .select('last_seq')
-    .where('agent', '=', agent)
-    .where('life', '=', life)
-    .where('apart', '=', 0)
-    .orderBy('last_seq', 'desc')
-    .limit(1)
-    .executeTakeFirst();
-  return newest?.last_seq;
-};
+const COLUMNS = [
+  'newest_seq',
+  'packages',
+  'failed',
+  'drifted',
+  'unknown',
+  'checked_at',
+  'settled_at',
+] as const satisfies readonly (keyof AgentStateRow)[];
 
-/** The state of an assignment, with the reports that its cells come from. */
-type Cells = Pick<
-  AssignmentStateRow,
-  | 'assignment'
-  | 'package'
-  | 'outcome'
-  | 'outcome_type'
-  | 'code'
-  | 'drifted'
-  | `${'running' | 'outcome'}_seq`
-  | `${'running' | 'outcome' | 'drift'}_at`
-> & {
-  readonly [column in `${'running' | 'outcome' | 'drift'}_received`]: Timestamp | null;
-} & { readonly [column in `${'running' | 'outcome' | 'drift'}_trusted`]: number | null };
+/** What the states of an agent's assignments with a package add up to: deleted packages have no health. */
+type Sums = {
+  readonly agent: string;
+  /** null: it has no report. */
+  readonly newest_seq: number | null;
+  /** Assignment and package, one a line; null: nothing runs. */
+  readonly packages: string | null;
+  readonly failed: number;
+  readonly drifted: number;
+  readonly unknown: number;
+  /** Packages that were not checked since they run. */
+  readonly unchecked: number;
+} & { readonly [column in `${(typeof CELLS)[number]}_at`]: Timestamp | null };
 
-/** Assignments without a package do not count: deleted packages have no health. */
-const foldAgent = (agent: string, newestSeq: number, cells: readonly Cells[]): AgentStateRow => {
-  const running = cells.flatMap((cell) =>
-    cell.package === null ? [] : [{ ...cell, package: cell.package }],
-  );
-  const checked = running.flatMap((cell) => [
-    knownTime(cell.running_at, cell.running_received, cell.running_trusted),
-    knownTime(cell.outcome_at, cell.outcome_received, cell.outcome_trusted),
-  ]);
-  const drift = running.map((cell) => knownTime(cell.drift_at, cell.drift_received, cell.drift_trusted));
+const CELLS = ['running', 'outcome', 'drift'] as const;
+
+const toRow = (sums: Sums, newestSeq: number): AgentStateRow => {
+  const packages = (sums.packages ?? '').split('\n').filter((line) => line !== '');
+  const checked = latest([sums.running_at, sums.outcome_at]);
   return {
-    agent,
+    agent: sums.agent,
     newest_seq: newestSeq,
-    packages: packagesDigest(running.map((cell) => [cell.assignment, cell.package] as const)),
-    failed: running.filter((cell) => isFailed({ outcome: cell.outcome, type: cell.outcome_type ?? '' }))
-      .length,
-    drifted: running.filter(({ drifted }) => drifted === 1).length,
-    unknown: running.filter(({ code }) => code === 'HEALTH_UNKNOWN').length,
-    // A check of an earlier package does not count as the health of the running one.
-    checked_at: running.every((cell) => cell.outcome_seq >= cell.running_seq) ? latest(checked) : null,
-    settled_at: latest([...checked, ...drift]),
+    packages: packagesDigest(
+      packages.map((line) => {
+        const at = line.lastIndexOf(' ');
+        return [line.slice(0, at), line.slice(at + 1) as Digest] as const;
+      }),
+    ),
+    failed: sums.failed,
+    drifted: sums.drifted,
+    unknown: sums.unknown,
+    checked_at: sums.unchecked === 0 ? checked : null,
+    settled_at: latest([checked, sums.drift_at]),
   };
-};
-
-/** By the agent's clock if that is trusted and not ahead; otherwise when the hub received it. */
-const knownTime = (
-  at: Timestamp | null,
-  received: Timestamp | null,
-  trusted: number | null,
-): Timestamp | null => {
-  if (at === null || received === null) return null;
-  return trusted === 1 && at < received ? at : received;
 };
 
 const latest = (times: readonly (Timestamp | null)[]): Timestamp | null =>
   times.reduce((last, at) => (at !== null && (last === null || at > last) ? at : last), null);
 
-const readCells = async (
-  tx: Tx,
-  { agent, life }: Pick<ReportRow, 'agent' | 'life'>,
-): Promise<readonly Cells[]> =>
-  await tx
-    .selectFrom('assignment_state as state')
-    .leftJoin('report as running', (join) =>
-      join
-        .onRef('running.agent', '=', 'state.agent')
-        .on('running.life', '=', life)
-        .onRef('running.digest', '=', 'state.running_report'),
-    )
-    .leftJoin('report as outcome', (join) =>
-      join
-        .onRef('outcome.agent', '=', 'state.agent')
-        .on('outcome.life', '=', life)
-        .onRef('outcome.digest', '=', 'state.outcome_report'),
-    )
-    .leftJoin('report as drift', (join) =>
-      join
-        .onRef('drift.agent', '=', 'state.agent')
-        .on('drift.life', '=', life)
-        .onRef('drift.digest', '=', 'state.drift_report'),
-    )
-    .select([
-      'state.assignment',
-      'state.package',
-      'state.outcome',
-      'state.outcome_type',
-      'state.code',
-      'state.drifted',
-      'state.running_seq',
-      'state.outcome_seq',
-      'state.running_at',
-      'state.outcome_at',
-      'state.drift_at',
-      'running.received_at as running_received',
-      'outcome.received_at as outcome_received',
-      'drift.received_at as drift_received',
-      'running.clock_trusted as running_trusted',
-      'outcome.clock_trusted as outcome_trusted',
-      'drift.clock_trusted as drift_trusted',
-    ])
-    .where('state.agent', '=', agent)
-    .execute();
+/** The newest time of a cell: by the agent's clock if that is trusted and not ahead, otherwise when the hub received it. */
+const knownTime = (cell: (typeof CELLS)[number]): RawBuilder<unknown> => {
+  const [at, report] = [sql.ref(`state.${cell}_at`), sql.table(cell)];
+  return sql`max(case when ${report}.clock_trusted = 1 and ${at} < ${report}.received_at
+    then ${at} else ${report}.received_at end) as ${sql.ref(`${cell}_at`)}`;
+};
+
+const joinReport = (cell: (typeof CELLS)[number]): RawBuilder<unknown> => {
+  const report = sql.table(cell);
+  return sql`left join report as ${report} on ${report}.agent = state.agent and ${report}.life = asked.life
+    and ${report}.digest = ${sql.ref(`state.${cell}_report`)}`;
+};
+
+/** The databases add up: fifty states of an agent would otherwise be read for each report. */
+const readSums = async (tx: Tx, agents: readonly Life[]): Promise<readonly Sums[]> => {
+  const asked = valuesTable(
+    ['text', 'bigint'],
+    agents.map(({ agent, life }) => [agent, life]),
+  );
+  const count = (condition: RawBuilder<unknown>) =>
+    sql`coalesce(sum(case when ${condition} then 1 else 0 end), 0)`;
+  const { rows } = await sql<Sums>`
+    with asked(agent, life) as (${asked})
+    select asked.agent, (select max(last_seq) from report where report.agent = asked.agent
+        and report.life = asked.life and report.apart = 0) as newest_seq,
+      string_agg(state.assignment || ' ' || state.package, '\n') as packages,
+      ${count(sql`state.outcome = 'failed' or state.outcome_type = 'rolled-back'`)} as failed,
+      ${count(sql`state.drifted = 1`)} as drifted,
+      ${count(sql`state.code = 'HEALTH_UNKNOWN'`)} as unknown,
+      ${count(sql`state.outcome_seq < state.running_seq`)} as unchecked,
+      ${sql.join(CELLS.map(knownTime))}
+    from asked left join assignment_state as state on state.agent = asked.agent and state.package is not null
+      ${sql.join(CELLS.map(joinReport), sql` `)}
+    group by asked.agent, asked.life`.execute(tx);
+  return rows;
+};

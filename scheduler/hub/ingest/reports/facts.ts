@@ -4,6 +4,9 @@ import type { HistoryField } from '../../store/history-row.ts';
 import type { AssignmentStateRow } from '../../store/tables.ts';
 import { driftOf, isStep, runningOf } from '../../../model/event-steps.ts';
 
+/** Version of the rules in this file. A database with an older one is rebuilt when a hub opens it. */
+export const HISTORY_VERSION = 2;
+
 /** Value of one field of an assignment, or of the agent ('' as assignment), in an event. */
 export type Fact = {
   readonly seq: number;

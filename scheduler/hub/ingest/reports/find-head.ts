@@ -1,16 +1,41 @@
 import type { Digest } from '#bundles/digest';
 import { GENESIS } from '#bundles/formats/events/event';
-import type { AgentRow, Database, Tx } from '../../store/tables.ts';
+import type { AgentRow, Database, ReportRow, Tx } from '../../store/tables.ts';
+import type { StoredSpan } from './compare-chain.ts';
+import type { JudgedReport } from './judge-report.ts';
 import { firstAround } from './stored-spans.ts';
 
 /** First and last event of an agent's unbroken chain. */
 export type Head = { readonly first: number; readonly seq: number; readonly hash: Digest };
 
 /**
+ * The head of an agent's chain after a report that fits was stored. Most reports continue the chain and nothing stored follows
+ * them, which needs no question to the database. @param agent as it was before the report
+ * @returns undefined if the head is the same, or the first event is missing
+ */
+export const headAfter = async (
+  tx: Tx,
+  agent: AgentRow,
+  {
+    row,
+    report,
+    stored,
+  }: { readonly row: ReportRow; readonly report: JudgedReport; readonly stored: readonly StoredSpan[] },
+): Promise<Head | undefined> => {
+  const next = agent.head_seq + 1;
+  if (agent.first_seq === 0) return await findHead(tx, agent);
+  if (row.first_seq > next || row.last_seq < next) return undefined;
+  const hash = report.spans.at(-1)?.hash;
+  if (hash !== undefined && stored.every(({ to }) => to <= row.last_seq))
+    return { first: agent.first_seq, seq: row.last_seq, hash };
+  return await findHead(tx, agent);
+};
+
+/**
  * Finds the head of an agent's chain, searching on from the known head. A chain begins at event 1, or continues the chain under
  * the agent's previous key. @returns undefined while the first event is missing
  */
-export const findHead = async (tx: Tx, agent: AgentRow): Promise<Head | undefined> => {
+const findHead = async (tx: Tx, agent: AgentRow): Promise<Head | undefined> => {
   const first = agent.first_seq > 0 ? agent.first_seq : await findFirst(tx, agent);
   if (first === undefined) return undefined;
   const last = await tx

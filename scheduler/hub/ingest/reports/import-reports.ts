@@ -123,7 +123,7 @@ const answer = async (
   for (const { agent, ...counts } of [...tallies.values()].toSorted(byName)) {
     // Revoked agents and refused reports get no receipt.
     if (agent.revoked_at !== null || counts.reports === 0) continue;
-    const row = await acknowledge(hub.store, agent.id, hub.keys.root, key, now);
+    const row = await acknowledge(hub.store, agent.id, { root: hub.keys.root, key, now });
     if (row) receipts.push({ site: agent.site, row });
     const gaps = await findGaps(hub.store.db, {
       id: agent.id,

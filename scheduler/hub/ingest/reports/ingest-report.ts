@@ -5,12 +5,13 @@ import type { Event } from '#bundles/formats/events/event';
 import { formatTime, type Timestamp } from '#bundles/time';
 import type { Store } from '../../store/open-store.ts';
 import type { AgentRow, EventRow, ReportRow, Tx } from '../../store/tables.ts';
-import { updateAgentState } from './agent-state.ts';
+import { updateAgentStates } from './agent-state.ts';
 import { findFallenFloors } from './check-floors.ts';
-import { type Comparison, compareChain, type Difference } from './compare-chain.ts';
-import { findHead } from './find-head.ts';
+import { type Comparison, compareChain, type Difference, type StoredSpan } from './compare-chain.ts';
+import { type Head, headAfter } from './find-head.ts';
 import { foldHold } from './fold-hold.ts';
 import type { JudgedReport } from './judge-report.ts';
+import { nextNumber } from './next-number.ts';
 import { openCompacted, readStored } from './stored-spans.ts';
 import { raiseAlarm } from './raise-alarm.ts';
 import { updateStates } from './update-states.ts';
@@ -26,60 +27,116 @@ export type Ingested = {
   readonly apart: FleetError | undefined;
 };
 
+/** A verified report that arrived, and its agent as the report was verified with. */
+export type Arrival = {
+  readonly report: JudgedReport;
+  readonly agent: AgentRow;
+  readonly received: Received;
+};
+
 /**
  * Stores a verified report in one transaction: its events, the assignment states, the head of the chain, and alarms.
- * @throws FleetError AGENT_UNKNOWN if the agent was revoked or given another key meanwhile, BUSY, DISK_FULL
+ * @throws FleetError AGENT_UNKNOWN if the agent was revoked or given another key meanwhile; STORE_NEWER, BUSY, DISK_FULL
  */
-export const ingestReport = (
+export const ingestReport = async (
   store: Store,
   report: JudgedReport,
   agent: AgentRow,
   received: Received,
-): Promise<Ingested> => store.transact((tx) => ingestReportIn(tx, report, agent, received));
-
-/** The same within the caller's transaction. */
-export const ingestReportIn = async (
-  tx: Tx,
-  report: JudgedReport,
-  agent: AgentRow,
-  received: Received,
 ): Promise<Ingested> => {
-  const current = await readAgent(tx, agent);
-  const row = toReportRow(report, current, received, await nextNumber(tx));
-  const comparison = compareChain(report, await readStored(tx, row));
-  if (comparison.kind === 'contradicts') return keepApart(tx, report, { ...row, apart: 1 }, comparison);
-  await addReport(tx, row);
-  const { known } = comparison;
-  const fresh = report.events.filter(({ seq }) => !known.has(seq));
-  await updateStates(tx, row, fresh);
-  await openCompacted(tx, row, comparison.opened);
-  await insertEvents(tx, report, comparison, row);
-  const lines = linesOf(report);
-  const lineOf = ({ seq }: Event): string => lines.get(seq) ?? '';
-  await updateAgent(tx, current, fresh, row, foldHold(current, fresh, lineOf));
-  await updateAgentState(tx, row);
-  const fallen = await findFallenFloors(tx, current, row);
-  const alarms: string[] = [];
-  for (const message of fallen) {
-    await raiseAlarm(tx, row, { code: 'ROLLBACK', message, events: null });
-    alarms.push(message);
+  const [ingested] = await store.transact((tx) => ingestReports(tx, [{ report, agent, received }]));
+  return ingested as Ingested;
+};
+
+/** A report that arrived, with the rows that it is compared with and becomes. */
+type Compared = {
+  readonly report: JudgedReport;
+  readonly agent: AgentRow;
+  readonly row: ReportRow;
+  readonly stored: readonly StoredSpan[];
+  readonly comparison: Comparison;
+};
+
+type Accepted = Omit<Compared, 'comparison'> & {
+  readonly difference: Difference;
+  readonly fresh: readonly Event[];
+};
+
+/**
+ * Stores reports of different agents within the caller's transaction, each step in one statement for all of them.
+ * @returns results in the order of the reports @throws FleetError as ingestReport
+ */
+export const ingestReports = async (tx: Tx, arrivals: readonly Arrival[]): Promise<readonly Ingested[]> => {
+  const compared = await compareReports(tx, arrivals);
+  const accepted = compared.flatMap(accept);
+  const fallen = accepted.length > 0 ? await storeReports(tx, accepted) : undefined;
+  const results: Ingested[] = [];
+  for (const { report, row, comparison } of compared) {
+    if (comparison.kind === 'contradicts') {
+      results.push(await keepApart(tx, report, { ...row, apart: 1 }, comparison));
+      continue;
+    }
+    const alarms = fallen?.get(row.agent) ?? [];
+    for (const message of alarms) await raiseAlarm(tx, row, { code: 'ROLLBACK', message, events: null });
+    const { known } = comparison;
+    results.push({ taken: freshOf(report, known).length, known: known.size, alarms, apart: undefined });
   }
-  return { taken: fresh.length, known: known.size, alarms, apart: undefined };
+  return results;
 };
 
-const readAgent = async (tx: Tx, agent: AgentRow): Promise<AgentRow> => {
-  const current = await tx.selectFrom('agent').selectAll().where('id', '=', agent.id).executeTakeFirst();
-  if (current && current.key === agent.key && current.revoked_at === null) return current;
-  throw new FleetError('AGENT_UNKNOWN', `${agent.id} was revoked or enrolled anew while its report was read`);
+const compareReports = async (tx: Tx, arrivals: readonly Arrival[]): Promise<readonly Compared[]> => {
+  const agents = await readAgents(
+    tx,
+    arrivals.map(({ agent }) => agent),
+  );
+  const first = await nextNumber(tx);
+  const rows = arrivals.map(({ report, received }, at) =>
+    toReportRow(report, agents[at] as AgentRow, received, first + at),
+  );
+  const stored = await readStored(tx, rows);
+  return arrivals.map(({ report }, at) => {
+    const [agent, row] = [agents[at] as AgentRow, rows[at] as ReportRow];
+    const spans = stored.get(agent.id) ?? [];
+    return { report, agent, row, stored: spans, comparison: compareChain(report, spans) };
+  });
 };
 
-/** The number of the next report to be stored (ReportRow.number). */
-export const nextNumber = async (tx: Tx): Promise<number> => {
-  const { last } = await tx
-    .selectFrom('report')
-    .select(({ fn }) => fn.max('number').as('last'))
-    .executeTakeFirstOrThrow();
-  return (last ?? 0) + 1;
+const accept = ({ comparison, ...rest }: Compared): readonly Accepted[] =>
+  comparison.kind === 'fits'
+    ? [{ ...rest, difference: comparison, fresh: freshOf(rest.report, comparison.known) }]
+    : [];
+
+const freshOf = ({ events }: JudgedReport, known: ReadonlySet<number>): readonly Event[] =>
+  events.filter(({ seq }) => !known.has(seq));
+
+/** @returns the floors that fell, by agent */
+const storeReports = async (
+  tx: Tx,
+  accepted: readonly Accepted[],
+): Promise<ReadonlyMap<string, readonly string[]>> => {
+  const rows = accepted.map(({ row }) => row);
+  await addReports(tx, rows);
+  await updateStates(
+    tx,
+    accepted.map(({ row, fresh }) => ({ report: row, events: fresh })),
+  );
+  for (const { row, difference } of accepted) await openCompacted(tx, row, difference.opened);
+  await insertEvents(tx, accepted.flatMap(toEventRows));
+  await updateAgents(tx, accepted);
+  await updateAgentStates(tx, rows);
+  return await findFallenFloors(tx, accepted);
+};
+
+/** @returns the agents as they are now, in the same order */
+const readAgents = async (tx: Tx, agents: readonly AgentRow[]): Promise<readonly AgentRow[]> => {
+  const ids = agents.map(({ id }) => id);
+  const found = await tx.selectFrom('agent').selectAll().where('id', 'in', ids).execute();
+  const current = new Map(found.map((row) => [row.id, row]));
+  return agents.map(({ id, key }) => {
+    const now = current.get(id);
+    if (now && now.key === key && now.revoked_at === null) return now;
+    throw new FleetError('AGENT_UNKNOWN', `${id} was revoked or enrolled anew while its report was read`);
+  });
 };
 
 const toReportRow = (
@@ -113,13 +170,10 @@ const toReportRow = (
   };
 };
 
-const linesOf = ({ events, lines }: JudgedReport): ReadonlyMap<number, string> =>
-  new Map(events.map(({ seq }, index) => [seq, lines[index] ?? '']));
-
-const addReport = async (tx: Tx, row: ReportRow): Promise<void> => {
+const addReports = async (tx: Tx, rows: readonly ReportRow[]): Promise<void> => {
   await tx
     .insertInto('report')
-    .values(row)
+    .values(rows)
     .onConflict((conflict) => conflict.columns(['agent', 'life', 'digest']).doNothing())
     .execute();
 };
@@ -134,7 +188,7 @@ const keepApart = async (
   row: ReportRow,
   { seq, message }: Extract<Comparison, { kind: 'contradicts' }>,
 ): Promise<Ingested> => {
-  await addReport(tx, row);
+  await addReports(tx, [row]);
   const at = report.spans.findIndex(({ to }) => to >= seq);
   const whole = report.lines.join('\n');
   const events =
@@ -152,14 +206,21 @@ const keepApart = async (
 /** Rows of one INSERT: SQLite binds 32,766 values at most, PostgreSQL 65,535. */
 const ROWS = 500;
 
-const insertEvents = async (
-  tx: Tx,
-  { events, spans, lines }: JudgedReport,
-  { known, gaps }: Difference,
-  row: ReportRow,
-): Promise<void> => {
+const insertEvents = async (tx: Tx, rows: readonly EventRow[]): Promise<void> => {
+  for (let start = 0; start < rows.length; start += ROWS)
+    await tx
+      .insertInto('event')
+      .values(rows.slice(start, start + ROWS))
+      .execute();
+};
+
+const toEventRows = ({
+  report: { events, spans, lines },
+  difference: { known, gaps },
+  row,
+}: Accepted): readonly EventRow[] => {
   const parts = Map.groupBy(gaps, ({ of }) => of);
-  const rows = events.flatMap((event, index): readonly EventRow[] => {
+  return events.flatMap((event, index): readonly EventRow[] => {
     const span = spans[index];
     if (!span || known.has(event.seq)) return [];
     const common = {
@@ -184,43 +245,68 @@ const insertEvents = async (
       }));
     return [{ ...common, seq: span.seq, hash: span.hash, prev: span.prev, last_seq: null }];
   });
-  for (let start = 0; start < rows.length; start += ROWS)
-    await tx
-      .insertInto('event')
-      .values(rows.slice(start, start + ROWS))
-      .execute();
 };
 
-const updateAgent = async (
-  tx: Tx,
-  agent: AgentRow,
-  fresh: readonly Event[],
-  report: ReportRow,
-  held: Partial<AgentRow> | undefined,
-): Promise<void> => {
-  const { received_at: at, source } = report;
-  const saidAt = describedTime(report);
-  const head = await findHead(tx, agent);
+/** Columns of an agent that its reports change. */
+const REPORTED = [
+  'heard_at',
+  'online_at',
+  'said_at',
+  'first_seq',
+  'head_seq',
+  'head_hash',
+  'release_version',
+  'release_channel',
+  'release_seq',
+  'release_at',
+  'held_seq',
+  'held_at',
+  'held_until',
+  'held_by',
+  'held_reason',
+] as const satisfies readonly (keyof AgentRow)[];
+
+const updateAgents = async (tx: Tx, accepted: readonly Accepted[]): Promise<void> => {
+  const rows: AgentRow[] = [];
+  for (const one of accepted)
+    rows.push({ ...one.agent, ...reportedBy(one, await headAfter(tx, one.agent, one)) });
+  await tx
+    .insertInto('agent')
+    .values(rows)
+    .onConflict((conflict) =>
+      conflict
+        .column('id')
+        .doUpdateSet(({ ref }) =>
+          Object.fromEntries(REPORTED.map((column) => [column, ref(`excluded.${column}`)])),
+        ),
+    )
+    .execute();
+};
+
+const reportedBy = (
+  { agent, report, row, fresh }: Accepted,
+  head: Head | undefined,
+): Partial<Pick<AgentRow, (typeof REPORTED)[number]>> => {
+  const { received_at: at, source } = row;
+  const saidAt = describedTime(row);
   const imported = fresh.findLast(({ type, release }) => type === 'imported' && release !== undefined);
   const newer = imported?.release && imported.seq > agent.release_seq ? imported.release : undefined;
-  await tx
-    .updateTable('agent')
-    .set({
-      heard_at: at,
-      ...(source === 'network' && { online_at: at }),
-      ...((agent.said_at === null || agent.said_at < saidAt) && { said_at: saidAt }),
-      ...(head && { first_seq: head.first, head_seq: head.seq, head_hash: head.hash }),
-      ...held,
-      ...(newer &&
-        imported && {
-          release_version: newer.version,
-          release_channel: formatChannel(newer),
-          release_seq: imported.seq,
-          release_at: imported.at,
-        }),
-    })
-    .where('id', '=', agent.id)
-    .execute();
+  const lineOf = ({ seq }: Event): string =>
+    report.lines[report.events.findIndex((event) => event.seq === seq)] ?? '';
+  return {
+    heard_at: at,
+    ...(source === 'network' && { online_at: at }),
+    ...((agent.said_at === null || agent.said_at < saidAt) && { said_at: saidAt }),
+    ...(head && { first_seq: head.first, head_seq: head.seq, head_hash: head.hash }),
+    ...foldHold(agent, fresh, lineOf),
+    ...(newer &&
+      imported && {
+        release_version: newer.version,
+        release_channel: formatChannel(newer),
+        release_seq: imported.seq,
+        release_at: imported.at,
+      }),
+  };
 };
 
 /**

@@ -3,13 +3,12 @@ import type { Event } from '#bundles/formats/events/event';
 import { parseJson } from '#bundles/json/parse-json';
 import type { Store } from '../../store/open-store.ts';
 import type { Tx } from '../../store/tables.ts';
-import { updateAgentState } from './agent-state.ts';
+import { updateAgentStates } from './agent-state.ts';
+import { HISTORY_VERSION } from './facts.ts';
+import { nextNumber } from './next-number.ts';
 import { REMOVED } from './stored-spans.ts';
 import { updateStates } from './update-states.ts';
 import type { FactSource } from './write-history.ts';
-
-/** Version of the rules in facts.ts. A database with an older one is rebuilt when a hub opens it. */
-const HISTORY_VERSION = 2;
 
 /**
  * Rebuilds the history of a database that was written by older rules, or by none.
@@ -17,7 +16,7 @@ const HISTORY_VERSION = 2;
  */
 export const bringHistoryUpToDate = async (store: Store, say: (line: string) => void): Promise<void> => {
   const { history } = await store.db.selectFrom('fleet').select('history').executeTakeFirstOrThrow();
-  // A newer program has rebuilt it: replicas of both versions write until the last one is replaced.
+  // A newer program has rebuilt it, and takes the reports that this one refuses.
   if (history >= HISTORY_VERSION) return;
   const { reports } = await store.db
     .selectFrom('report')
@@ -36,10 +35,11 @@ export type RebuiltHistory = { readonly reports: number; readonly events: number
  * Rebuilds the history and the states of assignments and agents by replaying the stored events, report by report in the order
  * of storage. The result equals the one of ingest. Agents with events removed by retention keep their rows, because the
  * remaining events do not give their state.
- * @throws FleetError BUSY, DISK_FULL; ABORTED
+ * @throws FleetError STORE_NEWER for one that a newer version wrote; BUSY, DISK_FULL; ABORTED
  */
 export const rebuildHistory = (store: Store, signal?: AbortSignal): Promise<RebuiltHistory> =>
   store.transact(async (tx) => {
+    await nextNumber(tx);
     const kept = await trimmedAgents(tx);
     for (const table of ['history', 'assignment_state', 'agent_state'])
       await sql`delete from ${sql.table(table)} where agent not in (${trimmed(tx)})`.execute(tx);
@@ -54,7 +54,7 @@ export const rebuildHistory = (store: Store, signal?: AbortSignal): Promise<Rebu
       if (lives.get(report.agent) !== report.life) await forgetStates(tx, report.agent);
       lives.set(report.agent, report.life);
       const events = await eventsOf(tx, report);
-      await updateStates(tx, report, events);
+      await updateStates(tx, [{ report, events }]);
       counts.reports += 1;
       counts.events += events.length;
     }
@@ -62,7 +62,7 @@ export const rebuildHistory = (store: Store, signal?: AbortSignal): Promise<Rebu
     for (const { id, life } of agents) {
       if (kept.has(id)) continue;
       if ((lives.get(id) ?? life) !== life) await forgetStates(tx, id);
-      await updateAgentState(tx, { agent: id, life });
+      await updateAgentStates(tx, [{ agent: id, life }]);
     }
     await tx.updateTable('fleet').set({ history: HISTORY_VERSION }).execute();
     const { changes } = await tx

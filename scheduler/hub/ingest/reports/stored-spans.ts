@@ -1,37 +1,49 @@
+import { sql } from 'kysely';
+import { valuesTable } from '../../store/values-table.ts';
 import type { AgentRow, EventRow, ReportRow, Tx } from '../../store/tables.ts';
 import type { Difference, StoredSpan } from './compare-chain.ts';
 
 /** Type of the row that stands for a run of events that retention removed. No agent writes it. */
 export const REMOVED = 'removed';
 
-/** Stored events within the range of a report, or next to it. */
-export const readStored = async (tx: Tx, row: ReportRow): Promise<readonly StoredSpan[]> => {
-  const start = row.first_seq - 1;
-  const rows = await tx
-    .selectFrom('event')
-    .select(['seq', 'hash', 'prev', 'last_seq', 'type'])
-    .where('agent', '=', row.agent)
-    .where('life', '=', row.life)
-    .where('seq', '>=', await firstAround(tx, { id: row.agent, life: row.life }, start))
-    .where('seq', '<=', row.last_seq + 1)
-    .orderBy('seq')
-    .execute();
-  return rows
-    .map(({ seq, hash, prev, last_seq: last, type }) => ({
+type Found = Pick<EventRow, 'agent' | 'seq' | 'hash' | 'prev' | 'last_seq' | 'type'>;
+
+/**
+ * Stored events within the range of each report, or next to it, by agent. Stored events do not overlap, so a search from the newest one
+ * before the range reads no others, however many an agent has.
+ * @param rows of different agents
+ */
+export const readStored = async (
+  tx: Tx,
+  rows: readonly ReportRow[],
+): Promise<ReadonlyMap<string, readonly StoredSpan[]>> => {
+  const asked = rows.map((row) => [row.agent, row.life, row.first_seq - 1, row.last_seq + 1]);
+  const found = await sql<Found>`
+    with asked(agent, life, first, last) as (${valuesTable(['text', 'bigint', 'bigint', 'bigint'], asked)})
+    select event.agent, event.seq, event.hash, event.prev, event.last_seq, event.type
+    from asked join event on event.agent = asked.agent and event.life = asked.life and event.seq <= asked.last
+      and event.seq >= coalesce((select max(before.seq) from event as before
+        where before.agent = asked.agent and before.life = asked.life and before.seq <= asked.first), asked.first)
+    order by event.agent, event.seq`.execute(tx);
+  const starts = new Map(rows.map((row) => [row.agent, row.first_seq - 1]));
+  const spans = found.rows.map(({ agent, seq, hash, prev, last_seq: last, type }) => ({
+    agent,
+    span: {
       seq,
       to: last ?? seq,
       prev,
       hash,
       compacted: last !== null && type !== REMOVED,
       removed: type === REMOVED,
-    }))
-    .filter(({ to }) => to >= start);
+    },
+  }));
+  const near = spans.filter(({ agent, span }) => span.to >= (starts.get(agent) ?? 0));
+  return new Map(
+    [...Map.groupBy(near, ({ agent }) => agent)].map(([agent, all]) => [agent, all.map(({ span }) => span)]),
+  );
 };
 
-/**
- * The number of the stored event that covers `seq` or is the newest before it. Stored events do not overlap, so a search from there on
- * reads no others, however many an agent has.
- */
+/** The number of the stored event that covers `seq` or is the newest before it. */
 export const firstAround = async (
   tx: Tx,
   { id, life }: Pick<AgentRow, 'id' | 'life'>,

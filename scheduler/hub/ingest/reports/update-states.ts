@@ -1,35 +1,42 @@
+import { sql } from 'kysely';
 import type { Event } from '#bundles/formats/events/event';
 import type { AssignmentStateRow, Tx } from '../../store/tables.ts';
+import { valuesTable } from '../../store/values-table.ts';
 import { factsOf, knownFact } from './facts.ts';
 import { emptyState, foldEvent } from './fold-event.ts';
 import { type FactSource, type TimedFact, writeChanges, writeLate } from './write-history.ts';
 
-/** Rows per INSERT and names per IN, below the parameter limits of the databases. */
+/** Rows of one statement, below the parameter limits of the databases. */
 const ROWS = 500;
+
+/** The events that a report was the first to bring. */
+export type FreshEvents = { readonly report: FactSource; readonly events: readonly Event[] };
 
 /**
  * Applies events to the state rows of their assignments and adds changes to the history. Older events do not override newer
- * ones (foldEvent).
+ * ones (foldEvent). @param fresh of different agents
  */
-export const updateStates = async (tx: Tx, report: FactSource, events: readonly Event[]): Promise<void> => {
-  const assignments = [...new Set(events.flatMap(({ assignment }) => assignment ?? []))];
-  const states = await readStates(tx, report.agent, assignments);
-  const changes: TimedFact[] = [];
-  const late: TimedFact[] = [];
-  for (const event of events) {
-    const { assignment, at } = event;
-    const before = assignment === undefined ? undefined : states.get(assignment);
-    for (const fact of factsOf(event)) {
-      const known = knownFact(before ?? emptyState(report.agent, fact.assignment), fact.field);
-      // The newest value of an agent's own fields is in the history only.
-      if (assignment === undefined || fact.seq < known.seq) late.push({ ...fact, at });
-      else if (fact.value !== known.value) changes.push({ ...fact, at });
+export const updateStates = async (tx: Tx, fresh: readonly FreshEvents[]): Promise<void> => {
+  const states = await readStates(tx, fresh);
+  const changes: { readonly report: FactSource; readonly fact: TimedFact }[] = [];
+  const late: typeof changes = [];
+  for (const { report, events } of fresh) {
+    for (const event of events) {
+      const { assignment, at } = event;
+      const key = keyOf(report.agent, assignment ?? '');
+      const before = assignment === undefined ? undefined : states.get(key);
+      for (const fact of factsOf(event)) {
+        const known = knownFact(before ?? emptyState(report.agent, fact.assignment), fact.field);
+        // The newest value of an agent's own fields is in the history only.
+        if (assignment === undefined || fact.seq < known.seq) late.push({ report, fact: { ...fact, at } });
+        else if (fact.value !== known.value) changes.push({ report, fact: { ...fact, at } });
+      }
+      if (assignment !== undefined)
+        states.set(key, foldEvent(before ?? emptyState(report.agent, assignment), event, report.digest));
     }
-    if (assignment !== undefined)
-      states.set(assignment, foldEvent(before ?? emptyState(report.agent, assignment), event, report.digest));
   }
-  await writeChanges(tx, report, changes);
-  for (const fact of late) await writeLate(tx, report, fact);
+  await writeChanges(tx, changes);
+  for (const { report, fact } of late) await writeLate(tx, report, fact);
   const rows = [...states.values()];
   for (let start = 0; start < rows.length; start += ROWS) {
     await tx
@@ -46,24 +53,28 @@ export const updateStates = async (tx: Tx, report: FactSource, events: readonly 
   }
 };
 
+/** Neither name contains a space. */
+const keyOf = (agent: string, assignment: string): string => `${agent} ${assignment}`;
+
 const COLUMNS = (Object.keys(emptyState('', '')) as (keyof AssignmentStateRow)[]).filter(
   (column) => column !== 'agent' && column !== 'assignment',
 );
 
 const readStates = async (
   tx: Tx,
-  agent: string,
-  assignments: readonly string[],
+  fresh: readonly FreshEvents[],
 ): Promise<Map<string, AssignmentStateRow>> => {
+  const pairs = fresh.flatMap(({ report: { agent }, events }) =>
+    [...new Set(events.flatMap(({ assignment }) => assignment ?? []))].map((name) => [agent, name]),
+  );
   const states = new Map<string, AssignmentStateRow>();
-  for (let start = 0; start < assignments.length; start += ROWS) {
-    const rows = await tx
-      .selectFrom('assignment_state')
-      .selectAll()
-      .where('agent', '=', agent)
-      .where('assignment', 'in', assignments.slice(start, start + ROWS))
-      .execute();
-    for (const row of rows) states.set(row.assignment, row);
+  for (let start = 0; start < pairs.length; start += ROWS) {
+    const asked = valuesTable(['text', 'text'], pairs.slice(start, start + ROWS));
+    const { rows } = await sql<AssignmentStateRow>`
+      with asked(agent, assignment) as (${asked})
+      select state.* from asked join assignment_state as state
+        on state.agent = asked.agent and state.assignment = asked.assignment`.execute(tx);
+    for (const row of rows) states.set(keyOf(row.agent, row.assignment), row);
   }
   return states;
 };

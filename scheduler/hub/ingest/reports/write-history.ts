@@ -28,10 +28,9 @@ const toRow = ({ at, ...fact }: TimedFact, report: Omit<FactSource, 'number'>): 
 /** Stores facts that are newer than all that is known of their fields and change them. */
 export const writeChanges = async (
   tx: Tx,
-  report: FactSource,
-  facts: readonly TimedFact[],
+  changes: readonly { readonly report: FactSource; readonly fact: TimedFact }[],
 ): Promise<void> => {
-  const rows = facts.map((fact) => toRow(fact, report));
+  const rows = changes.map(({ report, fact }) => toRow(fact, report));
   for (let start = 0; start < rows.length; start += ROWS)
     await tx
       .insertInto('history')

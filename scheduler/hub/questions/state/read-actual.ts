@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Digest } from '#bundles/digest';
 import { parseChannel } from '#bundles/names';
 import { formatTime, type Timestamp } from '#bundles/time';
@@ -13,6 +14,7 @@ import type {
   Database,
   ReportRow,
 } from '../../store/tables.ts';
+import { valuesTable } from '../../store/values-table.ts';
 import { isIn, type Part } from './part.ts';
 import { agentAssignment, readFailedChecks } from './read-failed-checks.ts';
 import { silentSince } from './silent-since.ts';
@@ -131,10 +133,11 @@ export const readStates = async (
     .selectFrom('assignment_state')
     .innerJoin('agent', 'agent.id', 'assignment_state.agent')
     .selectAll('assignment_state')
+    .select('agent.life')
     .where('agent.revoked_at', 'is', null)
     .where(isIn(part))
     .execute();
-  const reports = Map.groupBy(await readReports(db, part), ({ agent }) => agent);
+  const reports = Map.groupBy(await readReports(db, rows), ({ agent }) => agent);
   const checks = await readFailedChecks(db, part);
   const known = new Map<string, ActualState[]>();
   for (const [agent, states] of Map.groupBy(rows, (row) => row.agent)) {
@@ -163,35 +166,31 @@ type ReportSource = Pick<
   'agent' | 'digest' | 'first_seq' | 'last_seq' | 'source' | 'received_at' | 'clock_trusted'
 >;
 
-/** The reports that the states of the agents come from. */
-const readReports = (db: Database, part: Part): Promise<readonly ReportSource[]> => {
-  const named = (column: 'running_report' | 'outcome_report' | 'drift_report') =>
-    db
-      .selectFrom('assignment_state')
-      .innerJoin('agent', 'agent.id', 'assignment_state.agent')
-      .select(['agent.id', 'agent.life', `assignment_state.${column} as digest`])
-      .where('agent.revoked_at', 'is', null)
-      .where(isIn(part));
-  return db
-    .selectFrom(
-      named('running_report').union(named('outcome_report')).union(named('drift_report')).as('named'),
-    )
-    .innerJoin('report', (join) =>
-      join
-        .onRef('report.agent', '=', 'named.id')
-        .onRef('report.life', '=', 'named.life')
-        .onRef('report.digest', '=', 'named.digest'),
-    )
-    .select([
-      'report.agent',
-      'report.digest',
-      'report.first_seq',
-      'report.last_seq',
-      'report.source',
-      'report.received_at',
-      'report.clock_trusted',
-    ])
-    .execute();
+/** Rows of one statement, below the parameter limits of the databases. */
+const ROWS = 5000;
+
+/** The reports that states come from: a few of each agent. */
+const readReports = async (
+  db: Database,
+  states: readonly (AssignmentStateRow & { readonly life: number })[],
+): Promise<readonly ReportSource[]> => {
+  const named = new Map<string, readonly [string, number, Digest]>();
+  for (const { agent, life, running_report, outcome_report, drift_report } of states)
+    for (const digest of [running_report, outcome_report, drift_report])
+      if (digest !== null) named.set(`${agent} ${digest}`, [agent, life, digest]);
+  const asked = [...named.values()];
+  const found: ReportSource[] = [];
+  for (let start = 0; start < asked.length; start += ROWS) {
+    const part = valuesTable(['text', 'bigint', 'text'], asked.slice(start, start + ROWS));
+    const { rows } = await sql<ReportSource>`
+      with asked(agent, life, digest) as (${part})
+      select report.agent, report.digest, report.first_seq, report.last_seq, report.source,
+        report.received_at, report.clock_trusted
+      from asked join report on report.agent = asked.agent and report.life = asked.life
+        and report.digest = asked.digest`.execute(db);
+    found.push(...rows);
+  }
+  return found;
 };
 
 const sourcesOf = (reports: readonly ReportSource[]): AgentReports =>

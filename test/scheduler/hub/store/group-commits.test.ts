@@ -3,7 +3,7 @@ import { groupCommits } from '../../../../scheduler/hub/store/group-commits.ts';
 import type { Tx } from '../../../../scheduler/hub/store/tables.ts';
 import { testHub } from '../test-hub.ts';
 
-const addToken = (id: string) => async (tx: Tx) => {
+const addToken = async (tx: Tx, id: string) => {
   await tx
     .insertInto('token')
     .values({
@@ -44,16 +44,28 @@ const setup = async () => {
     const rows = await hub.store.db.selectFrom('token').select('id').orderBy('id').execute();
     return rows.map(({ id }) => id);
   };
-  return { hub, names, commits, run: groupCommits(hub.store) };
+  const run = groupCommits({
+    keyOf: (id: string) => id.split(' ')[0] ?? id,
+    work: (ids) =>
+      hub.store.transact(async (tx) => {
+        const results: string[] = [];
+        for (const id of ids) {
+          results.push(await addToken(tx, id));
+          if (id === 'poison') throw new Error('poison');
+        }
+        return results;
+      }),
+  });
+  return { hub, names, commits, run };
 };
 
 const IDS = Array.from({ length: 40 }, (_, index) => `t${String(index).padStart(2, '0')}`);
 
-describe('works that wait at the same time', () => {
+describe('items that wait at the same time', () => {
   it('share transactions, and each gets its own result', async () => {
     const { hub, names, commits, run } = await setup();
     await using _ = hub;
-    expect(await Promise.all(IDS.map((id) => run(addToken(id))))).toEqual(IDS);
+    expect(await Promise.all(IDS.map((id) => run(id)))).toEqual(IDS);
     expect(await names()).toEqual(IDS);
     expect(commits.length).toBeLessThan(IDS.length / 4);
   });
@@ -61,17 +73,19 @@ describe('works that wait at the same time', () => {
   it('are all stored but the one that fails, which alone gets its error', async () => {
     const { hub, names, run } = await setup();
     await using _ = hub;
-    const poison = async (tx: Tx) => {
-      await addToken('half-done')(tx);
-      throw new Error('poison');
-    };
-    const settled = await Promise.allSettled(
-      IDS.map((id, index) => run(index === 17 ? poison : addToken(id))),
-    );
+    const settled = await Promise.allSettled(IDS.map((id, index) => run(index === 17 ? 'poison' : id)));
     const failed = settled.flatMap((one, index) => (one.status === 'rejected' ? [index] : []));
     expect(failed).toEqual([17]);
     expect(await names()).toEqual(IDS.filter((_, index) => index !== 17));
-    await expect(run(poison)).rejects.toThrow('poison');
-    expect(await run(addToken('later'))).toBe('later');
+    await expect(run('poison')).rejects.toThrow('poison');
+    expect(await run('later')).toBe('later');
+  });
+
+  it('follow each other in transactions of their own if they depend on each other', async () => {
+    const { hub, names, commits, run } = await setup();
+    await using _ = hub;
+    await Promise.all(['a', 'b', 'b again', 'c', 'b at last'].map((id) => run(id)));
+    expect(await names()).toEqual(['a', 'b', 'b again', 'b at last', 'c']);
+    expect(commits).toHaveLength(4);
   });
 });

@@ -147,7 +147,7 @@ const take = async (
   const { apart } = await ingestReport(hub.store, judged, row, { source: 'stick', now: NOW });
   expect(apart).toBeUndefined();
   const key = await hub.keys.key('receipt');
-  const receipt = await acknowledge(hub.store, hub.agent.id, hub.keys.root, key, NOW);
+  const receipt = await acknowledge(hub.store, hub.agent.id, { root: hub.keys.root, key, now: NOW });
   return receipt?.to_seq ?? 0;
 };
 

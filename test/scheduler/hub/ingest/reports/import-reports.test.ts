@@ -528,7 +528,7 @@ describe('any order and repetition of reports', () => {
       const judged = judgeReport(reports[index] as SignedReport, row, FLEET, `report ${index}`);
       const { apart } = await ingestReport(hub.store, judged, row, { source: 'stick', now: NOW });
       expect(apart).toBeUndefined();
-      await acknowledge(hub.store, agent.id, hub.keys.root, receiptKey, NOW);
+      await acknowledge(hub.store, agent.id, { root: hub.keys.root, key: receiptKey, now: NOW });
     };
     const receiptOf = async () => {
       const { receipt } = await hub.store.db.selectFrom('receipt').selectAll().executeTakeFirstOrThrow();

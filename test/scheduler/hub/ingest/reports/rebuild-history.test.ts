@@ -264,4 +264,19 @@ describe('the history of an agent', () => {
     await bringHistoryUpToDate(migrated, (line) => said.push(line));
     expect(said).toHaveLength(1);
   });
+
+  it('of a newer version is not written by other rules: reports and a rebuild are refused, and nothing is stored', async () => {
+    await using hub = await enrolledHub();
+    const { db } = hub.store;
+    const stick = await hub.stick();
+    await report(stick, hub.agent, chain(hub.agent, [step('a')]));
+    const { history } = await db.selectFrom('fleet').select('history').executeTakeFirstOrThrow();
+    const before = await tables(db);
+    await db.updateTable('fleet').set({ history: 99 }).execute();
+    await expect(hub.importFrom(stick)).rejects.toMatchObject({ code: 'STORE_NEWER' });
+    await expect(rebuildHistory(hub.store)).rejects.toMatchObject({ code: 'STORE_NEWER' });
+    expect(await tables(db)).toBe(before);
+    await db.updateTable('fleet').set({ history }).execute();
+    expect((await hub.importFrom(stick)).agents).toMatchObject([{ taken: 1 }]);
+  });
 });

@@ -1,0 +1,16 @@
+import { type RawBuilder, sql } from 'kysely';
+
+type Cell = string | number | null;
+
+/**
+ * A list of rows for a common table expression, `with asked(agent, life) as (...)`, in SQL that SQLite and PostgreSQL share. One
+ * statement then asks for many agents. Every cell has its type, because PostgreSQL takes a bare parameter for text.
+ */
+export const valuesTable = (
+  types: readonly ('text' | 'bigint')[],
+  rows: readonly (readonly Cell[])[],
+): RawBuilder<unknown> => {
+  const row = (cells: readonly Cell[]) =>
+    sql`(${sql.join(cells.map((cell, at) => sql`cast(${cell} as ${sql.raw(types[at] ?? 'text')})`))})`;
+  return sql`values ${sql.join(rows.map(row))}`;
+};
