@@ -30,13 +30,15 @@ export const enrolOnceReleased = async (enrol: () => Promise<Outcome>): Promise<
   succeed(outcome);
 };
 
-export const openOffice = async (folder: string): Promise<Office> => {
+/** @param database the hub's; by default a SQLite file */
+export const openOffice = async (folder: string, database?: string): Promise<Office> => {
   for (const part of ['platform', 'apps'])
     await cp(join(REPOSITORY, 'examples', part), join(folder, part), { recursive: true });
   await withoutChain(join(folder, 'platform'));
   await makeImages(join(folder, 'images'));
   await mkdir(join(folder, 'hub'));
-  const [keys, layout, db] = [join(folder, 'keys'), join(folder, 'releases'), join(folder, 'hub', 'hub.db')];
+  const [keys, layout] = [join(folder, 'keys'), join(folder, 'releases')];
+  const db = database ?? join(folder, 'hub', 'hub.db');
   const scheduler = (...words: readonly string[]): Promise<Outcome> => runScheduler(folder, words);
   const exporter = (...words: readonly string[]): Promise<Outcome> => runExporter(folder, words);
   await writeFile(

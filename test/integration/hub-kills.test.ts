@@ -160,6 +160,64 @@ it('on SQLite, a hub that is killed at random has each event that it acknowledge
   await under(hubs, Array(LONG ? 50 : 2).fill(hubs.kill), 'SQLite, hub killed');
 }, 600_000);
 
+/**
+ * Hands over a report to a hub that is killed before a step of ingest, for each step, and the same report to the next hub. A usual run
+ * tries the last two: before the commit, and between commit and receipt. @returns the number of steps
+ */
+const killAtEach = async (office: Office, db: string, words: readonly string[]): Promise<number> => {
+  const agent = networkAgent('plant-1/host');
+  const lines = chain(agent, happenings(200));
+  let cert: string | undefined;
+  const tryStep = async (step: number) => {
+    await using hub = await office.serveUntil(step, ...words);
+    cert ??= await enroll(hub.url, office.authority, agent, await newToken(office, agent.site, db));
+    await using client = connect(hub.url, office.authority, { cert, key: agent.pem });
+    const before = await eventsIn(db);
+    // What the hub before may have stored without a receipt.
+    if (before > 0) {
+      const again = await reportOf(agent, lines, before - 1, before);
+      expect(await handOver(client, again)).toMatchObject({ status: 200 });
+      expect(await eventsIn(db)).toBe(before);
+    }
+    hub.child.kill('SIGUSR2');
+    await expect.poll(() => hub.log.some(({ msg }) => msg === 'armed')).toBe(true);
+    const report = await reportOf(agent, lines, before + 1, before + 2);
+    const status = await handOver(client, report).then(
+      (reply) => reply.status,
+      () => undefined,
+    );
+    if (status !== undefined)
+      await expect.poll(() => hub.log.some(({ msg }) => msg === 'answers')).toBe(true);
+    const steps = Number(hub.log.find(({ msg }) => msg === 'answers')?.['steps']);
+    return { status, steps, stored: (await eventsIn(db)) - before };
+  };
+  const { steps, ...undisturbed } = await tryStep(0);
+  expect(undisturbed).toEqual({ status: 200, stored: 2 });
+  for (const step of LONG ? numbers(steps) : [steps - 1, steps]) {
+    const { status, stored } = await tryStep(step);
+    // All of a report or nothing, and all once it is committed.
+    expect([step, status, stored]).toEqual([step, undefined, step === steps ? 2 : 0]);
+  }
+  expect(await tryStep(0)).toMatchObject({ status: 200, stored: 2 });
+  await expectEachOnce(db, new Map([[agent.id, await eventsIn(db)]]));
+  return steps;
+};
+
+const eventsIn = async (db: string): Promise<number> => {
+  await using store = await openStore(db, FLEET);
+  const { events } = await store.db
+    .selectFrom('event')
+    .select(({ fn }) => fn.countAll<number>().as('events'))
+    .executeTakeFirstOrThrow();
+  return events;
+};
+
+it('on SQLite, a hub that is killed before any step of ingest has all of a report or nothing, and all after its receipt', async () => {
+  await using office = await startOffice();
+  const steps = await killAtEach(office, join(office.path, 'hub.db'), []);
+  if (LONG) console.log(`SQLite: killed before each of ${steps} steps`);
+}, 600_000);
+
 it('on SQLite, a hub takes reports while a newer program migrates its database, and starts with it', async () => {
   await using hubs = await startHubs(undefined, 1);
   const migrate = async (): Promise<void> => {
@@ -195,6 +253,13 @@ describeWith(['postgresql'], 'on PostgreSQL, two replicas', ({ postgresql }) => 
       'PostgreSQL, replica, connections and server killed',
     );
   }, 900_000);
+
+  it('that are killed before any step of ingest have all of a report or nothing, and all after its receipt', async () => {
+    await using office = await startOffice();
+    const db = server.url(await server.create());
+    const steps = await killAtEach(office, db, ['--db', db]);
+    if (LONG) console.log(`PostgreSQL: killed before each of ${steps} steps`);
+  }, 600_000);
 
   it('take reports while a newer program migrates their database, and start with it', async () => {
     await using hubs = await startHubs(server.url(await server.create()), 2);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { Agent } from 'undici';
 import { ENROLL_PATH, type EnrollAnswer, REPORTS_PATH } from '#bundles/formats/events/hub-api';
 import type { SignedReport } from '#bundles/trust/reports/report';
@@ -18,6 +19,7 @@ import { temporaryDirectory } from '../harness/temporary-directory.ts';
 import { FLEET, HOSTS, type TestAgent, testAgent } from '../scheduler/hub/test-hub.ts';
 
 const PROGRAM = programFile('scheduler');
+const KILLER = fileURLToPath(new URL('kill-at-step.ts', import.meta.url));
 
 export type LogLine = { readonly msg?: string; readonly [field: string]: unknown };
 
@@ -37,6 +39,8 @@ export type Office = AsyncDisposable & {
   readonly authority: string;
   readonly scheduler: (...words: readonly string[]) => Promise<Outcome>;
   readonly serve: (...words: readonly string[]) => Promise<HubProcess>;
+  /** The same, killed before a step of ingest, counted from SIGUSR2 on (kill-at-step.ts). */
+  readonly serveUntil: (step: number, ...words: readonly string[]) => Promise<HubProcess>;
 };
 
 /** A fleet of its own, today. */
@@ -50,6 +54,11 @@ export const startOffice = async (): Promise<Office> => {
     authority: root.agentCertificates[0] ?? '',
     scheduler: (...words) => runOrFail([process.execPath, PROGRAM, ...words], options),
     serve: (...words) => serve(folder.path, ['--listen', '127.0.0.1:0', ...words]),
+    serveUntil: (step, ...words) =>
+      serve(folder.path, ['--listen', '127.0.0.1:0', ...words], PROGRAM, {
+        node: ['--import', KILLER],
+        env: { KILL_AT_STEP: String(step) },
+      }),
     [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
   };
 };
@@ -63,10 +72,11 @@ export const serve = async (
   cwd: string,
   words: readonly string[],
   program = PROGRAM,
+  { node = [], env = {} }: { readonly node?: readonly string[]; readonly env?: NodeJS.ProcessEnv } = {},
 ): Promise<HubProcess> => {
-  const child = spawn(process.execPath, [program, 'serve', ...words], {
+  const child = spawn(process.execPath, [...node, program, 'serve', ...words], {
     cwd,
-    env: environment(),
+    env: { ...environment(), ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;

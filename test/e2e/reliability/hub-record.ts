@@ -8,18 +8,24 @@ export const eventsAtHub = (folder: string, agent: string): readonly Event[] =>
 
 /** Every word about the history of an agent that is not as it must be; empty: one whole chain, each event once. */
 export const faultsAtHub = (folder: string, agent: string): readonly string[] => {
+  const faults = [...brokenChain(linesAtHub(folder, agent))];
+  const { alarms } = withHub(folder, (db) => ({
+    alarms: db.prepare('SELECT count(*) FROM alarm').pluck().get() as number,
+  }));
+  return alarms > 0 ? [...faults, `${alarms} alarms`] : faults;
+};
+
+/** Every event that is missing, twice, or follows another than the one before it. */
+export const brokenChain = (lines: readonly string[]): readonly string[] => {
   const faults: string[] = [];
   let prev: string = GENESIS;
-  for (const [index, line] of linesAtHub(folder, agent).entries()) {
+  for (const [index, line] of lines.entries()) {
     const event = JSON.parse(line) as Event;
     if (event.seq !== index + 1) faults.push(`event ${index + 1} is number ${event.seq}`);
     if (event.prev !== prev) faults.push(`event ${event.seq} follows another than the one before it`);
     prev = hashLine(line);
   }
-  const { alarms } = withHub(folder, (db) => ({
-    alarms: db.prepare('SELECT count(*) FROM alarm').pluck().get() as number,
-  }));
-  return alarms > 0 ? [...faults, `${alarms} alarms`] : faults;
+  return faults;
 };
 
 /** What was reported more often than it happened: one package is begun once for each change of what is wanted of it. */

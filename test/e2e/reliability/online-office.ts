@@ -40,12 +40,14 @@ export type OnlineOptions = {
   readonly address?: string;
   /** The hub builds and publishes automatically when a file changes; else `release` does. */
   readonly watches?: boolean;
+  /** The hub's database; by default a SQLite file. */
+  readonly database?: string;
 };
 
 export const startOnlineOffice = async (folder: string, options: OnlineOptions): Promise<OnlineOffice> => {
-  const { dockerRegistry, address = '127.0.0.1', watches = false } = options;
+  const { dockerRegistry, address = '127.0.0.1', watches = false, database } = options;
   await using cleanup = new AsyncDisposableStack();
-  const office = await openOffice(folder);
+  const office = await openOffice(folder, database);
   const [hubPort, registryPort] = [await freePort(), await freePort()];
   const settings = { storage: join(folder, 'registry'), port: registryPort };
   let running: Registry | undefined;
@@ -68,7 +70,7 @@ export const startOnlineOffice = async (folder: string, options: OnlineOptions):
     JSON.stringify({
       keys: 'keys',
       layout: 'releases',
-      db: 'hub/hub.db',
+      db: database ?? 'hub/hub.db',
       listen: `127.0.0.1:${hubPort}`,
       hostnames: [address, 'localhost'],
       registry: straight,

@@ -99,7 +99,7 @@ export const runKills = async (
   return { kills, moments, changes, events: eventsAtHub(office.folder, AGENT).length, recoveries };
 };
 
-const agentEnv = (office: OnlineOffice, state: string): Record<string, string> => ({
+export const agentEnv = (office: OnlineOffice, state: string): Record<string, string> => ({
   FLEET_AGENT_STATE: state,
   FLEET_AGENT_HUB: office.hubAddress,
   FLEET_AGENT_REGISTRY: office.registryAddress,
@@ -107,7 +107,7 @@ const agentEnv = (office: OnlineOffice, state: string): Record<string, string> =
   FLEET_AGENT_INTERVAL: '1s',
 });
 
-const enrol = async (office: OnlineOffice, field: Field, env: NodeJS.ProcessEnv): Promise<void> => {
+export const enrol = async (office: OnlineOffice, field: Field, env: NodeJS.ProcessEnv): Promise<void> => {
   const token = join(office.folder, 'token');
   await writeFile(token, `${await office.token(SITE)}\n`);
   const words = ['--site', SITE, '--name', NAME, '--channel', field.channel, '--token-file', token];
@@ -215,7 +215,8 @@ const converged = async (
   if (told.length > 0) throw new Error(`the hub's record is wrong:\n${told.join('\n')}`);
 };
 
-const faultsOfState = (directory: string): readonly string[] => {
+/** What is not at rest in an agent's state; empty: all packages are healthy and every event is at the hub. */
+export const faultsOfState = (directory: string): readonly string[] => {
   using state: State = openState(directory);
   const open = openOperation(state);
   const { events } = outboxSize(state);
