@@ -22,12 +22,14 @@ export const headAfter = async (
     stored,
   }: { readonly row: ReportRow; readonly report: JudgedReport; readonly stored: readonly StoredSpan[] },
 ): Promise<Head | undefined> => {
-  const next = agent.head_seq + 1;
-  if (agent.first_seq === 0) return await findHead(tx, agent);
+  // compareChain has checked that an event 1 follows none.
+  const first = agent.first_seq > 0 ? agent.first_seq : row.first_seq;
+  if (agent.first_seq === 0 && first !== 1) return await findHead(tx, agent);
+  const next = agent.first_seq > 0 ? agent.head_seq + 1 : 1;
   if (row.first_seq > next || row.last_seq < next) return undefined;
   const hash = report.spans.at(-1)?.hash;
   if (hash !== undefined && stored.every(({ to }) => to <= row.last_seq))
-    return { first: agent.first_seq, seq: row.last_seq, hash };
+    return { first, seq: row.last_seq, hash };
   return await findHead(tx, agent);
 };
 
