@@ -2,7 +2,7 @@ import crypto from 'node:crypto';
 import http from 'node:http';
 import { syncBuiltinESMExports } from 'node:module';
 import SQLite from 'better-sqlite3';
-import pg from 'pg';
+import { Client } from 'pg';
 
 /**
  * Loaded before a hub with --import. From SIGUSR2 on it counts the steps of ingest, which are signatures that are verified, statements of
@@ -37,7 +37,7 @@ wrap(http.ServerResponse.prototype, 'end', () => {
   step();
   if (armed) process.stdout.write(`${JSON.stringify({ msg: 'answers', steps })}\n`);
 });
-wrap(pg.Client.prototype, 'query', step);
+wrap(Client.prototype, 'query', step);
 const statement: object = Reflect.getPrototypeOf(new SQLite(':memory:').prepare('select 1')) ?? {};
 for (const name of ['run', 'all']) wrap(statement, name, step);
 syncBuiltinESMExports();
