@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { EXAMPLE_IMAGES } from '../../examples/make-images.ts';
 import { acceptRequests } from '../harness/accept-requests.ts';
 import { importAgentBase } from '../harness/agent-base-image.ts';
-import { bundleAgent } from '../harness/bundle-agent.ts';
+import { copyBuiltAgent } from '../harness/built-programs.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { type KubernetesNode, startNode, WORK_TREE } from '../harness/kubernetes/node.ts';
 import { openPodman } from '../harness/podman.ts';
@@ -75,7 +75,7 @@ describeWith(
       await using builder = await openPodman(paths.podman);
       await using context = await temporaryDirectory('context');
       await mkdir(join(context.path, 'dist'));
-      await bundleAgent(join(context.path, 'dist/agent'));
+      await copyBuiltAgent(join(context.path, 'dist/agent'));
       await importAgentBase(builder, BASE, { busybox: paths.busybox, libraries: paths.nodeBase });
       const dockerfile = join(REPOSITORY, 'Dockerfile.agent');
       const build = ['build', '--quiet', '--pull=never', `--build-arg=BASE=${BASE}`];

@@ -4,6 +4,8 @@ import { buildPrograms } from './build-programs.ts';
 import { bundleAgent } from './bundle-agent.ts';
 import { PROGRAMS_VARIABLE } from './program-file.ts';
 
+const AS_MADE = { recursive: true, verbatimSymlinks: true };
+
 /**
  * Fills `directory` with what `npm run build` and `npm run bundle:agent` make: exporter, scheduler and agent. Copied from
  * $FLEET_TEST_PROGRAMS where `npm test` has made it.
@@ -13,11 +15,19 @@ export const copyBuiltPrograms = async (
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<void> => {
   const made = env[PROGRAMS_VARIABLE];
-  if (made === undefined) {
-    await buildPrograms(directory);
-    await bundleAgent(join(directory, 'agent'));
-    return;
-  }
-  for (const name of ['agent', 'exporter', 'scheduler'])
-    await cp(join(made, name), join(directory, name), { recursive: true, verbatimSymlinks: true });
+  if (made === undefined) await buildPrograms(directory);
+  else
+    for (const name of ['exporter', 'scheduler']) await cp(join(made, name), join(directory, name), AS_MADE);
+  await copyBuiltAgent(join(directory, 'agent'), env);
+};
+
+/** As copyBuiltPrograms, the agent alone. @returns the path of fleet-agent.mjs */
+export const copyBuiltAgent = async (
+  directory: string,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<string> => {
+  const made = env[PROGRAMS_VARIABLE];
+  if (made === undefined) return bundleAgent(directory);
+  await cp(join(made, 'agent'), directory, AS_MADE);
+  return join(directory, 'fleet-agent.mjs');
 };
