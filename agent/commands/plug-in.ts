@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { Args } from '@oclif/core';
-import { isFleetError, plainLine, toFleetError } from '#bundles/errors';
+import { type FleetError, formatPlace, isFleetError, plainLine, toFleetError } from '#bundles/errors';
 import { writeOntoMedium } from '../acquire/blobs/write-onto-medium.ts';
+import type { Config } from '../config/config.ts';
 import { loadKey } from '../hub/agent-key.ts';
 import { admit } from '../daemon/plug-in/admit.ts';
 import { readDeviceFacts } from '../daemon/plug-in/device-facts.ts';
@@ -73,10 +74,27 @@ export class PlugIn extends AgentCommand {
     }
   }
 
+  /** The configuration, or what is wrong with it: the technician sees no journal. */
+  #valid(flags: ConfigFlags): Config | FleetError {
+    try {
+      return this.readConfig(flags);
+    } catch (error) {
+      if (isFleetError(error, 'CONFIG_INVALID')) return error;
+      throw error;
+    }
+  }
+
   /** Exit code 1 skips the unit, as ExecCondition= says. */
   async #admit(device: string, flags: ConfigFlags): Promise<void> {
-    const config = this.readConfig(flags);
     await forgetProgress(device);
+    const config = this.#valid(flags);
+    if (isFleetError(config)) {
+      const place = config.at ? `${formatPlace(config.at)}: ` : '';
+      const why = { kind: 'configuration', message: `${place}${config.message}` } as const;
+      await writeProgress(device, { phase: 'stopped', why });
+      process.exitCode = 1;
+      return;
+    }
     if (!config.plugIn) {
       process.exitCode = 1;
       return;
@@ -153,7 +171,8 @@ export class PlugIn extends AgentCommand {
 
   /** After the unmount: the line for the console and the journal, and the variables of the hook. */
   async #end(device: string, flags: ConfigFlags): Promise<Sign> {
-    const { language } = this.readConfig(flags);
+    const config = this.#valid(flags);
+    const language = isFleetError(config) ? 'en' : config.language;
     const sign = signOf(language, await readProgress(device), await isMounted(mountPoint(device)));
     await forgetProgress(device);
     await writeVariables(device, {

@@ -182,7 +182,7 @@ describeWith(['factoryBase'], 'a stick that is plugged into a booted host', ({ f
     expect(await statusOn(stick)).toBe('');
   });
 
-  it('is not mounted when its file system is not allowed, or plugIn is off', async () => {
+  it('is not mounted when its file system is not allowed, plugIn is off, or the configuration is invalid', async () => {
     const stick = await plug(loops[0] ?? '', join(media.path, 'photos'));
     await start(stick, 'ntfs');
     expect(await sign()).toContain('Der Stick ist mit ntfs formatiert.');
@@ -191,6 +191,11 @@ describeWith(['factoryBase'], 'a stick that is plugged into a booted host', ({ f
     await config('services: none\\n');
     await start(stick);
     expect(await sign()).toBe('left-alone');
+    await config('plugin: true\\n');
+    await start(stick);
+    expect(await sign()).toMatch(
+      /^stopped NOT DONE: The settings of this machine are invalid.*agent\.yaml:1:1: there is no key "plugin"/,
+    );
     await config(CONFIG);
     await unplug(stick);
   });

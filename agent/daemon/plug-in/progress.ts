@@ -10,7 +10,9 @@ export const RUN_FOLDER = '/run/fleet-agent-medium';
 export type NotAdmitted =
   | { readonly kind: 'encrypted' }
   | { readonly kind: 'file-system'; readonly fileSystem: string; readonly allowed: readonly string[] }
-  | { readonly kind: 'too-large'; readonly gib: number };
+  | { readonly kind: 'too-large'; readonly gib: number }
+  /** The agent's configuration is invalid: whether plugIn is on is unknown. */
+  | { readonly kind: 'configuration'; readonly message: string };
 
 /** Result of the import of a medium. */
 export type Taken =

@@ -50,6 +50,8 @@ const ENGLISH: Sentences = {
         return `The stick is formatted with ${why.fileSystem}. Allowed here: ${why.allowed.join(', ')}.`;
       case 'too-large':
         return `The stick is larger than the ${why.gib} GiB that are allowed here.`;
+      case 'configuration':
+        return `The settings of this machine are invalid, so the stick was not read. Call the office. (${why.message})`;
     }
   },
   written: (events) =>
@@ -89,6 +91,8 @@ const GERMAN: Sentences = {
         return `Der Stick ist mit ${why.fileSystem} formatiert. Hier erlaubt: ${why.allowed.join(', ')}.`;
       case 'too-large':
         return `Der Stick ist größer als die hier erlaubten ${why.gib} GiB.`;
+      case 'configuration':
+        return `Die Einstellungen dieser Maschine sind ungültig, der Stick wurde nicht gelesen. Bitte die Zentrale anrufen. (${why.message})`;
     }
   },
   written: (events) =>

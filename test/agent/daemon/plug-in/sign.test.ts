@@ -60,6 +60,13 @@ describe('the sign for the technician', () => {
     [{ phase: 'taking' }, 'was interrupted'],
     [{ phase: 'reporting', taken: applied }, 'Release 5 is installed. The work was interrupted.'],
     [{ phase: 'stopped', why: { kind: 'encrypted' } }, 'encrypted as a whole'],
+    [
+      {
+        phase: 'stopped',
+        why: { kind: 'configuration', message: 'agent.yaml:1:1: there is no key "plugin"' },
+      },
+      'The settings of this machine are invalid, so the stick was not read. Call the office. (agent.yaml:1:1: there is',
+    ],
     [{ phase: 'taken', taken: { kind: 'unreadable' } }, 'pulled out too early'],
   ] as const)('says how far a stick came that stopped at %j', (progress, sentence) => {
     const { outcome, text } = signOf('en', progress, false);
