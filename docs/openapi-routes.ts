@@ -189,6 +189,10 @@ export const ROUTES: readonly Route[] = [
     ['workload', 'environment', 'limit', 'cursor'],
   ),
   lookup(
+    ['sites', '/v1/sites', 'What each site has, its assignments counted by verdict'],
+    ['environment', 'site', 'limit', 'cursor'],
+  ),
+  lookup(
     ['package', '/v1/package', 'One package at one agent: objects, what an update changes, drift'],
     ['agent', 'assignment'],
   ),

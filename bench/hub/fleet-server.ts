@@ -6,8 +6,8 @@ import { notePresence } from '../../scheduler/hub/http/note-presence.ts';
 import { type Hub, siteSigner } from '../../scheduler/hub/hub.ts';
 import { NOW, PROMOTION } from './fleet-hub.ts';
 
-/** All routes of a hub, at the time of the fleet. */
-export const openServer = async (hub: Hub): Promise<HubServer> => {
+/** All routes of a hub, at the time of the fleet. @param page the folder of the built page */
+export const openServer = async (hub: Hub, page?: string): Promise<HubServer> => {
   const clock = () => NOW;
   const log = pino({ level: 'silent' });
   return createServer({
@@ -23,6 +23,7 @@ export const openServer = async (hub: Hub): Promise<HubServer> => {
       onReport: () => {},
     },
     log,
+    ...(page !== undefined && { page }),
     decisions: {
       readKeys: async () => hub.keys,
       readPromotion: async () => PROMOTION,

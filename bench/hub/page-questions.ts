@@ -9,11 +9,16 @@ export type PageQuestion = (round: number) => string;
 export const pageQuestions = (sites: number): Readonly<Record<string, PageQuestion>> => {
   const site = (round: number): string => siteName((round * 97) % sites);
   const workload = (round: number): string => names[round % ASSIGNMENTS] ?? '';
+  const half = encodeCursor([siteName(Math.floor(sites / 2))]);
   const middle = encodeCursor([`${siteName(Math.floor(sites / 2))}/a`]);
   return {
-    'overview: 50 agents': () => '/v1/status?limit=50',
-    'overview: 50 agents from the middle': () => `/v1/status?limit=50&cursor=${middle}`,
-    'overview: 50 agents of one environment': () => '/v1/status?limit=50&environment=qa',
+    'overview: 50 sites': () => '/v1/sites?limit=50',
+    'overview: 50 sites from the middle': () => `/v1/sites?limit=50&cursor=${half}`,
+    'overview: 50 sites of one environment': () => '/v1/sites?limit=50&environment=qa',
+    'overview: open alarms': () => '/v1/alarms?limit=1',
+    'status: 50 agents': () => '/v1/status?limit=50',
+    'status: 50 agents from the middle': () => `/v1/status?limit=50&cursor=${middle}`,
+    'status: 50 agents of one environment': () => '/v1/status?limit=50&environment=qa',
     'site: its status': (round) => `/v1/status?limit=1000&site=${site(round)}`,
     'site: its media': (round) => `/v1/media?limit=1000&site=${site(round)}`,
     'site: its events': (round) => `/v1/events?limit=100&site=${site(round)}`,

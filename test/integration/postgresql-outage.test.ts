@@ -74,6 +74,7 @@ describeWith(['postgresql'], 'a PostgreSQL server', ({ postgresql }) => {
       expect(await made.get('/readyz')).toMatchObject(refused);
       for (const path of [
         '/v1/status',
+        '/v1/sites',
         '/v1/history',
         '/v1/workloads',
         '/v1/media',

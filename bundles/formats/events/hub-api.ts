@@ -18,6 +18,8 @@ export const REPORTS_PATH = '/v1/reports';
 export const PRESENCE_PATH = '/v1/presence';
 /** GET the state of all agents, as JSON or text. Credential: a reader's token. */
 export const STATUS_PATH = '/v1/status';
+/** GET the state of all sites in one entry each. Credential: a reader's token. */
+export const SITES_PATH = '/v1/sites';
 /** GET changes, events, running versions by agent, and the comparison of two environments. Credential: a reader's token. */
 export const HISTORY_PATH = '/v1/history';
 export const EVENTS_PATH = '/v1/events';

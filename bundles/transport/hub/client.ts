@@ -103,6 +103,7 @@ export type CellSource = {
     receivedAt: Time;
     clockTrusted: boolean;
 };
+export type RowVerdict = "complies" | "stale" | "unknown" | "failed" | "behind" | "drifted" | "missing" | "extra" | "not selected" | "held" | "never reported" | "no release" | "release refused";
 export type StatusRow = {
     site: string;
     agent: string;
@@ -160,7 +161,7 @@ export type StatusRow = {
         ageSeconds: number;
         receivedAgeSeconds: number;
     } | null;
-    verdict: "complies" | "stale" | "unknown" | "failed" | "behind" | "drifted" | "missing" | "extra" | "not selected" | "held" | "never reported" | "no release" | "release refused";
+    verdict: RowVerdict;
 };
 export type Status = {
     fleet: string;
@@ -340,6 +341,28 @@ export type Workloads = {
                     version: number;
                 }[];
             }[];
+        }[];
+    }[];
+    next: string | null;
+};
+export type Sites = {
+    fleet: string;
+    at: Time;
+    freshness: Freshness;
+    links: LinkState[];
+    sites: {
+        site: string;
+        agents: number;
+        assignments: number;
+        channels: string[];
+        /** The newest time that the words of its agents describe. */
+        saidAt: Time | null;
+        /** Assignments that are judged alike, the most frequent first. An agent without assignments counts as one. */
+        states: {
+            verdict: RowVerdict;
+            silent: boolean;
+            freshness: "fresh" | "late" | "stale" | "unknown";
+            count: number;
         }[];
     }[];
     next: string | null;
@@ -1071,6 +1094,36 @@ export function workloads({ workload, environment, limit, cursor, format, ifNone
         limit,
         cursor,
         format
+    }))}`, {
+        ...opts,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "If-None-Match": ifNoneMatch
+        })
+    });
+}
+/**
+ * What each site has, its assignments counted by verdict
+ */
+export function sites({ environment, site, limit, cursor, ifNoneMatch }: {
+    environment?: string;
+    site?: string;
+    limit?: number;
+    cursor?: string;
+    ifNoneMatch?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: Sites;
+    } | {
+        status: 304;
+    } | {
+        status: number;
+        data: Problem;
+    }>(`/v1/sites${QS.query(QS.explode({
+        environment,
+        site,
+        limit,
+        cursor
     }))}`, {
         ...opts,
         headers: oazapfts.mergeHeaders(opts?.headers, {

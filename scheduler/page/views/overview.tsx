@@ -1,8 +1,7 @@
-import { Anchor, Button, Group, Text, TextInput, Title } from '@mantine/core';
+import { Anchor, Button, Group, Table, Text, TextInput, Title } from '@mantine/core';
 import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
-import { Table } from '@mantine/core';
 import { ageMarks } from '../../hub/questions/status/attention.ts';
-import { type LinkState, type Status, status, type StatusRow as Row } from '#bundles/transport/hub/client';
+import { type Alarms, alarms, type LinkState, type Sites, sites } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
 import { inChainOrder } from '../api/chain.ts';
 import { Age } from '../parts/age.tsx';
@@ -10,36 +9,43 @@ import { Pages } from '../parts/pages.tsx';
 import { GateState, type Mood, moodOf, State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
 
-/** Agents a page. A site whose agents are on two pages is in both. */
-const AGENTS = 50;
+const SITES = 50;
 
-export const readOverview = async ({ request }: LoaderFunctionArgs): Promise<Status> => {
+type Answers = { readonly sites: Sites; readonly alarms: Alarms };
+
+export const readOverview = async ({ request }: LoaderFunctionArgs): Promise<Answers> => {
   const query = new URL(request.url).searchParams;
-  const asked = given({
-    environment: query.get('environment'),
-    site: query.get('site'),
-    cursor: query.get('cursor'),
-  });
-  return ask((options) => status({ ...asked, limit: AGENTS }, options), request.signal);
+  const filter = given({ environment: query.get('environment'), site: query.get('site') });
+  const page = { ...given({ cursor: query.get('cursor') }), limit: SITES };
+  const [found, open] = await Promise.all([
+    ask((options) => sites({ ...filter, ...page }, options), request.signal),
+    ask((options) => alarms({ ...filter, limit: 1 }, options), request.signal),
+  ]);
+  return { sites: found, alarms: open };
 };
 
 /** All sites, the newest word of each, and what the environments wait for. */
 export const Overview = () => {
-  const { fleet, at, links, rows, next, alarms } = useLoaderData<Status>();
-  const sites = [...Map.groupBy(rows, ({ site }) => site)];
-  const needing = sites.filter(([, of]) => worstOf(of) !== 'good').length;
+  const {
+    sites: { fleet, at, links, sites: shown, next },
+    alarms: { total },
+  } = useLoaderData<Answers>();
+  const needing = shown.filter(({ states }) => worstOf(states) !== 'good').length;
   return (
     <>
       <title>{`Fleet ${fleet} - Fleet Ferry`}</title>
       <Title order={1}>Fleet {fleet}</Title>
       <Text>
-        {sites.length} sites on this page, {needing} of them need a look. {alarms.length} alarms. As of{' '}
-        <time dateTime={at}>{at}</time>.
+        {shown.length} sites on this page, {needing} of them need a look.{' '}
+        <Anchor component={Link} to="/alarms">
+          {total} open alarms
+        </Anchor>
+        . As of <time dateTime={at}>{at}</time>.
       </Text>
       {links.length > 0 && <Links links={links} now={at} />}
       <Filters />
-      <SiteTable sites={sites} now={at} />
-      <Pages next={next ?? null} />
+      <SiteTable sites={shown} now={at} />
+      <Pages next={next} />
     </>
   );
 };
@@ -79,11 +85,11 @@ const Filters = () => {
   );
 };
 
-type Site = readonly [string, readonly Row[]];
+type Site = Sites['sites'][number];
 
 const SiteTable = ({ sites, now }: { readonly sites: readonly Site[]; readonly now: string }) => (
   <Wide label="Sites" headings={['Site', 'State', 'Channels', 'Agents', 'Assignments', 'Last word']}>
-    {sites.map(([site, rows]) => (
+    {sites.map(({ site, states, channels, agents, assignments, saidAt }) => (
       <Table.Tr key={site}>
         <Table.Th scope="row">
           <Anchor component={Link} to={`/sites/${site}`}>
@@ -91,13 +97,13 @@ const SiteTable = ({ sites, now }: { readonly sites: readonly Site[]; readonly n
           </Anchor>
         </Table.Th>
         <Table.Td>
-          <State mood={worstOf(rows)}>{describe(rows)}</State>
+          <State mood={worstOf(states)}>{describe(states)}</State>
         </Table.Td>
-        <Table.Td>{[...new Set(rows.map(channelOf))].join(', ')}</Table.Td>
-        <Table.Td>{new Set(rows.map(({ agent }) => agent)).size}</Table.Td>
-        <Table.Td>{rows.filter(({ assignment }) => assignment !== null).length}</Table.Td>
+        <Table.Td>{channels.join(', ')}</Table.Td>
+        <Table.Td>{agents}</Table.Td>
+        <Table.Td>{assignments}</Table.Td>
         <Table.Td>
-          <Age at={newestWord(rows)} now={now} />
+          <Age at={saidAt} now={now} />
         </Table.Td>
       </Table.Tr>
     ))}
@@ -106,20 +112,12 @@ const SiteTable = ({ sites, now }: { readonly sites: readonly Site[]; readonly n
 
 const ORDER: readonly Mood[] = ['bad', 'late', 'quiet', 'good'];
 
-const worstOf = (rows: readonly Row[]): Mood =>
-  ORDER.find((mood) => rows.some((row) => moodOf(row) === mood)) ?? 'quiet';
+const worstOf = (states: Site['states']): Mood =>
+  ORDER.find((mood) => states.some((state) => moodOf(state) === mood)) ?? 'quiet';
 
 /** The verdicts of a site with what their age adds, counted, worst first: '2 failed, 5 complies late'. */
-const describe = (rows: readonly Row[]): string =>
-  [...Map.groupBy(rows, (row) => [row.verdict, ...ageMarks(row)].join(' '))]
-    .toSorted(([, a], [, b]) => ORDER.indexOf(worstOf(a)) - ORDER.indexOf(worstOf(b)))
-    .map(([verdict, of]) => `${of.length} ${verdict}`)
+const describe = (states: Site['states']): string =>
+  states
+    .toSorted((a, b) => ORDER.indexOf(moodOf(a)) - ORDER.indexOf(moodOf(b)))
+    .map((state) => `${state.count} ${[state.verdict, ...ageMarks(state)].join(' ')}`)
     .join(', ');
-
-const channelOf = ({ channel }: Row): string => `${channel.environment}/${channel.clusterType}`;
-
-const newestWord = (rows: readonly Row[]): string | null =>
-  rows.reduce<string | null>(
-    (newest, { saidAt }) => (saidAt !== null && (newest === null || saidAt > newest) ? saidAt : newest),
-    null,
-  );

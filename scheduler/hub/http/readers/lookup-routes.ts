@@ -1,9 +1,11 @@
+import type { FastifyRequest } from 'fastify';
 import {
   ALARMS_PATH,
   AUDIT_PATH,
   MEDIA_PATH,
   PACKAGE_PATH,
   SEARCH_PATH,
+  SITES_PATH,
 } from '#bundles/formats/events/hub-api';
 import { FleetError } from '#bundles/errors';
 import { parseName } from '#bundles/names';
@@ -13,6 +15,7 @@ import { listAudit } from '../../promote/decide/list-audit.ts';
 import { answerPackage } from '../../questions/answers/answer-package.ts';
 import { answerSearch } from '../../questions/answers/answer-search.ts';
 import { parseLimit } from '../../page.ts';
+import { listSites } from '../../questions/status/list-sites.ts';
 import { listMedia } from '../../questions/status/list-media.ts';
 import { formatTime } from '#bundles/time';
 import { visibleTo } from '../access/enforce-access.ts';
@@ -20,17 +23,10 @@ import type { Context } from '../context.ts';
 import { type ForReaders, readQuery, sendFacts } from './history-routes.ts';
 import type { HubServer } from '../hub-server.ts';
 
-/** Adds the routes for looking things up: one package at one agent, media, the audit log, and the search. */
+/** Adds the routes for looking things up: sites, one package at one agent, media, the audit log, and the search. */
 export const lookupRoutes = (server: HubServer, context: Context, forReaders: ForReaders): void => {
   const { hub, clock } = context;
-  server.get(PACKAGE_PATH, forReaders, async (request, reply) => {
-    const { agent = '', assignment } = readQuery(request, ['agent', 'assignment']);
-    const visible = await visibleTo(request, context);
-    const asked = { agent, assignment: parseName(assignment, 'assignment'), visible };
-    return sendFacts(request, reply, await answerPackage(hub, asked, clock()));
-  });
-
-  server.get(MEDIA_PATH, forReaders, async (request, reply) => {
+  const readPlaces = async (request: FastifyRequest) => {
     const { environment, site, limit, cursor } = readQuery(request, [
       'environment',
       'site',
@@ -42,7 +38,23 @@ export const lookupRoutes = (server: HubServer, context: Context, forReaders: Fo
       site: site === undefined ? undefined : parseName(site, 'site'),
       visible: await visibleTo(request, context),
     };
-    const page = { limit: parseLimit(limit), cursor };
+    return { filter, page: { limit: parseLimit(limit), cursor } };
+  };
+
+  server.get(SITES_PATH, forReaders, async (request, reply) => {
+    const { filter, page } = await readPlaces(request);
+    return sendFacts(request, reply, await listSites(hub, filter, page, clock()));
+  });
+
+  server.get(PACKAGE_PATH, forReaders, async (request, reply) => {
+    const { agent = '', assignment } = readQuery(request, ['agent', 'assignment']);
+    const visible = await visibleTo(request, context);
+    const asked = { agent, assignment: parseName(assignment, 'assignment'), visible };
+    return sendFacts(request, reply, await answerPackage(hub, asked, clock()));
+  });
+
+  server.get(MEDIA_PATH, forReaders, async (request, reply) => {
+    const { filter, page } = await readPlaces(request);
     return sendFacts(request, reply, await listMedia(hub, filter, page, clock()));
   });
 

@@ -11,13 +11,15 @@ export type Part = {
   readonly agents?: readonly string[] | undefined;
   /** First and last '<site>/<agent>'. */
   readonly page?: readonly [string, string] | undefined;
+  /** First and last site. */
+  readonly sites?: readonly [string, string] | undefined;
   /** undefined: everything. */
   readonly visible?: Visible | undefined;
 };
 
 /** The condition on the table `agent`. */
 export const isIn =
-  ({ environment, clusterType, site, agents, page, visible }: Part) =>
+  ({ environment, clusterType, site, agents, page, sites, visible }: Part) =>
   (eb: ExpressionBuilder<Pick<Tables, 'agent'>, 'agent'>) =>
     eb.and([
       ...(environment === undefined ? [] : [eb('agent.environment', '=', environment)]),
@@ -25,5 +27,6 @@ export const isIn =
       ...(site === undefined ? [] : [eb('agent.site', '=', site)]),
       ...(agents === undefined ? [] : [eb('agent.id', 'in', agents)]),
       ...(page ? [eb.between('agent.id', ...page)] : []),
+      ...(sites ? [eb.between('agent.site', ...sites)] : []),
       ...(visible ? [isSeen(visible)(eb)] : []),
     ]);

@@ -105,11 +105,7 @@ export type KnownAgent = Pick<AgentRow, (typeof AGENT_COLUMNS)[number]> & {
 };
 
 /** Agents that are not revoked, by name; of a page one more than its limit. */
-export const readAgents = async (
-  db: Database,
-  filter: ActualFilter,
-  page?: Page,
-): Promise<readonly KnownAgent[]> => {
+export const readAgents = async (db: Database, filter: Part, page?: Page): Promise<readonly KnownAgent[]> => {
   let query = db
     .selectFrom('agent')
     .leftJoin('agent_state', 'agent_state.agent', 'agent.id')

@@ -255,7 +255,7 @@ const asHeld = (verdict: Verdict, { held }: ActualAgent): Verdict =>
   held !== null && HELD_BACK.has(verdict) ? 'held' : verdict;
 
 /** Age outranks compliance. A fault that was reported stays one, however long ago. */
-const outranked = (verdict: Verdict, freshness: Freshness): Verdict =>
+export const outranked = (verdict: Verdict, freshness: Freshness): Verdict =>
   verdict === 'complies' && freshness === 'stale' ? 'stale' : verdict;
 
 const emptyVerdict = (desired: Desired): Verdict => {

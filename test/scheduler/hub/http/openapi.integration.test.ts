@@ -162,6 +162,7 @@ describe('the OpenAPI document', () => {
     await ask('/v1/status');
     await ask('/v1/status', '?limit=1');
     await ask('/v1/status', '', undefined, 'text/plain');
+    await ask('/v1/sites');
     await ask('/v1/history');
     await ask('/v1/history', '?at=1h');
     await ask('/v1/events');
@@ -190,7 +191,7 @@ describe('the OpenAPI document', () => {
     await ask('/v1/checks/{id}', '', {});
     await ask('/v1/status', '?limit=0');
     await ask('/v1/package', '?agent=nowhere/none&assignment=web');
-    const done = Array.from({ length: 20 }, () => 200);
+    const done = Array.from({ length: 21 }, () => 200);
     expect(statuses).toEqual([...done, 409, 200, 200, 200, 200, 200, 404, 202, 200, 400, 400]);
   });
 

@@ -1,0 +1,113 @@
+/**
+ * `npm run bench first-view`: how long the page takes in Chromium from its address to the first row of sites, and how many bytes it gets for
+ * that, with an empty cache and with one that has the scripts. Sites have 50 assignments each, and the page's token is in the tab. On SQLite,
+ * or with FLEET_BENCH_DATABASE=postgresql on a server of its own. FLEET_BENCH_SITES (10000), FLEET_BENCH_ROUNDS (20), FLEET_BENCH_STORE (a
+ * folder that keeps the fleets for the next run).
+ */
+import type { AddressInfo } from 'node:net';
+import { loadavg } from 'node:os';
+import { join } from 'node:path';
+import type { BrowserContext } from 'playwright-core';
+import { addDays } from '../bundles/time.ts';
+import { buildPage } from '../bundling/build-page.ts';
+import { createToken } from '../scheduler/hub/sites/tokens/create-token.ts';
+import { findPart } from '../test/harness/parts.ts';
+import { startPostgresql } from '../test/harness/postgresql.ts';
+import { temporaryDirectory } from '../test/harness/temporary-directory.ts';
+import { startBrowser } from '../test/integration/page/browser.ts';
+import { ASSIGNMENTS, NOW, openFleetHub } from './hub/fleet-hub.ts';
+import { openServer } from './hub/fleet-server.ts';
+import { figure, formatTable } from './table.ts';
+
+const SITES = Number(process.env['FLEET_BENCH_SITES'] ?? 10_000);
+const ROUNDS = Number(process.env['FLEET_BENCH_ROUNDS'] ?? 20);
+
+const part = (name: 'chromium' | 'postgresql'): string => {
+  const found = findPart(name);
+  if (!found.present) throw new Error(found.reason);
+  return found.path;
+};
+
+/** What a view took: ms to its first row, and bytes of answers of the API and of all. */
+type View = { readonly ms: number; readonly json: number; readonly all: number };
+
+/** Runs in the tab before the page: notes when the table has its first row. */
+const watch = (token: string): void => {
+  sessionStorage.setItem('fleet-ferry-token', token);
+  const observer = new MutationObserver(() => {
+    if (document.querySelector('tbody tr') === null) return;
+    observer.disconnect();
+    Object.assign(globalThis, { firstRowMs: performance.now() });
+  });
+  observer.observe(document, { childList: true, subtree: true });
+};
+
+const view = async (context: BrowserContext, url: string): Promise<View> => {
+  const page = await context.newPage();
+  await page.goto(`${url}/ui/`);
+  await page.waitForFunction(() => 'firstRowMs' in globalThis);
+  const view = await page.evaluate((): View => {
+    const entries = performance.getEntriesByType('resource') as PerformanceResourceTiming[];
+    const sum = (some: readonly PerformanceResourceTiming[]): number =>
+      some.reduce(
+        (total, { encodedBodySize, transferSize }) => total + (transferSize > 0 ? encodedBodySize : 0),
+        0,
+      );
+    const { firstRowMs: ms } = globalThis as unknown as { readonly firstRowMs: number };
+    const [document] = performance.getEntriesByType('navigation') as PerformanceResourceTiming[];
+    const json = entries.filter(({ name }) => new URL(name).pathname.startsWith('/v1/'));
+    return { ms, json: sum(json), all: sum(entries) + (document?.encodedBodySize ?? 0) };
+  });
+  await page.close();
+  return view;
+};
+
+await using temporary = await temporaryDirectory('bench-first-view');
+const kept = process.env['FLEET_BENCH_STORE'] ?? temporary.path;
+const isPostgresql = process.env['FLEET_BENCH_DATABASE'] === 'postgresql';
+await using postgresql = isPostgresql
+  ? await startPostgresql(part('postgresql'), { fast: false })
+  : undefined;
+const database = postgresql && postgresql.url(await postgresql.create());
+await using fleet = await openFleetHub(SITES, { folder: join(kept, `${SITES}`), database });
+const built = join(temporary.path, 'page');
+await buildPage(built);
+const server = await openServer(fleet.hub, built);
+await server.listen({ host: '127.0.0.1', port: 0 });
+const url = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`;
+const terms = { note: undefined, expires: addDays(NOW, 30), now: NOW };
+const { token } = await createToken(fleet.hub.store, { scope: 'reader' }, terms);
+const browser = await startBrowser(part('chromium'));
+const [empty, cached]: [View[], View[]] = [[], []];
+for (let round = 0; round < ROUNDS; round += 1) {
+  const context = await browser.newContext();
+  await context.addInitScript(watch, token);
+  empty.push(await view(context, url));
+  cached.push(await view(context, url));
+  await context.close();
+}
+await browser.close();
+await server.close();
+
+const line = (name: string, views: readonly View[]): readonly string[] => {
+  const times = views.map(({ ms }) => ms).toSorted((a, b) => a - b);
+  const at = (share: number): number => times[Math.ceil(times.length * share) - 1] ?? Number.NaN;
+  const { json = 0, all = 0 } = views.at(-1) ?? {};
+  return [
+    name,
+    figure(views[0]?.ms ?? 0),
+    figure(at(0.5)),
+    figure(at(0.95)),
+    figure(json / 1000),
+    figure(all / 1000),
+  ];
+};
+process.stdout.write(`
+First view of ${SITES} sites with ${ASSIGNMENTS} assignments each, on ${isPostgresql ? 'PostgreSQL' : 'SQLite'}; ${ROUNDS} rounds, load ${loadavg().map(figure).join(' ')}.
+
+${formatTable(
+  ['cache', 'first ms', 'median ms', 'p95 ms', 'JSON kB', 'all kB'],
+  [line('empty', empty), line('has the scripts', cached)],
+)}
+`);
+process.exit();

@@ -1,0 +1,125 @@
+import { expect, test } from 'vitest';
+import { formatTime } from '#bundles/time';
+import { ageMarks } from '../../../../../scheduler/hub/questions/status/attention.ts';
+import { recordFreshness } from '../../../../../scheduler/hub/questions/state/freshness-policies.ts';
+import { listSites, type SiteSummary } from '../../../../../scheduler/hub/questions/status/list-sites.ts';
+import { readStatus } from '../../../../../scheduler/hub/questions/status/read-status.ts';
+import type { Row } from '../../../../../scheduler/hub/questions/state/what-runs-where.ts';
+import type { Visible } from '../../../../../scheduler/hub/people/visible.ts';
+import { applied, days, PROD, QA, shop } from '../history/shop-hub.ts';
+import { chain, enrolled, NOW, report, type TestHub } from '../../test-hub.ts';
+
+type Filter = { readonly environment?: string; readonly site?: string; readonly visible?: Visible };
+
+const list = (hub: TestHub, filter: Filter = {}, limit = 100, cursor?: string) =>
+  listSites(hub, filter, { limit, cursor }, NOW);
+
+/** Sites with what can differ at one, among them names that agents and sites sort differently. */
+const fleet = async () => {
+  const hub = await shop();
+  const day = 86_400;
+  await recordFreshness(hub.store, [
+    {
+      name: 'prod',
+      environment: 'prod',
+      clusterTypes: [],
+      lateSeconds: 2 * day,
+      staleSeconds: 20 * day,
+      visitsSeconds: undefined,
+      at: { file: 'promotion/prod.yaml' },
+    },
+  ]);
+  const say = async (
+    name: string,
+    channel: typeof PROD,
+    ago: number,
+    { runs = hub.first, failed = false } = {},
+  ): Promise<void> => {
+    const agent = await enrolled(hub, name, channel);
+    const check = { type: 'check', assignment: 'web', outcome: 'failed', code: 'CHECK_FAILED' } as const;
+    const lines = chain(agent, [
+      applied('web', runs, days(-ago)),
+      ...(failed ? [{ ...check, at: formatTime(days(-ago)) }] : []),
+    ]);
+    const stick = await hub.stick(name.replace('/', '-'));
+    await report(stick, agent, lines, 1, lines.length, { writtenAt: formatTime(days(-ago)) });
+    await hub.importFrom(stick, days(-ago));
+  };
+  await say('ship/bridge', PROD, 1);
+  await say('ship/engine', QA, 3, { failed: true });
+  await say('ship-2/bridge', PROD, 5);
+  await say('yard/crane', PROD, 30, { runs: hub.prodSecond });
+  await enrolled(hub, 'zoo/gate', PROD);
+  return hub;
+};
+
+/** The rows of the status of a site, counted as the summary counts them. */
+const summaries = async (hub: TestHub, filter: Filter): Promise<readonly SiteSummary[]> => {
+  const { rows } = (await readStatus(hub, filter, NOW)).json as { readonly rows: readonly Row[] };
+  const alike = (row: Row): string => [row.verdict, row.silent, row.freshness].join(' ');
+  return [...Map.groupBy(rows, ({ site }) => site)].map(([site, of]) => ({
+    site,
+    agents: new Set(of.map(({ agent }) => agent)).size,
+    assignments: of.filter(({ assignment }) => assignment !== null).length,
+    channels: [
+      ...new Set(of.map(({ channel }) => `${channel.environment}/${channel.clusterType}`)),
+    ].toSorted(),
+    saidAt:
+      of
+        .flatMap(({ saidAt }) => saidAt ?? [])
+        .toSorted()
+        .at(-1) ?? null,
+    states: [...Map.groupBy(of, alike).values()]
+      .flatMap((group) => {
+        const [first] = group;
+        if (first === undefined) return [];
+        const { verdict, silent, freshness } = first;
+        return [{ verdict, silent, freshness, count: group.length }];
+      })
+      .toSorted((a, b) => b.count - a.count || (a.verdict < b.verdict ? -1 : 1)),
+  }));
+};
+
+test('a site has one entry, which counts the rows of its status', async () => {
+  await using hub = await fleet();
+  const filters: readonly Filter[] = [
+    {},
+    { environment: 'prod' },
+    { site: 'ship' },
+    { visible: { whole: new Set(['qa']), parts: new Map() } },
+    { visible: { whole: new Set(['qa']), parts: new Map([['prod', new Set(['web'])]]) } },
+    { visible: { whole: new Set(), parts: new Map([['prod', new Set(['nothing'])]]) } },
+  ];
+  for (const filter of filters)
+    expect((await list(hub, filter)).sites, JSON.stringify(filter)).toEqual(await summaries(hub, filter));
+  const { sites } = await list(hub);
+  const words = sites.map(({ site, states }) => [
+    site,
+    states.map((state) => [state.count, state.verdict, ...ageMarks(state)].join(' ')),
+  ]);
+  expect(Object.fromEntries(words)).toEqual({
+    lab: ['1 complies', '1 missing'],
+    'plant-7': ['1 complies'],
+    ship: ['1 behind', '1 failed', '1 missing'],
+    'ship-2': ['1 behind late'],
+    yard: ['1 stale'],
+    zoo: ['1 never reported'],
+  });
+});
+
+test('sites come in pages, each site whole and once', async () => {
+  await using hub = await fleet();
+  const { sites: all } = await list(hub);
+  for (const limit of [1, 2, 3]) {
+    const seen: SiteSummary[] = [];
+    let cursor: string | undefined;
+    do {
+      const { sites, next } = await list(hub, {}, limit, cursor);
+      expect(sites.length).toBeLessThanOrEqual(limit);
+      seen.push(...sites);
+      cursor = next ?? undefined;
+    } while (cursor !== undefined);
+    expect(seen).toEqual(all);
+  }
+  await expect(list(hub, {}, 1, 'nonsense')).rejects.toThrow('the cursor');
+});
