@@ -3,8 +3,9 @@ import './theme.css';
 import { MantineProvider } from '@mantine/core';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { createBrowserRouter } from 'react-router';
+import { createBrowserRouter, type RouteObject } from 'react-router';
 import { RouterProvider } from 'react-router/dom';
+import { ADDRESSES, type Address } from './addresses.ts';
 import { readMe, SHELL } from './api/me.ts';
 import { Fault } from './parts/fault.tsx';
 import { AlarmsView, readAlarms } from './views/alarms.tsx';
@@ -25,6 +26,23 @@ import { readWorkload, WorkloadView } from './views/workload.tsx';
 import { readWorkloads, WorkloadsView } from './views/workloads.tsx';
 
 /** Every view has an address with all of its filters, so it can be sent to a colleague. */
+const VIEWS: Readonly<Record<Address, Pick<RouteObject, 'element' | 'loader'>>> = {
+  '': { element: <Overview />, loader: readOverview },
+  workloads: { element: <WorkloadsView />, loader: readWorkloads },
+  'workloads/:workload': { element: <WorkloadView />, loader: readWorkload },
+  where: { element: <WhereView />, loader: readWhere },
+  compare: { element: <CompareView />, loader: readCompare },
+  pipeline: { element: <Pipeline />, loader: readPipeline },
+  rollouts: { element: <RolloutsView />, loader: readRollouts },
+  media: { element: <MediaView />, loader: readMedia },
+  alarms: { element: <AlarmsView />, loader: readAlarms },
+  sessions: { element: <SessionsView />, loader: readSessions },
+  audit: { element: <AuditView />, loader: readAudit },
+  search: { element: <SearchView />, loader: readSearch },
+  'sites/:site/:agent/:assignment': { element: <PackageView />, loader: readPackage },
+  'sites/:site': { element: <SiteView />, loader: readSite },
+};
+
 const router = createBrowserRouter(
   [
     { path: '/sign-in', element: <SignIn />, loader: readSignIn },
@@ -39,24 +57,7 @@ const router = createBrowserRouter(
         {
           errorElement: <Fault />,
           children: [
-            { index: true, element: <Overview />, loader: readOverview },
-            { path: 'workloads', element: <WorkloadsView />, loader: readWorkloads },
-            { path: 'workloads/:workload', element: <WorkloadView />, loader: readWorkload },
-            { path: 'where', element: <WhereView />, loader: readWhere },
-            { path: 'compare', element: <CompareView />, loader: readCompare },
-            { path: 'pipeline', element: <Pipeline />, loader: readPipeline },
-            { path: 'rollouts', element: <RolloutsView />, loader: readRollouts },
-            { path: 'media', element: <MediaView />, loader: readMedia },
-            { path: 'alarms', element: <AlarmsView />, loader: readAlarms },
-            { path: 'sessions', element: <SessionsView />, loader: readSessions },
-            { path: 'audit', element: <AuditView />, loader: readAudit },
-            { path: 'search', element: <SearchView />, loader: readSearch },
-            {
-              path: 'sites/:site/:agent/:assignment',
-              element: <PackageView />,
-              loader: readPackage,
-            },
-            { path: 'sites/:site', element: <SiteView />, loader: readSite },
+            ...ADDRESSES.map((path) => ({ path, ...VIEWS[path] })),
             { path: '*', element: <p>This hub has no such view. Follow a link above.</p> },
           ],
         },

@@ -1,32 +1,51 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addDays, formatTime } from '#bundles/time';
 import { buildPage } from '../../bundling/build-page.ts';
 import { type Demo, startDemo } from '../../examples/demo/start-demo.ts';
+import { ADDRESSES, type Address } from '../../scheduler/page/addresses.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
-import { axeFindings, scrollsSideways, startBrowser, type Tab } from './page/browser.ts';
+import {
+  axeFindings,
+  openTab,
+  scrollsSideways,
+  startBrowser,
+  type Tab,
+  takeWebp,
+  unreachedByTab,
+} from './page/browser.ts';
 import { signIn } from './page/sign-in.ts';
 
 const NOW = new Date('2026-11-21T08:00:00Z');
 
-const VIEWS = [
-  ['sites', '/'],
-  ['pipeline', '/pipeline'],
-  ['rollouts', '/rollouts'],
-  ['media', '/media'],
-  ['alarms', '/alarms'],
-  ['audit', '/audit'],
-  ['search', '/search?q=scale'],
-  ['package', '/sites/plant-007/press-1/label-printer-host'],
-  ['site', '/sites/plant-005'],
-  ['workloads', '/workloads'],
-  ['workload', '/workloads/oven-control'],
-  ['where', '/where?name=oven-control-host'],
-  ['compare', '/compare?left=qa&right=prod'],
-] as const;
+/** An address of each view in the router, by its pattern. */
+const VIEWS: Readonly<Record<Address, string>> = {
+  '': '/',
+  workloads: '/workloads',
+  'workloads/:workload': '/workloads/oven-control',
+  where: '/where?name=oven-control-host',
+  compare: '/compare?left=qa&right=prod',
+  pipeline: '/pipeline',
+  rollouts: '/rollouts',
+  media: '/media',
+  alarms: '/alarms',
+  sessions: '/sessions',
+  audit: '/audit',
+  search: '/search?q=scale',
+  'sites/:site/:agent/:assignment': '/sites/plant-007/press-1/label-printer-host',
+  'sites/:site': '/sites/plant-005',
+};
+
+/** Name of the pictures of a view: 'page-workloads-workload'. */
+const pictureOf = (address: Address): string =>
+  `page-${address === '' ? 'overview' : address.replaceAll('/:', '-').replaceAll('/', '-')}`;
+
+const WIDE = { width: 1200, height: 800 };
+/** A phone; also 1280 pixels at 400 % zoom (WCAG 2.2, 1.4.10). */
+const NARROW = { width: 320, height: 640 };
 
 describeWith(['chromium'], 'the demo', ({ chromium }) => {
   const world = new AsyncDisposableStack();
@@ -48,26 +67,56 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
   const open = (options: Parameters<typeof signIn>[2] = {}): Promise<Tab> =>
     signIn(browser, { url: demo.url, token: demo.reader, path: '/' }, options);
 
-  test('has no serious finding of axe in any view, light and dark, and fits a phone', async () => {
-    // FLEET_SCREENSHOTS=docs/images takes the pictures of the documentation again.
-    const pictures = process.env['FLEET_SCREENSHOTS'];
-    if (pictures !== undefined) await mkdir(pictures, { recursive: true });
-    await using seen = await open({ bypassCSP: true });
-    for (const [name, path] of VIEWS) {
-      await seen.page.setViewportSize({ width: 1200, height: 800 });
-      await seen.page.goto(`${demo.url}/ui${path}`);
-      await seen.page.getByRole('table').first().waitFor();
+  // FLEET_SCREENSHOTS=docs/images takes the pictures of the documentation again.
+  const pictures = process.env['FLEET_SCREENSHOTS'];
+  const picture = async ({ page }: Tab, name: string): Promise<void> => {
+    if (pictures === undefined) return;
+    await mkdir(pictures, { recursive: true });
+    await writeFile(join(pictures, `${name}.webp`), await takeWebp(page));
+  };
+
+  describe.each(ADDRESSES)('the view /%s', (address) => {
+    test('has no serious finding of axe, light and dark, and fits a phone and 400 % zoom', async () => {
+      await using tab = await open({ bypassCSP: true, viewport: WIDE });
+      await tab.page.goto(`${demo.url}/ui${VIEWS[address]}`, { waitUntil: 'networkidle' });
+      await tab.page.getByRole('heading', { level: 1 }).waitFor();
       for (const colorScheme of ['light', 'dark'] as const) {
-        await seen.page.emulateMedia({ colorScheme });
-        await seen.page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor();
-        if (pictures !== undefined)
-          await seen.page.screenshot({ path: join(pictures, `page-${name}-${colorScheme}.png`) });
-        expect(await axeFindings(seen.page), `${name} ${colorScheme}`).toEqual([]);
+        await tab.page.emulateMedia({ colorScheme });
+        await tab.page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor();
+        await picture(tab, `${pictureOf(address)}-${colorScheme}`);
+        expect(await axeFindings(tab.page), colorScheme).toEqual([]);
       }
-      await seen.page.setViewportSize({ width: 320, height: 640 });
-      expect(await scrollsSideways(seen.page), name).toBe(false);
+      await tab.page.setViewportSize(NARROW);
+      expect(await scrollsSideways(tab.page)).toBe(false);
+      expect(await unreachedByTab(tab.page)).toEqual([]);
+      expect(tab.faults).toEqual([]);
+    });
+  });
+
+  test('the sign-in has no serious finding of axe, light and dark, and fits a phone', async () => {
+    await using tab = await openTab(browser, { bypassCSP: true, viewport: WIDE });
+    await tab.page.goto(`${demo.url}/ui/sign-in`);
+    await tab.page.getByRole('heading', { level: 1 }).waitFor();
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await tab.page.emulateMedia({ colorScheme });
+      await tab.page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor();
+      await picture(tab, `page-sign-in-${colorScheme}`);
+      expect(await axeFindings(tab.page), colorScheme).toEqual([]);
     }
-    expect(seen.faults).toEqual([]);
+    await tab.page.setViewportSize(NARROW);
+    expect(await scrollsSideways(tab.page)).toBe(false);
+    expect(await unreachedByTab(tab.page)).toEqual([]);
+    expect(tab.faults).toEqual([]);
+  });
+
+  test('raises the alarms of its story, and none about its own reports', async () => {
+    const answer = await fetch(`${demo.url}/v1/alarms?limit=1000`, {
+      headers: { authorization: `Bearer ${demo.reader}` },
+    });
+    const { alarms } = (await answer.json()) as { readonly alarms: readonly { readonly kind: string }[] };
+    const kinds = new Set(alarms.map(({ kind }) => kind));
+    expect([...kinds].filter((kind) => kind.startsWith('REPORT_'))).toEqual([]);
+    expect(kinds).toContain('PACKAGE_FAILED');
   });
 
   test('shows months of history, each kind of trouble and a promotion that waits', async () => {

@@ -47,3 +47,39 @@ export const axeFindings = async (page: Page): Promise<readonly string[]> => {
 /** Whether the document is wider than the window. */
 export const scrollsSideways = (page: Page): Promise<boolean> =>
   page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
+
+/** A picture of the window. WebP takes a third of the bytes of PNG. */
+export const takeWebp = async (page: Page): Promise<Buffer> => {
+  const session = await page.context().newCDPSession(page);
+  const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 80 });
+  await session.detach();
+  return Buffer.from(data, 'base64');
+};
+
+/** Fields, buttons and links that are shown, and that the key Tab does not reach. */
+export const unreachedByTab = async (page: Page): Promise<readonly string[]> => {
+  const count = await page.evaluate(() => {
+    const controls = [
+      ...document.querySelectorAll<HTMLElement>(
+        'a[href], button:not(:disabled), input, select, textarea, summary',
+      ),
+    ].filter((element) => element.checkVisibility());
+    const reached = new Set<EventTarget | null>();
+    document.addEventListener('focusin', ({ target }) => reached.add(target));
+    Object.assign(globalThis, { controls, reached });
+    (document.activeElement as HTMLElement | null)?.blur();
+    return controls.length;
+  });
+  // Frames that scroll take a press, too, and the browser's own window one at the end.
+  const frames = await page.locator('[tabindex="0"]').count();
+  for (let press = 0; press <= count + frames; press += 1) await page.keyboard.press('Tab');
+  return page.evaluate(() => {
+    const { controls, reached } = globalThis as unknown as {
+      readonly controls: readonly HTMLElement[];
+      readonly reached: ReadonlySet<EventTarget | null>;
+    };
+    return controls
+      .filter((one) => one.isConnected && !reached.has(one))
+      .map((one) => one.outerHTML.slice(0, 120));
+  });
+};
