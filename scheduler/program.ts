@@ -11,6 +11,7 @@ export const PROGRAM: Omit<Program, 'commands'> = {
     import: { description: 'Platforms of other tools' },
     keys: { description: 'Keys that sign' },
     lease: { description: 'Statements that a release is still the current one' },
+    media: { description: 'Media that are on their way to sites' },
     releases: { description: 'Releases of channels, in the layout' },
     reports: { description: 'Reports from sites' },
     rollout: { description: 'Releases that reach their agents in stages' },

@@ -24,6 +24,7 @@ import { initDevRoot } from '../../scheduler/keys/root/init-dev-root.ts';
 import { build } from '../../scheduler/release/build.ts';
 import { FLEET } from './agents.ts';
 import { APPLICATIONS, COMPANY, IN_STAGES, STRICT, versionOf } from './company.ts';
+import { sendMedium } from './media.ts';
 import { enrolSites, type Medium, reportAgain, reportApplied } from './sites.ts';
 
 export type Demo = AsyncDisposable & {
@@ -150,6 +151,21 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
   await buildIn('dev');
   await promote('qa', 'scales of the new kind');
   await promote('prod', 'shops get new scales');
+  const send = async (clusterType: 'press' | 'till', sites: number): Promise<void> => {
+    const channel = { environment: 'prod', clusterType };
+    const desired = (await wanted([channel]))(channel);
+    const places = fleet.sites.flatMap(({ environment, agent }) =>
+      environment === 'prod' && agent.channel.clusterType === clusterType ? [agent.site] : [],
+    );
+    await sendMedium(store, {
+      path: join(folder, 'media', `to-${clusterType}`),
+      channel,
+      version: desired?.kind === 'release' ? desired.version : 1,
+      sites: places.slice(0, sites),
+      at: clock(),
+    });
+  };
+  await send('till', 9);
   clock = () => addDays(now, -5);
   await applied(({ clusterType }) => clusterType === 'till');
   const staged = { environment: 'prod', clusterType: 'till' };
@@ -160,6 +176,7 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
   await write(folder, { ...versionOf('oven-control', 3), ...STRICT });
   await buildIn('dev');
   await promote('qa', 'ovens save energy');
+  await send('press', 4);
   clock = () => addDays(now, -1);
   await applied(({ environment }) => environment !== 'prod');
   const promotion = await readChain();

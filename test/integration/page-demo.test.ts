@@ -78,7 +78,7 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
   describe.each(ADDRESSES)('the view /%s', (address) => {
     test('has no serious finding of axe, light and dark, and fits a phone and 400 % zoom', async () => {
       await using tab = await open({ bypassCSP: true, viewport: WIDE });
-      await tab.page.goto(`${demo.url}/ui${VIEWS[address]}`, { waitUntil: 'networkidle' });
+      await tab.page.goto(`${demo.url}/ui${VIEWS[address]}`);
       await tab.page.getByRole('heading', { level: 1 }).waitFor();
       for (const colorScheme of ['light', 'dark'] as const) {
         await tab.page.emulateMedia({ colorScheme });

@@ -97,9 +97,13 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     ['/sites/alpha-held', 'Site alpha-held'],
     ['/sites/alpha-drifted', 'Site alpha-drifted'],
     ['/sites/alpha-drifted/press-1/oven', 'oven at alpha-drifted/press-1'],
+    ['/alarms', 'Alarms'],
+    ['/workloads', 'Workloads'],
+    ['/workloads/oven', 'Workload oven'],
+    ['/where?name=oven', 'What runs where'],
   ] as const;
 
-  test.each(SHOWN)('shows hostile words of an agent as text: %s', async (path, heading) => {
+  test.each(SHOWN)('shows hostile words of an agent and of a version as text: %s', async (path, heading) => {
     await using tab = await signedIn(path);
     const { page, faults } = tab;
     await page.getByRole('heading', { level: 1, name: heading }).waitFor();

@@ -407,6 +407,14 @@ export type Package = {
 };
 export type Media = {
     at: Time;
+    /** Media that were recorded when they left and have not come back, the newest first. */
+    underway: {
+        createdAt: Time;
+        recordedAt: Time;
+        releases: string[];
+        sites: string[];
+        arrived: string[];
+    }[];
     arrivals: {
         receivedAt: Time;
         reports: number;

@@ -381,4 +381,16 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
         .execute();
     },
   },
+  '0025-medium-departures': {
+    up: async (db: Kysely<unknown>) => {
+      await db.schema
+        .createTable('medium_departure')
+        .addColumn('filling', 'text', (column) => column.primaryKey())
+        .addColumn('recorded_at', 'text', (column) => column.notNull())
+        .addColumn('created_at', 'text', (column) => column.notNull())
+        .addColumn('releases', 'text', (column) => column.notNull())
+        .addColumn('sites', 'text', (column) => column.notNull())
+        .execute();
+    },
+  },
 };

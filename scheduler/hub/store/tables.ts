@@ -31,6 +31,7 @@ export type Tables = {
   commit_status: CommitStatusRow;
   package_version: PackageVersionRow;
   medium_return: MediumReturnRow;
+  medium_departure: MediumDepartureRow;
   open_alarm: OpenAlarmRow;
   alarm_sent: AlarmSentRow;
   alarm_receiver: AlarmReceiverRow;
@@ -477,6 +478,13 @@ export type MediumReturnRow = {
   /** 'prod/press r3', and names of sites: JSON arrays, sorted. */
   readonly releases: string;
   readonly sites: string;
+};
+
+/** Contents of a medium that left the office, as somebody recorded it. For display only: it is unsigned. */
+export type MediumDepartureRow = Pick<MediumReturnRow, 'created_at' | 'releases' | 'sites'> & {
+  /** fillingOf. */
+  readonly filling: Digest;
+  readonly recorded_at: Timestamp;
 };
 
 /** The session of a person at the page. Only the hash of its secret is stored. */

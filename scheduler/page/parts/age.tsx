@@ -17,6 +17,13 @@ export const Age = ({ at, now }: Times) =>
     </time>
   );
 
+/** '2026-11-28 08:00 UTC': a time that is read rather than compared. */
+export const At = ({ at }: { readonly at: string }) => (
+  <time dateTime={at} title={at}>
+    {at.slice(0, 16).replace('T', ' ')} UTC
+  </time>
+);
+
 type Cell = NonNullable<Row['running'] | Row['health'] | Row['drift']>;
 
 const WAYS: Readonly<Record<string, string>> = { stick: 'on a medium', network: 'over the network' };

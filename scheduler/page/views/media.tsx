@@ -2,7 +2,7 @@ import { Anchor, Button, Code, Group, Table, Text, TextInput, Title } from '@man
 import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
 import { type Media, media } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
-import { Age } from '../parts/age.tsx';
+import { Age, At } from '../parts/age.tsx';
 import { Pages } from '../parts/pages.tsx';
 import { State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
@@ -21,7 +21,7 @@ export const readMedia = async ({ request }: LoaderFunctionArgs): Promise<Media>
 
 /** Returned media, the release to carry to each agent without a network, and the expected visits. */
 export const MediaView = () => {
-  const { at, arrivals, agents, next } = useLoaderData<Media>();
+  const { at, arrivals, underway, agents, next } = useLoaderData<Media>();
   const [query] = useSearchParams();
   const awaited = agents.filter((one) => isAwaited(one)).length;
   const overdue = agents.filter(({ visit }) => visit?.isOverdue === true).length;
@@ -31,8 +31,7 @@ export const MediaView = () => {
       <Title order={1}>Media</Title>
       <Text>
         On this page {awaited} agents have not said that they imported the newest release, and at {overdue}{' '}
-        the next visit is overdue. The hub knows a medium when it comes back: it does not learn what{' '}
-        <Code>fleet-export</Code> writes.
+        the next visit is overdue.
       </Text>
       <Form role="search" aria-label="Filters" key={query.toString()}>
         <Group align="end" my="md">
@@ -41,6 +40,7 @@ export const MediaView = () => {
           <Button type="submit">Filter</Button>
         </Group>
       </Form>
+      <Underway media={underway} now={at} />
       <Title order={2}>Agents that media reach</Title>
       <Wide
         label="Agents that media reach"
@@ -107,7 +107,7 @@ const Carried = ({ one, now }: { readonly one: Carried; readonly now: string }) 
         ) : (
           <>
             <State mood={visit.isOverdue ? 'bad' : 'good'}>{visit.isOverdue ? 'overdue' : 'expected'}</State>{' '}
-            by <time dateTime={visit.expectedBy}>{visit.expectedBy}</time>
+            by <At at={visit.expectedBy} />
           </>
         )}
       </Table.Td>
@@ -122,6 +122,36 @@ const firstOf = (names: readonly string[]): string =>
   names.length === 0
     ? 'nothing'
     : `${names.slice(0, NAMED).join(', ')}${names.length > NAMED ? ` and ${names.length - NAMED} more` : ''}`;
+
+const Underway = ({ media, now }: { readonly media: Media['underway']; readonly now: string }) => (
+  <section aria-labelledby="underway">
+    <Title order={2} id="underway">
+      On their way
+    </Title>
+    <Text>
+      The hub knows of a medium that leaves when somebody runs <Code>fleet-scheduler media record</Code> after{' '}
+      <Code>fleet-export create</Code>.
+    </Text>
+    {media.length > 0 && (
+      <Wide label="Media on their way" headings={['Since', 'Carries', 'To', 'Arrived at']}>
+        {media.map(({ createdAt, recordedAt, releases, sites, arrived }) => (
+          <Table.Tr key={`${createdAt} ${recordedAt} ${releases.join()} ${sites.join()}`}>
+            <Table.Th scope="row">
+              <Age at={recordedAt} now={now} />
+            </Table.Th>
+            <Table.Td>
+              {firstOf(releases)}, filled <Age at={createdAt} now={now} />
+            </Table.Td>
+            <Table.Td>{firstOf(sites)}</Table.Td>
+            <Table.Td>
+              {arrived.length} of {sites.length} sites
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Wide>
+    )}
+  </section>
+);
 
 const Arrivals = ({ arrivals, now }: { readonly arrivals: Media['arrivals']; readonly now: string }) => (
   <section aria-labelledby="arrivals">

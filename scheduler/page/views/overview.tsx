@@ -4,7 +4,7 @@ import { ageMarks } from '../../hub/questions/status/attention.ts';
 import { type Alarms, alarms, type LinkState, type Sites, sites } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
 import { inChainOrder } from '../api/chain.ts';
-import { Age } from '../parts/age.tsx';
+import { Age, At } from '../parts/age.tsx';
 import { Pages } from '../parts/pages.tsx';
 import { GateState, type Mood, moodOf, State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
@@ -30,17 +30,17 @@ export const Overview = () => {
     sites: { fleet, at, links, sites: shown, next },
     alarms: { total },
   } = useLoaderData<Answers>();
-  const needing = shown.filter(({ states }) => worstOf(states) !== 'good').length;
+  const needing = shown.filter(({ states }) => NEEDS_A_LOOK.has(worstOf(states))).length;
   return (
     <>
       <title>{`Fleet ${fleet} - Fleet Ferry`}</title>
       <Title order={1}>Fleet {fleet}</Title>
       <Text>
         {shown.length} sites on this page, {needing} of them need a look.{' '}
-        <Anchor component={Link} to="/alarms">
+        <Anchor component={Link} to="/alarms" underline="always">
           {total} open alarms
         </Anchor>
-        . As of <time dateTime={at}>{at}</time>.
+        . As of <At at={at} />.
       </Text>
       {links.length > 0 && <Links links={links} now={at} />}
       <Filters />
@@ -109,6 +109,8 @@ const SiteTable = ({ sites, now }: { readonly sites: readonly Site[]; readonly n
     ))}
   </Wide>
 );
+
+const NEEDS_A_LOOK: ReadonlySet<Mood> = new Set<Mood>(['bad', 'late']);
 
 const ORDER: readonly Mood[] = ['bad', 'late', 'quiet', 'good'];
 

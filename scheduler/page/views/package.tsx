@@ -64,7 +64,14 @@ export const PackageView = () => {
 
 const Named = ({ of: { name, package: digest } }: { readonly of: NonNullable<Package['running']> }) => (
   <>
-    {name} <Short of={digest} />
+    {name}
+    {/* The name of a package without a version ends with its digest. */}
+    {!name.includes(digest.replace('sha256:', '').slice(0, 12)) && (
+      <>
+        {' '}
+        <Short of={digest} />
+      </>
+    )}
   </>
 );
 

@@ -9,7 +9,7 @@ import {
   promotions as askPromotions,
   reject,
   resume,
-  status,
+  sites,
   type Verdict as Gate,
 } from '#bundles/transport/hub/client';
 import { ask, refusedOr, Refusal } from '../api/ask.ts';
@@ -31,7 +31,7 @@ type PipelineAnswer = { readonly at: string; readonly links: readonly Link[] };
 const SHOWN = 5;
 
 export const readPipeline = async ({ request: { signal } }: LoaderFunctionArgs): Promise<PipelineAnswer> => {
-  const { at, links } = await ask((options) => status({ limit: 1 }, options), signal);
+  const { at, links } = await ask((options) => sites({ limit: 1 }, options), signal);
   const read = inChainOrder(links).map(async (link): Promise<Link> => {
     const environment = link.to;
     const [gate, past] = await Promise.all([

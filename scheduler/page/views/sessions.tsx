@@ -4,7 +4,7 @@ import { type LoaderFunctionArgs, useLoaderData, useRevalidator } from 'react-ro
 import { endSession, type Sessions, sessions } from '#bundles/transport/hub/client';
 import { ask, Refusal, send } from '../api/ask.ts';
 import { useMe } from '../api/me.ts';
-import { Age } from '../parts/age.tsx';
+import { Age, At } from '../parts/age.tsx';
 import { State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
 
@@ -43,45 +43,49 @@ export const SessionsView = () => {
           {fault.message}
         </Alert>
       )}
-      <Wide
-        label="Sessions"
-        headings={['Person', 'State', 'By', 'Groups', 'Began', 'Last used', 'Ends', 'Action']}
-      >
-        {listed.map(
-          ({ id, person, state, kind, issuer, groups, createdAt, seenAt, endsAt, endedWhy, current }) => (
-            <Table.Tr key={id}>
-              <Table.Th scope="row">{person}</Table.Th>
-              <Table.Td>
-                <State mood={state === 'open' ? 'good' : 'quiet'}>{current ? 'open, this one' : state}</State>
-                {endedWhy !== null && <Text size="sm">{endedWhy}</Text>}
-              </Table.Td>
-              <Table.Td>{kind === 'oidc' ? issuer : 'break-glass code'}</Table.Td>
-              <Table.Td>{groups.join(', ')}</Table.Td>
-              <Table.Td>
-                <Age at={createdAt} now={at} />
-              </Table.Td>
-              <Table.Td>
-                <Age at={seenAt} now={at} />
-              </Table.Td>
-              <Table.Td>
-                <time dateTime={endsAt}>{endsAt}</time>
-              </Table.Td>
-              <Table.Td>
-                {state === 'open' && !current && (
-                  <Button
-                    variant="default"
-                    size="xs"
-                    aria-label={`End the session of ${person} that began ${createdAt}`}
-                    onClick={() => void end(id)}
-                  >
-                    End
-                  </Button>
-                )}
-              </Table.Td>
-            </Table.Tr>
-          ),
-        )}
-      </Wide>
+      {listed.length > 0 && (
+        <Wide
+          label="Sessions"
+          headings={['Person', 'State', 'By', 'Groups', 'Began', 'Last used', 'Ends', 'Action']}
+        >
+          {listed.map(
+            ({ id, person, state, kind, issuer, groups, createdAt, seenAt, endsAt, endedWhy, current }) => (
+              <Table.Tr key={id}>
+                <Table.Th scope="row">{person}</Table.Th>
+                <Table.Td>
+                  <State mood={state === 'open' ? 'good' : 'quiet'}>
+                    {current ? 'open, this one' : state}
+                  </State>
+                  {endedWhy !== null && <Text size="sm">{endedWhy}</Text>}
+                </Table.Td>
+                <Table.Td>{kind === 'oidc' ? issuer : 'break-glass code'}</Table.Td>
+                <Table.Td>{groups.join(', ')}</Table.Td>
+                <Table.Td>
+                  <Age at={createdAt} now={at} />
+                </Table.Td>
+                <Table.Td>
+                  <Age at={seenAt} now={at} />
+                </Table.Td>
+                <Table.Td>
+                  <At at={endsAt} />
+                </Table.Td>
+                <Table.Td>
+                  {state === 'open' && !current && (
+                    <Button
+                      variant="default"
+                      size="xs"
+                      aria-label={`End the session of ${person} that began ${createdAt}`}
+                      onClick={() => void end(id)}
+                    >
+                      End
+                    </Button>
+                  )}
+                </Table.Td>
+              </Table.Tr>
+            ),
+          )}
+        </Wide>
+      )}
     </>
   );
 };

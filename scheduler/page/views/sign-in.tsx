@@ -66,7 +66,7 @@ export const SignIn = () => {
           autoComplete="off"
           required
           withAsterisk={false}
-          visibilityToggleButtonProps={{ 'aria-label': 'Show the token' }}
+          visibilityToggleButtonProps={{ 'aria-label': 'Show the token', tabIndex: 0 }}
         />
         <Button type="submit" mt="md" loading={isTrying} variant={provider === null ? 'filled' : 'default'}>
           Sign in

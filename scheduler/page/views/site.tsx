@@ -10,7 +10,7 @@ import {
   type StatusRow as Row,
 } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
-import { Age, SourceOf } from '../parts/age.tsx';
+import { Age, At, SourceOf } from '../parts/age.tsx';
 import { Short } from '../parts/digest.tsx';
 import { Judgement } from '../parts/state.tsx';
 import { waitsFor } from '../parts/waits.ts';
@@ -137,8 +137,11 @@ const Visits = ({
       </>
     )}{' '}
     {acknowledged > 0 && `The hub acknowledged its events up to ${acknowledged}. `}
-    {visit !== null &&
-      `The next visit is ${visit.isOverdue ? 'overdue since' : 'expected by'} ${visit.expectedBy}.`}
+    {visit !== null && (
+      <>
+        The next visit is {visit.isOverdue ? 'overdue since' : 'expected by'} <At at={visit.expectedBy} />.
+      </>
+    )}
   </Text>
 );
 

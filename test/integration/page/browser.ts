@@ -4,7 +4,7 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
-/** A tab, and everything that its page did wrong: errors in scripts, and what the page's policy had to stop. */
+/** A tab, and everything that its page did wrong: errors in scripts, dialogs, and what the page's policy had to stop. */
 export type Tab = AsyncDisposable & { readonly page: Page; readonly faults: readonly string[] };
 
 export const startBrowser = (executablePath: string): Promise<Browser> =>
@@ -17,6 +17,10 @@ export const openTab = async (browser: Browser, options: BrowserContextOptions =
   const page = await context.newPage();
   const faults: string[] = [];
   page.on('pageerror', (error) => faults.push(error.message));
+  page.on('dialog', (dialog) => {
+    faults.push(`a dialog was opened: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
   page.on('console', (message) => {
     if (/Content Security Policy|violates/i.test(message.text())) faults.push(message.text());
   });

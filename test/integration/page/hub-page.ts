@@ -116,7 +116,9 @@ export const HOSTILE = "<img src=x onerror=\"document.title='run'\"><b>bold</b>'
 export const TERMINAL = '\u001b[2J\u202e';
 
 const release = async ({ hub }: TestServer, version: number): Promise<Digest> => {
-  const packages = { oven: { 'package.json': 'oven' } };
+  const labels = { 'app.kubernetes.io/version': `${version} ${HOSTILE}` };
+  const settings = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'oven', labels } };
+  const packages = { oven: { 'package.json': 'oven', 'settings.json': JSON.stringify(settings) } };
   const [bundle] = await hub.layoutWriter.release({
     channel: HOSTS,
     version,

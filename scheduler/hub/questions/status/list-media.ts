@@ -10,6 +10,7 @@ import { freshnessPolicyFor } from '../state/freshness.ts';
 import { readFreshness } from '../state/freshness-policies.ts';
 import { nextVisit, type Visit } from '../state/next-visit.ts';
 import { readDesired } from '../state/read-desired.ts';
+import { listUnderway, type UnderwayMedium } from './list-underway.ts';
 import type { StatusHub } from './read-status.ts';
 import { silentSince } from '../state/silent-since.ts';
 
@@ -57,14 +58,16 @@ export type MediaAnswer = {
   readonly at: Timestamp;
   /** The newest first; of the first page only. */
   readonly arrivals: readonly Arrival[];
+  /** Media that left the office and have not come back; of the first page only, for readers of everything. */
+  readonly underway: readonly UnderwayMedium[];
   readonly agents: readonly CarriedAgent[];
   readonly next: string | null;
 };
 
 /**
  * Lists returned media and the releases to carry next. A page counts enrolled agents, without agents that report over the
- * network and agents of environments that the reader may not see whole. The contents of a medium are known only when it comes
- * back, because fleet-export does not report to the hub.
+ * network and agents of environments that the reader may not see whole. The contents of a medium are known when somebody records
+ * that it leaves, and when it comes back: fleet-export does not report to the hub.
  */
 export const listMedia = async (
   hub: StatusHub,
@@ -91,6 +94,7 @@ export const listMedia = async (
   return {
     at: formatTime(now),
     arrivals: page.cursor === undefined ? await readArrivals(db, filter) : [],
+    underway: page.cursor === undefined ? await listUnderway(db, filter) : [],
     agents: carried.map((row): CarriedAgent => {
       const { site, channel, accepted, heardAt, enrolledAt, online } = toAgent(row, [], times);
       const wanted = desired.get(formatChannel(channel));

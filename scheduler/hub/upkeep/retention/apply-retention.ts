@@ -88,7 +88,11 @@ const forgetMedia = ({ store }: Pick<Hub, 'store'>, cutoff: Date): Promise<numbe
       .deleteFrom('medium_return')
       .where('received_at', '<', formatTime(cutoff))
       .executeTakeFirstOrThrow();
-    return Number(numDeletedRows);
+    const departed = await tx
+      .deleteFrom('medium_departure')
+      .where('recorded_at', '<', formatTime(cutoff))
+      .executeTakeFirstOrThrow();
+    return Number(numDeletedRows) + Number(departed.numDeletedRows);
   });
 
 const nextAgents = ({ store }: Pick<Hub, 'store'>, after: string): Promise<readonly AgentRow[]> =>

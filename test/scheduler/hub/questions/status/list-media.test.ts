@@ -2,9 +2,11 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { canonicalBytes } from '#bundles/json/canonical';
+import { openFiles } from '#bundles/formats/medium/open-files';
 import { MEDIUM_FILE } from '#bundles/formats/medium/medium';
 import { addDays, formatTime } from '#bundles/time';
 import { recordFreshness } from '../../../../../scheduler/hub/questions/state/freshness-policies.ts';
+import { recordMedium } from '../../../../../scheduler/hub/sites/medium/note-medium.ts';
 import { listMedia } from '../../../../../scheduler/hub/questions/status/list-media.ts';
 import { applied, days, PROD, QA, release, shop } from '../history/shop-hub.ts';
 import { chain, enrolled, NOW, report, type TestHub } from '../../test-hub.ts';
@@ -119,4 +121,88 @@ test('a medium that comes back says which releases it had carried to which sites
     sites: ['plant-8'],
   });
   expect(of(days(-1))?.carried).toBeNull();
+});
+
+/** A medium as fleet-export fills it, for plant-8. */
+const filled = async (hub: TestHub, name: string, changes: object = {}): Promise<string> => {
+  const document = { digest: `sha256:${'a'.repeat(64)}`, size: 1, mediaType: 'text/plain' };
+  const table = {
+    format: 1,
+    fleet: 'acme',
+    createdAt: formatTime(days(-4)),
+    documents: [
+      { ...document, role: 'release', ...PROD, version: 2 },
+      { ...document, role: 'site', site: 'plant-8', version: 1 },
+    ],
+    bundles: [],
+    chunks: [],
+    critical: [],
+    ...changes,
+  };
+  const stick = await hub.stick(name);
+  await mkdir(join(stick, 'fleet'), { recursive: true });
+  await writeFile(join(stick, MEDIUM_FILE), canonicalBytes(table));
+  return stick;
+};
+
+test('a medium that was recorded is on its way until it comes back, and says at which of its sites it arrived', async () => {
+  await using hub = await shop();
+  const agent = await enrolled(hub, 'plant-8/press-1', PROD);
+  const stick = await filled(hub, 'stick');
+  const record = async (at: Date): Promise<void> => {
+    await using medium = await openFiles(stick);
+    await recordMedium(hub.store, medium, at);
+  };
+  await record(days(-3));
+  const listed = {
+    createdAt: formatTime(days(-4)),
+    recordedAt: formatTime(days(-3)),
+    releases: ['prod/kiosk r2'],
+    sites: ['plant-8'],
+    arrived: [],
+  };
+  expect((await media(hub)).underway).toEqual([listed]);
+  // A repetition changes nothing.
+  await record(days(-2));
+  expect((await media(hub)).underway).toEqual([listed]);
+  expect((await media(hub, { site: 'plant-8', environment: 'prod' })).underway).toEqual([listed]);
+  expect((await media(hub, { site: 'plant-7' })).underway).toEqual([]);
+  expect((await media(hub, { environment: 'qa' })).underway).toEqual([]);
+  expect((await media(hub, { visible: { whole: new Set(['prod']), parts: new Map() } })).underway).toEqual(
+    [],
+  );
+
+  // The report of the import comes on another medium first.
+  const lines = chain(agent, [
+    { type: 'imported', release: { ...PROD, version: 2 }, at: formatTime(days(-2)) },
+    applied('web', hub.first, days(-2)),
+  ]);
+  const other = await hub.stick('other');
+  await report(other, agent, lines, 1, 1);
+  await hub.importFrom(other, days(-2));
+  expect((await media(hub)).underway).toEqual([{ ...listed, arrived: ['plant-8'] }]);
+
+  await report(stick, agent, lines, 2, 2);
+  await hub.importFrom(stick, days(-1));
+  expect((await media(hub)).underway).toEqual([]);
+});
+
+test('a record that comes after the medium, or for another fleet, changes nothing', async () => {
+  await using hub = await shop();
+  const agent = await enrolled(hub, 'plant-8/press-1', PROD);
+  const lines = chain(agent, [applied('web', hub.first, days(-3))]);
+  const stick = await filled(hub, 'stick');
+  const late = await filled(hub, 'copy');
+  await report(stick, agent, lines);
+  await hub.importFrom(stick, days(-1));
+  const record = async (path: string): Promise<void> => {
+    await using medium = await openFiles(path);
+    await recordMedium(hub.store, medium, NOW);
+  };
+  await record(late);
+  await expect(record(await filled(hub, 'foreign', { fleet: 'other' }))).rejects.toMatchObject({
+    code: 'WRONG_FLEET',
+  });
+  await expect(record(await hub.stick('empty'))).rejects.toMatchObject({ code: 'MEDIUM_EMPTY' });
+  expect((await media(hub)).underway).toEqual([]);
 });

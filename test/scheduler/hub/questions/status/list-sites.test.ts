@@ -42,7 +42,7 @@ const fleet = async () => {
       ...(failed ? [{ ...check, at: formatTime(days(-ago)) }] : []),
     ]);
     const stick = await hub.stick(name.replace('/', '-'));
-    await report(stick, agent, lines, 1, lines.length, { writtenAt: formatTime(days(-ago)) });
+    await report(stick, agent, lines);
     await hub.importFrom(stick, days(-ago));
   };
   await say('ship/bridge', PROD, 1);

@@ -1,0 +1,5 @@
+import type { MediumContents } from '../../hub/sites/medium/note-medium.ts';
+
+/** 'prod/press r3 for plant-1, plant-2, filled 2026-11-21T08:00:00Z' */
+export const describeContents = ({ releases, sites, createdAt }: MediumContents): string =>
+  `${releases.join(', ') || 'no release'} for ${sites.join(', ') || 'no named site'}, filled ${createdAt}`;
