@@ -163,7 +163,7 @@ const verdictsOf = (standing: Standing | undefined, desired: Desired | undefined
   }
 };
 
-const countRows = (rows: readonly Row[]): Verdicts => ({
+const countRows = (rows: readonly Pick<Row, 'assignment' | 'verdict'>[]): Verdicts => ({
   assignments: rows.filter(({ assignment }) => assignment !== null).length,
   byVerdict: new Map(
     [...Map.groupBy(rows, ({ verdict }) => verdict)].map(([verdict, of]) => [verdict, of.length]),
