@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
-import { formatChannel } from '#bundles/names';
-import { channelOf } from '../../sites/agent-record.ts';
+import { type Channel, parseChannel } from '#bundles/names';
 import { releaseValue } from '../../ingest/reports/facts.ts';
 import type { AgentRow, Database } from '../../store/tables.ts';
 import type { AgentHistory, Stated } from './agent-facts.ts';
@@ -36,10 +35,12 @@ type Import = Stated & { readonly seq: number };
 /** Upper bound on release numbers looked up beyond the first release of the candidate, because agents can report any number. */
 const MAX_RELEASES = 500;
 
-/** The values in the history of agents that changed to the first release of the candidate or to a later one of its channel. */
-const importValues = async (db: Database, channels: readonly ChannelFacts[]): Promise<readonly string[]> => {
+/** Values in the history of agents that changed to the first release of the candidate or to a later one, each with its channel. */
+type Values = ReadonlyMap<string, Channel>;
+
+const importValues = async (db: Database, channels: readonly ChannelFacts[]): Promise<Values> => {
   const released = channels.flatMap(({ channel, since }) => (since ? [{ channel, since }] : []));
-  if (released.length === 0) return [];
+  if (released.length === 0) return new Map();
   const rows = await db
     .selectFrom('agent')
     .select(['release_channel', 'release_version'])
@@ -51,17 +52,19 @@ const importValues = async (db: Database, channels: readonly ChannelFacts[]): Pr
     )
     .execute();
   const accepted = Map.groupBy(rows, (row) => row.release_channel);
-  return released.flatMap(({ channel, since }) => {
+  const values = released.flatMap(({ channel, since }) => {
     const newest = (accepted.get(channel) ?? [])
       .flatMap(({ release_version: version }) => version ?? [])
       .filter((version) => version >= since.version)
       .toSorted((a, b) => a - b);
     const until = Math.min(newest.at(-1) ?? since.version, since.version + MAX_RELEASES);
     const earlier = Array.from({ length: until - since.version + 1 }, (_, index) => since.version + index);
-    return [...new Set([...earlier, ...newest.slice(0, MAX_RELEASES)])].map((version) =>
-      releaseValue(channel, version),
+    const parsed = parseChannel(channel);
+    return [...new Set([...earlier, ...newest.slice(0, MAX_RELEASES)])].map(
+      (version) => [releaseValue(channel, version), parsed] as const,
     );
   });
+  return new Map(values);
 };
 
 /** Values or names per IN, below the parameter limits of the databases. */
@@ -74,28 +77,27 @@ const readImports = async (
   agents: readonly Agent[],
 ): Promise<ReadonlyMap<string, Import>> => {
   const values = await importValues(db, channels);
-  const lives: Lives = new Map(
-    agents.map((agent) => [agent.id, { life: agent.life, prefix: `${formatChannel(channelOf(agent))} ` }]),
-  );
+  const known: Known = new Map(agents.map((agent) => [agent.id, agent]));
   const memo = memos.get(db) ?? new Map<string, readonly Remembered[]>();
   memos.set(db, memo);
   const imports = new Map<string, Import>();
-  const missing = new Map<string, Omit<Remembered, 'imported'>>();
-  for (const [id, first] of await findFirsts(db, values, lives)) {
-    const known = memo.get(id)?.find(({ life, seq }) => life === first.life && seq === first.seq);
-    if (known) imports.set(id, known.imported);
-    else missing.set(id, first);
+  const missing = new Map<string, number>();
+  for (const [id, seq] of await findFirsts(db, values, known)) {
+    const life = known.get(id)?.life;
+    const before = memo.get(id)?.find((one) => one.life === life && one.seq === seq);
+    if (before) imports.set(id, before.imported);
+    else missing.set(id, seq);
   }
-  for (const [id, imported] of await lookUp(db, values, lives, missing)) {
+  for (const [id, imported] of await lookUp(db, values, known, missing)) {
     imports.set(id, imported);
-    const first = missing.get(id);
-    if (first) memo.set(id, [{ ...first, imported }, ...(memo.get(id) ?? [])].slice(0, MAX_REMEMBERED));
+    const [life, seq] = [known.get(id)?.life, missing.get(id)];
+    if (life !== undefined && seq !== undefined)
+      memo.set(id, [{ life, seq, imported }, ...(memo.get(id) ?? [])].slice(0, MAX_REMEMBERED));
   }
   return imports;
 };
 
-/** By agent: its current life, and how values of its channel begin. It may have imported a release in an earlier channel. */
-type Lives = ReadonlyMap<string, { readonly life: number; readonly prefix: string }>;
+type Known = ReadonlyMap<string, Agent>;
 
 /** An import, by the life of the agent and the number of its event. */
 type Remembered = { readonly life: number; readonly seq: number; readonly imported: Import };
@@ -108,20 +110,21 @@ const MAX_REMEMBERED = 4;
 /** Numbers of the events of the first imports. The index alone has the answer. */
 const findFirsts = async (
   db: Database,
-  values: readonly string[],
-  lives: Lives,
-): Promise<ReadonlyMap<string, Omit<Remembered, 'imported'>>> => {
-  const firsts = new Map<string, Omit<Remembered, 'imported'>>();
-  for (let start = 0; start < values.length; start += VALUES) {
+  values: Values,
+  known: Known,
+): Promise<ReadonlyMap<string, number>> => {
+  const firsts = new Map<string, number>();
+  const names = [...values.keys()];
+  for (let start = 0; start < names.length; start += VALUES) {
     const rows = await db
       .selectFrom('history')
       .select(['agent', 'life', 'seq', 'value'])
       .where(sql<boolean>`field = 'release'`)
-      .where('value', 'in', values.slice(start, start + VALUES))
+      .where('value', 'in', names.slice(start, start + VALUES))
       .execute();
     for (const row of rows)
-      if (isImport(row, lives) && row.seq < (firsts.get(row.agent)?.seq ?? Number.POSITIVE_INFINITY))
-        firsts.set(row.agent, { life: row.life, seq: row.seq });
+      if (isImport(row, values, known) && row.seq < (firsts.get(row.agent) ?? Number.POSITIVE_INFINITY))
+        firsts.set(row.agent, row.seq);
   }
   return firsts;
 };
@@ -129,13 +132,14 @@ const findFirsts = async (
 /** The first imports of these agents whose reports are there. */
 const lookUp = async (
   db: Database,
-  values: readonly string[],
-  lives: Lives,
+  values: Values,
+  known: Known,
   missing: ReadonlyMap<string, unknown>,
 ): Promise<ReadonlyMap<string, Import>> => {
   const imports = new Map<string, Import>();
   if (missing.size === 0) return imports;
-  for (let start = 0; start < values.length; start += VALUES) {
+  const names = [...values.keys()];
+  for (let start = 0; start < names.length; start += VALUES) {
     let query = db
       .selectFrom('history')
       .innerJoin('report', (join) =>
@@ -154,11 +158,11 @@ const lookUp = async (
         'report.clock_trusted',
       ])
       .where(sql<boolean>`history.field = 'release'`)
-      .where('history.value', 'in', values.slice(start, start + VALUES));
+      .where('history.value', 'in', names.slice(start, start + VALUES));
     if (missing.size <= VALUES) query = query.where('history.agent', 'in', [...missing.keys()]);
     for (const row of await query.execute()) {
       const { agent, seq, at, receivedAt, clock_trusted: trusted } = row;
-      if (!missing.has(agent) || !isImport(row, lives)) continue;
+      if (!missing.has(agent) || !isImport(row, values, known)) continue;
       if (seq < (imports.get(agent)?.seq ?? Number.POSITIVE_INFINITY))
         imports.set(agent, { seq, at, receivedAt, clockTrusted: trusted === 1 });
     }
@@ -166,12 +170,21 @@ const lookUp = async (
   return imports;
 };
 
+/** Of its current life, and of a release of its channel: an agent that moved here may have imported one in its earlier channel. */
 const isImport = (
   { agent, life, value }: { readonly agent: string; readonly life: number; readonly value: string | null },
-  lives: Lives,
+  values: Values,
+  agents: Known,
 ): boolean => {
-  const known = lives.get(agent);
-  return known !== undefined && life === known.life && value?.startsWith(known.prefix) === true;
+  const known = agents.get(agent);
+  const channel = value === null ? undefined : values.get(value);
+  return (
+    known !== undefined &&
+    channel !== undefined &&
+    life === known.life &&
+    channel.environment === known.environment &&
+    channel.clusterType === known.cluster_type
+  );
 };
 
 /** Failures, rollbacks and drift with a stated time from `earliest` on, of all agents: they are few. */
