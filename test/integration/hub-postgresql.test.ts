@@ -15,6 +15,7 @@ const PATTERNS = [
   'ingest/reports/**',
   'people/**',
   'promote/decide/**',
+  'promote/facts/**',
   'questions/**',
   'serve/**',
   'sites/*',

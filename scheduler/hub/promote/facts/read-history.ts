@@ -170,7 +170,7 @@ const lookUp = async (
   return imports;
 };
 
-/** Of its current life, and of a release of its channel: an agent that moved here may have imported one in its earlier channel. */
+/** Whether a row is of the agent's current life and channel: an agent that moved here may have imported a release before. */
 const isImport = (
   { agent, life, value }: { readonly agent: string; readonly life: number; readonly value: string | null },
   values: Values,

@@ -24,11 +24,12 @@ export const listRollouts = async (
   now: Date,
 ): Promise<readonly ListedRollout[]> => {
   const agents = await readByChannel(hub.store.db, channels);
+  const layout = await openLayout(hub.layout);
   const rollouts: ListedRollout[] = [];
   for (const channel of channels) {
     const judged = await assessRollout(
       hub,
-      { open: () => openLayout(hub.layout) },
+      { open: async () => layout },
       { channel, agents: agents.get(formatChannel(channel)) ?? [], now },
     );
     if (!judged) continue;

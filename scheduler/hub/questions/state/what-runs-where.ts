@@ -193,7 +193,7 @@ const agentRows = (agent: ActualAgent, desired: Desired, freshness: Freshness, n
   }));
 };
 
-/** What a row says about an assignment, without ages: neither the clock nor the age of the agent's words changes it. */
+/** The judgement of one assignment, without ages: neither the clock nor the age of the last report changes it. */
 export type JudgedAssignment = Pick<Row, 'assignment' | 'verdict'> & Omit<ActualState, 'assignment'>;
 
 /** Compares the assignments of one agent with the release of its channel, as whatRunsWhere, whose rows have this order. */
