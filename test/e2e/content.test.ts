@@ -3,15 +3,16 @@ import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
 import { acceptRequests } from '../harness/accept-requests.ts';
 import { asRoot } from '../harness/as-root.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { runCommand, runOrFail, succeed } from '../harness/run-command.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
-import { openOffice } from './office.ts';
-import { startSite } from './site.ts';
+import { canary, tracesOf, tracesUnder } from '../integration/secrets-walk/canaries.ts';
+import { type Office, openOffice } from './office.ts';
+import { type SiteHost, startSite } from './site.ts';
 
 const APT = '/var/lib/fleet-ferry/apt/info-screen-kiosk';
 const ANSIBLE = '/var/lib/fleet-ferry/ansible/info-screen-kiosk';
@@ -77,18 +78,68 @@ spec:
     - url: ${base}/printer-1.4.2.tgz
 `;
 
+const playbookYaml = (playbook: string): string => `apiVersion: fleet-ferry/v1alpha1
+kind: HostPackage
+metadata:
+  name: info-screen
+spec:
+  directories:
+    - path: /srv/info-screen
+  secrets:
+    - {path: /run/info-screen/vault, set: info-screen, key: vault}
+  playbooks:
+    - {name: screen, source: ansible/${playbook}}
+`;
+
+const VAULTED_PLAYBOOK = `- hosts: localhost
+  gather_facts: false
+  tasks:
+    - include_vars: vault.yml
+    - name: "file of {{ pin }}"
+      copy: {dest: /srv/info-screen/pin, content: "{{ pin }}", mode: "0600"}
+    - name: "shows {{ pin }}"
+      fail: {msg: "the pin is {{ pin }}"}
+      ignore_errors: true
+`;
+
+const HIDDEN_PLAYBOOK = `- hosts: localhost
+  gather_facts: false
+  tasks:
+    - name: read
+      command: cat /root/hidden
+      changed_when: false
+      check_mode: false
+      no_log: true
+      register: found
+    - name: "shows {{ found.stdout }}"
+      fail: {msg: "it is {{ found.stdout }}"}
+      no_log: true
+`;
+
 describeWith(
   ['factoryBase', 'ansible'],
   'what others publish, at a host without a network',
   ({ factoryBase }) => {
+    const stack = new AsyncDisposableStack();
+    let office: Office;
+    let site: SiteHost;
+    let stick: string;
+    let work: string;
+    const shell = async (script: string) => succeed(await site.shell(script)).stdout.trim();
+
+    beforeAll(async () => {
+      const folder = stack.use(await temporaryDirectory('office'));
+      const media = stack.use(await temporaryDirectory('media'));
+      [stick, work] = [join(media.path, 'stick'), join(media.path, 'publisher')];
+      await Promise.all([stick, work].map((path) => mkdir(path)));
+      office = await openOffice(folder.path);
+      site = stack.use(await startSite('content-site', factoryBase, stick));
+      succeed(await site.enroll(office.rootSha256, 'shop-4', 'screen-1', 'prod/kiosk'));
+      succeed(await office.scheduler('sites', 'enroll', stick, ...(await acceptRequests(stick))));
+    });
+    afterAll(() => stack.disposeAsync());
+
     test('comes by stick once, is there for apt and Ansible, is corrected, updated by a delta and rolled back', async () => {
-      await using folder = await temporaryDirectory('office');
-      await using media = await temporaryDirectory('media');
-      const stick = join(media.path, 'stick');
-      await mkdir(stick);
-      const office = await openOffice(folder.path);
-      const work = join(folder.path, 'publisher');
-      await mkdir(work);
       await makeAnsible(work);
       const model = randomBytes(24 << 20);
       const files = new Map<string, Uint8Array>([
@@ -128,10 +179,6 @@ describeWith(
           '/printer-1.4.2.tgz',
         ]);
 
-        await using site = await startSite('content-site', factoryBase, stick);
-        const shell = async (script: string) => succeed(await site.shell(script)).stdout.trim();
-        succeed(await site.enroll(office.rootSha256, 'shop-4', 'screen-1', 'prod/kiosk'));
-        succeed(await office.scheduler('sites', 'enroll', stick, ...(await acceptRequests(stick))));
         await office.fill(stick, 'shop-4');
         succeed(await site.agent('import', '/media/stick'));
 
@@ -146,7 +193,7 @@ describeWith(
         expect(await shell('cat /usr/share/greeter/greeting')).toBe('greeting 1');
 
         // ansible-galaxy, in a machine that has nothing but what came along.
-        const copy = join(folder.path, 'carried');
+        const copy = join(work, 'carried');
         await runOrFail(asRoot(['cp', '-r', `${site.host.rootDir}/var/lib/fleet-ferry`, copy]));
         const galaxy = [
           'mount -t tmpfs none /var/lib && mkdir /var/lib/fleet-ferry',
@@ -175,7 +222,7 @@ describeWith(
         await office.build();
         succeed(await site.agent('reports', 'export', '/media/stick'));
         succeed(await office.scheduler('reports', 'import', stick));
-        const delta = join(media.path, 'delta.tar');
+        const delta = join(work, 'delta.tar');
         await office.fill(delta, 'shop-4', '--for', stick);
         expect((await stat(delta)).size).toBeLessThan(1 << 20);
         await rm(join(stick, 'blobs'), { recursive: true });
@@ -192,6 +239,78 @@ describeWith(
       } finally {
         server.close();
       }
+    }, 600_000);
+
+    test('runs playbooks whose secrets no journal, log, report, medium or database of the hub has', async () => {
+      const [pin, hidden, password] = ['pin', 'hidden', 'vault'].map(canary) as [string, string, string];
+      /** Everything that a program said. */
+      const said: string[] = [];
+      const agent = async (...words: readonly string[]) => {
+        const { code, stdout, stderr } = await site.agent(...words);
+        said.push(stdout, stderr);
+        return { code, text: `${stdout}${stderr}` };
+      };
+      const scheduler = async (...words: readonly string[]) => {
+        said.push(succeed(await office.scheduler(...words)).stdout);
+      };
+      const host = join(office.folder, 'apps/info-screen/host');
+      await mkdir(join(host, 'ansible'));
+      await writeFile(join(work, 'password'), password);
+      await writeFile(join(host, 'ansible/vault.yml'), `pin: ${JSON.stringify(pin)}\n`);
+      await runOrFail([
+        'ansible-vault',
+        'encrypt',
+        '--vault-password-file',
+        join(work, 'password'),
+        join(host, 'ansible/vault.yml'),
+      ]);
+      // As input, because command lines come into the journal.
+      const write = (path: string, input: string) =>
+        site.host.exec(['/bin/sh', '-c', `cat > ${path}`], { input });
+      await write('/root/hidden', hidden);
+      await writeFile(join(host, 'ansible/hidden.yml'), HIDDEN_PLAYBOOK);
+      await writeFile(join(host, 'ansible/vaulted.yml'), VAULTED_PLAYBOOK);
+      const bring = async (yaml: string) => {
+        await writeFile(join(host, 'package.yaml'), yaml);
+        await office.build();
+        await rm(join(stick, 'blobs'), { recursive: true, force: true });
+        await office.fill(stick, 'shop-4');
+        return agent('import', '/media/stick', '--prune');
+      };
+      const set = ['secrets', 'set', '--site', 'shop-4', '--name', 'info-screen', '--from-file'];
+      await scheduler(...set, `vault=${join(work, 'password')}`);
+
+      expect(await bring(playbookYaml('hidden.yml'))).toMatchObject({
+        code: 7,
+        text: expect.stringContaining('withheld because of no_log'),
+      });
+      expect(await bring(playbookYaml('vaulted.yml, vaultPassword: /run/info-screen/vault'))).toMatchObject({
+        code: 0,
+      });
+      expect(await shell('cat /srv/info-screen/pin')).toBe(pin);
+      await write('/srv/info-screen/pin', 'other');
+      expect(await agent('diff', '--json')).toMatchObject({
+        code: 8,
+        text: expect.stringContaining('the playbook screen would change'),
+      });
+      for (const verb of ['status', 'history']) await agent(verb, '--json');
+      expect((await agent('reports', 'export', '/media/stick')).code).toBe(0);
+      await scheduler('reports', 'import', stick);
+      await scheduler('events', '--site', 'shop-4', '--limit', '1000', '--json');
+      expect(said.at(-1)).toContain('withheld because of no_log');
+
+      const secrets = [pin, hidden, password];
+      expect(said.flatMap((text) => tracesOf('what was said', text, secrets))).toEqual([]);
+      expect(await tracesUnder(office.folder, secrets)).toEqual([]);
+      expect(await tracesUnder(stick, secrets)).toEqual([]);
+      const words = secrets.flatMap((one) => [
+        one.replace(/".*/, ''),
+        Buffer.from(one).toString('base64').slice(0, 30),
+      ]);
+      await write('/run/words', words.join('\n'));
+      const found = await shell(`journalctl --sync; journalctl --flush
+        grep -rlaF -f /run/words /etc /home /root /srv /tmp /usr/bin /var || true`);
+      expect(found).toBe('/root/hidden');
     }, 600_000);
   },
 );
