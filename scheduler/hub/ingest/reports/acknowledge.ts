@@ -13,7 +13,7 @@ import { withLayoutLock } from '../../sites/with-layout-lock.ts';
 import type { Store } from '../../store/open-store.ts';
 import type { Database, ReceiptRow, Tx } from '../../store/tables.ts';
 
-/** What a receipt is signed with: the newest root, which agents verify it with, and the key. */
+/** The newest root, which agents verify a receipt with, and the key that signs it. */
 export type ReceiptSigner = { readonly root: TrustRoot; readonly key: SigningKey; readonly now: Date };
 
 /**

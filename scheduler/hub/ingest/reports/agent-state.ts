@@ -40,7 +40,7 @@ const COLUMNS = [
   'settled_at',
 ] as const satisfies readonly (keyof AgentStateRow)[];
 
-/** What the states of an agent's assignments with a package add up to: deleted packages have no health. */
+/** Sums over the states of an agent's assignments with a package: deleted packages have no health. */
 type Sums = {
   readonly agent: string;
   /** null: it has no report. */
