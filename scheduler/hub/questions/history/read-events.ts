@@ -23,7 +23,7 @@ export type StoredEvent = {
 
 export type StoredEvents = { readonly events: readonly StoredEvent[]; readonly next: string | null };
 
-/** Newest reports that are looked through for the events of many agents, by the rows of a page: nearly every report has an event of its own. */
+/** Reports and events that are looked through for the events of many agents, by the rows of a page: nearly every report has an event of its own. */
 const LOOKED_THROUGH = 2;
 
 /** Events in the order in which their reports were stored, newest first. `since` and `until` are by the agent's clock. */
@@ -33,11 +33,7 @@ export const readEvents = async (
   span: Span,
   page: Page,
 ): Promise<StoredEvents> => {
-  const isOfMany = [subject.site, subject.agent, subject.assignments].every((one) => one === undefined);
-  const newest = isOfMany
-    ? await readRows(db, subject, span, { ...page, after: await startOf(db, page) })
-    : [];
-  const read = newest.length > page.limit ? newest : await readRows(db, subject, span, page);
+  const read = await readFirst(db, subject, span, page);
   const { rows, next } = cutPage(read, page.limit, ({ number, seq }) => [number, seq]);
   const events = rows.map((row) => ({
     event: parseJson(row.line) as Event,
@@ -52,20 +48,31 @@ export const readEvents = async (
   return { events, next };
 };
 
-/** The number of a report so that the newest ones of a page come after it. */
-const startOf = async (db: Database, { cursor, limit }: Page): Promise<number> => {
-  const [newest] =
-    cursor === undefined
-      ? [
-          (
-            await db
-              .selectFrom('report')
-              .select(({ fn }) => fn.max('number').as('last'))
-              .executeTakeFirst()
-          )?.last ?? 0,
-        ]
-      : decodeCursor(cursor, [0, 0] as const);
-  return newest - LOOKED_THROUGH * limit;
+/** Rows of a page and one more. Those of many agents are most often found in the newest reports. */
+const readFirst = async (db: Database, subject: Subject, span: Span, page: Page) => {
+  const isOfMany = [subject.site, subject.agent, subject.assignments].every((one) => one === undefined);
+  for (const after of isOfMany ? await startsOf(db, page) : []) {
+    const rows = await readRows(db, subject, span, { ...page, after });
+    if (rows.length > page.limit) return rows;
+  }
+  return await readRows(db, subject, span, page);
+};
+
+/** Numbers of reports after which a page may be found: reports with so many events, then so many reports. */
+const startsOf = async (db: Database, { cursor, limit }: Page): Promise<readonly number[]> => {
+  let query = db
+    .selectFrom('report')
+    .select(['number', 'first_seq', 'last_seq'])
+    .orderBy('number', 'desc')
+    .limit(LOOKED_THROUGH * limit);
+  if (cursor !== undefined) query = query.where('number', '<=', decodeCursor(cursor, [0, 0] as const)[0]);
+  const reports = await query.execute();
+  let events = 0;
+  const enough = reports.find(({ first_seq: first, last_seq: last }) => {
+    events += last - first + 1;
+    return events > LOOKED_THROUGH * limit;
+  });
+  return [enough, reports.at(-1)].flatMap((report) => (report ? [report.number - 1] : []));
 };
 
 type Part = Page & { readonly after?: number };

@@ -134,7 +134,10 @@ export const readStates = async (
     .where(isIn(part))
     .execute();
   const reports = Map.groupBy(await readReports(db, rows), ({ agent }) => agent);
-  const checks = await readFailedChecks(db, part);
+  // Most parts of a fleet have none.
+  const checks = rows.some(({ code }) => code === 'CHECK_FAILED')
+    ? await readFailedChecks(db, part)
+    : new Map<string, readonly FailedCheck[]>();
   const known = new Map<string, ActualState[]>();
   for (const [agent, states] of Map.groupBy(rows, (row) => row.agent)) {
     const sources = sourcesOf(reports.get(agent) ?? []);

@@ -65,10 +65,10 @@ it('judges each report of a transaction on its own: one contradicts, one continu
     [1, 0, undefined],
     [2, 0, undefined],
   ]);
-  expect([...receipts.values()].map(({ agent, to_seq }) => [agent, to_seq]).toSorted()).toEqual([
-    ['plant-1/twin', 2],
-    ['plant-2/older', 5],
-    ['plant-3/newer', 1],
+  expect([...receipts.values()].map(({ agent, to_seq: to }) => `${agent} to ${to}`).toSorted()).toEqual([
+    'plant-1/twin to 2',
+    'plant-2/older to 5',
+    'plant-3/newer to 1',
   ]);
   const reports = await hub.store.db.selectFrom('report').select('number').orderBy('number').execute();
   expect(reports.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6]);
