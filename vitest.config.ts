@@ -42,6 +42,13 @@ export default defineConfig({
   // vitest starts the longest files first by the durations it keeps here; in node_modules a fresh clone would have none.
   cacheDir: join(cacheDirectory(process.env), 'vite'),
   test: {
+    // `npm run coverage`. The page runs in a browser.
+    coverage: {
+      provider: 'v8',
+      include: ['{bundles,cli,scheduler,exporter,agent}/**/*.ts'],
+      exclude: ['scheduler/page/**'],
+      reporter: ['json-summary'],
+    },
     projects: [
       {
         test: {

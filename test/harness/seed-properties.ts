@@ -1,6 +1,6 @@
 /**
  * Run before each test file: properties make the same cases each time, so that a change is judged by what it changed. Others are made by
- * FLEET_SEED=<number>, and by FLEET_SEED=random each time. A property that names no number of cases makes a third of fast-check's 100, and all
+ * FLEET_SEED=<number>, and by FLEET_SEED=random each time. A property that names no number of cases makes a tenth of fast-check's 100, and all
  * of them in a long run.
  */
 import * as fc from 'fast-check';

@@ -116,6 +116,7 @@ poll: 1s
       true,
     );
     const first = watch.counters().lastSuccessAt;
+    watch.poke();
     await waitFor(() => expect(watch.counters().lastSuccessAt).not.toEqual(first));
     expect(watch.counters()).toMatchObject({ builds: 1, published: 1 });
 
@@ -158,6 +159,7 @@ poll: 1s
   it('says which repository cannot be read, and goes on with it when it can', async () => {
     await using _ = await serve();
     await rename(git('info-screen'), git('away'));
+    watch.poke();
     await waitFor(() =>
       expect(watch.state().find(({ repository }) => repository.includes('info-screen'))?.error).toMatchObject(
         {
@@ -167,6 +169,7 @@ poll: 1s
     );
     expect(lines.filter(({ message }) => message === 'cannot be read')).toHaveLength(1);
     await rename(git('away'), git('info-screen'));
+    watch.poke();
     await waitFor(() => expect(watch.state().every(({ error }) => error === undefined)).toBe(true));
   });
 

@@ -13,6 +13,7 @@ import { runCommandClass } from '../../scheduler/commands/run-command-class.ts';
 import { filesOf } from '../files-of.ts';
 import { agentDiary } from '../reports/agent-diary.ts';
 import { makeKioskWorld, type World } from '../world.ts';
+import { isTried } from '../../harness/long.ts';
 
 const NOW = ['--now', '2026-11-21T08:00:00Z'] as const;
 
@@ -77,9 +78,11 @@ describe('whatever is given as a medium', () => {
 
   it('ends with one clear sentence, and is left as it is, byte for byte and to the minute', async () => {
     const before = await snapshot(world.path());
-    for (const name of ['nowhere', '/dev/null', ...badNames()]) {
+    for (const [at, name] of ['nowhere', '/dev/null', ...badNames()].entries()) {
       const path = name.startsWith('/') ? name : world.path('bad', name);
-      for (const [command, words] of commandsFor(path, world.path('good'), world.path('extracted'))) {
+      const commands = commandsFor(path, world.path('good'), world.path('extracted'));
+      // All commands open a medium alike: in a usual run each of them meets a third of these.
+      for (const [command, words] of commands.filter((_, index) => isTried(at + index))) {
         const { code, err, out } = await runCommandClass(command, [...words, ...NOW]);
         const said = `${command.name} ${name}: ${code} ${err}${out}`;
         expect(code, said).not.toBe(1);

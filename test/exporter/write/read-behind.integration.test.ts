@@ -207,7 +207,7 @@ describe.each(FORMS)('a large medium that is read back behind the writing: a %s'
       Object.keys(lies).flatMap((lie) =>
         [true, false].map((readBack) => ({ lie: lie as keyof typeof lies, readBack })),
       ),
-      // A lie is told to one form with reading back, and to the other without.
+      // Each damage is read back in one form, and not in the other.
       (index) => [0, 3].includes(index % 4) === (form === 'tar'),
     ),
   )('blames the source of which a blob $lie, read back: $readBack', async ({ lie, readBack }) => {

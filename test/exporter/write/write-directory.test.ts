@@ -10,6 +10,7 @@ import { writeSignedLayout } from '../../harness/signed-layout.ts';
 import { digestsOf, filesOf } from '../files-of.ts';
 import { refused } from '../refused.ts';
 import { bundleOf, KIOSK, makeKioskWorld, type World } from '../world.ts';
+import { LONG } from '../../harness/long.ts';
 
 const second = (world: World) =>
   world.layout.release({ channel: KIOSK, version: 2, bundles: [bundleOf('two')] });
@@ -193,7 +194,7 @@ describe('a medium in a folder', () => {
     await world.export('medium', {}, { maxFileSize: 20_000 });
     await second(world);
     const seen = new Set<number | undefined>();
-    for (let calls = 0; ; calls += 1) {
+    for (let calls = 0; ; calls += LONG ? 1 : 3) {
       const stop = new AbortController();
       let left = calls;
       const onBytes = (): void => {
