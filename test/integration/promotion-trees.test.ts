@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
@@ -371,6 +371,11 @@ test('the stages of a rollout are written to the folders of clusters one after t
   expect(await levels()).toEqual(['base-1', 'base-2', 'base-1', 'base-1']);
   expect(await shop.git('log', '-1', '--format=%B', 'qa')).toContain('- qa/press: stage pilot (1 of 2)');
   expect(await publish()).toMatchObject({ outcome: 'unchanged' });
+  // A directory follows with the folder of the cluster type, which has the earlier content also where it is new.
+  const directory = join(shop.root, 'trees');
+  expect(await publish({ to: parseTreeTarget(directory) })).toMatchObject({ outcome: 'written' });
+  const config = await readFile(join(directory, 'qa/press/shop-web/platform-config.yaml'), 'utf8');
+  expect(config).toContain('base-1');
   // Its own layer moves on: that is a release of its own first.
   office.config('environments/qa/level.yaml', 'qa-1');
   expect(await publish()).toMatchObject({ outcome: 'unchanged', problems: [] });

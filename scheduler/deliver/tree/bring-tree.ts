@@ -28,14 +28,14 @@ const PROMOTED = 'promoted';
  */
 export const bringTree = async (
   delivery: TreeDelivery,
-  { platform, tree, isKept, plan, stages }: StagedTree,
+  { platform, tree, isKept, plan, earlier, stages }: StagedTree,
   promotion: PromotionStory | undefined,
 ): Promise<Brought> => {
   const { to, dryRun = false } = delivery;
   const { environment, sources } = platform;
   if (to.kind === 'directory') {
     const { directory } = to;
-    const done = await deliverDirectory({ directory, environment, tree, isKept, dryRun });
+    const done = await deliverDirectory({ directory, environment, tree, earlier, isKept, dryRun });
     return { superseded: [], to: `${directory}/${environment}`, ...done };
   }
   const { repo, branch = environment } = to.kind === 'gitops' ? gitOpsOf(platform) : to;

@@ -14,6 +14,8 @@ export type DirectoryDelivery = {
   readonly directory: string;
   readonly environment: string;
   readonly tree: Tree;
+  /** More files of the tree, by the paths that are there. */
+  readonly earlier?: (before: Iterable<string>) => Tree;
   readonly isKept: (folder: string) => boolean;
   readonly dryRun?: boolean;
 };
@@ -34,11 +36,12 @@ const STORE = '.trees';
  * @throws FleetError IO if the path is not a link of ours; PERMISSION, DISK_FULL
  */
 export const deliverDirectory = async (delivery: DirectoryDelivery): Promise<DirectoryOutcome> => {
-  const { directory, environment, tree, isKept, dryRun } = delivery;
+  const { directory, environment, isKept, dryRun, earlier } = delivery;
   const link = join(directory, environment);
   try {
     const old = await currentTree(link);
     const before = old === undefined ? new Map<string, Buffer>() : await readAll(join(directory, old));
+    const tree = new Map([...delivery.tree, ...(earlier?.(before.keys()) ?? [])]);
     const kept = [...before].filter(
       ([path]) => !tree.has(path) && isKept(path.split('/').slice(0, 2).join('/')),
     );

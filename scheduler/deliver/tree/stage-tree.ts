@@ -30,6 +30,8 @@ import { loadLocked, type PlaceOptions, type TreeLayout } from './load-place.ts'
 /** The tree of an environment as far as its rollouts have come. */
 export type StagedTree = Pick<RenderedEnvironment, 'platform' | 'tree' | 'isKept'> & {
   readonly plan: (before: BranchFiles) => Changes;
+  /** Files of cluster types that a rollout has not reached whole and that the paths before do not have: their earlier content. */
+  readonly earlier: (before: Iterable<string>) => Tree;
   /** '<channel>: stage <name> (1 of 3)' of each channel that is released in stages. */
   readonly stages: readonly string[];
 };
@@ -74,7 +76,14 @@ export const stageTree = async (
   const { opened } = options;
   if (!opened) {
     if (policy) throw needsLayout(environment, policy);
-    return { platform, tree, isKept, plan: (before) => planChanges(before, tree, isKept), stages: [] };
+    return {
+      platform,
+      tree,
+      isKept,
+      plan: (before) => planChanges(before, tree, isKept),
+      earlier: () => new Map(),
+      stages: [],
+    };
   }
   const render = makeRender(options, opened, rendered);
   /** By cluster type. undefined: it follows no stages. */
@@ -111,15 +120,21 @@ export const stageTree = async (
     }
   }
   const staged = compose(rendered, shared);
+  const earlierFiles = (before: Iterable<string>): Tree => {
+    const paths = [...before];
+    const first = [...atFirst].filter(([type]) => shared.get(type) === 'held' && !hasTargets(paths, type));
+    return new Map(
+      first.flatMap(([type, { files }]) =>
+        [...files].map(([path, bytes]) => [`${type}/${path}`, bytes] as const),
+      ),
+    );
+  };
   return {
     platform,
     ...staged,
+    earlier: earlierFiles,
     plan: (before) => {
-      const first = [...atFirst].filter(([type]) => shared.get(type) === 'held' && !hasTargets(before, type));
-      const more = first.flatMap(([type, { files }]) =>
-        [...files].map(([path, bytes]) => [`${type}/${path}`, bytes] as const),
-      );
-      const whole = new Map([...staged.tree, ...more]);
+      const whole = new Map([...staged.tree, ...earlierFiles(before.keys())]);
       return planFolders(planChanges(before, whole, staged.isKept), before, folders);
     },
     stages,
@@ -232,8 +247,8 @@ const compose = (
   };
 };
 
-const hasTargets = (before: BranchFiles, clusterType: string): boolean =>
-  [...before.keys()].some((path) => path.startsWith(`${clusterType}/`) && path.split('/').length > 2);
+const hasTargets = (before: readonly string[], clusterType: string): boolean =>
+  before.some((path) => path.startsWith(`${clusterType}/`) && path.split('/').length > 2);
 
 const needsLayout = (environment: string, { name }: RolloutPolicy): FleetError =>
   new FleetError(
