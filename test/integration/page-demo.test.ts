@@ -75,38 +75,40 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
     await writeFile(join(pictures, `${name}.webp`), await takeWebp(page));
   };
 
-  describe.each(ADDRESSES)('the view /%s', (address) => {
-    test('has no serious finding of axe, light and dark, and fits a phone and 400 % zoom', async () => {
-      await using tab = await open({ bypassCSP: true, viewport: WIDE });
-      await tab.page.goto(`${demo.url}/ui${VIEWS[address]}`);
-      await tab.page.getByRole('heading', { level: 1 }).waitFor();
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await tab.page.emulateMedia({ colorScheme });
-        await tab.page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor();
-        await picture(tab, `${pictureOf(address)}-${colorScheme}`);
-        expect(await axeFindings(tab.page), colorScheme).toEqual([]);
-      }
-      await tab.page.setViewportSize(NARROW);
-      expect(await scrollsSideways(tab.page)).toBe(false);
-      expect(await unreachedByTab(tab.page)).toEqual([]);
-      expect(tab.faults).toEqual([]);
-    });
-  });
-
-  test('the sign-in has no serious finding of axe, light and dark, and fits a phone', async () => {
-    await using tab = await openTab(browser, { bypassCSP: true, viewport: WIDE });
-    await tab.page.goto(`${demo.url}/ui/sign-in`);
-    await tab.page.getByRole('heading', { level: 1 }).waitFor();
+  /** Looks at the view that the tab shows, in both schemes, on a phone and by keyboard. */
+  const examine = async (tab: Tab, name: string): Promise<void> => {
+    const { page, faults } = tab;
+    await page.getByRole('heading', { level: 1 }).waitFor();
     for (const colorScheme of ['light', 'dark'] as const) {
-      await tab.page.emulateMedia({ colorScheme });
-      await tab.page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor();
-      await picture(tab, `page-sign-in-${colorScheme}`);
-      expect(await axeFindings(tab.page), colorScheme).toEqual([]);
+      await page.emulateMedia({ colorScheme });
+      await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor();
+      await picture(tab, `${name}-${colorScheme}`);
+      expect(await axeFindings(page), colorScheme).toEqual([]);
     }
-    await tab.page.setViewportSize(NARROW);
-    expect(await scrollsSideways(tab.page)).toBe(false);
-    expect(await unreachedByTab(tab.page)).toEqual([]);
-    expect(tab.faults).toEqual([]);
+    await page.setViewportSize(NARROW);
+    expect(await scrollsSideways(page)).toBe(false);
+    expect(await unreachedByTab(page)).toEqual([]);
+    expect(faults).toEqual([]);
+    await page.setViewportSize(WIDE);
+  };
+
+  describe('every view has no serious finding of axe, fits a phone and 400 % zoom, and is reached by keyboard', () => {
+    let tab: Tab;
+    beforeAll(async () => {
+      tab = await open({ bypassCSP: true, viewport: WIDE });
+    });
+    afterAll(() => tab[Symbol.asyncDispose]());
+
+    test.each(ADDRESSES)('/%s', async (address) => {
+      await tab.page.goto(`${demo.url}/ui${VIEWS[address]}`);
+      await examine(tab, pictureOf(address));
+    });
+
+    test('the sign-in', async () => {
+      await using stranger = await openTab(browser, { bypassCSP: true, viewport: WIDE });
+      await stranger.page.goto(`${demo.url}/ui/sign-in`);
+      await examine(stranger, 'page-sign-in');
+    });
   });
 
   test('raises the alarms of its story, and none about its own reports', async () => {

@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeWith } from '../harness/describe-with.ts';
-import { axeFindings, openTab, scrollsSideways, startBrowser, type Tab } from './page/browser.ts';
+import { openTab, startBrowser, type Tab } from './page/browser.ts';
 import { signIn } from './page/sign-in.ts';
 import { join } from '../scheduler/hub/serve/test-server.ts';
 import { testAgent } from '../scheduler/hub/test-hub.ts';
@@ -229,27 +229,5 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     const total = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
     expect(total).toBeGreaterThan(50_000);
     expect(total).toBeLessThanOrEqual(300_000);
-  });
-
-  const VIEWS = [
-    ['overview', '/', 'Fleet acme'],
-    ['site', '/sites/alpha-failed', 'Site alpha-failed'],
-    ['sessions', '/sessions', 'Sessions'],
-  ] as const;
-
-  describeScheme('light');
-  describeScheme('dark');
-  function describeScheme(colorScheme: 'light' | 'dark'): void {
-    test.each(VIEWS)(`has no serious finding of axe in ${colorScheme}: %s`, async (_, path, heading) => {
-      await using tab = await signedIn(path, { colorScheme, bypassCSP: true });
-      await tab.page.getByRole('heading', { level: 1, name: heading }).waitFor();
-      expect(await axeFindings(tab.page)).toEqual([]);
-    });
-  }
-
-  test.each(VIEWS)('fits a phone, and 400 % zoom: %s', async (_, path, heading) => {
-    await using tab = await signedIn(path, { viewport: { width: 320, height: 640 } });
-    await tab.page.getByRole('heading', { level: 1, name: heading }).waitFor();
-    expect(await scrollsSideways(tab.page)).toBe(false);
   });
 });
