@@ -4,6 +4,7 @@ import { FleetError, toFleetError } from '#bundles/errors';
 import type { Configuration } from '../../settings/configuration.ts';
 import type { OidcProvider } from './oidc-provider.ts';
 import { NOBODY, type People } from './people.ts';
+import { WORKSPACE_ROLES } from './role.ts';
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
@@ -17,13 +18,13 @@ export const readPeople = async (configuration: Configuration): Promise<People> 
   const { signIn, roles = [], file } = configuration;
   const at = file === undefined ? {} : { at: { file } };
   for (const { role, workspaces, groups, people } of roles) {
-    if (workspaces !== undefined && role !== 'viewer')
+    if (workspaces !== undefined && !WORKSPACE_ROLES.includes(role))
       throw new FleetError(
         'CONFIG_INVALID',
         `roles: ${role} decides about whole environments, so it has no workspaces`,
         {
           ...at,
-          hint: 'Give workspaces to viewers only',
+          hint: `Give workspaces to ${WORKSPACE_ROLES.join(' and ')} only`,
         },
       );
     if (groups === undefined && people === undefined)

@@ -1,4 +1,4 @@
-import { type Allowance, type Verb, VERBS } from '../sites/tokens/allowance.ts';
+import { type Allowance, OF_WORKSPACES, type Verb, VERBS } from '../sites/tokens/allowance.ts';
 
 export const ROLES = ['viewer', 'operator', 'approver', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
@@ -11,6 +11,9 @@ const VERBS_OF: Readonly<Record<Role, readonly Verb[]>> = {
   admin: VERBS,
 };
 
+/** Roles that may be limited to workspaces. The others decide about candidates, which are of a whole environment. */
+export const WORKSPACE_ROLES: readonly Role[] = ['viewer', 'operator'];
+
 /** Gives a role to members of groups and to named people. Of `groups` and `people` one match is enough. */
 export type RoleRule = {
   readonly role: Role;
@@ -20,7 +23,7 @@ export type RoleRule = {
   readonly people?: readonly string[];
   /** undefined: all. */
   readonly environments?: readonly string[];
-  /** Only of viewers; undefined: all. */
+  /** Only of the roles in WORKSPACE_ROLES; undefined: all. */
   readonly workspaces?: readonly string[];
 };
 
@@ -38,11 +41,10 @@ export const allowancesOf = (rules: readonly RoleRule[]): readonly Allowance[] =
   const all = rules.flatMap(({ role, environments = ['*'], workspaces = [undefined] }) =>
     environments.flatMap((environment) =>
       workspaces.flatMap((workspace) =>
-        VERBS_OF[role].map((verb) => ({
-          verb,
-          environment,
-          ...(workspace !== undefined && { workspace }),
-        })),
+        VERBS_OF[role].flatMap((verb) => {
+          if (workspace === undefined) return [{ verb, environment }];
+          return OF_WORKSPACES.includes(verb) ? [{ verb, environment, workspace }] : [];
+        }),
       ),
     ),
   );

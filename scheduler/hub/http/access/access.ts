@@ -13,7 +13,15 @@ export type Access =
   /** Callers that may read everything, because the answer cannot be limited. */
   | { readonly for: 'readers of everything' }
   /** Callers that may decide with this verb about the environment in the path; without one those that may read about it. */
-  | { readonly for: 'environment'; readonly verb?: Verb };
+  | {
+      readonly for: 'environment';
+      readonly verb?: Verb;
+      /**
+       * The decision may be about one assignment, which the body names and the channel in the path has: then also callers that may
+       * decide with this verb about its workspace.
+       */
+      readonly byAssignment?: boolean;
+    };
 
 export const ANYONE: Access = { for: 'anyone' };
 export const OWN_PROOF: Access = { for: 'own proof' };

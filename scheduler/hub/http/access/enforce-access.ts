@@ -1,11 +1,12 @@
 import type { FastifyRequest } from 'fastify';
 import { FleetError } from '#bundles/errors';
-import { parseName } from '#bundles/names';
+import { formatChannel, parseName } from '#bundles/names';
 import { resolveSight } from '../../questions/history/resolve-sight.ts';
 import type { Principal } from '../../people/principal.ts';
 import { sightOf } from '../../people/sight.ts';
 import type { Visible } from '../../people/visible.ts';
-import { isAllowed, type Verb } from '../../sites/tokens/allowance.ts';
+import { readDesired } from '../../questions/state/read-desired.ts';
+import { isAllowed, type Verb, workspacesOf } from '../../sites/tokens/allowance.ts';
 import type { Context, PeopleContext } from '../context.ts';
 import type { HubServer } from '../hub-server.ts';
 import type { Access } from './access.ts';
@@ -15,12 +16,14 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The caller, on routes that need a token or a session. */
     principal?: Principal;
+    /** Workspaces of the assignments that the caller may decide about, where it may not about the whole environment. */
+    workspaces?: readonly string[];
   }
 }
 
 /**
  * Enforces the access rule of every route. The server does not start if a route has no rule. Runs after the rate limit, which
- * bounds guessing, and before the body is read.
+ * bounds guessing, and before the body is read; an allowance for a workspace is judged again by the assignment in the body.
  */
 export const enforceAccess = (server: HubServer, context: PeopleContext): void => {
   server.addHook('onRoute', ({ method, url, config }) => {
@@ -34,6 +37,9 @@ export const enforceAccess = (server: HubServer, context: PeopleContext): void =
     const principal = await authenticate(request, context);
     request.principal = principal;
     judge(principal, access, request);
+  });
+  server.addHook('preHandler', async (request) => {
+    if (request.workspaces !== undefined) await judgeAssignment(request, request.workspaces, context);
   });
 };
 
@@ -56,9 +62,38 @@ const judge = (
     case 'environment': {
       const environment = environmentOf(request);
       if (isAllowed(principal.allowances, access.verb, environment)) return;
+      if (access.byAssignment === true && access.verb !== undefined) {
+        request.workspaces = workspacesOf(principal.allowances, access.verb, environment);
+        if (request.workspaces.length > 0) return;
+      }
       throw notAllowed(principal, describe(access.verb, environment));
     }
   }
+};
+
+/**
+ * Judges by the newest release of the channel, so a workspace that an assignment has left decides no more about it.
+ * @throws FleetError TOKEN_SCOPE, ROLE_MISSING, NAME_INVALID
+ */
+const judgeAssignment = async (
+  request: FastifyRequest,
+  workspaces: readonly string[],
+  { hub }: PeopleContext,
+): Promise<void> => {
+  const { clusterType = '' } = request.params as { readonly clusterType?: string };
+  const channel = {
+    environment: environmentOf(request),
+    clusterType: parseName(clusterType, 'cluster type'),
+  };
+  const { assignment } = (request.body ?? {}) as { readonly assignment?: unknown };
+  const desired = (await readDesired(hub.layout, [channel], hub.keys.root)).get(formatChannel(channel));
+  const team =
+    typeof assignment === 'string' && desired?.kind === 'release'
+      ? desired.teams?.get(assignment)
+      : undefined;
+  if (team?.workspace !== undefined && workspaces.includes(team.workspace)) return;
+  const what = typeof assignment === 'string' ? `this assignment` : 'a whole channel';
+  throw notAllowed(principalOf(request), `deciding about ${what} of ${formatChannel(channel)}`);
 };
 
 const describe = (verb: Verb | undefined, environment: string): string =>

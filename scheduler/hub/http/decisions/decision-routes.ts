@@ -47,6 +47,14 @@ export type Asked<Body> = {
   readonly request: FastifyRequest;
 };
 
+type DecisionRoute = {
+  readonly verb: Verb;
+  readonly schema: DocumentName;
+  readonly maxBytes?: number;
+  /** As in Access. */
+  readonly byAssignment?: boolean;
+};
+
 /** Adds routes below the path of an environment. */
 export type DecisionServer = {
   readonly context: Context;
@@ -55,7 +63,7 @@ export type DecisionServer = {
   /** @param schema of the body, which the type names */
   readonly decide: <Body>(
     path: string,
-    order: { readonly verb: Verb; readonly schema: DocumentName; readonly maxBytes?: number },
+    order: DecisionRoute,
     work: (asked: Asked<Body>) => Promise<object>,
   ) => void;
 };
@@ -87,17 +95,13 @@ export const decisionRoutes = (
     },
     decide: <Body>(
       path: string,
-      {
-        verb,
-        schema,
-        maxBytes = BODY_BYTES,
-      }: { readonly verb: Verb; readonly schema: DocumentName; readonly maxBytes?: number },
+      { verb, schema, maxBytes = BODY_BYTES, byAssignment = false }: DecisionRoute,
       work: (asked: Asked<Body>) => Promise<object>,
     ) => {
       server.post(
         `${ENVIRONMENT_PATH}${path}`,
         {
-          config: { rateLimit, access: { for: 'environment', verb } },
+          config: { rateLimit, access: { for: 'environment', verb, byAssignment } },
           bodyLimit: maxBytes,
           preParsing: async (request: FastifyRequest, reply: FastifyReply, payload) => {
             await gate.stranger(request, reply);

@@ -37,7 +37,7 @@ export const rolloutRoutes = ({ context, options, read, decide }: DecisionServer
 
   decide<ReleaseRollback>(
     '/releases/:clusterType/rollback',
-    { verb: 'rollback', schema: 'hub-decisions#release-rollback' },
+    { verb: 'rollback', schema: 'hub-decisions#release-rollback', byAssignment: true },
     async ({ wish: { person, now, signal, repeats }, body, request }) => {
       const { release: to, assignment, reason } = body;
       const keys = await options.readKeys();

@@ -28,15 +28,18 @@ export type Allowance = {
   readonly workspace?: string | undefined;
 };
 
+/** Verbs that an allowance may limit to a workspace: `rollback` is then about single assignments. */
+export const OF_WORKSPACES: readonly Verb[] = ['read', 'rollback'];
+
 /** @param text 'promote:qa', 'wait:*', 'read:prod/production' @throws FleetError USAGE, NAME_INVALID */
 export const parseAllowance = (text: string): Allowance => {
   const [verb = '', place = '', ...more] = text.split(':');
   const known = VERBS.find((one) => one === verb);
   const [environment = '', workspace, ...rest] = place.split('/');
   if (known && environment !== '' && more.length === 0 && rest.length === 0) {
-    if (workspace !== undefined && known !== 'read')
+    if (workspace !== undefined && !OF_WORKSPACES.includes(known))
       throw new FleetError('USAGE', `${known} is about a whole environment, not about a workspace`, {
-        hint: `Write ${known}:${environment}; only read takes a workspace`,
+        hint: `Write ${known}:${environment}; only ${OF_WORKSPACES.join(' and ')} take a workspace`,
       });
     return {
       verb: known,
@@ -68,4 +71,18 @@ export const isAllowed = (
       one.workspace === undefined &&
       (verb === undefined || one.verb === verb) &&
       (one.environment === '*' || one.environment === environment),
+  );
+
+/** Workspaces whose assignments an allowance of this verb is about. */
+export const workspacesOf = (
+  allowances: readonly Allowance[],
+  verb: Verb,
+  environment: string,
+): readonly string[] =>
+  allowances.flatMap((one) =>
+    one.workspace !== undefined &&
+    one.verb === verb &&
+    (one.environment === '*' || one.environment === environment)
+      ? [one.workspace]
+      : [],
   );

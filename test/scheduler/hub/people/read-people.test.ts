@@ -5,7 +5,7 @@ import { lifeOf } from '../../../../scheduler/hub/people/people.ts';
 import { readPeople } from '../../../../scheduler/hub/people/read-people.ts';
 import { allowancesOf, isAdmin, rulesOf } from '../../../../scheduler/hub/people/role.ts';
 import { readConfiguration } from '../../../../scheduler/settings/configuration.ts';
-import { formatAllowance } from '../../../../scheduler/hub/sites/tokens/allowance.ts';
+import { formatAllowance, parseAllowance } from '../../../../scheduler/hub/sites/tokens/allowance.ts';
 import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
 
 const SIGN_IN = `signIn:
@@ -50,7 +50,8 @@ describe('signIn and roles of the configuration', () => {
   });
 
   test.each([
-    ['roles: [{role: operator, groups: [a], workspaces: [production]}]', /operator decides about whole/],
+    ['roles: [{role: approver, groups: [a], workspaces: [production]}]', /approver decides about whole/],
+    ['roles: [{role: admin, groups: [a], workspaces: [production]}]', /admin decides about whole/],
     ['roles: [{role: admin}]', /no person has the role admin/],
     ['roles: [{role: owner, groups: [a]}]', /roles\.0\.role/],
     ['roles: [{role: viewer, groups: [a], environments: [Prod]}]', /DNS label/],
@@ -92,6 +93,25 @@ describe('roles', () => {
     ]);
     expect(may('otto@example.com', 'line-33')).toEqual([]);
     expect(may('line-3')).toEqual([]);
+  });
+
+  test('limit an operator of a workspace to taking back its assignments', () => {
+    const operator = {
+      role: 'operator',
+      groups: ['bakers'],
+      environments: ['prod'],
+      workspaces: ['bakery'],
+    } as const;
+    expect(allowancesOf([operator]).map(formatAllowance)).toEqual([
+      'read:prod/bakery',
+      'rollback:prod/bakery',
+    ]);
+    expect(parseAllowance('rollback:prod/bakery')).toEqual({
+      verb: 'rollback',
+      environment: 'prod',
+      workspace: 'bakery',
+    });
+    expect(() => parseAllowance('promote:prod/bakery')).toThrow(expect.objectContaining({ code: 'USAGE' }));
   });
 
   test('let only an admin of all environments end the sessions of others', () => {

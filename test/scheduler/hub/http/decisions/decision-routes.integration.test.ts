@@ -191,6 +191,45 @@ describe('a pipeline', () => {
     expect(await kinds(made)).toEqual(['roll-back', 'resume', 'roll-back', 'resume']);
   });
 
+  test('of a workspace takes back its assignments, and decides nothing else', async () => {
+    await using made = await decisionServer();
+    await changeShared(made.office, after(1));
+    made.setNow(after(2));
+    const path = 'qa/releases/press/rollback';
+    const one = { assignment: 'labels-host', reason: 'labels are blank', release: 1 };
+    const refused = { status: 403, json: { code: 'TOKEN_SCOPE' } };
+    const sales = await made.caller('rollback:qa/sales');
+    for (const stranger of ['rollback:qa/bakery', 'rollback:prod/sales', 'read:qa/sales', 'rollout:qa'])
+      expect(await (await made.caller(stranger)).post(path, one), stranger).toMatchObject(refused);
+    for (const body of [
+      { reason: one.reason, release: 1 },
+      { reason: one.reason },
+      { ...one, assignment: 'nothing-here' },
+      { ...one, assignment: '__proto__' },
+      { ...one, assignment: ['labels-host'] },
+      null,
+    ])
+      expect(await sales.post(path, body), JSON.stringify(body)).toMatchObject(refused);
+    for (const [other, body] of [
+      ['qa/releases/till/rollback', one],
+      ['qa/releases/nowhere/rollback', one],
+      ['prod/releases/press/rollback', one],
+      ['qa/rollback', { reason: one.reason }],
+      ['qa/rollouts/press/pause', { reason: one.reason, assignment: 'labels-host' }],
+      ['qa/promotions', { assignment: 'labels-host' }],
+    ] as const)
+      expect(await sales.post(other, body), other).toMatchObject(refused);
+    for (const look of ['qa/gate', 'qa/releases', 'qa/rollouts'])
+      expect(await sales.get(look), look).toMatchObject(refused);
+    expect(await kinds(made)).toEqual([]);
+
+    expect(await sales.post(path, one)).toMatchObject({ status: 200, json: { outcome: 'decided' } });
+    const everywhere = await made.caller('rollback:*/sales');
+    const ended = { assignment: 'labels-host', reason: 'mended' };
+    expect(await everywhere.post(path, ended)).toMatchObject({ status: 200, json: { decision: 'resume' } });
+    expect(await kinds(made)).toEqual(['roll-back', 'resume']);
+  });
+
   test('is refused a field that the hub does not know, and decides nothing', async () => {
     await using made = await decisionServer();
     const ci = await made.caller('promote:prod', 'pause:prod', 'approve:prod', 'rollback:prod');
