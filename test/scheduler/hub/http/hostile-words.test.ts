@@ -24,10 +24,8 @@ const piece = constantFrom(
   '../../etc/passwd',
   '${7*7}{{7*7}}',
 );
-const hostile = array(constantFrom(0, 1), { minLength: 1, maxLength: 4 }).chain((kinds) =>
-  array(piece, { minLength: kinds.length, maxLength: kinds.length }).chain((pieces) =>
-    string({ maxLength: 8 }).map((plain) => `${pieces.join(plain)}${plain}`),
-  ),
+const hostile = array(piece, { minLength: 2, maxLength: 4 }).chain((pieces) =>
+  string({ maxLength: 8 }).map((plain) => `${pieces.join(plain)}${plain}`),
 );
 
 /** Control and format characters that a terminal would act on. */
@@ -116,7 +114,8 @@ test('hostile words of an agent and of a package are stored and answered literal
       const agents = await made.hub.store.db.selectFrom('agent').select('id').execute();
       expect(agents).toEqual([{ id: 'plant-7/press-1' }]);
     }),
-    { numRuns: runs(30) },
+    // Each run fills a hub of its own.
+    { numRuns: runs(9) },
   );
 });
 
