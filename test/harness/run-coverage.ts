@@ -1,7 +1,7 @@
 /**
- * `npm run coverage`: runs the unit tests, and prints for each top folder how many of its lines they ran, and how many rows of the attack
- * table have a test. Ends with 1 when a test failed, a row has no test or the lines are fewer than vitest.config.ts wants. Words go to
- * vitest: `npm run coverage -- --project integration` adds what the integration tests run in their own process.
+ * `npm run coverage`: runs the unit tests, and prints for each top folder how many of its lines and branches they ran, and how many rows
+ * of the attack table have a test. Ends with 1 when a test failed or a row has no test. Words go to vitest:
+ * `npm run coverage -- --project integration` adds what the integration tests run in their own process.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
