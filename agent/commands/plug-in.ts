@@ -186,9 +186,10 @@ export class PlugIn extends AgentCommand {
 
 const EXIT_OF = { written: 0, full: 6, 'read-only': 6, unreadable: 5, failed: 6 } as const;
 
+/** A card reader without its card remains as a device without a size. */
 const isGone = (device: string): Promise<boolean> =>
   readDeviceFacts(device).then(
-    () => false,
+    ({ bytes }) => bytes === 0,
     (error: unknown) => isFleetError(error, 'MEDIUM_MISSING'),
   );
 

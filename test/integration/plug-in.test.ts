@@ -1,4 +1,6 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
@@ -7,7 +9,6 @@ import { asRoot } from '../harness/as-root.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { type FactoryHost, startFactoryHost } from '../harness/factory-host.ts';
 import { loopDevices } from '../harness/loop-devices.ts';
-import { LONG } from '../harness/long.ts';
 import { agentOnHost } from '../harness/program-file.ts';
 import { runCommand, runOrFail } from '../harness/run-command.ts';
 import {
@@ -26,32 +27,34 @@ const STATUS = 'FLEET-STATUS.txt';
 const CONFIG = 'services: none\\nplugIn: true\\nplugInFileSystems: [ext4]\\nlanguage: de\\n';
 
 /**
- * With the name of a phase in /run/kill, kills the phase as soon as its progress file says that it began. With one in /run/pull it
- * empties the file behind the device then, when the script /run/pull-when succeeds, or before the phase where it says "first": from there on every read and write of the
- * device fails with EIO, as that of a stick that was pulled out.
+ * With the name of a phase in /run/kill, kills the phase as soon as its progress file says that it began. With one in /run/pull, waits
+ * before or after the phase until the test has pulled the stick out.
  */
 const PROGRAM = `#!/bin/sh
 begun() { grep -q "\\"$1ing\\"\\|\\"\${1%e}ing\\"" "/run/fleet-agent-medium/$2.json"; }
+pull() {
+  touch /media/pull
+  until test ! -e /media/pull; do sleep 0.01; done
+}
 case "$1 $2" in
 "plug-in $(cat /run/kill 2> /dev/null)")
   /usr/local/bin/node ${agentHere.file} "$@" &
   until begun "$2" "$3"; do kill -0 $! || break; done
   kill -9 $! $$ ;;
 "plug-in $(cat /run/pull 2> /dev/null)")
-  if [ "$(cat /run/pull-when)" = first ]; then
-    truncate -s 0 "/media/$3.img"
-    exec /usr/local/bin/node ${agentHere.file} "$@"
-  fi
-  /usr/local/bin/node ${agentHere.file} "$@" &
-  until begun "$2" "$3" && sh /run/pull-when; do kill -0 $! || break; done
-  truncate -s 0 "/media/$3.img"
-  wait $!
-  exit $? ;;
+  if [ "$(cat /run/pull-when)" = before ]; then pull; fi
+  /usr/local/bin/node ${agentHere.file} "$@"
+  code=$?
+  if [ "$(cat /run/pull-when)" = after ]; then pull; fi
+  exit $code ;;
 esac
 exec /usr/local/bin/node ${agentHere.file} "$@"
 `;
 
 type Stick = { readonly image: string; readonly device: string };
+
+const TOO_EARLY = /^stopped NICHT ERLEDIGT: Der Stick wurde zu früh abgezogen/;
+const TOO_EARLY_AFTERWARDS = /^attention .* ist installiert\. Der Stick wurde zu früh abgezogen/;
 
 const root = async (...argv: readonly string[]): Promise<string> =>
   (await runOrFail(asRoot(argv))).stdout.trim();
@@ -95,12 +98,41 @@ describeWith(['factoryBase'], 'a stick that is plugged into a booted host', ({ f
   /** A folder with the next release for a site. */
   const medium = async (site = 'plant-7'): Promise<string> => {
     version += 1;
-    const files = { '/etc/line/version': `${version}\n` };
+    const files = {
+      '/etc/line/version': `${version}\n`,
+      // So that the file with it is the largest one of the medium, which the import reads last.
+      '/etc/line/data': randomBytes(1 << 16).toString('base64'),
+    };
     return writeTestMedium(join(media.path, `medium-${version}`), fleet, {
       site: { site, version, agents: [{ name: 'kiosk-1', key }] },
       release: { version, bundle: packTestBundle(fleet, [{ id: 'line', files }]) },
     });
   };
+  /** Takes the largest file out of a medium: written into the file system later, it lies behind all others. */
+  const takeLargest = async (folder: string): Promise<{ readonly name: string; readonly bytes: string }> => {
+    const blobs = 'blobs/sha256';
+    const names = await readdir(join(folder, blobs));
+    const sizes = await Promise.all(names.map(async (name) => (await stat(join(folder, blobs, name))).size));
+    const name = join(blobs, names[sizes.indexOf(Math.max(...sizes))] ?? '');
+    const bytes = join(media.path, 'largest');
+    await rename(join(folder, name), bytes);
+    return { name, bytes };
+  };
+  /** Where the content of a file begins on the stick, which has nothing behind it. */
+  const startOf = async ({ image }: Stick, name: string): Promise<number> => {
+    const blocks = await root('debugfs', '-R', `blocks /${name}`, image);
+    const [, size] = /^Block size: +(\d+)$/m.exec(await root('dumpe2fs', '-h', image)) ?? [];
+    return Number(blocks.split(' ')[0]) * Number(size);
+  };
+  /** Pulls the stick out when the host waits for it: from there on its device reads so many bytes and writes nothing. */
+  const pull = async ({ image, device }: Stick, readable: number): Promise<void> => {
+    const asked = join(media.path, 'pull');
+    await expect.poll(() => existsSync(asked), { interval: 20 }).toBe(true);
+    await truncate(image, readable);
+    await root('losetup', '--set-capacity', `/dev/${device}`);
+    await root('rm', asked);
+  };
+  const blobs = async (): Promise<number> => Number(await sh('ls /var/lib/fleet-agent/blobs/sha256 | wc -l'));
   const installed = (): Promise<string> => sh('cat /etc/line/version 2> /dev/null || true');
   const mounts = (): Promise<string> => sh('grep -c fleet-agent-media/ /proc/self/mountinfo || true');
   const config = (text: string): Promise<string> => sh(`printf '${text}' > /etc/fleet-agent/agent.yaml`);
@@ -228,30 +260,29 @@ describeWith(['factoryBase'], 'a stick that is plugged into a booted host', ({ f
     for (const stick of sticks) await unplug(stick);
   });
 
-  // How far a phase comes before the file is empty is up to the machine, and a file in memory grows again when it is written to.
-  const LATER = [
-    [
-      'take',
-      'test $(ls /var/lib/fleet-agent/blobs/sha256 | wc -l) -gt $(cat /run/blobs)',
-      /^stopped NICHT ERLEDIGT: Der Stick wurde zu früh abgezogen/,
-    ],
-    ['report', 'true', /^attention .* ist installiert\. Der Stick wurde zu früh abgezogen/],
-  ] as const;
   it.each([
-    ['take', 'first', /^stopped NICHT ERLEDIGT: Der Stick wurde zu früh abgezogen/],
-    ...(LONG ? LATER : []),
-  ] as const)('has its sentence when it is pulled out in %s, when "%s"', async (phase, moment, sentence) => {
+    ['before the import', 'take', 'before', 'whole', TOO_EARLY],
+    ['when the import reads its last file', 'take', 'before', 'files', TOO_EARLY],
+    ['after the import', 'take', 'after', 'whole', TOO_EARLY_AFTERWARDS],
+    ['before the reports', 'report', 'before', 'whole', TOO_EARLY_AFTERWARDS],
+  ] as const)('has its sentence when it is pulled out %s', async (_title, phase, moment, part, sentence) => {
     const before = await installed();
+    const stored = await blobs();
     const folder = await medium();
+    const { name, bytes } = await takeLargest(folder);
     const stick = await plug(loops[0] ?? '', folder);
-    await sh(`ls /var/lib/fleet-agent/blobs/sha256 | wc -l > /run/blobs
-      printf '%s' '${moment}' > /run/pull-when; echo ${phase} > /run/pull`);
-    expect(await start(stick)).not.toBe(0);
+    await root('debugfs', '-w', '-R', `write ${bytes} /${name}`, stick.image);
+    await rename(bytes, join(folder, name));
+    const readable = part === 'whole' ? 0 : await startOf(stick, name);
+    await sh(`echo ${moment} > /run/pull-when; echo ${phase} > /run/pull`);
+    const [exit] = await Promise.all([start(stick), pull(stick, readable)]);
+    expect(exit).not.toBe(0);
     await sh('rm /run/pull');
     expect(await sign()).toMatch(sentence);
     expect(await mounts()).toBe('0');
     await unplug(stick);
-    expect(await installed()).toBe(phase === 'take' ? before : String(version));
+    expect(await installed()).toBe(sentence === TOO_EARLY ? before : String(version));
+    if (part === 'files') expect(await blobs()).toBeGreaterThan(stored);
 
     const again = await plug(loops[0] ?? '', folder);
     expect(await start(again), await journal(again)).toBe(0);

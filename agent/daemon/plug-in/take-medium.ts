@@ -84,9 +84,10 @@ export const reportOnto = async (
   } catch (cause) {
     const error = toFleetError(cause);
     if (error.code === 'ABORTED') throw error;
+    // First: the mount of a device that was removed after the import stays read-only.
+    if (isUnreadable(error) || (await isGone())) return { kind: 'unreadable' };
     if (error.code === 'DISK_FULL') return { kind: 'full' };
     if (error.code === 'PERMISSION') return { kind: 'read-only' };
-    if (isUnreadable(error) || (await isGone())) return { kind: 'unreadable' };
     return { kind: 'failed', code: error.code, message: error.message };
   }
 };
