@@ -22,6 +22,15 @@ const libgreet = (version: string): TestDeb => ({
   version,
   files: { '/usr/share/libgreet/version': `${version}\n` },
 });
+const INIT_SCRIPT = `#!/bin/sh
+### BEGIN INIT INFO
+# Provides: bell
+# Required-Start:
+# Required-Stop:
+# Default-Start: 2 3 4 5
+# Default-Stop: 0 1 6
+### END INIT INFO
+`;
 const FAILING = { postinst: 'echo "the licence server does not answer" >&2\nexit 3' };
 
 describeWith(['factoryBase'], 'Debian packages on a booted host without a network', ({ factoryBase }) => {
@@ -135,6 +144,38 @@ describeWith(['factoryBase'], 'Debian packages on a booted host without a networ
     await applied(nothing);
     expect(await dpkg('hello', 'libgreet')).toBe('');
     expect((await exec('test -e /etc/hello.conf')).code).toBe(1);
+  });
+
+  it('with a service are removed, installed again and removed, while their init script stays', async () => {
+    const service = await debsPackage(site.folder(), 'bell', [
+      {
+        name: 'bell',
+        version: '1.0',
+        files: {
+          '/lib/systemd/system/bell.service':
+            '[Service]\nExecStart=/bin/sleep infinity\n[Install]\nWantedBy=multi-user.target\n',
+          '/etc/init.d/bell': INIT_SCRIPT,
+        },
+        conffiles: ['/etc/init.d/bell'],
+        scripts: {
+          prerm: 'systemctl stop bell.service',
+          postrm: 'systemctl daemon-reload',
+        },
+      },
+    ]);
+    const bell = {
+      ...service,
+      units: [{ name: 'bell.service', enabled: true, active: true, restartOn: [] }],
+    };
+    for (const _ of [1, 2]) {
+      await site.applied(bell);
+      expect(await site.sh('systemctl is-active bell')).toBe('active');
+      await site.applied(nothing);
+      expect(await site.dpkg('bell')).toBe('rc bell 1.0');
+      expect(await site.sh('ls /etc/systemd/system/multi-user.target.wants | grep -c bell || true')).toBe(
+        '0',
+      );
+    }
   });
 
   it('leave the host as it was when a maintainer script fails, and the failure names it', async () => {

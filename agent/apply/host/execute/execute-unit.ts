@@ -57,7 +57,7 @@ const act = async (
     case null:
       return;
     case 'stop':
-      await mustSystemctl(options, ['stop', '--', name], signal);
+      await stopIfLoaded(options, name, signal);
       return forgetStarted(options, name);
     case 'start':
     case 'restart': {

@@ -188,6 +188,8 @@ const stateBefore = ({ options, owned }: PlanContext, name: string, seen: Seen):
   if (options.services === 'none' || hasFragment(name, owned.files.keys())) return undefined;
   const { enablement, state } = seen.get(name) ?? NOT_FOUND;
   if (enablement === 'not-found') return undefined;
+  // Of a Debian package that was removed only the init script stays, which is-enabled takes for a unit.
+  if (state?.load === 'not-found') return undefined;
   return { enabled: isEnabled(enablement), active: state !== undefined && isUp(state) };
 };
 
