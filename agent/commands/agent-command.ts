@@ -16,6 +16,7 @@ import { readIdentity } from '../store/identity.ts';
 import { acquireLock } from '../store/lock.ts';
 import { ringNeighbour } from '../store/neighbour.ts';
 import { fromSqliteError, openState, type State } from '../store/state.ts';
+import { openDuringTrial } from '../store/upgrade-trial.ts';
 
 /** The parsed flags of CONFIG_FLAGS. */
 export type ConfigFlags = {
@@ -50,6 +51,8 @@ export type ConfigFlags = {
 
 /** Longest wait of a command for the daemon to release the lock. */
 const LOCK_WAIT_MS = 15_000;
+
+const openOwn = (config: Config): State => openDuringTrial(config.state, () => openState(config.state));
 
 /** Base of the agent's commands: configuration, state and lock. */
 export abstract class AgentCommand extends FleetCommand {
@@ -99,7 +102,7 @@ export abstract class AgentCommand extends FleetCommand {
     work: (agent: Agent, config: Config) => T | Promise<T>,
   ): Promise<T> {
     const config = this.readConfig(flags);
-    using state = openState(config.state);
+    using state = openOwn(config);
     return await work(await this.agentOf(config, state, this.edge(config, flags)), config);
   }
 
@@ -111,7 +114,7 @@ export abstract class AgentCommand extends FleetCommand {
   ): Promise<T> {
     const config = this.readConfig(flags);
     const edge = this.edge(config, flags);
-    using state = openState(config.state);
+    using state = openOwn(config);
     const agent = await this.agentOf(config, state, edge);
     using _lock = await acquireLock(config.state, this.id ?? 'command', edge.now(), {
       waitMs,

@@ -1,4 +1,4 @@
-import { type FleetError, isFleetError } from '#bundles/errors';
+import { type ErrorCode, type FleetError, isFleetError } from '#bundles/errors';
 import { freeBytesOf } from '../acquire/blobs/free-space.ts';
 import { examineKubernetes } from '../apply/kubernetes/examine/examine-kubernetes.ts';
 import { openCluster } from '../apply/make-targets.ts';
@@ -9,6 +9,14 @@ import { examine, examineMachine, type Finding } from '../observe/examine.ts';
 import { examineNetwork } from '../observe/examine-network.ts';
 import { AgentCommand, type ConfigFlags } from './agent-command.ts';
 import { table } from './table.ts';
+
+/** The state cannot be opened, and the checks that do not need it are useful. */
+const WITHOUT_STATE: ReadonlySet<ErrorCode> = new Set([
+  'NOT_ENROLLED',
+  'PERMISSION',
+  'AGENT_TOO_OLD',
+  'STORE_CORRUPT',
+]);
 
 export class Doctor extends AgentCommand {
   static override summary =
@@ -30,7 +38,7 @@ export class Doctor extends AgentCommand {
         ...(await examineNetwork(agent, config, process.env)),
       ]);
     } catch (error) {
-      if (!isFleetError(error, 'NOT_ENROLLED') && !isFleetError(error, 'PERMISSION')) throw error;
+      if (!isFleetError(error) || !WITHOUT_STATE.has(error.code)) throw error;
       return await this.withoutState(flags, error);
     }
   }

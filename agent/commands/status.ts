@@ -39,7 +39,20 @@ export const exitCodeOfStatus = ({
 };
 
 const show = (status: StatusReport): readonly string[] => {
-  const { fleet, agent, channel, release, lease, root, packages, outbox, unfinished, window, parts } = status;
+  const {
+    fleet,
+    agent,
+    channel,
+    release,
+    lease,
+    root,
+    packages,
+    outbox,
+    unfinished,
+    window,
+    parts,
+    upgrade,
+  } = status;
   return [
     `Agent    ${agent} of fleet ${fleet}`,
     `Channel  ${channel ?? 'none yet: import the answer to the enrolment'}`,
@@ -47,6 +60,7 @@ const show = (status: StatusReport): readonly string[] => {
     ...(lease
       ? [`Lease    ${lease.version}, ${lease.live ? 'live until' : 'OVER since'} ${lease.until}`]
       : []),
+    ...(upgrade === null ? [] : [`Upgrade  ${upgrade}`]),
     ...(status.held === null ? [] : [`Hold     since ${status.held.since}, ${sayHeld(status.held)}`]),
     ...showStaleness(status),
     ...(root ? [`Root     ${root.version}, ${root.expired ? 'EXPIRED' : 'until'} ${root.expires}`] : []),

@@ -11,6 +11,7 @@ import type { Config } from '../config/config.ts';
 import { ageFile } from '../hub/age-identity.ts';
 import { keyFile } from '../hub/agent-key.ts';
 import { examineIdentity } from './examine-identity.ts';
+import { examineUpgrade } from './examine-upgrade.ts';
 import { examineFolders, nearest } from './examine-folders.ts';
 import { readStaleness } from '../acquire/staleness/read-staleness.ts';
 import { readCondition } from '../store/conditions.ts';
@@ -41,20 +42,22 @@ export const examine = async (machine: EnrolledMachine): Promise<readonly Findin
   root(machine),
   freshness(machine),
   await examineIdentity(machine),
+  ...(await examineUpgrade(machine.state.directory, machine.signal)),
   store(machine),
   ...(await examineTargets(machine)),
 ];
 
 /**
  * Runs the checks that do not need the state, for a machine whose state cannot be opened.
- * @param why NOT_ENROLLED, or PERMISSION if the state belongs to another user
+ * @param why NOT_ENROLLED; PERMISSION if the state belongs to another user; AGENT_TOO_OLD or STORE_CORRUPT
  */
 export const examineMachine = async (machine: Machine, why: FleetError): Promise<readonly Finding[]> => [
   {
-    name: 'enrolment',
+    name: why.code === 'NOT_ENROLLED' || why.code === 'PERMISSION' ? 'enrolment' : 'store',
     verdict: why.code === 'NOT_ENROLLED' ? 'warning' : 'bad',
     message: `${why.message}. ${why.hint ?? ''}`.trim(),
   },
+  ...(await examineUpgrade(machine.config.state, machine.signal)),
   clock(machine, undefined),
   await disk(machine, nearest(machine.config.state)),
   await writable([nearest(machine.config.state), ...rootOf(machine)]),

@@ -30,6 +30,7 @@ import {
 } from '../store/applied/packages.ts';
 import { readSiteHold } from '../store/site-hold.ts';
 import { isFull, type State } from '../store/state.ts';
+import { readUpgrade } from '../store/upgrade-trial.ts';
 import { readFloors, readRoot, readStatement, readTrustRow } from '../store/trust.ts';
 
 type Runs = {
@@ -111,6 +112,8 @@ export type Status = {
   readonly hub: (Contact & { readonly address: string }) | null;
   /** Opening time of the next maintenance window, if a package waits for it. */
   readonly window: Timestamp | null;
+  /** An upgrade of the agent that is under way or was undone: what happened, and what people do. */
+  readonly upgrade: string | null;
 };
 
 /** Reads the status of the agent from the store alone, without live state and without a lock. */
@@ -151,6 +154,7 @@ export const readStatus = (
     registry: config.registry === '' ? null : { address: config.registry, ...note.registry },
     hub: config.hub === '' ? null : { address: config.hub, ...note.hub },
     window: waitsFor(agent, config),
+    upgrade: readUpgrade(state.directory)?.message ?? null,
   };
 };
 

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { FleetError } from '#bundles/errors';
+import { type ErrorCode, FleetError, isFleetError } from '#bundles/errors';
 
 // The trial of a new version of this program's Debian package; deploy/debian/fleet-agent.trial describes the files.
 
@@ -21,6 +21,54 @@ export const stopIfReplaced = (state: string): void => {
   throw new FleetError('ABORTED', 'a new version of the agent is on trial and continues', {
     hint: 'fleet-agent status shows how it ends',
   });
+};
+
+/** State of the last upgrade of this program, for people: what happened, and what they do. */
+export type Upgrade = { readonly kind: 'trial' | 'going-back' | 'undone'; readonly message: string };
+
+const PROGRESS = '"journalctl -u fleet-agent-trial" shows the progress';
+
+/** undefined: no upgrade is under way, and the last one was not undone. */
+export const readUpgrade = (state: string): Upgrade | undefined => {
+  const version = readLine(placeOf(state, 'trial'));
+  if (version === undefined) {
+    const undone = readLine(placeOf(state, 'undone'));
+    return undone === undefined ? undefined : { kind: 'undone', message: undone };
+  }
+  const named = `${OWN_PACKAGE} ${version}`;
+  if (existsSync(placeOf(state, 'back'))) {
+    const why = whyRefused(state, version);
+    const failed = why === undefined ? `the upgrade to ${named} was interrupted` : `${named} failed: ${why}`;
+    const message = `${failed}; the version before it is being installed again. Leave the machine on; ${PROGRESS}`;
+    return { kind: 'going-back', message };
+  }
+  const message = `${named} is on trial. It stays once it has completed a look at this machine, otherwise the version before it is installed again. Leave the machine on; ${PROGRESS}`;
+  return { kind: 'trial', message };
+};
+
+/** undefined for a file that does not exist, or that another user may not read. */
+const readLine = (file: string): string | undefined => {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch {
+    return undefined;
+  }
+};
+
+const OF_OTHER_VERSION: ReadonlySet<ErrorCode> = new Set(['AGENT_TOO_OLD', 'STORE_CORRUPT']);
+
+/**
+ * Opens the database. During a trial it may be that of the other version, or the copy is being restored: then the hint says to wait.
+ * @throws FleetError as openState
+ */
+export const openDuringTrial = <T>(state: string, open: () => T): T => {
+  try {
+    return open();
+  } catch (error) {
+    const upgrade = isTrialUnderWay(state) ? readUpgrade(state) : undefined;
+    if (upgrade === undefined || !isFleetError(error) || !OF_OTHER_VERSION.has(error.code)) throw error;
+    throw new FleetError(error.code, error.message, { hint: upgrade.message, cause: error });
+  }
 };
 
 const isSameFile = (one: string, two: string): boolean => {

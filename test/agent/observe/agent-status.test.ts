@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
@@ -71,6 +71,11 @@ describe('the status as JSON', () => {
         packages: [{ drift: [{}] }],
       },
     });
+
+    mkdirSync(join(world.agent.state.directory, 'upgrade'));
+    writeFileSync(join(world.agent.state.directory, 'upgrade/trial'), '2.0.0');
+    const upgrade = expect.stringContaining('fleet-agent 2.0.0 is on trial');
+    expect(judged(world.agent)).toMatchObject({ errors: [], status: { upgrade } });
 
     const checks = [{ type: 'exec', name: 'x', argv: ['false'], timeoutSeconds: 1 }] as const;
     const bundle = packTestBundle(world.fleet, [onePackage('app', 'two', { checks })]);

@@ -1,4 +1,4 @@
-import { chmod } from 'node:fs/promises';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { addDays } from '#bundles/time';
@@ -15,7 +15,7 @@ const look = async (world: World, more: Partial<Parameters<typeof examine>[0]> =
   const config = { root: world.folder, services: 'none', targets: ['host'] } as unknown as Config;
   const findings = await examine({ ...world.agent, config, ...more });
   return Object.fromEntries(findings.map((it) => [it.name, it])) as Record<
-    'clock' | 'disk' | 'permissions' | 'systemd' | 'root' | 'freshness' | 'store',
+    'clock' | 'disk' | 'permissions' | 'systemd' | 'root' | 'freshness' | 'store' | 'upgrade',
     Finding
   >;
 };
@@ -54,6 +54,18 @@ describe('the doctor', () => {
     });
     expect((await look(world, { edge: testEdge(addDays(NOW, 650)) })).root.verdict).toBe('warning');
     expect((await look(world, { edge: testEdge(addDays(NOW, 700)) })).root.verdict).toBe('bad');
+  });
+
+  it('finds an upgrade of the agent that was undone', async () => {
+    await using world = await createWorld();
+    const folder = join(world.agent.state.directory, 'upgrade');
+    await mkdir(folder);
+    await writeFile(join(folder, 'undone'), 'fleet-agent 2.0.0 did not come up: it ended 3 times.\n');
+    expect((await look(world)).upgrade).toEqual({
+      name: 'upgrade',
+      verdict: 'warning',
+      message: 'fleet-agent 2.0.0 did not come up: it ended 3 times.',
+    });
   });
 
   it('finds a state directory or a database that others can read', async () => {

@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
-import { confirmUpgrade } from '../../../agent/store/upgrade-trial.ts';
+import { describe, expect, it } from 'vitest';
+import { FleetError } from '#bundles/errors';
+import { confirmUpgrade, openDuringTrial, readUpgrade } from '../../../agent/store/upgrade-trial.ts';
 import { temporaryDirectory } from '../../harness/temporary-directory.ts';
 
 it('confirms a version that is on trial', async () => {
@@ -18,4 +19,72 @@ it('writes nothing where no version is on trial', async () => {
   mkdirSync(join(folder.path, 'upgrade'));
   confirmUpgrade(folder.path);
   expect(existsSync(join(folder.path, 'upgrade/healthy'))).toBe(false);
+});
+
+/** The files of deploy/debian/fleet-agent.trial in a state directory. */
+const withFiles = async (files: Readonly<Record<string, string>>) => {
+  const folder = await temporaryDirectory('upgrade');
+  mkdirSync(join(folder.path, 'upgrade/refused'), { recursive: true });
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder.path, 'upgrade', name), text);
+  return folder;
+};
+
+describe('the state of an upgrade says what happened and what to do', () => {
+  it.each([
+    ['no upgrade', {}, undefined],
+    [
+      'on trial',
+      { trial: '2.0.0\n' },
+      {
+        kind: 'trial',
+        message: expect.stringMatching(/^fleet-agent 2\.0\.0 is on trial\. .*Leave the machine on;/),
+      },
+    ],
+    [
+      'an interrupted upgrade on the way back',
+      { trial: '2.0.0\n', back: '' },
+      {
+        kind: 'going-back',
+        message: expect.stringMatching(
+          /^the upgrade to fleet-agent 2\.0\.0 was interrupted; the version before it is being/,
+        ),
+      },
+    ],
+    [
+      'a bad version on the way back',
+      { trial: '2.0.0\n', back: '', 'refused/2.0.0': 'it ended 3 times\n' },
+      {
+        kind: 'going-back',
+        message: expect.stringMatching(/^fleet-agent 2\.0\.0 failed: it ended 3 times; .* Leave the/),
+      },
+    ],
+    [
+      'undone',
+      { undone: 'fleet-agent 2.0.0 did not come up: it ended 3 times.\n' },
+      { kind: 'undone', message: 'fleet-agent 2.0.0 did not come up: it ended 3 times.' },
+    ],
+  ] as const)('%s', async (_title, files, expected) => {
+    await using folder = await withFiles(files);
+    expect(readUpgrade(folder.path)).toEqual(expected);
+  });
+});
+
+it('a database of the other version is explained by the trial', async () => {
+  await using folder = await withFiles({ trial: '2.0.0', back: '' });
+  const newer = new FleetError('AGENT_TOO_OLD', 'state.db was written by a newer agent', {
+    hint: 'Update the agent',
+  });
+  const open = () =>
+    openDuringTrial(folder.path, () => {
+      throw newer;
+    });
+  expect(open).toThrow(
+    expect.objectContaining({ code: 'AGENT_TOO_OLD', hint: expect.stringContaining('Leave the machine on') }),
+  );
+  await using without = await withFiles({});
+  const known = () =>
+    openDuringTrial(without.path, () => {
+      throw newer;
+    });
+  expect(known).toThrow(newer);
 });
