@@ -260,6 +260,18 @@ describeWith(['factoryBase'], 'Debian packages on a booted host without a networ
     await applied(nothing);
   });
 
+  it('are installed after a power cut left a dependency half installed', async () => {
+    // As dpkg leaves it when the power is cut while it unpacks libgreet for the first time.
+    const cutPower = () =>
+      sh(`sed -i -e '/^Package: libgreet$/,/^$/s/^Status: .*/Status: install reinstreq half-installed/' \
+        -e '/^Package: hello$/,/^$/s/^Status: .*/Status: install ok unpacked/' /var/lib/dpkg/status`);
+    await applied(await packed('greeter', [hello('1.0'), libgreet('1.0')], asDependency));
+    await cutPower();
+    await applied(await packed('greeter', [hello('1.1'), libgreet('1.0')], asDependency));
+    expect(await dpkg('hello', 'libgreet')).toBe('ii hello 1.1, ii libgreet 1.0');
+    await applied(nothing);
+  });
+
   it('wait for the locks of dpkg', async () => {
     const holder = `import fcntl,time\nf=open("/var/lib/dpkg/lock-frontend","w")\nfcntl.lockf(f,fcntl.LOCK_EX)\nopen("/run/locked","w")\ntime.sleep(3600)\n`;
     await sh(

@@ -1,4 +1,5 @@
-import { basename } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { FleetError } from '#bundles/errors';
 import { type Apt, aptGet, runQuietly } from '../debs/apt.ts';
@@ -19,6 +20,7 @@ export const performDebs = async (request: DebsRequest, work: StepWork): Promise
   const apt: Apt = { run, signal, repository, scratch, lockSeconds: request.lockSeconds };
   // Fails as long as the package that interrupted it is broken, which the transaction may replace.
   await unlocked(apt, ['dpkg', ...conffileOptions(request), '--configure', '-a']);
+  await unpackAgain(apt, request);
   const changes = hasGoal(request) ? await simulateApt(apt, request) : [];
   const announced = new Set(request.changes);
   const surprise = changes.find((change) => !announced.has(goalOfChange(change)));
@@ -42,6 +44,28 @@ export const performDebs = async (request: DebsRequest, work: StepWork): Promise
     () => installAndRemove(apt, request, dpkg),
     ...after.map((hook) => () => performHook(hook, work)),
   ]);
+};
+
+/**
+ * Unpacks packages of the goal that a power cut left half installed. apt would configure what depends on one of them first, which
+ * fails. A failure here is apt's to report.
+ */
+const unpackAgain = async (apt: Apt, request: DebsRequest): Promise<void> => {
+  const dpkg = await readDpkg(apt);
+  const half = request.install.filter(({ name }) => dpkg.get(name)?.word === 'half-installed');
+  if (half.length === 0) return;
+  const index = await readFile(join(apt.repository, 'Packages'), 'utf8');
+  const files = half.flatMap(({ name, version }) => {
+    const entry = index.split('\n\n').find((one) => isEntryOf(one, name, version));
+    const [, file] = /^Filename: (\S+)$/m.exec(entry ?? '') ?? [];
+    return file === undefined ? [] : [join(apt.repository, file)];
+  });
+  if (files.length > 0) await unlocked(apt, ['dpkg', ...conffileOptions(request), '--unpack', ...files]);
+};
+
+const isEntryOf = (entry: string, name: string, version: string): boolean => {
+  const lines = entry.split('\n');
+  return lines.includes(`Package: ${name}`) && lines.includes(`Version: ${version}`);
 };
 
 const hasGoal = ({ install, remove }: DebsRequest): boolean => install.length + remove.length > 0;
