@@ -122,7 +122,7 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
     await trialEnded();
     expect(await sh('ls -A /var/lib/fleet-agent/upgrade')).toBe('guard');
     expect(await sh('dpkg-query --show fleet-agent')).toBe('fleet-agent\t99.0.0~rc.1');
-    expect(await agentIs()).toBe('enabled\nactive');
+    await expect.poll(agentIs).toBe('enabled\nactive');
     expect(await sh('systemctl show --value -p InvocationID fleet-agent')).not.toBe(first);
 
     // The next version migrates the database and ends.
@@ -139,11 +139,14 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
       new DatabaseSync('/var/lib/fleet-agent/state.db').exec('PRAGMA user_version = 999');
       process.exit(3);`,
     );
-    await sh('dpkg -i /media/bad.deb');
+    // The trial counts restarts, whatever lies between them.
+    const dropIn = '/etc/systemd/system/fleet-agent.service.d';
+    await sh(`mkdir ${dropIn} && printf '[Service]\\nRestartSec=1s\\n' > ${dropIn}/restarts.conf`);
+    await sh('systemctl daemon-reload; dpkg -i /media/bad.deb');
     await trialEnded();
     expect(JSON.parse(await sh('fleet-agent status --json'))).toHaveProperty('packages');
     expect(await sh('dpkg-query --show fleet-agent')).toBe('fleet-agent\t99.0.0~rc.1');
-    expect(await agentIs()).toBe('enabled\nactive');
+    await expect.poll(agentIs).toBe('enabled\nactive');
     expect(await sh('dpkg -i /media/bad.deb 2>&1 || true')).toMatch(
       /version 99\.1\.0 did not come up on this host: it ended 3 times .*with status 3/,
     );
@@ -159,7 +162,7 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
       await host.start();
       await trialEnded();
       expect(await sh('dpkg-query --show fleet-agent; dpkg --audit')).toBe('fleet-agent\t99.0.0~rc.1');
-      expect(await agentIs()).toBe('enabled\nactive');
+      await expect.poll(agentIs).toBe('enabled\nactive');
       await sh('rm -rf /var/lib/fleet-agent/upgrade/refused');
     }
 
@@ -169,7 +172,7 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
     await trialEnded();
     expect(await sh(`cat ${place}/refused/99.1.0`)).toMatch(/^it completed no look within \d+ s$/);
     expect(await sh('dpkg-query --show fleet-agent')).toBe('fleet-agent\t99.0.0~rc.1');
-    expect(await agentIs()).toBe('enabled\nactive');
+    await expect.poll(agentIs).toBe('enabled\nactive');
 
     await sh('dpkg --remove fleet-agent');
     expect(

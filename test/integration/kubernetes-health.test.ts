@@ -106,7 +106,7 @@ describeWith(['kube', 'kwok'], 'health on a cluster', ({ kube, kwok }) => {
     expect(live?.['status']).toMatchObject({ updatedReplicas: 3, availableReplicas: 3 });
   });
 
-  // These four mostly wait, each for objects of its own, so they wait at the same time.
+  // These mostly wait, each for objects of its own, so they wait at the same time.
   it.concurrent('says after its time what is unfinished, with the last event', async ({ expect }) => {
     const objects = await apply(deployment('slow', { nodeSelector: { disk: 'none' } }, 1));
     const [said] = failedOf(await settle(objects, 8000));
@@ -213,7 +213,7 @@ describeWith(['kube', 'kwok'], 'health on a cluster', ({ kube, kwok }) => {
     expect(failedOf(await settle(brief))).toEqual([]);
   });
 
-  it('waits for a definition, then for its resources by what they say', async () => {
+  it.concurrent('waits for a definition, then for its resources by what they say', async ({ expect }) => {
     const definition: LiveObject = {
       apiVersion: 'apiextensions.k8s.io/v1',
       kind: 'CustomResourceDefinition',
