@@ -4,10 +4,12 @@ import type { HubServer } from '../../scheduler/hub/http/hub-server.ts';
 import { createMetrics } from '../../scheduler/hub/http/metrics/metrics.ts';
 import { notePresence } from '../../scheduler/hub/http/note-presence.ts';
 import { type Hub, siteSigner } from '../../scheduler/hub/hub.ts';
+import { readAhead } from '../../scheduler/hub/serve/read-ahead.ts';
 import { NOW, PROMOTION } from './fleet-hub.ts';
 
-/** All routes of a hub, at the time of the fleet. @param page the folder of the built page */
+/** All routes of a hub as it starts, at the time of the fleet. @param page the folder of the built page */
 export const openServer = async (hub: Hub, page?: string): Promise<HubServer> => {
+  await readAhead(hub);
   const clock = () => NOW;
   const log = pino({ level: 'silent' });
   return createServer({
