@@ -1,11 +1,16 @@
+import { openStore } from '../../../scheduler/hub/store/open-store.ts';
 import type { PostgresqlServer } from '../../harness/postgresql.ts';
+import { type Copies, makeCopies } from '../../harness/postgresql-copies.ts';
 
 /** The PostgreSQL server that databases of tests are made on; undefined: they are SQLite files. */
 let server: PostgresqlServer | undefined;
+let copies: Copies | undefined;
 
 /** From now on databases are made on this server. test/integration/hub-postgresql.test.ts runs tests of the hub a second time so. */
 export const useServer = (given: PostgresqlServer | undefined): void => {
   server = given;
+  void copies?.[Symbol.asyncDispose]();
+  copies = given && makeCopies(given);
 };
 
 /** Calls `make` once for each place of databases: files of tests that share a process may use both. */
@@ -19,12 +24,30 @@ export const oncePerServer = <T>(make: () => T): (() => T) => {
 };
 
 /** Where a test's database is (--db): this file, or an empty database of the server, or a copy of `template`. */
-export const databaseAt = async (file: string, template?: string): Promise<string> =>
-  server ? server.url(await server.create(template && nameOf(template))) : file;
+export const databaseAt = async (file: string, template?: string): Promise<string> => {
+  if (!server || !copies) return file;
+  return server.url(await (template === undefined ? server.create() : copies.take(nameOf(template))));
+};
 
-/** Frees the memory of a database of the server; a file goes with its folder. */
+const emptyHubs = oncePerServer(() => new Map<string, Promise<string>>());
+
+/** Where the database of a test's hub is: this file, or a database of the server with the tables of an empty hub. */
+export const hubDatabaseAt = async (file: string, fleet: string): Promise<string> => {
+  if (!server) return file;
+  const known = emptyHubs().get(fleet) ?? emptyHub(fleet);
+  emptyHubs().set(fleet, known);
+  return databaseAt(file, await known);
+};
+
+const emptyHub = async (fleet: string): Promise<string> => {
+  const place = await databaseAt('');
+  await (await openStore(place, fleet))[Symbol.asyncDispose]();
+  return place;
+};
+
+/** Frees a database of the server; a file goes with its folder. */
 export const dropDatabase = async (place: string): Promise<void> => {
-  if (server && place.startsWith('postgres:')) await server.drop(nameOf(place));
+  if (place.startsWith('postgres:')) await copies?.giveBack(nameOf(place));
 };
 
 const nameOf = (place: string): string => new URL(place).pathname.slice(1);

@@ -10,7 +10,7 @@ import { writeFiles } from '../../file-tree.ts';
 import { FILES, NOW, openChainOffice } from '../../release/chain/chain-office.ts';
 import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
 import { compliance, policy } from '../promote/gate/gate-cases.ts';
-import { databaseAt } from '../test-database.ts';
+import { dropDatabase, hubDatabaseAt } from '../test-database.ts';
 
 const NEVER = new AbortController().signal;
 const MINUTE = 60_000;
@@ -54,7 +54,9 @@ commitStatuses:
   const configuration = await readConfiguration({ config }, office.folder);
   const { commitStatuses } = configuration;
   if (!commitStatuses) throw new Error('no commitStatuses');
-  const store = opening.use(await openStore(await databaseAt(join(office.folder, 'hub.db')), 'halden'));
+  const db = await hubDatabaseAt(join(office.folder, 'hub.db'), 'halden');
+  opening.defer(() => dropDatabase(db));
+  const store = opening.use(await openStore(db, 'halden'));
   const log: Record<string, unknown>[] = [];
   const note = (fields: object, message: string): void => void log.push({ ...fields, message });
   let now = NOW;

@@ -15,7 +15,7 @@ import { readConfiguration } from '../../../../scheduler/settings/configuration.
 import { writeFiles } from '../../file-tree.ts';
 import { type ChainOffice, NOW, openBuiltOffice } from '../../release/chain/chain-office.ts';
 import { policy } from '../promote/gate/gate-cases.ts';
-import { databaseAt } from '../test-database.ts';
+import { dropDatabase, hubDatabaseAt } from '../test-database.ts';
 
 const NEVER = new AbortController().signal;
 
@@ -29,12 +29,16 @@ beforeEach(async () => {
   office = await openBuiltOffice();
   keys = await openKeyDirectory(join(office.folder, 'keys'));
   statements = [];
-  store = await openStore(await databaseAt(join(office.folder, 'hub.db')), 'halden', {
+  const db = await hubDatabaseAt(join(office.folder, 'hub.db'), 'halden');
+  store = await openStore(db, 'halden', {
     log: ({ query }) => void statements.push(query.sql),
   });
   await writeFiles(office.folder, { 'fleet-scheduler.yaml': 'keys: keys\nlayout: out\n' });
   log = [];
-  return () => store[Symbol.asyncDispose]();
+  return async () => {
+    await store[Symbol.asyncDispose]();
+    await dropDatabase(db);
+  };
 });
 
 const automatic = (more: Partial<PromotionPolicy> = {}): PromotionPolicy =>

@@ -13,7 +13,7 @@ import { createToken } from '../../../../../scheduler/hub/sites/tokens/create-to
 import { openKeyDirectory } from '../../../../../scheduler/keys/key-directory.ts';
 import { type ChainedOffice, chainedOffice } from '../../promote/decide/chained-office.ts';
 import { NOW } from '../../../release/removals/office.ts';
-import { databaseAt } from '../../test-database.ts';
+import { dropDatabase, hubDatabaseAt } from '../../test-database.ts';
 
 export type Answer = {
   readonly status: number;
@@ -48,7 +48,8 @@ export type DecisionServer = AsyncDisposable & {
 export const decisionServer = async (options: Partial<ServerOptions> = {}): Promise<DecisionServer> => {
   const office = await chainedOffice();
   const { folder, layout } = office;
-  const store = await openStore(await databaseAt(join(folder, 'hub.db')), 'halden');
+  const db = await hubDatabaseAt(join(folder, 'hub.db'), 'halden');
+  const store = await openStore(db, 'halden');
   let now = NOW;
   let pokes = 0;
   const readKeys = () => openKeyDirectory(join(folder, 'keys'));
@@ -129,6 +130,7 @@ export const decisionServer = async (options: Partial<ServerOptions> = {}): Prom
     [Symbol.asyncDispose]: async () => {
       await server.close();
       await store[Symbol.asyncDispose]();
+      await dropDatabase(db);
     },
   };
 };
