@@ -277,7 +277,7 @@ export class FleetError extends Error {
   }
 }
 
-/** Is it a FleetError (optionally with this code)? */
+/** True for a FleetError, optionally with this code. */
 export const isFleetError = (error: unknown, code?: ErrorCode): error is FleetError =>
   error instanceof FleetError && (code === undefined || error.code === code);
 
@@ -332,10 +332,10 @@ export const plainText = (text: string): string =>
 /** Runs of characters that are not printable ASCII, so that no surrogate pair is split. */
 const BEYOND_ASCII = /[^\n\t\x20-\x7e]+/g;
 
-/** Text that a stranger wrote, on one line of a terminal. */
+/** Untrusted text on one line of a terminal. */
 export const plainLine = (text: string): string => plainText(text.replaceAll(/[\n\t]/g, ' '));
 
-/** Where a text stops being JSON, as far as the engine says it: its own words quote a piece of the text, which may be a secret. */
+/** The position at which a text stops being JSON. The engine's own message quotes a piece of the text, which may be a secret. */
 const jsonFault = (error: unknown): string => {
   const [place] = /line \d+ column \d+/.exec(error instanceof Error ? error.message : '') ?? [];
   return place === undefined ? 'not JSON' : `not JSON at ${place}`;
@@ -365,7 +365,7 @@ export const toFleetError = (error: unknown, doing?: string): FleetError => {
     case 'EFBIG':
       return new FleetError('USAGE', said, {
         cause: error,
-        hint: 'Files of this size are not kept there: FAT32 ends at 4 GiB, ulimit -f may end earlier; give a folder instead, or smaller files',
+        hint: 'The file system or ulimit -f does not allow files of this size (FAT32: 4 GiB); use a folder instead, or smaller files',
       });
     case 'EACCES':
     case 'EPERM':

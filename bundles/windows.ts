@@ -43,7 +43,7 @@ const parseWindow = (text: string): Window => {
   } catch (cause) {
     throw new FleetError(
       'CONFIG_INVALID',
-      `the window ${JSON.stringify(text)} is no time: ${(cause as Error).message}`,
+      `the window ${JSON.stringify(text)} is not a time: ${(cause as Error).message}`,
       {
         cause,
         hint: "Write it like '0 22 * * 1-5 for 6h': minute, hour, day, month, weekday",

@@ -24,7 +24,7 @@ export const ask = async (
 ): Promise<string> => {
   const hint = `Start it again, or answer with ${flag}`;
   if (canAsk({ input, output })) return askLine(plainText(question), { input, output, signal, hint });
-  throw new FleetError('USAGE', `nobody is there to answer ${JSON.stringify(question.trim())}`, {
+  throw new FleetError('USAGE', `there is no terminal to answer ${JSON.stringify(question.trim())}`, {
     hint: `Answer with ${flag}, or start it at a terminal`,
   });
 };

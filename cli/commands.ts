@@ -8,7 +8,7 @@ export type Commands = Readonly<Record<string, CommandSource>>;
 
 const isClass = (source: CommandSource): source is Command.Class => 'run' in source;
 
-/** @param ids all unless said */
+/** @param ids default: all */
 export const loadCommands = async (
   commands: Commands,
   ids: readonly string[] = Object.keys(commands),

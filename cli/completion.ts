@@ -84,7 +84,7 @@ export const completeCommand = (program: Program): Command.Class =>
   class Complete extends FleetCommand {
     static override hidden = true;
     static override strict = false;
-    static override summary = 'Print the words that may come next, for the scripts of completion';
+    static override summary = 'Print completions of a command line, for the completion scripts';
     static override examples = ['<%= config.bin %> __complete -- completion z'];
 
     async run(): Promise<Candidates> {
@@ -174,7 +174,7 @@ const namesOf = (flag: Command.Flag.Cached): readonly Candidate[] => {
 
 const firstLine = (text = ''): string => text.split('\n')[0] ?? '';
 
-/** Descriptions of values that are paths. A path that is offered in vain costs less than one that must be typed. */
+/** Words in descriptions of values that are paths. Completing a path that is not needed costs less than typing one. */
 const PATH = /\b(file|folder|directory|layout|medium|tar|path|PEM)\b/i;
 /** 'SHA-256 of a root file' is not a path. */
 const NO_PATH = /^(SHA-256|URL|Name)\b/;

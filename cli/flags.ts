@@ -9,7 +9,7 @@ export const PROGRESS_FLAG = {
     options: PROGRESS_MODES,
     default: 'auto' as const,
     description:
-      'How far it is, on standard error: a bar, JSON lines, or nothing; auto is a bar on a terminal, and else lines when it takes long',
+      'Progress on standard error: a bar, JSON lines, or nothing; auto is a bar on a terminal, otherwise lines for long work',
     env: 'FLEET_PROGRESS',
   })(),
 };
@@ -17,6 +17,6 @@ export const PROGRESS_FLAG = {
 /** Of the commands that write onto a medium (bundles/formats/medium/check-mounted.ts). */
 export const FORCE_PATH_FLAG = {
   'force-path': Flags.boolean({
-    description: 'Write below /media, /mnt or /run/media also where nothing is mounted',
+    description: 'Write below /media, /mnt or /run/media even if nothing is mounted there',
   }),
 };

@@ -19,7 +19,7 @@ export abstract class FleetCommand extends Command {
   static override baseFlags = {
     now: Flags.string({
       hidden: true,
-      description: 'Take this as the current time (for reproducible builds and tests)',
+      description: 'Use this as the current time (for reproducible builds and tests)',
       env: 'FLEET_NOW',
     }),
   };
@@ -36,7 +36,7 @@ export abstract class FleetCommand extends Command {
     if (text === undefined) return new Date();
     const date = new Date(text);
     if (!Number.isNaN(date.getTime())) return date;
-    throw new Refusal('USAGE', `--now ${JSON.stringify(text)} is no time`, {
+    throw new Refusal('USAGE', `--now ${JSON.stringify(text)} is not a time`, {
       hint: 'Write it like 2026-11-21T08:00:00Z',
     });
   }
@@ -69,7 +69,7 @@ export abstract class FleetCommand extends Command {
   protected override async catch(error: Error & { oclif?: unknown }): Promise<unknown> {
     const refusal = asRefusal(error, this.ctor);
     if (refusal === undefined) throw error;
-    // Or oclif warns, where NODE_ENV is not production, that a command line it could not parse was not parsed.
+    // Prevents the warning of oclif about an unparsed command line when NODE_ENV is not production.
     this.parsed = true;
     process.exitCode = refusal.exitCode;
     if (this.jsonEnabled()) {

@@ -5,7 +5,6 @@ export const formatBytes = (bytes: number): string => {
   if (bytes < 1024) return `${bytes} bytes`;
   let value = bytes / 1024;
   let unit = 0;
-  // As it is shown: what rounds to 1024 KiB is a MiB.
   while (Number(value.toFixed(1)) >= 1024 && unit < UNITS.length - 1) {
     value /= 1024;
     unit += 1;

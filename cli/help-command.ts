@@ -10,7 +10,7 @@ export const EXIT_CODES: Readonly<Record<ExitCode, { readonly meaning: string; r
   3: { meaning: 'the input is wrong: YAML, template, file', who: 'the platform or application team' },
   4: {
     meaning: 'refused: a signature, digest, floor or format',
-    who: 'nobody forces it; find out where the file came from',
+    who: 'nobody: it cannot be overridden; find out where the file came from',
   },
   5: { meaning: 'something is missing or out of reach', who: 'bring it' },
   6: {
@@ -26,7 +26,7 @@ export const EXIT_CODES: Readonly<Record<ExitCode, { readonly meaning: string; r
 
 type Row = { readonly exit: number; readonly meaning: string; readonly who: string };
 
-/** Of a verb or of the program, the command line is turned into `--help` before it comes here. */
+/** Help of a verb or of the program. run-program.ts turns `help <verb>` into `<verb> --help` first. */
 export default class HelpCommand extends FleetCommand {
   static override summary = 'Show help for a verb, or the table of exit codes';
   static override examples = ['<%= config.bin %> help completion', '<%= config.bin %> help exit-codes'];

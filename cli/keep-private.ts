@@ -4,11 +4,11 @@ const PRIVATE_FILE = 0o600;
 const PRIVATE_DIRECTORY = 0o700;
 const STICKY = 0o1000;
 
-/** Others than the owner, root and the process's own group may read or change it. */
+/** True if others than the owner, root and the process's own group may read or change it. */
 export const isExposed = ({ mode, gid }: Pick<Stats, 'mode' | 'gid'>): boolean =>
   (mode & 0o007) !== 0 || ((mode & 0o070) !== 0 && gid !== process.getegid?.());
 
-/** The files of the SQLite database `file`, those that are there only while it is in use included. */
+/** The files of the SQLite database `file`, including those that exist only while it is in use. */
 export const databaseFiles = (file: string): readonly string[] =>
   ['', '-wal', '-shm', '-journal'].map((suffix) => `${file}${suffix}`);
 
@@ -23,13 +23,13 @@ export const makePrivateFile = (file: string): void => {
   } catch {}
 };
 
-/** As makePrivateFile, and takes the rights of others away from a database that is there. */
+/** As makePrivateFile, and removes the rights of others from an existing database. */
 export const keepDatabasePrivate = (file: string): void => {
   makePrivateFile(file);
   for (const path of databaseFiles(file)) tighten(path, (stats) => stats.isFile(), PRIVATE_FILE);
 };
 
-/** Takes the rights of others away from a directory, unless it is one that everybody shares (/tmp). */
+/** Removes the rights of others from a directory, unless everybody shares it (/tmp). */
 export const keepDirectoryPrivate = (directory: string): void =>
   tighten(directory, (stats) => stats.isDirectory() && (stats.mode & STICKY) === 0, PRIVATE_DIRECTORY);
 

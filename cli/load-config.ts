@@ -30,7 +30,6 @@ export const loadConfig = async (
     },
   } as never;
   const plugin = new Plugin({ root, pjson, isRoot: true, ignoreManifest: true });
-  // Or oclif looks for a module with all verbs, loaded, of which it then uses one.
   Object.assign(plugin, { commandCache: commands });
   await plugin.load();
   return Config.load({ root, pjson, plugins: [plugin] as never });

@@ -3,7 +3,7 @@ import { FleetError, type Place } from '#bundles/errors';
 import { yamlFault } from '#bundles/json/yaml-fault';
 import type { Check, Mistake } from '#bundles/json/schema/check-for';
 
-/** Enough for documents with many anchors, too few for a bomb. */
+/** Upper bound on aliases in one file; nested aliases grow exponentially. */
 const MAX_ALIASES = 100;
 
 /**

@@ -2,7 +2,7 @@
 export type Phase = {
   /** Name of the phase, for people and for scripts: 'writing', 'reading back'. */
   readonly name: string;
-  /** How much there is to do; 0 where that is not known. */
+  /** Amount of work; 0 if it is unknown. */
   readonly total: number;
   readonly unit?: 'bytes' | 'blobs';
   /** How often each byte is counted: 2 where written bytes are read back. 1 by default. */
@@ -16,7 +16,7 @@ export type PhaseState = {
   readonly done: number;
   readonly perSecond: number | undefined;
   readonly secondsLeft: number | undefined;
-  /** Why nothing moves. */
+  /** Why no progress is made. */
   readonly waiting: string | undefined;
 };
 

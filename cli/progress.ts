@@ -10,7 +10,7 @@ export type Progress = {
   readonly begin: (phase: Phase) => void;
   /** In the unit of the phase. */
   readonly advance: (amount: number) => void;
-  /** Nothing moves for so many milliseconds, and why: 'registry.example asks to wait, 20 s'. */
+  /** A pause in milliseconds, with its reason: 'registry.example asks to wait, 20 s'. */
   readonly wait: (why: string, ms: number) => void;
   /** Ends the phase without a next one: the display does not overwrite later output. */
   readonly end: () => void;

@@ -49,7 +49,7 @@ const refuseBareTopic = (name: string, ids: readonly string[], line: readonly st
   const rest = ids.flatMap((id) => (id.startsWith(`${topic}:`) ? [id.slice(topic.length + 1)] : []));
   if (rest.length === 0) return;
   const words = topic.replaceAll(':', ' ');
-  throw new FleetError('USAGE', `${words} is not a whole command. It goes on with ${nameSome(rest)}`, {
+  throw new FleetError('USAGE', `${words} is incomplete. It is followed by ${nameSome(rest)}`, {
     hint: `See ${name} ${words} --help`,
   });
 };

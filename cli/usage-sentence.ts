@@ -5,16 +5,16 @@ const SENTENCES: readonly (readonly [RegExp, (...found: string[]) => string])[] 
     (list) => `the argument ${(list.split(' ')[0] ?? list).toUpperCase()} is missing`,
   ],
   [/^Nonexistent flags?: (.+)$/, (flags) => `there is no flag ${flags}`],
-  [/^Flag (\S+) expects a value$/, (flag) => `${flag} wants a value`],
-  [/^Flag (\S+) expects one of these values: (.+)$/, (flag, options) => `${flag} wants one of ${options}`],
+  [/^Flag (\S+) expects a value$/, (flag) => `${flag} requires a value`],
+  [/^Flag (\S+) expects one of these values: (.+)$/, (flag, options) => `${flag} requires one of ${options}`],
   [
     /^Parsing (\S+) Expected an integer but received: (.*)$/,
-    (flag, value) => `${flag} wants a whole number, not ${JSON.stringify(value)}`,
+    (flag, value) => `${flag} requires a whole number, not ${JSON.stringify(value)}`,
   ],
   [
     /^Parsing (\S+) Expected an integer (greater|less) than or equal to (\S+) but received: (.*)$/,
     (flag, side, bound, value) =>
-      `${flag} wants a whole number of at ${side === 'greater' ? 'least' : 'most'} ${bound}, not ${value}`,
+      `${flag} requires a whole number of at ${side === 'greater' ? 'least' : 'most'} ${bound}, not ${value}`,
   ],
   [/^Parsing (\S+) (.+)$/, (flag, why) => `${flag}: ${why}`],
   [
@@ -23,17 +23,17 @@ const SENTENCES: readonly (readonly [RegExp, (...found: string[]) => string])[] 
   ],
   [
     /^Expected (.*) to be one of: (.+)$/,
-    (value, options) => `${JSON.stringify(value)} is none of ${options}`,
+    (value, options) => `${JSON.stringify(value)} is not one of ${options}`,
   ],
   [
     /^All of the following must be provided when using (--\S+): (.+)$/,
-    (flag, others) => `${flag} wants ${others} beside it`,
+    (flag, others) => `${flag} requires ${others}`,
   ],
   [
     /^(--[^\s=]+)=.* cannot also be provided when using (--\S+)$/,
-    (flag, other) => `${flag} and ${other} do not go together`,
+    (flag, other) => `${flag} and ${other} cannot be combined`,
   ],
-  [/^Unexpected arguments?: (.+)$/, (list) => `there is an argument too many: ${list}`],
+  [/^Unexpected arguments?: (.+)$/, (list) => `there are too many arguments: ${list}`],
   [/^Missing required flag (\S+)$/, (flag) => `--${flag.replace(/^--/, '')} is missing`],
 ];
 

@@ -1,6 +1,6 @@
 import type { Commands } from '#cli/commands';
 
-/** The verbs of fleet-export. Only the one that is asked for is loaded. */
+/** The verbs of fleet-export. Only the requested one is loaded. */
 export const COMMANDS = {
   create: () => import('./commands/create.ts'),
   plan: () => import('./commands/plan.ts'),

@@ -1,8 +1,8 @@
 import type { Program } from '#cli/load-config';
 
-/** How fleet-export presents itself. */
+/** Name, description and verbs of fleet-export. */
 export const PROGRAM: Omit<Program, 'commands'> = {
   name: 'fleet-export',
   description:
-    'Fills media for disconnected sites: what each site needs and nothing else, verified before and after.',
+    'Fills media for disconnected sites with exactly the content that each site needs, verified before and after.',
 };

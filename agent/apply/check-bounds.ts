@@ -28,7 +28,7 @@ export const checkBounds = (
   if (found.length === 0) return;
   throw new FleetError(
     'OUT_OF_BOUNDS',
-    `${assignment} names what its workspace may not: ${nameSome(found, MAX_NAMED)}`,
+    `${assignment} names items that its workspace does not permit: ${nameSome(found, MAX_NAMED)}`,
     {
       subject: assignment,
       hint: 'Tell the platform team: the package has to change, or its Workspace has to grant it; nothing was written',

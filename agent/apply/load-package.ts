@@ -31,7 +31,7 @@ export const loadPackage = async (
     throw new FleetError(
       'DIGEST_MISMATCH',
       `the layer of ${ref.assignment} holds package ${shortDigest(actual)}, the bundle says ${shortDigest(ref.package)}`,
-      { subject: ref.package, hint: 'Tell the platform team: what was signed does not fit together' },
+      { subject: ref.package, hint: 'Tell the platform team: the signed bundle does not match its layer' },
     );
   }
   const values = readSiteValues(state, ref.siteValues);

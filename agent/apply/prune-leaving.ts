@@ -25,7 +25,7 @@ export const pruneLeaving = async (
   const begun = await goOnRemoving(agent);
   if (leaving.length === 0) return begun;
   if (failed.length > 0) {
-    const message = `its removal waits until the rest of the release runs: ${nameSome(failed, MAX_NAMED)}; mend that, then: fleet-agent retry`;
+    const message = `its removal waits until the rest of the release runs: ${nameSome(failed, MAX_NAMED)}; repair them, then run: fleet-agent retry`;
     return [...begun, ...leaving.map((row) => hold(agent, row, message))];
   }
   const confirmed = readTrustRow(agent.state).pruneConfirmed;

@@ -94,7 +94,7 @@ const reasonToHold = (
   stopped: string | undefined,
 ): string | undefined => {
   const dependency = desired.dependsOn.find((id) => failed.has(id));
-  if (dependency !== undefined) return `it depends on ${dependency}, which is not as it should be`;
+  if (dependency !== undefined) return `it depends on ${dependency}, which does not run as desired`;
   return stopped === undefined ? undefined : `the critical package ${stopped} failed`;
 };
 
@@ -135,7 +135,7 @@ const applyPackage = async (agent: Agent, row: PackageRow, desired: PackageRef):
 };
 
 const sayStale = ({ causes }: Staleness): string =>
-  `${causes[0]?.why ?? 'nothing vouches for it'}, and onStale is block-changes`;
+  `${causes[0]?.why ?? 'no valid statement covers it'}, and onStale is block-changes`;
 
 /** Holds all pending changes back; packages that failed before stay failed. */
 const holdPending = (agent: Agent, why: string, code: 'HELD' | 'STALE'): readonly PackageResult[] => {

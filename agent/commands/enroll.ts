@@ -22,11 +22,11 @@ import { AgentCommand, type ConfigFlags } from './agent-command.ts';
 
 export class Enroll extends AgentCommand {
   static override summary =
-    'Make this machine a key and ask to be taken into a fleet: at the hub, or on a medium.';
+    'Create the key of this machine and request its enrolment in a fleet, at the hub or on a medium.';
   static override description =
     'With --hub and a one-time token the answer comes at once. With a medium the request goes to the platform team; their ' +
-    'answer comes back on a medium, for "import". Either way the SHA-256 of the trust root comes from them by another ' +
-    'way: nothing is believed that does not lead back to it.';
+    'answer comes back on a medium, for "import". In both cases get the SHA-256 of the trust root from them by another ' +
+    'way: everything that the agent accepts is verified against it.';
   static override examples = [
     '<%= config.bin %> enroll --site plant-7 --name press-1 --channel prod/line --root-sha256 9f2c...e1 --hub https://hub.example:8443 --token-file ./token',
     '<%= config.bin %> enroll --fleet halden --site plant-7 --name kiosk-1 --channel prod/factory-host --root-sha256 9f2c...e1 /media/stick',
@@ -34,16 +34,18 @@ export class Enroll extends AgentCommand {
     '<%= config.bin %> enroll --fleet halden --site plant-7 --name kiosk-2 --channel prod/factory-host --label ring=canary --root-sha256 9f2c...e1 /media/stick',
   ];
   static override args = {
-    medium: Args.string({ description: 'Directory of the medium; without it, --hub is asked' }),
+    medium: Args.string({ description: 'Directory of the medium; required without --hub' }),
   };
   static override flags = {
     ...FORCE_PATH_FLAG,
-    fleet: Flags.string({ description: 'Name of the fleet; at a hub, that of its trust root [default]' }),
+    fleet: Flags.string({
+      description: 'Name of the fleet; with --hub the default is the fleet of its trust root',
+    }),
     hosts: Flags.string({
-      description: 'File of hosts with one-time tokens; this machine takes the line that is for its facts',
+      description: 'File of hosts with one-time tokens; this machine uses the line that matches its facts',
       exclusive: ['site', 'name', 'channel', 'token-file'],
     }),
-    site: Flags.string({ description: 'Name of the site this machine stands at; required without --hosts' }),
+    site: Flags.string({ description: 'Name of the site of this machine; required without --hosts' }),
     name: Flags.string({ description: 'Name of this machine within its site; required without --hosts' }),
     channel: Flags.string({
       description: 'Channel to follow, as environment/cluster type; required without --hosts',
@@ -95,7 +97,9 @@ export class Enroll extends AgentCommand {
 
   private async onMedium(...[state, edge, wish, medium]: Parameters<typeof enroll>): Promise<Enrolled> {
     const enrolled = await enroll(state, edge, wish, medium);
-    this.log(`${enrolled.fresh ? 'Made a key' : 'Asked before with the same words'}. Its fingerprint:`);
+    this.log(
+      `${enrolled.fresh ? 'Made a key' : 'Requested before with the same arguments'}. Its fingerprint:`,
+    );
     this.log(`  ${enrolled.fingerprint}`);
     this.log(`The request is ${enrolled.request} on ${medium}.`);
     this.log('Next: carry the medium to the platform team and tell them the fingerprint.');
@@ -148,8 +152,8 @@ const requireRoot = async ({ root, targets }: Config): Promise<void> => {
 const MAX_TOKEN = 4096;
 
 const noPlace = (): FleetError =>
-  new FleetError('USAGE', 'where to: a medium, or --hub and --token-file?', {
-    hint: 'A stick goes to the platform team; a token comes from them',
+  new FleetError('USAGE', 'the target is missing: a medium, or --hub and --token-file', {
+    hint: 'Carry a request on a medium to the platform team, or get a token from them',
   });
 
 /** @throws FleetError USAGE, SCHEMA */
@@ -171,7 +175,7 @@ const whoOf = (flags: {
 }): Pick<OnlineWish, 'site' | 'agent' | 'channel'> => {
   const { site, name, channel } = flags;
   if (site === undefined || name === undefined || channel === undefined)
-    throw new FleetError('USAGE', 'it is not said who this machine is', {
+    throw new FleetError('USAGE', 'the name of this machine is missing', {
       hint: 'Give --site, --name and --channel, or --hosts with a file of hosts',
     });
   return { site: parseName(site, 'site'), agent: parseName(name, 'agent'), channel: parseChannel(channel) };
@@ -189,8 +193,8 @@ const readToken = (hub: string, file: string | undefined): string => {
   }
   // Printable without spaces, because it goes into a header or body. This also tells a wrong file from a wrong token.
   if (token.length <= MAX_TOKEN && /^[!-~]+$/.test(token)) return token;
-  throw new FleetError('TOKEN_INVALID', `${file} holds no token`, {
-    hint: 'One line, as the platform team gave it',
+  throw new FleetError('TOKEN_INVALID', `${file} does not contain a token`, {
+    hint: 'Write one line, exactly as the platform team sent it',
   });
 };
 

@@ -4,7 +4,7 @@ import { AgentCommand } from './agent-command.ts';
 import { table } from './table.ts';
 
 export class History extends AgentCommand {
-  static override summary = 'Show the last operations, and the events not yet acknowledged.';
+  static override summary = 'Show the last operations and the unacknowledged events.';
   static override examples = ['<%= config.bin %> history', '<%= config.bin %> history --limit 100 --json'];
   static override flags = {
     limit: Flags.integer({ min: 1, max: 1000, default: 20, description: 'How many of each' }),

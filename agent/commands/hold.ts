@@ -5,7 +5,7 @@ import { sayHeld } from '../store/site-hold.ts';
 import { AgentCommand } from './agent-command.ts';
 
 export class Hold extends AgentCommand {
-  static override summary = 'Keep this machine as it is while work is running that must not be disturbed.';
+  static override summary = 'Hold this machine unchanged while work is running that must not be disturbed.';
   static override description =
     'New releases are fetched, verified and staged, drift is reported, and nothing is applied or corrected until the hold ' +
     'ends: at its time, or with "release". A change that is under way is completed first. It is reported with your name and reason.';

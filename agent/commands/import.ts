@@ -6,10 +6,10 @@ import { AgentCommand } from './agent-command.ts';
 import { exitCodeOf, showMissing, showPackages } from './show-packages.ts';
 
 export class Import extends AgentCommand {
-  static override summary = 'Verify a medium and apply what it brings for this machine.';
+  static override summary = 'Verify a medium and apply its release for this machine.';
   static override description =
-    'Nothing changes unless everything on the medium that is for this machine is signed, whole and newer than what ' +
-    'came before. Interrupt it at any time: the next command goes on from there. Of a medium on several sticks each may ' +
+    'Nothing changes unless everything on the medium that is for this machine is signed, complete and newer than the ' +
+    'last import. It may be interrupted at any time: the next command resumes. Each volume of a set may ' +
     'be imported alone, in any order: the agent keeps the contents of each and applies the release after the last one.';
   static override examples = [
     '<%= config.bin %> import /media/stick',
@@ -30,11 +30,11 @@ export class Import extends AgentCommand {
     prune: Flags.boolean({ description: 'This release may remove more packages than the prune budget' }),
     'accept-expired': Flags.boolean({
       description:
-        'Accept an expired release or site statement, where breakGlass allows it; reported with your name',
+        'Accept an expired release or site statement, if breakGlass permits it; reported with your name',
       dependsOn: ['reason'],
     }),
     reason: Flags.string({
-      description: 'Why what has ended is taken, for the platform team',
+      description: 'Reason for --accept-expired, for the platform team',
       dependsOn: ['accept-expired'],
     }),
   };
@@ -69,12 +69,12 @@ const summary = (result: ImportResult): string => {
   const lease = leaseVersion === undefined ? '' : ` and its lease ${leaseVersion}`;
   const { environment, clusterType, version } = release;
   const again = news === 'same' ? ', imported before' : '';
-  const left = selected ? '' : ' Its rollout does not reach this machine yet: it stays where it is.';
+  const left = selected ? '' : ' Its rollout does not select this machine yet, so nothing changes here.';
   return `Accepted release ${version} of ${environment}/${clusterType}${lease}${again}.${left}${receipts}`;
 };
 
 const aboutGlass = ({ relaxed }: ImportResult): string =>
-  `Taken although it has ended (${relaxed.join(', ')}): your name and reason go into the next report.`;
+  `Accepted although expired (${relaxed.join(', ')}): your name and reason go into the next report.`;
 
 const aboutImages = ({ images: { brought, left } }: ImportResult): readonly string[] => [
   ...(brought > 0 ? [`Brought ${brought} container image${brought === 1 ? '' : 's'}.`] : []),
@@ -82,9 +82,9 @@ const aboutImages = ({ images: { brought, left } }: ImportResult): readonly stri
 ];
 
 const NOBODY_KEEPS =
-  'stayed on the medium, as nothing here keeps images: the cluster has to pull them. To bring them in, set ' +
+  'stayed on the medium, because no image provider is configured: the cluster has to pull them. To import them, set ' +
   'containerd or imageRegistry in the configuration of the agent and import again.';
 
 const CONTRADICTING =
   'RECEIPT_INVALID: the office acknowledges other events than this outbox has, so they were kept. Tell the platform ' +
-  'team: this machine was put back from a copy, or another one has its key.';
+  'team: this machine was restored from a copy, or another one has its key.';

@@ -7,11 +7,11 @@ import { AgentCommand } from './agent-command.ts';
 import { exitCodeOf, showPackages } from './show-packages.ts';
 
 export class Prune extends AgentCommand {
-  static override summary = 'Remove the packages that left the bundle, however many they are.';
+  static override summary = 'Remove all packages that left the bundle.';
   static override description =
-    'A release that would remove more packages than the prune budget, or all of them, waits for a person: a mistake in a ' +
-    'policy looks just like it. So does an update that drops very many objects of one package. See "status" for what would go. This confirms the release that is wanted now, and no other. ' +
-    'It also removes the copies of replaced files that no package puts back when it leaves.';
+    'A release that would remove more packages than the prune budget, or all of them, waits for a confirmation: a mistake in a ' +
+    'policy looks the same. So does an update that removes very many objects of one package. "status" lists them. This confirms only the desired release. ' +
+    'It also removes copies of replaced files that no package will restore.';
   static override examples = ['<%= config.bin %> prune'];
 
   async run(): Promise<{ readonly packages: readonly PackageResult[]; readonly copies: Pruned }> {
@@ -20,7 +20,7 @@ export class Prune extends AgentCommand {
       packages: await confirmPrune(agent),
       copies: await pruneCopies(agent, 'all'),
     }));
-    this.log(packages.length === 0 ? 'Nothing is to be removed.' : showPackages(packages));
+    this.log(packages.length === 0 ? 'There is nothing to remove.' : showPackages(packages));
     if (copies.files > 0)
       this.log(`Removed ${copies.files} copies of replaced files (${formatBytes(copies.bytes)}).`);
     process.exitCode = exitCodeOf(packages);

@@ -3,9 +3,9 @@ import { AgentCommand } from './agent-command.ts';
 
 export class RestoreSecrets extends AgentCommand {
   static override summary =
-    'Make again the files of secrets that a boot took from memory, before the services that read them start.';
+    'Restore the files of secrets that a boot removed from memory, before the services that read them start.';
   static override description =
-    'For fleet-agent-secrets.service: early in the boot, and nothing else is changed. The daemon does it at every look as well.';
+    'For fleet-agent-secrets.service, early in the boot. It changes nothing else. The daemon restores them at every look as well.';
   static override examples = ['<%= config.bin %> restore-secrets'];
 
   async run(): Promise<{ readonly restored: readonly Restored[] }> {

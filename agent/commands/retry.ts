@@ -5,7 +5,7 @@ import { AgentCommand } from './agent-command.ts';
 import { exitCodeOf, showPackages } from './show-packages.ts';
 
 export class Retry extends AgentCommand {
-  static override summary = 'Try failed packages again, after you have mended what made them fail.';
+  static override summary = 'Retry failed packages after their cause was repaired.';
   static override examples = [
     '<%= config.bin %> retry',
     '<%= config.bin %> retry kiosk',

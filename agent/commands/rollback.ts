@@ -5,7 +5,7 @@ import { AgentCommand } from './agent-command.ts';
 import { exitCodeOf, showPackages } from './show-packages.ts';
 
 export class Rollback extends AgentCommand {
-  static override summary = 'Take one package back to what ran before, until the next release.';
+  static override summary = 'Roll one package back to its previous version, until the next release.';
   static override description =
     'For an emergency in which the office cannot be reached. It is reported with your name and reason, and the next release ends it.';
   static override examples = [

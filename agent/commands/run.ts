@@ -19,12 +19,11 @@ import { exitCodeOfLook, showLook } from './show-look.ts';
 const ENROLMENT_MS = 10_000;
 
 export class Run extends AgentCommand {
-  static override summary =
-    'Keep what runs here as it was released; take up new releases; tell what happens.';
+  static override summary = 'Run the daemon: apply new releases, correct drift and report events.';
   static override description =
-    'Goes on with what was interrupted, applies what is still wanted, and corrects or reports drift, again and again ' +
-    'until it is stopped. With a registry it asks for new releases, with a hub it hands reports over; without ' +
-    'either, media bring and carry them. Logs a JSON object a line. SIGTERM lets the step under way end.';
+    'Resumes an interrupted operation, applies pending packages, and corrects or reports drift at every interval ' +
+    'until it is stopped. With a registry it polls for new releases, with a hub it sends reports; without ' +
+    'either, media carry both. Logs one JSON object a line. On SIGTERM it ends after the current step.';
   static override examples = [
     '<%= config.bin %> run',
     '<%= config.bin %> run --registry oci://registry.example/fleet --hub https://hub.example:8443',
@@ -33,7 +32,7 @@ export class Run extends AgentCommand {
     '<%= config.bin %> run --interval 30s --on-drift report',
   ];
   static override flags = {
-    once: Flags.boolean({ description: 'Look once and end; exit code 7 or 8 when something is wrong' }),
+    once: Flags.boolean({ description: 'Look once and exit, with code 7 or 8 when something is wrong' }),
   };
 
   async run(): Promise<Look | undefined> {

@@ -5,7 +5,7 @@ import { table } from './table.ts';
 
 /** Lines for people about the result of each package. */
 export const showPackages = (packages: readonly PackageResult[]): string => {
-  if (packages.length === 0) return 'Everything already runs as wanted.';
+  if (packages.length === 0) return 'Everything already runs as desired.';
   return table([
     ['PACKAGE', 'OUTCOME', 'REASON'],
     ...packages.map(({ assignment, outcome, code, message, rolledBack }) => [
@@ -19,7 +19,7 @@ export const showPackages = (packages: readonly PackageResult[]): string => {
 /** Why nothing runs here: the agent's channel has no release yet, or not on this medium. */
 export const showMissing = ({ channel, offered }: NonNullable<ImportResult['missing']>): string =>
   offered.length === 0
-    ? `This machine follows ${channel}, and no release of it came yet: import a medium that has one.`
+    ? `This machine follows ${channel}, and has not received a release of it yet: import a medium that has one.`
     : `This machine follows ${channel}, and the medium has no release of it: it has ${nameSome(offered)}. If the channel is wrong, the office gives it another one: fleet-scheduler sites set --channel.`;
 
 /** 7: a package failed. 8: something is held back and needs a look. */

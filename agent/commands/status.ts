@@ -9,9 +9,9 @@ import { table } from './table.ts';
 import type { Contact } from '../store/contact.ts';
 
 export class Status extends AgentCommand {
-  static override summary = 'Show what runs here, from which release, and how it is.';
+  static override summary = 'Show the packages of this machine, their release and their health.';
   static override description =
-    'Exit code 7 when a package failed; 8 when one is held back or differs from its release, or nothing was accepted here yet.';
+    'Exit code 7 when a package failed; 8 when one is held back or differs from its release, or no release was accepted yet.';
   static override examples = ['<%= config.bin %> status', '<%= config.bin %> status --json'];
 
   async run(): Promise<StatusReport> {

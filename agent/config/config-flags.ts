@@ -8,7 +8,7 @@ export const CONFIG_FLAGS = {
     helpGroup: 'CONFIGURATION',
   }),
   state: Flags.string({
-    description: "Directory of the agent's memory [default: /var/lib/fleet-agent]",
+    description: 'State directory of the agent [default: /var/lib/fleet-agent]',
     env: 'FLEET_AGENT_STATE',
     helpGroup: 'CONFIGURATION',
   }),
@@ -29,7 +29,7 @@ export const CONFIG_FLAGS = {
   }),
   'on-stale': Flags.string({
     description:
-      'continue or block-changes, when no release or lease vouches for what runs [default: continue]',
+      'continue or block-changes, when neither a valid release nor a lease covers the running packages [default: continue]',
     env: 'FLEET_AGENT_ON_STALE',
     helpGroup: 'CONFIGURATION',
   }),
@@ -44,7 +44,7 @@ export const CONFIG_FLAGS = {
     helpGroup: 'CONFIGURATION',
   }),
   'prune-budget': Flags.integer({
-    description: 'Packages a release may remove unasked [default: 5]',
+    description: 'Packages that a release may remove without confirmation [default: 5]',
     env: 'FLEET_AGENT_PRUNE_BUDGET',
     helpGroup: 'CONFIGURATION',
   }),
@@ -59,7 +59,7 @@ export const CONFIG_FLAGS = {
     helpGroup: 'CONFIGURATION',
   }),
   clock: Flags.string({
-    description: 'auto, trusted or untrusted: is the clock known to be right? [default: auto]',
+    description: 'Whether the clock is synchronised: auto, trusted or untrusted [default: auto]',
     env: 'FLEET_AGENT_CLOCK',
     helpGroup: 'CONFIGURATION',
   }),
@@ -83,7 +83,7 @@ export const CONFIG_FLAGS = {
   }),
   namespace: Flags.string({
     description:
-      "The agent's own namespace; the lease that keeps two agents apart lies there. [default: fleet-agent]",
+      'Namespace of the agent, with the lease that admits one agent at a time [default: fleet-agent]',
     env: 'FLEET_AGENT_NAMESPACE',
     helpGroup: 'CONFIGURATION',
   }),
@@ -103,22 +103,22 @@ export const CONFIG_FLAGS = {
     helpGroup: 'CONFIGURATION',
   }),
   registry: Flags.string({
-    description: 'Where releases come from [default: none]',
+    description: 'Registry to pull releases from [default: none]',
     env: 'FLEET_AGENT_REGISTRY',
     helpGroup: 'CONFIGURATION',
   }),
   hub: Flags.string({
-    description: 'Where reports go [default: none]',
+    description: 'Hub to send reports to [default: none]',
     env: 'FLEET_AGENT_HUB',
     helpGroup: 'CONFIGURATION',
   }),
   poll: Flags.string({
-    description: 'Time between two questions to the registry [default: 1m]',
+    description: 'Time between two polls of the registry [default: 1m]',
     env: 'FLEET_AGENT_POLL',
     helpGroup: 'CONFIGURATION',
   }),
   'plain-http': Flags.string({
-    description: 'Registries, host[:port], that may be spoken to without TLS [default: none]',
+    description: 'Registries, host[:port], to contact without TLS [default: none]',
     env: 'FLEET_AGENT_PLAIN_HTTP',
     helpGroup: 'CONFIGURATION',
     multiple: true,
@@ -126,7 +126,8 @@ export const CONFIG_FLAGS = {
     delimiter: ',',
   }),
   'ca-file': Flags.string({
-    description: "PEM certificates that registries are trusted by, beside the system's [default: none]",
+    description:
+      "File of PEM certificates to trust for registries, in addition to the system's [default: none]",
     env: 'FLEET_AGENT_CA_FILE',
     helpGroup: 'CONFIGURATION',
   }),

@@ -77,7 +77,7 @@ const sentence = (mistake: Mistake): string => {
   if (keyword === 'pattern') {
     if (params.pattern === '^/') return `${key} must be an absolute path, one that begins with /`;
     const { description } = schema.properties[keyOf(mistake) as keyof Config];
-    return `${key} does not look right. ${description}`;
+    return `${key} is not valid. ${description}`;
   }
   return `${key === '' ? 'the configuration' : key} ${message}`;
 };

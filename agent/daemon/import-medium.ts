@@ -124,7 +124,7 @@ const missingFrom = ({ accepted: { site }, offer: { documents } }: Judged): Impo
 const checkGlass = ({ policy }: Agent, reason: string | undefined): void => {
   if (reason === undefined) return;
   if (!policy.breakGlass) {
-    throw new FleetError('USAGE', 'this machine was not set up to take what has ended', {
+    throw new FleetError('USAGE', 'this machine is not configured to accept expired statements', {
       subject: '--accept-expired',
       hint: 'Ask for a newer release or a lease; the owner of the machine may set breakGlass: true in its agent.yaml',
     });
@@ -163,7 +163,7 @@ const advised = (error: FleetError): FleetError => {
   if (code !== 'MISSING_BLOB' || hint !== undefined) return error;
   return new FleetError(code, message, {
     ...(subject === undefined ? {} : { subject }),
-    hint: 'The copy is not whole; make it again',
+    hint: 'The copy is not complete; copy it again',
     cause: error,
   });
 };
@@ -179,7 +179,7 @@ const unsealer = ({ state }: Pick<Agent, 'state'>): ((bytes: RandomAccess) => Pr
     const identity = await known;
     if (identity !== undefined) return openAge(bytes, [identity]);
     throw new FleetError('NOT_A_RECIPIENT', 'it is sealed, and this agent has no age identity', {
-      hint: 'Run fleet-agent enroll, carry its request to the platform team, and let the medium be made again',
+      hint: 'Run fleet-agent enroll, carry its request to the platform team, and ask for a new medium',
     });
   };
 };

@@ -14,7 +14,7 @@ const MAX_DOCUMENTS = 256;
  */
 export const carriedOffer = async (documents: unknown, site: string, url: string): Promise<Offer> => {
   if (!Array.isArray(documents) || !documents.every(isCarried))
-    throw new FleetError('HUB_REFUSED', `${url} answers with something that is no list of documents`);
+    throw new FleetError('HUB_REFUSED', `${url} does not answer with a list of documents`);
   if (documents.length > MAX_DOCUMENTS)
     throw new FleetError(
       'TOO_MANY',

@@ -31,7 +31,7 @@ export const fetchRoot = async (
   const root = acceptRoot({ ...NOBODY, fleet: said, pinnedRoot }, offered, clock);
   if (root.agentCertificates.length > 0) return root;
   throw new FleetError('HUB_REFUSED', `trust root ${root.version} names no authority for agents`, {
-    hint: 'This fleet enrols by stick only, until its officers sign a root with "agentCertificates"',
+    hint: 'This fleet enrols by medium only, until its officers sign a root with "agentCertificates"',
   });
 };
 

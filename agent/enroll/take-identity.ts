@@ -99,7 +99,7 @@ export const checkSame = (known: Identity, wish: Wish): void => {
     {
       hint:
         'Give the same values to write the request again. The platform team can give it another channel; where another value was ' +
-        'mistyped and nothing was imported yet, remove the state directory and enrol anew. For another agent give another --state',
+        'mistyped and nothing was imported yet, remove the state directory and enrol again. For another agent use another --state',
     },
   );
 };

@@ -63,7 +63,7 @@ const parse = (pem: string, what: string): X509Certificate => {
   try {
     return new X509Certificate(pem);
   } catch (cause) {
-    throw new FleetError('CERTIFICATE_INVALID', `${what} is no certificate`, {
+    throw new FleetError('CERTIFICATE_INVALID', `${what} is not a certificate`, {
       cause,
       hint: 'Enrol again with a new token',
     });

@@ -109,7 +109,7 @@ const parse = (bytes: Buffer, maxBytes: number, what: string): unknown => {
   try {
     return parseStrictJson(bytes, { maxBytes }, `the answer to ${what}`);
   } catch (cause) {
-    throw new FleetError('HUB_REFUSED', `${what} answers with something that is no JSON`, {
+    throw new FleetError('HUB_REFUSED', `${what} does not answer with JSON`, {
       cause,
       hint: 'Is this the address of a hub?',
     });

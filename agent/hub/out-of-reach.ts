@@ -23,7 +23,7 @@ export const outOfReach = (cause: unknown, origin: string, signal: AbortSignal):
     );
   }
   const why =
-    WORDS[code] ?? (NOT_TLS.test(code) ? 'what listens there speaks no TLS, so it is no hub' : message);
+    WORDS[code] ?? (NOT_TLS.test(code) ? 'the server there does not use TLS, so it is not a hub' : message);
   return new FleetError('HUB_UNREACHABLE', `${origin} does not answer: ${why}`, { cause });
 };
 
@@ -52,7 +52,7 @@ const WORDS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'its name is not known',
   EAI_AGAIN: 'its name could not be looked up',
   ENETUNREACH: 'there is no network to it',
-  EHOSTUNREACH: 'there is no way to it',
+  EHOSTUNREACH: 'there is no route to it',
   ETIMEDOUT: 'it takes too long',
   UND_ERR_CONNECT_TIMEOUT: 'it takes too long',
   UND_ERR_HEADERS_TIMEOUT: 'it takes too long',

@@ -23,7 +23,7 @@ export const refusalOf = (
   const hint = said?.hint === undefined ? {} : { hint: said.hint };
   const code = OURS.find((it) => it === said?.code);
   return code === undefined
-    ? new FleetError('HUB_REFUSED', `the hub said no to ${what}: ${words}`, hint)
+    ? new FleetError('HUB_REFUSED', `the hub refused ${what}: ${words}`, hint)
     : new FleetError(code, said?.message ?? words, hint);
 };
 

@@ -43,7 +43,7 @@ export const secretValue = (
   if (value !== undefined) return Buffer.from(value, 'base64');
   throw new FleetError(
     'SECRET_MISSING',
-    `${who} wants key ${key} of the secret set ${name}, which has none`,
+    `${who} wants key ${key} of the secret set ${name}, which does not have the key`,
     {
       subject: name,
       hint: 'Ask the platform team to add the key; the package is tried again when the set comes',

@@ -86,7 +86,9 @@ const parseFile = (file: string, bytes: Buffer): readonly ParsedDocument[] => {
     const value: unknown = plain(document, file);
     if (value === null || value === undefined) return [];
     if (isRecord(value)) return [{ file, index, value }];
-    throw new FleetError('OBJECT_INVALID', `document ${index + 1} is no Kubernetes object`, { at: { file } });
+    throw new FleetError('OBJECT_INVALID', `document ${index + 1} is not a Kubernetes object`, {
+      at: { file },
+    });
   });
 };
 

@@ -43,7 +43,7 @@ export const examineIdentity = async ({ state, identity }: Here): Promise<Examin
 };
 
 const AGAIN =
-  'put it back from a backup, or run fleet-agent enroll with the same words and carry the new request to the platform team';
+  'restore it from a backup, or run fleet-agent enroll with the same arguments and carry the new request to the platform team';
 
 const finding = (verdict: Examined['verdict'], message: string): Examined => ({
   name: 'secrets',

@@ -43,7 +43,7 @@ const registry = async (agent: Agent, config: Config, env: NodeJS.ProcessEnv): P
 const hub = async ({ state, signal }: Agent, config: Config, env: NodeJS.ProcessEnv): Promise<Examined> => {
   const name = 'hub';
   const root = readRoot(state);
-  if (!root) return { name, verdict: 'warning', message: 'no trust root yet, so no hub could be believed' };
+  if (!root) return { name, verdict: 'warning', message: 'no trust root yet, so no hub can be verified' };
   try {
     const options = { env, attempts: 1, patience: TIMEOUT_MS };
     await using client = openHub(config.hub, { authorities: root.agentCertificates }, options);
@@ -60,7 +60,7 @@ const certificate = async ({ state, edge }: Agent): Promise<Examined> => {
   try {
     const own = await findCertificate(state.directory);
     if (!own) {
-      const message = 'none: enrol again with --hub and a token, or reports wait for a stick';
+      const message = 'none: enrol again with --hub and a token, or reports wait for a medium';
       return { name, verdict: 'bad', message };
     }
     const now = edge.now();

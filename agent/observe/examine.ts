@@ -194,7 +194,7 @@ const freshness = ({ state, identity, edge }: EnrolledMachine): Finding => {
       verdict: 'good',
       message: 'what runs is known to be the newest, or nothing was accepted yet',
     };
-  const message = `${glass.operator} imported what had ended at ${glass.at}: ask for a regular release`;
+  const message = `${glass.operator} imported expired statements at ${glass.at}: ask for a regular release`;
   return { name, verdict: 'warning', message };
 };
 

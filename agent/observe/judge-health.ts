@@ -104,7 +104,7 @@ const tellWell = (agent: Agent, current: PackageRef, checks: readonly CheckResul
     appendEvent(agent, { ...whatOf(row.desired), outcome: 'failed', code, message });
     return;
   }
-  const said = { message: 'what runs is well again', ...unknownHealth(checks) };
+  const said = { message: 'the package is healthy again', ...unknownHealth(checks) };
   appendEvent(agent, { ...whatOf(current), outcome: 'unchanged', ...said });
 };
 

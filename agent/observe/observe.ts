@@ -204,7 +204,7 @@ const clearDrift = (agent: Agent, row: Running): void => {
     siteValues: current.siteValues,
     release: current.release,
     outcome: 'unchanged',
-    message: 'live state is as the package says again',
+    message: 'live state matches the package again',
     detail: { drift: [] },
   });
 };

@@ -50,7 +50,7 @@ const checkDirectory = async (path: string): Promise<void> => {
   }
   if (!found.isDirectory()) {
     throw new FleetError('USAGE', `${path} is a file, and reports are written into a directory`, {
-      hint: 'Give the directory of the stick',
+      hint: 'Name the directory of the medium',
     });
   }
 };

@@ -45,9 +45,9 @@ export const handOver = async (
     if (!verified.some((receipt) => receipt.to >= to)) {
       throw new FleetError(
         'RECEIPT_INVALID',
-        `${hub.url} took events up to ${to} and gave no receipt for them`,
+        `${hub.url} took events up to ${to} and sent no receipt for them`,
         {
-          hint: 'They stay here and are handed over again',
+          hint: 'They stay here and are sent again',
         },
       );
     }
@@ -60,14 +60,14 @@ const contradicted = (url: string): FleetError =>
     'RECEIPT_INVALID',
     `${url} acknowledges other events than this outbox has, so they were kept`,
     {
-      hint: 'Tell the platform team: this machine was put back from a copy, or another one has its key',
+      hint: 'Tell the platform team: this machine was restored from a copy, or another one has its key',
     },
   );
 
 const readReceipts = (answer: unknown, url: string): readonly Buffer[] => {
   const { receipts } = (answer ?? {}) as Partial<ReportAnswer>;
   if (!Array.isArray(receipts) || receipts.length > MAX_RECEIPTS)
-    throw new FleetError('HUB_REFUSED', `${url} answers a report with no list of receipts`);
+    throw new FleetError('HUB_REFUSED', `${url} does not answer a report with a list of receipts`);
   // The signed payload is base64 inside the envelope, so serialising the envelope again does not affect it.
   return receipts.map((receipt) => Buffer.from(JSON.stringify(receipt)));
 };

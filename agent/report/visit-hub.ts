@@ -85,7 +85,7 @@ const ownCertificate = async ({ state }: Agent): Promise<OwnCertificate> => {
   if (certificate) return certificate;
   throw new FleetError(
     'CERTIFICATE_INVALID',
-    'this agent has no certificate for the hub, as it was enrolled by stick',
+    'this agent has no certificate for the hub, because it was enrolled by medium',
     {
       hint: 'Enrol it again, with the same arguments, --hub and a token',
     },

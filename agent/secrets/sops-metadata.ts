@@ -57,7 +57,7 @@ export const dataKeyOf = async ({ stanzas }: SopsMetadata, identity: string): Pr
 /** @param digest of all values, as SOPS computes it: SHA-512 in capital hex digits @throws FleetError SECRET_UNREADABLE */
 export const checkMac = ({ mac, lastModified }: SopsMetadata, digest: string, key: Uint8Array): void => {
   const said = openValue(mac, key, lastModified).bytes.toString();
-  if (said !== digest) throw unreadable('something in it was changed since it was encrypted');
+  if (said !== digest) throw unreadable('it was changed after it was encrypted');
 };
 
 /** Initial bytes of the hash for a MAC over encrypted values only: SHA-256 of 'sops'. */

@@ -50,7 +50,7 @@ export default class Clean extends FleetCommand {
   async run(): Promise<Cleaned> {
     const { argv, flags } = await this.parse(Clean);
     const now = this.readNow(flags.now);
-    return stoppable(this.signal, 'Run it again: it goes on with what is left', async () => {
+    return stoppable(this.signal, 'Run it again: it continues with the rest', async () => {
       await using opened = new AsyncDisposableStack();
       const job =
         flags.keep === undefined
@@ -103,8 +103,8 @@ const mediumJob = async (
   for (const path of media) await refuseArchive(path);
   const medium = opened.use(await openForFiles(media, flags));
   if (medium.roots.length === 0) {
-    throw new FleetError('USAGE', `${medium.path} is a file, and nothing in it can be removed`, {
-      hint: 'Give a stick, or the folder of an archive and --keep',
+    throw new FleetError('USAGE', `${medium.path} is a file, and files inside of it cannot be removed`, {
+      hint: 'Name the directory of a medium, or the folder of an archive and --keep',
     });
   }
   const agentsOf = await openAgents(medium, flags, now, opened);

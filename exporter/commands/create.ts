@@ -33,7 +33,7 @@ type Created = Exported & {
 };
 
 export default class Create extends FleetCommand {
-  static override summary = 'Fill a medium with releases, bundles and what the sites asked for';
+  static override summary = 'Fill a medium with releases, bundles and the content that sites requested';
   static override description =
     'Verifies everything before it writes, and reads it back from the device afterwards. The medium switches from the old ' +
     'content to the new in one step. Run it again after an interruption: it continues.';

@@ -15,7 +15,7 @@ import { formatTable, tableOf } from './show/table.ts';
 import { IDENTITY_FLAG, MEDIUM_ARG, type OpenFlags, openOptions } from './open-given.ts';
 
 export default class Inspect extends FleetCommand {
-  static override summary = 'Show what a medium says it holds, without verifying anything';
+  static override summary = 'List the content of a medium, without verifying it';
   static override examples = [
     '<%= config.bin %> inspect /media/stick',
     '<%= config.bin %> inspect /media/stick --identity site.key',

@@ -27,7 +27,8 @@ type Planned = Pick<MediumPlan, 'bundles' | 'sites' | 'carried' | 'assumed' | 'd
 } & BytesToWrite;
 
 export default class Plan extends FleetCommand {
-  static override summary = 'Show what create would write, how much and why, without writing';
+  static override summary =
+    'Show the content, size and reasons of a medium that create would write, without writing';
   static override examples = [
     '<%= config.bin %> plan --from build --site plant-7 --for /media/returned --to /media/stick',
     '<%= config.bin %> plan --from build --site plant-7 --stick-size 30GB --to /media/stick',

@@ -37,7 +37,7 @@ The registry's own garbage collection frees the space afterwards. Do not run pru
     }),
     yes: Flags.boolean({
       char: 'y',
-      description: 'Remove; without it nothing is removed',
+      description: 'Remove the tags; by default they are only listed',
       exclusive: ['dry-run'],
     }),
     'dry-run': Flags.boolean({ description: 'List what would be removed (the default without --yes)' }),

@@ -177,13 +177,13 @@ const patchTooLong = (size: number, { partSize, sticks }: SetLimits): FleetError
     'USAGE',
     `a patch of ${formatBytes(size)} does not fit a part of ${formatBytes(Math.min(partSize, ...sticks))}`,
     {
-      hint: 'Give a larger --part-size or --stick-size, a stick with more room, or leave --binary-deltas away',
+      hint: 'Give a larger --part-size or --stick-size, a stick with more room, or omit --binary-deltas',
     },
   );
 
 const tooMany = (count: number, { partSize, sticks }: SetLimits): FleetError =>
   new FleetError(
     'USAGE',
-    `parts of at most ${formatBytes(Math.min(partSize, ...sticks))} would be ${count}, ${MAX_PARTS} is the most`,
+    `parts of at most ${formatBytes(Math.min(partSize, ...sticks))} would be ${count}, at most ${MAX_PARTS} are supported`,
     { hint: 'Give a larger --part-size, or larger sticks' },
   );

@@ -11,9 +11,13 @@ import type { Offer } from '../source/offer.ts';
  */
 export const leasesOnly = (offer: Offer, before: OpenMedium | undefined): Offer => {
   if (before?.medium && before.medium.bundles.length > 0) {
-    throw new FleetError('USAGE', `${before.path} is a whole medium, which a lease alone would empty`, {
-      hint: 'Leave --lease-only away, then the lease is added to what is there; or give an empty folder',
-    });
+    throw new FleetError(
+      'USAGE',
+      `${before.path} is a whole medium, which an export of leases alone would empty`,
+      {
+        hint: 'Omit --lease-only, which adds the lease to the content; or name an empty folder',
+      },
+    );
   }
   if (offer.leases.length === 0) {
     const channels = offer.channels.map(({ channel }) => formatChannel(channel));

@@ -48,11 +48,11 @@ export type ExportRequest = {
   readonly open?: OpenOptions;
   /** Only the leases of these channels, and the roots: a few kilobytes. */
   readonly leaseOnly?: boolean;
-  /** Parts are to be sealed to the agents of the sites on the medium, and to these age recipients. */
+  /** Parts are sealed to the agents of the sites on the medium, and to these age recipients. */
   readonly sealTo?: readonly string[];
-  /** New layers travel as patches for the old ones where that pays. */
+  /** New layers travel as patches against the old ones where these are smaller. */
   readonly binaryDeltas?: boolean;
-  /** Bytes of the longest patch: one is never cut, and has to fit a part. */
+  /** Size limit of a patch in bytes: a patch is never cut and must fit a part. */
   readonly maxPatch?: number | undefined;
   readonly now: Date;
   readonly progress?: Progress;
@@ -65,7 +65,10 @@ export type Prepared = AsyncDisposable & {
   /** The same, and those for further volumes. */
   readonly targets: readonly Target[];
   readonly plan: Plan;
-  /** Judges another volume than the targets as they were. @throws FleetError MEDIUM_INVALID, WRONG_FLEET, ROLLBACK */
+  /**
+   * Judges a further volume as the targets were judged.
+   * @throws FleetError MEDIUM_INVALID, WRONG_FLEET, ROLLBACK
+   */
   readonly checkVolume: (path: string) => Promise<void>;
   /** undefined: nothing is sealed. */
   readonly seal: Seal | undefined;
@@ -150,7 +153,7 @@ const sayUnreleased = (source: Source, channel: Channel): readonly string[] => {
   }
 };
 
-/** The plan; where patches are wanted it is made twice, the second time knowing them. */
+/** Plans the medium. With patches it plans twice: the second plan includes them. */
 const planOf = async (
   { binaryDeltas = false, maxPatch, now, progress = NO_PROGRESS, signal }: ExportRequest,
   source: Source,
@@ -169,7 +172,10 @@ const planOf = async (
   return { plan: makePlan(offer, bases, now, deltas, seconds), source: withPatches(source, patches) };
 };
 
-/** Every blob is looked for before the first is written. @throws FleetError MISSING_BLOB, SIZE_MISMATCH */
+/**
+ * Checks that every blob exists before the first is written.
+ * @throws FleetError MISSING_BLOB, SIZE_MISMATCH
+ */
 const checkComplete = async (
   source: Source,
   plan: Plan,
@@ -201,7 +207,7 @@ const checkComplete = async (
   await readInParallel(plan.blobs, check, signal);
 };
 
-/** Asked for by an import, and in no bundle that this medium carries: the agent would wait for it for ever. */
+/** Notes a requested blob that is in no bundle of this medium: the agent would wait for it forever. */
 const askedInVain = ({ asked }: Pick<Bases, 'asked'>, plan: Pick<Plan, 'blobs'>): readonly string[] => {
   const carried = new Set<string>(plan.blobs.map(({ digest }) => digest));
   const absent = [...asked].filter(([digest]) => !carried.has(digest));

@@ -76,7 +76,7 @@ export const preparePush = async (
   const chain = await readFleetChain(offering);
   const chosen = choosePointers(offering, selection);
   if (chosen.length === 0)
-    throw new FleetError('CHANNEL_MISSING', `${medium.path} has nothing that a registry could hold`);
+    throw new FleetError('CHANNEL_MISSING', `${medium.path} has no content for a registry`);
 
   const paths = new Set(chosen.map(({ repository }) => repository));
   const reach = reachRegistry(offering.blobs, registry, paths);
@@ -170,8 +170,7 @@ const HINTS: Readonly<Record<string, string>> = {
     'Nothing was pushed. This medium is the older one: push a newer one, or say with --go-back why the registry must have the older release',
   EQUIVOCATION:
     'Nothing was pushed. The registry and the medium contradict each other, as those of two fleets would; ask the office which one is right',
-  ROOT_BEHIND:
-    'Nothing was pushed. The registry has heard of a root that this medium does not know: ask for a newer medium',
+  ROOT_BEHIND: 'Nothing was pushed. The registry has a newer root than this medium: ask for a newer medium',
 };
 
 /** Replaces the hints of errors that are written for publishing at the office. */

@@ -27,12 +27,12 @@ export const refuseMissing = async (
     const absent = (parts?.missing ?? []).filter((number) => needed.has(number));
     throw new FleetError(
       parts ? 'PARTS_MISSING' : 'MISSING_BLOB',
-      `${path} lacks ${count(lost)} of what it should carry`,
+      `${path} lacks ${count(lost)} that it should carry`,
       {
         subject: lost[0],
         hint: parts
           ? `Name the stick with part ${nameSome(absent.map(String))} too`
-          : 'The copy is not whole: make it again',
+          : 'The copy is not complete: copy it again',
       },
     );
   }
@@ -45,7 +45,7 @@ export const refuseMissing = async (
   throw new FleetError('MISSING_BASE', `${path} leaves out ${count(missing)} that ${where} does not have`, {
     subject: missing[0],
     hint: file
-      ? `${nothing}. Carry the medium back: ${file} on it says what is needed`
+      ? `${nothing}. Carry the medium back: ${file} on it lists the missing blobs`
       : `${nothing}. ${advice}`,
   });
 };

@@ -22,7 +22,7 @@ export const copyReports = async (medium: OpenMedium, folder: string): Promise<C
     const there = await readThere(join(folder, path));
     if (there === undefined) lacking.push(path);
     else if (!there.equals(await medium.readFile(path, MAX_REPORT_BYTES))) {
-      throw new FleetError('USAGE', `${join(folder, path)} is there and is another report`, {
+      throw new FleetError('USAGE', `${join(folder, path)} exists and is another report`, {
         hint: 'Nothing was copied; give another folder',
       });
     }

@@ -19,7 +19,7 @@ export const pageOf = (sorted: readonly string[], query: URLSearchParams): Page 
   return { items, next };
 };
 
-/** `last` need not be one of them: it may be of a list that was asked for before. */
+/** Index of the first item after `last`, which need not be in this list: it may be from an earlier one. */
 const firstAfter = (sorted: readonly string[], last: string): number => {
   const at = sorted.findIndex((item) => Buffer.compare(Buffer.from(item), Buffer.from(last)) > 0);
   return at < 0 ? sorted.length : at;

@@ -147,7 +147,7 @@ const notWhole = (medium: OpenMedium, { repository, tag }: Pointer, cause: Fleet
     `${medium.path} does not have all of ${what}`,
     {
       ...more,
-      hint: medium.parts ? 'Name the other sticks of the set too' : 'The copy is incomplete: make it again',
+      hint: medium.parts ? 'Name the other sticks of the set too' : 'The copy is not complete: copy it again',
     },
   );
 };

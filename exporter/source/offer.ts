@@ -35,10 +35,10 @@ export type OfferedChannel = {
 export type OfferedLease = {
   readonly channel: Channel;
   readonly version: number;
-  /** Of the release it is about. */
+  /** Digest of its release. */
   readonly release: number;
   readonly expires: string;
-  /** Its signature files. */
+  /** Digests of its signature files. */
   readonly digests: readonly Digest[];
 };
 

@@ -1,9 +1,9 @@
 import { inParallel } from '#bundles/in-parallel';
 
-/** Questions to a registry wait for the network most of the time. */
+/** Concurrent requests; each mostly waits for the network. */
 const WIDTH = 8;
 
-/** Reads for all items, a few at a time; results, and the failure that is thrown, go by the items' order. */
+/** Reads for all items with bounded concurrency. Results are in the items' order; rejects with the first error in that order. */
 export const readInParallel = <T, R>(
   items: Iterable<T>,
   read: (item: T, signal: AbortSignal) => Promise<R>,

@@ -86,7 +86,7 @@ export const chooseLease = (
   if (!lease) return { lease: undefined, notes };
   const { version, expires } = lease.predicate;
   if (!isLiveLease(lease.predicate, now)) {
-    const over = `lease ${version} of ${formatChannel(channel)} ended at ${expires} and is left aside`;
+    const over = `lease ${version} of ${formatChannel(channel)} ended at ${expires} and is skipped`;
     return { lease: undefined, notes: [...notes, over] };
   }
   const digests = lease.statement.envelopes.map((bytes) => digestOf(bytes));
@@ -94,4 +94,4 @@ export const chooseLease = (
 };
 
 const leftAside = (channel: Channel, error: unknown): string =>
-  `the lease of ${formatChannel(channel)} is left aside: ${formatError(toFleetError(error))}`;
+  `the lease of ${formatChannel(channel)} is skipped: ${formatError(toFleetError(error))}`;

@@ -34,7 +34,7 @@ export const checkBundle = async (
   if (!entry) {
     throw new FleetError(
       'MISSING_BLOB',
-      `the release names bundle ${shortDigest(digest)}, ${path} has it not`,
+      `the release names bundle ${shortDigest(digest)}, which ${path} does not have`,
       {
         subject: digest,
       },

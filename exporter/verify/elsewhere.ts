@@ -1,7 +1,7 @@
 import { type Digest, hexOf } from '#bundles/digest';
 import type { Medium } from '#bundles/formats/medium/medium';
 
-/** Is a blob, or a piece of it, on one of the parts that are not here? Of a medium in one piece nothing is. */
+/** Tells whether a blob, or a piece of it, is on an absent part. Always false for a medium in one piece. */
 export const elsewhereOf = (
   { parts = [], chunks }: Medium,
   missing: readonly number[],

@@ -2,7 +2,7 @@ import { nameSome } from '#bundles/name-some';
 import type { Check } from './check-list.ts';
 import type { Verification } from './verify-medium.ts';
 
-/** A line a check, for people. */
+/** One line for each check. */
 export const formatChecks = (checks: readonly Check[]): string =>
   checks.map(({ what, ok, message }) => `${ok ? 'ok     ' : 'REFUSED'} ${what}: ${message}`).join('\n');
 
@@ -16,7 +16,7 @@ export const formatVerdict = (
     const passed = `all ${checks.length} checks passed`;
     return anchored
       ? `${path} may be imported: ${passed}`
-      : `${path} is whole and agrees with itself: ${passed}; --root-sha256 says whether it is your fleet's`;
+      : `${path} is complete and consistent with its own root: ${passed}; --root-sha256 checks that it belongs to your fleet`;
   }
   const others = more.length === 0 ? '' : ` Refused too: ${nameSome(more.map(({ what }) => what))}.`;
   const advice = first.hint === undefined ? `${first.message}. ${OTHERWISE}.` : first.message;

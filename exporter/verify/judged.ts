@@ -8,10 +8,10 @@ export type Judged = {
   readonly path: string;
   readonly medium: Medium;
   readonly blobs: BlobSource;
-  /** Is a blob that is not here on a part that is not here? */
+  /** True if an absent blob is on an absent part. */
   readonly elsewhere: (digest: Digest) => boolean;
-  /** The root given by hand. */
+  /** SHA-256 of the pinned root, if one was given. */
   readonly pinned: Digest | undefined;
-  /** The time by which it is judged. */
+  /** The time of the judgement. */
   readonly now: Date;
 };

@@ -7,7 +7,7 @@ import { officerSignatures } from '#bundles/trust/root/root-signatures';
 /** A statement, and the fingerprints of its signers. */
 export type Vouched = { readonly digests: readonly Digest[]; readonly keys: readonly string[] };
 
-/** Of signature files that were verified: all over one payload. */
+/** The signers of verified signature files, all over one payload. */
 export const vouchedBy = (envelopes: readonly Uint8Array[]): Vouched => {
   const parsed = envelopes.map((bytes) => parseEnvelope(bytes, 'a statement'));
   return {

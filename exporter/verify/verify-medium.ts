@@ -14,10 +14,10 @@ import type { BlobSource } from '#bundles/formats/layout/blobs';
 export type Verification = {
   readonly ok: boolean;
   readonly checks: readonly Check[];
-  /** Nothing wrong, but worth knowing. */
+  /** Findings that are not errors. */
   readonly advice: readonly string[];
   readonly root: { readonly version: number; readonly digest: Digest } | undefined;
-  /** Whether the root was the one given by hand. Without that, all is only consistent with itself. */
+  /** True if the root was pinned. Otherwise the medium is only consistent with itself. */
   readonly anchored: boolean;
   /** Builder and sources of each bundle that passed. */
   readonly provenance: readonly Provenance[];
@@ -28,9 +28,9 @@ export type VerifyOptions = {
   readonly clock?: () => Date;
   /** Parts of a set that are not here are no mistake. */
   readonly partial?: boolean;
-  /** Every blob, as it was read. */
+  /** True: absent parts of a set are not an error. */
   readonly onBlob?: (blob: BlobCheck) => void;
-  /** Blobs that the judgement of the documents rests on, when it is done. */
+  /** Called with the blobs that the judgement of the documents used. */
   readonly onJudged?: (opened: ReadonlySet<Digest>) => void;
 };
 

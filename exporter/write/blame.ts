@@ -16,8 +16,8 @@ export const blame = async (
   const stream = source.stream(blob.repository, blob.digest, signal);
   const content = verified(blob.digest, blob.size, stream, source.name);
   while ((await content.next()).done !== true);
-  throw new FleetError('IO', `${medium} gave back other bytes than were written to it`, {
+  throw new FleetError('IO', `${medium} returned other bytes than were written to it`, {
     subject: blob.digest,
-    hint: 'Do not use this stick; take another one',
+    hint: 'Do not use this medium; use another one',
   });
 };

@@ -51,7 +51,7 @@ const writeMedium = async (
     // The content of an existing sealed set is unknown here.
     return { written, removed, changes: written === 0 ? [] : changes, set };
   }
-  if (prepared.seal || options.seal) throw new FleetError('INTERNAL', 'what is sealed is written in parts');
+  if (prepared.seal || options.seal) throw new FleetError('INTERNAL', 'sealed media are written in parts');
   if (target.form === 'directory') {
     const done = await whileLocked(join(target.path, 'fleet', LOCK), target.path, (lock) =>
       writeDirectory(plan, source, target.path, before, { ...options, lock }),

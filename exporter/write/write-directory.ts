@@ -88,9 +88,9 @@ const checkShared = async (root: string, parts: readonly Part[], options: WriteO
   if (first === undefined) return;
   throw new FleetError(
     'IO',
-    `${join(root, first)} was right and is not any more: files on this stick share their place`,
+    `${join(root, first)} changed after it was written: files on this medium share their blocks`,
     {
-      hint: 'It was pulled before in a bad moment: format it and run this again, or take another one',
+      hint: 'The file system was damaged when the medium was pulled earlier: format it and run this again, or use another one',
     },
   );
 };

@@ -59,15 +59,15 @@ export const writeLooseParts = async (
     try {
       const { size, digest } = await writeSetPart(content, part, temporary, options);
       if (options.readBack && !(await holds(temporary, size, digest, options.signal, options.onBytes))) {
-        throw new FleetError('IO', `${folder} gave back other bytes than were written to it`, {
-          hint: 'Do not use this disk; take another one',
+        throw new FleetError('IO', `${folder} returned other bytes than were written to it`, {
+          hint: 'Do not use this disk; use another one',
         });
       }
       const there = await sizeOf(folder, name);
       const same = there !== undefined && (await holds(path, size, digest, options.signal));
       if (there !== undefined && !same) {
-        throw new FleetError('MEDIUM_INVALID', `${path} is there and is another file`, {
-          hint: 'Move it away first, or give another folder; it is left as it is',
+        throw new FleetError('MEDIUM_INVALID', `${path} exists and is another file`, {
+          hint: 'Move it away first, or name another folder; it was not changed',
         });
       }
       if (!same) await renameSynced(temporary, path);

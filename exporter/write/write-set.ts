@@ -211,6 +211,6 @@ const checkPartSize = async (root: string, { partSize }: SetRequest): Promise<vo
   const most = await largestFile(root).catch(() => Number.MAX_SAFE_INTEGER);
   if (partSize === undefined || partSize <= most) return;
   throw new FleetError('USAGE', `${root} keeps no file of ${formatBytes(partSize)}: it is FAT32`, {
-    hint: `Leave --part-size away, or give at most ${most}`,
+    hint: `Omit --part-size, or set it to at most ${most}`,
   });
 };

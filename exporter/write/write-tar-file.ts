@@ -92,7 +92,7 @@ const refuse = async (
   signal?: AbortSignal,
 ): Promise<never> => {
   if (blob) await blame(source, blob, path, signal);
-  throw new FleetError('IO', `${path} gave back another ${name} than was written to it`, {
-    hint: 'Do not use this stick; take another one',
+  throw new FleetError('IO', `${path} returned another ${name} than was written to it`, {
+    hint: 'Do not use this medium; use another one',
   });
 };

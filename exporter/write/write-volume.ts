@@ -156,13 +156,9 @@ const checkFree = async (
 ): Promise<void> => {
   const path = partPath(layout.set, number, layout.sealed);
   if (ours.some((one) => one.path === path) || (await sizeOf(root, path)) === undefined) return;
-  throw new FleetError(
-    'MEDIUM_INVALID',
-    `${join(root, path)} is there and was not put there by this program`,
-    {
-      hint: 'Move it to another folder, or use another stick; it is left as it is',
-    },
-  );
+  throw new FleetError('MEDIUM_INVALID', `${join(root, path)} exists and was not written by this program`, {
+    hint: 'Move it to another folder, or use another medium; it was not changed',
+  });
 };
 
 const make = async (
@@ -182,9 +178,9 @@ const make = async (
   await rm(temporary, { force: true });
   throw new FleetError(
     'IO',
-    `${dirname(temporary)} gave back other bytes than were written to it as part ${part.number}`,
+    `${dirname(temporary)} returned other bytes than were written to it as part ${part.number}`,
     {
-      hint: 'Do not use this stick; take another one',
+      hint: 'Do not use this medium; use another one',
     },
   );
 };

@@ -12,7 +12,7 @@ const MAX_HOURS = 8;
 
 export default class BreakGlass extends FleetCommand {
   static override description =
-    "Make a code that lets one person sign in at the hub's page as an admin without the sign-in provider.\n\nThe code is shown once and can be used once, within 15 minutes. The session ends after --for. Everybody who is signed in sees who broke the glass and why, each decision names it, and the logs of this command and of the hub have it.";
+    "Create a code with which one person can sign in at the hub's page as an admin without the sign-in provider.\n\nThe code is shown once and can be used once, within 15 minutes. The session ends after --for. Every signed-in person sees name and reason, each decision names the override, and this command and the hub log it.";
   static override examples = [
     '<%= config.bin %> <%= command.id %> --person mara --reason "login.example is down, line 3 stands still"',
     '<%= config.bin %> <%= command.id %> --person mara --reason "drill" --for 2h',
@@ -20,7 +20,7 @@ export default class BreakGlass extends FleetCommand {
   static override flags = {
     ...hubFlags,
     person: Flags.string({ description: 'Person who gets the code, named in each decision', required: true }),
-    reason: Flags.string({ description: 'Why it is needed, as everybody is shown it', required: true }),
+    reason: Flags.string({ description: 'Reason, shown to every signed-in person', required: true }),
     for: Flags.string({ description: `Life of the session, 1h to ${MAX_HOURS}h`, default: '1h' }),
   };
 

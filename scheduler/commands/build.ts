@@ -184,7 +184,7 @@ held with its reason and blocks nobody else.`;
       if (channel.fault)
         this.say(`${formatChannel(channel)}: its release was not renewed: ${formatError(channel.fault)}`);
       if (channel.leaseVoid)
-        this.say(`${formatChannel(channel)}: its lease is void now: ${formatError(channel.leaseVoid)}`);
+        this.say(`${formatChannel(channel)}: its lease is now void: ${formatError(channel.leaseVoid)}`);
     }
     if (candidate && channels.some(({ outcome }) => outcome === 'released'))
       this.log(`${environment.padEnd(24)} candidate ${candidate}`);
@@ -201,7 +201,7 @@ held with its reason and blocks nobody else.`;
     for (const one of advice) this.say(`advice: ${formatError(one)}`);
     for (const problem of problems) this.say(formatError(problem));
     if (channels.some(({ outcome }) => outcome === 'awaiting'))
-      this.say(`${environment}: not all bundle signers have signed; see fleet-scheduler approvals`);
+      this.say(`${environment}: signatures of bundle signers are missing; see fleet-scheduler approvals`);
     if (problems.length > 0) this.log(`${environment}: nothing was built`);
     else if (held.length + heldWorkloads.length > 0)
       this.log(
@@ -237,12 +237,12 @@ const describeChannel = (channel: ChannelOutcome, layout: string): string => {
   switch (channel.outcome) {
     case 'empty':
       return channel.held.length > 0
-        ? `${name} no release: all that belongs there is held`
-        : `${name} no release: no policy puts anything there`;
+        ? `${name} no release: all its assignments are held`
+        : `${name} no release: no policy assigns a workload to it`;
     case 'blocked':
-      return `${name} no release: it would remove what is only held. Keep its last good package with: --previous ${layout}`;
+      return `${name} no release: it would remove packages that are only held. Keep the last good ones with: --previous ${layout}`;
     case 'removals-held':
-      return `${name} no release: it would remove packages that nobody deleted; sites keep release ${channel.version}`;
+      return `${name} no release: it would remove packages although no object was deleted; sites keep release ${channel.version}`;
     case 'direct-held':
       return `${name} no release: it changed without a promotion, and the policy forbids that; sites keep release ${channel.version}`;
     case 'revoked':
@@ -267,7 +267,7 @@ const explainIdle = ({ names }: Allowance, removals: readonly Removal[]): readon
   return [...names].flatMap((name) => {
     const removal = going.get(name);
     if (removal?.why === 'held')
-      return `--allow-removals does not remove ${name}, which is held: mend what holds it, delete its Workload, deployment target or policy, or give --previous with the layout of the last release`;
+      return `--allow-removals does not remove ${name}, which is held: correct the error that holds it, delete its Workload, deployment target or policy, or give --previous with the layout of the last release`;
     if (removal) return [];
     return `--allow-removals names ${name}, which no release would remove. ${didYouMean(name, going.keys()) ?? ''}`.trim();
   });

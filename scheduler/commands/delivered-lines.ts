@@ -61,6 +61,6 @@ const summarise = ({
     case 'proposed':
       return `${to} proposed by ${where}: ${files}${also}`;
     case 'declined':
-      return `${to} declined: ${where} proposed this very change and was closed`;
+      return `${to} declined: ${where} proposed the same change and was closed`;
   }
 };

@@ -41,10 +41,10 @@ Objects are compared by what they say, matched by kind, namespace and name. Valu
     ...platformFlags,
     environment: environmentFlag('Only this environment [default: all]'),
     from: Flags.string({ description: 'Branch, tag or commit of the platform repository to compare with' }),
-    to: Flags.string({ description: 'Branch, tag or commit that is compared' }),
+    to: Flags.string({ description: 'Branch, tag or commit to compare' }),
     branch: Flags.string({
       description:
-        'The branch that both stand for [default: --from, where the platform reads a branch of that name]',
+        'The branch that both represent [default: --from, where the platform reads a branch of that name]',
     }),
     against: Flags.string({
       description:
@@ -101,12 +101,12 @@ Objects are compared by what they say, matched by kind, namespace and name. Valu
     if (against === 'repositories') {
       const { maps } = await readConfiguration({ ...flags, map: [] }, process.cwd());
       if (maps.length < configuration.maps.length) return { kind: 'repositories', maps };
-      throw new FleetError('USAGE', 'without --map there is nothing to compare with the repositories', {
+      throw new FleetError('USAGE', 'without --map there is no change to compare with the repositories', {
         hint: 'Give the change as a directory: --map https://git.example/shop=.',
       });
     }
     if (!isDigest(against) && !existsSync(against)) {
-      throw new FleetError('USAGE', `--against ${JSON.stringify(against)} names nothing to compare with`, {
+      throw new FleetError('USAGE', `--against ${JSON.stringify(against)} is not a state to compare with`, {
         hint: `${didYouMean(against, STATES) ?? ''}Write ${STATES.join(', ')}, git+<URL>, or a candidate as its digest sha256:... or its file`,
       });
     }

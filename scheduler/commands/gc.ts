@@ -52,7 +52,7 @@ Run it where you publish, and not while another machine publishes to the same re
       default: '30d',
       description: 'Keep everything signed within this time',
     }),
-    yes: Flags.boolean({ char: 'y', description: 'Remove; without it nothing is removed' }),
+    yes: Flags.boolean({ char: 'y', description: 'Remove the tags; by default they are only listed' }),
   };
 
   async run(): Promise<unknown> {
@@ -66,7 +66,7 @@ Run it where you publish, and not while another machine publishes to the same re
     const db = await this.#db(configuration, flags.db !== undefined);
     const held = await readHeld(db, (chain.at(-1) as TrustRoot).fleet);
     if (db === undefined)
-      this.say('No hub database is given (--db): what sites hold is not known, and not kept for them.');
+      this.say('No hub database is given (--db): the bundles that sites hold are unknown and not kept.');
     await using opened = openRegistry(address, registryOptions({ ...configuration, env: process.env }));
     const outcomes = await collectRegistry(source, opened, {
       selection: {
@@ -89,7 +89,7 @@ Run it where you publish, and not while another machine publishes to the same re
     this.log(
       flags.yes
         ? `${where}: ${tags} tags removed; the registry's own garbage collection frees the space`
-        : `${where}: ${tags} tags could go; nothing was removed, --yes does that`,
+        : `${where}: ${tags} tags could be removed; --yes removes them`,
     );
     const first = outcomes.find(({ error }) => error)?.error;
     if (first) process.exitCode = new FleetError(first.code, '').exitCode;
@@ -114,7 +114,7 @@ Run it where you publish, and not while another machine publishes to the same re
 const parseDays = (text: string): number => {
   const [, days] = /^(\d{1,5})d$/.exec(text) ?? [];
   if (days !== undefined) return Number(days);
-  throw new FleetError('USAGE', `--older-than ${JSON.stringify(text.slice(0, 40))} is no number of days`, {
+  throw new FleetError('USAGE', `--older-than ${JSON.stringify(text.slice(0, 40))} is not a number of days`, {
     hint: 'Write it like 30d',
   });
 };
@@ -125,7 +125,7 @@ const NAMES: Readonly<Record<string, string>> = { r: 'release', s: 'statement', 
 const describeRepository = ({ repository, outcome, keptReleases, tags, error }: CollectOutcome): string => {
   const head = repository.padEnd(28);
   if (error) return `${head} ${formatError(error)}`;
-  if (outcome === 'moved') return `${head} somebody published meanwhile: nothing was removed, run it again`;
+  if (outcome === 'moved') return `${head} another publish ran meanwhile: nothing was removed, run it again`;
   const counts = Object.entries(NAMES).flatMap(([letter, name]) => {
     const count = tags.filter((tag) => tag.startsWith(`${letter}-`)).length;
     return count > 0 ? [`${count} ${name}${count === 1 ? '' : 's'}`] : [];

@@ -45,16 +45,16 @@ What is locked stays until it is named with --update. Commit the file.`;
     ...platformFlags,
     ...registryFlags,
     images: Flags.string({
-      description: 'Look into this OCI layout and into no registry; also `images` of the configuration',
+      description: 'Use this OCI layout and no registry; also `images` of the configuration',
     }),
-    environment: environmentFlag('Only what this environment needs'),
-    update: Flags.boolean({ description: 'Look up again what is locked' }),
+    environment: environmentFlag('Only images and charts of this environment'),
+    update: Flags.boolean({ description: 'Look up locked entries again' }),
   };
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(ImagesLock);
     if (args.image !== undefined && !flags.update)
-      throw new FleetError('USAGE', 'an image is named, but not what to do with it', {
+      throw new FleetError('USAGE', 'an image is named without --update', {
         hint: 'Add --update',
       });
     const configuration = await readConfiguration(flags, process.cwd());
@@ -94,7 +94,7 @@ What is locked stays until it is named with --update. Commit the file.`;
       if (now && now.length > 0)
         this.log(`${shortDigest(image)}  ${now.length} beside it: signatures, attestations, SBOMs`);
     for (const error of leftOut) this.say(`advice: ${formatError(error)}`);
-    for (const one of unused) this.say(`no manifest names ${one}; its line can go`);
+    for (const one of unused) this.say(`no manifest names ${one}; its line can be removed`);
     for (const error of missing) this.say(formatError(error));
     for (const error of unread) this.say(`not looked at: ${formatError(error)}`);
     const same = locked.filter(({ before, after }) => before === after).length;

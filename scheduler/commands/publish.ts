@@ -30,7 +30,7 @@ const { layout, registry, platform, cache, map } = configurationFlags;
 
 export default class Publish extends FleetCommand {
   static override summary =
-    'Bring releases to a registry, or the rendered tree to a Git branch or a directory';
+    'Publish releases to a registry, or the rendered tree to a Git branch or a directory';
   static override description =
     `Images, bundles and signatures are sent first, each under an immutable tag, and the tag that sites follow is moved last, so that a reader that finds a release finds all of it.
 
@@ -106,7 +106,7 @@ With --to it is the rendered GitOps tree of each environment that goes out inste
     const given = about.find((name) => flags[name] !== undefined && flags[name] !== false);
     if (given !== undefined)
       throw new FleetError('USAGE', `--${given} is about the rendered tree`, {
-        hint: 'Say with --to where it goes, like --to git+https://git.example/gitops',
+        hint: 'Name its destination with --to, like --to git+https://git.example/gitops',
       });
     const selection: Selection = {
       channels: flags.channel?.map(parseChannel),
@@ -248,7 +248,7 @@ const describePointer = ({ repository, tag, name, outcome, freight, error }: Poi
     case 'sent':
       return `${head}sent: ${formatFreight(freight, 'uploaded')}`;
     case 'superseded':
-      return `${head}superseded: somebody published a newer one meanwhile`;
+      return `${head}superseded: another publish wrote a newer one meanwhile`;
     case 'planned':
       return `${head}would be sent: ${formatFreight(freight, 'to upload')}`;
     case 'failed':

@@ -42,15 +42,15 @@ export default class ReportsImport extends FleetCommand {
     if (answered?.written) this.log(`The receipts are on ${path}: carry it back and run fleet-agent import.`);
     else if (answered)
       this.log(
-        `The receipts could not be put onto ${path}, because ${answered.why}. They are in the layout: the next export carries them.`,
+        `The receipts could not be written onto ${path}, because ${answered.why}. They are in the layout: the next export carries them.`,
       );
     for (const { error } of refused) this.say(`${this.config.bin}: ${formatError(error)}`);
     const alarms = agents.reduce((count, agent) => count + agent.alarms.length, 0);
     if (refused.length === 0 && alarms === 0) return;
     const error = new FleetError(
       'REPORTS_REFUSED',
-      `${refused.length} reports were not taken, ${alarms} alarms were raised`,
-      { hint: 'The reasons are above; all other reports are done' },
+      `${refused.length} reports were refused, ${alarms} alarms were raised`,
+      { hint: 'The reasons are above; all other reports were imported' },
     );
     process.exitCode = CODES[error.code].exit;
     this.say(`${this.config.bin}: ${formatError(error)}`);
@@ -60,7 +60,7 @@ export default class ReportsImport extends FleetCommand {
 const describe = ({ agent, taken, known, gaps, alarms, acknowledged }: ImportedAgent): string =>
   [
     `${agent}  ${taken} events taken, ${known} already known`,
-    acknowledged === 0 ? 'nothing acknowledged yet' : `acknowledged up to ${acknowledged}`,
+    acknowledged === 0 ? 'no event acknowledged yet' : `acknowledged up to ${acknowledged}`,
     ...(gaps.length > 0 ? [`missing ${formatGaps(gaps)}`] : []),
     ...alarms.map((alarm) => `ALARM: ${alarm}`),
   ].join('  ');

@@ -15,9 +15,9 @@ import { configurationFlags, hubFlags, registryFlags } from '../settings/configu
 const PER_SECOND = 1;
 
 export default class Restore extends FleetCommand {
-  static override summary = 'Put a backup back, and give out no number a second time';
+  static override summary = 'Restore a backup without reusing numbers';
   static override description =
-    "Copies the layout and the SQLite database of a backup to where nothing is. Then it makes sure that the next releases, leases and site statements have higher numbers than any that may have been given out since: it reads those of the layout, of agents' reports, and of the registry, whose newer entries of the audit log it reads back, and adds a second's worth for each second since the backup.\n\nWith --in-place nothing is copied: for a layout and a database that were put back in another way, such as pg_restore. Stop every hub before.";
+    "Copies the layout and the SQLite database of a backup to empty places. Then it makes sure that the next releases, leases and site statements have higher numbers than any that may have been issued since the backup: it reads those of the layout, of agents' reports, and of the registry, whose newer entries of the audit log it reads back, and adds a second's worth for each second since the backup.\n\nWith --in-place nothing is copied: for a layout and a database that were restored in another way, such as pg_restore. Stop every hub before.";
   static override examples = [
     '<%= config.bin %> <%= command.id %> /backup/2026-11-26',
     '<%= config.bin %> <%= command.id %> /backup/2026-11-26 --in-place',
@@ -29,7 +29,7 @@ export default class Restore extends FleetCommand {
     ...hubFlags,
     ...registryFlags,
     registry: configurationFlags.registry,
-    'in-place': Flags.boolean({ description: 'Layout and database were put back already' }),
+    'in-place': Flags.boolean({ description: 'Layout and database are restored already' }),
   };
 
   async run(): Promise<unknown> {
@@ -44,7 +44,7 @@ export default class Restore extends FleetCommand {
     if (seconds < 0)
       throw new FleetError(
         'FROM_FUTURE',
-        `the backup is of ${backup.at}, which this machine's clock says is to come`,
+        `the backup is of ${backup.at}, which is in the future by the clock of this machine`,
         {
           hint: 'Set the clock',
         },

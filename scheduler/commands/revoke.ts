@@ -16,7 +16,7 @@ const { config, keys, layout } = configurationFlags;
 export default class Revoke extends FleetCommand {
   static override summary = 'Withdraw a bundle, so that no site installs it again';
   static override description =
-    "The channel's list of withdrawn bundles only grows, and every release from now on carries it. The release that tells the sites is made at once; where the current one names the bundle, say what takes its place: an older release (--to), or the next build.\n\nWhat runs at a site goes on running until that release arrives: by `publish`, or on the next medium.";
+    "The channel's list of withdrawn bundles only grows, and every release from now on carries it. The release that tells the sites is made at once; if the current one names the bundle, name its replacement: an older release (--to), or the next build.\n\nThe bundle keeps running at a site until that release arrives: by `publish`, or on the next medium.";
   static override examples = [
     '<%= config.bin %> <%= command.id %> sha256:5f3c0a91b2d4 --reason "sends prices twice" --to 7',
     '<%= config.bin %> <%= command.id %> sha256:5f3c0a91b2d4 --reason "CVE in the web server" --with-next-build',
@@ -64,14 +64,14 @@ export default class Revoke extends FleetCommand {
     });
     await releases.point(references);
     for (const [, error] of await followWithLeases(releases, keyDirectory, [channel], now))
-      this.say(`its lease is void now: ${formatError(error)}`);
+      this.say(`its lease is now void: ${formatError(error)}`);
     const where = formatChannel(channel);
     this.log(
       `bundle ${shortDigest(digest)} of ${where} ${news === 'known' ? 'was revoked before' : 'is revoked'}`,
     );
     if (version === undefined)
       this.say(
-        `No release says so yet, and the current one still names it: sites go on installing it until the next build of ${where} is published.`,
+        `No release carries the revocation yet, and the current one still names the bundle: sites keep installing it until the next build of ${where} is published.`,
       );
     else this.log(`release ${version} of ${where} tells the sites; publish it, and fill the next media`);
     return { channel: where, bundle: digest, news, release: version ?? null };

@@ -55,7 +55,7 @@ export default class Serve extends FleetCommand {
       description: 'Pull images that are in no layout from their registries',
     }),
     tree: Flags.string({
-      description: 'Where rendered trees go after each build: git+<URL>[#branch] or gitops',
+      description: 'Destination of rendered trees after each build: git+<URL>[#branch] or gitops',
       env: 'FLEET_TREE',
     }),
     'tree-pull-request': Flags.boolean({
@@ -64,7 +64,7 @@ export default class Serve extends FleetCommand {
     }),
     forge: Flags.string({
       description:
-        'What the repository of the trees lives on: github, gitea, gitlab or azure, with =<address of its API>',
+        'Kind of forge of the repository of the trees: github, gitea, gitlab or azure, with =<address of its API>',
       env: 'FLEET_FORGE',
     }),
     poll: Flags.string({
@@ -182,8 +182,8 @@ const certificateSource = (
     return { kind: 'files', certificateFile: tlsCertFile, keyFile: tlsKeyFile };
   if (tlsCertFile === undefined && tlsKeyFile === undefined)
     return { kind: 'issued', authority, hostnames: hostnames ?? defaultHostnames(listen, hostname()) };
-  throw new FleetError('USAGE', 'tlsCertFile and tlsKeyFile go together', {
+  throw new FleetError('USAGE', 'tlsCertFile and tlsKeyFile must be set together', {
     ...(file !== undefined && { at: { file } }),
-    hint: "Give both, or neither: then the fleet's authority makes a certificate",
+    hint: "Set both, or neither: then the fleet's authority issues a certificate",
   });
 };

@@ -34,12 +34,12 @@ Logs one JSON object for each signature and refusal to standard output. On SIGTE
     }),
     state: Flags.string({
       required: true,
-      description: 'Directory for what was signed: numbers and digests',
+      description: 'Directory for the record of signed numbers and digests',
       env: 'FLEET_SIGNER_STATE',
     }),
     listen: Flags.string({
       required: true,
-      description: 'Unix socket to answer on, for its user and group',
+      description: 'Unix socket to listen on, for its user and group',
       env: 'FLEET_SIGNER_LISTEN',
     }),
     role: Flags.string({
@@ -60,13 +60,13 @@ Logs one JSON object for each signature and refusal to standard output. On SIGTE
       multiple: true,
       multipleNonGreedy: true,
       description:
-        'A link of the promotion chain, like prod=qa or, with a soak time, prod=qa:24h: prod gets only what was promoted from qa',
+        'A link of the promotion chain, like prod=qa or, with a soak time, prod=qa:24h: prod gets only candidates promoted from qa',
     }),
     evidence: Flags.string({
       multiple: true,
       multipleNonGreedy: true,
       description:
-        'What signed reports must show before a promotion, like prod=95% or prod=3: agents of the environment before that comply. With prod=95%:12h their reports are at most that old',
+        'Share or number of agents that must comply before a promotion, by signed reports, like prod=95% or prod=3, of the agents of the environment before. With prod=95%:12h their reports are at most that old',
     }),
   };
 

@@ -103,9 +103,9 @@ const writeSite = async (
   if (version > site.version || (version === site.version && known?.digest !== digestOf(site.statement))) {
     throw new FleetError(
       'ROLLBACK',
-      `${layout} has statement ${version} of site ${site.name}, this database gave out ${site.version} just now`,
+      `${layout} has statement ${version} of site ${site.name}, this database issued ${site.version} just now`,
       {
-        hint: 'Give the --db that belongs to this --layout, or put back its newest copy; the layout is left as it is',
+        hint: 'Give the --db that belongs to this --layout, or restore its newest copy; the layout was not changed',
       },
     );
   }

@@ -29,7 +29,7 @@ export const decodeCursor = <T extends Key>(cursor: string, like: T): Widened<T>
     key.length === like.length &&
     key.every((part, index) => typeof part === typeof like[index]);
   if (fits) return key as unknown as Widened<T>;
-  throw new FleetError('USAGE', 'the cursor is not one that this question answered with', {
+  throw new FleetError('USAGE', 'the cursor is not from an answer to this question', {
     hint: 'Ask without a cursor for the first page',
   });
 };

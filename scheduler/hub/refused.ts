@@ -38,5 +38,5 @@ export const describeRefused = ({ path, error }: Refused) => ({
 });
 
 export const abortIfAsked = (signal: AbortSignal | undefined): void => {
-  if (signal?.aborted) throw new FleetError('ABORTED', 'it was stopped; run it again to go on');
+  if (signal?.aborted) throw new FleetError('ABORTED', 'it was stopped; run it again to continue');
 };

@@ -151,7 +151,7 @@ const checkChain = ([first, ...next]: readonly TrustRoot[], directory: string): 
       subject,
       at: { file: directory },
       cause,
-      hint: 'Take the wrong file away, and put roots there with: fleet-scheduler root install',
+      hint: 'Remove the wrong file, and install roots with: fleet-scheduler root install',
     });
   }
 };
@@ -165,7 +165,7 @@ const checkCounted = (root: TrustRoot, role: KeyRole, place: KeyPlace, key: Sign
     {
       subject: fingerprint(key.public),
       ...(place.kind === 'file' && { at: { file: place.file } }),
-      hint: `Use the ${role} key that belongs to the root, or install the root that counts this one: fleet-scheduler root install; agents would refuse what it signs`,
+      hint: `Use the ${role} key that belongs to the root, or install the root that counts this one: fleet-scheduler root install; agents would refuse its signatures`,
     },
   );
 };

@@ -54,7 +54,7 @@ export const findRoot = async (platform: string, sources: Sources, problems: Pro
   if (kalypso.environments.length > 0) return { form: 'kalypso', location, path, kalypso, ...locks };
   throwProblems(problems.found, 'the platform');
   const shown = location.kind === 'git' ? kalypso.source.snapshot.repo : location.shown;
-  throw new FleetError('PLATFORM_INVALID', `${shown} is no platform`, {
+  throw new FleetError('PLATFORM_INVALID', `${shown} is not a platform`, {
     subject: shown,
     hint: 'It needs a fleet.yaml, or Kalypso’s Environment objects in .environments/',
   });

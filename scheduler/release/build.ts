@@ -139,7 +139,7 @@ export const build = async (options: BuildOptions): Promise<BuildOutcome> => {
   const signatures = signaturePlaces(options, [images, previous]);
   using releases = await openReleases(options.layout, { command: 'build', now });
   const outcomes: EnvironmentOutcome[] = [];
-  // Of a chain that could only be read as it was: said once, with the first environment.
+  // Advice about a chain that could only be read in its last known state: reported once, with the first environment.
   let remarks = newest.sources === unlocked ? [] : (newest.sources.remarks?.() ?? []);
   for (const environment of environments) {
     signal.throwIfAborted();
@@ -186,7 +186,10 @@ const signaturePlaces = (
 const environmentOf = (candidate: GivenCandidate | undefined): readonly string[] | undefined =>
   candidate?.document.environment === undefined ? undefined : [candidate.document.environment];
 
-/** @throws FleetError the first mistake that may be in one: without its policy a release would reach all agents at once */
+/**
+ * @throws FleetError the first mistake that may be in a RolloutPolicy: without its policy a release would reach all agents at
+ * once
+ */
 const rolloutPoliciesOf = ({ promotion, problems }: Policies): readonly RolloutPolicy[] => {
   const others = /^(PromotionPolicy|FreshnessPolicy) /;
   throwProblems(
@@ -209,7 +212,7 @@ type Inputs = {
   readonly rolloutPolicy: RolloutPolicy | undefined;
 };
 
-/** Builds one environment by its place in the chain. Without a promotion its releases are only renewed. */
+/** Builds one environment by its place in the chain. Without a promotion, only renews its releases. */
 const buildPlace = async (
   options: BuildOptions,
   environment: string,
@@ -227,7 +230,7 @@ const buildPlace = async (
       try {
         return await buildOne({ ...options, candidate }, environment, { ...inputs, sources });
       } catch (error) {
-        // What was submitted is not there any more. The other environments are built.
+        // The submitted sources no longer exist. The other environments are built.
         if (!isFleetError(error, 'CANDIDATE_MISMATCH')) throw error;
         await keepReleases(releases, environment, options);
         return { ...nothing, problems: [error] };
@@ -250,7 +253,7 @@ const buildPlace = async (
           promoted,
         };
       } catch (error) {
-        // A directory has no history: what was promoted may be gone. Its releases stay.
+        // A directory has no history, so promoted content may be gone. Its releases stay.
         if (options.candidate || !isFleetError(error, 'CANDIDATE_MISMATCH')) throw error;
         const waits = cannotBuildPromoted(environment, error);
         const channels = await keepReleases(releases, environment, options);

@@ -39,9 +39,10 @@ export const chooseEnvironments = (root: Root, asked: readonly string[] | undefi
 };
 
 /**
- * The platform's root as it is now, for its chain and policies, and the view that reads them. If its repository does not answer,
- * or no longer has the branch, both are as it was last read: without its policies a release could reach more than it should.
- * @param lastKnown reads such a repository in its last known state, and remarks on it
+ * The platform's newest root, for its chain and policies, and the view that reads them. If its repository does not answer, or no
+ * longer has the branch, both are in their last known state: without its policies a release could reach more agents than
+ * permitted.
+ * @param lastKnown reads such a repository in its last known state, and adds an advice
  * @throws FleetError SOURCE_UNREACHABLE, SOURCE_MISSING if it was never read; as openRoot
  */
 export const newestRoot = async (

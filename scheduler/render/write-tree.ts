@@ -55,7 +55,7 @@ const inTheWay = (error: unknown, out: string): FleetError | undefined => {
   if (!['ENOTDIR', 'EEXIST', 'EISDIR'].includes(errno)) return undefined;
   return new FleetError('IO', `writing ${out}: ${(error as Error).message}`, {
     cause: error,
-    hint: 'Move what is in the way, or write to another directory',
+    hint: 'Move the obstacle away, or write to another directory',
   });
 };
 

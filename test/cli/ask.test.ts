@@ -21,7 +21,7 @@ describe('a question', () => {
     const streams = screen(part);
     await expect(ask('Really? ', { flag: '--yes', ...streams })).rejects.toMatchObject({
       code: 'USAGE',
-      message: 'nobody is there to answer "Really?"',
+      message: 'there is no terminal to answer "Really?"',
       hint: 'Answer with --yes, or start it at a terminal',
     });
     expect(streams.output.read()).toBeNull();

@@ -84,8 +84,8 @@ describe('a command line that is wrong', () => {
   it.each([
     ['greet world --nope', 'there is no flag --nope. See --help.'],
     ['greet', 'the argument NAME is missing. See --help.'],
-    ['greet world again', 'there is an argument too many: again. See --help.'],
-    ['greet world --times x', '--times wants a whole number, not "x". See --help.'],
+    ['greet world again', 'there are too many arguments: again. See --help.'],
+    ['greet world --times x', '--times requires a whole number, not "x". See --help.'],
     ['greet world --now tomorrow', '--now "tomorrow" is no time. Write it like 2026-11-21T08:00:00Z.'],
     ['greet world --tmies 2', 'there is no flag --tmies. Did you mean --times? See --help.'],
     ['gret world', 'there is no command "gret world". Did you mean greet? See fleet-fixture --help.'],
@@ -94,7 +94,7 @@ describe('a command line that is wrong', () => {
       'there is no command "sites refsue". Did you mean sites refuse? See fleet-fixture --help.',
     ],
     ['nope', 'there is no command "nope". See fleet-fixture --help.'],
-    ['sites', 'sites is not a whole command. It goes on with refuse. See fleet-fixture sites --help.'],
+    ['sites', 'sites is incomplete. It is followed by refuse. See fleet-fixture sites --help.'],
     ['sites nope', 'there is no command "sites nope". See fleet-fixture --help.'],
   ] as const)('%s ends with 2 and one line', (line, text) => {
     expect(run(line)).toEqual({ stdout: '', stderr: `fleet-fixture: USAGE: ${text}\n`, exitCode: 2 });

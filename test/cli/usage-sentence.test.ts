@@ -8,10 +8,10 @@ describe('what is said about a command line', () => {
       'the argument SITE is missing',
     ],
     ['Nonexistent flag: --nope\nSee more help with --help', 'there is no flag --nope'],
-    ['Flag --workers expects a value', '--workers wants a value'],
+    ['Flag --workers expects a value', '--workers requires a value'],
     [
       'Parsing --workers \n\tExpected an integer but received: x\nSee more help with --help',
-      '--workers wants a whole number, not "x"',
+      '--workers requires a whole number, not "x"',
     ],
     [
       'The following errors occurred:\n  Missing required flag environment\n  Missing required flag out',
@@ -21,13 +21,13 @@ describe('what is said about a command line', () => {
     ['Expected --format=xml to be one of: json, text', '--format must be one of json, text, not "xml"'],
     [
       'All of the following must be provided when using --evidence: --sign-key, --to',
-      '--evidence wants --sign-key, --to beside it',
+      '--evidence requires --sign-key, --to',
     ],
     [
       '--stick-size=4GB cannot also be provided when using --parts',
-      '--stick-size and --parts do not go together',
+      '--stick-size and --parts cannot be combined',
     ],
-    ['Unexpected argument: again', 'there is an argument too many: again'],
+    ['Unexpected argument: again', 'there are too many arguments: again'],
     ['something  oclif\nwill say one day', 'something oclif will say one day'],
   ])('%s', (said, sentence) => {
     expect(usageSentence(said)).toBe(sentence);

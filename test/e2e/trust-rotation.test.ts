@@ -44,7 +44,7 @@ test('a release key is rotated by stick: a site that was away since root 1 gets 
   const old = await publicFile(office, office.path('release-before-second.key'));
   await office.rotate('--remove', `release=${old}`);
   const renewed = succeed(await office.scheduler('releases', 'renew', '--environment', 'prod'));
-  expect(renewed.stdout).toContain('the newest root no longer counts its signatures');
+  expect(renewed.stdout).toContain('the newest root no longer accepts its signatures');
   succeed(await office.scheduler('sites', 'renew'));
   const [second] = await office.releases(CHANNEL);
   expect(second).toMatchObject({ version: 2, root: 3, bundles: first?.bundles });

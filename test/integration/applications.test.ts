@@ -80,7 +80,7 @@ describeWith(['kustomize', 'kube'], 'a kustomization', (paths) => {
       );
       const { held } = await makeApplications(directory, programs);
       expect(held.join()).toContain(
-        `FIELD_INVALID: resources names ${entry}, which lies outside of the repository`,
+        `FIELD_INVALID: resources names ${entry}, which is outside of the repository`,
       );
     }
   });

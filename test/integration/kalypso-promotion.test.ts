@@ -217,7 +217,7 @@ test('a commit with mistakes is not promoted, and neither is one that nobody nam
     ['dev', { commit: broken }, 'YAML_SYNTAX', ''],
     ['dev', { commit: '0'.repeat(40) }, 'SOURCE_MISSING', ''],
     ['dev', { commit: 'main' }, 'USAGE', 'main is not a whole commit id'],
-    ['stage', {}, 'USAGE', 'what is promoted to stage is not said'],
+    ['stage', {}, 'USAGE', 'the commit to promote to stage is missing'],
     ['stage', { from: 'dev', commit: '0'.repeat(40) }, 'USAGE', 'exclude each other'],
     ['qa', { from: 'dev' }, 'USAGE', 'the control plane has no environment qa'],
     ['stage', { from: 'dev', candidate: `sha256:${'a'.repeat(64)}` }, 'USAGE', 'commits and no candidates'],

@@ -271,8 +271,8 @@ ${deployment('p3', 'typo', 'replica: 3')}`;
     const [seen] = await observe(site.agent);
     expect(seen).not.toHaveProperty('corrected');
     expect(seen?.drift.map(({ what, message }) => `${what} ${message}`)).toEqual([
-      'extra ConfigMap s4/web has more than the package says: data.b of node-fetch',
-      'extra Deployment s4/web has more than the package says: spec.template.spec.containers[name=miner] of kubectl-patch, spec.template.spec.hostNetwork of kubectl-patch',
+      'extra ConfigMap s4/web has fields beside those of the package: data.b of node-fetch',
+      'extra Deployment s4/web has fields beside those of the package: spec.template.spec.containers[name=miner] of kubectl-patch, spec.template.spec.hostNetwork of kubectl-patch',
     ]);
     await observe(site.agent);
     expect(site.events().filter(({ type }) => type === 'drift')).toHaveLength(1);

@@ -209,7 +209,7 @@ describeWith(['factoryBase'], 'a stick that is plugged into a booted host', ({ f
     await writeFile(join(media.path, 'photos', 'holiday.jpg'), 'JFIF');
     const stick = await plug(loops[0] ?? '', join(media.path, 'photos'));
     expect(await start(stick)).toBe(0);
-    expect(await sign()).toBe('left-alone no medium of Fleet Ferry: left alone');
+    expect(await sign()).toBe('left-alone not a medium of Fleet Ferry: ignored');
     await unplug(stick);
     expect(await statusOn(stick)).toBe('');
   });

@@ -104,7 +104,7 @@ const rows: readonly Row[] = [
     exit: 3,
     code: 'UNKNOWN_KIND',
     place: `${CLOUDS}:1:1`,
-    says: 'this is no object of a platform',
+    says: 'this is not an object of a platform',
     others: 0,
   },
   {

@@ -19,9 +19,9 @@ export const copyBlob = async (
   } catch (error) {
     if (!isFleetError(error, 'DIGEST_MISMATCH') && !isFleetError(error, 'SIZE_MISMATCH')) throw error;
     await readThrough(blobs, { digest, size }, signal);
-    throw new FleetError('IO', `${blobs.name} gave other bytes the first time than the second`, {
+    throw new FleetError('IO', `${blobs.name} gave different bytes when read again`, {
       subject: digest,
-      hint: 'Try again; if it stays, take another stick, or look after the disks of the registry',
+      hint: 'Try again; if it fails again, use another medium, or check the disks of the registry',
       cause: error,
     });
   }

@@ -143,7 +143,7 @@ const checkPieces = ({ digest, size }: BlobRef, { files }: Chunked, path: string
   if (files.reduce((sum, piece) => sum + piece.size, 0) === size) return;
   throw new FleetError(
     'SIZE_MISMATCH',
-    `the pieces of blob ${shortDigest(digest)} on ${path} have not its size`,
+    `the pieces of blob ${shortDigest(digest)} on ${path} do not add up to its size`,
     {
       subject: digest,
       hint: 'Make the medium again with fleet-export',

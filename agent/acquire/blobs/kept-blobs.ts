@@ -24,7 +24,7 @@ export const keptBlobs = (
     const digest = digests.get(path);
     if (piece) return piece;
     if (digest) return store.open(digest, options.signal);
-    throw new FleetError('INTERNAL', `${path} is no piece of a blob`);
+    throw new FleetError('INTERNAL', `${path} is not a piece of a blob`);
   });
   return {
     name: blobs.name,

@@ -31,7 +31,7 @@ export const refuseMissingBase = async (
     {
       subject: missing[0],
       hint: written
-        ? `Carry the medium back: ${written} on it says what is needed`
+        ? `Carry the medium back: ${written} on it lists the missing blobs`
         : `${medium.roots.length > 0 ? 'Nothing can be written onto it: ask' : 'Ask'} for a full medium, or for one made from a fresh report of this agent`,
     },
   );
@@ -41,7 +41,7 @@ const toldOf = (bad: Source['badPatches']): string => {
   if (!bad) return '';
   const { failed, untried } = bad;
   const lying =
-    failed === 1 ? '1 patch does not make what it is for' : `${failed} patches do not make what they are for`;
+    failed === 1 ? '1 patch does not yield its blob' : `${failed} patches do not yield their blobs`;
   return `; ${lying}${untried > 0 ? `, so the other ${untried} were not tried` : ''}`;
 };
 

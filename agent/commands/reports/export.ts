@@ -6,7 +6,7 @@ import { type ExportedReport, exportReports } from '../../report/export-reports.
 import { AgentCommand } from '../agent-command.ts';
 
 export class ReportsExport extends AgentCommand {
-  static override summary = 'Write what happened here onto a medium, signed, for the way home.';
+  static override summary = 'Write the events of this machine onto a medium, signed, for the office.';
   static override description =
     'Events stay here until a receipt comes back on a medium, so a lost stick loses nothing: export again.';
   static override examples = ['<%= config.bin %> reports export /media/stick'];

@@ -35,7 +35,7 @@ export const signOf = (
     case 'reporting': {
       const { taken } = progress;
       if (taken.kind === 'foreign')
-        return { outcome: 'left-alone', text: 'no medium of Fleet Ferry: left alone' };
+        return { outcome: 'left-alone', text: 'not a medium of Fleet Ferry: ignored' };
       const said = sayTaken(words, taken);
       return say('stopped', taken.kind === 'applied' ? [...said, words.interrupted] : said);
     }

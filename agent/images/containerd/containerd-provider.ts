@@ -131,7 +131,7 @@ export const containerdProvider = (socket: string, ctr: Ctr): ImageProvider => {
     if (!lost) return;
     throw new FleetError(
       'IMAGE_REFUSED',
-      `containerd took ${names[0] ?? digest}, but has not kept blob ${shortDigest(lost.digest)} of it`,
+      `containerd took ${names[0] ?? digest}, but did not keep blob ${shortDigest(lost.digest)} of it`,
       { subject: digest, hint: 'Import again; journalctl -u containerd on the node says more' },
     );
   }

@@ -48,7 +48,7 @@ const cannotRun = (cause: NodeJS.ErrnoException): FleetError => {
   if (cause.code !== 'ENOENT') return toFleetError(cause, 'running ctr');
   return new FleetError(
     'TOOL_MISSING',
-    'there is no ctr on this machine, with which images get into containerd',
+    'there is no ctr on this machine, which imports images into containerd',
     {
       cause,
       hint: 'Install the package containerd (containerd.io from Docker), or put the folder where ctr is on the PATH',

@@ -4,5 +4,5 @@ import { FleetError } from '#bundles/errors';
 export const aborted = (cause: unknown): FleetError =>
   new FleetError('ABORTED', 'stopped before the end', {
     cause,
-    hint: 'The next command of this agent goes on from here',
+    hint: 'The next command of this agent resumes',
   });

@@ -53,7 +53,7 @@ const acknowledgeOne = (
       type: 'receipt',
       outcome: 'failed',
       code: 'RECEIPT_INVALID',
-      message: `the hub acknowledges event ${to} with another content than the one reported here; nothing was let go`,
+      message: `the hub acknowledges event ${to} with other content than was reported here; nothing was removed`,
       detail: { from, to, head, own: own ?? null },
     });
     return undefined;

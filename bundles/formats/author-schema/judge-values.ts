@@ -78,7 +78,8 @@ const compile = (schema: Schema, what: 'bundle' | 'input'): AuthorCheck | { read
   }
 };
 
-const reasonOf = (error: unknown): string => (isFleetError(error) ? error.message : 'it is no JSON Schema');
+const reasonOf = (error: unknown): string =>
+  isFleetError(error) ? error.message : 'it is not a JSON Schema';
 
 const keep = <T>(map: Map<string, T>, key: string, value: T): T => {
   const [oldest] = map.keys();

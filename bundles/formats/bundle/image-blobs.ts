@@ -3,7 +3,7 @@ import type { ClosureEntry } from './config.ts';
 import { type Descriptor, isManifestType } from '../layout/manifest.ts';
 import { reachedBlobs } from './reached-blobs.ts';
 
-/** Is it an image, or a file that travels along? */
+/** True for an image, false for a file that travels with the bundle. */
 export const isImage = ({ mediaType, names }: ClosureEntry): boolean =>
   isManifestType(mediaType) && names !== undefined && names.length > 0;
 

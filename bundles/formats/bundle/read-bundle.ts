@@ -69,7 +69,7 @@ const checkBlobs = ({ assignments, closure }: BundleConfig, what: string): void 
   if (absent)
     throw new FleetError(
       'LAYOUT_INVALID',
-      `${what} names ${shortDigest(absent.digest)} for assignment ${absent.id}, which its closure has not`,
+      `${what} names ${shortDigest(absent.digest)} for assignment ${absent.id}, which is not in its closure`,
     );
 };
 

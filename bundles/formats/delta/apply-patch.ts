@@ -27,7 +27,7 @@ export async function* applyPatch(
 ): AsyncGenerator<Uint8Array> {
   const { reader, recipe, oldSize } = await openPatch(patch);
   try {
-    if (oldSize !== old.size) throw invalidPatch('it was made of something else');
+    if (oldSize !== old.size) throw invalidPatch('it was made for another base');
     const content = await readSize(reader, recipe, size);
     const pieces = readContent(reader, old, content, Math.min(mostSteps, stepsOf(content)));
     yield* recipe ? gzipAgain(pieces, recipe) : pieces;
@@ -66,7 +66,7 @@ async function* readContent(
     steps += 1;
     if (steps > mostSteps + 1) throw invalidPatch(`it takes more than ${mostSteps} steps`);
     const told = await readNumber(reader);
-    if (told > left) throw invalidPatch('it tells more than it announces');
+    if (told > left) throw invalidPatch('it has more literal bytes than it announces');
     left -= told;
     for (let rest = told; rest > 0; ) {
       const piece = await reader.some(Math.min(rest, PIECE));
@@ -81,7 +81,7 @@ async function* readContent(
     expected += told;
     if (copied === 0) continue;
     const from = expected + fromZigzag(await readNumber(reader));
-    if (from < 0 || from + copied > old.size) throw invalidPatch('it copies what is not there');
+    if (from < 0 || from + copied > old.size) throw invalidPatch('it copies from outside of the base');
     for (let at = from; at < from + copied; at += PIECE) {
       const run = await runOf(at, Math.min(PIECE, from + copied - at));
       if (!out.fits(run)) yield out.take();
@@ -90,7 +90,7 @@ async function* readContent(
     expected = from + copied;
   }
   if (size > 0) yield out.take();
-  if ((await reader.take(1)).byteLength > 0) throw invalidPatch('something follows its end');
+  if ((await reader.take(1)).byteLength > 0) throw invalidPatch('there is data after its end');
 }
 
 /** Bytes of one read for short runs, a page: neighbouring runs then need one read. */

@@ -46,7 +46,7 @@ async function* unpacked(
 const readRecipe = async (reader: PatchReader): Promise<GzipRecipe | undefined> => {
   if (!MAGIC.equals(await reader.take(MAGIC.length))) throw invalidPatch('it does not begin like one');
   const level = (await reader.take(1))[0];
-  if (level === undefined || level > 9) throw invalidPatch('it names no level of zlib');
+  if (level === undefined || level > 9) throw invalidPatch('its compression level is not one of zlib');
   if (level === 0) return undefined;
   const header = Buffer.from(await reader.take(GZIP_HEADER_BYTES));
   return { header, level };
@@ -55,9 +55,9 @@ const readRecipe = async (reader: PatchReader): Promise<GzipRecipe | undefined> 
 export const readNumber = async (reader: PatchReader): Promise<number> => {
   const read = await reader.number();
   if (read === 'ends') throw invalidPatch('it ends early');
-  if (read === 'endless') throw invalidPatch('a number in it has no end');
+  if (read === 'endless') throw invalidPatch('a number in it is too long');
   return read;
 };
 
 export const invalidPatch = (why: string, cause?: unknown): FleetError =>
-  new FleetError('DELTA_INVALID', `this is no patch for what is here: ${why}`, { cause });
+  new FleetError('DELTA_INVALID', `this is not a patch for the blob that is here: ${why}`, { cause });

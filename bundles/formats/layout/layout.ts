@@ -41,7 +41,7 @@ export const openLayout = async (directory: string, read: ReadFile = readOptiona
     throw new FleetError(
       'MEDIUM_MISSING',
       `${directory} is not an OCI layout: it has no ${marker ? 'index.json' : 'oci-layout'}`,
-      { hint: 'Is the folder written right? A layout of releases is what fleet-scheduler build writes' },
+      { hint: 'Check the path of the folder. fleet-scheduler build writes a layout of releases' },
     );
   }
   const version = (
@@ -93,7 +93,7 @@ const parseIndex = (directory: string, bytes: Buffer): readonly Descriptor[] => 
     throw new FleetError(error.code, error.message, {
       subject: error.subject,
       cause: error,
-      hint: 'It is damaged; put back the last copy of it',
+      hint: 'It is damaged; restore the last copy of it',
     });
   }
 };
@@ -119,7 +119,7 @@ export const openOrStartLayout = async (
     'LAYOUT_INVALID',
     `${directory} has lost its index.json, which names all that is in it`,
     {
-      hint: 'Put back the last copy of index.json; if nothing from here was ever given out, remove the folder',
+      hint: 'Restore the last copy of index.json; if nothing from here was ever published, remove the folder',
     },
   );
 };

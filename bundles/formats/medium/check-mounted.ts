@@ -13,7 +13,7 @@ const MOUNT_FOLDERS = /^\/(?:run\/media|media|mnt|Volumes)(?=\/)/;
 export const checkMounted = async (path: string): Promise<void> => {
   if (!(await isUnmounted(path))) return;
   throw new FleetError('MEDIUM_MISSING', `${path} is on the disk of this machine: nothing is mounted there`, {
-    hint: 'Is the stick mounted, and the path written right? --force-path takes the disk of this machine all the same',
+    hint: 'Check that the stick is mounted and the path is right. --force-path writes to the disk of this machine',
   });
 };
 

@@ -28,7 +28,7 @@ const kindOf = (found: Stats): Kind => {
 
 /** @param due the kind that a medium must have in this place */
 export const otherKind = (path: string, kind: Kind, due: 'file' | 'folder'): FleetError =>
-  new FleetError('MEDIUM_INVALID', `${path} is a ${kind} and no ${due}`, {
+  new FleetError('MEDIUM_INVALID', `${path} is a ${kind}, not a ${due}`, {
     hint:
       kind === 'link'
         ? 'No program follows a link on a medium; use one that fleet-export has filled, or an empty one'

@@ -77,7 +77,7 @@ export type PartFile = {
   readonly path: string;
   /** Bytes of the file, sealed or not. */
   readonly size: number;
-  /** Of the whole file, as the volume's fleet/parts.json says; unsigned. */
+  /** Digest of the whole file according to the volume's fleet/parts.json; unsigned. */
   readonly digest?: Digest;
 };
 
@@ -165,7 +165,7 @@ const checkPatches = (parts: readonly MediumPart[], deltas: readonly Delta[]): v
     if (patch.path === `blobs/sha256/${hexOf(patch.digest)}` && own.has(patch.path)) continue;
     throw new FleetError(
       'MEDIUM_INVALID',
-      `${MEDIUM_FILE} names the patch ${patch.path}, which is no blob of one of its parts`,
+      `${MEDIUM_FILE} names the patch ${patch.path}, which is not a blob of one of its parts`,
     );
   }
 };

@@ -70,7 +70,7 @@ const located = (error: FleetError, path: string): FleetError => {
   return new FleetError(code, message, {
     ...(subject === undefined ? {} : { subject }),
     at: { file: path },
-    hint: hint ?? 'The copy is damaged, or this is no medium of fleet-export; make it again',
+    hint: hint ?? 'The copy is damaged, or this is not a medium of fleet-export; make it again',
     cause: error,
   });
 };

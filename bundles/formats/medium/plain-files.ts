@@ -30,7 +30,7 @@ export const listFiles = (root: string, folder: string): Promise<readonly string
         for await (const entry of await opendir(held.path, { bufferSize: 1024 })) {
           if (++seen > MAX_LISTED)
             throw new FleetError('TOO_MANY', `${join(root, folder)} has more than ${MAX_LISTED} files`, {
-              hint: 'Remove what does not belong there, or use another medium',
+              hint: 'Remove the files that do not belong there, or use another medium',
             });
           if (entry.isFile() && !entry.name.startsWith('.')) files.push(`${path}/${entry.name}`);
           else if (entry.isDirectory()) below.push(`${path}/${entry.name}`);

@@ -9,7 +9,7 @@ export const refuseOtherFile = async (path: string): Promise<void> => {
   const start = await beginningOf(path);
   if (start.byteLength === 0)
     throw new FleetError('TRUNCATED', `not a fleet medium: ${path} is empty`, {
-      hint: 'Copy it again; not one byte of it arrived',
+      hint: 'Copy it again',
     });
   const seems = otherFile(start);
   if (seems === undefined) return;
@@ -55,7 +55,7 @@ const otherFile = (start: Buffer): Other | undefined => {
   const shown = /^[\x20-\x7e\t\r\n]+$/.test(text.slice(0, SHOWN))
     ? JSON.stringify(text.slice(0, SHOWN))
     : `the bytes ${start.subarray(0, 8).toString('hex')}`;
-  return { what: `starts with ${shown}, which no tar does`, hint: TAKE };
+  return { what: `starts with ${shown}, unlike a tar`, hint: TAKE };
 };
 
 const beginningOf = async (path: string): Promise<Buffer> => {

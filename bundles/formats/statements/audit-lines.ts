@@ -67,7 +67,7 @@ const readSegment = async (blobs: BlobSource, digest: Digest): Promise<Buffer> =
     throw new FleetError('MISSING_BLOB', `a segment of the audit log is not in ${blobs.name}`, {
       subject: digest,
       cause: error,
-      hint: 'Put back the last copy of this layout, or of the blob',
+      hint: 'Restore the last copy of this layout, or of the blob',
     });
   }
 };
@@ -126,4 +126,4 @@ const isCanonical = (line: AuditLine, bytes: Buffer): boolean => {
 };
 
 const brokenChain = (message: string): FleetError =>
-  new FleetError('AUDIT_CHAIN', message, { hint: 'The log was changed; put back the last copy of it' });
+  new FleetError('AUDIT_CHAIN', message, { hint: 'The log was changed; restore the last copy of it' });

@@ -17,7 +17,7 @@ export type LinearPattern = {
   readonly names: Readonly<Record<string, number>>;
   /** The leftmost match from `from` on, with the groups that a backtracking matcher would find first. */
   readonly find: (text: string, from: number, spend: Spend) => Match | undefined;
-  /** Does it match anywhere? Cheaper than find, because no group is tracked. */
+  /** True if it matches anywhere. Cheaper than find, because no group is tracked. */
   readonly test: (text: string, spend: Spend) => boolean;
 };
 
@@ -119,7 +119,7 @@ const meteredInput = (text: string, weight: number, spend: Spend) => {
 const isWord = (code: number): boolean =>
   (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || code === 95 || (code >= 97 && code <= 122);
 
-/** Which empty matches hold between two characters, as RE2's flags. */
+/** The conditions between two characters, such as word boundaries, as RE2's flags. */
 const contextOf = (before: number, after: number): number =>
   (before < 0 ? 0b101 : before === 10 ? 0b001 : 0) |
   (after < 0 ? 0b1010 : after === 10 ? 0b0010 : 0) |

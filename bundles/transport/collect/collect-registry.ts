@@ -70,7 +70,7 @@ export const collectRegistry = async (
   return outcomes;
 };
 
-/** All pointers of the repositories, also where only some were asked for. */
+/** All pointers of the repositories, even if only some were selected. */
 const allOf = (layout: Layout, pointers: readonly Pointer[]): readonly Pointer[] =>
   choosePointers(layout, {}).filter(({ repository }) =>
     pointers.some((one) => one.repository === repository),

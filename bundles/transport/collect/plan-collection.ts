@@ -32,7 +32,7 @@ export type Collection = {
   /** Tags in the order of removal: a referencing artifact before the artifacts that it references. */
   readonly remove: readonly string[];
   readonly keptReleases: number;
-  /** Bundles that are there and stay, and that go. */
+  /** Bundles that stay, and bundles that are removed. */
   readonly bundles: { readonly stay: ReadonlySet<Digest>; readonly go: readonly Digest[] };
   readonly chain: readonly TrustRoot[];
 };
@@ -154,7 +154,7 @@ const imagesOf = async (
   return images;
 };
 
-/** The nearer one first. */
+/** A source that reads from the first repository, then from the second. */
 const eitherOf = (near: BlobSource, far: BlobSource): BlobSource => ({
   name: far.name,
   size: async (digest) => (await near.size(digest)) ?? far.size(digest),

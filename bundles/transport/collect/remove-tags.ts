@@ -1,7 +1,11 @@
 import { FleetError, toFleetError } from '../../errors.ts';
 import type { Repository } from '../registry/registry.ts';
 
-/** One after the other, in the order given. @returns those that are gone @throws FleetError REGISTRY_* */
+/**
+ * Removes tags sequentially, in the given order.
+ * @returns the removed tags
+ * @throws FleetError REGISTRY_*
+ */
 export const removeTags = async (
   repository: Pick<Repository, 'removeTag'>,
   tags: readonly string[],

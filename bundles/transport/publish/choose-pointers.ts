@@ -50,7 +50,7 @@ export const sitesIn = (layout: Index): readonly string[] =>
     tag === 'site' ? [repository.slice(siteRepository('').length)] : [],
   );
 
-/** Of indexes that were read: a hub looks for the channels of the same one at each question. */
+/** Channels by index: a hub looks for the channels of the same index at each question. */
 const known = new WeakMap<Index['manifests'], readonly Pointer[]>();
 
 const pointersOf = ({ manifests }: Index): readonly Pointer[] => {

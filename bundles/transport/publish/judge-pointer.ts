@@ -37,7 +37,7 @@ export const judgePointer = async (
     throw new FleetError(
       'AUDIT_TRUNCATED',
       `${where} is ${theirs.name}, whose newest is not in ${ours.version.name} here`,
-      { hint: 'Entries were lost or replaced; put back the newest copy of the layout' },
+      { hint: 'Entries were lost or replaced; restore the newest copy of the layout' },
     );
   }
   throw new FleetError('EQUIVOCATION', `${where} is ${theirs.name} too, but with other content`, {
@@ -62,7 +62,7 @@ const readTheirs = async (
     throw new FleetError(
       'ROOT_BEHIND',
       `${target.name}:${pointer.tag} comes with root ${chain.at(-1)?.version}, known here is root ${known.at(-1)?.version}`,
-      { hint: 'Put the newest roots into the key directory and build again; sites believe no older root' },
+      { hint: 'Put the newest roots into the key directory and build again; sites refuse an older root' },
     );
   }
   const { value, root } = await underNewestRoot(chain, (one) =>

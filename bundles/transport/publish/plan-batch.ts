@@ -72,7 +72,7 @@ const descriptorOf = (digest: Digest, { mediaType, artifactType }: Manifest, byt
   ...(artifactType === undefined ? {} : { artifactType }),
 });
 
-/** Every blob is looked for before the first is sent. */
+/** Checks that every blob exists before the first is sent. */
 const checkWhole = async (blobs: BlobSource, { repository, tag, stages }: UploadBatch): Promise<void> => {
   for (const { digest, size } of stages.flat().flatMap((upload) => upload.blobs)) {
     const found = await blobs.size(digest);

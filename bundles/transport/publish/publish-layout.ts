@@ -27,7 +27,7 @@ export type PublishOptions = {
   readonly signal: AbortSignal;
   /** Called before a release replaces the published one or starts a channel. An error that it throws refuses that pointer. */
   readonly checkRelease?: (channel: Channel, roots: readonly TrustRoot[]) => Promise<void>;
-  /** Called as each is done, in no order. */
+  /** Called when a pointer is done, in any order. */
   readonly onPointer?: (outcome: PointerOutcome) => void;
   /** Called for each blob that went over the wire. */
   readonly onUpload?: (repository: string, blob: Descriptor) => void;
@@ -40,9 +40,9 @@ export type PointerOutcome = {
   /** 'prod/line', 'sites/plant-7' */
   readonly repository: string;
   readonly tag: PointerTag;
-  /** 'release 8'; undefined where it was not looked at, or could not be read. */
+  /** 'release 8'; undefined if it was not read or cannot be read. */
   readonly name: string | undefined;
-  /** 'planned': only with dryRun. 'failed': `error` says why; the others are not affected. */
+  /** 'planned': only with dryRun. 'failed': `error` has the reason; other pointers are not affected. */
   readonly outcome: 'sent' | 'unchanged' | 'superseded' | 'planned' | 'failed';
   readonly freight: Freight;
   /**
@@ -53,7 +53,7 @@ export type PointerOutcome = {
   readonly error?: FleetError;
 };
 
-/** Pointers at once; each waits for the network most of the time. */
+/** Concurrent pointers; each mostly waits for the network. */
 const WIDTH = 8;
 
 /** Errors that apply to all pointers and stop the whole run. */
@@ -122,7 +122,7 @@ export const publishLayout = async (
       }
     });
   const outcomes: PointerOutcome[] = [];
-  // The log first, as releases name its head; then releases: a lease is about one, and a site statement may send an agent to one.
+  // Order: the log, because releases name its head; then releases, because leases and site statements refer to them.
   for (const wave of Map.groupBy(pointers, waveOf).values()) {
     const settled = await Promise.allSettled(wave.map(publish));
     options.signal.throwIfAborted();
@@ -134,7 +134,10 @@ export const publishLayout = async (
 
 const waveOf = ({ tag }: Pointer): string => (tag === 'log' || tag === 'release' ? tag : 'others');
 
-/** A log is as good under an older root: no entry has to follow a rotation. @throws FleetError as planBatch */
+/**
+ * Plans a pointer. A log may be signed under an older root, because a rotation adds no entry.
+ * @throws FleetError as planBatch
+ */
 const planPointer = async (
   { blobs }: Offering,
   pointer: Pointer,
@@ -146,7 +149,7 @@ const planPointer = async (
   return pointer.tag === 'log' ? (await underNewestRoot(roots, plan)).value : plan(roots.at(-1) as TrustRoot);
 };
 
-/** Made when it is first wanted. */
+/** Computed on first use. */
 const once = <T>(make: () => Promise<T>): (() => Promise<T>) => {
   let made: Promise<T> | undefined;
   return () => (made ??= make());

@@ -13,7 +13,7 @@ export const readFleetChain = async (layout: Offering): Promise<readonly TrustRo
     choosePointers(layout, {})
       .filter(({ tag }) => tag !== 'receipts')
       .map(({ repository, tag, artifact }) =>
-        // One that cannot be read says so when it is published.
+        // An unreadable artifact is reported when it is published.
         readArtifact(layout.blobs, artifact, { what: `${repository}:${tag}` }).catch(() => []),
       ),
   );

@@ -53,7 +53,7 @@ export const listPages = async <Item>(
       };
     });
     if (!page) return seen.size === 0 ? undefined : [...found.values()];
-    if (!page.items) throw refused(doing, 'answered with something that is no such list');
+    if (!page.items) throw refused(doing, 'did not answer with such a list');
     const before = found.size;
     for (const [key, item] of page.items) found.set(key, item);
     if (found.size > MAX_ITEMS)
@@ -62,7 +62,7 @@ export const listPages = async <Item>(
     seen.add(page.url.href);
     next = followed(page.link, page.url, doing);
     if (next && (seen.has(next.href) || idle > MAX_IDLE_PAGES))
-      throw refused(doing, 'lists its pages in circles');
+      throw refused(doing, 'repeats a page of its list');
   }
   return [...found.values()];
 };
@@ -71,7 +71,7 @@ export const listPages = async <Item>(
 const followed = (link: string | undefined, from: URL, doing: string): URL | undefined => {
   if (link === undefined) return undefined;
   const next = URL.parse(link, from.href);
-  if (next?.host !== from.host) throw refused(doing, 'names a next page that is not its own');
+  if (next?.host !== from.host) throw refused(doing, 'names a next page on another host');
   return new URL(`${next.pathname}${next.search}`, from);
 };
 

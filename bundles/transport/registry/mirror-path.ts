@@ -14,6 +14,6 @@ export const mirrorPath = (name: string): string => {
   if (path !== undefined && isRepositoryName(path)) return path;
   throw new FleetError(
     'IMAGE_REFUSED',
-    `${name} has no place in a registry: its host or path cannot be part of one`,
+    `${name} cannot be stored in a registry: its host or path is not valid there`,
   );
 };

@@ -25,7 +25,7 @@ export const openRegistry = (address: RegistryAddress, options: RegistryOptions)
     if (isRepositoryName(path)) return path;
     throw new FleetError(
       'NAME_INVALID',
-      `${JSON.stringify(path).slice(0, 160)} is no name for a repository`,
+      `${JSON.stringify(path).slice(0, 160)} is not the name of a repository`,
       {
         hint: 'Use lower case, digits and single . _ - between them, parts joined by /',
       },

@@ -105,7 +105,7 @@ const bytesToSkip = async (answer: Answer, given: number, doing: string): Promis
   await discard(answer);
   throw new FleetError(
     'REGISTRY_REFUSED',
-    `${doing}: ${answer.host} answered with another range than was asked for`,
+    `${doing}: ${answer.host} answered with another range than was requested`,
     {
       hint: 'The registry, or a proxy before it, is broken',
     },

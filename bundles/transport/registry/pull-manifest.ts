@@ -134,6 +134,6 @@ const parsedOf = (
 const otherContent = ({ name }: RepositoryClient, expected: Digest, actual: Digest): FleetError =>
   new FleetError(
     'DIGEST_MISMATCH',
-    `${name} answered with ${shortDigest(actual)} where ${shortDigest(expected)} was said`,
+    `${name} answered with ${shortDigest(actual)} instead of ${shortDigest(expected)}`,
     { subject: expected, hint: 'The registry, or a cache before it, is damaged or was tampered with' },
   );

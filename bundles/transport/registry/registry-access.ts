@@ -37,9 +37,9 @@ const countIn = (env: NodeJS.ProcessEnv, name: string): number | undefined => {
   if (/^[1-9][0-9]{0,4}$/.test(text)) return Number(text);
   throw new FleetError(
     'CONFIG_INVALID',
-    `${name} is ${JSON.stringify(text.slice(0, 20))}, which is no count`,
+    `${name} is ${JSON.stringify(text.slice(0, 20))}, which is not a count`,
     {
-      hint: 'Give a whole number from 1 to 99999: of tries, or of milliseconds',
+      hint: 'Use a whole number from 1 to 99999: of tries, or of milliseconds',
     },
   );
 };

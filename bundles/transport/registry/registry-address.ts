@@ -25,10 +25,10 @@ export const parseRegistryAddress = (text: string): RegistryAddress => {
   const slash = rest.indexOf('/');
   const host = (slash < 0 ? rest : rest.slice(0, slash)).toLowerCase();
   const prefix = slash < 0 ? '' : rest.slice(slash + 1);
-  if (!isHost(host))
-    throw notAnAddress(text, `names no host that could be: ${JSON.stringify(host).slice(0, 80)}`);
+  if (!isHost(host)) throw notAnAddress(text, `names an invalid host: ${JSON.stringify(host).slice(0, 80)}`);
   if (/[:@]/.test(prefix)) throw notAnAddress(text, 'holds a tag or digest');
-  if (slash >= 0 && !isRepositoryName(prefix)) throw notAnAddress(text, 'has a path that no registry takes');
+  if (slash >= 0 && !isRepositoryName(prefix))
+    throw notAnAddress(text, 'has a path that is not valid in a registry');
   if (text.length > MAX_NAME) throw notAnAddress(text, `is longer than ${MAX_NAME} characters`);
   return { host, prefix };
 };

@@ -22,7 +22,7 @@ export const removeTag = async (
   if (!isTag(tag))
     throw new FleetError(
       'REGISTRY_REFUSED',
-      `${JSON.stringify(tag).slice(0, 80)} is no tag of ${repository.name}`,
+      `${JSON.stringify(tag).slice(0, 80)} is not a tag of ${repository.name}`,
     );
   try {
     await remove(repository, tag, tag, signal);

@@ -23,8 +23,8 @@ export const chunkOf = ({ repository }: Upload, { least }: Session): number =>
   Math.max(repository.client.pace.chunk(), least);
 
 /**
- * A POST, which may find that the blob only needs to be mounted from another repository. Where it cannot be, some
- * registries begin an upload at once; others say no, and then it is asked for without.
+ * Begins an upload by POST, which may mount the blob from another repository instead. If the mount fails, some registries begin
+ * an upload at once; for others a second POST without the mount follows.
  */
 export const beginUpload = async (upload: Upload, mountFrom?: string): Promise<Session | 'mounted'> => {
   if (mountFrom === undefined) return postUpload(upload);
@@ -114,7 +114,7 @@ export const finishUpload = (
   });
 };
 
-/** How far the registry has it; undefined where it knows nothing of it any more. */
+/** Asks the registry for the offset of an upload; undefined if the registry does not know the upload any more. */
 export const resumeUpload = (upload: Upload, session: Session): Promise<Session | undefined> => {
   const ask: ClientAsk = {
     ...standing(upload),
@@ -130,7 +130,9 @@ export const resumeUpload = (upload: Upload, session: Session): Promise<Session 
   });
 };
 
-/** The credentials were renewed; the registry does not know the upload; its offset is another one. */
+/**
+ * Status codes after which an upload begins again: the credentials were renewed, the upload is unknown, or its offset differs.
+ */
 const BROKEN_OFF = [401, 404, 416];
 /** A proxy limits the size of a request: smaller chunks may pass. */
 const TOO_MUCH = 413;
@@ -149,20 +151,20 @@ const bytesOf = (size: number) => ({
   'content-length': String(size),
 });
 
-/** Range: '0-1023' counts its end in. docker-registry says '0-0' of nothing at all. */
+/** Parses Range: the end in '0-1023' is inclusive. docker-registry answers '0-0' for an empty upload. */
 const offsetOf = (answer: Answer): number | undefined => {
   const end = /^(?:bytes[= ])?0-([0-9]{1,15})$/.exec(answer.header('range')?.trim() ?? '')?.[1];
   if (end === undefined) return undefined;
   return end === '0' ? 0 : Number(end) + 1;
 };
 
-/** Where the registry wants the next request, absolute or relative to the last. */
+/** The URL of the next request, absolute or relative to the last one. */
 const locationOf = (upload: Upload, answer: Answer, otherwise?: URL): URL => {
   const text = answer.header('location');
   if (text === undefined && otherwise) return otherwise;
   const url = text === undefined ? undefined : URL.parse(text, answer.url.href);
   if (!url) throw refused(upload, 'does not say where the upload goes');
-  // Behind a proxy that ends TLS a registry believes that it is spoken to in the clear.
+  // Behind a proxy that ends TLS, a registry returns plain HTTP locations.
   if (url.host === answer.url.host) url.protocol = answer.url.protocol;
   if (mayGoTo(answer.url, url, upload.repository.client.options.plainHttp)) return url;
   throw refused(upload, `sends the upload to ${url.protocol}//${url.host}, which is without TLS`);
@@ -171,9 +173,9 @@ const locationOf = (upload: Upload, answer: Answer, otherwise?: URL): URL => {
 const brokenOff = ({ doing }: Upload, answer: Answer): FleetError =>
   new FleetError(
     'REGISTRY_UNREACHABLE',
-    `${doing}: ${answer.host} breaks the upload off with ${answer.status}, again and again`,
+    `${doing}: ${answer.host} repeatedly breaks the upload off with ${answer.status}`,
     {
-      hint: 'The registry, or what lies before it, loses uploads; try again later',
+      hint: 'The registry, or a proxy before it, loses uploads; try again later',
     },
   );
 

@@ -83,7 +83,7 @@ export const acceptChannel = async (
   };
 };
 
-/** @throws FleetError WRONG_CHANNEL for a source that has something, and nothing of it for this agent */
+/** @throws FleetError WRONG_CHANNEL for a source with content for other channels only */
 const checkOtherChannels = (documents: ChannelDocuments, channel: Channel): void => {
   const claimed = [...documents.claimedChannels, ...documents.leasedChannels].map(formatChannel);
   if (claimed.length === 0 || claimed.includes(formatChannel(channel)) || documents.site.length > 0) return;
@@ -122,6 +122,6 @@ const leaseMissing = (
   return new FleetError(
     'LEASE_MISSING',
     `the site statement requires a lease of the release of ${formatChannel(channel)} that is at most ${most} old; the release was issued at ${predicate.issuedAt}, and ${had}${describeSkipped(leases)}`,
-    { hint: 'Ask for a medium with a fresh lease, or a newer release; what runs here goes on running' },
+    { hint: 'Ask for a medium with a fresh lease, or a newer release; running packages continue' },
   );
 };

@@ -102,7 +102,7 @@ export const acceptRelease = async (
 const expired = (what: string, { expires }: ReleasePredicate, leases: JudgedLeases): FleetError => {
   const over = leases.lease ? `, its lease at ${leases.lease.predicate.expires}` : '';
   return new FleetError('EXPIRED', `${what} expired at ${expires}${over}${describeSkipped(leases)}`, {
-    hint: 'Ask for a newer release, or for a lease of this one; what runs here goes on running',
+    hint: 'Ask for a newer release, or for a lease of this one; running packages continue',
   });
 };
 
@@ -111,7 +111,7 @@ export const describeSkipped = ({ skipped }: JudgedLeases): string => {
   const [first] = skipped;
   if (!first) return '';
   const many = skipped.length === 1 ? 'a lease that is there was' : `${skipped.length} leases there were`;
-  return `; ${many} left aside (${first.code}: ${first.message})`;
+  return `; ${many} skipped (${first.code}: ${first.message})`;
 };
 
 /** The version floor of a channel. Each channel has its own numbers, also for an agent that returns to it. */

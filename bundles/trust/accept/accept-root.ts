@@ -12,7 +12,7 @@ import { trustedTime } from './trusted-time.ts';
  */
 export const acceptRoot = (state: TrustState, offered: readonly Uint8Array[], clock: Clock): TrustRoot => {
   const start = state.root ?? pinnedRoot(state, offered);
-  // The root that it starts from mostly comes along, too: the same bytes are read and verified once.
+  // The source usually has the start of the chain as well: its bytes are read and verified once.
   const root = advanceRoot(
     start,
     offered.map((bytes) => (start.bytes.equals(bytes) ? start : parseRoot(bytes))),
@@ -35,7 +35,7 @@ const pinnedRoot = (state: TrustState, offered: readonly Uint8Array[]): TrustRoo
     `${offered.length === 1 ? 'the trust root here has not' : `none of the ${offered.length} trust roots here has`} the SHA-256 given at enrolment`,
     {
       subject: state.pinnedRoot,
-      hint: 'Compare the value with the one the platform team gave you; do not go on if they differ',
+      hint: 'Compare the value with the one the platform team gave you; stop if they differ',
     },
   );
 };

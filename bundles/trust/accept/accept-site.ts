@@ -58,7 +58,7 @@ export const acceptSite = async (
   const ended = expires <= trustedTime(clock, state.time);
   if (ended && policy.acceptExpired !== true) {
     throw new FleetError('EXPIRED', `${what} expired at ${predicate.expires}`, {
-      hint: 'Ask the office for a newer site statement; what runs here goes on running',
+      hint: 'Ask the office for a newer site statement; running packages continue',
     });
   }
   const agent = findAgent(state, predicate);

@@ -22,7 +22,7 @@ export const checkVersion = (
   if (digest !== kept.digest) {
     throw new FleetError(
       'EQUIVOCATION',
-      `${what} version ${version} says something else than the one accepted before`,
+      `${what} version ${version} has other content than the one accepted before`,
       {
         hint: 'Somebody signed two different documents under one number: tell the platform team',
       },

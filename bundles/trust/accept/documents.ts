@@ -37,7 +37,7 @@ export type ChannelDocuments = {
   readonly release: (channel: Channel) => Promise<readonly Buffer[]>;
   /** Channels that the source claims to have releases for. */
   readonly claimedChannels: readonly Channel[];
-  /** Envelopes of a channel's leases: of a medium the newest that claims it, of a registry all, but for those that cannot be read. */
+  /** Envelopes of a channel's leases: of a medium those of the newest lease, of a registry all readable ones. */
   readonly leases: (channel: Channel) => Promise<{
     readonly files: readonly Buffer[];
     readonly skipped: readonly FleetError[];
@@ -139,7 +139,7 @@ const readWhatCanBe = async (
   return { files, skipped };
 };
 
-/** Those that claim the highest version: signatures of one statement are several files. */
+/** The documents that claim the highest version: signatures of one statement are several files. */
 const newest = (documents: readonly Document[]): readonly Document[] => {
   const top = Math.max(0, ...documents.map((document) => document.version ?? 0));
   return documents.filter((document) => (document.version ?? 0) === top);

@@ -33,8 +33,9 @@ type Measure = {
 };
 
 /**
- * One lease: by the lease role, for this channel, not older than the last, about the release in force. One that has ended
- * is still a good lease: it moves the floors, and is not live. @throws FleetError as the attack table names them
+ * Judges one lease: it is signed by the lease role, for this channel, not older than the last, and about the release in force. An
+ * expired lease is still valid evidence: it moves the floors, but is not live.
+ * @throws FleetError as the attack table names them
  */
 export const judgeLease = (measure: Measure, envelopes: readonly Uint8Array[]): AcceptedLease => {
   const { fleet, root, channel, release, kept, clock, policy } = measure;

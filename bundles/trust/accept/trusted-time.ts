@@ -9,7 +9,10 @@ export const trustedTime = (clock: Clock, floor: Date | undefined): Date =>
 /** issuedAt and expires of a statement, which both have been read. */
 export type Validity = { readonly issued: Date; readonly expires: Date };
 
-/** issuedAt, expires and their distance; whether it has ended is the caller's question. @throws FleetError SCHEMA, FROM_FUTURE */
+/**
+ * Checks issuedAt, expires and their distance. The caller checks the expiry.
+ * @throws FleetError SCHEMA, FROM_FUTURE
+ */
 export const checkDates = (
   statement: { readonly issuedAt: string; readonly expires: string },
   clock: Clock,
@@ -33,7 +36,10 @@ export const checkDates = (
   return { issued, expires };
 };
 
-/** The same of a statement that must not have ended either; returns when it was issued. @throws FleetError SCHEMA, FROM_FUTURE, EXPIRED */
+/**
+ * As checkDates, and refuses an expired statement; returns the time of issue.
+ * @throws FleetError SCHEMA, FROM_FUTURE, EXPIRED
+ */
 export const checkValidity = (
   statement: { readonly issuedAt: string; readonly expires: string },
   clock: Clock,
@@ -44,6 +50,6 @@ export const checkValidity = (
   const { issued, expires } = checkDates(statement, clock, maxValidityDays, what);
   if (expires > time) return issued;
   throw new FleetError('EXPIRED', `${what} expired at ${statement.expires}`, {
-    hint: 'Ask for a newer one; what runs here goes on running',
+    hint: 'Ask for a newer one; running packages continue',
   });
 };

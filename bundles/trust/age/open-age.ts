@@ -33,14 +33,10 @@ export const openAge = async (bytes: RandomAccess, identities: readonly string[]
     try {
       decipher.final();
     } catch (cause) {
-      throw new FleetError(
-        'DIGEST_MISMATCH',
-        `its sealed bytes are not those that were sealed, ${placeOf(index)}`,
-        {
-          hint: DAMAGED,
-          cause,
-        },
-      );
+      throw new FleetError('DIGEST_MISMATCH', `its sealed bytes were changed, ${placeOf(index)}`, {
+        hint: DAMAGED,
+        cause,
+      });
     }
     return plain;
   };
@@ -100,7 +96,7 @@ const DAMAGED = 'The copy is damaged or was changed; make it again';
 const placeOf = (index: number): string => `at byte ${index * CHUNK} of its content`;
 
 const truncated = (): FleetError =>
-  new FleetError('TRUNCATED', 'the sealed file ends too soon', { hint: 'Copy it again; it was cut short' });
+  new FleetError('TRUNCATED', 'the sealed file is truncated', { hint: 'Copy it again; it was cut short' });
 
 /** @param sealed bytes behind the nonce; only the chunk of empty content is empty */
 const plainSize = (sealed: number): number => {
@@ -118,7 +114,7 @@ const readHeader = async (bytes: RandomAccess): Promise<Buffer> => {
     const start = await readExactly(bytes, 0, Math.min(length, bytes.size));
     const text = start.toString('latin1');
     if (!MAGIC.startsWith(text.slice(0, MAGIC.length)))
-      throw new FleetError('MEDIUM_INVALID', 'it is no age file', { hint: DAMAGED });
+      throw new FleetError('MEDIUM_INVALID', 'it is not an age file', { hint: DAMAGED });
     const found = MAC_LINE.exec(text);
     if (found) return start.subarray(0, found.index + found[0].length);
     if (length >= bytes.size) throw truncated();
@@ -134,11 +130,11 @@ const unwrap = async (header: Uint8Array, identities: readonly string[]): Promis
   } catch (cause) {
     if (isStranger(cause)) {
       throw new FleetError('NOT_A_RECIPIENT', 'it is sealed to other machines than this one', {
-        hint: 'Is it the stick for this site? If so, the platform team makes it again for this agent',
+        hint: 'Check that this is the medium for this site; if it is, the platform team makes it again for this agent',
       });
     }
     // The library's message may quote untrusted text of the file.
-    throw new FleetError('DIGEST_MISMATCH', 'its list of recipients is not the one that was sealed', {
+    throw new FleetError('DIGEST_MISMATCH', 'its list of recipients was changed', {
       hint: DAMAGED,
     });
   }

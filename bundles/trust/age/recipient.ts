@@ -18,10 +18,14 @@ export const isRecipient = (text: string): boolean => SHAPE.test(text) && hasBec
 /** @param what name of the recipient for messages @throws FleetError KEY_FORMAT */
 export const parseRecipient = (text: string, what: string, at?: Place): string => {
   if (isRecipient(text)) return text;
-  throw new FleetError('KEY_FORMAT', `${what} is no age recipient: ${JSON.stringify(text.slice(0, 80))}`, {
-    at,
-    hint: 'Copy it whole: age1 and 58 more letters and digits, as age-keygen or the agent printed it',
-  });
+  throw new FleetError(
+    'KEY_FORMAT',
+    `${what} is not an age recipient: ${JSON.stringify(text.slice(0, 80))}`,
+    {
+      at,
+      hint: 'Copy it whole: age1 and 58 more letters and digits, as age-keygen or the agent printed it',
+    },
+  );
 };
 
 export type AgeIdentity = { readonly identity: string; readonly recipient: string };

@@ -7,13 +7,16 @@ import { CHUNK, CIPHER, chunkNonce, chunksOf, MAX_HEADER_BYTES, NONCE, payloadKe
 export type AgeSealer = {
   /** Each once, sorted. */
   readonly recipients: readonly string[];
-  /** One age file of the content, another one each time: a file key is never used for two. Holds a few chunks at a time. */
+  /**
+   * Returns the content as one age file. Each call uses a new file key, so the result differs each time. Holds a few chunks at a
+   * time.
+   */
   readonly seal: (content: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>;
-  /** Bytes of the file that so many bytes of content become. */
+  /** Size of the sealed file for a content size, both in bytes. */
   readonly sealedSize: (plain: number) => number;
 };
 
-/** A disk likes long writes better than one for each chunk. */
+/** Chunks of one write. */
 const CHUNKS_AT_ONCE = 8;
 
 /**
@@ -59,8 +62,8 @@ const newHeader = async (recipients: readonly string[]): Promise<Header> => {
   } catch (cause) {
     if (cause instanceof FleetError) throw cause;
     // A point of low order has a right check sum, and nothing can be sealed to it.
-    throw new FleetError('KEY_FORMAT', 'one of the recipients is no key that can be sealed to', {
-      hint: 'Let the agents of the site ask again with fleet-agent enroll',
+    throw new FleetError('KEY_FORMAT', 'one of the recipients is not a key that content can be sealed to', {
+      hint: 'Run fleet-agent enroll again for the agents of the site',
     });
   }
 };
@@ -88,7 +91,7 @@ async function* sealed(
   };
   for await (const bytes of content) {
     for (let at = 0; at < bytes.byteLength; ) {
-      // Whether a full chunk is the last is known only when more comes.
+      // A full chunk is known to be the last only when the content ends.
       if (filled === CHUNK) sealChunk(false);
       if (written === out.byteLength) {
         yield out;

@@ -51,7 +51,7 @@ export const checkImages = async (
       {
         subject: entry.digest,
         hint: more.includes(failed)
-          ? 'This machine demands that signature: ask the platform team for a release that carries it'
+          ? 'This machine requires that signature: ask the platform team for a release that carries it'
           : 'Ask the platform team for another release',
       },
     );

@@ -15,7 +15,7 @@ export const emptyConfig = (): EvidenceBlob => ({
   bytes: EMPTY_CONFIG,
 });
 
-/** Evidence of our own making: the same layers give the same bytes on every machine. */
+/** Creates evidence: the same layers give the same bytes on every machine. */
 export const makeEvidence = (layer: EvidenceBlob, more: Pick<Manifest, 'artifactType'> = {}): Evidence => {
   const config = emptyConfig();
   const { bytes, descriptor } = encodeManifest({

@@ -102,6 +102,6 @@ const parsePlainEnvelope = (
   const [first] = Array.isArray(signatures) ? (signatures as readonly ({ sig?: unknown } | null)[]) : [];
   const sig = first?.sig;
   if (typeof payload !== 'string' || payloadType !== IN_TOTO || typeof sig !== 'string')
-    throw new FleetError('BUNDLE_FORMAT', `${what} is no DSSE envelope of an in-toto statement`);
+    throw new FleetError('BUNDLE_FORMAT', `${what} is not a DSSE envelope of an in-toto statement`);
   return { payload: Buffer.from(payload, 'base64'), payloadType, signature: Buffer.from(sig, 'base64') };
 };

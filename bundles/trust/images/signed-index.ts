@@ -4,8 +4,8 @@ import { SIGNED_INDEX, SIGNED_INDEX_JSON } from '../../media-types.ts';
 import { type Evidence, makeEvidence } from './evidence.ts';
 
 /**
- * An image index as evidence: cosign signs the index of several platforms, and a bundle names the manifest of one. The index
- * is wrapped, because a registry takes no index whose other platforms it has not got.
+ * Wraps an image index as evidence. cosign signs the index of several platforms, and a bundle names the manifest of one;
+ * registries refuse an index without the manifests of its other platforms.
  */
 export const wrapIndex = (index: Buffer): Evidence =>
   makeEvidence(

@@ -9,7 +9,7 @@ export type Vouchers = {
   readonly about: ReadonlySet<Digest>;
 };
 
-/** Does this signature satisfy the policy? One valid signature by one of its keys is enough. */
+/** True if the signature satisfies the policy: one valid signature by one of its keys is enough. */
 export const vouches = (
   signature: ImageSignature,
   { keys }: Pick<ImagePolicy, 'keys'>,
@@ -26,6 +26,6 @@ export const whyNot = ({ signatures, about }: Vouchers, { name, keys }: ImagePol
   if (signatures.length === 0) return `has no signature, and must have one by ${key}`;
   const own = signatures.filter((signature) => signature.about.some((digest) => about.has(digest)));
   return own.length === 0
-    ? `has no signature by ${key}: what lies beside it was signed for another image`
+    ? `has no signature by ${key}: the signatures beside it are for another image`
     : `is signed, but not by ${key}`;
 };

@@ -112,7 +112,7 @@ const readJson = (bytes: Buffer): SealedJson => {
     const json = parseStrictJson(bytes, { maxBytes: MAX_FILE_BYTES, maxDepth: 4 }, 'the key');
     return json ?? {};
   } catch (cause) {
-    throw damaged('what is in it is not JSON', cause);
+    throw damaged('its content is not JSON', cause);
   }
 };
 

@@ -58,7 +58,7 @@ export const parsePublicKey = (pem: string): PublicKey => {
   const der = plainSpki(pem);
   if (der) return describePublic(object, der);
   if (!isP256(object)) throw new FleetError('KEY_FORMAT', 'only ECDSA P-256 keys are used');
-  throw new FleetError('KEY_FORMAT', 'the public key is not written in the one usual way', {
+  throw new FleetError('KEY_FORMAT', 'the public key is not in the canonical form', {
     hint: 'Write it with: openssl pkey -pubin -in key.pem -outform PEM',
   });
 };

@@ -9,7 +9,7 @@ export type Passwords = {
   readonly open: (what: string) => Promise<string>;
   /** For a file that is to be written: typed twice, long enough. @throws FleetError KEY_LOCKED */
   readonly choose: (what: string) => Promise<string>;
-  /** Whether the user types it, and can correct a wrong one. */
+  /** True if the user types the password, and can correct a wrong one. */
   readonly typed: boolean;
 };
 
@@ -30,7 +30,7 @@ const MAX_BYTES = 4096;
 
 /** Flag, file of the environment, environment, terminal, in this order. */
 export const passwordsFrom = ({ file, env, terminal }: PasswordPlaces): Passwords => {
-  // Set to nothing, as units and scripts do to unset it, it names no file.
+  // An empty variable counts as unset, as units and scripts write it.
   const path = file ?? (env[PASSWORD_FILE_VARIABLE] || undefined);
   const said = VARIABLES.map((name) => env[name]).find((value) => value !== undefined);
   const given = async (): Promise<string | undefined> => (path === undefined ? said : readPassword(path));
@@ -49,7 +49,7 @@ export const passwordsFrom = ({ file, env, terminal }: PasswordPlaces): Password
 const longEnough = (password: string, what: string): string => {
   if (password.length >= MIN_LENGTH) return password;
   throw new FleetError('KEY_LOCKED', `the password for ${what} has fewer than ${MIN_LENGTH} characters`, {
-    hint: 'Take a longer one; a few words in a row are easy to remember',
+    hint: 'Choose a longer one; a few words in a row are easy to remember',
   });
 };
 
@@ -57,7 +57,7 @@ const longEnough = (password: string, what: string): string => {
 const ask = (terminal: Terminal | undefined, question: string, lacking: string): Promise<string> => {
   if (terminal) return terminal.askHidden(question);
   throw new FleetError('KEY_LOCKED', lacking, {
-    hint: `Give --password-file or set ${PASSWORD_FILE_VARIABLE} or ${VARIABLES[0]}; on a terminal it is asked for`,
+    hint: `Give --password-file or set ${PASSWORD_FILE_VARIABLE} or ${VARIABLES[0]}; a terminal asks for it`,
   });
 };
 
@@ -66,7 +66,7 @@ const askTwice = async (terminal: Terminal | undefined, what: string): Promise<s
   const password = longEnough(await ask(terminal, `New password for ${what}: `, lacking), what);
   if ((await ask(terminal, 'The same again: ', lacking)) === password) return password;
   throw new FleetError('KEY_LOCKED', 'the two passwords differ', {
-    hint: 'Run it again and type both alike',
+    hint: 'Run it again and type the same password twice',
   });
 };
 
@@ -77,9 +77,9 @@ const readPassword = async (file: string): Promise<string> => {
     checkPrivate(await handle.stat(), file, 'the password in it', 'keep it on another disk');
     const text = (await handle.readFile('utf8')).replace(/\r?\n$/, '');
     if (text !== '' && text.length <= MAX_BYTES && !/[\r\n]/.test(text)) return text;
-    throw new FleetError('KEY_LOCKED', 'this file holds no password', {
+    throw new FleetError('KEY_LOCKED', 'this file does not contain a password', {
       at: { file },
-      hint: 'One line, the password and nothing else',
+      hint: 'Write only the password, on one line',
     });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT')

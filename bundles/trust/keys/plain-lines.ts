@@ -1,2 +1,2 @@
-/** PEM as editors of other systems leave it: a mark before the first letter, and line ends of two characters. */
+/** Removes a byte order mark and converts line ends of CR LF, which some editors write into PEM. */
 export const plainLines = (text: string): string => text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n');

@@ -3,13 +3,13 @@ import { type OpenMedium, REPORTS_FOLDER } from '../../formats/medium/medium.ts'
 import { MAX_STATEMENT_BYTES } from '../../formats/statements/envelope.ts';
 import { MAX_REPORT_BYTES, type SignedReport } from './report.ts';
 
-/** Where one report lies on a medium; nothing of it is read yet. */
+/** The location of one report on a medium, unread. */
 export type FoundReport = {
-  /** Without its two endings. */
+  /** Path without the two suffixes. */
   readonly path: string;
-  /** Which agent it says it is from: agentFolder('<site>/<agent>'). */
+  /** The folder of the agent that it claims to be from: agentFolder('<site>/<agent>'). */
   readonly folder: string;
-  /** Which of the two files are there. */
+  /** The suffixes of the files that exist. */
   readonly endings: ReadonlySet<string>;
 };
 
@@ -19,8 +19,8 @@ const REPORT = new RegExp(
 const MAX_FILES = 200_000;
 
 /**
- * All of fleet/reports/<id>/<from>-<to>.{ndjson,sigstore.json} (docs/bundle-format.md section 10), sorted by path.
- * Other files are not ours.
+ * All of fleet/reports/<id>/<from>-<to>.{ndjson,sigstore.json} (docs/bundle-format.md section 10), sorted by path. Ignores other
+ * files.
  * @throws FleetError TOO_MANY
  */
 export const findReports = async (medium: OpenMedium): Promise<readonly FoundReport[]> => {

@@ -8,7 +8,7 @@ import type { SigningKey } from '../keys/key.ts';
 import type { TrustRoot } from '../root/root.ts';
 import { parseDocument } from '../../json/validate.ts';
 
-/** The hub's word that it has an agent's events up to `to`; `report` is the digest of the acknowledged blob. */
+/** Signs the receipt for an agent's events up to `to`; `report` is the digest of the acknowledged blob. */
 export const signReceipt = (report: Digest, predicate: ReceiptPredicate, key: SigningKey): Promise<Buffer> =>
   signPayload(encodeStatement([{ name: 'report', digest: report }], PREDICATES.receipt, predicate), key);
 

@@ -64,7 +64,7 @@ export const verifyReport = (report: SignedReport, key: PublicKey, what: string)
   return { predicate, ...parseEvents(report.events, predicate, what), digest };
 };
 
-/** Bytes that are no text would be hashed as others than they are. */
+/** Rejects bytes that are not UTF-8: decoding would change them before they are hashed. */
 const decode = (bytes: Buffer, what: string): string => {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -85,7 +85,7 @@ const parseEvents = (
   const spans: Span[] = [];
   const events = lines.map((line) => {
     const name = `event ${next} of ${what}`;
-    // Thousands of events with their details built would take many times the bytes of the report.
+    // Without the details, which would take many times the memory of the report.
     const { detail, ...event } = readDocument<Event>(
       'event',
       Buffer.from(line),
@@ -96,7 +96,7 @@ const parseEvents = (
       throw new FleetError('REPORT_CHAIN', `${name} does not continue the chain`);
     }
     const span = spanOf(line, event, detail);
-    if (!span) throw new FleetError('REPORT_CHAIN', `${name} does not say which events it stands for`);
+    if (!span) throw new FleetError('REPORT_CHAIN', `${name} does not name the events that it replaces`);
     spans.push(span);
     prev = span.hash;
     next = span.to + 1;

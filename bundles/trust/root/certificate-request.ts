@@ -74,7 +74,7 @@ export const parseCertificateRequest = (pem: string): CertificateRequest => {
   const key = parseKey(spki);
   must(verifySignature(key, info.raw, bits(signature)), 'is not signed by the key it is for');
   const subject = parseUri(readUri(attributes));
-  must(readCommonName(name) === agentCommonName(subject), 'names one agent to people, another to machines');
+  must(readCommonName(name) === agentCommonName(subject), 'names different agents in common name and URI');
   return { ...subject, key };
 };
 
@@ -108,7 +108,7 @@ type Parts = {
 
 /** Requires exactly `count` children under `tag`: further parts would request something that we do not grant. */
 const exactly = <N extends keyof Parts>(count: N, value: Der, tag: number): Parts[N] => {
-  must(value.tag === tag && value.children.length === count, 'has parts that are not known here');
+  must(value.tag === tag && value.children.length === count, 'has unknown parts');
   return value.children as unknown as Parts[N];
 };
 
@@ -121,20 +121,20 @@ const parseKey = (spki: Der): PublicKey => {
 };
 
 const bits = ({ tag, content }: Der): Buffer => {
-  must(tag === TAG.bitString && content[0] === 0, 'has a signature that is no whole number of bytes');
+  must(tag === TAG.bitString && content[0] === 0, 'has a signature that is not a whole number of bytes');
   return content.subarray(1);
 };
 
 const readUri = (attributes: Der): string => {
   const [attribute] = exactly(1, attributes, ATTRIBUTES);
   const [type, values] = exactly(2, attribute, TAG.sequence);
-  must(type.raw.equals(OID.extensionRequest), 'asks for other things than extensions');
+  must(type.raw.equals(OID.extensionRequest), 'requests attributes other than extensions');
   const [extensions] = exactly(1, values, TAG.set);
   const [extension] = exactly(1, extensions, TAG.sequence);
   const [id, value] = exactly(2, extension, TAG.sequence);
-  must(id.raw.equals(OID.subjectAltName) && value.tag === TAG.octetString, 'asks for a strange extension');
+  must(id.raw.equals(OID.subjectAltName) && value.tag === TAG.octetString, 'requests an unknown extension');
   const [uri] = exactly(1, nested(value.content), TAG.sequence);
-  must(uri.tag === URI, 'has a name that is no URI');
+  must(uri.tag === URI, 'has a name that is not a URI');
   return uri.content.toString('latin1');
 };
 
@@ -148,7 +148,7 @@ const nested = (content: Buffer): Der => {
 
 const parseUri = (uri: string): AgentSubject => {
   const subject = parseAgentUri(uri);
-  must(subject !== undefined, 'is for no fleet://<fleet>/site/<site>/agent/<agent>');
+  must(subject !== undefined, 'does not name fleet://<fleet>/site/<site>/agent/<agent>');
   return subject;
 };
 
@@ -156,7 +156,7 @@ const readCommonName = (name: Der): string => {
   const [rdn] = exactly(1, name, TAG.sequence);
   const [attribute] = exactly(1, rdn, TAG.set);
   const [type, value] = exactly(2, attribute, TAG.sequence);
-  must(type.raw.equals(OID.commonName), 'has more of a subject than a common name');
-  must(value.tag === TAG.utf8 || value.tag === TAG.printable, 'has a common name of a strange type');
+  must(type.raw.equals(OID.commonName), 'has a subject with more than a common name');
+  must(value.tag === TAG.utf8 || value.tag === TAG.printable, 'has a common name of an unknown type');
   return value.content.toString('latin1');
 };

@@ -125,7 +125,7 @@ export const parseCertificate = (pem: string, what: string): X509Certificate => 
   try {
     return new X509Certificate(pem);
   } catch (cause) {
-    throw new FleetError('CERTIFICATE_INVALID', `${what} is no X.509 certificate`, { cause });
+    throw new FleetError('CERTIFICATE_INVALID', `${what} is not an X.509 certificate`, { cause });
   }
 };
 

@@ -41,7 +41,7 @@ export const checkClientCertificate = (
     throw invalid(`the client certificate ended on ${certificate.validTo}`);
   const uri = certificate.subjectAltName ?? '';
   const subject = uri.startsWith(URI_PREFIX) ? parseAgentUri(uri.slice(URI_PREFIX.length)) : undefined;
-  if (!subject) throw invalid('the client certificate is for no agent');
+  if (!subject) throw invalid('the client certificate does not name an agent');
   if (subject.fleet !== fleet) {
     throw new FleetError(
       'WRONG_FLEET',

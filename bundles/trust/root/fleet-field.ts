@@ -63,7 +63,9 @@ const keysFromJson = (value: unknown, what: string): readonly PublicKey[] => {
   try {
     keys = Object.fromEntries(Object.entries(value).map(([id, key]) => [id, Key.fromJSON(id, key)]));
   } catch (cause) {
-    throw new FleetError('ROOT_FORMAT', `${FLEET_FIELD}.${what} has something that is no TUF key`, { cause });
+    throw new FleetError('ROOT_FORMAT', `${FLEET_FIELD}.${what} has an entry that is not a TUF key`, {
+      cause,
+    });
   }
   return [...fromTufKeys(keys, `${FLEET_FIELD}.${what}`).values()];
 };

@@ -35,7 +35,10 @@ const validityOf = (now: Date, days: number): Validity => ({
   to: addDays(now, days),
 });
 
-/** The certificate of a fleet's authority, by its own key. @returns PEM */
+/**
+ * Creates the certificate of a fleet's authority, signed by its own key.
+ * @returns PEM
+ */
 export const createAuthority = (
   fleet: string,
   key: SigningKey,
@@ -124,7 +127,10 @@ const HOSTNAME =
 const toAlternativeName = (hostname: string): AlternativeName => {
   if (isIP(hostname) > 0) return { kind: 'ip', bytes: addressBytes(hostname) };
   if (HOSTNAME.test(hostname)) return { kind: 'dns', bytes: Buffer.from(hostname.toLowerCase(), 'ascii') };
-  throw new FleetError('USAGE', `${JSON.stringify(hostname.slice(0, 80))} is no host name and no address`);
+  throw new FleetError(
+    'USAGE',
+    `${JSON.stringify(hostname.slice(0, 80))} is neither a host name nor an address`,
+  );
 };
 
 /** RFC 4291 section 2.2, in network order. */

@@ -29,7 +29,7 @@ export type TrustRoot = {
   readonly receipt: readonly PublicKey[];
   readonly audit: readonly PublicKey[];
   readonly agentCertificates: readonly string[];
-  /** A root for trying things out: one officer may be enough. */
+  /** True for a development root, for which one officer may be enough. */
   readonly dev: boolean;
 };
 

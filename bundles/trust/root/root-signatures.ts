@@ -17,7 +17,7 @@ export type OfficerSignatures = {
 export const isEnough = ({ signed, needed }: OfficerSignatures): boolean => signed.length >= needed;
 
 /**
- * Which officers of `root` have signed `bytes`, which may be a draft.
+ * Finds the officers of `root` that have signed `bytes`, which may be a draft.
  * @throws FleetError TOO_LARGE, BAD_JSON, TOO_DEEP, TOO_MANY, ROOT_FORMAT
  */
 export const officerSignatures = (root: TrustRoot, bytes: Uint8Array): OfficerSignatures => {

@@ -42,7 +42,7 @@ export const underNewest = <T>(
   }
   throw (
     first ??
-    new FleetError('ROOT_UNKNOWN', `there is no trust root to judge ${what} by`, {
+    new FleetError('ROOT_UNKNOWN', `there is no trust root to verify ${what} with`, {
       hint: 'Put the roots of the fleet into the key directory: fleet-scheduler root install',
     })
   );

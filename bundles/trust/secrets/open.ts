@@ -23,7 +23,7 @@ export const openSecretSet = async (
     throw new FleetError('WRONG_FLEET', `${what} is of fleet ${set.fleet}, not of ${address.fleet}`);
   if (set.site !== address.site)
     throw new FleetError('WRONG_SITE', `${what} was sealed for site ${set.site}`, {
-      hint: 'Somebody moved it: set it again for this site, and look at who could write there',
+      hint: 'It was moved: set it again for this site, and check write access to its location',
     });
   if (set.name !== address.name)
     throw new FleetError('SUBJECT_MISMATCH', `${what} was sealed under the name ${set.name}`);
@@ -54,7 +54,7 @@ const unreadable = (what: string, error: unknown): FleetError => {
     ? new FleetError('SECRET_UNREADABLE', `${what} is sealed to others`, {
         hint: 'Seal it again with fleet-scheduler secrets reseal or secrets set, and bring the new statement',
       })
-    : new FleetError('SECRET_UNREADABLE', `${what} is damaged or no age file`, {
+    : new FleetError('SECRET_UNREADABLE', `${what} is damaged or not an age file`, {
         hint: 'Bring it again from the office',
       });
 };

@@ -16,9 +16,10 @@ export const isSecretKey = (text: string): boolean => SECRET_KEY.test(text);
  */
 export const parseSecretSet = (bytes: Uint8Array, what: string): SecretSet => {
   const value = read(bytes, what);
-  if (!isRecord(value)) throw unreadable(what, 'it is no object');
+  if (!isRecord(value)) throw unreadable(what, 'it is not an object');
   const { fleet, site, name, version, values } = value;
-  if (!isName(fleet) || !isName(site) || !isName(name)) throw unreadable(what, 'it does not say whose it is');
+  if (!isName(fleet) || !isName(site) || !isName(name))
+    throw unreadable(what, 'it does not name fleet, site and set');
   if (!Number.isSafeInteger(version) || (version as number) < 1) throw unreadable(what, 'it has no version');
   if (!isRecord(values)) throw unreadable(what, 'it has no values');
   for (const [key, text] of Object.entries(values)) {
@@ -39,7 +40,7 @@ const read = (bytes: Uint8Array, what: string): unknown => {
   try {
     return parseStrictJson(bytes, { maxBytes: MAX_SEALED_BYTES, maxDepth: 4 }, what);
   } catch (error) {
-    if (error instanceof FleetError) throw unreadable(what, 'it is not the JSON it should be');
+    if (error instanceof FleetError) throw unreadable(what, 'it is not valid JSON');
     throw error;
   }
 };
@@ -48,6 +49,6 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const unreadable = (what: string, why: string): FleetError =>
-  new FleetError('SECRET_UNREADABLE', `${what} holds no secret set: ${why}`, {
+  new FleetError('SECRET_UNREADABLE', `${what} does not contain a secret set: ${why}`, {
     hint: 'Set it again with fleet-scheduler secrets set',
   });

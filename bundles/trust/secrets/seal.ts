@@ -4,9 +4,9 @@ import { parseSecretSet } from './parse.ts';
 import { MAX_SEALED_BYTES, type SecretSet } from './secret-set.ts';
 
 /**
- * Seals a set to every one of these recipients: any one of their identities opens it. The file is another one each time.
+ * Seals a set to all recipients; the identity of any one of them opens it. The result differs at each call.
  * @param recipients `age1...`, each parsed before
- * @throws FleetError RECIPIENT_MISSING without any; KEY_FORMAT; TOO_LARGE; SECRET_UNREADABLE for a set that no reader would take
+ * @throws FleetError RECIPIENT_MISSING without any; KEY_FORMAT; TOO_LARGE; SECRET_UNREADABLE for a set that readers would refuse
  */
 export const sealSecretSet = async (set: SecretSet, recipients: readonly string[]): Promise<Buffer> => {
   const what = `the set ${set.name} of site ${set.site}`;
@@ -30,10 +30,14 @@ const encrypt = async (plain: Buffer, recipients: readonly string[], what: strin
     for (const recipient of new Set(recipients)) encrypter.addRecipient(recipient);
     return Buffer.from(await encrypter.encrypt(plain));
   } catch {
-    // A point of low order has a right check sum, and nothing can be sealed to it.
-    throw new FleetError('KEY_FORMAT', `one of the recipients of ${what} is no key that can be sealed to`, {
-      hint: 'Let the agents of the site ask again with fleet-agent enroll, and check secrets.escrow',
-    });
+    // A point of low order has a valid checksum, but content cannot be sealed to it.
+    throw new FleetError(
+      'KEY_FORMAT',
+      `one of the recipients of ${what} is not a key that content can be sealed to`,
+      {
+        hint: 'Run fleet-agent enroll again for the agents of the site, and check secrets.escrow',
+      },
+    );
   }
 };
 

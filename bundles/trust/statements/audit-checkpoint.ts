@@ -51,7 +51,7 @@ export const checkCovers = (
     throw new FleetError(
       'AUDIT_TRUNCATED',
       `${what} ends with entry ${lines.length}, but its checkpoint counts ${count}`,
-      { hint: 'Entries were removed; put back the last copy of it' },
+      { hint: 'Entries were removed; restore the last copy of it' },
     );
   }
   if (lines.length === count && lines.at(-1)?.digest === head) return;
@@ -60,6 +60,6 @@ export const checkCovers = (
     lines.length > count
       ? `${what} has ${lines.length} entries, but its checkpoint counts ${count}`
       : `${what} ends with another entry ${count} than its checkpoint signs`,
-    { hint: 'Entries were added or replaced without the audit key; put back the last copy of it' },
+    { hint: 'Entries were added or replaced without the audit key; restore the last copy of it' },
   );
 };

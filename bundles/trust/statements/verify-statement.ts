@@ -78,7 +78,7 @@ export const verifyEnvelope = (bytes: Uint8Array, keys: readonly PublicKey[], wh
     });
   }
   if (!verifySignature(key, preAuthEncoding(envelope.payloadType, envelope.payload), envelope.signature)) {
-    throw new FleetError('BAD_SIGNATURE', `the signature of ${what} does not fit its content`, {
+    throw new FleetError('BAD_SIGNATURE', `the signature of ${what} does not match its content`, {
       subject: envelope.hint,
     });
   }

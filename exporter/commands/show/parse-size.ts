@@ -19,7 +19,7 @@ export const parseSize = (text: string): number => {
     /^(\d{1,15})(KiB|MiB|GiB|TiB|kB|KB|MB|GB|TB)?(?:-(\d{1,9}))?$/.exec(text) ?? [];
   const bytes = Number(number) * (FACTORS[unit] ?? 1) - Number(less);
   if (Number.isSafeInteger(bytes) && bytes > 0) return bytes;
-  throw new FleetError('USAGE', `${JSON.stringify(text)} is no size`, {
+  throw new FleetError('USAGE', `${JSON.stringify(text)} is not a size`, {
     hint: 'Write bytes, or a size like 700MiB, 30GB or 4GiB-1',
   });
 };

@@ -130,7 +130,7 @@ const checkPatch = async ({ form, bytes }: Patch, old: Buffer, digest: Digest): 
   const read = async (offset: number, length: number) => content.subarray(offset, offset + length);
   for await (const chunk of applyPatch([bytes], { size: content.length, read })) hash.update(chunk);
   if (`sha256:${hash.digest('hex')}` === digest) return;
-  throw new FleetError('INTERNAL', 'a patch made here does not make the blob that it is for', {
+  throw new FleetError('INTERNAL', 'a patch that was made here does not yield its blob', {
     subject: digest,
   });
 };

@@ -9,7 +9,7 @@ export const toldGone = (error: unknown, doing?: string): FleetError => {
   if (told.code !== 'INTERNAL' || !isCausedByAbsence(error)) return told;
   return new FleetError('IO', told.message, {
     cause: error,
-    hint: 'Is the stick still plugged in? Run this again then: it goes on where it stopped',
+    hint: 'Check that the stick is plugged in and run this again: it continues where it stopped',
   });
 };
 

@@ -94,7 +94,7 @@ const NO_LOCK: MediumLock = {
 
 const takenAway = (medium: string): FleetError =>
   new FleetError('IO', `what was at ${medium} is not there any more`, {
-    hint: 'Plug the stick in again and run this again: it goes on where it stopped',
+    hint: 'Plug the stick in again and run this again: it continues where it stopped',
   });
 
 /** True if the lock file exists: left by a killed run, or held. @throws FleetError MEDIUM_INVALID for a foreign file; PERMISSION, IO */
@@ -104,8 +104,8 @@ export const isLock = async (file: string): Promise<boolean> => {
     throw toFleetError(error, `looking at ${file}`);
   });
   if (found === undefined || (found.isFile() && found.size === 0)) return found !== undefined;
-  throw new FleetError('MEDIUM_INVALID', `${file} is there and was not put there by this program`, {
-    hint: 'Move it away, or use another place; it is left as it is',
+  throw new FleetError('MEDIUM_INVALID', `${file} exists and was not written by this program`, {
+    hint: 'Move it away, or use another place; it was not changed',
   });
 };
 

@@ -53,7 +53,7 @@ const openFolder = async (path: string, open: OpenOptions): Promise<Target> => {
   const isSet = (await statOptional(join(path, PARTS_FILE))) !== undefined;
   const isFilled = isSet || (await statOptional(join(path, MEDIUM_FILE))) !== undefined;
   if (!isFilled && (await statOptional(join(path, 'index.json')))) {
-    throw new FleetError('MEDIUM_INVALID', `${path} is an OCI layout that is no medium`, {
+    throw new FleetError('MEDIUM_INVALID', `${path} is an OCI layout that is not a medium`, {
       hint: 'Choose another folder for the medium; this one is left as it is',
     });
   }
@@ -69,7 +69,7 @@ const openFolder = async (path: string, open: OpenOptions): Promise<Target> => {
     const isDamaged =
       isFleetError(error) && (isSet ? [4, 5].includes(error.exitCode) : DAMAGED.includes(error.code));
     if (!isDamaged) throw error;
-    const note = `the medium at ${path} was damaged and is made anew: ${error.message}`;
+    const note = `the medium at ${path} was damaged and is written again: ${error.message}`;
     return target(path, 'directory', openPlainFiles(path), [note]);
   }
 };
@@ -86,7 +86,7 @@ const openFile = async (path: string): Promise<Target> => {
   } catch (error) {
     if (!isFleetError(error) || error.exitCode !== 4) throw error;
   }
-  throw new FleetError('MEDIUM_INVALID', `${path} is there and is no medium`, {
+  throw new FleetError('MEDIUM_INVALID', `${path} exists and is not a medium`, {
     hint: 'Delete it first if it may be replaced',
   });
 };

@@ -1,9 +1,9 @@
 /** Encryption of a part while it is written to the medium. */
 export type Seal = {
-  /** Whom it is for, each once and sorted. */
+  /** Recipients, each once and sorted. */
   readonly recipients: readonly string[];
-  /** The sealed form of one whole part. */
+  /** Returns the sealed form of one whole part. */
   readonly seal: (content: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>;
-  /** Bytes that so many become; never falls. */
+  /** Sealed size for a plain size, in bytes. Monotonic. */
   readonly sealedSize: (plain: number) => number;
 };

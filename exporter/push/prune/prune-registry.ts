@@ -51,7 +51,7 @@ export const pruneRegistry = async (registry: Registry, order: PruneRequest): Pr
   const where = formatRegistryAddress(registry.address);
   const paths = listed ? await channelsIn(registry, listed, signal) : channels?.map(formatChannel);
   if (!paths) {
-    throw new FleetError('USAGE', `${where} does not tell what repositories it has`, {
+    throw new FleetError('USAGE', `${where} does not list its repositories`, {
       hint: 'Name the channels with --channel',
     });
   }
@@ -72,7 +72,7 @@ export const pruneRegistry = async (registry: Registry, order: PruneRequest): Pr
     : new Map<string, readonly string[]>();
   if (!listed)
     notes.push(
-      'images under their own names were left: which other channels use them, the registry does not tell',
+      'images under their own names were kept, because the registry does not list the other channels that may use them',
     );
 
   const chosen = planned.filter(({ path }) => wanted.has(path));
@@ -129,7 +129,7 @@ const plan = async (
   );
   if (pinned === undefined || collection.chain.some(({ digest }) => digest === pinned)) return collection;
   throw new FleetError('ROOT_UNKNOWN', `${repository.name} does not have the root ${pinned}`, {
-    hint: 'It is not of the fleet that you know, or the digest was mistyped',
+    hint: 'It belongs to another fleet, or the digest was mistyped',
   });
 };
 
@@ -152,7 +152,7 @@ const planMirrorTags = async (
       const tags = await mirrorTags(repository, digest, signal).catch((error: unknown) => {
         // A damaged release that is to be removed does not stop the clean-up.
         if (!isFleetError(error) || error.retryable || KEEPS.includes(error.code)) throw error;
-        notes.push(`images of bundle ${digest} were left, for it cannot be read: ${error.message}`);
+        notes.push(`images of bundle ${digest} were kept, because it cannot be read: ${error.message}`);
         return [];
       });
       for (const [path, tag] of tags)

@@ -25,7 +25,7 @@ type Found = {
 
 type AgentsOf = (site: string) => Promise<SiteAgents>;
 
-/** How things are looked up. */
+/** Inputs of the lookup. */
 type Look = {
   readonly source: Source;
   readonly agentsOf: AgentsOf;
@@ -117,9 +117,9 @@ const nothingSaid = (path: string, form: OpenMedium['form']): FleetError =>
   form === 'parts'
     ? new FleetError(
         'MEDIUM_SEALED',
-        `--for ${path}: it is sealed and holds no reports, so nothing says what it brought`,
+        `--for ${path}: it is sealed and holds no reports, so its content is unknown`,
         {
-          hint: 'Name the release that it brought, as release:<environment>/<cluster type>@<number>, or site:<site>; or give what opens it with --identity',
+          hint: 'Name the release on it as release:<environment>/<cluster type>@<number>, or site:<site>; or open it with --identity',
         },
       )
     : new FleetError('MEDIUM_EMPTY', `${path} holds neither reports nor an earlier medium`);

@@ -6,7 +6,7 @@ import { parseDocument } from '#bundles/json/validate';
 
 type Needs = { readonly fleet: string; readonly agent: string; readonly missing: readonly Digest[] };
 
-/** More than a hundred thousand digests. */
+/** Size limit in bytes, enough for more than a hundred thousand digests. */
 const MAX_BYTES = 16 << 20;
 
 /** '1 blob', '2 blobs'. */
@@ -30,7 +30,7 @@ export const readNeeds = async (
       notes.push(`${needs.agent} asks for ${countOf(needs.missing.length)}`);
     } catch (error) {
       if (!isFleetError(error)) throw error;
-      notes.push(`${path} is left aside: ${error.message}`);
+      notes.push(`${path} is skipped: ${error.message}`);
     }
   }
   return { asked, notes };

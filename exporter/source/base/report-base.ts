@@ -97,7 +97,7 @@ export const claimedAgent = (bytes: Uint8Array, what: string): string => {
     predicate?: { agent?: unknown } | null;
   } | null;
   if (json?.predicateType !== PREDICATES.report) {
-    throw new FleetError('PREDICATE_TYPE', `${what} is no report`, {
+    throw new FleetError('PREDICATE_TYPE', `${what} is not a report`, {
       hint: "--for takes an agent's signed report, or a medium",
     });
   }

@@ -30,7 +30,7 @@ export const readSiteReports = async (
       reports.push(await readReport(agentsOf, bytes, what));
     } catch (error) {
       if (!isFleetError(error) || error.retryable) throw error;
-      notes.push(`${what} is left aside: ${error.message}`);
+      notes.push(`${what} is skipped: ${error.message}`);
     }
   }
   if (found.length === 0) notes.push(`${source.name} has no report of site ${site}: everything is sent`);

@@ -71,7 +71,7 @@ export const compareBundles = async (
   const base = { kind, before: before?.digest, after: after?.digest };
   const lost = (before && !left) || (after && !right);
   if (lost) {
-    const note = 'a bundle is on neither side, so what differs in it cannot be shown';
+    const note = 'a bundle is on neither side, so its differences cannot be shown';
     return { diff: { ...base, packages: [], images: [], files: [], note }, closures };
   }
   if (before?.digest === after?.digest)

@@ -19,8 +19,8 @@ export const formatDiff = (diff: SidesDiff): string =>
       ...diff.channels.flatMap(formatObjects),
       '',
       diff.same
-        ? `${diff.before} and ${diff.after} say the same.`
-        : `${diff.after} has ${formatBytes(diff.bytes)} that ${diff.before} has not${describePatched(diff.patched)}.`,
+        ? `${diff.before} and ${diff.after} have the same content.`
+        : `${diff.after} has ${formatBytes(diff.bytes)} that ${diff.before} does not have${describePatched(diff.patched)}.`,
     ].join('\n'),
   );
 

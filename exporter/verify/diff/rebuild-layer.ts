@@ -40,4 +40,4 @@ export const rebuildLayer = async (
 };
 
 const NOT_IT = ['DELTA_INVALID', 'DIGEST_MISMATCH', 'SIZE_MISMATCH'] as const;
-const LIES = 'the patch for its layer makes something else';
+const LIES = 'the patch does not yield its layer';

@@ -108,8 +108,8 @@ const runningBundles = async (
     const here = await Promise.all(held.map(async (digest) => (await blobs.size(digest)) !== undefined));
     const bundles = await Promise.all(held.filter((_, index) => here[index]).map(toBundle));
     const alone = bundles.filter(({ kind }) => bundles.filter((other) => other.kind === kind).length === 1);
-    const what = alone.length > 0 ? 'the bundle that it holds is compared' : 'what is in it cannot be shown';
-    notes.push(`${name} is at release ${version}, which ${source.name} has no more: ${what}`);
+    const what = alone.length > 0 ? 'the bundle that it holds is compared' : 'its content cannot be shown';
+    notes.push(`${name} is at release ${version}, which ${source.name} does not have any more: ${what}`);
     return alone;
   }
 };

@@ -33,7 +33,7 @@ export const checkRefused = async (
     throw new FleetError('EVIDENCE_INVALID', `${one} not ${other}: ${what}`);
   }
   const part = here.length < refused.length ? `${here.length} of its ${refused.length} files, ` : '';
-  const same = isDirectory ? 'the same table of contents, and nothing else of it was kept' : 'the same bytes';
+  const same = isDirectory ? 'the same table of contents, and no more of it was kept' : 'the same bytes';
   const now =
     'open' in given ? 'it can be opened now' : `it still cannot be opened: ${formatError(given.refusal)}`;
   return `${one} ${other}: ${part}${same}; ${now}`;

@@ -5,7 +5,7 @@ import { MEDIUM_FILE } from '#bundles/formats/medium/medium';
 import { isFolder } from '#bundles/formats/medium/plain-files';
 import { digestOfFile } from '../digest-of-file.ts';
 
-/** Of the files that say which media these are: an archive or part itself; of a folder its parts, or its table of contents. */
+/** Digests of the files that identify the media: an archive or part itself; the parts of a folder, or its table of contents. */
 export const digestsOfMedia = async (
   media: readonly string[],
   signal?: AbortSignal,

@@ -25,7 +25,7 @@ export type CheckLine = {
 
 type Count = { readonly passed: number; readonly refused: number };
 
-/** `what` of the one line about a medium that could not be opened. */
+/** `what` of the only line about a medium that could not be opened. */
 export const OPEN_LINE = 'open';
 
 /** The signed statement: its subjects are `checks` (checks.ndjson) and, if it could be read, `medium` (fleet/medium.json). */

@@ -25,7 +25,7 @@ export type EvidenceFolder = {
   readonly folder: string;
   readonly statement: Buffer;
   readonly checks: Buffer;
-  /** undefined: of a medium that could not be opened. */
+  /** undefined if the medium could not be opened. */
   readonly contents: Buffer | undefined;
   readonly medium: Medium | undefined;
   readonly blobs: BlobSource;
@@ -36,14 +36,14 @@ export type Evidence = {
   readonly predicate: VerificationPredicate;
   /** Fingerprint of the key that signed. */
   readonly signer: string;
-  /** Lines that are about no blob. */
+  /** Lines that are not about a blob. */
   readonly lines: readonly CheckLine[];
   readonly blobLines: readonly CheckLine[];
   /** undefined: the medium could not be opened. */
   readonly mediumDigest: Digest | undefined;
 };
 
-/** A hundred thousand blobs are 30 MB of lines. */
+/** Upper bound on checks.ndjson; a hundred thousand blobs are 30 MB of lines. */
 const MAX_CHECKS_BYTES = 256 << 20;
 const MAX_LINE_BYTES = 16 << 10;
 
@@ -116,8 +116,8 @@ const read = async (folder: string, name: string, maxBytes: number): Promise<Buf
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'ENOENT' && code !== 'ENOTDIR') throw toFleetError(error, `reading ${file}`);
-    throw new FleetError('MEDIUM_MISSING', `${folder} is no finished evidence: it has no ${name}`, {
-      hint: 'fleet-export verify --evidence writes it; one that was stopped has to be made again',
+    throw new FleetError('MEDIUM_MISSING', `${folder} is not finished evidence: ${name} is missing`, {
+      hint: 'fleet-export verify --evidence writes it; run an interrupted one again',
     });
   }
 };

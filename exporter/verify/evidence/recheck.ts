@@ -22,7 +22,7 @@ export type Recheck = {
   readonly checks: readonly Check[];
   readonly advice: readonly string[];
   readonly result: 'passed' | 'refused' | undefined;
-  /** By whom: the fingerprint. */
+  /** Fingerprint of the signing key. */
   readonly signedBy: string | undefined;
   readonly time: string | undefined;
   /** Parts of a set that were not examined. */
@@ -169,7 +169,10 @@ type KeptMedium = EvidenceFolder & { readonly medium: Medium };
 
 type Derived = { readonly count: number; readonly expected: Map<Digest, number> };
 
-/** @throws FleetError EVIDENCE_INVALID for a check that does not follow, ROOT_UNKNOWN where it began at another root */
+/**
+ * Repeats the judgement from the kept documents.
+ * @throws FleetError EVIDENCE_INVALID for a check that does not follow, ROOT_UNKNOWN if it began at another root
+ */
 const deriveAgain = async (
   kept: KeptMedium,
   { predicate, lines, blobLines }: Evidence,
@@ -193,7 +196,7 @@ const deriveAgain = async (
   checkSums(predicate, lines, blobLines);
   if (predicate.root?.digest !== root?.digest)
     throw invalid(
-      `it says root ${predicate.root?.digest ?? 'none'}, its documents say ${root?.digest ?? 'none'}`,
+      `it says root ${predicate.root?.digest ?? 'none'}, its documents have ${root?.digest ?? 'none'}`,
     );
   const said = lines.filter(({ what }) => !AT_THE_MEDIUM.test(what));
   const again = new Map(list.checks.map((check) => [check.what, check]));

@@ -27,7 +27,7 @@ import {
   type VerificationPredicate,
 } from './evidence.ts';
 
-/** A verification, and all that it rests on. */
+/** A verification with all its inputs. */
 export type Verified = {
   readonly open: OpenMedium;
   readonly verification: Verification;
@@ -41,7 +41,7 @@ export type Verified = {
 
 export type WrittenEvidence = { readonly folder: string; readonly lines: number; readonly statement: Digest };
 
-/** Documents, manifests and configs: nothing larger is read to judge them. */
+/** Size limit of kept documents, manifests and configs; no larger one is read for the judgement. */
 const MAX_KEPT_BYTES = 64 << 20;
 
 /**

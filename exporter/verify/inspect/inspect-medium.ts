@@ -24,14 +24,14 @@ export type Inspection = {
   readonly form: 'directory' | 'tar' | 'parts';
   /** undefined: not filled yet, or sealed to others. */
   readonly filled: Contents | undefined;
-  /** Of a set of parts: which are here. */
+  /** The available parts of a set. */
   readonly parts?: PartsSeen;
   readonly reports: readonly string[];
   readonly requests: readonly string[];
 };
 
 export type PartSeen = {
-  /** undefined: neither its name nor a list says it, and it is sealed. */
+  /** undefined if neither its name nor a list names it, and it is sealed. */
   readonly number: number | undefined;
   readonly path: string;
   readonly size: number;
@@ -39,7 +39,7 @@ export type PartSeen = {
 };
 
 export type PartsSeen = {
-  /** Of sealed parts without their medium, only the beginning is known. */
+  /** Of sealed parts without their medium, only the first digits are known. */
   readonly set: string | undefined;
   readonly count: number | undefined;
   readonly sealed: boolean;
@@ -54,7 +54,7 @@ export type Contents = {
   readonly bytes: number;
   readonly blobs: number;
   readonly chunked: number;
-  /** Blobs that are made of others by a patch. */
+  /** Blobs that a patch rebuilds. */
   readonly patched: number;
   readonly roots: readonly number[];
   readonly releases: readonly {
@@ -62,7 +62,7 @@ export type Contents = {
     readonly version: number | undefined;
     readonly expires: string | undefined;
     readonly issuedAt: string | undefined;
-    /** Beginnings of the fingerprints of the keys that its signatures claim. */
+    /** First digits of the fingerprints of the keys that its signatures claim. */
     readonly signers: readonly string[];
   }[];
   readonly leases: Contents['releases'];
@@ -77,12 +77,12 @@ export type Contents = {
     readonly built: Built | undefined;
   }[];
   readonly sites: readonly { readonly site: string; readonly version: number | undefined }[];
-  /** Sealed: names and sizes are all there is to see. */
+  /** Sealed sets: only names and sizes are readable. */
   readonly secrets: readonly ClaimedSet[];
   readonly receipts: number;
 };
 
-/** Reads the table of contents and the statements, and lists no blobs: milliseconds at any size. */
+/** Reads the table of contents and the statements, and lists no blobs. Takes milliseconds at any size. */
 export const inspectMedium = async (open: OpenMedium): Promise<Inspection> => ({
   path: open.path,
   form: open.form,
@@ -156,7 +156,7 @@ const sizesOf = async (
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 
-/** A blob that a patch makes is not listed as assumed: the site makes it from the patch. */
+/** Blobs that a patch rebuilds are not listed as assumed: the site makes them from the patch. */
 const countAssumed = (
   assumed: readonly BlobRef[],
   patched: ReadonlySet<Digest>,

@@ -61,6 +61,6 @@ const sizeOfCandidate = async (candidate: Candidate): Promise<number> => {
   return bytes.size;
 };
 
-/** Of copied files their name says the beginning. */
+/** The name of a copied file has the first digits of its set. */
 const setOf = ([first]: readonly PartSeen[]): string | undefined =>
   first && parsePartName(first.path.slice(first.path.lastIndexOf('/') + 1))?.set;

@@ -25,7 +25,6 @@ const isTar = async (path: string): Promise<boolean> => {
 const documentsOnly = (): ((medium: Medium, file: string) => boolean) => {
   let waiting: Set<string> | undefined;
   return ({ carries, documents }, file) => {
-    // One of an earlier version is counted by its entries.
     if (!carries) return false;
     waiting ??= new Set(documents.map(({ digest }) => `blobs/sha256/${hexOf(digest)}`));
     waiting.delete(file);
@@ -33,7 +32,7 @@ const documentsOnly = (): ((medium: Medium, file: string) => boolean) => {
   };
 };
 
-/** Two blocks of zeros (POSIX.1, ustar): a file that was cut short mostly ends with something else. */
+/** Two blocks of zeros (POSIX.1, ustar). A truncated file seldom ends with them. */
 const END = 1024;
 
 const checkEnd = async (path: string): Promise<void> => {
@@ -41,7 +40,7 @@ const checkEnd = async (path: string): Promise<void> => {
   const { size } = await handle.stat();
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(END), 0, END, Math.max(0, size - END));
   if (bytesRead === END && buffer.every((byte) => byte === 0)) return;
-  throw new FleetError('TRUNCATED', `${path} does not end as a tar does`, {
-    hint: 'It was cut short, or is something else; copy it again',
+  throw new FleetError('TRUNCATED', `${path} does not end like a tar`, {
+    hint: 'It is truncated or not a tar; copy it again',
   });
 };

@@ -14,9 +14,9 @@ const { config, keys, layout } = configurationFlags;
 
 export default class ApprovalsExport extends FleetCommand {
   static override summary =
-    'Write the waiting statement to a file, for an approver who signs it elsewhere with cosign';
+    'Write a statement that awaits approval to a file, to sign it on another machine with cosign';
   static override description =
-    'The file holds the exact bytes that are signed. Bring it to the approver, run the commands that this prints, and bring back what cosign wrote: `approve <channel> --bundle b.sigstore.json`.';
+    'The file holds the exact bytes that are signed. Bring it to the approver, run the commands that this prints, and bring back the file of cosign: `approve <channel> --bundle b.sigstore.json`.';
   static override examples = ['<%= config.bin %> <%= command.id %> prod/factory-host --out approval'];
   static override args = {
     channel: Args.string({ required: true, description: 'environment/cluster type' }),

@@ -10,7 +10,7 @@ import { openKeyDirectory } from '../../keys/key-directory.ts';
 const { config, keys, layout } = configurationFlags;
 
 export default class ApprovalsList extends FleetCommand {
-  static override summary = 'Show which bundles wait for an approval, and what they would change';
+  static override summary = 'Show the bundles that wait for an approval, with their changes';
   static override description =
     'If the root requires more than one bundle signer, the bundles of a build wait here. Sites keep their release until enough signers have signed.';
   static override examples = [
@@ -30,7 +30,7 @@ export default class ApprovalsList extends FleetCommand {
       if (awaiting) waiting.push(await describeWaiting(opened, roots, root, awaiting));
     }
     for (const one of waiting) for (const line of waitingLines(one)) this.log(line);
-    if (waiting.length === 0) this.log('nothing waits for an approval');
+    if (waiting.length === 0) this.log('no bundle waits for an approval');
     return { waiting };
   }
 }

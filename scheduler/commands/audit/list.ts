@@ -46,7 +46,7 @@ export default class AuditList extends FleetCommand {
     for (const entry of shown) this.log(describeEntry(entry));
     if (shown.length === 0)
       this.log(
-        entries.length === 0 ? `${opened.directory} has no audit log.` : 'No entry of the audit log fits.',
+        entries.length === 0 ? `${opened.directory} has no audit log.` : 'No entry of the audit log matches.',
       );
     return { head, entries: shown };
   }

@@ -24,7 +24,7 @@ import { openKeyDirectory } from '../../keys/key-directory.ts';
 import { decisionFlags, gateFlags, openGate, personOf } from './open-gate.ts';
 
 export default class Approve extends FleetCommand {
-  static override summary = 'Approve a bundle that waits, or a promotion';
+  static override summary = 'Approve a waiting bundle, or a promotion';
   static override description =
     `The signature is a file that cosign wrote (see approvals export), or is made here with the approver's own key, which may be a cosign key file.
 
@@ -58,7 +58,7 @@ With --to it approves the promotion of a candidate, or with --stage a stage of t
     const now = this.readNow(flags.now);
     if (flags.to !== undefined) return this.approvePromotion(configuration, flags.to);
     if (args.channel === undefined)
-      throw new FleetError('USAGE', 'there is nothing to approve', {
+      throw new FleetError('USAGE', 'the approval has no subject', {
         hint: 'Give a channel whose bundle waits, or --to with an environment of the chain',
       });
     const channel = parseChannel(args.channel);
@@ -83,7 +83,7 @@ With --to it approves the promotion of a candidate, or with --stage a stage of t
     if (outcome === 'released') {
       this.log(`${name}: release ${version} released, bundle ${awaiting.bundle}`);
       for (const [, error] of await followWithLeases(releases, directory, [channel], now))
-        this.say(`its lease is void now: ${formatError(error)}`);
+        this.say(`its lease is now void: ${formatError(error)}`);
     } else {
       const { threshold } = directory.root.roles.bundle;
       this.log(`${name}: approved by ${awaiting.files.length} of ${threshold} bundle signers; it waits on`);
@@ -138,7 +138,7 @@ type SignatureFlags = { readonly bundle?: string | undefined; readonly key?: str
 const signatureFrom = ({ bundle, key }: SignatureFlags, passwords: Passwords): Approval['sign'] => {
   if (bundle !== undefined) return () => readSignature(bundle);
   if (key === undefined) {
-    throw new FleetError('USAGE', 'an approval needs a signature, and none was given', {
+    throw new FleetError('USAGE', 'an approval needs a signature', {
       hint: 'Give --bundle with the file that cosign wrote, or --key to sign here',
     });
   }

@@ -29,7 +29,7 @@ export const gateFlags = {
 /** Person and reason of a decision. */
 export const decisionFlags = {
   person: Flags.string({ description: 'Person who decides [default: the name of this user]' }),
-  reason: Flags.string({ description: 'Why; it is signed into the audit log' }),
+  reason: Flags.string({ description: 'Reason; it is signed into the audit log' }),
 };
 
 const MAX_PERSON = 256;

@@ -12,7 +12,7 @@ abstract class PauseCommand extends FleetCommand {
   static override flags = {
     ...linkFlags,
     ...decisionFlags,
-    reason: Flags.string({ required: true, description: 'Why; it is signed into the audit log' }),
+    reason: Flags.string({ required: true, description: 'Reason; it is signed into the audit log' }),
   };
   protected abstract readonly decision: Paused['decision'];
 

@@ -54,7 +54,7 @@ export const refuseKalypsoFlags = (flags: Readonly<Record<string, unknown>>): vo
   const given = Object.keys(kalypsoFlags).find((name) => flags[name] !== undefined && flags[name] !== false);
   if (given === undefined) return;
   throw new FleetError('USAGE', `--${given} is for a control plane in Kalypso's form`, {
-    hint: 'In a platform with fleet.yaml, promotedFrom says what is promoted; --publish delivers the tree',
+    hint: 'In a platform with fleet.yaml, promotedFrom determines the promoted environment; --publish delivers the tree',
   });
 };
 
@@ -115,7 +115,7 @@ const wishOf = (to: string, { from, commit, candidate }: KalypsoFlags): BaseWish
   if (commit !== undefined && COMMIT.test(commit)) return { to, commit };
   throw new FleetError(
     'USAGE',
-    commit === undefined ? `what is promoted to ${to} is not said` : `${commit} is not a whole commit id`,
+    commit === undefined ? `the commit to promote to ${to} is missing` : `${commit} is not a whole commit id`,
     {
       hint: 'Give --from <environment before>, or for the first environment --commit <id of 40 digits>: Kalypso’s repositories do not say the chain',
     },

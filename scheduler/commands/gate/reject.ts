@@ -15,12 +15,15 @@ It can never be promoted there; a new candidate can. The rejection is signed int
     '<%= config.bin %> <%= command.id %> prod --candidate sha256:... --reason "withdrawn by its team"',
   ];
   static override args = {
-    environment: Args.string({ required: true, description: 'Environment that it must not reach' }),
+    environment: Args.string({
+      required: true,
+      description: 'Environment that the candidate must not reach',
+    }),
   };
   static override flags = {
     ...gateFlags,
     ...decisionFlags,
-    reason: Flags.string({ required: true, description: 'Why; it is signed into the audit log' }),
+    reason: Flags.string({ required: true, description: 'Reason; it is signed into the audit log' }),
   };
 
   async run(): Promise<unknown> {

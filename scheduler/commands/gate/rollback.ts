@@ -18,7 +18,7 @@ For a single channel, and for an environment that nothing is promoted to, see re
     '<%= config.bin %> <%= command.id %> prod --candidate sha256:... --reason "the last that worked"',
   ];
   static override args = {
-    environment: Args.string({ required: true, description: 'Environment to take back' }),
+    environment: Args.string({ required: true, description: 'Environment to roll back' }),
   };
   static override flags = {
     ...linkFlags,
@@ -26,7 +26,7 @@ For a single channel, and for an environment that nothing is promoted to, see re
     candidate: Flags.string({
       description: 'Digest of a candidate that was promoted there [default: the one before the current one]',
     }),
-    reason: Flags.string({ required: true, description: 'Why; it is signed into the audit log' }),
+    reason: Flags.string({ required: true, description: 'Reason; it is signed into the audit log' }),
   };
 
   async run(): Promise<unknown> {

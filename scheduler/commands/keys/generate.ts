@@ -8,7 +8,7 @@ import { checkNew, writeKeyFile, writeNew } from '../../keys/places/write-key-fi
 
 export default class KeysGenerate extends FleetCommand {
   static override description =
-    'Make a key pair: the private key encrypted by a password, in a file that cosign reads, too.\n\nNothing is sent anywhere. The public key goes to the officers who make the root; the private one stays with its owner. Keep a copy: a key on one stick is lost with the stick.';
+    'Create a key pair: the private key encrypted by a password, in a file that cosign reads, too.\n\nNothing is sent anywhere. The public key goes to the officers who make the root; the private one stays with its owner. Keep a copy: a key on one stick is lost with the stick.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> --out ada.key',
     '<%= config.bin %> <%= command.id %> --out release.key --plain',

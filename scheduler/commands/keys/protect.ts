@@ -12,7 +12,7 @@ import { writeKeyFile } from '../../keys/places/write-key-file.ts';
 
 export default class KeysProtect extends FleetCommand {
   static override description =
-    'Encrypt a plain private key by a password, or give an encrypted one another password.\n\nThe key stays the same, and so does its public half. A disk or stick may still hold the old file. Replace a key that was stored unencrypted for a long time.';
+    'Encrypt a plain private key by a password, or change the password of an encrypted one.\n\nThe key stays the same, and so does its public half. A disk or stick may still hold the old file. Replace a key that was stored unencrypted for a long time.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> release.key',
     '<%= config.bin %> <%= command.id %> from-openssl.pem --out release.key',

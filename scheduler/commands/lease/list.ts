@@ -12,7 +12,7 @@ import { chosenChannels } from '../each-channel.ts';
 const { config, keys, layout } = configurationFlags;
 
 export default class LeaseList extends FleetCommand {
-  static override description = 'The lease of each channel, and whether an agent would take it now.';
+  static override description = 'List the lease of each channel, and whether an agent would accept it now.';
   static override examples = ['<%= config.bin %> <%= command.id %> --environment prod'];
   static override flags = { config, keys, layout, ...selectionFlags };
 

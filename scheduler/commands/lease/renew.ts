@@ -31,7 +31,7 @@ export default class LeaseRenew extends FleetCommand {
       default: LEASE_DAYS,
       min: 1,
       max: MAX_DAYS,
-      description: 'How long it lasts',
+      description: 'Validity of the lease in days',
     }),
   };
 
@@ -64,7 +64,7 @@ export default class LeaseRenew extends FleetCommand {
         return { version, release: release.predicate.version, expires };
       },
     );
-    if (channels.length === 0) this.log('The layout has no release yet, so there is nothing to lease.');
+    if (channels.length === 0) this.log('The layout has no release yet, so no lease was signed.');
     return { leases };
   }
 }

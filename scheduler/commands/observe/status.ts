@@ -15,7 +15,7 @@ import { streamJson, streamLines } from '../../hub/questions/status/stream-statu
 
 export default class Status extends FleetCommand {
   static override description =
-    'Show what runs where, what should run, and the age of each report.\n\nRows marked with ! need a look. --wide adds what runs by its digest, drift, and after each word its age and the number of the report below the table that brought it.';
+    'Show the running and desired version of each agent, and the age of each report.\n\nRows marked with ! need a look. --wide adds the digest that runs, drift, and for each entry its age and the number of its report, which is listed below the table.';
   static override examples = [
     '<%= config.bin %> <%= command.id %>',
     '<%= config.bin %> <%= command.id %> --environment prod --json',
@@ -33,7 +33,7 @@ export default class Status extends FleetCommand {
     environment: Flags.string({ char: 'e', description: 'Only agents of this environment' }),
     site: Flags.string({ description: 'Only this site' }),
     limit: Flags.string({ description: 'One page of so many agents, 1 to 1000 [default: all agents]' }),
-    cursor: Flags.string({ description: 'Where the page before ended' }),
+    cursor: Flags.string({ description: 'End of the previous page' }),
   };
 
   async run(): Promise<unknown> {

@@ -37,9 +37,13 @@ With a layout, an environment that is promoted to is explained as it is built: f
     const configuration = await readConfiguration(flags, process.cwd());
     const [clusterType, deploymentTarget, ...more] = args.pair?.split('/') ?? [];
     if (more.length > 0 || clusterType === '' || deploymentTarget === '') {
-      throw new FleetError('USAGE', `${JSON.stringify(args.pair)} is no <cluster type>/<deployment target>`, {
-        hint: 'See --help',
-      });
+      throw new FleetError(
+        'USAGE',
+        `${JSON.stringify(args.pair)} is not <cluster type>/<deployment target>`,
+        {
+          hint: 'See --help',
+        },
+      );
     }
     const { environment, key } = flags;
     const explained = await explainEnvironment(

@@ -15,7 +15,7 @@ Nothing is replaced.`;
     '<%= config.bin %> init . --fleet acme',
   ];
   static override args = {
-    directory: Args.string({ required: true, description: 'Folder to make it in: new, or empty' }),
+    directory: Args.string({ required: true, description: 'Folder for the platform: new, or empty' }),
   };
   static override flags = {
     fleet: Flags.string({ description: "Name of the fleet [default: the folder's name]" }),
@@ -32,7 +32,7 @@ Nothing is replaced.`;
     this.log(`      fleet-scheduler root init --dev --fleet ${fleet} && fleet-scheduler build`);
     this.log('      fleet-scheduler promote qa --explain');
     this.log('      fleet-scheduler promote qa && fleet-scheduler build');
-    this.log('README.md says what each of them does.');
+    this.log('README.md describes each of them.');
     return { fleet, directory, files: files.map(({ path }) => path) };
   }
 }

@@ -22,7 +22,7 @@ Reads the same input as build and makes every bundle, without writing and withou
     environment: environmentFlag('Only this environment'),
     kubernetes: Flags.string({
       description:
-        'Judge rendered objects for these versions of Kubernetes, not for what cluster types require',
+        'Check rendered objects for these versions of Kubernetes instead of those of the cluster types',
     }),
   };
 
@@ -45,7 +45,7 @@ Reads the same input as build and makes every bundle, without writing and withou
       const [passing] = findings.every(({ error }) => error.retryable) ? findings : [];
       process.exitCode = (passing?.error ?? new FleetError('PLATFORM_INVALID', '')).exitCode;
       this.log(
-        `${findings.length} problem${findings.length === 1 ? '' : 's'} in ${environments.join(', ') || 'what says which environments there are'}`,
+        `${findings.length} problem${findings.length === 1 ? '' : 's'} in ${environments.join(', ') || 'the list of environments'}`,
       );
     }
     return {
@@ -59,7 +59,7 @@ Reads the same input as build and makes every bundle, without writing and withou
 /** @throws FleetError USAGE */
 const parseRange = (text: string): string => {
   if (semver.validRange(text) !== null) return text;
-  throw new FleetError('USAGE', `${JSON.stringify(text)} is no range of Kubernetes versions`, {
+  throw new FleetError('USAGE', `${JSON.stringify(text)} is not a range of Kubernetes versions`, {
     hint: 'Write it like 1.34 or ">=1.31 <1.34"',
   });
 };

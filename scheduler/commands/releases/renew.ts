@@ -15,7 +15,7 @@ const { config, keys, layout } = configurationFlags;
 
 export default class ReleasesRenew extends FleetCommand {
   static override description =
-    'Sign releases anew whose bundles stay the same: those that have less than a third of their life left, and after a rotation those that the newest root no longer counts.\n\nA build does the same on its way. Bundles keep their digests: nothing is sent or applied again.';
+    'Sign releases again whose bundles stay the same: those that have less than a third of their life left, and after a rotation those whose signatures the newest root no longer accepts.\n\nA build does the same on its way. Bundles keep their digests: nothing is sent or applied again.';
   static override examples = [
     '<%= config.bin %> <%= command.id %>',
     '<%= config.bin %> <%= command.id %> --channel prod/factory-host --anyway',
@@ -25,7 +25,7 @@ export default class ReleasesRenew extends FleetCommand {
     keys,
     layout,
     ...selectionFlags,
-    anyway: Flags.boolean({ description: 'Also releases that are valid for long' }),
+    anyway: Flags.boolean({ description: 'Also releases that are not due' }),
   };
 
   async run(): Promise<unknown> {
@@ -52,17 +52,17 @@ export default class ReleasesRenew extends FleetCommand {
       },
     );
     for (const [name, error] of await followWithLeases(releases, keyDirectory, channels, now))
-      this.say(`${name}: its lease is void now: ${formatError(error)}`);
+      this.say(`${name}: its lease is now void: ${formatError(error)}`);
     if (channels.length === 0) this.log('The layout has no release yet, so there is nothing to renew.');
     return { channels: outcomes };
   }
 }
 
 const WHY = {
-  signers: 'the newest root no longer counts its signatures',
-  ending: 'it was about to end',
+  signers: 'the newest root no longer accepts its signatures',
+  ending: 'it was about to expire',
   list: 'bundles were withdrawn',
-  roots: 'it lay there without the newest root',
+  roots: 'it was stored without the newest root',
 };
 
 const describe = (name: string, { outcome, due, version, expires }: Renewed): string => {

@@ -31,7 +31,7 @@ candidate is promoted to the environment; where nothing is promoted, until it is
     layout,
     channel: Flags.string({ required: true, description: 'The channel, environment/cluster type' }),
     to: Flags.integer({ min: 1, description: 'Number of the release to go back to' }),
-    assignment: Flags.string({ description: 'Take back only this one' }),
+    assignment: Flags.string({ description: 'Roll back only this assignment' }),
     resume: Flags.boolean({
       description: 'End the rollback of the channel, or of the assignment',
       exclusive: ['to'],
@@ -59,7 +59,9 @@ candidate is promoted to the environment; where nothing is promoted, until it is
     const name = formatChannel(channel);
     if (assignment === undefined && to === undefined) {
       const { outcome } = await resumeChannel(keyDirectory, directory, wish);
-      this.log(`${name}: ${outcome === 'decided' ? 'is not taken back any more' : 'it was not taken back'}`);
+      this.log(
+        `${name}: ${outcome === 'decided' ? 'is not rolled back any more' : 'it was not rolled back'}`,
+      );
       return { channel: name, decision: 'resume', outcome };
     }
     if (assignment === undefined) {
@@ -67,21 +69,21 @@ candidate is promoted to the environment; where nothing is promoted, until it is
         ...wish,
         to: to ?? 0,
       });
-      if (leaseVoid) this.say(`its lease is void now: ${formatError(leaseVoid)}`);
+      if (leaseVoid) this.say(`its lease is now void: ${formatError(leaseVoid)}`);
       this.log(`${name}: release ${release} brings back the bundles of release ${to}, until ${expires}`);
       this.say(
         keyDirectory.root.audit.length > 0
-          ? 'It holds until the channel is built as another bundle: undo the change in the repositories, too.'
-          : 'The root has no audit key: the next build releases what the repositories say. Undo the change there, too.',
+          ? 'It lasts until the channel is built as another bundle: revert the change in the repositories, too.'
+          : 'The root has no audit key: the next build releases the state of the repositories. Revert the change there, too.',
       );
       return { channel: name, release, to, expires };
     }
     const decided = await rollBackOne(keyDirectory, directory, { ...wish, assignment, to });
     const what =
-      to === undefined ? 'is not taken back any more' : `goes back to its package of release ${to}`;
+      to === undefined ? 'is not rolled back any more' : `goes back to its package of release ${to}`;
     if (decided.outcome === 'unchanged')
       this.log(
-        `${name}: ${assignment}: ${to === undefined ? 'it was not taken back' : 'this was decided before'}`,
+        `${name}: ${assignment}: ${to === undefined ? 'it was not rolled back' : 'this was decided before'}`,
       );
     else {
       this.log(`${name}: ${assignment} ${what}`);

@@ -8,7 +8,7 @@ import { simulateChannel } from '../../hub/promote/rollout/simulate-channel.ts';
 
 export default class RolloutSimulate extends FleetCommand {
   static override description =
-    'Show which agents get the release of a channel when, if every agent complies as soon as its stage begins and every approval is given at once.\n\nA run over the same facts gives the same result.';
+    'Show when each agent gets the release of a channel, if every agent complies as soon as its stage begins and every approval is given immediately.\n\nA run over the same facts gives the same result.';
   static override examples = ['<%= config.bin %> <%= command.id %> --channel prod/kiosk'];
   static override flags = {
     ...hubFlags,

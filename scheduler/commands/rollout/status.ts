@@ -10,7 +10,7 @@ import { chosenChannels } from '../each-channel.ts';
 
 export default class RolloutStatus extends FleetCommand {
   static override description =
-    'Where each rollout stands: its stages, the agents that hold it back, what comes next and when.\n\nJudged by the reports that the hub has. Channels whose release reached all agents at once are left out.';
+    'Show each rollout: its stages, the agents that hold it back, and the next step with its time.\n\nJudged by the reports that the hub has. Channels whose release reached all agents at once are left out.';
   static override examples = ['<%= config.bin %> <%= command.id %> --environment prod'];
   static override flags = { ...hubFlags, ...selectionFlags };
 

@@ -15,7 +15,7 @@ const stepFlags = {
   keys,
   layout,
   channel: Flags.string({ required: true, description: 'The channel, environment/cluster type' }),
-  reason: Flags.string({ required: true, description: 'Why; it is part of the signed decision' }),
+  reason: Flags.string({ required: true, description: 'Reason; it is part of the signed decision' }),
   person: Flags.string({ description: 'Person who decides [default: the name of this user]' }),
 };
 
@@ -56,7 +56,7 @@ abstract class StepCommand extends FleetCommand {
     const configuration = await readConfiguration(flags, process.cwd());
     const decided = await decide(configuration, this.step, flags, this.readNow(flags.now));
     this.log(describeDecided(decided));
-    if (decided.leaseVoid !== null) this.say(`its lease is void now: ${decided.leaseVoid}`);
+    if (decided.leaseVoid !== null) this.say(`its lease is now void: ${decided.leaseVoid}`);
     return decided;
   }
 }

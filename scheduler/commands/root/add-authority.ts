@@ -8,7 +8,7 @@ const { config, keys } = configurationFlags;
 
 export default class RootAddAuthority extends FleetCommand {
   static override description =
-    'Give a development root the authority that agents and hub get their certificates from.\n\nOnly for roots made by an older version: "root init" makes one. It is the next version of the root; agents get it with the next medium.';
+    'Add to a development root the authority that issues certificates for agents and the hub.\n\nOnly for roots made by an older version: "root init" makes one. It is the next version of the root; agents get it with the next medium.';
   static override examples = ['<%= config.bin %> <%= command.id %> --keys ./keys'];
   static override flags = { config, keys };
 
@@ -18,7 +18,7 @@ export default class RootAddAuthority extends FleetCommand {
     const { fleet, version, digest } = await addAuthority(directory, this.readNow(flags.now));
     this.log(`root ${version} of fleet ${fleet} has an authority for agents`);
     this.log(`SHA-256 ${hexOf(digest)}`);
-    this.log('The hub hands it out from its next start on; media that are made after that carry it.');
+    this.log('The hub distributes it after its next start; media made afterwards carry it.');
     return { fleet, directory, version, digest };
   }
 }

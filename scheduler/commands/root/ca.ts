@@ -9,7 +9,7 @@ import { issueAuthority } from '../../keys/root/issue-authority.ts';
 
 export default class RootCa extends FleetCommand {
   static override description =
-    "Make the certificate of the authority that agents and hub get theirs from, for the root.\n\nThe hub uses its key all the time, so it must not be an officer's key.";
+    "Create the certificate of the authority that issues certificates for agents and the hub.\n\nThe hub uses its key all the time, so it must not be an officer's key.";
   static override examples = ['<%= config.bin %> <%= command.id %> --fleet acme --key ca.key --out ca.pem'];
   static override flags = {
     ...keyFlags,

@@ -23,9 +23,9 @@ const keysFlag = (description: string) =>
 
 export default class RootInit extends FleetCommand {
   static override summary =
-    'Make the trust root of a new fleet: a draft that its officers sign, or one for trying things out.';
+    'Create the trust root of a new fleet: a draft that its officers sign, or a development root.';
   static override description =
-    'The draft names the officers and the keys of every role by their public keys; it is valid when enough officers have signed it with "root sign". Do this on a machine without a network.\n\nWith --dev there is one officer, all keys are created unprotected in one directory, and all programs say so.';
+    'The draft names the officers and the keys of every role by their public keys; it is valid when enough officers have signed it with "root sign". Do this on a machine without a network.\n\nWith --dev there is one officer, all keys are created unprotected in one directory, and all programs print a warning.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> --fleet acme --officer ada.pub --officer ben.pub --officer cleo.pub --bundle bundle.pub --release release.pub --lease lease.pub --receipt receipt.pub --audit audit.pub --authority ca.pem',
     '<%= config.bin %> <%= command.id %> --dev --fleet acme --keys ./keys',
@@ -37,16 +37,16 @@ export default class RootInit extends FleetCommand {
     dev: Flags.boolean({ description: 'For development: one officer, all keys in one directory' }),
     officer: keysFlag('Public key of an officer; three are usual'),
     threshold: Flags.integer({ description: `How many officers must sign [default: ${DEFAULT_THRESHOLD}]` }),
-    bundle: keysFlag('Public key that says what a bundle was made from'),
+    bundle: keysFlag('Public key that signs the origin of bundles'),
     'bundle-threshold': Flags.integer({
       description:
         'How many bundle keys must sign each bundle; 2 is the scheduler and an approver [default: 1]',
     }),
-    release: keysFlag('Public key that releases'),
-    lease: keysFlag('Public key that keeps a release valid'),
+    release: keysFlag('Public key that signs releases'),
+    lease: keysFlag('Public key that signs leases'),
     receipt: keysFlag("Public key of the hub's receipts"),
     audit: keysFlag('Public key of the audit log'),
-    authority: keysFlag('Certificate that agents and hub get theirs from, of "root ca"'),
+    authority: keysFlag('Certificate of the authority for agents and the hub, from "root ca"'),
     expires: Flags.string({ description: 'Expiry, such as 2028-11-20 or 540d [default: in two years]' }),
     out: Flags.string({ description: 'File for the draft [default: 1.root.json]' }),
   };
@@ -58,13 +58,9 @@ export default class RootInit extends FleetCommand {
     const now = this.readNow(flags.now);
     const missing = ROLE_FLAGS.filter((role) => flags[role] === undefined);
     if (missing.length > 0) {
-      throw new FleetError(
-        'USAGE',
-        `it is not said whose keys count: ${missing.map((role) => `--${role}`).join(', ')}`,
-        {
-          hint: 'Give a public key for each, of "keys generate"; or add --dev to try things out with a root of one officer, never for real machines',
-        },
-      );
+      throw new FleetError('USAGE', `keys are missing: ${missing.map((role) => `--${role}`).join(', ')}`, {
+        hint: 'Give a public key for each, of "keys generate"; or add --dev to try things out with a root of one officer, never for real machines',
+      });
     }
     const read = (role: (typeof ROLE_FLAGS)[number]) =>
       readPublicKeys(role === 'officer' ? 'root' : role, flags[role] ?? []);

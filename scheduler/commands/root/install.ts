@@ -38,7 +38,7 @@ export default class RootInstall extends FleetCommand {
     if (root.dev) this.say(DEV_ROOT_NOTICE);
     for (const one of added) this.log(`${shaLine(one)}: installed`);
     if (added.length === 0) this.log(`root ${root.version} of fleet ${root.fleet} is there already`);
-    else this.log('The hub hands it out from its next start on; media that are made after that carry it.');
+    else this.log('The hub distributes it after its next start; media made afterwards carry it.');
     return {
       fleet: root.fleet,
       directory,

@@ -19,7 +19,7 @@ const pairs = (description: string) =>
 
 export default class RootRotate extends FleetCommand {
   static override description =
-    'Make the next root: a draft with the changes given here.\n\nIt is valid when enough officers of both roots have signed it with "root sign". Roles are officer, bundle, release, lease, receipt and audit. A development root that gets a second officer becomes an officers\' root.';
+    'Create the next root: a draft with the given changes.\n\nIt is valid when enough officers of both roots have signed it with "root sign". Roles are officer, bundle, release, lease, receipt and audit. A development root that gets a second officer becomes an officers\' root.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> 1.root.json --add release=release-2.pub',
     '<%= config.bin %> <%= command.id %> 2.root.json --remove release=release-1.pub --expires 2028-11-20',

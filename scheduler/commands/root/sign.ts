@@ -17,7 +17,7 @@ import { whatNext } from '../../keys/root/what-next.ts';
 
 export default class RootSign extends FleetCommand {
   static override description =
-    "Add one officer's signature to a root, after showing what it says and what is otherwise than before.\n\nThe file is passed on from officer to officer until enough have signed: of its own officers, and of those of the root before it. That one is looked for beside it, by its name.";
+    "Add one officer's signature to a root, after showing its content and its changes.\n\nThe file is passed on from officer to officer until enough have signed: of its own officers, and of those of the root before it. That one is looked for beside it, by its name.";
   static override examples = [
     '<%= config.bin %> <%= command.id %> 1.root.json --key ada.key',
     '<%= config.bin %> <%= command.id %> 2.root.json --before 1.root.json --key token.yaml',
@@ -66,7 +66,7 @@ export default class RootSign extends FleetCommand {
     if (yes) return;
     const terminal = this.jsonEnabled() ? undefined : processTerminal();
     if (!terminal) {
-      throw new FleetError('USAGE', 'nobody can be asked whether this is to be signed', {
+      throw new FleetError('USAGE', 'there is no terminal to confirm the signature', {
         hint: 'Run it on a terminal; or read it with "root inspect", and give --yes',
       });
     }

@@ -11,7 +11,7 @@ export default class SecretsList extends FleetCommand {
   static override description =
     'List the sealed secret sets, and who can read them.\n\nWith --site also the age recipients of its agents, for a .sops.yaml.';
   static override examples = ['<%= config.bin %> <%= command.id %> --site plant-7'];
-  static override flags = { ...hubFlags, site: Flags.string({ description: 'Only of this site' }) };
+  static override flags = { ...hubFlags, site: Flags.string({ description: 'Only sets of this site' }) };
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(SecretsList);
@@ -29,7 +29,7 @@ export default class SecretsList extends FleetCommand {
     if (sets.length === 0) this.log('No secret set yet. Seal one with: fleet-scheduler secrets set');
     const agents = site === undefined ? [] : await siteAgents(db, site);
     for (const { name, recipient } of agents)
-      this.log(`${site}/${name}  ${recipient ?? 'told no recipient: nothing can be sealed to it'}`);
+      this.log(`${site}/${name}  ${recipient ?? 'no recipient reported: nothing can be sealed to it'}`);
     return {
       sets,
       ...(site !== undefined && {

@@ -12,7 +12,7 @@ export default class SecretsRemove extends FleetCommand {
   static override examples = ['<%= config.bin %> <%= command.id %> --site plant-7 --name mqtt'];
   static override flags = {
     ...hubFlags,
-    site: Flags.string({ required: true, description: 'Whose set it is' }),
+    site: Flags.string({ required: true, description: 'Site of the set' }),
     name: Flags.string({ required: true, description: 'Name of the set' }),
   };
 

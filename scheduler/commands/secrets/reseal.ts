@@ -10,7 +10,7 @@ import { resealSecrets } from '../../hub/sites/secrets/reseal-secrets.ts';
 
 export default class SecretsReseal extends FleetCommand {
   static override description =
-    "Seal a site's secret sets to the agents it has now: after one was added, enrolled anew or revoked.\n\nResealing decrypts them with the identity of the escrow. Without an escrow, set them again with secrets set.";
+    "Seal a site's secret sets to its current agents, after one was added, enrolled again or revoked.\n\nResealing decrypts them with the identity of the escrow. Without an escrow, set them again with secrets set.";
   static override examples = [
     '<%= config.bin %> <%= command.id %> --site plant-7 --identity /media/safe/escrow.txt',
   ];
@@ -41,7 +41,7 @@ export default class SecretsReseal extends FleetCommand {
     } = await resealSecrets(hub.store, order, await siteSigner(hub), now);
     await publishSite(hub, row, { now, command: 'secrets reseal' });
     for (const one of resealed) this.log(`${one} is sealed again`);
-    for (const one of unchanged) this.log(`${one} was sealed to the right ones already`);
+    for (const one of unchanged) this.log(`${one} is sealed to the current agents already`);
     this.log(`site ${site} is at statement ${row.version}`);
     const remarks = await siteRemarks(hub.store.db, site, escrow);
     for (const remark of remarks) this.say(`  ! ${remark}`);

@@ -16,7 +16,7 @@ export default class SecretsSet extends FleetCommand {
   ];
   static override flags = {
     ...hubFlags,
-    site: Flags.string({ required: true, description: 'Whose set it is' }),
+    site: Flags.string({ required: true, description: 'Site of the set' }),
     name: Flags.string({ required: true, description: 'Name of the set' }),
     agent: Flags.string({
       description: 'Only this agent of the site may read it',

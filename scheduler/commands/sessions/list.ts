@@ -6,8 +6,7 @@ import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 
 export default class SessionsList extends FleetCommand {
-  static override description =
-    "List the sessions of people at the hub's page: who, since when, and until when.";
+  static override description = "List the sessions at the hub's page: person, start and end.";
   static override examples = ['<%= config.bin %> <%= command.id %>'];
   static override flags = hubFlags;
 
@@ -18,7 +17,7 @@ export default class SessionsList extends FleetCommand {
     const { idleMs } = lifetimesOf(configuration);
     const sessions = await listSessions(hub.store.db, { now: this.readNow(flags.now), idleMs });
     for (const session of sessions) this.log(describe(session));
-    if (sessions.length === 0) this.log('Nobody has signed in during the last 30 days.');
+    if (sessions.length === 0) this.log('No session in the last 30 days.');
     return { sessions };
   }
 }

@@ -26,7 +26,7 @@ const WORDS: Readonly<Record<EnrolmentStep['kind'], string>> = {
 
 export default class SitesEnroll extends FleetCommand {
   static override description =
-    'Enrol the agents that ask for it on a medium, and answer on the same medium.\n\nAnyone can write a request to a stick, so compare each fingerprint with the one that the agent printed. At a terminal each is asked for; otherwise, and always with --replace-key, name it with --accept. A request with a one-time token of "tokens hosts" is taken without. Channel and labels of an agent that is enrolled already change only with --channel or --update. A channel that has no release is refused once any channel has one.';
+    'Enrol the agents that have a request on a medium, and write the answer onto the same medium.\n\nAnyone can write a request to a stick, so compare each fingerprint with the one that the agent printed. At a terminal each is asked for; otherwise, and always with --replace-key, name it with --accept. A request with a one-time token of "tokens hosts" is taken without. Channel and labels of an agent that is enrolled already change only with --channel or --update. A channel that has no release is refused once any channel has one.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> /media/stick --accept 5f3c...e1',
     '<%= config.bin %> <%= command.id %> /media/stick --site plant-7 --channel prod/factory-host --accept 5f3c...e1',
@@ -40,7 +40,7 @@ export default class SitesEnroll extends FleetCommand {
     channel: Flags.string({ description: 'Follow this environment/type, whatever the request says' }),
     accept: Flags.string({
       description:
-        'Take the key with this SHA-256 fingerprint (64 hex digits), and no other; required where nobody can be asked',
+        'Accept only the key with this SHA-256 fingerprint (64 hex digits); required without a terminal',
       multiple: true,
       multipleNonGreedy: true,
     }),
@@ -84,7 +84,7 @@ export default class SitesEnroll extends FleetCommand {
     if (only && refused.length === 1 && sites.length === 0) throw only.error;
     if (refused.length > 0) {
       const error = new FleetError('REQUESTS_REFUSED', `${refused.length} requests were not taken`, {
-        hint: 'The reasons are above; the other requests are done',
+        hint: 'The reasons are above; the other requests were accepted',
       });
       process.exitCode = CODES[error.code].exit;
       this.say(`${this.config.bin}: ${formatError(error)}`);
@@ -109,14 +109,14 @@ export default class SitesEnroll extends FleetCommand {
       for (const enrolment of enrolments) this.log(describe(enrolment));
       this.log(`site ${site.name} is at statement ${site.version}, valid until ${site.expires_at}`);
     }
-    for (const { id, fingerprint } of left) this.log(`${id} was left for another time  key ${fingerprint}`);
+    for (const { id, fingerprint } of left) this.log(`${id} was not accepted  key ${fingerprint}`);
     if (refused.length > 1 || sites.length > 0)
       for (const { error } of refused) this.say(`${this.config.bin}: ${formatError(error)}`);
     if (answered?.written)
       this.log(`The answer is on ${path}: carry it back and run fleet-agent import there.`);
     else if (answered)
       this.log(
-        `The answer could not be put onto ${path}, because ${answered.why}. It is in the layout: run fleet-export create to fill a medium.`,
+        `The answer could not be written onto ${path}, because ${answered.why}. It is in the layout: run fleet-export create to fill a medium.`,
       );
   }
 }
@@ -152,9 +152,9 @@ const parseFingerprint = (text: string): string => {
   if (/^[0-9a-f]{64}$/.test(hex)) return hex;
   throw new FleetError(
     'USAGE',
-    `--accept ${JSON.stringify(text.slice(0, 80))} is no fingerprint of 64 hex digits`,
+    `--accept ${JSON.stringify(text.slice(0, 80))} is not a fingerprint of 64 hex digits`,
     {
-      hint: 'Take it whole from what fleet-agent enroll printed',
+      hint: 'Copy all of it from the output of fleet-agent enroll',
     },
   );
 };

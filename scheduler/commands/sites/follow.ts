@@ -26,7 +26,7 @@ export default class SitesFollow extends FleetCommand {
     by: Flags.option({
       options: ['flux', 'argo-cd'] as const,
       required: true,
-      description: 'What follows the channel there, and notifies the hub',
+      description: 'Program that follows the channel there and notifies the hub',
     })(),
     channel: Flags.string({ required: true, description: 'The environment/type that it follows' }),
     'allow-unreleased': Flags.boolean({ description: 'Also take a channel without a release' }),

@@ -27,7 +27,7 @@ export default class SitesRenew extends FleetCommand {
       await publishSite(hub, site, { now, command: 'sites renew' });
       this.log(`site ${site.name} is at statement ${site.version}, valid until ${site.expires_at}`);
     }
-    if (renewed.length === 0) this.log(`Every statement is good until ${before} or longer.`);
+    if (renewed.length === 0) this.log(`Every statement is valid until ${before} or longer.`);
     return {
       renewed: renewed.map(({ name, version, expires_at }) => ({ site: name, version, expires: expires_at })),
     };

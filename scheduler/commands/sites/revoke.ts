@@ -8,7 +8,7 @@ import { siteRemarks } from '../../hub/sites/secrets/list-secrets.ts';
 
 export default class SitesRevoke extends FleetCommand {
   static override description =
-    'Take an agent out of its site: its key and its reports are refused from now on.\n\nWhat runs there keeps running; the agent gets nothing new once it has the next statement.';
+    'Remove an agent from its site: its key and its reports are refused from now on.\n\nRunning packages keep running; the agent gets no new release once it has the next statement.';
   static override examples = ['<%= config.bin %> <%= command.id %> plant-7/press-1'];
   static override args = { agent: Args.string({ required: true, description: '<site>/<agent>' }) };
   static override flags = hubFlags;

@@ -13,7 +13,7 @@ import { parseValue, setValues } from '../../hub/sites/set-values.ts';
 
 export default class SitesSet extends FleetCommand {
   static override description =
-    'Set the values that only a site knows, and what its agents follow, and sign its next statement.\n\nWhole numbers, true, false, null and JSON are taken as such, anything else as text. A value that the newest release of the site cannot take, or that no release asks for, is refused.\n\nAn agent with the freshness lease:14d takes on nothing new unless it has seen a lease of its release that is at most 14 days old.';
+    'Set the values of a site and the channels of its agents, and sign its next statement.\n\nWhole numbers, true, false, null and JSON are taken as such, anything else as text. A value that the newest release of the site cannot take, or that no release asks for, is refused.\n\nAn agent with the freshness lease:14d takes on nothing new unless it has seen a lease of its release that is at most 14 days old.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> plant-7 gatewayHost=10.7.0.1 port=8080',
     '<%= config.bin %> <%= command.id %> plant-7 line=north --agent press-1',
@@ -28,7 +28,7 @@ export default class SitesSet extends FleetCommand {
   };
   static override flags = {
     ...hubFlags,
-    agent: Flags.string({ description: "Only for this agent; its values go over the site's" }),
+    agent: Flags.string({ description: "Only for this agent; its values override the site's" }),
     unset: Flags.string({
       description: 'Remove this value',
       multiple: true,
@@ -78,10 +78,10 @@ export default class SitesSet extends FleetCommand {
     for (const one of absent) this.say(one);
     if (changed) this.log(`site ${site.name} is at statement ${site.version}; the next medium carries it`);
     else if (laidOut === 'unchanged')
-      this.log(`site ${site.name} has all this already, at statement ${site.version}`);
+      this.log(`site ${site.name} is unchanged, at statement ${site.version}`);
     else
       this.log(
-        `site ${site.name} has all this already; its statement ${site.version} was missing in ${hub.layout} and is there now`,
+        `site ${site.name} is unchanged; its statement ${site.version} was missing in ${hub.layout} and is there now`,
       );
     return {
       site: site.name,

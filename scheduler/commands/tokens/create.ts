@@ -71,10 +71,10 @@ export default class TokensCreate extends FleetCommand {
       ],
     }),
     person: Flags.string({
-      description: 'Who decides with the token: a person or a pipeline, as each decision names it',
+      description: 'Person or pipeline that decides with the token, named in each decision',
       relationships: [{ type: 'all' as const, flags: ['allow'] }],
     }),
-    note: Flags.string({ description: 'Who gets it, for the list' }),
+    note: Flags.string({ description: 'Holder of the token, for the list' }),
     expires: Flags.string({
       description: `Validity, such as 2h or 30d [default: ${LIVES.enroll}, with --reader ${LIVES.reader}, with --allow ${LIVES.decide}]`,
     }),
@@ -156,7 +156,7 @@ const readVersion = (flags: Given): TokenOrder => {
       allowances: flags.allow.map(parseAllowance),
     };
   if (flags.site === undefined) {
-    throw new FleetError('USAGE', 'it is not said what the token is for', {
+    throw new FleetError('USAGE', 'the purpose of the token is missing', {
       hint: 'Give --site for an agent to be enrolled, --reader, or --allow and --person',
     });
   }

@@ -14,7 +14,7 @@ import { hubFlags } from '../../settings/configuration-flags.ts';
 
 export default class TokensHosts extends FleetCommand {
   static override description =
-    'Make a one-time token for each host of a CSV, and write them into one file for a stick.\n\nEach host takes the line that is for its facts with "fleet-agent enroll --hosts", and is enrolled at the hub or by a request on the stick, without a fingerprint that people compare. A machine that has the file can enrol as any of its hosts until the tokens are used or end, so keep it as you keep passwords.\n\nThe columns are site, name, channel, match (facts like serial=PX-4711) and label.<name>.';
+    'Create a one-time token for each host of a CSV, and write them into one file for a medium.\n\nEach host uses the line that matches its facts with "fleet-agent enroll --hosts", and is enrolled at the hub or by a request on the stick, without a fingerprint that people compare. A machine that has the file can enrol as any of its hosts until the tokens are used or end, so keep it as you keep passwords.\n\nThe columns are site, name, channel, match (facts like serial=PX-4711) and label.<name>.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> hosts.csv --out /media/stick/hosts.json',
     '<%= config.bin %> <%= command.id %> hosts.csv --out /media/stick/hosts.json --expires 90d',
@@ -27,7 +27,7 @@ export default class TokensHosts extends FleetCommand {
     out: Flags.string({ required: true, description: 'File to write; it must not exist' }),
     expires: Flags.string({ default: '30d', description: 'Validity, such as 2h or 30d' }),
     'allow-unreleased': Flags.boolean({ description: 'Also hosts of channels without a release' }),
-    note: Flags.string({ description: 'Who gets them, for the list' }),
+    note: Flags.string({ description: 'Holder of the tokens, for the list' }),
   };
 
   async run(): Promise<unknown> {

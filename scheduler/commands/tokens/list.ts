@@ -6,7 +6,7 @@ import { type ListedToken, listTokens } from '../../hub/sites/tokens/list-tokens
 
 export default class TokensList extends FleetCommand {
   static override description =
-    "List the tokens, what they are for, and whether they were used.\n\nThe tokens themselves are not stored; a name is the beginning of a token's hash.";
+    "List the tokens, their purpose, and whether they were used.\n\nThe tokens themselves are not stored; a name is the beginning of a token's hash.";
   static override examples = ['<%= config.bin %> <%= command.id %>'];
   static override flags = hubFlags;
 

@@ -20,9 +20,7 @@ export default class TokensRevoke extends FleetCommand {
     await using hub = await openHub(await readConfiguration(flags, process.cwd()));
     const changed = await revokeToken(hub.store, args.token, this.readNow(flags.now));
     if (changed) auditLog(process.stderr)?.info({ token: args.token }, 'token revoked');
-    this.log(
-      changed ? `${args.token} opens nothing any more` : `${args.token} was revoked before; nothing changed`,
-    );
+    this.log(changed ? `${args.token} is revoked` : `${args.token} was revoked before; nothing changed`);
     return { id: args.token, changed };
   }
 }

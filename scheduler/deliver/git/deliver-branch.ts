@@ -105,7 +105,7 @@ export const untilPushed = async <T>(
   { git, repo, cacheDirectory }: BranchPlace,
   attempt: (repository: GitRepository) => Promise<T | 'moved'>,
 ): Promise<T> => {
-  const busy = new FleetError('BUSY', `others push to ${redactUrl(repo)} all the time`, {
+  const busy = new FleetError('BUSY', `others keep pushing to ${redactUrl(repo)}`, {
     hint: 'Run it again when they are done; nothing was written',
   });
   const once = async (): Promise<T> => {

@@ -3,11 +3,11 @@ import type { Tree } from '../../render/render-tree.ts';
 import { blobIdIn, type Changes, MODE, nameOf } from './plan-changes.ts';
 import { type BranchFiles, toGitPath } from './read-branch.ts';
 
-/** A folder of a branch that is wholly ours. */
+/** A folder of a branch of which all files are ours. */
 export type WholeFolder = {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly folder: string;
-  /** Wanted content, by path within it; undefined: it stays as it is. */
+  /** Desired content, by path within it; undefined: unchanged. */
   readonly files: Tree | undefined;
   /** Content for a branch that does not have it yet, if `files` is undefined. */
   readonly atFirst: Tree | undefined;
@@ -15,7 +15,7 @@ export type WholeFolder = {
   readonly isKept: (target: string) => boolean;
 };
 
-/** Adds to a change what whole folders need. Other files of these folders are removed, those of kept targets excepted. */
+/** Adds the changes of whole folders to a plan. Removes other files of these folders, except those of kept targets. */
 export const planFolders = (
   { written, removed, unchanged }: Changes,
   before: BranchFiles,

@@ -71,7 +71,7 @@ const conditionsOf = ({
   ];
 };
 
-/** '<cluster type>/<target>' of what changes. Paths are git's bytes. */
+/** '<cluster type>/<target>' of the changed packages. Paths are git's bytes. */
 const packagesIn = ({ written, removed }: Changes): readonly string[] => {
   const folderOf = (path: string): string[] => {
     const [type = '', target, file] = Buffer.from(path, 'latin1').toString('utf8').split('/');
@@ -83,7 +83,7 @@ const packagesIn = ({ written, removed }: Changes): readonly string[] => {
   return [...changed, ...[...gone].map((folder) => `${folder} (removed or smaller)`)].toSorted();
 };
 
-/** Images, charts and commits of applications that differ from the promotion before. */
+/** Images, charts and commits of applications that differ from the earlier promotion. */
 const changedVersions = ({ document, before }: PromotionStory): readonly string[] => {
   if (!before) return [];
   const [old, now] = [versionsOf(before), versionsOf(document)];

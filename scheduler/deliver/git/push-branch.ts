@@ -50,7 +50,7 @@ export const pushBranch = async (
   const shown = redactUrl(repository.url);
   const reason = line.split('\t')[2];
   if (reason !== undefined) {
-    throw new FleetError('GIT_REFUSED', `${shown} does not take ${branch}: ${reason}`, {
+    throw new FleetError('GIT_REFUSED', `${shown} refuses ${branch}: ${reason}`, {
       subject: shown,
       hint: 'See whether the branch is protected; --pull-request proposes the change instead',
     });

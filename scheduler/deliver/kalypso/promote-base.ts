@@ -155,7 +155,7 @@ const pinnedIn = async (sources: Sources, root: KalypsoRoot, from: string): Prom
   if (main && delivered !== undefined && delivered !== main.commit)
     throw new FleetError(
       'GATE_CLOSED',
-      `${from} is pinned to ${main.commit.slice(0, 12)} and delivers ${delivered.slice(0, 12) || 'nothing'}`,
+      `${from} is pinned to ${main.commit.slice(0, 12)} and delivers ${delivered.slice(0, 12) || 'no commit'}`,
       {
         subject: from,
         hint: `Merge the pull request with its manifests first: ${state.gitOps?.folder.repo}`,

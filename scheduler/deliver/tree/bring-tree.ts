@@ -23,7 +23,7 @@ type Brought = Omit<
 const PROMOTED = 'promoted';
 
 /**
- * Brings a rendered tree to where it goes.
+ * Delivers a rendered tree to its destination.
  * @throws FleetError the codes of deliverDirectory, deliverBranch, proposeBranch and chooseForge; REFERENCE_MISSING
  */
 export const bringTree = async (
@@ -67,7 +67,8 @@ export const bringTree = async (
 };
 
 /**
- * Closes our open proposals for an environment's branch, of which nothing may be delivered. @returns their branches
+ * Closes our open proposals for an environment's branch when nothing may be delivered to it.
+ * @returns their branches
  * @throws FleetError the codes of withdrawProposals and chooseForge
  */
 export const withdrawTree = async (

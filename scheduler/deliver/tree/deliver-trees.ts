@@ -134,7 +134,7 @@ const deliverOne = async (
   try {
     const place = await loadPlace(delivery, environment, chain);
     if (place.kind === 'waiting') {
-      // A proposal of what was rejected, or never promoted, must not be merged.
+      // A proposal of rejected content, or of content that was never promoted, must not be merged.
       const superseded = await withdrawTree(delivery, environment);
       return { ...waiting(environment, place.why), superseded };
     }

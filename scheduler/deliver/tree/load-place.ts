@@ -32,10 +32,13 @@ export type TreePlace =
   | { readonly kind: 'waiting'; readonly why: FleetError }
   | { readonly kind: 'invalid'; readonly problems: readonly FleetError[] };
 
-/** A layout with what was released and decided, and the roots of the fleet in it; none if it has neither releases nor decisions. */
+/** A layout with its releases, decisions and the roots of the fleet in it; no roots if it has neither releases nor decisions. */
 export type TreeLayout = { readonly layout: Layout; readonly roots: readonly TrustRoot[] };
 
-/** Opens the layout. Its own roots verify what is in it, as in publishing. @throws FleetError the codes of readFleetChain */
+/**
+ * Opens the layout. Its own roots verify its content, as in publishing.
+ * @throws FleetError the codes of readFleetChain
+ */
 export const openTreeLayout = async ({ layout }: PlaceOptions): Promise<TreeLayout | undefined> => {
   if (layout === undefined) return undefined;
   const opened = await openOrStartLayout(layout);
@@ -97,7 +100,10 @@ export const loadPlace = async (
 const load = (options: PlaceOptions, environment: string): Promise<Platform> =>
   loadPlatform({ ...options, environment, holdWorkloads: true });
 
-/** The platform as a candidate has it. @throws FleetError CANDIDATE_MISMATCH; the platform's problems */
+/**
+ * Loads the platform in the state of a candidate.
+ * @throws FleetError CANDIDATE_MISMATCH; the platform's problems
+ */
 export const loadLocked = async (
   options: PlaceOptions & { readonly sources: Sources },
   environment: string,

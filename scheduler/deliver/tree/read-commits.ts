@@ -10,7 +10,7 @@ import { type BranchFiles, readBranch } from '../git/read-branch.ts';
 import { openTreeLayout, type PlaceOptions, type TreeLayout } from './load-place.ts';
 import type { TreeTarget } from './tree-target.ts';
 
-/** The bundle that a cluster finds in its folder at a commit of the tree's repository. */
+/** The bundle in a cluster's folder at a commit of the tree's repository. */
 export type TreeCommit = { readonly cluster: TreeCluster; readonly commit: string; readonly bundle: Digest };
 
 export type CommitPlace = PlaceOptions & {
@@ -19,9 +19,9 @@ export type CommitPlace = PlaceOptions & {
 };
 
 /**
- * Reads what the folders of clusters hold at the heads of their branches, by any author: a merge of our pull request
- * has another id than our commit. Contents are compared by the ids of blobs and not fetched.
- * @returns a function that reads each head once, and returns what it found
+ * Reads the content of clusters' folders at the heads of their branches, by any author: a merge of our pull request has another
+ * id than our commit. Compares contents by the ids of blobs and does not fetch them.
+ * @returns a function that reads each head once
  */
 export const makeCommitReader = () => {
   const seen = new Map<string, string>();

@@ -27,7 +27,7 @@ import {
 } from '../git/cluster-folder.ts';
 import { loadLocked, type PlaceOptions, type TreeLayout } from './load-place.ts';
 
-/** The tree of an environment as far as its rollouts have come. */
+/** The tree of an environment, with each folder at the stage of its rollout. */
 export type StagedTree = Pick<RenderedEnvironment, 'platform' | 'tree' | 'isKept'> & {
   readonly plan: (before: BranchFiles) => Changes;
   /** Files of cluster types that a rollout has not reached whole and that the paths before do not have: their earlier content. */
@@ -44,7 +44,7 @@ export type StageOptions = PlaceOptions & {
   readonly clusters: readonly TreeCluster[];
 };
 
-/** The release of a channel, as far as it decides about folders. */
+/** The fields of a channel's release that decide about folders. */
 type Stage = {
   readonly release: PublishedRelease;
   readonly rollout: Rollout;
@@ -53,17 +53,17 @@ type Stage = {
   /** Content of agents that the rollout has not reached. */
   readonly before: { readonly candidate: Digest; readonly bundle: Digest | undefined } | undefined;
   readonly isWhole: boolean;
-  /** 'stage <name> (1 of 3)'; undefined: it was not made in stages. */
+  /** 'stage <name> (1 of 3)'; undefined for a release without stages. */
   readonly words: string | undefined;
 };
 
 /**
- * Holds a rendered tree back to what the releases of its channels say, so that the stages of a rollout are written one after the
- * other. A cluster's folder gets the content of the release that selects the cluster, as an agent would; the folder of a cluster
- * type gets it when the release reaches everyone. Before that they stay as they are on the branch. The content is that of the
- * candidate that the release was made from, so that nothing newer is in it.
- * @throws FleetError USAGE without a layout where a RolloutPolicy asks for stages, or for a cluster type that is named like the
- *   folder of clusters; CANDIDATE_MISMATCH; the codes of readRelease and readPlan
+ * Limits a rendered tree to the releases of its channels, so that the stages of a rollout are written one after the other. A
+ * cluster's folder gets the content of the release that selects the cluster, as an agent would; the folder of a cluster type gets
+ * it when the release reaches all agents. Until then they keep their content on the branch. The content is that of the release's
+ * candidate, so that it contains nothing newer.
+ * @throws FleetError USAGE without a layout if a RolloutPolicy has stages, or for a cluster type with the name of the folder of
+ * clusters; CANDIDATE_MISMATCH; the codes of readRelease and readPlan
  */
 export const stageTree = async (
   options: StageOptions,
@@ -86,7 +86,7 @@ export const stageTree = async (
     };
   }
   const render = makeRender(options, opened, rendered);
-  /** By cluster type. undefined: it follows no stages. */
+  /** By cluster type; undefined without stages. */
   const shared = new Map<string, Content | 'held'>();
   const atFirst = new Map<string, Content>();
   const folders: WholeFolder[] = [];
@@ -146,7 +146,7 @@ type Content = { readonly files: Tree; readonly isKept: (target: string) => bool
 
 type Render = (clusterType: string, candidate: Digest) => Promise<Content>;
 
-/** Renders candidates, each once. The tree that is at hand is used where it was made from the same sources. */
+/** Renders each candidate once. Reuses the given tree if it was made from the same sources. */
 const makeRender = (options: StageOptions, { layout }: TreeLayout, rendered: RenderedEnvironment): Render => {
   const { environment, sources } = rendered.platform;
   const known = new Map<Digest, Promise<RenderedEnvironment>>();
@@ -174,7 +174,7 @@ const makeRender = (options: StageOptions, { layout }: TreeLayout, rendered: Ren
   };
 };
 
-/** Only for a folder that the branch does not have yet: what can no longer be read is left out. */
+/** Only for a folder that the branch does not have yet: content that can no longer be read is omitted. */
 const renderEarlier = async (
   render: Render,
   clusterType: string,
@@ -223,7 +223,7 @@ const bundleOf = ({ subjects }: PublishedRelease): Digest | undefined =>
 const marked = ({ files }: Content, channel: Channel, bundle: Digest | undefined): Tree =>
   bundle === undefined ? files : new Map([...files, [RELEASE_FILE, releaseText(channel, bundle)]]);
 
-/** The tree with the folders of cluster types as far as their rollouts have come. */
+/** Composes the tree from the folders of cluster types at the stages of their rollouts. */
 const compose = (
   { tree, isKept }: RenderedEnvironment,
   shared: ReadonlyMap<string, Content | 'held'>,
@@ -253,7 +253,7 @@ const hasTargets = (before: readonly string[], clusterType: string): boolean =>
 const needsLayout = (environment: string, { name }: RolloutPolicy): FleetError =>
   new FleetError(
     'USAGE',
-    `${environment} has stages (RolloutPolicy ${name}), and it is not said what was released`,
+    `${environment} has stages (RolloutPolicy ${name}), and no layout with its releases is given`,
     {
       subject: environment,
       hint: 'Give --layout: the tree follows the stages of the releases in it',

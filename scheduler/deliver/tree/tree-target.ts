@@ -29,7 +29,7 @@ export const parseTreeTarget = (text: string): TreeTarget => {
     return { kind: 'git', repo, branch: branch === '' ? undefined : checkRef(branch, 'USAGE') };
   }
   if (text.startsWith('oci://'))
-    throw noTarget(text, 'A registry takes signed releases: give it as the destination, without --to');
+    throw noTarget(text, 'A registry accepts signed releases: give it as the destination, without --to');
   if (isRepositoryUrl(text)) throw noTarget(text, `Write ${GIT}${redactUrl(text)}`);
   if (text === '' || looksLikeRegistry(text))
     throw noTarget(text, `Write ./${text} for a folder of this name`);
@@ -37,4 +37,6 @@ export const parseTreeTarget = (text: string): TreeTarget => {
 };
 
 const noTarget = (text: string, hint: string): FleetError =>
-  new FleetError('USAGE', `${JSON.stringify(redactUrl(text))} is no place for a rendered tree`, { hint });
+  new FleetError('USAGE', `${JSON.stringify(redactUrl(text))} is not a destination for a rendered tree`, {
+    hint,
+  });

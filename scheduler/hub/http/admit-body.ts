@@ -62,7 +62,7 @@ export const createBodyGate = ({ requestsPerMinute, bytesPerMinute }: AgentQuota
       if (seconds > 0) {
         reply.header('retry-after', seconds);
         throw new FleetError('TOO_MANY', `${id} asks more than its quota allows; try again in ${seconds} s`, {
-          hint: 'It tries again on its own; agentQuota of fleet-scheduler.yaml says how much it may ask',
+          hint: 'It tries again automatically; agentQuota in fleet-scheduler.yaml sets the limit',
         });
       }
       await enter(bytes <= SHORT_BYTES ? short : long, id, { request, reply, bytes });

@@ -257,7 +257,7 @@ const refuseBytes = (error: NodeJS.ErrnoException, socket: Socket): void => {
 
 type Words = readonly [string, string, string];
 
-const NO_REQUEST: Words = ['400 Bad Request', 'USAGE', 'this is no HTTP request'];
+const NO_REQUEST: Words = ['400 Bad Request', 'USAGE', 'this is not an HTTP request'];
 
 const WORDS: Readonly<Record<string, Words>> = {
   HPE_HEADER_OVERFLOW: [

@@ -58,7 +58,7 @@ export const toHttpRefusal = (error: unknown): HttpRefusal => {
   if (OURS.has(known.code)) {
     return {
       status: known.retryable ? 503 : 500,
-      body: { code: known.code, message: 'the hub could not do it; its log says why' },
+      body: { code: known.code, message: 'the hub failed; its log has the reason' },
       retryAfter: RETRY_S,
     };
   }
@@ -99,7 +99,7 @@ const fromFramework = (error: unknown): FleetError => {
     });
   if (statusCode === 429) return new FleetError('TOO_MANY', message ?? 'too many requests from this address');
   if (statusCode !== undefined && statusCode < 500 && code?.startsWith('FST_') === true)
-    return new FleetError('USAGE', message ?? 'this is no request that the hub knows');
+    return new FleetError('USAGE', message ?? 'the hub does not know this request');
   return toFleetError(error);
 };
 

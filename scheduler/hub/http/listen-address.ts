@@ -12,7 +12,7 @@ export const parseListen = (text: string): ListenAddress => {
   const [, six, name, port] = ADDRESS.exec(text) ?? [];
   const host = six ?? name;
   if (host !== undefined && Number(port) <= 65_535) return { host, port: Number(port) };
-  throw new FleetError('USAGE', `${JSON.stringify(text.slice(0, 80))} is no <host>:<port>`, {
+  throw new FleetError('USAGE', `${JSON.stringify(text.slice(0, 80))} is not <host>:<port>`, {
     hint: 'Write it like 0.0.0.0:8443 or [::]:8443',
   });
 };

@@ -47,7 +47,7 @@ export const readBody = (
   };
   const onEnd = (): void => end(() => resolve(bytes ?? Buffer.concat(chunks, size)));
   const onGone = (): void =>
-    end(() => reject(new FleetError('ABORTED', 'the caller went away in the middle of a request')));
+    end(() => reject(new FleetError('ABORTED', 'the caller disconnected in the middle of a request')));
   const onSlow = (): void => end(() => reject(place?.signal.reason as FleetError));
   const look = setInterval(() => {
     const late = performance.now() - since - GRACE_MS;

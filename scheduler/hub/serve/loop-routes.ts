@@ -45,7 +45,7 @@ export const makeLoopRoutes = async ({
   const { webhookSecretFile: secretFile, checkSecretFile, poll } = configuration;
   // The schema validates the file; the value may also come from a flag.
   if (poll !== undefined && !/^[1-9]\d{0,4}[smh]$/.test(poll)) {
-    throw new FleetError('USAGE', `${JSON.stringify(poll.slice(0, 80))} is no time between two looks`, {
+    throw new FleetError('USAGE', `${JSON.stringify(poll.slice(0, 80))} is not a time between two looks`, {
       hint: 'Write it like 30s, 5m or 1h',
     });
   }

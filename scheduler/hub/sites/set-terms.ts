@@ -22,7 +22,7 @@ export const parseFreshness = (text: string): number | null => {
   const [, age = ''] = /^lease:(.+[hdw])$/.exec(text) ?? [];
   const seconds = durationSeconds(age);
   if (seconds !== undefined && seconds <= LONGEST) return seconds;
-  throw new FleetError('USAGE', `${JSON.stringify(text.slice(0, 80))} is no freshness`, {
+  throw new FleetError('USAGE', `${JSON.stringify(text.slice(0, 80))} is not a freshness`, {
     hint: 'Write release, or lease:<how old a lease may be>, like lease:14d; h, d and w, at most 400d',
   });
 };

@@ -29,7 +29,7 @@ const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,127}$/;
 
 /**
  * Parses 'port=8080'. Whole numbers, true, false, null, and JSON in [], {} or "" become JSON values; everything else is text.
- * @throws FleetError USAGE for JSON that documents cannot hold, such as fractions
+ * @throws FleetError USAGE for JSON that documents do not support, such as fractions
  */
 export const parseValue = (pair: string): readonly [string, Json] => {
   const [name, ...rest] = pair.split('=');
@@ -47,7 +47,7 @@ export const parseValue = (pair: string): readonly [string, Json] => {
   } catch (cause) {
     // More digits than a number can represent, such as a serial number: kept as text.
     if (typeof value === 'number') return [name, text];
-    throw new FleetError('USAGE', `the value of ${name} is JSON that documents cannot hold`, {
+    throw new FleetError('USAGE', `the value of ${name} is JSON that documents do not support`, {
       hint: `Whole numbers only; as text it is written ${name}=${JSON.stringify(text)}, in quotes for the shell`,
       cause,
     });
@@ -113,7 +113,7 @@ const sayAbsent = (before: SiteValues, { site, agent, unset }: ValueChange): rea
   return unset
     .filter((name) => !Object.hasOwn(values, name))
     .map((name) =>
-      `${whose} has no value ${name} to take away. ${didYouMean(name, Object.keys(values)) ?? ''}`.trim(),
+      `${whose} has no value ${name} to remove. ${didYouMean(name, Object.keys(values)) ?? ''}`.trim(),
     );
 };
 

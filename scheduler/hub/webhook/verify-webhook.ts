@@ -26,9 +26,9 @@ export const verifyWebhook = (
   throw new FleetError(
     'TOKEN_INVALID',
     first
-      ? `the webhook's proof, as ${first.sender} gives it, does not fit the secret`
-      : 'the webhook proves nothing: no signature, token or password is with it',
-    { hint: 'Give the repository server the secret that stands in webhookSecretFile' },
+      ? `the webhook's proof, as ${first.sender} gives it, does not match the secret`
+      : 'the webhook has no signature, token or password',
+    { hint: 'Configure the repository server with the secret in webhookSecretFile' },
   );
 };
 

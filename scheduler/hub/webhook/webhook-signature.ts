@@ -36,13 +36,13 @@ export const verifySigned = (
     throw invalid('the answer is not signed: webhook-id, webhook-timestamp or webhook-signature is missing');
   if (given !== id)
     throw invalid(`the answer has the webhook-id ${JSON.stringify(given.slice(0, 80))}, not ${id}`);
-  if (!/^[0-9]{1,12}$/.test(timestamp)) throw invalid('webhook-timestamp is no number of seconds');
+  if (!/^[0-9]{1,12}$/.test(timestamp)) throw invalid('webhook-timestamp is not a number of seconds');
   const expected = signatureOf(secret, id, timestamp, body);
   const isSigned = signatures.split(' ').some((one) => {
     const said = Buffer.from(one.startsWith('v1,') ? one.slice(3) : '', 'base64');
     return said.byteLength === expected.byteLength && timingSafeEqual(said, expected);
   });
-  if (!isSigned) throw invalid('the signature does not fit the secret of checks');
+  if (!isSigned) throw invalid('the signature does not match the secret of checks');
   const apart = Math.abs(Number(timestamp) - now.getTime() / 1000);
   if (apart > TOLERANCE_S)
     throw invalid(

@@ -65,14 +65,10 @@ const readTrustedText = async (file: string): Promise<string | undefined> => {
       await checkFolder(dirname(file), file);
       return await handle.readFile('utf8');
     }
-    throw new FleetError(
-      'PERMISSION',
-      'others can change this file, which says what is run for a signature',
-      {
-        at: { file },
-        hint: 'Run chmod go-w on it',
-      },
-    );
+    throw new FleetError('PERMISSION', 'others can change this file, which names the command that signs', {
+      at: { file },
+      hint: 'Run chmod go-w on it',
+    });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw toFleetError(error, `reading ${file}`);
@@ -86,9 +82,9 @@ const STICKY = 0o1000;
 const checkFolder = async (folder: string, file: string): Promise<void> => {
   const { mode } = await stat(folder);
   if ((mode & WRITABLE_BY_ALL) === 0 || (mode & STICKY) !== 0) return;
-  throw new FleetError('PERMISSION', 'others can put another file in the place of this one', {
+  throw new FleetError('PERMISSION', 'others can replace this file', {
     at: { file },
-    hint: `It says what is run for a signature: run chmod o-w on ${folder}`,
+    hint: `It names the command that signs: run chmod o-w on ${folder}`,
   });
 };
 

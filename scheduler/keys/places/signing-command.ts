@@ -32,7 +32,7 @@ export const commandKey = (order: SigningCommand): SigningKey => ({
     if (isSignature(order.public, bytes, signature)) return signature;
     throw new FleetError(
       'SIGN_FAILED',
-      `what the signing command of the ${order.what} wrote is no signature by ${order.public.hint}`,
+      `the output of the signing command of the ${order.what} is not a signature by ${order.public.hint}`,
       {
         hint: 'It must sign the bytes it reads, with SHA-256, by the key of the public file, and write DER or base64 of it',
       },

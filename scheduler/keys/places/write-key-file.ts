@@ -31,5 +31,5 @@ export const checkNew = (file: string): void => {
 
 const exists = (file: string): FleetError =>
   new FleetError('USAGE', `there is a file ${file} already`, {
-    hint: 'It is left as it is; give another name, or move it away',
+    hint: 'It was not changed; choose another name, or move it away',
   });

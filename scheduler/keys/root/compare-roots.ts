@@ -6,7 +6,7 @@ import { keyOf, ROOT_ROLES, type RootRole } from './root-roles.ts';
 
 /** The differences between a root and the previous one, one line each; empty if they are equal. */
 export const compareRoots = (before: TrustRoot, after: TrustRoot): readonly string[] => [
-  ...(before.dev && !after.dev ? ['- no development root any more: one person alone can sign nothing'] : []),
+  ...(before.dev && !after.dev ? ['- no development root any more: one person alone cannot sign'] : []),
   ...(!before.dev && after.dev ? ['- a DEVELOPMENT ROOT from now on'] : []),
   ...(Object.keys(ROOT_ROLES) as RootRole[]).flatMap((role) => compareRole(role, before, after)),
   ...difference(before.agentCertificates, after.agentCertificates, (pem) => {

@@ -23,7 +23,7 @@ export const initDevRoot = async (directory: string, fleet: string, now: Date): 
   });
   if ((await readdir(directory)).some(isRootFile)) {
     throw new FleetError('ALREADY_ENROLLED', `${directory} already holds a trust root`, {
-      hint: 'Take another directory; agents that know the old root would refuse a new one',
+      hint: 'Choose another directory; agents that know the old root would refuse a new one',
     });
   }
   const pems = KEY_ROLES.map((role) => [role, generatePrivateKey()] as const);

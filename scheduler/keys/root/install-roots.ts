@@ -89,7 +89,7 @@ const checkKnown = (offered: TrustRoot, known: readonly TrustRoot[], directory: 
   if (before === undefined || before.fleet !== offered.fleet || saysTheSame(before, offered)) return;
   throw new FleetError('EQUIVOCATION', `${directory} has another root of this number`, {
     subject: `root ${offered.version}`,
-    hint: `Two ceremonies were held, or one of them was not yours: compare ${before.digest} there with ${offered.digest}`,
+    hint: `Two ceremonies were held, or one root is not from your officers: compare ${before.digest} there with ${offered.digest}`,
   });
 };
 
@@ -100,6 +100,6 @@ const checkPin = (offered: readonly TrustRoot[], pinned: Digest): void => {
   if (offered.some(({ digest }) => digest === pinned)) return;
   throw new FleetError('ROOT_UNKNOWN', `none of these roots has the SHA-256 ${shortDigest(pinned)}`, {
     subject: offered.map(({ version, digest }) => `root ${version} ${shortDigest(digest)}`).join(', '),
-    hint: 'Ask the officers for the root and its SHA-256, each by another way',
+    hint: 'Ask the officers for the root and its SHA-256, over separate channels',
   });
 };

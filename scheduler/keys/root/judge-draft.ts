@@ -27,7 +27,7 @@ export const judgeDraft = (bytes: Uint8Array, before: TrustRoot | undefined): Dr
   if (broken) {
     throw new FleetError(
       'BAD_SIGNATURE',
-      `the signature of officer ${fingerprint(broken)} does not fit: the file was changed after they signed it`,
+      `the signature of officer ${fingerprint(broken)} does not match: the file was changed after they signed it`,
       { subject, hint: 'Do not sign it. Find out who changed it, and begin again with a new draft' },
     );
   }
@@ -73,7 +73,7 @@ export const checkSigner = ({ root, before, signatures }: Draft, key: PublicKey)
   const asked = signatures.filter(({ signed, missing }) => signed.some(is) || missing.some(is));
   if (asked.length === 0) {
     const whose = before ? `root ${before.version} nor of root ${root.version}` : `root ${root.version}`;
-    throw new FleetError('UNKNOWN_KEY', `this key is no officer's of ${whose}`, {
+    throw new FleetError('UNKNOWN_KEY', `this key is not an officer's key of ${whose}`, {
       subject: fingerprint(key),
       hint: `Officers are ${[...new Set(signatures.flatMap(({ signed, missing }) => [...signed, ...missing]).map(fingerprint))].join(', ')}`,
     });

@@ -59,7 +59,7 @@ const checkCopy = (first: TrustRoot, other: TrustRoot): void => {
 };
 
 const otherContent = (version: number, first: string): FleetError =>
-  new FleetError('EQUIVOCATION', `it says something else than ${first}, under the same number`, {
+  new FleetError('EQUIVOCATION', `it differs from ${first}, under the same number`, {
     subject: `root ${version}`,
-    hint: 'Their officers signed two different roots: compare both with root inspect, and find out who was sent what before anybody signs again',
+    hint: 'Their officers signed two different roots: compare both with root inspect, and find out which file each officer received before anybody signs again',
   });

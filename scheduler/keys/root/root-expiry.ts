@@ -24,7 +24,7 @@ export const parseExpiry = (text: string | undefined, now: Date): Date => {
   if (text === undefined) return latestExpiry(now);
   const expires = readExpiry(text, now);
   if (expires === undefined) {
-    throw new FleetError('USAGE', `--expires ${JSON.stringify(text.slice(0, 80))} is no date`, {
+    throw new FleetError('USAGE', `--expires ${JSON.stringify(text.slice(0, 80))} is not a date`, {
       hint: 'Write it like 2028-11-20 or 540d',
     });
   }
@@ -53,7 +53,7 @@ export const checkDraftExpiry = ({ version, expires }: TrustRoot, now: Date): vo
   if (expires <= now) {
     throw new FleetError('ROOT_EXPIRED', `it ended on ${formatTime(expires)}`, {
       subject,
-      hint: "Make it again with a later --expires; or is this machine's clock wrong?",
+      hint: 'Make it again with a later --expires; or correct the clock of this machine',
     });
   }
   if (expires <= addDays(now, MAX_DAYS + CLOCK_DAYS)) return;
@@ -62,7 +62,7 @@ export const checkDraftExpiry = ({ version, expires }: TrustRoot, now: Date): vo
     `it is valid until ${formatTime(expires)}, more than ${MAX_YEARS} years`,
     {
       subject,
-      hint: "Make it again with an earlier --expires; or is this machine's clock wrong?",
+      hint: 'Make it again with an earlier --expires; or correct the clock of this machine',
     },
   );
 };

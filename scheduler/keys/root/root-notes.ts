@@ -25,7 +25,10 @@ const sharedKeys = (root: TrustRoot): readonly string[] => {
   }
   return [...holders]
     .filter(([, roles]) => roles.length > 1 && isGrave(roles))
-    .map(([key, roles]) => `${key} is ${roles.map(keyOf).join(' and ')}: who steals it needs no second key.`);
+    .map(
+      ([key, roles]) =>
+        `${key} is ${roles.map(keyOf).join(' and ')}: a thief of this key needs no second one.`,
+    );
 };
 
 const isGrave = (roles: readonly RootRole[]): boolean =>

@@ -3,7 +3,7 @@ import { FleetError } from '#bundles/errors';
 import { isName } from '#bundles/names';
 import type { Share } from '../../model/promotion.ts';
 
-/** An environment that gets releases only of what was promoted to it, as the signer's own configuration says. */
+/** An environment that gets only releases of promoted candidates, according to the signer's own configuration. */
 export type ChainLink = {
   readonly environment: string;
   readonly promotedFrom: string;
@@ -31,7 +31,7 @@ export const parseChain = (words: readonly string[]): readonly ChainLink[] => {
     const [, environment, promotedFrom, soak] = LINK.exec(word) ?? [];
     if (isName(environment) && isName(promotedFrom))
       return { environment, promotedFrom, soakMs: soak === undefined ? 0 : durationMs(soak) };
-    throw new FleetError('USAGE', `--chain ${JSON.stringify(word.slice(0, 80))} is no link of a chain`, {
+    throw new FleetError('USAGE', `--chain ${JSON.stringify(word.slice(0, 80))} is not a link of a chain`, {
       hint: 'Write <environment>=<environment before it>, like prod=qa, or with a soak time, like prod=qa:24h',
     });
   });
@@ -61,7 +61,7 @@ export const withEvidence = (chain: readonly ChainLink[], words: readonly string
     if (!chain.some((link) => link.environment === environment))
       throw new FleetError(
         'USAGE',
-        `--evidence ${JSON.stringify(word.slice(0, 80))} is of no link of --chain`,
+        `--evidence ${JSON.stringify(word.slice(0, 80))} does not belong to a link of --chain`,
         {
           hint: 'Write <environment>=<share or number of agents>, like prod=95%, or with the greatest age of reports, like prod=95%:12h',
         },

@@ -14,7 +14,7 @@ export const checkNear = (time: Date, now: Date, what: string): void => {
   throw new FleetError(
     'SIGNER_REFUSED',
     `${what} says ${formatTime(time)}, and the signer's clock ${formatTime(now)}`,
-    { hint: 'Set the clock that is wrong; a day back and five minutes ahead are let pass' },
+    { hint: 'Set the clock that is wrong; a day back and five minutes ahead are accepted' },
   );
 };
 

@@ -31,7 +31,7 @@ export const parseLimits = (words: readonly string[]): Limits => {
     const [, sort, number] = /^([a-z]+)=(\d{1,7})$/.exec(word) ?? [];
     const limited = LIMITED.find((one) => one === sort);
     if (limited && Number(number) <= MAX_LIMIT) return [limited, Number(number)] as const;
-    throw new FleetError('USAGE', `--limit ${JSON.stringify(word.slice(0, 80))} is no limit`, {
+    throw new FleetError('USAGE', `--limit ${JSON.stringify(word.slice(0, 80))} is not a limit`, {
       hint: `Write it like release=300: at most so many in an hour; there are ${LIMITED.join(', ')}`,
     });
   });

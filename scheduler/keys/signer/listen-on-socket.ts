@@ -47,7 +47,9 @@ export const listenOnSocket = async (server: Server, path: string): Promise<Asyn
 const checkFolder = async (path: string): Promise<void> => {
   const folder = dirname(path);
   if (await stat(folder).catch(() => undefined)) return;
-  throw new FleetError('USAGE', `the folder ${folder} of the socket is not there`, { hint: 'Make it first' });
+  throw new FleetError('USAGE', `the folder ${folder} of the socket does not exist`, {
+    hint: 'Make it first',
+  });
 };
 
 const clear = async (path: string): Promise<void> => {
@@ -56,7 +58,7 @@ const clear = async (path: string): Promise<void> => {
   });
   if (!found) return;
   if (!found.isSocket())
-    throw new FleetError('USAGE', `${path} is there and is no socket`, {
+    throw new FleetError('USAGE', `${path} exists and is not a socket`, {
       hint: 'Give --listen another path',
     });
   if (await answers(path)) {

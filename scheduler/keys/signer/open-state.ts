@@ -165,7 +165,7 @@ const stateError = (error: unknown, directory: string): FleetError => {
   if (/^SQLITE_(?:CORRUPT|NOTADB)/.test(code)) {
     return new FleetError('STORE_CORRUPT', `the state in ${directory} is damaged: ${message}`, {
       cause: error,
-      hint: 'Put back the last copy; without one, remove it, and the first request of each channel must show its last release',
+      hint: 'Restore the last copy; without one, remove it, and the first request of each channel must show its last release',
     });
   }
   return toFleetError(error, `opening ${directory}`);

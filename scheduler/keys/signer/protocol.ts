@@ -60,7 +60,7 @@ export const fromRefusal = (answer: unknown): FleetError => {
   const known = typeof code === 'string' && Object.hasOwn(CODES, code);
   return new FleetError(
     known ? (code as ErrorCode) : 'SIGNER_REFUSED',
-    typeof message === 'string' ? message : 'the signer refused and did not say why',
+    typeof message === 'string' ? message : 'the signer refused without a reason',
     {
       ...(typeof subject === 'string' && { subject }),
       ...(typeof hint === 'string' && { hint }),

@@ -18,7 +18,7 @@ export const readSignRequest = async (request: IncomingMessage): Promise<ReadReq
       `the request brings ${evidence.length} files of evidence, at most ${MAX_EVIDENCE} are read`,
     );
   return {
-    bytes: decode(bytes, 'what is to be signed'),
+    bytes: decode(bytes, 'the payload to sign'),
     evidence: evidence.map((one: unknown, at) => decode(one, `file ${at} of the evidence`)),
   };
 };

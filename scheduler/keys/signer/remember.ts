@@ -15,7 +15,7 @@ export const remember = (state: SignerState, permit: Permit, limits: Limits, now
   const within = (sort: string, most: number): void => {
     if (state.countSince(sort, at - HOUR_MS) < most) return;
     throw new FleetError('TOO_MANY', `${what} is not signed: ${most} of ${sort} were signed within an hour`, {
-      hint: 'If all of them were wanted, wait or start the signer with a higher --limit; if not, stop who has its socket',
+      hint: 'If all of them were intended, wait or start the signer with a higher --limit; if not, stop the program that uses its socket',
     });
   };
   state.commit(() => {

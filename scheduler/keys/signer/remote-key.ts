@@ -31,9 +31,9 @@ export const openRemoteKey = async (socket: string, role: string): Promise<Signi
       if (verifySignature(known, bytes, signature)) return signature;
       throw new FleetError(
         'BAD_SIGNATURE',
-        `what the signer at ${socket} answered is no signature by its key`,
+        `what the signer at ${socket} answered is not a signature by its key`,
         {
-          hint: 'Start this program again if the signer was given another key',
+          hint: 'Restart this program if the signer has another key now',
         },
       );
     },
@@ -121,7 +121,7 @@ const unreachable = (cause: unknown, socket: string): FleetError => {
 const textOf = (answer: unknown, field: string, socket: string): string => {
   const value = (answer as Record<string, unknown> | null)?.[field];
   if (typeof value === 'string') return value;
-  throw new FleetError('SIGNER_UNREACHABLE', `what answers at ${socket} is no signer`);
+  throw new FleetError('SIGNER_UNREACHABLE', `what answers at ${socket} is not a signer`);
 };
 
 const parseKey = (answer: unknown, socket: string): PublicKey => {

@@ -56,7 +56,7 @@ const answer = async (signer: Signer, request: IncomingMessage): Promise<object>
   if (!isSignerRole(role)) throw new FleetError('USAGE', 'a signer has /v1/keys/<role> and /v1/sign/<role>');
   if (action === 'keys' && request.method === 'GET') return { role, publicKey: signer.publicKey(role).pem };
   if (action !== 'sign' || request.method !== 'POST')
-    throw new FleetError('USAGE', 'keys are asked for with GET, signatures with POST');
+    throw new FleetError('USAGE', 'keys are requested with GET, signatures with POST');
   const { bytes, evidence } = await readSignRequest(request);
   return { signature: (await signer.sign(role, bytes, evidence)).toString('base64') };
 };

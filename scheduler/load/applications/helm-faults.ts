@@ -45,13 +45,13 @@ export const unstable = (first: Buffer, second: Buffer, shown: string, subject: 
   return new FleetError('TEMPLATE_FAILED', `the chart renders differently each time: ${where} differs`, {
     subject,
     at: { file: `${shown}${template?.replace(/^# Source: [^/]*\//, '') ?? ''}` },
-    hint: 'Give what it makes up (a password, a certificate, the time) as a value, or name an existing Secret: a rebuild must give the same bytes',
+    hint: 'Set the generated value (a password, a certificate, the time), or name an existing Secret: a rebuild must give the same bytes',
   });
 };
 
 export const badReleaseName = (name: string, longest: number, subject: string): FleetError =>
   new FleetError(
     'FIELD_INVALID',
-    `${JSON.stringify(name)} is no name of a Helm release: at most ${longest} of a-z, 0-9, "-" and "."`,
+    `${JSON.stringify(name)} is not the name of a Helm release: at most ${longest} of a-z, 0-9, "-" and "."`,
     { subject, hint: 'Give manifests a releaseName' },
   );

@@ -55,12 +55,12 @@ export const readKustomization = (file: string, shown: string, bytes: Buffer): K
   refuseMistakes(document, { file: shown });
   const { contents } = document;
   if (!isMap(contents))
-    throw new FleetError('OBJECT_INVALID', 'this is no kustomization', { at: { file: shown } });
+    throw new FleetError('OBJECT_INVALID', 'this is not a kustomization', { at: { file: shown } });
   const pairs = contents.items.map(({ key, value }) => ({ name: textOf(key) ?? '', key, value }));
   const named = (field: string) => pairs.filter(({ name }) => name.toLowerCase() === field.toLowerCase());
   const at = (node: unknown): Place => placeIn(shown, lines, node);
   for (const { name, key } of REFUSED_FIELDS.flatMap(named)) {
-    throw new FleetError('FIELD_INVALID', `${name} is not taken: it would fetch a chart`, {
+    throw new FleetError('FIELD_INVALID', `${name} is refused: it would fetch a chart`, {
       at: at(key),
       hint: 'Make the chart a deployment target of its own, of type helm',
     });
@@ -167,7 +167,7 @@ const refuseAddress = (value: unknown, field: string, at: Place): void => {
   if (address === undefined) return;
   throw new FleetError(
     'FIELD_INVALID',
-    `${field} names ${address.trim()}, which lies outside of the repository`,
+    `${field} names ${address.trim()}, which is outside of the repository`,
     { at, hint: 'Copy it into the repository: nothing is fetched over the network while rendering' },
   );
 };

@@ -178,7 +178,7 @@ const readValues = async (
     const source = await read(posix.join(folder, name));
     const [file, more] = source.files;
     if (!file || more || file.path !== posix.basename(name))
-      throw new FleetError('REFERENCE_MISSING', `the values ${name} are no file`, {
+      throw new FleetError('REFERENCE_MISSING', `the values ${name} are not a file`, {
         hint: 'Name the file, relative to path',
       });
     values.push({ shown: showSingle(source, file.path), bytes: file.bytes });
@@ -212,7 +212,7 @@ const baseOf = (
   if (registered) return registered;
   throw new FleetError(
     'REFERENCE_MISSING',
-    `deployment target ${target.name} does not say where its files are`,
+    `deployment target ${target.name} does not name the source of its files`,
     {
       subject: target.name,
       at: target.at,

@@ -74,7 +74,7 @@ const layerOf = async (
   };
   const digest = layers.find(({ mediaType }) => mediaType === CHART_LAYER)?.digest;
   if (isDigest(digest)) return digest;
-  throw new FleetError('OBJECT_INVALID', `${chartKey(reference)} is no Helm chart`, {
+  throw new FleetError('OBJECT_INVALID', `${chartKey(reference)} is not a Helm chart`, {
     hint: 'The artifact there was not pushed by helm push',
   });
 };
@@ -113,7 +113,7 @@ const readIndex = (bytes: Buffer, base: URL): Readonly<Record<string, readonly I
   }
   throw new FleetError(
     'OBJECT_INVALID',
-    `${base.href} is no chart repository: its index.yaml has no entries`,
+    `${base.href} is not a chart repository: its index.yaml has no entries`,
   );
 };
 
@@ -121,7 +121,7 @@ const bare = (version: unknown): string => String(version).replace(/^v/, '');
 
 const missing = (reference: ChartReference): FleetError =>
   new FleetError('IMAGE_MISSING', `the chart ${chartKey(reference)} is not in its registry`, {
-    hint: 'Is the version right, and was it pushed?',
+    hint: 'Check the version, and that it was pushed',
   });
 
 /** @throws FleetError SOURCE_UNREACHABLE for plain HTTP to a host that is neither local nor listed */

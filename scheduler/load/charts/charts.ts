@@ -62,9 +62,9 @@ const fetchVerified = async (
   if (digestOf(bytes) === digest) return bytes;
   throw new FleetError(
     'DIGEST_MISMATCH',
-    `what was fetched as ${chartKey(reference)} is not the chart with the digest in the lock file`,
+    `the content fetched as ${chartKey(reference)} is not the chart with the digest in the lock file`,
     {
-      hint: 'Was the version published again? Look at it, then lock it anew: fleet-scheduler images lock --update',
+      hint: 'If the version was published again, inspect it, then lock it again: fleet-scheduler images lock --update',
     },
   );
 };

@@ -56,7 +56,7 @@ const chartOf = (target: DeploymentTarget, chart: string): ChartReference => {
   if (!/^(?:oci|https?):\/\/[^\s/@?#]+\/[^\s@?#]*[^\s/@?#]$/.test(chart))
     throw wrong(
       target,
-      `chart ${JSON.stringify(chart)} is no chart's address`,
+      `chart ${JSON.stringify(chart)} is not the address of a chart`,
       'Write oci://host/path/name or https://host/path/name; a chart of the repository is named by path alone',
     );
   const version = textOf(target, 'version');
@@ -93,7 +93,7 @@ const listOf = (target: DeploymentTarget, value: Value | undefined): readonly st
       .map((one) => one.trim())
       .filter((one) => one !== '');
   if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value;
-  throw wrong(target, 'values is no list of files', 'Write values: [values.yaml, values-prod.yaml]');
+  throw wrong(target, 'values is not a list of files', 'Write values: [values.yaml, values-prod.yaml]');
 };
 
 const wrong = (target: DeploymentTarget, what: string, hint: string): FleetError =>

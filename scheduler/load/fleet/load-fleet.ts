@@ -167,7 +167,7 @@ const refuseStrays = (source: Source, fleet: ObjectOf<'Fleet'>, problems: Proble
   const strays = source.files.map((file) => file.path).filter((path) => isStray(path, fleet.environments));
   for (const folder of new Set(strays.map((path) => path.split('/')[1] as string))) {
     problems.found.push(
-      new FleetError('REFERENCE_MISSING', `environments/${folder} is no environment of the fleet`, {
+      new FleetError('REFERENCE_MISSING', `environments/${folder} is not an environment of the fleet`, {
         at: { file: `${source.prefix}environments/${folder}` },
         hint: `${didYouMean(folder, fleet.environments) ?? ''}Add ${folder} to fleet.yaml, or rename the folder: the fleet has ${fleet.environments.join(', ')}`,
       }),

@@ -86,12 +86,11 @@ export const readListing = (shown: string, bytes: Buffer): Listing => {
 const component = (at: Place): FleetError =>
   new FleetError('FIELD_INVALID', 'a Component of Kustomize is not taken here', { at, hint: INSTEAD });
 
-const INSTEAD =
-  'Put what kustomize build makes of it into the repository; resources, names and labels are taken';
+const INSTEAD = 'Commit the output of kustomize build; resources, names and labels are taken';
 
 const unfollowed = (problems: readonly FleetError[], at: Place): FleetError => {
   const [first] = problems;
-  if (!first) return new FleetError('OBJECT_INVALID', 'this is no kustomization', { at });
+  if (!first) return new FleetError('OBJECT_INVALID', 'this is not a kustomization', { at });
   if (first.code !== 'UNKNOWN_FIELD') return first;
   const said = first.message.replace('the object has no field', 'a kustomization’s');
   return new FleetError('FIELD_INVALID', `${said} is not taken for objects of a platform`, {

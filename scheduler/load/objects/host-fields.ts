@@ -19,13 +19,13 @@ import {
 
 export const hostPath = textLike(
   SAFE_HOST_PATH,
-  'is no absolute path on a host',
+  'is not an absolute path on a host',
   'Write it like /etc/app/app.conf, without . and ..',
 );
 
 export const mode = textLike(
   /^0[0-7]{3}$/,
-  'is no file mode',
+  'is not a file mode',
   'Write four octal digits in quotes, like "0640"',
 );
 
@@ -37,7 +37,7 @@ export const seconds = narrowed(count, { minimum: 1, maximum: 86_400 }, (value, 
 /** Name of a user or group. */
 export const account = textLike(
   /^[a-z_][a-z0-9_-]{0,31}$/,
-  'is no name of a user or group',
+  'is not the name of a user or group',
   'Write a name, not a number, like root or www-data',
 );
 
@@ -62,7 +62,7 @@ export const webAddress = narrowed(
   (value, node, path, reading) => {
     if (isWebAddress(value)) return value;
     const hint = 'Write it like https://files.example/model.bin, without user, password and fragment';
-    return refuse(reading, node, `${path} ${JSON.stringify(value)} is no address to fetch from`, hint);
+    return refuse(reading, node, `${path} ${JSON.stringify(value)} is not an address to fetch from`, hint);
   },
 );
 
@@ -77,7 +77,7 @@ export const sha256: Shape<Digest> = shape(
     return refuse(
       reading,
       node,
-      `${path} ${JSON.stringify(value)} is no SHA-256`,
+      `${path} ${JSON.stringify(value)} is not a SHA-256`,
       'Write 64 hex digits in quotes, as sha256sum prints them',
     );
   },

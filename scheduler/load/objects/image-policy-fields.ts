@@ -18,7 +18,7 @@ const MAX_KEYS = 16;
 /** After the host, an image name has neither upper case nor a tag. */
 const imageName = textLike(
   /^(?!.*\*{3})[^/@\s]+(?:\/[a-z0-9._*/-]*)?$/,
-  'is no pattern of image names',
+  'is not a pattern of image names',
   'Write host/repository without tag and digest; * stands for anything without a slash, ** for anything',
   { maxLength: MAX_PATTERN },
 );

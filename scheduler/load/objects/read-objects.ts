@@ -106,7 +106,7 @@ const meantKind = (kind: string, group: string): string => {
 };
 
 const notOurs = (at: Place): FleetError =>
-  new FleetError('UNKNOWN_KIND', 'this is no object of a platform', {
+  new FleetError('UNKNOWN_KIND', 'this is not an object of a platform', {
     at,
     hint: `Begin it with an apiVersion and a kind, or move it out of here. ${everyKind()}`,
   });

@@ -37,5 +37,5 @@ export const schemaText: Shape<Value> = shape(text.schema, (node, path, reading)
   if (source === BAD) return BAD;
   const parsed = parseSchemaText(source);
   if ('schema' in parsed) return parsed.schema;
-  return refuse(reading, node, `${path} is no JSON Schema: ${parsed.error}`, undefined, 'SCHEMA_INVALID');
+  return refuse(reading, node, `${path} is not a JSON Schema: ${parsed.error}`, undefined, 'SCHEMA_INVALID');
 });

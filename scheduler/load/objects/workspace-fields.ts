@@ -56,7 +56,7 @@ const repositoryPrefix: Shape<RepositoryAddress> = shape(
       refuse(
         reading,
         node,
-        `${path} ${JSON.stringify(value)} is no address of a repository or of an owner of repositories`,
+        `${path} ${JSON.stringify(value)} is not the address of a repository or of an owner of repositories`,
         'Write it like https://git.example/team/ or git@git.example:team/, without a password',
       )
     );

@@ -26,7 +26,7 @@ export const chainMistakes = (fleet: ObjectOf<'Fleet'>): readonly FleetError[] =
       const hint = `${didYouMean(promotedFrom, known.keys()) ?? ''}The fleet has ${[...known.keys()].join(', ')}`;
       return mistake(
         'REFERENCE_MISSING',
-        `${name} is promoted from ${promotedFrom}, which is no environment of the fleet`,
+        `${name} is promoted from ${promotedFrom}, which is not an environment of the fleet`,
         hint,
       );
     }

@@ -20,7 +20,7 @@ export const refuseClashes = (
       problems.push(
         new FleetError(
           'NAME_CLASH',
-          `${object.kind} ${object.name} is there twice, first at ${formatPlace(other.at)}`,
+          `${object.kind} ${object.name} is declared twice, first at ${formatPlace(other.at)}`,
           {
             subject: `${object.kind} ${object.name}`,
             at: object.at,

@@ -148,7 +148,7 @@ const mistakesOf = (policy: Policy, chain: readonly EnvironmentEntry[]): readonl
         ...windows
           .filter((window) => !isCron(window.replace(/ for \S+$/, '')))
           .map((window) =>
-            mistake('FIELD_INVALID', `the window ${JSON.stringify(window)} is no time`, {
+            mistake('FIELD_INVALID', `the window ${JSON.stringify(window)} is not a time`, {
               at: policy.places['windows'],
               hint: "Write it like '0 22 * * 1-5 for 6h': minute, hour, day, month, weekday",
             }),
@@ -156,7 +156,7 @@ const mistakesOf = (policy: Policy, chain: readonly EnvironmentEntry[]): readonl
         ...freeze
           .filter((days) => !(isDay(days.from) && isDay(days.to) && days.from <= days.to))
           .map((days) =>
-            mistake('FIELD_INVALID', `the freeze from ${days.from} to ${days.to} is no span of days`, {
+            mistake('FIELD_INVALID', `the freeze from ${days.from} to ${days.to} is not a span of days`, {
               at: policy.places['freeze'],
               hint: 'Write from before to, both as days of the calendar',
             }),

@@ -133,5 +133,5 @@ const readWorkloads = (source: Source, problems: FleetError[]): readonly ObjectO
 /** An error, because an empty application would be removed from every site. */
 const noWorkload = ({ prefix }: Source): FleetError =>
   new FleetError('REFERENCE_MISSING', `there is no Workload in ${prefix}`, {
-    hint: 'Look at kind and apiVersion of its YAML; an application that shall go has its registration removed',
+    hint: 'Look at kind and apiVersion of its YAML; to remove an application, remove its registration',
   });

@@ -85,10 +85,10 @@ export const findRolledBack = (
   if (!rollback?.instead?.includes(bundle)) return undefined;
   return new FleetError(
     'ROLLED_BACK',
-    `the channel was taken back from this bundle to release ${rollback.release} by ${person ?? 'a rule'} at ${last.at}: ${reason}`,
+    `the channel was rolled back from this bundle to release ${rollback.release} by ${person ?? 'a rule'} at ${last.at}: ${reason}`,
     {
       subject: name,
-      hint: `Change what is built, or end it with: fleet-scheduler releases rollback --channel ${name} --resume --reason ...`,
+      hint: `Change the sources, or end it with: fleet-scheduler releases rollback --channel ${name} --resume --reason ...`,
     },
   );
 };
@@ -107,7 +107,7 @@ export const rolledBackError = ({
 >): FleetError =>
   new FleetError(
     'ROLLED_BACK',
-    `${assignment} was taken back to release ${release} by ${person} at ${at}: ${reason}`,
+    `${assignment} was rolled back to release ${release} by ${person} at ${at}: ${reason}`,
     {
       subject: assignment,
       hint: `End it with: fleet-scheduler releases rollback --channel ${formatChannel(channel)} --assignment ${assignment} --resume --reason ...`,

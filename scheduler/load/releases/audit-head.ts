@@ -48,6 +48,6 @@ export const checkHead = (
   throw new FleetError(
     'AUDIT_TRUNCATED',
     `release ${version} of ${formatChannel(audience)} names an entry that the audit log in ${directory} does not have`,
-    { subject: auditHead, hint: 'Entries were removed after that release; put back the newest copy of it' },
+    { subject: auditHead, hint: 'Entries were removed after that release; restore the newest copy of it' },
   );
 };

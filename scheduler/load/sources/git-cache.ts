@@ -39,10 +39,14 @@ export const withCache = async <T>(
   let lock = takeLock(file);
   while (!lock) {
     if (performance.now() > until) {
-      throw new FleetError('BUSY', `another process has been reading ${redactUrl(repository.url)} for long`, {
-        subject: repository.cacheDirectory,
-        hint: 'See what it does, or give this one a --cache of its own',
-      });
+      throw new FleetError(
+        'BUSY',
+        `another process has been reading ${redactUrl(repository.url)} for too long`,
+        {
+          subject: repository.cacheDirectory,
+          hint: 'Check that process, or use another --cache for this one',
+        },
+      );
     }
     await sleep(PAUSE_MS, undefined, git.signal && { signal: git.signal }).catch((error: unknown) => {
       throw toFleetError(error, `waiting for ${redactUrl(repository.url)}`);

@@ -176,7 +176,7 @@ const passedOver = (submodule: string, repo: string): FleetError =>
 const asItWas = (error: FleetError, { commit, at }: KnownCommit): FleetError =>
   new FleetError(error.code, `${error.message}; it is read as of ${formatTime(at)}`, {
     ...(error.subject !== undefined && { subject: error.subject }),
-    hint: `That is commit ${commit.slice(0, 12)}; what came later waits until it answers again`,
+    hint: `That is commit ${commit.slice(0, 12)}; later commits wait until it answers again`,
     cause: error,
   });
 

@@ -58,7 +58,7 @@ const wayBack = (
 const isMissing = ({ clusterType, target }: Assignment, missing: readonly string[]): FleetError =>
   new FleetError(
     'DEPENDENCY_MISSING',
-    `${target.name} depends on ${missing.join(' and ')}, which no policy puts on ${clusterType.name}`,
+    `${target.name} depends on ${missing.join(' and ')}, which no policy assigns to ${clusterType.name}`,
     {
       subject: `${clusterType.name}/${target.name}`,
       at: target.at,
@@ -70,5 +70,5 @@ const isCircular = ({ clusterType, target }: Assignment, circle: readonly string
   new FleetError('DEPENDENCY_CYCLE', circle.join(' waits for '), {
     subject: `${clusterType.name}/${target.name}`,
     at: target.at,
-    hint: 'Remove one dependsOn of the circle',
+    hint: 'Remove one dependsOn of the cycle',
   });

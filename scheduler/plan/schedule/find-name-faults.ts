@@ -32,7 +32,7 @@ const comesTwice = (target: DeploymentTarget, other: DeploymentTarget): FleetErr
   const by = ways[0] === ways[1] ? `by the registration ${ways[0]}` : `by ${ways.join(' and by ')}`;
   return new FleetError(
     'NAME_CLASH',
-    `target ${target.shortName} of workload ${target.workload} comes twice, ${by}`,
+    `target ${target.shortName} of workload ${target.workload} is declared twice, ${by}`,
     {
       subject: `DeploymentTarget ${target.name}`,
       at: target.at,

@@ -50,11 +50,11 @@ const nowhere = (
   return [
     new FleetError(
       'REFERENCE_MISSING',
-      `no policy puts ${first.name}${more.length > 0 ? ` and ${more.length} more` : ''} on any cluster type`,
+      `no policy assigns ${first.name}${more.length > 0 ? ` and ${more.length} more` : ''} on any cluster type`,
       {
         subject: `DeploymentTarget ${first.name}`,
         at: first.at,
-        hint: 'If that is not meant, compare its labels with the selectors of the policies',
+        hint: 'If that is not intended, compare its labels with the selectors of the policies',
       },
     ),
   ];

@@ -52,7 +52,7 @@ const idlePolicies = ({ policies, targets, clusterTypes }: Platform): readonly I
     const error = new FleetError('REFERENCE_MISSING', `the policy selects no ${nothing.join(' and no ')}`, {
       subject: `SchedulingPolicy ${policy.name}`,
       at: policy.at,
-      hint: meant || 'Compare its selectors with the labels of what it is meant for',
+      hint: meant || 'Compare its selectors with the labels of the intended objects',
     });
     return { error, isMisspelled: Boolean(meant) };
   });

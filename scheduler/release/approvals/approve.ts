@@ -42,8 +42,8 @@ export const requireAwaiting = async (
 ): Promise<Awaiting> => {
   const awaiting = await readAwaiting(layout, channel, keys.root);
   if (awaiting) return awaiting;
-  throw new FleetError('NOTHING_AWAITING', `nothing of ${formatChannel(channel)} waits for an approval`, {
-    hint: 'See what does with: fleet-scheduler approvals',
+  throw new FleetError('NOTHING_AWAITING', `no bundle of ${formatChannel(channel)} waits for an approval`, {
+    hint: 'List waiting bundles with: fleet-scheduler approvals',
   });
 };
 
@@ -68,7 +68,7 @@ export const approve = async (
   if (revoked) {
     throw new FleetError('REVOKED', `what waits was revoked at ${revoked.at}: ${revoked.reason}`, {
       subject: waiting.bundle,
-      hint: 'Build again; what was revoked never comes back',
+      hint: 'Build again; a revoked bundle is never released again',
     });
   }
   const log = await readAuditLog(layout, roots);
@@ -80,7 +80,7 @@ export const approve = async (
     return { outcome: 'awaiting', awaiting, version: previous?.predicate.version ?? 0 };
   }
   const { plan } = awaiting;
-  // Built again after a rotation, it stays in the stage that it has.
+  // A bundle that is built again after a rotation stays in its stage.
   const stays = previous && bundlesOf(previous).includes(awaiting.bundle);
   if (plan && !stays) await startRollout(releases, keys, plan, now);
   const first = plan?.plan.stages[0]?.rollout ?? EVERYONE;

@@ -48,7 +48,7 @@ export const readAwaiting = async (
   const [first, ...more] = await statementFiles(layout.blobs, documents, 'bundle');
   const kept = documents.find(({ role }) => role === 'candidate');
   const candidate = kept && (await readBlob(layout.blobs, kept.digest, MAX_CANDIDATE_BYTES));
-  if (!first || !candidate) throw new FleetError('SCHEMA', `${what} is not whole`);
+  if (!first || !candidate) throw new FleetError('SCHEMA', `${what} is not complete`);
   const { payload } = parseEnvelope(first, what);
   const { subjects, predicate } = parseStatement(payload, what);
   const [bundle] = subjects;

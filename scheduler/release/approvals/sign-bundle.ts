@@ -41,7 +41,10 @@ export const signBundle = async (
   };
 };
 
-/** Whether a statement says of the chain what a new one would say. One with held assignments is replaced once there is none. */
+/**
+ * True if a statement has the same content about the chain as a new one. One with held assignments is replaced once there is
+ * none.
+ */
 const saysSame = (before: BundlePredicate, now: BundlePredicate): boolean =>
   before.shared === now.shared &&
   before.promoted === now.promoted &&

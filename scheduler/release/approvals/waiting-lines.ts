@@ -26,10 +26,10 @@ export const waitingLines = (waiting: Waiting): readonly string[] => {
     line(
       'instead of',
       runningBundle === null
-        ? 'nothing: it would be the first release'
+        ? 'no release: it would be the first one'
         : `release ${runningRelease}, bundle ${shortDigest(runningBundle)}`,
     ),
-    ...(changed.length === 0 ? [line('changes', 'in how it is packed only')] : changed),
+    ...(changed.length === 0 ? [line('changes', 'only in its packing')] : changed),
     line(
       'says',
       `fleet ${statement.fleet}, environment ${statement.environment}, cluster type ${statement.clusterType}, for a ${statement.kind === 'host' ? 'host' : 'Kubernetes cluster'}`,

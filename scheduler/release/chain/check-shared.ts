@@ -7,7 +7,7 @@ import { notPromoted } from './open-chain.ts';
 type Named = { readonly name: string; readonly version?: string; readonly digest: string };
 
 /**
- * Whether what was built has what was promoted: the platform's own files, charts, files from elsewhere and images. Images in the
+ * Checks that a build uses the promoted sources: the platform's own files, charts, files from elsewhere and images. Images in the
  * promoted lock file are resolved by it; any other tag may have moved since.
  * @param made the candidate of the build
  * @throws FleetError NOT_PROMOTED naming the first difference
@@ -22,10 +22,7 @@ export const checkShared = (
     ({ role, path, tree }) => role === 'platform' && !trees.has(`${role}\0${path}\0${tree}`),
   );
   if (foreign)
-    throw notPromoted(
-      environment,
-      `the platform's files in ${foreign.path} are not those that were promoted`,
-    );
+    throw notPromoted(environment, `the platform's files in ${foreign.path} differ from the promoted ones`);
   const compare = (what: string, promoted: readonly Named[], found: readonly Named[]): void => {
     const known = new Map(promoted.map((one) => [keyOf(one), one.digest]));
     const moved = found.find((one) => (known.get(keyOf(one)) ?? one.digest) !== one.digest);

@@ -11,8 +11,9 @@ import { bundlesOf } from '../reissue/bundle-statements.ts';
 import { renewRelease } from '../reissue/renew-release.ts';
 
 /**
- * Renews the releases of an environment that is not built, where that is due: what sites run must not expire while a promotion
- * is waited for. @returns an outcome for each channel with a release
+ * Renews the due releases of an environment that is not built, so that running releases do not expire while a promotion is
+ * pending.
+ * @returns an outcome for each channel with a release
  */
 export const keepReleases = async (
   releases: Releases,

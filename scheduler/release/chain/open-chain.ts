@@ -21,16 +21,16 @@ import { newProblems } from '../../model/problems.ts';
 import type { Promoted, Promotion, PromotionPolicy } from '../../model/promotion.ts';
 import { readSubmitted, submittedTo } from './submitted.ts';
 
-/** How one environment of the chain is built. */
+/** The source of a build of one environment of the chain. */
 export type Place =
   /** From the newest state: the first environment of a chain, or one outside of it. */
   | {
       readonly kind: 'newest';
       readonly isLinked: boolean;
-      /** The candidate of a pipeline: it is built instead of the newest state, until another one is submitted. */
+      /** The candidate that a pipeline submitted: it is built instead of the newest state, until another one is submitted. */
       readonly submitted: GivenCandidate | undefined;
     }
-  /** From the promoted candidate, with its own layer as it is now. */
+  /** From the promoted candidate, with the newest layer of the environment. */
   | {
       readonly kind: 'promoted';
       readonly promoted: Promoted;
@@ -38,12 +38,12 @@ export type Place =
       readonly direct: PromotionPolicy['direct'];
       readonly decision: Decision;
     }
-  /** Not at all: NOT_PROMOTED. */
+  /** Not built: NOT_PROMOTED. */
   | { readonly kind: 'waiting'; readonly why: FleetError }
-  /** Not at all: mistakes in promotion/. */
+  /** Not built: mistakes in promotion/. */
   | { readonly kind: 'invalid'; readonly problems: readonly FleetError[] };
 
-/** How it came to the promotion, for people. */
+/** Why the candidate was promoted, for people. */
 export type Decision = {
   readonly statement: PromotionPredicate;
   /** The policy of the link as it is now. */
@@ -57,14 +57,14 @@ export type Chain = {
   readonly placeOf: (environment: string, given: GivenCandidate | undefined) => Promise<Place>;
 };
 
-/** Entry about the chain in the bundle statements of an environment, and whether it is required. */
+/** The chain's entry in the bundle statements of an environment, and whether it is required. */
 export type BuildLineage = {
   readonly shared: Digest;
-  /** Undefined where nothing is promoted to. */
+  /** Undefined for an environment without promotions. */
   readonly promoted: Digest | undefined;
   /**
-   * The environment is a link of the chain: a channel gets a new release if what its statement says has changed, although its
-   * bundle has not. Otherwise a change that only a later environment notices could never be promoted.
+   * True for a link of the chain: a channel gets a new release if its statement changed, even if its bundle did not. Otherwise a
+   * change that only a later environment notices could never be promoted.
    */
   readonly isLinked: boolean;
   /** Whether a bundle may change without a promotion. */
@@ -98,7 +98,7 @@ export type ChainInput = {
 };
 
 /**
- * The chain of a platform with what was promoted so far.
+ * Opens the chain of a platform with its promotions so far.
  * @returns undefined for a platform without `promotedFrom` to which no candidate was submitted
  * @throws FleetError the codes of readAuditLog, if an environment is chained and the log is damaged
  */
@@ -123,7 +123,10 @@ export const openChain = async (input: ChainInput): Promise<Chain | undefined> =
       if (problems.length > 0) return { kind: 'invalid', problems };
       const last = promotedTo(log, environment);
       if (!last) {
-        const why = notPromoted(environment, `nothing was promoted from ${before} to ${environment} yet`);
+        const why = notPromoted(
+          environment,
+          `no candidate was promoted from ${before} to ${environment} yet`,
+        );
         if (given) throw why;
         return { kind: 'waiting', why };
       }
@@ -141,7 +144,7 @@ export const openChain = async (input: ChainInput): Promise<Chain | undefined> =
       return {
         kind: 'promoted',
         promoted,
-        // The environment's own candidate may be built again; it was made from the promoted one.
+        // The environment's own candidate, made from the promoted one, may be built again.
         candidate: given && isOwn(given, environment) ? given : candidate,
         direct: policyOf(promotion, environment)?.direct ?? 'allow',
         decision: {
@@ -168,12 +171,15 @@ const promotedBefore = ({ entries }: AuditLog, environment: string, number: numb
     environment,
   );
 
-/** The promotion names the candidate by its digest, and what it shares by another. @throws FleetError NOT_PROMOTED */
+/**
+ * Checks that a promotion's candidate has the shared digest that it names.
+ * @throws FleetError NOT_PROMOTED
+ */
 const checkNamed = ({ document, digest }: GivenCandidate, { from, to, shared, number }: Promoted): void => {
   if (document.environment === from && sharedDigest(document) === shared) return;
   throw notPromoted(
     to,
-    `promotion ${number} to ${to} names candidate ${shortDigest(digest)}, which is not what it says was in ${from}`,
+    `promotion ${number} to ${to} names candidate ${shortDigest(digest)}, which differs from the content that it names for ${from}`,
   );
 };
 
@@ -221,6 +227,6 @@ export const cannotBuildPromoted = (to: string, { message, hint }: FleetError): 
   const promote = `promote another candidate with: fleet-scheduler promote ${to}`;
   return new FleetError('NOT_PROMOTED', message, {
     subject: to,
-    hint: hint === undefined ? `Put it back, or ${promote}` : `${hint}, or ${promote}`,
+    hint: hint === undefined ? `Restore it, or ${promote}` : `${hint}, or ${promote}`,
   });
 };

@@ -32,7 +32,7 @@ export const readSubmitted = async (
   if (isOwn(candidate, environment)) return candidate;
   throw new FleetError(
     'CANDIDATE_MISMATCH',
-    `the candidate that was submitted to ${environment} is not of it`,
+    `the candidate that was submitted to ${environment} was made for another environment`,
     {
       subject: environment,
       hint: 'Submit a candidate that was made for this environment',

@@ -114,13 +114,13 @@ const leftBehind = (channel: Channel, { predicate }: PublishedRelease, root: Tru
   new FleetError(
     'UNKNOWN_KEY',
     `root ${root.version} does not count the keys of release ${predicate.version} of ${formatChannel(channel)}`,
-    { hint: 'Sign the release anew first: fleet-scheduler releases renew' },
+    { hint: 'Sign the release again first: fleet-scheduler releases renew' },
   );
 
 const fromFuture = ({ predicate }: PublishedLease, channel: Channel): FleetError =>
   new FleetError(
     'FROM_FUTURE',
-    `lease ${predicate.version} of ${formatChannel(channel)} was issued at ${predicate.issuedAt}, which this machine's clock says is to come`,
+    `lease ${predicate.version} of ${formatChannel(channel)} was issued at ${predicate.issuedAt}, which is in the future by the clock of this machine`,
     { hint: 'Set the clock; a lease made now would end too early' },
   );
 

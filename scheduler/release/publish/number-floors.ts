@@ -30,7 +30,7 @@ export const readNumberFloors = async (directory: string): Promise<NumberFloors>
     if (!(error instanceof FleetError)) throw toFleetError(error, `reading ${file}`);
   }
   throw new FleetError('LAYOUT_INVALID', `${file} is not the floors of a restored layout`, {
-    hint: 'Run fleet-scheduler restore --in-place, which writes it anew',
+    hint: 'Run fleet-scheduler restore --in-place, which writes it again',
   });
 };
 

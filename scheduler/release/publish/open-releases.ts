@@ -62,7 +62,7 @@ const start = async (layout: Layout): Promise<void> => {
       'LAYOUT_INVALID',
       `${layout.directory} has blobs, but no index.json that names them`,
       {
-        hint: 'Put back the last copy of index.json; if nothing from here was ever given out, remove the folder',
+        hint: 'Restore the last copy of index.json; if nothing from here was ever published, remove the folder',
       },
     );
   }

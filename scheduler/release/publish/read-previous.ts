@@ -27,7 +27,7 @@ export const readPrevious = async (
     return previous;
   throw new FleetError(
     'FROM_FUTURE',
-    `release ${previous.predicate.version} of ${formatChannel(channel)} was issued at ${previous.predicate.issuedAt}, which this machine's clock says is to come`,
+    `release ${previous.predicate.version} of ${formatChannel(channel)} was issued at ${previous.predicate.issuedAt}, which is in the future by the clock of this machine`,
     { subject: layout.directory, hint: 'Set the clock; a release made now would end too early' },
   );
 };
@@ -39,6 +39,6 @@ const damaged = (error: unknown, channel: Channel): unknown => {
   return new FleetError(error.code, error.message, {
     subject: `the last release of ${formatChannel(channel)}`,
     cause: error,
-    hint: 'Put back the last copy of this layout, or of the blob',
+    hint: 'Restore the last copy of this layout, or of the blob',
   });
 };

@@ -83,8 +83,8 @@ const payloadOf = (
     const { payload, subjects } = verifyStatement(counted, roles.bundle, PREDICATES.bundle, what);
     if (subjects.some(({ digest }) => digest === bundle)) return payload;
   }
-  throw new FleetError('BUNDLE_UNSIGNED', `no root of this fleet vouches for ${what}`, {
+  throw new FleetError('BUNDLE_UNSIGNED', `no root of this fleet accepts the signatures of ${what}`, {
     subject: bundle,
-    hint: 'Build it again: nothing unsigned is ever released',
+    hint: 'Build it again: an unsigned bundle is never released',
   });
 };

@@ -61,7 +61,7 @@ export const reissueRelease = async (
     throw new FleetError(
       'REVOKED',
       `release ${from.predicate.version} of ${formatChannel(channel)} names a bundle that was revoked at ${revoked.at}: ${revoked.reason}`,
-      { subject: revoked.digest, hint: 'Release another bundle; what was revoked never comes back' },
+      { subject: revoked.digest, hint: 'Release another bundle; a revoked one is never released again' },
     );
   }
   const isSame = from.digest === previous.digest;
@@ -97,7 +97,7 @@ export const reissueRelease = async (
     { role: 'release', mediaType: SIGSTORE_BUNDLE, ...channel, version, bytes: release },
     ...[...statements].flatMap(([about, files]) => bundleStatementDocuments(channel, about, files)),
     { role: 'revocations', mediaType: REVOCATIONS_JSON, ...channel, bytes: list },
-    // A release that is returned to has no stages any more.
+    // A release that is returned to has no stages.
     ...(await evidenceOf(layout, from)).filter(({ role }) => isSame || role !== 'rollout'),
     ...rootDocuments(keys),
   ]);

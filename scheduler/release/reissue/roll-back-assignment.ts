@@ -29,7 +29,7 @@ export type AssignmentDecision = {
   readonly now: Date;
 };
 
-/** 'unchanged': this was decided before and is in force, and nothing was written. */
+/** 'unchanged': the same decision is in force already, and nothing was written. */
 export type AssignmentDecided = { readonly outcome: 'decided' | 'unchanged' };
 
 /**
@@ -68,7 +68,8 @@ export const rollBackAssignment = async (
   const taken = {
     bundle: back.bundle,
     package: back.package.package,
-    // Of a second rollback of the same content: what the build makes, and not what the first one put in its place.
+    // After a second rollback of the same content: the package that the build makes, and not the one that the first rollback put
+    // in its place.
     instead: before?.instead ?? runs,
   };
   await decide(releases, keys, {

@@ -53,7 +53,7 @@ export const rollbackRelease = async (
 };
 
 /**
- * The release to go back to, whole and allowed, and the current one. Signs nothing.
+ * Returns the release to return to, complete and permitted, and the current one. Signs nothing.
  * @throws FleetError CHANNEL_MISSING, USAGE, RELEASE_MISSING, NOT_PROMOTED, MISSING_BLOB, SIZE_MISMATCH
  */
 export const chooseRelease = async (
@@ -90,7 +90,7 @@ export const findRelease = async (
   const name = formatChannel(channel);
   throw new FleetError('RELEASE_MISSING', `${layout.directory} has no release ${version} of ${name}`, {
     subject: name,
-    hint: numbers.length > 0 ? `It can go back to ${nameSome(numbers)}` : 'It has none to go back to',
+    hint: numbers.length > 0 ? `A rollback is possible to ${nameSome(numbers)}` : 'It has no earlier release',
   });
 };
 
@@ -121,7 +121,7 @@ const checkWhole = async (layout: Layout, release: PublishedRelease, signal?: Ab
       throw new FleetError(
         found === undefined ? 'MISSING_BLOB' : 'SIZE_MISMATCH',
         `${layout.directory} ${found === undefined ? 'lacks a blob' : 'has a damaged blob'} of release ${release.predicate.version}`,
-        { subject: digest, hint: 'Put back a copy of it, or name another release' },
+        { subject: digest, hint: 'Restore a copy of it, or name another release' },
       );
     }
   }

@@ -6,7 +6,7 @@ import { waitingReference } from '../../load/releases/references.ts';
 import type { Releases } from '../publish/open-releases.ts';
 import { ABANDONED, readWaiting, writeReasons } from './waiting.ts';
 
-/** An environment that was built, or was not (without a candidate), with the channels that the platform has there. */
+/** An environment of a build, without a candidate if it was not built, and the channels that the platform has there. */
 type Built = {
   readonly environment: string;
   readonly candidate?: string;
@@ -14,9 +14,9 @@ type Built = {
 };
 
 /**
- * Notes in the layout, for `status`, which channels the platform has no more: after a renaming their agents keep the release that
- * they have, and no build renews it. A channel that is there again loses its note.
- * @param environments all that the platform has
+ * Notes in the layout, for `status`, channels that the platform no longer has: after a renaming their agents keep their release,
+ * and no build renews it. Removes the note of a channel that exists again.
+ * @param environments all environments of the platform
  */
 export const noteAbandoned = async (
   releases: Releases,

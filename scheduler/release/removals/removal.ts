@@ -44,11 +44,11 @@ const describeReason = (removal: Removal, clusterType: string): string => {
     case 'unselected':
       return `no policy selects it for ${clusterType} any more`;
     case 'emptied':
-      return `${removal.object} is gone from ${describePlace(removal.in)}, which is still there and declares nothing`;
+      return `${removal.object} is gone from ${describePlace(removal.in)}, which still exists and declares nothing`;
     case 'replaced':
-      return `${removal.object} is gone from ${describePlace(removal.in)}, which declares others that it did not have before`;
+      return `${removal.object} is gone from ${describePlace(removal.in)}, which declares new ones instead`;
     case 'unknown':
-      return 'the last release does not say what declared it';
+      return 'the last release does not record its origin';
   }
 };
 

@@ -12,7 +12,7 @@ import { describeRemovals, nameRemovals, type Removal } from './removal.ts';
 
 const MAX_BYTES = 1 << 20;
 
-/** Of a channel that the platform has no more. */
+/** Note about a channel that the platform no longer has. */
 export const ABANDONED = 'CHANNEL_MISSING';
 
 /** The error for a channel that is not released. @param removals removals that are neither intended nor allowed */
@@ -20,10 +20,10 @@ export const removalsHeld = (channel: Channel, removals: readonly Removal[]): Fl
   const names = removals.slice(0, 3).map(({ assignment }) => assignment);
   return new FleetError(
     'REMOVALS_HELD',
-    `the release would remove ${nameRemovals(removals)}, which nobody deleted`,
+    `the release would remove ${nameRemovals(removals)}, although no object was deleted`,
     {
       subject: formatChannel(channel),
-      hint: `Correct the file (fleet-scheduler validate names misspelled labels), or delete the Workload, its target or the policy; if it is meant as it is: --allow-removals ${names.join(',')}${removals.length > names.length ? ',...' : ''}`,
+      hint: `Correct the file (fleet-scheduler validate names misspelled labels), or delete the Workload, its target or the policy; if the removal is intended: --allow-removals ${names.join(',')}${removals.length > names.length ? ',...' : ''}`,
     },
   );
 };

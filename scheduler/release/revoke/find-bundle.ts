@@ -16,7 +16,7 @@ const SHORTEST = 12;
 export const findBundle = (layout: Layout, text: string, channel: Channel | undefined): FoundBundle => {
   const [, digits] = /^(?:sha256:)?([0-9a-f]{1,64})$/.exec(text.toLowerCase()) ?? [];
   if (digits === undefined || digits.length < SHORTEST) {
-    throw new FleetError('USAGE', `${JSON.stringify(text.slice(0, 80))} is no digest of a bundle`, {
+    throw new FleetError('USAGE', `${JSON.stringify(text.slice(0, 80))} is not the digest of a bundle`, {
       hint: `Give sha256:<64 hex digits>, or at least the first ${SHORTEST}; "releases list" shows them`,
     });
   }
@@ -34,7 +34,7 @@ export const findBundle = (layout: Layout, text: string, channel: Channel | unde
       'RELEASE_MISSING',
       `no release in ${layout.directory} names a bundle ${digits.slice(0, 12)}${where}`,
       {
-        hint: 'Only what was released from this layout can be withdrawn; check the digest and the channel',
+        hint: 'Only bundles that this layout released can be withdrawn; check the digest and the channel',
       },
     );
   }

@@ -78,6 +78,6 @@ const stillReleased = (channel: Channel, bundle: Digest, version: number): Fleet
     'USAGE',
     `release ${version} of ${formatChannel(channel)}, the current one, names bundle ${shortDigest(bundle)}`,
     {
-      hint: 'Say what takes its place: --to <number of an older release>, or --with-next-build; "releases list" shows the numbers',
+      hint: 'Name its replacement: --to <number of an older release>, or --with-next-build; "releases list" shows the numbers',
     },
   );

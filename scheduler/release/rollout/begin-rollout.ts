@@ -17,7 +17,7 @@ import { MAX_PLAN_BYTES, parsePlan, readPlan, type StoredPlan, storePlan } from 
 import { EVERYONE, planRollout } from './plan-rollout.ts';
 import { progressOf } from './rollout-progress.ts';
 
-/** Which agents the next release of a channel reaches at first. */
+/** The agents that the next release of a channel reaches first. */
 export type Beginning = {
   readonly rollout: Rollout;
   /** Undefined: the channel has no stages. */
@@ -26,7 +26,7 @@ export type Beginning = {
   readonly isNew: boolean;
 };
 
-/** A rollout that ended because a newer bundle came before it was complete. */
+/** A rollout that ended because a newer bundle was released before it was complete. */
 export type Superseded = { readonly stage: string; readonly version: number };
 
 type Next = {
@@ -37,8 +37,8 @@ type Next = {
 };
 
 /**
- * How a release begins: with the first stage of the policy, with everyone if there is none, and with the stage of the release
- * before if it names the same bundles. A rollout that is under way is superseded: what a take-back returns to stays.
+ * Determines how a release begins: with the first stage of the policy, with all agents without a policy, and with the stage of
+ * the earlier release if it names the same bundles. Supersedes a rollout in progress; the target of a take-back stays the same.
  */
 export const beginRelease = async (
   layout: Layout,
@@ -88,7 +88,7 @@ export const supersededBy = async (
 export type RolloutDecision = {
   readonly decision: DecisionKind;
   readonly stage?: string;
-  /** null: a rule decided. */
+  /** null: decided by a rule. */
   readonly person: string | null;
   readonly reason: string;
 };
@@ -159,6 +159,6 @@ export const findTakenBack = async (
   if (!isSame) return undefined;
   return new FleetError('ROLLOUT_TAKEN_BACK', `the rollout of this bundle was taken back: ${reason}`, {
     subject: name,
-    hint: 'Change what is built',
+    hint: 'Change the sources',
   });
 };

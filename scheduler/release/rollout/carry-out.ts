@@ -65,10 +65,10 @@ export type CarriedOut = {
 };
 
 /**
- * Makes the release of a channel what the decisions say: the stage that began last, or the release before after a take-back. A
- * process that was killed between a decision and its release is resumed by the next call.
- * @returns undefined if the release is already that
- * @throws FleetError ROLLOUT_MISSING if there is no release before; the codes of reissueRelease and rollbackRelease
+ * Brings the release of a channel to the state that the decisions name: the stage that began last, or the earlier release after a
+ * take-back. Resumes a process that was killed between a decision and its release.
+ * @returns undefined if the release is already in that state
+ * @throws FleetError ROLLOUT_MISSING if there is no earlier release; the codes of reissueRelease and rollbackRelease
  */
 export const carryOut = async (
   layout: Layout,
@@ -102,7 +102,7 @@ export const carryOut = async (
 export const nothingBefore = (channel: Channel): FleetError =>
   new FleetError('ROLLOUT_MISSING', `no release of ${formatChannel(channel)} reached all agents before`, {
     subject: formatChannel(channel),
-    hint: 'There is nothing to return to: build a corrected release, or withdraw the bundle with: fleet-scheduler revoke',
+    hint: 'Build a corrected release, or withdraw the bundle with: fleet-scheduler revoke',
   });
 
 const isSame = (a: Rollout, b: Rollout): boolean => canonicalBytes(a).equals(canonicalBytes(b));

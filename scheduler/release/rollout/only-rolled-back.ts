@@ -4,17 +4,17 @@ import type { BundlePredicate } from '#bundles/formats/statements/predicates';
 import type { BuiltBundle } from '../../assemble/bundle/build-bundle.ts';
 import type { PublishedRelease } from '../../load/releases/read-release.ts';
 
-/** Names of assignments that a statement or a build holds because a person took them back. */
+/** Names of assignments that a statement or a build holds because a person rolled them back. */
 export const takenBackIn = (
   held: readonly { readonly assignment: string; readonly code: string }[] = [],
 ): ReadonlySet<string> =>
   new Set(held.flatMap(({ assignment, code }) => (code === 'ROLLED_BACK' ? [assignment] : [])));
 
-/** How a bundle differs from the one that its channel has, as far as rollbacks of single assignments explain it. */
+/** The difference between a bundle and the released one, as far as rollbacks of single assignments explain it. */
 export type RollbackChange = {
-  /** Only rollbacks, begun or ended, changed it. */
+  /** True if only rollbacks, begun or ended, changed it. */
   readonly only: boolean;
-  /** One of them began. */
+  /** True if a rollback began. */
   readonly back: boolean;
 };
 

@@ -29,8 +29,8 @@ export const planDocument = (channel: Channel, { bytes }: Pick<StoredPlan, 'byte
 });
 
 /**
- * The plan among the documents of a release or of a bundle that awaits approval; undefined without one. It is not signed itself:
- * it counts only if a decision of the audit log names its digest.
+ * Reads the plan among the documents of a release or of a bundle that awaits approval; undefined without one. The plan itself is
+ * unsigned: it counts only if a decision of the audit log names its digest.
  * @throws FleetError MISSING_BLOB, DIGEST_MISMATCH, TOO_LARGE, BAD_JSON, SCHEMA
  */
 export const readPlan = async (

@@ -13,7 +13,7 @@ export type PlannedStage = {
   readonly approvals: number;
 };
 
-/** The release that agents run which the rollout has not reached. */
+/** The release of agents that the rollout has not reached. */
 export type Baseline = { readonly version: number; readonly release: Digest };
 
 /**
@@ -62,7 +62,7 @@ export const planRollout = (policy: RolloutPolicy, release: PlannedRelease): Rol
   absent: policy.absent ?? null,
 });
 
-/** Every agent, as readers of all versions understand it. */
+/** All agents, in the form that readers of every version understand. */
 export const EVERYONE: Rollout = { percent: 100 };
 
 /** Final stage of a policy whose last stage does not reach all agents. */
@@ -81,8 +81,8 @@ const planStages = (stages: readonly RolloutStage[]): readonly PlannedStage[] =>
 };
 
 /**
- * Adds a term and drops those that it holds. It takes the place of the first one it drops, so that the first term of each stage
- * holds the first term of the stage before: readers that know only the first term see nested stages, too.
+ * Adds a term and drops the terms that it includes. It replaces the first dropped one, so that the first term of each stage
+ * includes the first term of the stage before: readers that know only the first term see nested stages as well.
  */
 const widen = (terms: readonly RolloutTerm[], term: RolloutTerm): readonly RolloutTerm[] => {
   if (terms.some((one) => holds(one, term))) return terms;

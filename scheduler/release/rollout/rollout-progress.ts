@@ -7,14 +7,14 @@ import type { RolloutPlan } from './plan-rollout.ts';
 export type RolloutProgress = {
   /** When each stage began, in the order of the plan; stages that have not begun are missing. Empty: it has not started. */
   readonly started: readonly Timestamp[];
-  /** Why it or its whole environment is paused; undefined: neither is. */
+  /** Reason of a pause of the rollout or its whole environment; undefined if neither is paused. */
   readonly paused: string | undefined;
-  /** Why it is paused itself. */
+  /** Reason of the pause of the rollout itself. */
   readonly ownPause: string | undefined;
   /** When it was last resumed. */
   readonly resumedAt: Timestamp | undefined;
   readonly takenBack: boolean;
-  /** Its last stage complied: failures from then on are no longer the rollout's. */
+  /** True once its last stage complied. Later failures do not count for the rollout. */
   readonly isComplete: boolean;
   /** Keys that approved each stage, by the stage's name. */
   readonly approvals: ReadonlyMap<string, ReadonlySet<string>>;
@@ -65,7 +65,7 @@ export const progressOf = (
       case 'advance': {
         if (stage === undefined) isComplete = true;
         const at = plan.stages.findIndex(({ name }) => name === stage);
-        // A stage that was skipped began with the one after it.
+        // A skipped stage began together with the one after it.
         if (at >= started.length)
           started = [...started, ...Array<Timestamp>(at + 1 - started.length).fill(time)];
         break;

@@ -140,7 +140,7 @@ const compileCommand = (source: TemplateSource, { words }: Command, piped: boole
   if (rest.length > 0 || piped)
     throw templateError('TEMPLATE_SYNTAX', source, first.at, 'only a function takes arguments');
   if (first.kind === 'nil')
-    throw templateError('TEMPLATE_SYNTAX', source, first.at, 'nil alone says nothing');
+    throw templateError('TEMPLATE_SYNTAX', source, first.at, 'nil alone has no value');
   return compileOperand(source, first);
 };
 

@@ -198,7 +198,7 @@ export const lex = (source: TemplateSource): readonly Token[] => {
     const end = at + found.length;
     const rest = matchAt(WORD, text, end);
     if (!/[0-9]/.test(found) || rest !== undefined)
-      bad(at, `${JSON.stringify(found + (rest ?? ''))} is no number`);
+      bad(at, `${JSON.stringify(found + (rest ?? ''))} is not a number`);
     return push('number', end);
   };
 

@@ -90,7 +90,7 @@ export const parse = (source: TemplateSource, maxDepth: number): Tree => {
     const value = codePoints(unquote(token.text.slice(1, -1), "'") ?? '');
     const [only] = value;
     if (only === undefined || value.length !== 1)
-      return bad(token.at, `${token.text} is no single character`);
+      return bad(token.at, `${token.text} is not a single character`);
     return only.codePointAt(0) ?? 0;
   };
 
@@ -118,7 +118,7 @@ export const parse = (source: TemplateSource, maxDepth: number): Tree => {
         return {
           kind: 'literal',
           at,
-          value: value ?? bad(at, `${token.text} is no number templates can hold`),
+          value: value ?? bad(at, `${token.text} is not a number that templates support`),
         };
       }
       case 'identifier':

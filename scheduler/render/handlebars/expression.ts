@@ -125,7 +125,7 @@ export const compileHelper = (compiler: Compiler, call: Call): Evaluate => {
   const bad = (message: string, hint?: string): never => {
     throw templateError('TEMPLATE_SYNTAX', source, at, message, hint);
   };
-  const name = simpleName(call.path) ?? bad(`${call.path.original} is no helper`);
+  const name = simpleName(call.path) ?? bad(`${call.path.original} is not a helper`);
   if (call.hash) bad(`${name} takes no named arguments`);
   const words = call.params.map((param) => compileExpression(compiler, param, LENIENT.has(name)));
   if (name === 'and' || name === 'or') {
@@ -175,7 +175,7 @@ export const textOf = (run: Run, value: Value): string => {
   if (value === null) return '';
   if (value === undefined) return fail(run, 'there is nothing to print here');
   if (isList(value) || isMap(value))
-    return fail(run, `${describe(value)} cannot be printed as it is`, 'Say in which form: toYaml or toJson');
+    return fail(run, `${describe(value)} cannot be printed as it is`, 'Choose a format: toYaml or toJson');
   if (value instanceof WholeFloat) return String(value.value);
   return typeof value === 'object' ? goText(run, value) : String(value);
 };

@@ -118,7 +118,7 @@ export const compileProgram = (
     if (node.params.length > 0 || node.hash)
       return bad(
         node,
-        `${path.original} is no block helper`,
+        `${path.original} is not a block helper`,
         `Use its value: {{#if (${path.original} ...)}}`,
       );
     return plainBlock(compilePath(context, path, false), block);

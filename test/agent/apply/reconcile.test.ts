@@ -314,7 +314,7 @@ describe('a package that leaves the bundle', () => {
     await world.release(1, [onePackage('app', 'one'), onePackage('old', 'one')]);
     const { packages } = await world.release(2, [unhealthy('app', 'two')]);
     const message =
-      'its removal waits until the rest of the release runs: app; mend that, then: fleet-agent retry';
+      'its removal waits until the rest of the release runs: app; repair them, then run: fleet-agent retry';
     expect(packages.at(-1)).toEqual({ assignment: 'old', outcome: 'skipped', message });
     expect(world.events().at(-1)).toMatchObject({ assignment: 'old', outcome: 'skipped', message });
     expect(row(world, 'old')).toMatchObject({ status: 'skipped', message });

@@ -9,7 +9,7 @@ const looked = (...drift: readonly PackageDrift[]) => ({ packages: [], drift });
 
 describe('what a look says', () => {
   it.each([
-    ['nothing to do', { assignment: 'app', drift: [] }, 'Everything already runs as wanted.', 0],
+    ['nothing to do', { assignment: 'app', drift: [] }, 'Everything already runs as desired.', 0],
     [
       'what was corrected, and that all is well',
       { assignment: 'app', drift: [edited], corrected: true },
@@ -54,7 +54,10 @@ describe('what a look says', () => {
 
 describe('an import that brings no release, to a machine without one', () => {
   it.each([
-    [[], /^This machine follows prod\/hots, and no release of it came yet: import a medium that has one\.$/],
+    [
+      [],
+      /^This machine follows prod\/hots, and has not received a release of it yet: import a medium that has one\.$/,
+    ],
     [
       ['prod/hosts'],
       /and the medium has no release of it: it has prod\/hosts\. If the channel is wrong, the office/,

@@ -102,7 +102,7 @@ describe('the configuration', () => {
     ['xyzzy: 1\n', 'agent.yaml:1:1: CONFIG_INVALID: there is no key "xyzzy"; there are state, root'],
     [
       'poll: soon\n',
-      'agent.yaml:1:7: CONFIG_INVALID: poll does not look right. Time between two questions to the registry: a number and s, m or h, like 1m.',
+      'agent.yaml:1:7: CONFIG_INVALID: poll is not valid. Time between two questions to the registry: a number and s, m or h, like 1m.',
     ],
     ['root: /\nrot: /\n', 'agent.yaml:2:1: CONFIG_INVALID: there is no key "rot"; did you mean root?'],
   ])('says where in the file the mistake is: %j', (text, expected) => {

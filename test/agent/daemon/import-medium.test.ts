@@ -220,7 +220,7 @@ describe('an import', () => {
     await rm(file);
     await expect(importMedium(world.agent, medium)).rejects.toMatchObject({
       code: 'MISSING_BLOB',
-      hint: 'The copy is not whole; make it again',
+      hint: 'The copy is not complete; copy it again',
     });
   });
 

@@ -42,7 +42,7 @@ describe('a hub', () => {
       await using hub = openHub(`https://127.0.0.1:${port}`, { authorities: [] }, PATIENT);
       await expect(hub.get(ROOTS_PATH, 1 << 20, signal)).rejects.toMatchObject({
         code: 'HUB_UNREACHABLE',
-        message: `https://127.0.0.1:${port} does not answer: what listens there speaks no TLS, so it is no hub`,
+        message: `https://127.0.0.1:${port} does not answer: the server there does not use TLS, so it is not a hub`,
       });
     } finally {
       server.close();

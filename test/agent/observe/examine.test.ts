@@ -99,7 +99,7 @@ describe('the doctor', () => {
     await importMedium(late, medium, { acceptExpired: 'the line stands still' });
     expect((await look(world)).freshness).toMatchObject({
       verdict: 'warning',
-      message: expect.stringContaining('technician imported what had ended'),
+      message: expect.stringContaining('technician imported expired statements'),
     });
   });
 

@@ -139,7 +139,7 @@ describe('an exported report', () => {
     const refused: unknown = await exported(world).catch((error: unknown) => error);
     expect(refused).toMatchObject({
       code: 'MEDIUM_INVALID',
-      message: expect.stringContaining('is a link and no folder'),
+      message: expect.stringContaining('is a link, not a folder'),
     });
     expect(await readdir(elsewhere)).toEqual([]);
   });
@@ -154,7 +154,7 @@ describe('a stick that somebody prepared', () => {
     await rm(at);
     await symlink(outside, at);
     const refused: unknown = await exported(world).catch((error: unknown) => error);
-    expect(refused).toMatchObject({ code: 'MEDIUM_INVALID', message: `${at} is a link and no file` });
+    expect(refused).toMatchObject({ code: 'MEDIUM_INVALID', message: `${at} is a link, not a file` });
     expect(await readFile(outside, 'utf8')).toBe('untouched');
   });
 

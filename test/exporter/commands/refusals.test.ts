@@ -58,7 +58,7 @@ describe('what a person reads', () => {
     ]);
     const detailed = await runCommandClass(Verify, [world.path('good'), '--details', ...NOW]);
     expect(detailed.out).toMatch(
-      /^\S+ is whole and agrees with itself: all \d+ checks passed; --root-sha256 says/,
+      /^\S+ is complete and consistent with its own root: all \d+ checks passed; --root-sha256 checks/,
     );
     expect(detailed.out).toMatch(/^kubernetes bundle prod\/kiosk \S+: built \S+ by test from candidate/m);
   });
@@ -167,7 +167,7 @@ describe('evidence of a medium that cannot be opened', () => {
       name: 'broken',
       given: ['broken'],
       code: 8,
-      says: /: the same table of contents, and nothing else of it was kept; it still cannot be opened: .*BAD_JSON: /,
+      says: /: the same table of contents, and no more of it was kept; it still cannot be opened: .*BAD_JSON: /,
     },
     {
       name: 'broken',

@@ -66,7 +66,7 @@ it('M41: a registry that lacks a base leaves its note on the stick, and not wher
   expect(await readdir(elsewhere)).toEqual([]);
   expect(await verdict(() => openMedium(stick))).toBe('MEDIUM_INVALID');
   await rm(join(stick, 'fleet'));
-  expect(await refused()).toContain('-needs.json on it says what is needed');
+  expect(await refused()).toContain('-needs.json on it lists the missing blobs');
   expect(await readdir(join(stick, 'fleet/requests'))).toHaveLength(1);
   await removeNeeds(medium);
   expect(await readdir(join(stick, 'fleet/requests'))).toEqual([]);

@@ -159,7 +159,7 @@ describe.each(FORMS)('a large medium that is read back behind the writing: a %s'
       const said = await saidOf(to, true);
       expect(changed).toBe(1);
       expect(said).toMatch(
-        /^IO: .*gave back other bytes than were written to it\. Do not use this stick; take another one\.$/,
+        /^IO: .*returned other bytes than were written to it\. Do not use this medium; use another one\.$/,
       );
       expect(leftOf(to)).toEqual([]);
       touched = undefined;
@@ -188,7 +188,7 @@ describe.each(FORMS)('a large medium that is read back behind the writing: a %s'
       const said = await saidOf(to, true);
       expect(changed).toBe(1);
       expect(said).toMatch(
-        /^IO: \S+ gave back another (header of blobs\/sha256\/[0-9a-f]{64}|end) than was written to it\. Do not use this stick/,
+        /^IO: \S+ returned another (header of blobs\/sha256\/[0-9a-f]{64}|end) than was written to it\. Do not use this medium/,
       );
       expect(leftOf(to)).toEqual([]);
     });

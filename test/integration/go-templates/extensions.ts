@@ -36,7 +36,7 @@ export const EXTENSIONS: readonly {
   {
     reason: 'fromJson, b64dec and b32dec fail aloud',
     applies: ({ output }, { error = '' }) =>
-      output !== undefined && /this is no JSON|is no base64|is no base32|no UTF-8/.test(error),
+      output !== undefined && /this is not JSON|is not base64|is not base32|not UTF-8/.test(error),
   },
   {
     reason: 'a wrong call is refused even where no render comes by',

@@ -70,7 +70,7 @@ test('explain of an environment that nothing was promoted to is one line with th
   ]);
   expect([nothing.code, nothing.out]).toEqual([
     0,
-    'prod: nothing was promoted from qa to prod yet. Promote with: fleet-scheduler promote prod.\n',
+    'prod: no candidate was promoted from qa to prod yet. Promote with: fleet-scheduler promote prod.\n',
   ]);
 });
 

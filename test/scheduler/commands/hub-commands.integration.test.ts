@@ -73,7 +73,7 @@ describe('the way of a stick through the commands', () => {
     const unasked = await runCommandClass(SitesEnroll, [stick, ...at]);
     expect([unasked.code, unasked.err]).toEqual([2, expect.stringContaining(`with the key ${key}`)]);
     const unnamed = await runCommandClass(SitesEnroll, [stick, '--replace-key', ...at]);
-    expect([unnamed.code, unnamed.err]).toEqual([2, expect.stringContaining('one that is named')]);
+    expect([unnamed.code, unnamed.err]).toEqual([2, expect.stringContaining('requires a named key')]);
     const enrolled = await runCommandClass(SitesEnroll, [stick, '--accept', key.toUpperCase(), ...at]);
     expect(enrolled.out).toContain(`plant-7/press-1 enrolled  prod/factory-host  key ${key}`);
     expect(enrolled.out).toContain('fleet-agent import');
@@ -192,11 +192,11 @@ describe('the way of a stick through the commands', () => {
     const words = ['plant-7', 'port=8080', ...places(hub, undefined, old)];
     const behind = await runCommandClass(SitesSet, words);
     expect(behind.out).toContain(
-      `site plant-7 has all this already; its statement 2 was missing in ${old} and is there now`,
+      `site plant-7 is unchanged; its statement 2 was missing in ${old} and is there now`,
     );
     expect(await readFile(join(old, 'index.json'))).toEqual(await readFile(join(hub.layout, 'index.json')));
     const again = await runCommandClass(SitesSet, words);
-    expect(again.out).toContain('site plant-7 has all this already, at statement 2');
+    expect(again.out).toContain('site plant-7 is unchanged, at statement 2');
   });
 
   it('says which value it was to take away and did not find', async () => {
@@ -208,12 +208,12 @@ describe('the way of a stick through the commands', () => {
     const unset = (...words: string[]) => runCommandClass(SitesSet, ['plant-7', ...words, ...places(hub)]);
     expect(await unset('--unset', 'prot')).toMatchObject({
       code: 0,
-      err: 'site plant-7 has no value prot to take away. Did you mean port?\n',
+      err: 'site plant-7 has no value prot to remove. Did you mean port?\n',
     });
     expect(await unset('--unset', 'port')).toMatchObject({ code: 0, err: '' });
     expect(await unset('--unset', 'port', '--agent', 'press-1')).toMatchObject({
       code: 0,
-      err: 'agent press-1 of site plant-7 has no value port to take away.\n',
+      err: 'agent press-1 of site plant-7 has no value port to remove.\n',
     });
   });
 
@@ -238,7 +238,7 @@ describe('the way of a stick through the commands', () => {
         4,
         expect.stringContaining(`ROLLBACK: ${hub.layout} has statement 2 of site plant-7`),
       ]);
-      expect(err).toContain(`gave out ${version} just now`);
+      expect(err).toContain(`issued ${version} just now`);
       expect(await readFile(index, 'utf8')).toBe(before);
     }
   });

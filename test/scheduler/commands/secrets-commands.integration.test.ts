@@ -165,7 +165,7 @@ describe('the life of a set', () => {
     const resealed = await runCommandClass(SecretsReseal, reseal);
     expect(resealed.out).toContain('mqtt is sealed again');
     expect(plain((await open(hub, newcomer)).values['password'])).toBe(PASSWORD);
-    expect((await runCommandClass(SecretsReseal, reseal)).out).toContain('to the right ones already');
+    expect((await runCommandClass(SecretsReseal, reseal)).out).toContain('to the current agents already');
 
     const revoked = await runCommandClass(SitesRevoke, ['plant-7/press-1', ...flags]);
     expect(revoked.out).toContain(

@@ -170,10 +170,10 @@ describe('a platform of our form', () => {
         'apps/shop/deploy/shop.yaml': ours('Workload', 'shop', 'spec: {deploymentTarget: []}\n'),
       }),
     ).toEqual([
-      'platform/environments/prd: REFERENCE_MISSING: environments/prd is no environment of the fleet. Did you mean prod? Add prd to fleet.yaml, or rename the folder: the fleet has qa, prod.',
+      'platform/environments/prd: REFERENCE_MISSING: environments/prd is not an environment of the fleet. Did you mean prod? Add prd to fleet.yaml, or rename the folder: the fleet has qa, prod.',
       'platform/base/edge.yaml:5:8: UNKNOWN_FIELD: ClusterType edge: spec has no field "colour". It may have target, reconciler, namespaceService, configType, platforms, offline, debianBase, requirements.',
       'platform/base/repo.yaml:1:1: UNKNOWN_KIND: BaseRepo main: a BaseRepo has no meaning here. A platform with a fleet.yaml has its environments as folders.',
-      'platform/base/config.yaml:7:1: NAME_CLASH: Config a is there twice, first at platform/base/config.yaml:1:1. Rename or remove one of the two.',
+      'platform/base/config.yaml:7:1: NAME_CLASH: Config a is declared twice, first at platform/base/config.yaml:1:1. Rename or remove one of the two.',
       'platform/base/../apps/shop/deploy/shop.yaml'.replace('platform/base/../', '') +
         ':5:8: UNKNOWN_FIELD: Workload shop: spec has no field "deploymentTarget". Did you mean deploymentTargets? It may have deploymentTargets, configSchemas.',
     ]);
@@ -238,13 +238,13 @@ describe('a platform of our form', () => {
       'with an object that is none',
       { 'platform/base/kidn.yaml': ours('Config', 'x', 'spec: {}\n').replace('kind', 'kidn') },
       {},
-      /^platform\/base\/kidn.yaml:1:1: UNKNOWN_KIND: this is no object of a platform/,
+      /^platform\/base\/kidn.yaml:1:1: UNKNOWN_KIND: this is not an object of a platform/,
     ],
     [
       'with a list for an object',
       { 'platform/environments/prod/list.yaml': '- a\n' },
       {},
-      /^platform\/environments\/prod\/list.yaml:1:1: UNKNOWN_KIND: this is no object of a platform/,
+      /^platform\/environments\/prod\/list.yaml:1:1: UNKNOWN_KIND: this is not an object of a platform/,
     ],
     [
       'whose application leads out of itself',
@@ -445,7 +445,7 @@ data:
 test('a directory of neither form is no platform', async () => {
   expect(await complaints({ 'platform/README.md': '' })).toEqual([
     expect.stringMatching(
-      /PLATFORM_INVALID: .*is no platform. It needs a fleet.yaml, or Kalypso’s Environment objects/,
+      /PLATFORM_INVALID: .*is not a platform. It needs a fleet.yaml, or Kalypso’s Environment objects/,
     ),
   ]);
   expect(await complaints({})).toEqual([expect.stringMatching(/SOURCE_MISSING: .*there is no directory/)]);

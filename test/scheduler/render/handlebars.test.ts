@@ -76,7 +76,7 @@ describe('Handlebars templates', () => {
     ['{{upper 5}}', 'TEMPLATE_FAILED', /upper needs a string/],
     ['{{nohelper 1}}', 'TEMPLATE_SYNTAX', /no helper nohelper/],
     ['{{upper}}', 'TEMPLATE_SYNTAX', /upper takes 1 argument, not 0/],
-    ['{{#eq 1 1}}{{/eq}}', 'TEMPLATE_SYNTAX', /no block helper/],
+    ['{{#eq 1 1}}{{/eq}}', 'TEMPLATE_SYNTAX', /not a block helper/],
     ['{{#if}}{{/if}}', 'TEMPLATE_SYNTAX', /takes one argument/],
     ['{{#if true}}', 'TEMPLATE_SYNTAX', /never closed/],
     ['a: {{upper workload}', 'TEMPLATE_SYNTAX', /is the action before it closed with \}\}\?/],

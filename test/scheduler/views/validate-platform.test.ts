@@ -40,7 +40,7 @@ test('what the applications bring is judged as build would, and a target for no 
   });
   expect(found.problems).toEqual([
     'apps/shop/deploy/shop.yaml:8:32: REFERENCE_MISSING: Workload shop: target web is for the environment prd, which the fleet does not have. Did you mean prod? It has qa, prod.',
-    'apps/shop/host/package.yaml:6:24: FIELD_INVALID: HostPackage: spec.directories[0].path "opt/web" is no absolute path on a host. Write it like /etc/app/app.conf, without . and ..',
+    'apps/shop/host/package.yaml:6:24: FIELD_INVALID: HostPackage: spec.directories[0].path "opt/web" is not an absolute path on a host. Write it like /etc/app/app.conf, without . and ..',
   ]);
   expect(found.advice).toEqual([]);
 });
@@ -143,7 +143,7 @@ test('an object that no cluster would take is reported with its place and path, 
   });
   expect((await validate(files(''))).problems).toEqual([]);
   expect((await validate(files(', prt: 81'))).problems).toEqual([
-    'apps/shop/host/package.yaml:4:27: OBJECT_INVALID: Service web: spec.ports[0].prt is no field of ServicePort. Did you mean port?',
+    'apps/shop/host/package.yaml:4:27: OBJECT_INVALID: Service web: spec.ports[0].prt is not a field of ServicePort. Did you mean port?',
   ]);
 });
 

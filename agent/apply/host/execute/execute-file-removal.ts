@@ -28,7 +28,7 @@ export const executeFileRemoval = async (
   const maxBytes = Math.max(largest, options.maxBackupBytes);
   const live = await readEntryIn(folder, name, path, { maxBytes, signal });
   if (live.type === 'directory' || live.type === 'other')
-    return result('it is no plain file now, which is not ours', 'skipped');
+    return result('it is no longer a regular file, so it is not ours', 'skipped');
   if (replaced && isBack(live, replaced, options.isRoot) && !live.leftover) return result(step.reason);
 
   const saved = await saveIfForeign(options, { folder, name, path, live, ours }, signal);

@@ -54,7 +54,7 @@ export const resolveOwner = (
     uid === undefined ? ['user', entry.owner, 'passwd'] : ['group', entry.group, 'group'];
   throw new FleetError(
     'APPLY_FAILED',
-    `${entry.path} shall belong to the ${kind} ${JSON.stringify(name)}, who is not in the host's /etc/${file}`,
+    `${entry.path} must belong to the ${kind} ${JSON.stringify(name)}, which is not in the host's /etc/${file}`,
     { hint: `Make the ${kind} on the host first, or name another` },
   );
 };

@@ -28,7 +28,7 @@ export const observeUnit = (unit: HostUnit, { enablement, state }: SeenUnit): re
       ? [drift('disabled', `is ${enablement}: it will not start at boot`)]
       : []),
     ...(!unit.enabled && (enablement === 'enabled' || enablement === 'enabled-runtime')
-      ? [drift('enabled', 'is enabled, but shall not start at boot')]
+      ? [drift('enabled', 'is enabled, but should not start at boot')]
       : []),
     ...(state ? observeActivity(unit, state, drift) : []),
   ];
@@ -48,6 +48,7 @@ const observeActivity = (
   if (unit.active && isLooping(state))
     return [drift('restarting', 'does not stay up: systemd restarts it again and again'), ...reload];
   const runs = state.active === 'active' || state.active === 'reloading';
-  if (!unit.active && runs && !state.triggered) return [drift('active', 'runs, but shall not'), ...reload];
+  if (!unit.active && runs && !state.triggered)
+    return [drift('active', 'runs, but should be stopped'), ...reload];
   return reload;
 };

@@ -151,7 +151,7 @@ const planFolderRemoval = async (
   const live = await lookAt(context, path);
   if (live.type === 'missing') return listed(note(key, 'unchanged', 'it is gone already'), true);
   if (live.type !== 'directory')
-    return listed(note(key, 'skipped', 'it is no directory now, which is not ours'), false);
+    return listed(note(key, 'skipped', 'it is no longer a directory, so it is not ours'), false);
   const act = (outcome: 'deleted' | 'configured', reason: string): One => ({
     changes: false,
     gone: outcome === 'deleted',

@@ -13,7 +13,7 @@ const whatIsWrong = async (options: HostTargetOptions, cause?: unknown): Promise
     case 'stopping':
       return new FleetError('ABORTED', 'the host is going down', {
         cause,
-        hint: 'The agent goes on from here after the next start',
+        hint: 'The agent continues after the next start',
       });
     case '':
     case 'offline':

@@ -117,7 +117,7 @@ const refused = (verb: string, what: string, said: string): FleetError =>
 export const unreachable = (server: string, why: string, cause?: unknown, said = ''): FleetError =>
   new FleetError('API_UNREACHABLE', `the API server ${server} does not answer (${why})`, {
     ...(cause !== undefined && { cause }),
-    hint: `${said === '' ? '' : `It says: ${said}. `}What was under way goes on when it does`,
+    hint: `${said === '' ? '' : `It says: ${said}. `}The agent continues when it does`,
   });
 
 const PAST: Readonly<Record<string, string>> = {

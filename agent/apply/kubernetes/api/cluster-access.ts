@@ -67,10 +67,14 @@ export const openClusterAccess = async ({ kubeconfig, context }: AccessOptions):
     try {
       await config.applyToHTTPSOptions(options);
     } catch (cause) {
-      throw new FleetError('API_DENIED', `the credentials for ${server} cannot be had: ${messageOf(cause)}`, {
-        cause,
-        hint: 'See what the user of the kubeconfig runs or reads',
-      });
+      throw new FleetError(
+        'API_DENIED',
+        `the credentials for ${server} cannot be obtained: ${messageOf(cause)}`,
+        {
+          cause,
+          hint: 'Check the command or files that the user of the kubeconfig names',
+        },
+      );
     }
     return fromOptions(options);
   };

@@ -50,7 +50,7 @@ export const openKubernetesApi = (access: ClusterAccess, patience: Patience): Ku
     throw new FleetError(
       'API_REFUSED',
       `the cluster has no kind ${ref.kind} in ${ref.apiVersion}${ref.name === undefined ? '' : ` (for ${ref.name})`}`,
-      { hint: 'Install its CustomResourceDefinition first, or mend apiVersion and kind' },
+      { hint: 'Install its CustomResourceDefinition first, or correct apiVersion and kind' },
     );
   };
   const write = async (

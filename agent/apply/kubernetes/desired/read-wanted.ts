@@ -167,7 +167,7 @@ const unknownKinds = (unknown: readonly Manifest[]): FleetError =>
     `the cluster does not have the kind of ${listOf(
       unknown.map(({ apiVersion, kind, name, place }) => `${kind} (${apiVersion}) ${name} in ${place}`),
     )}`,
-    { hint: 'Install its CustomResourceDefinition first, or mend apiVersion and kind' },
+    { hint: 'Install its CustomResourceDefinition first, or correct apiVersion and kind' },
   );
 
 const MAX_LISTED = 20;

@@ -21,7 +21,8 @@ export const executeStep = async (
     case 'note':
       return { key: step.key, outcome: step.outcome, reason: step.reason };
     case 'apply': {
-      if (!desired) throw new FleetError('APPLY_FAILED', `${step.key}: a package that goes applies nothing`);
+      if (!desired)
+        throw new FleetError('APPLY_FAILED', `${step.key}: a package that is removed applies nothing`);
       const wanted = await resolveWanted(api, options.fleet, desired, signal);
       return executeApply(options, api, wanted, desired, step, own.detail, signal);
     }

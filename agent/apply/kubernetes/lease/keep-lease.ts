@@ -54,7 +54,7 @@ export const keepLease = async (
 const takenOver = ({ namespace, name }: LeaseOptions, holder: string): FleetError =>
   new FleetError('BUSY', `another fleet-agent took this cluster over: ${holder || 'nobody known'}`, {
     subject: `Lease ${namespace}/${name}`,
-    hint: 'Stop one of the two; what was half done goes on when the lease is free',
+    hint: 'Stop one of the two; the interrupted operation continues when the lease is free',
   });
 
 const notRenewed = (

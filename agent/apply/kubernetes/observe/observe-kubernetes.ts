@@ -75,7 +75,7 @@ const addedTo = (wanted: WantedObject, live: LiveObject): readonly Drift[] => {
   );
   if (added.length === 0) return [];
   const said = sayFields(added.map(({ path, manager }) => `${path} of ${manager}`));
-  const message = `${nameOf(wanted)} has more than the package says: ${said}`;
+  const message = `${nameOf(wanted)} has fields beside those of the package: ${said}`;
   return [{ key, what: 'extra', message, stays: true }];
 };
 

@@ -21,7 +21,7 @@ export const checkClaims = ({ wanted, taken, live, owner, options }: PlanContext
   if (claimed.length === 0) return;
   throw new FleetError(
     'PATH_CLAIMED',
-    `${owner.assignment} cannot have what is not its own: ${listOf(claimed)}`,
+    `${owner.assignment} cannot own objects of others: ${listOf(claimed)}`,
     {
       hint: 'Remove the object from one of the two, or its fleet-ferry annotations from the cluster',
     },

@@ -57,7 +57,7 @@ export const gatherParts = async (
     }
   }
   const [first] = parts;
-  if (!first) throw damaged[0]?.error ?? new FleetError('PARTS_MISSING', 'none of the parts is here');
+  if (!first) throw damaged[0]?.error ?? new FleetError('PARTS_MISSING', 'all parts are missing');
   checkOneSet(parts);
   return { parts, damaged };
 };

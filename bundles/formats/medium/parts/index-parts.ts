@@ -99,7 +99,8 @@ const faultOf = (
       return `it holds ${path}, which belongs to part ${belongs}`;
     const piece = pieces.get(path);
     if (piece && piece.size !== size) return `its ${path} has ${size} bytes, not ${piece.size}`;
-    if (!piece && path.startsWith('fleet/chunks/')) return `it holds ${path}, which nothing names`;
+    if (!piece && path.startsWith('fleet/chunks/'))
+      return `it holds ${path}, which is not in its table of contents`;
   }
   return undefined;
 };

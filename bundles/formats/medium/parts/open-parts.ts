@@ -22,7 +22,7 @@ export const openParts = async (found: readonly FoundParts[], options: OpenOptio
   const [first] = gathered.parts as [GatheredPart];
   const medium = parseMedium(first.medium);
   if (!medium.parts) {
-    throw new FleetError('MEDIUM_INVALID', `${partTitle(first)}: its table of contents knows of no parts`);
+    throw new FleetError('MEDIUM_INVALID', `${partTitle(first)}: its table of contents lists no parts`);
   }
   const index = indexParts(medium, medium.parts, gathered);
   const { here, damaged, missing } = index;
@@ -127,7 +127,7 @@ const blobsOf = (name: string, index: PartIndex, chunks: Parameters<typeof chunk
 const lacksParts = (name: string, needed: readonly number[], missing: readonly number[]): FleetError => {
   const absent = needed.filter((number) => missing.includes(number));
   return new FleetError('PARTS_MISSING', `part ${nameSome(absent.map(String))} is needed, ${name}`, {
-    hint: 'Put in the stick that has it, or have this one part sent again',
+    hint: 'Insert the medium that has it, or ask for this part again',
   });
 };
 

@@ -43,7 +43,7 @@ export const readPart = async (bytes: RandomAccess): Promise<ReadPart> => {
     if (path === MEDIUM_FILE) medium = await readTable(item, label.set);
     else if (METADATA.includes(path)) continue;
     else if (!BLOB.test(path) && !PIECE.test(path))
-      throw new FleetError('MEDIUM_INVALID', `it holds ${path}, which no part has`);
+      throw new FleetError('MEDIUM_INVALID', `it holds ${path}, which belongs to no part`);
     else if (!medium) throw new FleetError('ORDER', `it has blobs before ${MEDIUM_FILE}`);
     spans.set(path, { offset, size });
   }

@@ -156,9 +156,9 @@ const realmOf = (parameters: ReadonlyMap<string, string>, mayAsk: (realm: URL) =
     throw new FleetError(
       'REGISTRY_DENIED',
       url
-        ? `the registry sends us for a token to ${url.protocol}//${url.host}, which is without TLS`
-        : 'the registry sends us for a token to something that is no address',
-      { hint: 'Nothing was sent there; have the registry name a token server with TLS' },
+        ? `the registry names the token server ${url.protocol}//${url.host}, which is without TLS`
+        : 'the registry names a token server without a valid address',
+      { hint: 'Nothing was sent there; configure a token server with TLS in the registry' },
     );
   }
   return { url, service: parameters.get('service') };

@@ -93,7 +93,7 @@ const proxiesOf = (env: NodeJS.ProcessEnv) => {
 const asUrl = (proxy: string): string => {
   const url = !proxy || /^[a-z][a-z0-9]*:\/\//i.test(proxy) ? proxy : `http://${proxy}`;
   if (!url || URL.canParse(url)) return url;
-  throw new FleetError('CONFIG_INVALID', 'the proxy that HTTPS_PROXY or HTTP_PROXY names is no URL', {
+  throw new FleetError('CONFIG_INVALID', 'the proxy that HTTPS_PROXY or HTTP_PROXY names is not a URL', {
     hint: 'Write it like http://proxy.example:3128',
   });
 };

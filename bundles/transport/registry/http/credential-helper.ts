@@ -21,7 +21,7 @@ export const askCredentialHelper = async (
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name)) {
     throw new FleetError(
       'CONFIG_INVALID',
-      `${JSON.stringify(name).slice(0, 80)} is no name of a credential helper`,
+      `${JSON.stringify(name).slice(0, 80)} is not the name of a credential helper`,
     );
   }
   const program = `docker-credential-${name}`;
@@ -54,7 +54,7 @@ export const askCredentialHelper = async (
   }
   const credentials = parseAnswer(output);
   if (credentials === 'unreadable')
-    throw new FleetError('REGISTRY_DENIED', `${program} answered with something that is no credentials`);
+    throw new FleetError('REGISTRY_DENIED', `${program} did not answer with credentials`);
   return credentials;
 };
 

@@ -30,7 +30,7 @@ export const parseDockerConfig = (bytes: Uint8Array, file: string): DockerConfig
   if (!isObject(value)) throw invalid(file, 'is not a JSON object');
   const { auths = {}, credHelpers = {}, credsStore } = value;
   if (!isObject(auths) || !isObject(credHelpers))
-    throw invalid(file, 'has auths or credHelpers that are no object');
+    throw invalid(file, 'has auths or credHelpers that are not objects');
   return {
     auths: new Map(
       Object.entries(auths).flatMap(([key, entry]) => {
@@ -76,5 +76,5 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 const invalid = (file: string, why: string): FleetError =>
   new FleetError('CONFIG_INVALID', `the auth file ${why}`, {
     at: { file },
-    hint: 'Log in again with docker or podman, which writes it anew',
+    hint: 'Log in again with docker or podman, which writes it again',
   });

@@ -61,7 +61,7 @@ export const receive = (
     } finally {
       pieces.length = 0;
       // The reader stopped early, so the connection is closed.
-      if (!end) controller?.abort(new Error('nobody reads on'));
+      if (!end) controller?.abort(new Error('the reader stopped'));
     }
   }
 

@@ -26,7 +26,7 @@ export const refusalOf = async (
   // docker-registry, when it reads a link in its storage that another client is writing.
   if (codes.includes('DIGEST_INVALID') && codes.includes('MANIFEST_BLOB_UNKNOWN')) {
     return new FleetError('REGISTRY_UNREACHABLE', sentence, {
-      hint: 'Run it again; it had been tried several times. Does somebody else publish there now?',
+      hint: 'Run it again; it had been tried several times. Check whether another program publishes there now',
     });
   }
   if (codes.includes('DIGEST_INVALID') && method === 'PUT') {
@@ -43,16 +43,16 @@ export const refusalOf = async (
     return new FleetError('REGISTRY_DENIED', sentence, { hint: HINTS[answer.status] });
   }
   return new FleetError('REGISTRY_REFUSED', sentence, {
-    hint: HINTS[answer.status] ?? 'Its message says why; trying again will not help',
+    hint: HINTS[answer.status] ?? 'Its message has the reason; a retry will not help',
   });
 };
 
 const HINTS: Readonly<Partial<Record<number, string>>> = {
   401: 'Log in with docker or podman, or name the auth file',
-  403: 'Ask for the right to do this, or log in as somebody who has it',
+  403: 'Ask for the permission, or log in as a user who has it',
   404: 'Check the address of the registry and the path below it',
   405: 'This registry does not offer it; its settings may allow it',
-  407: 'The proxy wants a user name and password: put them into HTTPS_PROXY',
+  407: 'The proxy requires a user name and password: put them into HTTPS_PROXY',
   413: 'A proxy or the registry limits how much may be sent at once; raise that limit',
 };
 
@@ -75,7 +75,7 @@ export const isPassing = (error: unknown): boolean => {
   return !(code === 'ENOTFOUND' || NOT_TLS.test(code) || CERTIFICATE.test(code) || GONE.test(code));
 };
 
-/** Closed by ourselves, or never right. */
+/** Closed by this process, or unusable from the start. */
 const GONE = /^UND_ERR_(?:DESTROYED|CLOSED|INVALID_ARG)$/;
 const NOT_TLS = /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST)$/;
 const CERTIFICATE =
@@ -87,13 +87,13 @@ const explain = (cause: unknown): { readonly why: string; readonly hint: string 
   if (NOT_TLS.test(code))
     return {
       why: 'does not speak TLS',
-      hint: 'If it may be spoken to in the clear, list it under plainHttp',
+      hint: 'To contact it without TLS, list it under plainHttp',
     };
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return { why: 'shows a certificate for another host', hint: 'Use the name its certificate holds' };
   if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
     return {
-      why: `shows a certificate whose time is not now (${code})`,
+      why: `shows a certificate that is not valid now (${code})`,
       hint: 'Check the clock here, then renew the certificate',
     };
   if (CERTIFICATE.test(code))
@@ -104,7 +104,7 @@ const explain = (cause: unknown): { readonly why: string; readonly hint: string 
   const known = FAILURES[code];
   if (known !== undefined) return { why: known, hint: network };
   const text = cause instanceof Error ? cause.message : String(cause);
-  return { why: `cannot be talked to (${plain(text)})`, hint: network };
+  return { why: `cannot be reached (${plain(text)})`, hint: network };
 };
 
 const FAILURES: Readonly<Record<string, string | undefined>> = {
@@ -118,7 +118,7 @@ const FAILURES: Readonly<Record<string, string | undefined>> = {
   EHOSTUNREACH: 'is on no network that can be reached',
   ENETUNREACH: 'is on no network that can be reached',
   UND_ERR_CONNECT_TIMEOUT: 'does not answer',
-  UND_ERR_HEADERS_TIMEOUT: 'took the request and never answered',
+  UND_ERR_HEADERS_TIMEOUT: 'accepted the request and did not answer',
   UND_ERR_BODY_TIMEOUT: 'stopped in the middle of its answer',
 };
 
@@ -145,7 +145,7 @@ const wordsOf = async (
   }
 };
 
-/** The beginning of an answer that is only good for its words; failing to get it must not hide the answer itself. */
+/** The beginning of an answer, for messages only; an error while it is read must not hide the answer. */
 const readSome = async (answer: Answer): Promise<Buffer> => {
   const chunks: Uint8Array[] = [];
   let size = 0;

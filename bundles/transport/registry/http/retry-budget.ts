@@ -16,9 +16,9 @@ const REST_MS = 120_000;
  * restores it, and so does a request that begins after two minutes without a failure: an agent polls for months.
  */
 export type RetryBudget = {
-  /** A request begins. */
+  /** Records the start of a request. */
   readonly begun: () => void;
-  /** A request succeeded. */
+  /** Records the success of a request. */
   readonly succeeded: () => void;
   /** The number of successes. */
   readonly successes: () => number;
@@ -118,7 +118,7 @@ export const newRetries = (
 const askedTooMuch = (host = 'the registry'): FleetError =>
   new FleetError(
     'REGISTRY_UNREACHABLE',
-    `${host} has asked to be waited for again and again, for ${MAX_ASKED_MINUTES} minutes in all`,
+    `${host} has repeatedly requested pauses, ${MAX_ASKED_MINUTES} minutes in all`,
     { hint: 'Run it again later, what has arrived is kept; ask the operator of the registry for its limits' },
   );
 

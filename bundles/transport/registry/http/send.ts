@@ -47,7 +47,7 @@ export const send = async (
     await answer.body.dump();
     if (hops === MAX_REDIRECTS) throw refusedRedirect(url, `redirects more than ${MAX_REDIRECTS} times`);
     const next = URL.parse(location, url.href);
-    if (!next) throw refusedRedirect(url, 'redirects to something that is no address');
+    if (!next) throw refusedRedirect(url, 'redirects to an invalid address');
     // Only the origin is named: path and query may be a signed link.
     if (!mayGoTo(url, next, plainHttp))
       throw refusedRedirect(url, `redirects to ${next.protocol}//${next.host}, which is without TLS`);

@@ -69,13 +69,9 @@ export const parseTokenAnswer = (
   const text = token || access;
   // Only characters that a header may contain: others could inject further headers.
   if (typeof text !== 'string' || !/^[\x21-\x7e]+$/.test(text)) {
-    throw new FleetError(
-      'REGISTRY_REFUSED',
-      `the token server ${host} answered with something that is no token`,
-      {
-        hint: 'Check what the registry names as its token server',
-      },
-    );
+    throw new FleetError('REGISTRY_REFUSED', `the token server ${host} did not answer with a token`, {
+      hint: 'Check the token server that the registry names',
+    });
   }
   const isTime = typeof seconds === 'number' && Number.isFinite(seconds);
   return { token: text, seconds: isTime ? Math.max(DEFAULT_SECONDS, seconds) : DEFAULT_SECONDS };

@@ -7,7 +7,7 @@ const HANDSHAKE_MS = 10_000;
 export const isLoopback = (host: string): boolean =>
   /^(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])(?::[0-9]+)?$/i.test(host);
 
-/** Is this host listed as one that may be spoken to without TLS? An entry without a port means every port of it. */
+/** True if the host is listed under `plainHttp`. An entry without a port covers every port of the host. */
 const isListed = (host: string, plainHttp: readonly string[]): boolean =>
   plainHttp.some(
     (entry) => entry === host || (!/:[0-9]+$/.test(entry) && entry === host.replace(/:[0-9]+$/, '')),
@@ -29,14 +29,14 @@ export const apiOf = async (
   return new URL(`${plain ? 'http' : 'https'}://${host === 'docker.io' ? 'registry-1.docker.io' : host}/v2/`);
 };
 
-/** May a request that began at `from` go on to `to`? Never from TLS to plain HTTP, except to a listed host. */
+/** True if a request that began at `from` may continue at `to`: never from TLS to plain HTTP, except to a listed host. */
 export const mayGoTo = (from: URL, to: URL, plainHttp: readonly string[]): boolean =>
   to.protocol === 'https:' ||
   (to.protocol === 'http:' &&
     (isListed(to.host, plainHttp) ||
       (from.protocol === 'http:' && (isLoopback(to.host) || to.origin === from.origin))));
 
-/** A handshake and nothing else: no request is sent, and whose certificate it is matters only to the one that follows. */
+/** Makes only a TLS handshake and sends no request. The certificate is verified by the request that follows. */
 const speaksTls = (url: URL, timeout: number, signal: AbortSignal): Promise<boolean> => {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<boolean>();

@@ -34,7 +34,7 @@ export const chooseForge = (repo: string, options: ForgeOptions): Forge | undefi
   const token = options.env[TOKEN_VARIABLE] || own;
   if (!token) return undefined;
   if (!place || !kind || api === undefined) {
-    throw new FleetError('USAGE', `it is not known what serves ${redactUrl(repo)}`, {
+    throw new FleetError('USAGE', `the kind of forge of ${redactUrl(repo)} is unknown`, {
       hint: 'Give --forge github, gitea, gitlab or azure, with =<address of its API> where that is not the usual one',
     });
   }
@@ -90,7 +90,7 @@ const readForge = (
   const given = rest.length === 0 ? undefined : rest.join('=').replace(/\/+$/, '');
   const kind = KINDS.find((one) => one === word);
   if (kind === undefined || (given !== undefined && !isApi(given))) {
-    throw new FleetError('USAGE', `${JSON.stringify(redactUrl(text))} is no forge`, {
+    throw new FleetError('USAGE', `${JSON.stringify(redactUrl(text))} is not a forge`, {
       subject: redactUrl(repo),
       hint: `Write ${KINDS.join(', ')}, or gitea=https://git.example/api/v1`,
     });

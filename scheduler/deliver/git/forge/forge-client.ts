@@ -121,8 +121,8 @@ const HINTS: Readonly<Record<number, string>> = {
   [SIGN_IN]: 'Check the token in FLEET_FORGE_TOKEN',
   302: 'Check the token in FLEET_FORGE_TOKEN, and the address in --forge',
   401: 'Check the token in FLEET_FORGE_TOKEN',
-  403: 'The token may not do that; it needs to write to pull requests, issues and commit statuses of the repository',
-  404: 'Check the repository, and that the token may see it',
+  403: 'The token lacks the permission to write to pull requests, issues and commit statuses of the repository',
+  404: 'Check the repository, and that the token may read it',
 };
 
 const refusal = (status: number, what: string, text: string): FleetError => {
@@ -151,7 +151,7 @@ export const fieldOf = <T extends 'string' | 'number'>(
     typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
   if (typeof found !== type)
     throw new FleetError('FORGE_REFUSED', `the forge's answer has no ${name}`, {
-      hint: 'See whether --forge names the right kind and address',
+      hint: 'Check that --forge names the right kind and address',
     });
   return found as T extends 'string' ? string : number;
 };

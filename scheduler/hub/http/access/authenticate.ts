@@ -39,7 +39,7 @@ export const authenticate = async (request: FastifyRequest, context: PeopleConte
 const bearerOf = (request: FastifyRequest): string => {
   const [scheme = '', token = '', ...more] = (request.headers.authorization ?? '').split(' ');
   if (scheme.toLowerCase() === 'bearer' && more.length === 0) return token;
-  throw new FleetError('TOKEN_INVALID', 'this path wants a token, or a person who is signed in', {
+  throw new FleetError('TOKEN_INVALID', 'this path requires a token or a session', {
     hint: 'Send it as "Authorization: Bearer ..."; fleet-scheduler tokens create makes one',
   });
 };

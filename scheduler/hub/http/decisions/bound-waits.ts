@@ -42,7 +42,7 @@ export const boundWaits = (stop: AbortSignal) => {
 const parseWait = (text: string): number => {
   const seconds = Number(/^([1-9]\d?)s$/.exec(text)?.[1] ?? 0);
   if (seconds > 0 && seconds <= MAX_SECONDS) return seconds * 1000;
-  throw new FleetError('USAGE', `${JSON.stringify(text.slice(0, 80))} is no time to wait`, {
+  throw new FleetError('USAGE', `${JSON.stringify(text.slice(0, 80))} is not a time to wait`, {
     hint: `Write 1s to ${MAX_SECONDS}s, and ask again`,
   });
 };

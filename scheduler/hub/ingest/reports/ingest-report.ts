@@ -198,7 +198,7 @@ const keepApart = async (
   await raiseAlarm(tx, row, { code: 'REPORT_CHAIN', message, events });
   const apart = new FleetError('REPORT_CHAIN', `${message}; the report is kept apart`, {
     subject: row.agent,
-    hint: 'The machine was put back from a copy, or two machines share its key: enrol it with a new key',
+    hint: 'The machine was restored from a copy, or two machines share its key: enrol it with a new key',
   });
   return { taken: 0, known: 0, alarms: [message], apart };
 };

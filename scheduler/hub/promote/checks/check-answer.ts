@@ -32,7 +32,7 @@ export const readAnswer = (
 ): CheckAnswer => {
   const signedAt = verifySigned(secret, header, { id, body, now });
   const said = parseStrictJson(body, { maxBytes: MAX_ANSWER_BYTES, maxDepth: 8 }, 'the answer');
-  if (typeof said !== 'object' || said === null) throw refused('the answer is no object');
+  if (typeof said !== 'object' || said === null) throw refused('the answer is not an object');
   const { result, message = '', shared: about } = said as Readonly<Record<string, unknown>>;
   if (about !== shared)
     throw refused(
@@ -40,9 +40,9 @@ export const readAnswer = (
     );
   if (result !== 'passed' && result !== 'failed')
     throw refused('result of the answer is neither passed nor failed');
-  if (typeof message !== 'string') throw refused('message of the answer is no text');
+  if (typeof message !== 'string') throw refused('message of the answer is not text');
   return { result, message: plainText(message).slice(0, MAX_MESSAGE), signedAt };
 };
 
 export const refused = (message: string): FleetError =>
-  new FleetError('CHECK_REFUSED', message, { hint: 'The gate is as it was before' });
+  new FleetError('CHECK_REFUSED', message, { hint: 'The gate is unchanged' });

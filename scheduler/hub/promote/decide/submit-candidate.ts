@@ -36,7 +36,7 @@ export const submitCandidate = async (
   checkEnvironment(promotion, environment);
   const before = promotion.environments.find(({ name }) => name === environment)?.promotedFrom;
   if (before !== undefined)
-    throw new FleetError('NOT_PROMOTED', `what ${environment} runs is promoted from ${before}`, {
+    throw new FleetError('NOT_PROMOTED', `${environment} gets its candidates by promotion from ${before}`, {
       subject: environment,
       hint: `Submit the candidate to the first environment of the chain, and promote it to ${environment}`,
     });

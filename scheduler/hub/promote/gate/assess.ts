@@ -130,7 +130,7 @@ const readNamed = async (
 /** @throws FleetError USAGE */
 export const parseCandidate = (text: string | undefined): Digest | undefined => {
   if (text === undefined || isDigest(text)) return text;
-  throw new FleetError('USAGE', `${JSON.stringify(text)} is no digest of a candidate`, {
+  throw new FleetError('USAGE', `${JSON.stringify(text)} is not the digest of a candidate`, {
     hint: 'Write sha256:<64 hex digits>, as build prints it',
   });
 };

@@ -28,19 +28,19 @@ export const chooseRollback = (
     ({ kind, predicate }) => kind === 'promotion' && predicate.to === to && predicate.from === from,
   );
   if (!ofLink)
-    throw new FleetError('NOT_PROMOTED', `nothing was ever promoted from ${from} to ${to}`, {
+    throw new FleetError('NOT_PROMOTED', `no candidate was ever promoted from ${from} to ${to}`, {
       subject: to,
-      hint: `Promote with: fleet-scheduler promote ${to}; for what an earlier link of the chain promoted, see fleet-scheduler releases rollback`,
+      hint: `Promote with: fleet-scheduler promote ${to}; for promotions of an earlier link of the chain, see fleet-scheduler releases rollback`,
     });
   if (found?.kind !== 'promotion' || found.candidate === undefined) {
     throw new FleetError(
       'NOT_PROMOTED',
       named === undefined
-        ? `nothing else than the current candidate was ever promoted from ${from} to ${to}`
+        ? `no candidate but the current one was ever promoted from ${from} to ${to}`
         : `candidate ${shortDigest(named)} was never promoted from ${from} to ${to}`,
       {
         subject: to,
-        hint: 'Name a candidate of an earlier promotion, see fleet-scheduler audit list; for what an earlier link of the chain promoted, see fleet-scheduler releases rollback',
+        hint: 'Name a candidate of an earlier promotion, see fleet-scheduler audit list; for promotions of an earlier link of the chain, see fleet-scheduler releases rollback',
       },
     );
   }

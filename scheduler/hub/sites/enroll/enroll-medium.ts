@@ -49,7 +49,7 @@ export const enrollMedium = async (
   const refused: Refused[] = [];
   const requests = await readRequests(medium, hub.keys.root.fleet, refused);
   if (requests.length === 0 && refused.length === 0) {
-    throw new FleetError('MEDIUM_EMPTY', `no agent asks to be enrolled on ${medium.path}`, {
+    throw new FleetError('MEDIUM_EMPTY', `no agent has a request on ${medium.path}`, {
       hint: 'Run fleet-agent enroll on the machine, with this medium',
     });
   }
@@ -95,7 +95,7 @@ const choose = async (
 };
 
 const unnamed = (requests: readonly EnrolmentRequest[], replaceKey: boolean, path: string): FleetError => {
-  const why = replaceKey ? 'a key is replaced only by one that is named' : 'no key was accepted';
+  const why = replaceKey ? '--replace-key requires a named key' : 'no key was accepted';
   return new FleetError('USAGE', `${why}: ${path} has a request of ${describeKeys(requests)}`, {
     subject: '--accept',
     hint: 'Compare the fingerprint with the one that the agent printed, and give it with --accept',
@@ -119,7 +119,7 @@ const checkAccepted = (
     ? `That of ${near.id} is ${near.fingerprint}, which differs at digit ${differsAt(absent, near.fingerprint)}: mistyped? Compare it`
     : `It has requests of ${describeKeys(asking)}. Compare the fingerprint`;
   throw new FleetError('UNKNOWN_KEY', `no request on ${path} is for the key ${absent}`, {
-    hint: `${asking.length === 0 ? 'It has no request. Compare the fingerprint' : there} with the one that the agent printed; do not go on if they differ`,
+    hint: `${asking.length === 0 ? 'It has no request. Compare the fingerprint' : there} with the one that the agent printed; stop if they differ`,
   });
 };
 

@@ -35,6 +35,6 @@ const readText = async (file: string): Promise<string> => {
 };
 
 const noIdentity = (file: string): FleetError =>
-  new FleetError('KEY_FORMAT', `${file} is no file of age identities`, {
+  new FleetError('KEY_FORMAT', `${file} is not a file of age identities`, {
     hint: 'It has lines that begin with AGE-SECRET-KEY-1, as age-keygen writes them; decrypt it first if it has a passphrase',
   });

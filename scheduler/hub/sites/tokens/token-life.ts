@@ -9,7 +9,7 @@ const MAX_LIFE_MS = 400 * UNITS.d;
 /** How long a break-glass code can be redeemed, from its creation. Its `expires_at` is the end of the session that it opens. */
 const CODE_MS = 15 * 60_000;
 
-/** The first time at which an unused token opens nothing any more. */
+/** The first time at which an unused token is revoked. */
 export const usableUntil = (row: Pick<TokenRow, 'scope' | 'created_at' | 'expires_at'>): Timestamp => {
   if (row.scope !== 'break-glass') return row.expires_at;
   const code = formatTime(new Date(parseTime(row.created_at).getTime() + CODE_MS));
@@ -21,7 +21,7 @@ export const parseLife = (text: string): number => {
   const [, count, unit] = /^([1-9]\d{0,4})([hd])$/.exec(text) ?? [];
   const ms = Number(count) * UNITS[unit as keyof typeof UNITS];
   if (unit !== undefined && ms <= MAX_LIFE_MS) return ms;
-  throw new FleetError('USAGE', `--expires ${JSON.stringify(text.slice(0, 80))} is no time`, {
+  throw new FleetError('USAGE', `--expires ${JSON.stringify(text.slice(0, 80))} is not a time`, {
     hint: 'Write it like 2h or 30d, at most 400d',
   });
 };

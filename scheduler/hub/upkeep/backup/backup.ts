@@ -75,7 +75,7 @@ const opened = (file: string): Disposable & { readonly db: SQLite.Database } => 
 export const readBackup = async (folder: string, fleet: string): Promise<Backup> => {
   const file = join(folder, FILE);
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new FleetError('MEDIUM_MISSING', `${folder} is no backup: it has no ${FILE}`, { cause: error });
+    throw new FleetError('MEDIUM_MISSING', `${folder} is not a backup: ${FILE} is missing`, { cause: error });
   });
   const backup = parseJson(text) as Backup;
   parseTime(backup.at);
@@ -98,7 +98,7 @@ export const putBack = async (
   for (const place of [join(layout, 'index.json'), ...(isDatabaseUrl(db) ? [] : [db])])
     if (existsSync(place))
       throw new FleetError('USAGE', `${place} is there already`, {
-        hint: 'Move it away first; --in-place works on what is there',
+        hint: 'Move it away first; --in-place works on the existing one',
       });
   if ((database === null) !== isDatabaseUrl(db))
     throw new FleetError(

@@ -31,7 +31,7 @@ const MIN_DAYS = 30;
 export const retentionDays = (text: string): number => {
   const days = /^[1-9]\d{0,4}d$/.test(text) ? Number.parseInt(text, 10) : 0;
   if (days >= MIN_DAYS) return days;
-  throw new FleetError('USAGE', `${JSON.stringify(text.slice(0, 40))} is no age for retention`, {
+  throw new FleetError('USAGE', `${JSON.stringify(text.slice(0, 40))} is not an age for retention`, {
     hint: `Write it in days, from ${MIN_DAYS}d on, like 400d`,
   });
 };

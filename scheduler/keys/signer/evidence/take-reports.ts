@@ -128,7 +128,7 @@ const checkLink = (
   // A compacted event may stand for events on both sides of the last one.
   if (hash === undefined || hash === head) return;
   throw new FleetError('REPORT_CHAIN', `${what} has another event ${seq} than a report before it`, {
-    hint: 'The machine was put back from a copy, or two machines share its key: enrol it with a new key',
+    hint: 'The machine was restored from a copy, or two machines share its key: enrol it with a new key',
   });
 };
 

@@ -44,7 +44,7 @@ export const checkLineage = (
       if (kept.has(`${bundle.subject.name} ${bundle.subject.digest}`)) continue;
       throw new FleetError(
         'NOT_PROMOTED',
-        `${what}: bundle ${shortDigest(bundle.subject.digest)} was built from ${promoted === undefined ? 'no promoted candidate' : shortDigest(promoted)}, and ${newest === undefined ? 'nothing' : shortDigest(newest)} was promoted to ${environment}`,
+        `${what}: bundle ${shortDigest(bundle.subject.digest)} was built from ${promoted === undefined ? 'no promoted candidate' : shortDigest(promoted)}, and ${newest === undefined ? 'no candidate' : shortDigest(newest)} was promoted to ${environment}`,
         {
           subject: bundle.subject.digest,
           hint: `Promote with: fleet-scheduler promote ${environment}, then build`,

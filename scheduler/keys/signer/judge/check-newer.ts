@@ -28,7 +28,7 @@ export const checkNewer = (
       same
         ? `${what} was signed already, with other content`
         : `${what} is not newer: ${last.version} was signed already`,
-      { hint: 'If this comes again and again, what asks works with an old copy of its layout or database' },
+      { hint: 'If this repeats, the requesting program works with an old copy of its layout or database' },
     );
   }
   const from = last?.version ?? proven;

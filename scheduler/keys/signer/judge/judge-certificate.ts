@@ -29,7 +29,8 @@ export const judgeCertificate = async (
   const parts = readParts(bytes);
   const issued = new Date(parts.from.getTime() + HOUR_MS);
   const { what, again } = await writeAgain(parts, issued, authority, root.fleet);
-  if (!again.equals(bytes)) throw refuse(`the certificate for ${what} is not as this fleet issues them`);
+  if (!again.equals(bytes))
+    throw refuse(`the certificate for ${what} has not the form that this fleet issues`);
   checkNear(issued, now, `the certificate for ${what}`);
   return { what: `certificate for ${what}`, limited: 'certificate' };
 };
@@ -60,7 +61,7 @@ const writeAgain = async (
   const [first] = names;
   if (first?.tag === URI) {
     const subject = parseAgentUri(first.content.toString('latin1'));
-    if (!subject) throw refuse('the certificate is for no agent');
+    if (!subject) throw refuse('the certificate does not name an agent');
     const what = `${subject.site}/${subject.agent}`;
     if (subject.fleet !== fleet)
       throw new FleetError(
@@ -91,7 +92,7 @@ const readParts = (bytes: Buffer): Parts => {
       names: decodeDer(names.content).children,
     };
   } catch (cause) {
-    throw refuse('what is to be signed is no certificate of this fleet', cause);
+    throw refuse('the payload to sign is not a certificate of this fleet', cause);
   }
 };
 

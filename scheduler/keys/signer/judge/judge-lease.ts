@@ -46,7 +46,7 @@ const checkRelease = (
   if (findRelease(release.digest, audience, judging, `the release of ${what}`)) return;
   throw new FleetError(
     'SIGNER_REFUSED',
-    `${what} is for a release that this signer neither signed nor was shown`,
-    { subject: release.digest, hint: 'The signature files of the release go with the request' },
+    `${what} is for a release that this signer did not sign and that the request does not contain`,
+    { subject: release.digest, hint: 'Send the signature files of the release with the request' },
   );
 };

@@ -29,10 +29,10 @@ export const judgePromotion = (statement: ReadStatement, judging: Judging): Perm
     throw new FleetError('SIGNER_REFUSED', `${what} is not about exactly one candidate`);
   const link = chain.find(({ environment }) => environment === to);
   if (link?.promotedFrom !== from)
-    throw new FleetError('SIGNER_REFUSED', `${what} from ${from} is no link of this signer's chain`, {
+    throw new FleetError('SIGNER_REFUSED', `${what} from ${from} is not a link of this signer's chain`, {
       hint: link
         ? `${to} is promoted from ${link.promotedFrom}`
-        : `Start the signer with --chain ${to}=${from}, if that is so`,
+        : `Start the signer with --chain ${to}=${from}, if that is intended`,
     });
   checkNear(parseTime(said.time), now, what);
   const line = `promotion:${to}`;
@@ -44,8 +44,8 @@ export const judgePromotion = (statement: ReadStatement, judging: Judging): Perm
     throw new FleetError('SIGNER_REFUSED', `${what} jumps: the last one was ${last.version}`);
   // A promotion that was signed here and never stored is followed by one with the same predecessor.
   if (last && !known.some((one) => one.payload === previous || one.previous === previous))
-    throw new FleetError('SIGNER_REFUSED', `${what} follows on a promotion that this signer did not sign`, {
-      hint: 'If the layout is an old copy, put back the newest one',
+    throw new FleetError('SIGNER_REFUSED', `${what} follows a promotion that this signer did not sign`, {
+      hint: 'If the layout is an old copy, restore the newest one',
     });
   const since = state.releasedSince(from, shared);
   if (since === undefined)

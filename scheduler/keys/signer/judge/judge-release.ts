@@ -86,10 +86,10 @@ const provenVersion = (
   if (before) return before.version;
   throw new FleetError(
     'SIGNER_REFUSED',
-    `${what} follows on a release that this signer neither signed nor was shown`,
+    `${what} follows a release that this signer did not sign and that the request does not contain`,
     {
       ...(previous !== null && { subject: previous }),
-      hint: 'If the layout is an old copy, put back the newest one',
+      hint: 'If the layout is an old copy, restore the newest one',
     },
   );
 };

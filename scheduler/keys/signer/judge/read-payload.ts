@@ -21,7 +21,7 @@ export const readPayload = (bytes: Buffer): ReadStatement => {
   const [head = '', length] = HEAD.exec(bytes.subarray(0, 120).toString('latin1')) ?? [];
   const payload = bytes.subarray(head.length);
   if (length === undefined || !preAuthEncoding(IN_TOTO, payload).equals(bytes))
-    throw new FleetError('SIGNER_REFUSED', 'what is to be signed is not an in-toto statement in DSSE');
+    throw new FleetError('SIGNER_REFUSED', 'the payload to sign is not an in-toto statement in DSSE');
   if (payload.byteLength > MAX_STATEMENT_BYTES) {
     throw new FleetError(
       'TOO_LARGE',
@@ -30,7 +30,7 @@ export const readPayload = (bytes: Buffer): ReadStatement => {
   }
   const statement = parseStatement(payload, 'the statement to be signed');
   if (!writeAgain(statement)?.equals(payload))
-    throw new FleetError('SIGNER_REFUSED', 'the statement is not written as this program writes it');
+    throw new FleetError('SIGNER_REFUSED', 'the statement is not in the canonical form of this program');
   return { ...statement, digest: digestOf(payload) };
 };
 

@@ -86,7 +86,7 @@ const objectCheck = (schema: Schema, kind: string): Check => {
       if (check) check(value, inside, walk, keyNode);
       else if (!free && !(embedded && ['apiVersion', 'kind', 'metadata'].includes(key))) {
         const meant = nearestName(key, fields.keys());
-        report(walk, keyNode, node, inside, `is no field of ${kind}`, meant && `Did you mean ${meant}?`);
+        report(walk, keyNode, node, inside, `is not a field of ${kind}`, meant && `Did you mean ${meant}?`);
       }
     }
     for (const name of required)

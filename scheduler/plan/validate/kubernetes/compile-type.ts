@@ -123,7 +123,7 @@ const objectCheck = (
       const inside = childPath(path, key);
       if (!field) {
         const meant = nearestName(key, fields.keys());
-        report(walk, keyNode, found, inside, `is no field of ${kind}`, meant && `Did you mean ${meant}?`);
+        report(walk, keyNode, found, inside, `is not a field of ${kind}`, meant && `Did you mean ${meant}?`);
         continue;
       }
       if (field.missing !== undefined) report(walk, keyNode, found, inside, field.missing);

@@ -18,16 +18,17 @@ export const combinations = (schema: Schema, outer: Schema): readonly Check[] =>
   if (any.length > 0)
     checks.push((node, path, walk, owner) => {
       if (!any.some((check) => passes(check, node, path, walk)))
-        report(walk, node, owner, path, 'must be as one part of anyOf in its schema says');
+        report(walk, node, owner, path, 'must match one part of anyOf in its schema');
     });
   if (one.length > 0)
     checks.push((node, path, walk, owner) => {
       if (one.filter((check) => passes(check, node, path, walk)).length !== 1)
-        report(walk, node, owner, path, 'must be as exactly one part of oneOf in its schema says');
+        report(walk, node, owner, path, 'must match exactly one part of oneOf in its schema');
     });
   if (not)
     checks.push((node, path, walk, owner) => {
-      if (passes(not, node, path, walk)) report(walk, node, owner, path, 'is what its schema forbids (not)');
+      if (passes(not, node, path, walk))
+        report(walk, node, owner, path, 'matches a part that its schema excludes (not)');
     });
   return checks;
 };

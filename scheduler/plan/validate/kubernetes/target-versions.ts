@@ -22,7 +22,7 @@ export const targetVersions = (
   if (range === null) {
     throw new FleetError(
       'FIELD_INVALID',
-      `${JSON.stringify(requirement)} is no range of Kubernetes versions`,
+      `${JSON.stringify(requirement)} is not a range of Kubernetes versions`,
       {
         hint: 'Write it like >=1.31 <1.34',
       },

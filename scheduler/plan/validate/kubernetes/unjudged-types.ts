@@ -17,7 +17,7 @@ export const unjudgedTypes = (clusterTypes: readonly ClusterType[]): readonly Fl
         new FleetError(
           'UNSUPPORTED',
           `what is rendered for Kubernetes ${requirements.kubernetes} is not judged`,
-          { subject: `ClusterType ${name}`, at, hint: `Types are known of 1.${first} to 1.${last}` },
+          { subject: `ClusterType ${name}`, at, hint: `Known types: 1.${first} to 1.${last}` },
         ),
     );
 };
@@ -26,8 +26,8 @@ export const unjudgedTypes = (clusterTypes: readonly ClusterType[]): readonly Fl
 export const checkRange = (range: string): void => {
   if (!isOutside(range)) return;
   const { first, last } = kubernetesFacts();
-  throw new FleetError('USAGE', `--kubernetes ${range} names no version that is known`, {
-    hint: `Types are known of 1.${first} to 1.${last}`,
+  throw new FleetError('USAGE', `--kubernetes ${range} names no known version`, {
+    hint: `Known types: 1.${first} to 1.${last}`,
   });
 };
 

@@ -69,7 +69,7 @@ export const childPath = (path: string, key: string): string => {
 /** Describes a node in a message. */
 export const shown = (node: Node | null, { isSecret }: Pick<Walk, 'isSecret'>): string => {
   const value = scalarOf(node);
-  if (isSecret && value !== undefined) return 'what is there (values of a Secret are not shown)';
+  if (isSecret && value !== undefined) return 'its value (values of a Secret are not shown)';
   if (typeof value === 'string')
     return `the text ${JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)}`;
   return kindOf(node);

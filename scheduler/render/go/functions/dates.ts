@@ -51,7 +51,7 @@ const dateModify = fixed(['string', 'any'], (run, by, value) => {
 });
 
 const mustDateModify = fixed(['string', 'any'], (run, by, value) =>
-  moved(run, parseDuration(by) ?? fail(run, `${JSON.stringify(by)} is no duration`), time(run, value)),
+  moved(run, parseDuration(by) ?? fail(run, `${JSON.stringify(by)} is not a duration`), time(run, value)),
 );
 
 const dateInZone = fixed(['string', 'any', 'string'], show);

@@ -24,14 +24,14 @@ const decodeText = (run: Run, bytes: Uint8Array, name: string): string => {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    return fail(run, `${name} gives bytes that are no UTF-8 text`);
+    return fail(run, `${name} returns bytes that are not UTF-8`);
   }
 };
 
 const decodeBase64 = (run: Run, text: string): string => {
   const compact = text.replace(/[\r\n]/g, '');
   const valid = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(compact);
-  if (!valid) return fail(run, 'b64dec was given a text that is no base64');
+  if (!valid) return fail(run, 'b64dec was given a text that is not base64');
   return decodeText(run, Buffer.from(compact, 'base64'), 'b64dec');
 };
 
@@ -50,7 +50,7 @@ const decodeBase32 = (run: Run, text: string): string => {
   const letters = trimWhile(compact, (character) => character === '=', false);
   const valid =
     compact.length % 8 === 0 && /^[A-Z2-7]*$/.test(letters) && [0, 2, 4, 5, 7].includes(letters.length % 8);
-  if (!valid) return fail(run, 'b32dec was given a text that is no base32');
+  if (!valid) return fail(run, 'b32dec was given a text that is not base32');
   const bits = codePoints(letters)
     .map((letter) => BASE_32.indexOf(letter).toString(2).padStart(5, '0'))
     .join('');

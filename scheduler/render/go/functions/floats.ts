@@ -48,7 +48,7 @@ const round = (value: Value, places: number, half: number): Float => {
 
 const exact = (run: Run, value: Value): Decimal => {
   const number = toFloat(value);
-  return Number.isFinite(number) ? decimal(number) : fail(run, `${String(number)} is no decimal number`);
+  return Number.isFinite(number) ? decimal(number) : fail(run, `${String(number)} is not a decimal number`);
 };
 
 /** sprig's addf etc.: exact decimals in between, so that 0.1 + 0.2 is 0.3. */

@@ -90,7 +90,7 @@ const parse = (run: Run, json: string): Value => {
   try {
     value = parseJson(json);
   } catch (cause) {
-    return fail(run, `this is no JSON: ${cause instanceof Error ? cause.message : String(cause)}`);
+    return fail(run, `this is not JSON: ${cause instanceof Error ? cause.message : String(cause)}`);
   }
   return decoded(run, value);
 };

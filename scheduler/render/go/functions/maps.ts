@@ -107,7 +107,7 @@ const digInto = (run: Run, ...values: readonly Value[]): Value => {
     return fail(run, 'dig takes keys that are strings, a default and a map');
   let found: Value = map;
   for (const key of keys) {
-    if (!isMap(found)) return fail(run, 'dig meets something that is no map');
+    if (!isMap(found)) return fail(run, 'dig reaches a value that is not a map');
     if (typeof key !== 'string' || !hasKey(found, key)) return otherwise;
     found = lookup(found, key);
   }

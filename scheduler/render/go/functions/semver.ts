@@ -139,7 +139,7 @@ const RANGE = new RegExp(
 const isAny = (part: string | undefined): boolean => /^\.?[xX*]$/.test(part ?? '');
 
 const parseConstraint = (run: Run, text: string): Constraint => {
-  const bad = (): never => fail(run, `${JSON.stringify(text)} is no constraint on a version`);
+  const bad = (): never => fail(run, `${JSON.stringify(text)} is not a constraint on a version`);
   const match = CONSTRAINT.exec(text);
   if (!match) return bad();
   const [, operator = '', major = '', minor, patch, pre] = match;
@@ -164,7 +164,7 @@ const check = (run: Run, constraint: string, text: string): boolean => {
 };
 
 const read = (run: Run, text: string): Version =>
-  parseVersion(text) ?? fail(run, `${JSON.stringify(text)} is no semantic version`);
+  parseVersion(text) ?? fail(run, `${JSON.stringify(text)} is not a semantic version`);
 
 const shown = ({ major, minor, patch, pre, metadata }: Version): string =>
   `${major}.${minor}.${patch}${pre && `-${pre}`}${metadata && `+${metadata}`}`;

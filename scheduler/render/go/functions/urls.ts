@@ -9,7 +9,7 @@ const parsed = (run: Run, text: string): GoUrl => {
   try {
     return parseUrl(text);
   } catch (error) {
-    if (error instanceof UrlError) return fail(run, `this is no URL: ${error.message}`);
+    if (error instanceof UrlError) return fail(run, `this is not a URL: ${error.message}`);
     throw error;
   }
 };

@@ -357,7 +357,7 @@ describe('a medium whose patches are of a stranger', () => {
     expect(refused).toMatchObject({
       code: 'MISSING_BASE',
       message: expect.stringContaining(
-        '; 3 patches do not make what they are for, so the other 2 were not tried',
+        '; 3 patches do not yield their blobs, so the other 2 were not tried',
       ) as string,
     });
     expect(await needs(medium)).toEqual(layers.toSorted());
@@ -367,7 +367,7 @@ describe('a medium whose patches are of a stranger', () => {
     await using world = await createWorld();
     const { medium, layers } = await deliverAll(world, [2]);
     const { refused } = await tried(world, medium);
-    expect(refused.message).toMatch(/blobs that are not here: \S+; 1 patch does not make what it is for$/);
+    expect(refused.message).toMatch(/blobs that are not here: \S+; 1 patch does not yield its blob$/);
     expect(await needs(medium)).toEqual([layers[2]]);
   });
 

@@ -283,15 +283,15 @@ describe('owners, not as root', () => {
 
 describe('an owner that the host does not know', () => {
   it.each([
-    [{ owner: 'nobody-here' }, 'the user "nobody-here", who is not in the host\'s /etc/passwd'],
-    [{ group: 'no-group' }, 'the group "no-group", who is not in the host\'s /etc/group'],
+    [{ owner: 'nobody-here' }, 'the user "nobody-here", which is not in the host\'s /etc/passwd'],
+    [{ group: 'no-group' }, 'the group "no-group", which is not in the host\'s /etc/group'],
   ])('is refused before anything is written', async (meta, message) => {
     await using host = await sandbox();
     const before = await host.tree();
     const desired = packageOf({ files: { '/etc/a': '1', '/etc/x': { content: '1', ...meta } } });
     await expect(applyTo(host.target, host.inventory, desired)).rejects.toMatchObject({
       code: 'APPLY_FAILED',
-      message: `/etc/x shall belong to ${message}`,
+      message: `/etc/x must belong to ${message}`,
     });
     expect(await host.tree()).toEqual(before);
   });

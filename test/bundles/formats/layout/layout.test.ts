@@ -110,7 +110,7 @@ describe('an OCI layout', () => {
     await written(folder.path, MARKER, '{');
     await expect(openOrStartLayout(folder.path)).rejects.toMatchObject({
       code: 'BAD_JSON',
-      hint: 'It is damaged; put back the last copy of it',
+      hint: 'It is damaged; restore the last copy of it',
     });
   });
 

@@ -113,7 +113,9 @@ describe('a manifest', () => {
       const repository = client.repository('a');
       for (const call of [repository.resolve, repository.fetchManifest])
         expect(await thrownBy(() => call(reference))).toMatchObject({ code: 'NAME_INVALID' });
-      expect(() => client.repository(reference === '' ? '//' : '../x')).toThrow(/no name for a repository/);
+      expect(() => client.repository(reference === '' ? '//' : '../x')).toThrow(
+        /not the name of a repository/,
+      );
     },
   );
 });

@@ -129,7 +129,7 @@ describe.concurrent('a blob whose connection is cut', () => {
     const content = await client.repository('a').blobs.open(DIGEST);
     expect(await thrownBy(() => readAll(content))).toMatchObject({
       code: 'REGISTRY_REFUSED',
-      message: expect.stringContaining('another range than was asked for'),
+      message: expect.stringContaining('another range than was requested'),
     });
   });
 

@@ -239,7 +239,7 @@ describe('leases that are no good', () => {
   it('M18: a refusal says what was wrong with the leases that were left aside', async () => {
     const refused = importMedium(enrolled, await leased({ ...RENEWAL, about: other }), clock(195), registry);
     await expect(refused).rejects.toMatchObject({
-      message: expect.stringContaining('left aside (LEASE_MISMATCH: '),
+      message: expect.stringContaining('skipped (LEASE_MISMATCH: '),
     });
   });
 });

@@ -179,7 +179,7 @@ describe('what the readers of a medium have', () => {
     expect(plan.bundles[0]?.why).toContain('1 blob asked for');
     // Once, though the stick is both where it came from and where it goes.
     expect(notes.filter((note) => note === 'plant-7/line-1 asks for 1 blob')).toHaveLength(1);
-    expect(notes.join()).toContain('bad-needs.json is left aside');
+    expect(notes.join()).toContain('bad-needs.json is skipped');
   });
 
   it('does not count what an earlier medium carried for another channel', async () => {
@@ -322,7 +322,7 @@ describe('what the office knows', () => {
     await world.layout.receipts('plant-7', [], [{ agent: 'plant-7/line-1', statement }]);
     const { plan, notes } = await world.plan({ bases: ['site:plant-7'], sites: ['plant-7'] });
     expect(plan.assumed).toBe(0);
-    expect(notes.join()).toMatch(/the report of plant-7\/line-1 in layout .* is left aside/);
+    expect(notes.join()).toMatch(/the report of plant-7\/line-1 in layout .* is skipped/);
     expect(await refused(world.plan({ bases: ['site:plant-9'] }))).toBe('SITE_MISSING');
   });
 });

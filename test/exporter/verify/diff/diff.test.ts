@@ -165,7 +165,7 @@ describe('the difference between two media', () => {
       await writeFile(file, canonicalBytes({ ...contents, deltas: [{ ...delta, patch }] }));
       expect(packageOf(await diff(world, 'one', 'two'))).toMatchObject({
         objects: [],
-        note: 'the patch for its layer makes something else: only its digest is compared',
+        note: 'the patch does not yield its layer: only its digest is compared',
       });
     });
   });

@@ -61,7 +61,7 @@ describe('a hub that cannot start says why and leaves nothing running', () => {
   it('because of an invalid host name', async () => {
     const authority = await hub.keys.authority();
     const certificate: CertificateSource = { kind: 'issued', authority, hostnames: ['no name'] };
-    expect(await refusal({ certificate })).toMatch(/^USAGE: "no name" is no host name/);
+    expect(await refusal({ certificate })).toMatch(/^USAGE: "no name" is neither a host name/);
   });
 
   it('because of a certificate file that is not there', async () => {

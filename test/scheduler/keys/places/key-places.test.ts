@@ -76,7 +76,7 @@ describe('a key directory', { timeout: 60_000 }, () => {
     await chmod(made.path, 0o777);
     await expect(made.open()).rejects.toMatchObject({
       code: 'PERMISSION',
-      message: 'others can put another file in the place of this one',
+      message: 'others can replace this file',
       at: { file: made.at('keys.yaml') },
     });
     // As /tmp is: what lies there is its owner's.

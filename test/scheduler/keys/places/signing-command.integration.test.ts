@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
 const pem = generatePrivateKey();
 const key = loadSigningKey(pem);
 const other = loadSigningKey(generatePrivateKey());
-const BYTES = Buffer.from('what is to be signed');
+const BYTES = Buffer.from('the payload to sign');
 
 const withFolder = async () => {
   const folder = await temporaryDirectory('command');
@@ -46,7 +46,7 @@ describe('a signing command', () => {
     for (const answer of [wrong, stale, 'hello', '']) {
       await expect(made.shell(`cat >/dev/null; echo '${answer}'`).sign(BYTES)).rejects.toMatchObject({
         code: 'SIGN_FAILED',
-        message: expect.stringContaining('is no signature by'),
+        message: expect.stringContaining('is not a signature by'),
       });
     }
   });

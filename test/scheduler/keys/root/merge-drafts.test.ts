@@ -78,7 +78,7 @@ describe('bringing copies of one draft together', () => {
     expect(refusal(() => merge(byAda, byCleo, other))).toMatchObject({
       code: 'EQUIVOCATION',
       at: { file: 'copy-1.json' },
-      message: 'it says something else than first.json, under the same number',
+      message: 'it differs from first.json, under the same number',
     });
     const later = await createRoot({ ...input, version: 2 }, [ben]);
     expect(refusal(() => merge(byAda, later))).toMatchObject({

@@ -129,7 +129,7 @@ test('without a chain it signs releases as before, learns nothing and signs no p
   expect(hub.state.releasedSince('qa', S1)).toBeUndefined();
   await expect(hub.promote()).rejects.toMatchObject({
     code: 'SIGNER_REFUSED',
-    hint: 'Start the signer with --chain prod=qa, if that is so',
+    hint: 'Start the signer with --chain prod=qa, if that is intended',
   });
 });
 

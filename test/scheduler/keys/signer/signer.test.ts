@@ -366,7 +366,7 @@ test('the authority issues for agents and the hub as this fleet does, and nothin
     issueClientCertificate(agent, key, { certificate: world.certificate, key: stretching }, issuance()),
   ).rejects.toMatchObject({
     code: 'SIGNER_REFUSED',
-    message: expect.stringContaining('not as this fleet issues them'),
+    message: expect.stringContaining('has not the form that this fleet issues'),
   });
   await expect(it.signer.sign('authority', randomBytes(300), [])).rejects.toMatchObject({
     code: 'SIGNER_REFUSED',

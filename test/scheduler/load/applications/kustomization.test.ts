@@ -46,7 +46,7 @@ describe('a kustomization', () => {
       `configMapGenerator: [{name: a, files: ["a=1", "${address}"]}]`,
       `openapi: {path: "${address}"}`,
     ])
-      expect(told(() => read(text))).toContain('lies outside of the repository');
+      expect(told(() => read(text))).toContain('is outside of the repository');
   });
 
   it.each([
@@ -106,8 +106,8 @@ describe('a kustomization', () => {
   });
 
   it('that would fetch a chart, or is not valid, is refused', () => {
-    expect(told(() => read('helmCharts: [{name: a}]'))).toContain('helmCharts is not taken');
-    expect(told(() => read('[a, b]'))).toContain('this is no kustomization');
+    expect(told(() => read('helmCharts: [{name: a}]'))).toContain('helmCharts is refused');
+    expect(told(() => read('[a, b]'))).toContain('this is not a kustomization');
     expect(told(() => read('a: [b'))).toContain('YAML_SYNTAX');
   });
 });

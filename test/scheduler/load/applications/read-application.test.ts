@@ -209,7 +209,9 @@ spec:
       ['apps/shop/values/prod.yaml', 'a: 2'],
     ]);
     expect(snapshots.map(({ path }) => path)).toEqual(['chart', 'values/prod.yaml']);
-    expect(await toldLater(read({ path: 'chart', values: '../values' }))).toContain('../values are no file');
+    expect(await toldLater(read({ path: 'chart', values: '../values' }))).toContain(
+      '../values are not a file',
+    );
     expect(await toldLater(read({ path: 'chart', values: '../../x.yaml' }))).toContain('leads out');
   });
 

@@ -60,13 +60,13 @@ describe('what a target says of its manifests', () => {
       'oci://u:p@host/web',
       'oci://host/we b',
     ])
-      expect(told(() => read({ chart: wrong, version: '1.2.3' }))).toContain("is no chart's address");
+      expect(told(() => read({ chart: wrong, version: '1.2.3' }))).toContain('is not the address of a chart');
   });
 
   it('is refused with the words there are', () => {
     expect(told(() => read({ type: 'jsonnet' }))).toContain('type is "jsonnet"');
     expect(told(() => read({ hooks: 'maybe' }))).toContain('hooks is "maybe"');
     expect(told(() => read({ valuesFrom: 'secret' }))).toContain('valuesFrom is "secret"');
-    expect(told(() => read({ values: { a: 1 } }))).toContain('values is no list of files');
+    expect(told(() => read({ values: { a: 1 } }))).toContain('values is not a list of files');
   });
 });

@@ -51,7 +51,7 @@ describe('a mistake is reported with its place', () => {
     [
       'a schema as text whose alias has no anchor',
       fleet('ConfigSchema', 'spec:\n  schema: "*base"\n'),
-      'base-main/one.yaml:6:11: SCHEMA_INVALID: ConfigSchema it: spec.schema is no JSON Schema: unresolved alias',
+      'base-main/one.yaml:6:11: SCHEMA_INVALID: ConfigSchema it: spec.schema is not a JSON Schema: unresolved alias',
     ],
     [
       'a label that is a boolean',

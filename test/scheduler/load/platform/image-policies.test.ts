@@ -103,9 +103,9 @@ describe('image policies of a platform', () => {
       '[nginx]',
       "does not begin with a registry's host. Write it in full, like docker.io/library/nginx",
     ],
-    ['a digest in a pattern', '["edge.example/a@sha256:0"]', 'is no pattern of image names'],
-    ['a tag in a pattern', '["edge.example/a:1"]', 'is no pattern of image names'],
-    ['upper case in a pattern', '[edge.example/A]', 'is no pattern of image names'],
+    ['a digest in a pattern', '["edge.example/a@sha256:0"]', 'is not a pattern of image names'],
+    ['a tag in a pattern', '["edge.example/a:1"]', 'is not a pattern of image names'],
+    ['upper case in a pattern', '[edge.example/A]', 'is not a pattern of image names'],
     ['no pattern', '[]', 'is empty'],
   ] as const)('say where they are wrong: %s', async ([, match, said]) => {
     await expect(load({ 'platform/base/images.yaml': policy('all', match) })).rejects.toThrow(said);

@@ -127,17 +127,17 @@ test.for([
   [
     'a window that no calendar has',
     policy('p', '{from: qa, to: prod, windows: ["0 25 * * * for 1h"]}'),
-    'promotion/p.yaml:5:37: FIELD_INVALID: PromotionPolicy p: the window "0 25 * * * for 1h" is no time. Write it like \'0 22 * * 1-5 for 6h\': minute, hour, day, month, weekday.',
+    'promotion/p.yaml:5:37: FIELD_INVALID: PromotionPolicy p: the window "0 25 * * * for 1h" is not a time. Write it like \'0 22 * * 1-5 for 6h\': minute, hour, day, month, weekday.',
   ],
   [
     'a freeze that ends before it begins',
     policy('p', '{from: qa, to: prod, freeze: [{from: 2027-01-04, to: 2026-12-20}]}'),
-    'promotion/p.yaml:5:36: FIELD_INVALID: PromotionPolicy p: the freeze from 2027-01-04 to 2026-12-20 is no span of days. Write from before to, both as days of the calendar.',
+    'promotion/p.yaml:5:36: FIELD_INVALID: PromotionPolicy p: the freeze from 2027-01-04 to 2026-12-20 is not a span of days. Write from before to, both as days of the calendar.',
   ],
   [
     'a freeze that ends on a day that no calendar has',
     policy('p', '{from: qa, to: prod, freeze: [{from: 2027-02-01, to: 2027-02-30}]}'),
-    'promotion/p.yaml:5:36: FIELD_INVALID: PromotionPolicy p: the freeze from 2027-02-01 to 2027-02-30 is no span of days. Write from before to, both as days of the calendar.',
+    'promotion/p.yaml:5:36: FIELD_INVALID: PromotionPolicy p: the freeze from 2027-02-01 to 2027-02-30 is not a span of days. Write from before to, both as days of the calendar.',
   ],
   [
     'approvals by a name instead of a key',
@@ -195,7 +195,7 @@ test.for([
   [
     'an unknown environment',
     chainOf('{name: qa}', '{name: prod, promotedFrom: qaa}'),
-    'fleet.yaml:8:34: REFERENCE_MISSING: Fleet halden: prod is promoted from qaa, which is no environment of the fleet. Did you mean qa? The fleet has qa, prod.',
+    'fleet.yaml:8:34: REFERENCE_MISSING: Fleet halden: prod is promoted from qaa, which is not an environment of the fleet. Did you mean qa? The fleet has qa, prod.',
   ],
   [
     'itself',

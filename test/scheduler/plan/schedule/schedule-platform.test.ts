@@ -89,14 +89,14 @@ describe('names', () => {
     ];
     const { held } = pairs({ clusterTypes: [types[1]!], targets: twice, policies: [policy('all')] });
     expect(formatError(held[0]!.error)).toContain(
-      'target web of workload shop comes twice, by shop and by shop-again',
+      'target web of workload shop is declared twice, by shop and by shop-again',
     );
   });
 
   test('targets that no policy selects are reported, once', () => {
     const { advice } = pairs({ targets: [target('shop/api'), target('shop/web')] });
     expect(advice.map(formatError)).toEqual([
-      'apps/shop/api.yaml:1:1: REFERENCE_MISSING: DeploymentTarget shop-api: no policy puts shop-api and 1 more on any cluster type. If that is not meant, compare its labels with the selectors of the policies.',
+      'apps/shop/api.yaml:1:1: REFERENCE_MISSING: DeploymentTarget shop-api: no policy assigns shop-api and 1 more on any cluster type. If that is not intended, compare its labels with the selectors of the policies.',
     ]);
   });
 
@@ -134,7 +134,7 @@ describe('dependencies', () => {
   test('one that is not there holds who waits for it', () => {
     const { faults, held } = withDependencies(['db/main'], ['shop/web', 'db-mian']);
     expect(faults).toEqual(['b/shop-web DEPENDENCY_MISSING']);
-    expect(held[0]?.error.message).toBe('shop-web depends on db-mian, which no policy puts on b');
+    expect(held[0]?.error.message).toBe('shop-web depends on db-mian, which no policy assigns to b');
   });
 
   test('a circle holds who is in it and nobody behind it', () => {

@@ -14,6 +14,6 @@ test('a promoted candidate that cannot be built says how to get its files back, 
   });
   const silent = new FleetError('CANDIDATE_MISMATCH', 'the image web is not what it was');
   expect(cannotBuildPromoted('qa', silent).hint).toBe(
-    'Put it back, or promote another candidate with: fleet-scheduler promote qa',
+    'Restore it, or promote another candidate with: fleet-scheduler promote qa',
   );
 });

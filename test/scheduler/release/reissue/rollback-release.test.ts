@@ -73,7 +73,7 @@ it('says where it can go back to, and goes neither to the current nor to a withd
   const refused = async (to: number): Promise<FleetError> =>
     (await goBack(office, to).catch((error: unknown) => error)) as FleetError;
   expect(await refused(3)).toMatchObject({ code: 'USAGE' });
-  expect(await refused(9)).toMatchObject({ code: 'RELEASE_MISSING', hint: 'It can go back to 2, 1' });
+  expect(await refused(9)).toMatchObject({ code: 'RELEASE_MISSING', hint: 'A rollback is possible to 2, 1' });
   using releases = await office.releases();
   const revoked = await revokeBundle(await releases.open(), office.keys(), {
     channel: KIOSK,
@@ -85,7 +85,7 @@ it('says where it can go back to, and goes neither to the current nor to a withd
   await releases.point(revoked.references);
   releases[Symbol.dispose]();
   expect(await refused(1)).toMatchObject({ code: 'REVOKED', subject: bad });
-  expect(await refused(9)).toMatchObject({ hint: 'It can go back to 3, 2' });
+  expect(await refused(9)).toMatchObject({ hint: 'A rollback is possible to 3, 2' });
 });
 
 it('lists what there is, newest first, with what was withdrawn', async () => {

@@ -38,27 +38,27 @@ const MISTAKES: Readonly<Record<string, readonly [...Edit, string]>> = {
   'an emptied registration': [
     'platform/base/labels.yaml',
     () => '# to do\n',
-    'labels-host: WorkloadRegistration labels is gone from base/labels.yaml, which is still there and declares nothing',
+    'labels-host: WorkloadRegistration labels is gone from base/labels.yaml, which still exists and declares nothing',
   ],
   'a Workload without targets': [
     LABELS,
     () => 'apiVersion: fleet-ferry/v1alpha1\nkind: Workload\nmetadata: {name: labels}\nspec: {}\n',
-    'labels-host: DeploymentTarget labels-host is gone from the application of WorkloadRegistration labels, which is still there and declares nothing',
+    'labels-host: DeploymentTarget labels-host is gone from the application of WorkloadRegistration labels, which still exists and declares nothing',
   ],
   'a misspelled name of a Workload': [
     LABELS,
     instead('name: labels', 'name: lables'),
-    'labels-host: DeploymentTarget labels-host is gone from the application of WorkloadRegistration labels, which declares others that it did not have before',
+    'labels-host: DeploymentTarget labels-host is gone from the application of WorkloadRegistration labels, which declares new ones instead',
   ],
   'a folder of another application': [
     'platform/base/labels.yaml',
     instead('../apps/labels', '../apps/other'),
-    'labels-host: DeploymentTarget labels-host is gone from the application of WorkloadRegistration labels, which declares others that it did not have before',
+    'labels-host: DeploymentTarget labels-host is gone from the application of WorkloadRegistration labels, which declares new ones instead',
   ],
   'an emptied file of policies': [
     'platform/base/screens.yaml',
     () => '',
-    'info-screen: SchedulingPolicy screens is gone from base/screens.yaml, which is still there and declares nothing',
+    'info-screen: SchedulingPolicy screens is gone from base/screens.yaml, which still exists and declares nothing',
   ],
   'a label of a policy that no cluster type has': [
     'platform/base/screens.yaml',
@@ -228,7 +228,7 @@ test('a deletion beside a mistake excuses only what was deleted', async () => {
     'till unchanged 1',
   ]);
   expect(outcome.channels[0]?.waits?.message).toBe(
-    'the release would remove info-screen, which nobody deleted',
+    'the release would remove info-screen, although no object was deleted',
   );
 });
 

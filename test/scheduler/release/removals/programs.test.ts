@@ -20,11 +20,11 @@ test('build says which packages a release would remove and how to go on, and end
   const held = await runCommandClass(Build, words);
   expect(held.code).toBe(8);
   expect(held.out).toContain(
-    'prod/press               no release: it would remove packages that nobody deleted; sites keep release 1\n' +
+    'prod/press               no release: it would remove packages although no object was deleted; sites keep release 1\n' +
       'prod/press would remove info-screen: no policy selects it for press any more\n',
   );
   expect(held.err).toContain(
-    'REMOVALS_HELD: prod/press: the release would remove info-screen, which nobody deleted.',
+    'REMOVALS_HELD: prod/press: the release would remove info-screen, although no object was deleted.',
   );
   const told = await runCommandClass(Build, [...words, '--json']);
   expect(told.json()).toMatchObject({
@@ -64,9 +64,9 @@ test('build says that --allow-removals does not remove what is only held, and wh
   const flags = ['--platform', at('platform'), '--keys', at('keys'), '--layout', office.layout, '-e', 'prod'];
   const words = [...flags, '--cache', at('cache'), '--now', NOW.toISOString()];
   const held = await runCommandClass(Build, [...words, '--allow-removals', 'labels-host']);
-  expect(held.out).toContain(`Keep its last good package with: --previous ${office.layout}\n`);
+  expect(held.out).toContain(`Keep the last good ones with: --previous ${office.layout}\n`);
   expect(held.err).toContain(
-    '--allow-removals does not remove labels-host, which is held: mend what holds it, delete its Workload, deployment target or policy, or give --previous with the layout of the last release\n',
+    '--allow-removals does not remove labels-host, which is held: correct the error that holds it, delete its Workload, deployment target or policy, or give --previous with the layout of the last release\n',
   );
 });
 

@@ -159,7 +159,7 @@ describe('audit list', () => {
     expect(await words('--environment', 'prod')).toEqual(all.slice(0, 2));
     expect(await words('--since', '2026-11-22')).toEqual(all.slice(1));
     expect(await words('--since', '2026-11-22T08:00:01Z', '-e', 'prod')).toEqual([
-      [`No entry of the audit log fits.`],
+      [`No entry of the audit log matches.`],
     ]);
   });
 

@@ -92,7 +92,7 @@ test('an environment that nothing was promoted to is not explained, and the erro
     kind: 'waiting',
     why: {
       code: 'NOT_PROMOTED',
-      message: 'nothing was promoted from dev to qa yet',
+      message: 'no candidate was promoted from dev to qa yet',
       hint: 'Promote with: fleet-scheduler promote qa',
     },
   });

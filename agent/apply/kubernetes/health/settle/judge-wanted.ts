@@ -49,5 +49,5 @@ export const judgeWanted = (
 /** A missing Job with ttlSecondsAfterFinished was complete; any other missing object was deleted. */
 const judgeMissing = ({ group, kind, object }: WantedObject): Verdict =>
   group === 'batch' && kind === 'Job' && fieldOf(object, 'spec', 'ttlSecondsAfterFinished') !== undefined
-    ? current('it is done and has removed itself')
+    ? current('it completed and was removed by its TTL')
     : failed('it is not there any more');

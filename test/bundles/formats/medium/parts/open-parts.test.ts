@@ -295,7 +295,7 @@ describe('what a set of parts is not', () => {
     [
       'holds a piece that nothing names',
       'MEDIUM_INVALID',
-      /which nothing names/,
+      /which is not in its table of contents/,
       { files: (files) => [...files, { path: `fleet/chunks/${'0'.repeat(32)}.000`, content: SHARED }] },
     ],
     [

@@ -146,7 +146,7 @@ describe('the retry budget of many requests to one registry', () => {
     for (let minute = 0; minute < 60; minute += 1) await throttled();
     await expect(throttled()).rejects.toMatchObject({
       code: 'REGISTRY_UNREACHABLE',
-      message: 'registry.example:5000 has asked to be waited for again and again, for 60 minutes in all',
+      message: 'registry.example:5000 has repeatedly requested pauses, 60 minutes in all',
     });
     expect(clock.slept).toBe(3_600_000);
     clock.now += 120_000;

@@ -156,7 +156,7 @@ describe('the paths of a package', () => {
     [
       'an owner that is no account',
       `  directories: [{path: /a, owner: "no; such"}]\n`,
-      'FIELD_INVALID: HostPackage: spec.directories[0].owner "no; such" is no name of a user or group',
+      'FIELD_INVALID: HostPackage: spec.directories[0].owner "no; such" is not the name of a user or group',
     ],
     [
       'a path that no agent takes',

@@ -89,7 +89,7 @@ describe('a secret of a host package', () => {
 
   it.each([
     ['on a disk', 'path: /etc/scale/password, set: mqtt, key: a', 'not below /run/'],
-    ['that climbs out', 'path: /run/../etc/shadow, set: mqtt, key: a', 'no absolute path'],
+    ['that climbs out', 'path: /run/../etc/shadow, set: mqtt, key: a', 'not an absolute path'],
     ['of nothing', 'path: /run/a', 'needs set and key, or source alone'],
     ['of a set without a key', 'path: /run/a, set: mqtt', 'needs set and key, or source alone'],
     [

@@ -160,7 +160,7 @@ describe('signatures for the images of a bundle', () => {
     const error = await refusal(
       vouch([registry({ referrers: [foreign] })], { indexes: { [manifest.digest]: other.digest } }),
     );
-    expect(error.message).toContain('was signed for another image');
+    expect(error.message).toContain('are for another image');
   });
 
   it('say what is wrong with those that are there', async () => {

@@ -236,12 +236,14 @@ describe('a hub', () => {
     expect(apart?.code).toBe('REPORT_CHAIN');
   });
 
-  it('refuses a run that does not say which events it stands for', async () => {
+  it('refuses a run that does not name the events that it replaces', async () => {
     await using hub = await enrolledHub();
     const row = await hub.store.db.selectFrom('agent').selectAll().executeTakeFirstOrThrow();
     const lines = outboxOf(chain(hub.agent, [{ type: 'compacted', detail: { to: 0 } }]));
     const report = await reportOf(hub.agent, lines);
-    expect(() => judgeReport(report, row, FLEET, 'a report')).toThrow(/which events it stands for/);
+    expect(() => judgeReport(report, row, FLEET, 'a report')).toThrow(
+      /does not name the events that it replaces/,
+    );
   });
 });
 

@@ -121,7 +121,7 @@ test('a rollback of an environment to which nothing was promoted says so, and ho
   const back = rollBackTo(await office.openChain(), { ...wish, reason: 'r', now: NOW });
   await expect(back).rejects.toMatchObject({
     code: 'NOT_PROMOTED',
-    message: 'nothing was ever promoted from qa to prod',
+    message: 'no candidate was ever promoted from qa to prod',
     hint: expect.stringMatching(/^Promote with: fleet-scheduler promote prod;/),
   });
 });
@@ -303,7 +303,7 @@ test('a link that was edited starts with its own promotions, and what the old on
   const back = rollBackTo(edited, { ...wish, reason: 'r', now: after(5) });
   await expect(back).rejects.toMatchObject({
     code: 'NOT_PROMOTED',
-    message: 'nothing was ever promoted from dev to prod',
+    message: 'no candidate was ever promoted from dev to prod',
   });
 });
 

@@ -319,7 +319,7 @@ describe('enrolling from a medium', () => {
     await expect(hub.enroll(stick, { accept: [mistyped] })).rejects.toMatchObject({
       code: 'UNKNOWN_KEY',
       message: `no request on ${stick} is for the key ${mistyped}`,
-      hint: `That of plant-7/press-1 is ${key}, which differs at digit 21: mistyped? Compare it with the one that the agent printed; do not go on if they differ`,
+      hint: `That of plant-7/press-1 is ${key}, which differs at digit 21: mistyped? Compare it with the one that the agent printed; stop if they differ`,
     });
   });
 

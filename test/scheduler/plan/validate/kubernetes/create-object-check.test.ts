@@ -40,7 +40,7 @@ test('an unknown field, a wrong type, a wrong word and a missing field are repor
   );
   expect(judge(text)).toEqual([
     'app.yaml:6:13: OBJECT_INVALID: Deployment web: spec.replicas must be a whole number of 32 bits, not the text "two"',
-    'app.yaml:13:11: OBJECT_INVALID: Deployment web: spec.template.spec.containers[0].imagePullPolcy is no field of Container. Did you mean imagePullPolicy?',
+    'app.yaml:13:11: OBJECT_INVALID: Deployment web: spec.template.spec.containers[0].imagePullPolcy is not a field of Container. Did you mean imagePullPolicy?',
     'app.yaml:14:35: OBJECT_INVALID: Deployment web: spec.template.spec.containers[0].ports[0].containerPort must be a whole number of 32 bits, not the text "80"',
     'app.yaml:14:51: OBJECT_INVALID: Deployment web: spec.template.spec.containers[0].ports[0].protocol must be SCTP, TCP, UDP, not the text "HTTP"',
     'app.yaml:15:17: OBJECT_INVALID: Deployment web: spec.template.spec.containers[0].env[0].name is missing',
@@ -67,7 +67,7 @@ test('what only some of the wanted versions have is reported, and passes where n
     'app.yaml:12:11: OBJECT_INVALID: Deployment web: spec.template.spec.containers[0].restartPolicyRules is a field only since Kubernetes 1.34',
   ]);
   expect(judge(text, '<1.20')).toEqual([]);
-  expect(() => judge(text, 'newest')).toThrow('"newest" is no range of Kubernetes versions');
+  expect(() => judge(text, 'newest')).toThrow('"newest" is not a range of Kubernetes versions');
 });
 
 test('an API that is gone, one that is not there yet, and a kind that never was', () => {
@@ -118,7 +118,7 @@ test('a custom kind is judged by its definition; without one it is one advice', 
     `apiVersion: plant.example/${version}\nkind: Press\nmetadata: {name: one}\nspec: ${spec}\n`;
   expect(judge(press('{force: 3, name: aa}'), undefined, PRESS)).toEqual([]);
   expect(judge(press('{forze: 3}'), undefined, PRESS)).toEqual([
-    'app.yaml:4:8: OBJECT_INVALID: Press one: spec.forze is no field of Press. Did you mean force?',
+    'app.yaml:4:8: OBJECT_INVALID: Press one: spec.forze is not a field of Press. Did you mean force?',
     'app.yaml:4:7: OBJECT_INVALID: Press one: spec.force is missing',
   ]);
   expect(judge(press('{force: 30}'), undefined, PRESS)).toEqual([
@@ -202,5 +202,5 @@ test('an object that aliases blow up is refused by name', () => {
     (_, at) => `    l${at + 1}: &l${at + 1} [${Array(10).fill(`*l${at}`).join(', ')}]`,
   );
   const text = `apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  tolerations: &l0 [{}]\n  x:\n${lines.join('\n')}\n  containers: *l9\n`;
-  expect(judge(text)[0]).toMatch(/too many values|must be a mapping|is no field/);
+  expect(judge(text)[0]).toMatch(/too many values|must be a mapping|is not a field/);
 });

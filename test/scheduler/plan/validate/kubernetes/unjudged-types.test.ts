@@ -37,14 +37,14 @@ describe('a range of Kubernetes versions', () => {
       code: 'UNSUPPORTED',
       subject: 'ClusterType edge',
       message: 'what is rendered for Kubernetes 1.20 is not judged',
-      hint: expect.stringMatching(/^Types are known of 1\.29 to 1\.\d+$/) as string,
+      hint: expect.stringMatching(/^Known types: 1\.29 to 1\.\d+$/) as string,
     });
     expect(unjudgedTypes([clusterType('1.20', 'host')])).toEqual([]);
   });
 
   test('that is asked for on the command line has to be known', () => {
-    expect(() => checkRange('1.20')).toThrow('--kubernetes 1.20 names no version that is known');
-    expect(() => checkRange('words')).toThrow('is no range of Kubernetes versions');
+    expect(() => checkRange('1.20')).toThrow('--kubernetes 1.20 names no known version');
+    expect(() => checkRange('words')).toThrow('is not a range of Kubernetes versions');
     expect(() => checkRange('>=1.31')).not.toThrow();
   });
 });

@@ -162,8 +162,8 @@ describe('choices, encodings and patterns', () => {
   ]);
 
   it('refuses invalid base64, or base64 of no text', () => {
-    expect(errorOf(() => go('{{ b64dec "a" }}')).message).toMatch(/no base64/);
-    expect(errorOf(() => go('{{ b64dec "/w==" }}')).message).toMatch(/no UTF-8/);
+    expect(errorOf(() => go('{{ b64dec "a" }}')).message).toMatch(/not base64/);
+    expect(errorOf(() => go('{{ b64dec "/w==" }}')).message).toMatch(/not UTF-8/);
   });
 });
 
