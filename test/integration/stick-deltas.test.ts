@@ -94,9 +94,19 @@ describe('the next trip to a host without network', () => {
     expect(await bytesOn()).toBeLessThan(full / 2);
     const verified = await office.exporter('verify', stick(), '--root-sha256', office.rootSha256);
     expect(verified.code, verified.stdout).toBe(0);
+    const recorded = succeed(await office.scheduler('media', 'record', stick()));
+    expect(recorded.stdout).toMatch(/^on its way since .*: prod\/factory-host r\d+ for plant-7, filled /m);
     const imported = succeed(await agent('import', stick()));
     expect(imported.stdout).toMatch(/label-printer-host +configured/);
     expect(await onHost()).toBe(label('two'));
+    const underway = succeed(await office.scheduler('media', 'list'));
+    expect(underway.stdout).toMatch(/for plant-7, .*; arrived at no site yet/);
+  });
+
+  it('is no longer on its way when the stick is back at the office', async () => {
+    succeed(await agent('reports', 'export', stick()));
+    succeed(await office.scheduler('reports', 'import', stick()));
+    expect(succeed(await office.scheduler('media', 'list')).stdout).toContain('No medium is on its way');
   });
 
   it('whose base was lost there asks for it on the stick, gets exactly that, and goes on', async () => {
