@@ -2,22 +2,24 @@ import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import { LONG } from './test/harness/long.ts';
+import { LONG } from './test/harness/run/long.ts';
 import { cacheDirectory } from './test/harness/parts/cache-folder.ts';
-import { PROGRAMS_VARIABLE } from './test/harness/program-file.ts';
+import { PROGRAMS_VARIABLE } from './test/harness/run/program-file.ts';
 
 /**
  * unit: no process, no socket, seconds. integration: one real neighbour each, in test/integration, and beside the unit tests what
  * needs a process or a socket of its own (*.integration.test.ts). e2e: the whole flow. LANES files of these at a time. alone: those of
  * test/integration that hold something against the clock which a busy machine takes longer for; one file at a time. *.long.test.ts are
- * files of the long run alone (test/harness/long.ts).
+ * files of the long run alone (test/harness/run/long.ts).
  */
 const OWN_NEIGHBOUR = 'test/{bundles,cli,scheduler,exporter,agent,docs}/**/*.integration.test.ts';
 
 const LONG_ONLY = LONG ? [] : ['**/*.long.test.ts'];
 
 /** The seconds of a lease, and what an API server does with them. */
-const ALONE = ['kubernetes-crash', 'kubernetes-lease'].map((name) => `test/integration/${name}.test.ts`);
+const ALONE = ['kubernetes-crash', 'kubernetes-lease'].map(
+  (name) => `test/integration/kubernetes/${name}.test.ts`,
+);
 
 /** What a program compiled to is kept from one start to the next: a run of all tests starts thousands. */
 const COMPILED = {
@@ -36,7 +38,7 @@ const LANES = Number(process.env['FLEET_LANES'] ?? Math.max(4, availableParallel
 /** How long `expect.poll` waits: a busy machine takes a while, and a condition that holds ends the wait. */
 const PATIENT = { poll: { timeout: 60_000 } };
 
-const SEEDED = ['test/harness/seed-properties.ts'];
+const SEEDED = ['test/harness/run/seed-properties.ts'];
 
 export default defineConfig({
   // vitest starts the longest files first by the durations it keeps here; in node_modules a fresh clone would have none.

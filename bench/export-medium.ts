@@ -9,9 +9,9 @@ import { type Descriptor, isManifestType } from '../bundles/formats/layout/manif
 import { openLayout } from '../bundles/formats/layout/layout.ts';
 import { openRegistry } from '../bundles/transport/registry/open-registry.ts';
 import { pushTree } from '../bundles/transport/registry/push-tree.ts';
-import { buildPrograms } from '../test/harness/build-programs.ts';
-import { type Registry, startRegistry } from '../test/harness/registry.ts';
-import { temporaryDirectory } from '../test/harness/temporary-directory.ts';
+import { buildPrograms } from '../test/harness/run/build-programs.ts';
+import { type Registry, startRegistry } from '../test/harness/neighbours/registry.ts';
+import { temporaryDirectory } from '../test/harness/run/temporary-directory.ts';
 import { watchDisk } from './export-medium/disk-held.ts';
 import { findPeer } from './export-medium/find-peer.ts';
 import { makeRelease } from './export-medium/make-release.ts';

@@ -6,7 +6,7 @@
 import { rm } from 'node:fs/promises';
 import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
-import { temporaryDirectory } from '../test/harness/temporary-directory.ts';
+import { temporaryDirectory } from '../test/harness/run/temporary-directory.ts';
 import { makeFleet } from './fleet/make-fleet.ts';
 import { runFleet } from './fleet/run-fleet.ts';
 import { medianOf } from './measure.ts';

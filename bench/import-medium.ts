@@ -6,7 +6,7 @@
 import { cp, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError } from '../bundles/errors.ts';
-import { temporaryDirectory } from '../test/harness/temporary-directory.ts';
+import { temporaryDirectory } from '../test/harness/run/temporary-directory.ts';
 import { type Measured, measure, median, medianOf } from './measure.ts';
 import { figure, formatTable } from './table.ts';
 

@@ -6,7 +6,7 @@
 import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
 import type { PlatformForm } from '../scheduler/model/model.ts';
-import { temporaryDirectory } from '../test/harness/temporary-directory.ts';
+import { temporaryDirectory } from '../test/harness/run/temporary-directory.ts';
 import type { Answer } from './fleet/build-fleet.ts';
 import { makeFleet } from './fleet/make-fleet.ts';
 import { runFleet } from './fleet/run-fleet.ts';

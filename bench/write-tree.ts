@@ -6,7 +6,7 @@
 import { rm } from 'node:fs/promises';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
-import { temporaryDirectory } from '../test/harness/temporary-directory.ts';
+import { temporaryDirectory } from '../test/harness/run/temporary-directory.ts';
 import { makeFleet } from './fleet/make-fleet.ts';
 import { type Measured, measure, median, medianOf } from './measure.ts';
 import { figure, formatTable } from './table.ts';

@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
-import { findAirGap } from '../test/harness/air-gap.ts';
+import { findAirGap } from '../test/harness/fleets/air-gap.ts';
 import { makeImages } from './make-images.ts';
 import { Broken, createStory, type Ran, sha256Of, sizeOf, tell } from './story.ts';
 import { tamper } from './tamper.ts';

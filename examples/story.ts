@@ -4,7 +4,7 @@ import { cp, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { styleText } from 'node:util';
 import { isFleetError } from '../bundles/errors.ts';
-import { programFile } from '../test/harness/program-file.ts';
+import { programFile } from '../test/harness/run/program-file.ts';
 
 export const REPOSITORY = join(import.meta.dirname, '..');
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { toFleetError } from '../../bundles/errors.ts';
 import { goModule } from '../../test/harness/parts/go-module.ts';
 import { thisMachine } from '../../test/harness/parts.ts';
-import { runOrFail } from '../../test/harness/run-command.ts';
+import { runOrFail } from '../../test/harness/run/run-command.ts';
 
 /** Other exporters, from the Go module proxy. Of some only certain versions can be had there. */
 const PEERS = {

@@ -23,8 +23,8 @@ import { openReleases as lockReleases } from '../../scheduler/release/publish/op
 import { startRollout } from '../../scheduler/release/rollout/begin-rollout.ts';
 import { type StoredPlan, storePlan } from '../../scheduler/release/rollout/plan-document.ts';
 import { planRollout } from '../../scheduler/release/rollout/plan-rollout.ts';
-import { newSigningKey } from '../../test/harness/signed-fleet.ts';
-import { writeSignedLayout } from '../../test/harness/signed-layout.ts';
+import { newSigningKey } from '../../test/harness/fleets/signed-fleet.ts';
+import { writeSignedLayout } from '../../test/harness/fleets/signed-layout.ts';
 import { type Happening, type SimulatedAgent, simulateAgent } from './simulate-agent.ts';
 
 export const FLEET = 'bench';

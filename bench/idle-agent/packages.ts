@@ -1,4 +1,4 @@
-import type { TestPackage } from '../../test/harness/signed-medium.ts';
+import type { TestPackage } from '../../test/harness/fleets/signed-medium.ts';
 
 /** A package of three small files. */
 export const onePackage = (index: number): TestPackage => ({

@@ -12,8 +12,8 @@ import {
   startHubServer,
 } from '../../test/agent/hub-server.ts';
 import { type RegistryServer, startRegistryServer } from '../../test/agent/registry-server.ts';
-import { runOrFail } from '../../test/harness/run-command.ts';
-import { type TestBundle, writeTestMedium } from '../../test/harness/signed-medium.ts';
+import { runOrFail } from '../../test/harness/run/run-command.ts';
+import { type TestBundle, writeTestMedium } from '../../test/harness/fleets/signed-medium.ts';
 
 /** A connected agent that has applied its release, and everybody it talks to but a cluster. */
 export type RunningAgent = AsyncDisposable & {

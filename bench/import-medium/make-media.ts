@@ -21,7 +21,7 @@ import {
   createTestFleet,
   type TestBundle,
   writeTestMedium,
-} from '../../test/harness/signed-medium.ts';
+} from '../../test/harness/fleets/signed-medium.ts';
 
 const LAYERS = 16;
 

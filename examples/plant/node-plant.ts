@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { freePort } from '../../test/harness/free-port.ts';
+import { freePort } from '../../test/harness/neighbours/free-port.ts';
 import { NODE_KUBECONFIG, type NodeOptions, startNode } from '../../test/harness/kubernetes/node.ts';
 import { Broken, REPOSITORY } from '../story.ts';
 import type { Plant } from './plant.ts';

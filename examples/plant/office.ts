@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { styleText } from 'node:util';
-import { startRegistry } from '../../test/harness/registry.ts';
-import { serveProgram } from '../../test/harness/serve-program.ts';
+import { startRegistry } from '../../test/harness/neighbours/registry.ts';
+import { serveProgram } from '../../test/harness/run/serve-program.ts';
 import { EXAMPLE_IMAGES } from '../make-images.ts';
 import { makeRunningImage } from '../make-running-image.ts';
 import { PROGRAMS, type Ran, type Story } from '../story.ts';

@@ -1,5 +1,5 @@
 import { toFleetError } from '../../bundles/errors.ts';
-import { rootAccess } from '../../test/harness/as-root.ts';
+import { rootAccess } from '../../test/harness/hosts/as-root.ts';
 import { installPart, type PartName, partTitle, thisMachine } from '../../test/harness/parts.ts';
 import { Broken } from '../story.ts';
 import { startApiPlant } from './api-plant.ts';

@@ -9,7 +9,7 @@ import { readOwned } from '../../agent/store/applied/inventory.ts';
 import { acquireLock } from '../../agent/store/lock.ts';
 import { readPackages } from '../../agent/store/applied/packages.ts';
 import { readFloors, readTrustRow } from '../../agent/store/trust.ts';
-import { packTestBundle, type TestPackage } from '../harness/signed-medium.ts';
+import { packTestBundle, type TestPackage } from '../harness/fleets/signed-medium.ts';
 import { liveFiles } from './folder-target.ts';
 import { createWorld, NOW, onePackage, openFast, storedBlobs, testAgent, type World } from './world.ts';
 

@@ -28,7 +28,7 @@ import {
 } from '#bundles/trust/root/issue-certificate';
 import { generatePrivateKey, loadSigningKey, type PublicKey } from '#bundles/trust/keys/key';
 import { createRoot } from '#bundles/trust/root/root';
-import { createTestFleet, type TestFleet, writeTestMedium } from '../harness/signed-medium.ts';
+import { createTestFleet, type TestFleet, writeTestMedium } from '../harness/fleets/signed-medium.ts';
 
 /** The system's clock judges TLS certificates, so whatever speaks TLS in a test lives now. */
 export const TODAY = new Date();

@@ -36,7 +36,7 @@ const importUntil = async (folder: string, medium: string, n: number): Promise<r
   return points;
 };
 
-// The same with real processes and SIGKILL: test/integration/agent-crash.test.ts.
+// The same with real processes and SIGKILL: test/integration/agent/agent-crash.test.ts.
 describe('an import that is interrupted', () => {
   it.each(SCENARIOS)(
     'H22: at any boundary of its journal ends as an undisturbed one, $name',

@@ -5,7 +5,7 @@ import type { Agent } from '../../agent/store/agent.ts';
 import { enrollOnline, type OnlineWish } from '../../agent/enroll/enroll-online.ts';
 import type { HubOptions } from '../../agent/hub/hub-client.ts';
 import type { State } from '../../agent/store/state.ts';
-import { temporaryDirectory } from '../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../harness/run/temporary-directory.ts';
 import {
   type CertifiedFleet,
   createCertifiedFleet,

@@ -18,8 +18,8 @@ import {
   type TestMedium,
   type TestPackage,
   writeTestMedium,
-} from '../harness/signed-medium.ts';
-import { temporaryDirectory } from '../harness/temporary-directory.ts';
+} from '../harness/fleets/signed-medium.ts';
+import { temporaryDirectory } from '../harness/run/temporary-directory.ts';
 import { folderTarget } from './folder-target.ts';
 
 export const NOW = new Date('2026-11-21T08:00:00Z');

@@ -9,7 +9,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { formatTable } from '../../bench/table.ts';
-import { temporaryDirectory } from '../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../harness/run/temporary-directory.ts';
 import { findAttackTests, isUnit } from './find-attack-tests.ts';
 import { judge, type Verdict } from './judge.ts';
 import { RESULTS_FILE, type Results } from './reporter.ts';

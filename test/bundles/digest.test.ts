@@ -10,7 +10,7 @@ import {
   shortDigest,
 } from '#bundles/digest';
 import { refusal } from './refusal.ts';
-import { runs } from '../harness/long.ts';
+import { runs } from '../harness/run/long.ts';
 
 // FIPS 180-2, appendix B.1.
 const ABC = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { isStartFailure, type ProcessOptions, runProcess } from '../../bundles/run-process.ts';
-import { succeed } from '../harness/run-command.ts';
+import { succeed } from '../harness/run/run-command.ts';
 
 const shell = (script: string, options: Partial<ProcessOptions> = {}) =>
   runProcess(['sh', '-c', script], { env: process.env, maxOutput: 1000, ...options });

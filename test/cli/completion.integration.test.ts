@@ -1,10 +1,10 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findProgram } from '../harness/find-program.ts';
-import { programFile } from '../harness/program-file.ts';
-import { runCommand, runOrFail } from '../harness/run-command.ts';
-import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
+import { findProgram } from '../harness/run/find-program.ts';
+import { programFile } from '../harness/run/program-file.ts';
+import { runCommand, runOrFail } from '../harness/run/run-command.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../harness/run/temporary-directory.ts';
 
 const PROGRAMS = {
   'fleet-export': programFile('exporter'),

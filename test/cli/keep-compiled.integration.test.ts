@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runCommand, succeed } from '../harness/run-command.ts';
-import { temporaryDirectory } from '../harness/temporary-directory.ts';
+import { runCommand, succeed } from '../harness/run/run-command.ts';
+import { temporaryDirectory } from '../harness/run/temporary-directory.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const EXPORTER = join(ROOT, 'exporter/fleet-export.js');

@@ -3,7 +3,7 @@ import { copyFileSync, cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { temporaryDirectory } from '../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../harness/run/temporary-directory.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 

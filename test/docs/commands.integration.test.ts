@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { runOrFail } from '../harness/run-command.ts';
+import { runOrFail } from '../harness/run/run-command.ts';
 
 const SCRIPT = join(import.meta.dirname, '../fixtures/program/every-verb.ts');
 

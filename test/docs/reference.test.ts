@@ -11,7 +11,7 @@ import { readHostPackages } from '../../scheduler/assemble/content/host-package-
 import { readObjects } from '../../scheduler/load/objects/read-objects.ts';
 import { readConfiguration } from '../../scheduler/settings/configuration.ts';
 import { refusal } from '../bundles/refusal.ts';
-import { isTried } from '../harness/long.ts';
+import { isTried } from '../harness/run/long.ts';
 
 /** The published schemas of what authors write say the same as the programs that read it. */
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { describeWith } from '../harness/describe-with.ts';
-import { LONG } from '../harness/long.ts';
-import { temporaryDirectory } from '../harness/temporary-directory.ts';
+import { describeWith } from '../harness/run/describe-with.ts';
+import { LONG } from '../harness/run/long.ts';
+import { temporaryDirectory } from '../harness/run/temporary-directory.ts';
 import { makeFolderField } from './reliability/folder-field.ts';
 import { startOnlineOffice } from './reliability/online-office.ts';
 import { type KillReport, runKills, type Victim } from './reliability/run-kills.ts';
@@ -11,7 +11,7 @@ const KILLS = Number(process.env['FLEET_KILLS'] ?? (LONG ? 20 : 1));
 
 /**
  * docs/reliability.md has the same with more kills, and on a cluster. A killed publish is part of the long run:
- * test/integration/publish.test.ts kills one at each of its requests.
+ * test/integration/publish/publish.test.ts kills one at each of its requests.
  */
 describeWith(
   ['dockerRegistry'],

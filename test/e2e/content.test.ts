@@ -5,12 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
-import { acceptRequests } from '../harness/accept-requests.ts';
-import { asRoot } from '../harness/as-root.ts';
-import { describeWith } from '../harness/describe-with.ts';
-import { runCommand, runOrFail, succeed } from '../harness/run-command.ts';
-import { temporaryDirectory } from '../harness/temporary-directory.ts';
-import { canary, tracesOf, tracesUnder } from '../integration/secrets-walk/canaries.ts';
+import { acceptRequests } from '../harness/fleets/accept-requests.ts';
+import { asRoot } from '../harness/hosts/as-root.ts';
+import { describeWith } from '../harness/run/describe-with.ts';
+import { runCommand, runOrFail, succeed } from '../harness/run/run-command.ts';
+import { temporaryDirectory } from '../harness/run/temporary-directory.ts';
+import { canary, tracesOf, tracesUnder } from '../integration/secrets/secrets-walk/canaries.ts';
 import { type Office, openOffice } from './office.ts';
 import { type SiteHost, startSite } from './site.ts';
 

@@ -13,7 +13,7 @@ import {
   TELEMETRY_FILE,
 } from './kubernetes-line.ts';
 import { bringRunningImages, LINE_IMAGES, pageOf } from './reliability/running-images.ts';
-import { succeed } from '../harness/run-command.ts';
+import { succeed } from '../harness/run/run-command.ts';
 
 const START_MS = 300_000;
 const [CONTROL_IMAGE] = LINE_IMAGES;

@@ -1,9 +1,9 @@
-import { describeWith } from '../harness/describe-with.ts';
+import { describeWith } from '../harness/run/describe-with.ts';
 import { chooseCluster } from '../harness/kubernetes/choose-cluster.ts';
 import { describeWithPods } from '../harness/kubernetes/describe-with-cluster.ts';
 import { startNodeCluster } from '../harness/kubernetes/node-cluster.ts';
 import { startCluster } from '../harness/kubernetes/start-cluster.ts';
-import { LONG } from '../harness/long.ts';
+import { LONG } from '../harness/run/long.ts';
 import { parts } from '../harness/parts.ts';
 import { casesOfLine } from './kubernetes-cases.ts';
 

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeWith } from '../harness/describe-with.ts';
-import { fillEtcd, makeRoomInEtcd } from '../harness/faulty-etcd.ts';
+import { describeWith } from '../harness/run/describe-with.ts';
+import { fillEtcd, makeRoomInEtcd } from '../harness/neighbours/faulty-etcd.ts';
 import { writesOf } from '../harness/kubernetes/audit-log.ts';
 import type { OwnCluster } from '../harness/kubernetes/cluster.ts';
 import { startOwnCluster } from '../harness/kubernetes/own-cluster.ts';
 import { type FactoryLine, startLine } from './kubernetes-line.ts';
-import { succeed } from '../harness/run-command.ts';
+import { succeed } from '../harness/run/run-command.ts';
 
 describeWith(['kube', 'kwok', 'dockerRegistry'], 'a line of a factory whose API server fails', (paths) => {
   const stack = new AsyncDisposableStack();

@@ -1,14 +1,14 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { acceptRequests } from '../harness/accept-requests.ts';
+import { acceptRequests } from '../harness/fleets/accept-requests.ts';
 import { tamper } from '../../examples/tamper.ts';
-import { describeWith } from '../harness/describe-with.ts';
-import { LONG } from '../harness/long.ts';
-import { temporaryDirectory } from '../harness/temporary-directory.ts';
+import { describeWith } from '../harness/run/describe-with.ts';
+import { LONG } from '../harness/run/long.ts';
+import { temporaryDirectory } from '../harness/run/temporary-directory.ts';
 import { openOffice } from './office.ts';
 import { startSite } from './site.ts';
-import { succeed } from '../harness/run-command.ts';
+import { succeed } from '../harness/run/run-command.ts';
 
 const SITE = 'plant-7';
 const CHANNEL = 'prod/factory-host';

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeImages } from '../../examples/make-images.ts';
-import { type Outcome, succeed } from '../harness/run-command.ts';
-import { runExporter } from '../harness/run-exporter.ts';
-import { runScheduler } from '../harness/run-scheduler.ts';
-import { withoutChain } from '../harness/without-chain.ts';
+import { type Outcome, succeed } from '../harness/run/run-command.ts';
+import { runExporter } from '../harness/run/run-exporter.ts';
+import { runScheduler } from '../harness/run/run-scheduler.ts';
+import { withoutChain } from '../harness/fleets/without-chain.ts';
 
 /** The platform team's side of an e2e test: the example company without its chain in a folder, driven by the real command lines. */
 export type Office = {

@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { Event } from '#bundles/formats/events/event';
 import { openStore } from '../../scheduler/hub/store/open-store.ts';
-import { describeWith } from '../harness/describe-with.ts';
-import { LONG } from '../harness/long.ts';
-import { startPostgresql } from '../harness/postgresql.ts';
-import { programFile } from '../harness/program-file.ts';
-import { temporaryDirectory } from '../harness/temporary-directory.ts';
+import { describeWith } from '../harness/run/describe-with.ts';
+import { LONG } from '../harness/run/long.ts';
+import { startPostgresql } from '../harness/neighbours/postgresql.ts';
+import { programFile } from '../harness/run/program-file.ts';
+import { temporaryDirectory } from '../harness/run/temporary-directory.ts';
 import { makeFolderField } from './reliability/folder-field.ts';
 import { brokenChain, toldTwice } from './reliability/hub-record.ts';
 import { startOnlineOffice } from './reliability/online-office.ts';
@@ -17,7 +17,7 @@ import { agentEnv, enrol, faultsOfState } from './reliability/run-kills.ts';
 const AGENT = 'plant-7/press-2';
 const AWAY_S = 60;
 
-/** test/integration/hub-kills.test.ts has shorter outages in a usual run. */
+/** test/integration/hub/hub-kills.test.ts has shorter outages in a usual run. */
 describeWith(['dockerRegistry', 'postgresql'], 'PostgreSQL is away', ({ dockerRegistry, postgresql }) => {
   it.runIf(LONG)(
     'for a minute: the agent corrects drift meanwhile, and afterwards hub and agent go on without help, with each event once',

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { describeWith } from '../harness/describe-with.ts';
-import { runCommand } from '../harness/run-command.ts';
+import { describeWith } from '../harness/run/describe-with.ts';
+import { runCommand } from '../harness/run/run-command.ts';
 
 const REPOSITORY = join(import.meta.dirname, '..', '..');
 

@@ -1,7 +1,7 @@
-import { type FactoryHost, startFactoryHost } from '../harness/factory-host.ts';
-import { agentOnHost } from '../harness/program-file.ts';
-import type { Outcome } from '../harness/run-command.ts';
-import { succeed } from '../harness/run-command.ts';
+import { type FactoryHost, startFactoryHost } from '../harness/hosts/factory-host.ts';
+import { agentOnHost } from '../harness/run/program-file.ts';
+import type { Outcome } from '../harness/run/run-command.ts';
+import { succeed } from '../harness/run/run-command.ts';
 
 /** A booted Debian host without network, with the agent on it and a stick plugged in at /media/stick. */
 export type SiteHost = AsyncDisposable & {

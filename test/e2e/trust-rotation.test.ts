@@ -5,9 +5,9 @@ import { openReleases } from '../../scheduler/release/publish/open-releases.ts';
 import { readRelease } from '../../scheduler/load/releases/read-release.ts';
 import { reissueRelease } from '../../scheduler/release/reissue/reissue-release.ts';
 import { openKeyDirectory } from '../../scheduler/keys/key-directory.ts';
-import { temporaryDirectory } from '../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../harness/run/temporary-directory.ts';
 import { CHANNEL, openTrustOffice, refusalOf, type TrustOffice } from './trust-world.ts';
-import { succeed } from '../harness/run-command.ts';
+import { succeed } from '../harness/run/run-command.ts';
 
 /** Dozens of programs, one after the other, each a second on a busy machine. */
 const LONG = 600_000;

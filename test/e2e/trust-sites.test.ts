@@ -1,8 +1,8 @@
 import { cp } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { temporaryDirectory } from '../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../harness/run/temporary-directory.ts';
 import { CHANNEL, openTrustOffice, refusalOf } from './trust-world.ts';
-import { succeed } from '../harness/run-command.ts';
+import { succeed } from '../harness/run/run-command.ts';
 
 /** Dozens of programs, one after the other, each a second on a busy machine. */
 const LONG = 600_000;

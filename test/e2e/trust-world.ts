@@ -1,8 +1,8 @@
 import { copyFile, mkdir, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { acceptRequests } from '../harness/accept-requests.ts';
-import { type Outcome, succeed } from '../harness/run-command.ts';
-import { runAgent } from '../harness/run-agent.ts';
+import { acceptRequests } from '../harness/fleets/accept-requests.ts';
+import { type Outcome, succeed } from '../harness/run/run-command.ts';
+import { runAgent } from '../harness/run/run-agent.ts';
 import { type Office, openOffice } from './office.ts';
 
 /** The example company with its keys, and machines that are folders: what trust is about needs no booted host. */

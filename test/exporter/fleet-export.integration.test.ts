@@ -1,8 +1,8 @@
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runCommand } from '../harness/run-command.ts';
-import { temporaryDirectory } from '../harness/temporary-directory.ts';
+import { runCommand } from '../harness/run/run-command.ts';
+import { temporaryDirectory } from '../harness/run/temporary-directory.ts';
 
 const PROGRAM = join(import.meta.dirname, '../../exporter/fleet-export.js');
 

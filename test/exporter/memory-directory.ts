@@ -2,7 +2,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TemporaryDirectory } from '../harness/temporary-directory.ts';
+import type { TemporaryDirectory } from '../harness/run/temporary-directory.ts';
 
 /** Linux keeps this one in memory: hundreds of media are made here, and each waits for every byte to be on disk. */
 const MEMORY = '/dev/shm';

@@ -7,8 +7,8 @@ import type { Plan } from '../../exporter/plan/plan.ts';
 import { type ExportRequest, type Prepared, prepare } from '../../exporter/plan/prepare.ts';
 import { type Exported, exportMedium } from '../../exporter/write/export-medium.ts';
 import type { WriteOptions } from '../../exporter/plan/medium/write-options.ts';
-import { NOW, newFleet, newSigningKey, type SignedFleet } from '../harness/signed-fleet.ts';
-import { type LayoutWriter, type TestBundle, writeSignedLayout } from '../harness/signed-layout.ts';
+import { NOW, newFleet, newSigningKey, type SignedFleet } from '../harness/fleets/signed-fleet.ts';
+import { type LayoutWriter, type TestBundle, writeSignedLayout } from '../harness/fleets/signed-layout.ts';
 import { filesOf } from './files-of.ts';
 import { memoryDirectory } from './memory-directory.ts';
 

@@ -5,9 +5,9 @@
 import { chmod } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
-import { buildPrograms, buildTestPrograms } from './build-programs.ts';
-import { bundleAgent } from './bundle-agent.ts';
-import { countResults, formatCounts } from './count-results.ts';
+import { buildPrograms, buildTestPrograms } from './run/build-programs.ts';
+import { bundleAgent } from './run/bundle-agent.ts';
+import { countResults, formatCounts } from './run/count-results.ts';
 import type { Machine } from './parts/part.ts';
 import {
   type Found,
@@ -19,10 +19,10 @@ import {
   partTitle,
   thisMachine,
 } from './parts.ts';
-import { PROGRAMS_VARIABLE } from './program-file.ts';
-import { runFailedAgain } from './run-again.ts';
-import { runVitest, type VitestRun } from './run-vitest.ts';
-import { temporaryDirectory } from './temporary-directory.ts';
+import { PROGRAMS_VARIABLE } from './run/program-file.ts';
+import { runFailedAgain } from './run/run-again.ts';
+import { runVitest, type VitestRun } from './run/run-vitest.ts';
+import { temporaryDirectory } from './run/temporary-directory.ts';
 
 const PROJECTS = ['unit', 'integration', 'e2e', 'alone'] as const;
 

@@ -14,8 +14,8 @@ import { findAgeIdentity } from '../../../agent/hub/age-identity.ts';
 import { readFloors } from '../../../agent/store/trust.ts';
 import { collect, streamOf } from '../../bundles/formats/archive/streams.ts';
 import { verdict } from '../../bundles/verdict.ts';
-import { packTestBundle, type TestBundle, writeTestMedium } from '../../harness/signed-medium.ts';
-import { makeTestSet, type TestSet, type TestSetOptions } from '../../harness/test-set.ts';
+import { packTestBundle, type TestBundle, writeTestMedium } from '../../harness/fleets/signed-medium.ts';
+import { makeTestSet, type TestSet, type TestSetOptions } from '../../harness/fleets/test-set.ts';
 import { FOUR, LIVE, live } from '../set-world.ts';
 import { createWorld, onePackage, storedBlobs, type World } from '../world.ts';
 

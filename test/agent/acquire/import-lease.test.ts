@@ -12,7 +12,7 @@ import {
   type TestLease,
   type TestRelease,
   writeTestMedium,
-} from '../../harness/signed-medium.ts';
+} from '../../harness/fleets/signed-medium.ts';
 import { createWorld, NOW, onePackage, SITE, testAgent, testEdge, type World } from '../world.ts';
 
 const DAY = 86_400;

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { importMedium } from '../../../agent/daemon/import-medium.ts';
 import { collectGarbage } from '../../../agent/store/collect-garbage.ts';
-import { LONG } from '../../harness/long.ts';
-import type { TestBundle } from '../../harness/signed-medium.ts';
-import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+import { LONG } from '../../harness/run/long.ts';
+import type { TestBundle } from '../../harness/fleets/signed-medium.ts';
+import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import {
   expectDone,
   four,
@@ -22,7 +22,7 @@ import {
 import { createWorld, openFast, testAgent, type World } from '../world.ts';
 import { readCondition } from '../../../agent/store/conditions.ts';
 import { liveFiles } from '../folder-target.ts';
-import { testProgramFile } from '../../harness/program-file.ts';
+import { testProgramFile } from '../../harness/run/program-file.ts';
 
 /**
  * All orders in a long run, otherwise four: each part comes first, second, third and last once. What the agent keeps between two sticks

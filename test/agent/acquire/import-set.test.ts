@@ -13,8 +13,8 @@ import { ageFile, findAgeIdentity } from '../../../agent/hub/age-identity.ts';
 import { readStatus } from '../../../agent/observe/read-status.ts';
 import { collectGarbage } from '../../../agent/store/collect-garbage.ts';
 import { readFloors } from '../../../agent/store/trust.ts';
-import { packTestBundle, type TestBundle } from '../../harness/signed-medium.ts';
-import { blobFile, makeTestSet } from '../../harness/test-set.ts';
+import { packTestBundle, type TestBundle } from '../../harness/fleets/signed-medium.ts';
+import { blobFile, makeTestSet } from '../../harness/fleets/test-set.ts';
 import {
   expectDone,
   FOUR,

@@ -4,10 +4,10 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addDays } from '#bundles/time';
 import { importMedium } from '../../../agent/daemon/import-medium.ts';
-import { packTestBundle, rotateRoot, writeTestMedium } from '../../harness/signed-medium.ts';
+import { packTestBundle, rotateRoot, writeTestMedium } from '../../harness/fleets/signed-medium.ts';
 import { copyOfWorld, endState } from '../crash-scenarios.ts';
 import { createWorld, NOW, onePackage, openFast, SITE, testAgent, type World } from '../world.ts';
-import { testProgramFile } from '../../harness/program-file.ts';
+import { testProgramFile } from '../../harness/run/program-file.ts';
 
 const program = testProgramFile('test/agent/crash-acceptance.ts');
 const run = promisify(execFile);

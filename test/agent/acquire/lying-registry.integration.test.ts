@@ -12,7 +12,7 @@ import { reconcile } from '../../../agent/apply/reconcile.ts';
 import { readSecretSets } from '../../../agent/store/secret-sets.ts';
 import { readFloors } from '../../../agent/store/trust.ts';
 import { verdict } from '../../bundles/verdict.ts';
-import { CHANNEL, packTestBundle, type TestRelease } from '../../harness/signed-medium.ts';
+import { CHANNEL, packTestBundle, type TestRelease } from '../../harness/fleets/signed-medium.ts';
 import { type RegistryServer, startRegistryServer } from '../registry-server.ts';
 import { createSecretWorld, type SecretWorld, secretPackage } from '../secrets/secret-world.ts';
 import { NOW, SITE } from '../world.ts';

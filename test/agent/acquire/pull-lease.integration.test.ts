@@ -21,7 +21,7 @@ import {
   type TestMedium,
   type TestRelease,
   writeTestMedium,
-} from '../../harness/signed-medium.ts';
+} from '../../harness/fleets/signed-medium.ts';
 import { liveFiles } from '../folder-target.ts';
 import { type RegistryServer, startRegistryServer } from '../registry-server.ts';
 import { createWorld, NOW, onePackage, SITE, testAgent, testEdge, type World } from '../world.ts';

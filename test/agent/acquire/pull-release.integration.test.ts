@@ -8,7 +8,7 @@ import { reconcile } from '../../../agent/apply/reconcile.ts';
 import { lookAround } from '../../../agent/observe/look-around.ts';
 import { collectGarbage } from '../../../agent/store/collect-garbage.ts';
 import { readFloors } from '../../../agent/store/trust.ts';
-import { packTestBundle, type TestPackage } from '../../harness/signed-medium.ts';
+import { packTestBundle, type TestPackage } from '../../harness/fleets/signed-medium.ts';
 import { liveFiles } from '../folder-target.ts';
 import { type Mischief, type RegistryServer, startRegistryServer } from '../registry-server.ts';
 import { createWorld, onePackage, storedBlobs, type World } from '../world.ts';

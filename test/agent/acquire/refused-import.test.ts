@@ -14,7 +14,7 @@ import {
   type TestFleet,
   type TestMedium,
   writeTestMedium,
-} from '../../harness/signed-medium.ts';
+} from '../../harness/fleets/signed-medium.ts';
 import { createWorld, NOW, onePackage, SITE, type World } from '../world.ts';
 
 /** What an agent has written down, but for what it tells about itself: every file below its state, every row of its database. */

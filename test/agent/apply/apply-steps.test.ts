@@ -9,7 +9,7 @@ import { nextAttempt } from '../../../agent/store/applied/attempts.ts';
 import { findPackage } from '../../../agent/store/applied/packages.ts';
 import { FleetError } from '../../../bundles/errors.ts';
 import { createWorld, NOW, onePackage, testEdge } from '../world.ts';
-import { LONG } from '../../harness/long.ts';
+import { LONG } from '../../harness/run/long.ts';
 
 const OFFLINE = { registry: '', hub: '', windows: [] };
 

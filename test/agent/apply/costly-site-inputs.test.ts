@@ -4,7 +4,7 @@ import { importMedium } from '../../../agent/daemon/import-medium.ts';
 import { judgeValues } from '#bundles/formats/author-schema/judge-values';
 import { lookAround } from '../../../agent/observe/look-around.ts';
 import { findPackage } from '../../../agent/store/applied/packages.ts';
-import { packTestBundle, type TestPackage } from '../../harness/signed-medium.ts';
+import { packTestBundle, type TestPackage } from '../../harness/fleets/signed-medium.ts';
 import { createWorld, SITE } from '../world.ts';
 
 const deep = (depth: number): Json => (depth === 0 ? {} : { a: deep(depth - 1) });

@@ -7,7 +7,7 @@ import { openOperation } from '../../../agent/store/journal/operations.ts';
 import { lookAround } from '../../../agent/observe/look-around.ts';
 import { findPackage } from '../../../agent/store/applied/packages.ts';
 import { FleetError } from '../../../bundles/errors.ts';
-import { packTestBundle } from '../../harness/signed-medium.ts';
+import { packTestBundle } from '../../harness/fleets/signed-medium.ts';
 import { liveFiles } from '../folder-target.ts';
 import { createWorld, onePackage, type World } from '../world.ts';
 

@@ -12,7 +12,7 @@ import { lookAround } from '../../../agent/observe/look-around.ts';
 import { readStatus } from '../../../agent/observe/read-status.ts';
 import { readOwned } from '../../../agent/store/applied/inventory.ts';
 import { findPackage } from '../../../agent/store/applied/packages.ts';
-import { packTestBundle, type TestPackage } from '../../harness/signed-medium.ts';
+import { packTestBundle, type TestPackage } from '../../harness/fleets/signed-medium.ts';
 import { liveFiles, stepsDone } from '../folder-target.ts';
 import { createWorld, onePackage, type World } from '../world.ts';
 

@@ -5,7 +5,7 @@ import { imagePolicies } from '../../../agent/config/image-policies.ts';
 import { parseConfig } from '../../../agent/config/read-config.ts';
 import { newKey } from '../../bundles/trust/root/new-key.ts';
 import { verdict } from '../../bundles/verdict.ts';
-import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
 const parse = (pattern: string, key = '/etc/fleet-agent/team.pub') =>
   parseConfig('agent.yaml', `imagePolicy:\n  - match: ["${pattern}"]\n    keys: [${key}]\n`);

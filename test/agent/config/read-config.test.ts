@@ -6,7 +6,7 @@ import { intervalMs } from '../../../agent/config/config.ts';
 import { CONFIG_FLAGS } from '../../../agent/config/config-flags.ts';
 import { flagOf, parseConfig, readConfig } from '../../../agent/config/read-config.ts';
 import schema from '../../../docs/schemas/agent-config.schema.json' with { type: 'json' };
-import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
 const DEFAULTS = {
   state: '/var/lib/fleet-agent',

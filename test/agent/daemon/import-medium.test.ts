@@ -16,7 +16,7 @@ import {
   packTestBundle,
   rotateRoot,
   writeTestMedium,
-} from '../../harness/signed-medium.ts';
+} from '../../harness/fleets/signed-medium.ts';
 import { liveFiles } from '../folder-target.ts';
 import {
   createWorld,

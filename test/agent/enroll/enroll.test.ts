@@ -11,7 +11,7 @@ import { enroll } from '../../../agent/enroll/enroll.ts';
 import type { Wish } from '../../../agent/enroll/take-identity.ts';
 import { readOutbox } from '../../../agent/store/outbox/outbox.ts';
 import { findIdentity } from '../../../agent/store/identity.ts';
-import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { NOW, openFast, testEdge } from '../world.ts';
 
 const WISH: Wish = {

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readHostFacts } from '../../../agent/enroll/read-host-facts.ts';
-import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
 const factsOf = async (files: Readonly<Record<string, string>>) => {
   await using root = await temporaryDirectory('facts');

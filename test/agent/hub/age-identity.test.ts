@@ -12,7 +12,7 @@ import { askedWithRecipient, askWithRecipient } from '../../../agent/enroll/ask-
 import { enroll } from '../../../agent/enroll/enroll.ts';
 import type { Request } from '../../../agent/model/request.ts';
 import { readIdentity, saveRequest } from '../../../agent/store/identity.ts';
-import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { openFast, testEdge } from '../world.ts';
 
 const WISH = {

@@ -9,7 +9,7 @@ import type { Agent } from '../../../agent/store/agent.ts';
 import { lookAround } from '../../../agent/observe/look-around.ts';
 import { readStatus } from '../../../agent/observe/read-status.ts';
 import schema from '../../../docs/schemas/agent-status.schema.json' with { type: 'json' };
-import { packTestBundle } from '../../harness/signed-medium.ts';
+import { packTestBundle } from '../../harness/fleets/signed-medium.ts';
 import { createWorld, NOW, onePackage, SITE, testAgent, testEdge, type World } from '../world.ts';
 
 /** Closed at every level, so that a field which the schema forgot is found. */

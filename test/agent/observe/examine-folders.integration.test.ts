@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Config } from '../../../agent/config/config.ts';
 import { examineFolders } from '../../../agent/observe/examine-folders.ts';
-import { rootAccess } from '../../harness/as-root.ts';
-import { SKIPPED } from '../../harness/count-results.ts';
-import { runOrFail } from '../../harness/run-command.ts';
+import { rootAccess } from '../../harness/hosts/as-root.ts';
+import { SKIPPED } from '../../harness/run/count-results.ts';
+import { runOrFail } from '../../harness/run/run-command.ts';
 import { createWorld, onePackage } from '../world.ts';
 
 const asRoot = rootAccess() === 'root';

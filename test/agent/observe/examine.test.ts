@@ -8,7 +8,7 @@ import { ageFile } from '../../../agent/hub/age-identity.ts';
 import { keyFile } from '../../../agent/hub/agent-key.ts';
 import { examine, examineMachine, type Finding } from '../../../agent/observe/examine.ts';
 import { notEnrolled, stateFile } from '../../../agent/store/state.ts';
-import { packTestBundle } from '../../harness/signed-medium.ts';
+import { packTestBundle } from '../../harness/fleets/signed-medium.ts';
 import { createWorld, NOW, onePackage, testEdge, type World } from '../world.ts';
 
 const look = async (world: World, more: Partial<Parameters<typeof examine>[0]> = {}) => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { NO_CONTACT } from '../../../agent/store/contact.ts';
 import { readNote, writeNote } from '../../../agent/observe/note.ts';
-import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
 describe("the daemon's note", () => {
   it('is read back, and empty where there is none, half of one, or no disk to write it to', async () => {

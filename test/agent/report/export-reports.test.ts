@@ -10,7 +10,7 @@ import { loadKey } from '../../../agent/hub/agent-key.ts';
 import { type ExportedReport, exportReports } from '../../../agent/report/export-reports.ts';
 import { appendEvent, readOutbox } from '../../../agent/store/outbox/outbox.ts';
 import { heldBundles } from '../../../agent/store/bundles.ts';
-import { packTestBundle, writeTestMedium } from '../../harness/signed-medium.ts';
+import { packTestBundle, writeTestMedium } from '../../harness/fleets/signed-medium.ts';
 import { agentKey, createWorld, NOW, onePackage, SITE, type World } from '../world.ts';
 
 const NAME = `${SITE}/kiosk-1`;

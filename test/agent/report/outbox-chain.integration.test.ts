@@ -11,7 +11,7 @@ import { rollBackPackage } from '../../../agent/apply/operator/roll-back-package
 import { lookAround } from '../../../agent/observe/look-around.ts';
 import { readOutbox } from '../../../agent/store/outbox/outbox.ts';
 import { createWorld, onePackage, type World } from '../world.ts';
-import { runs } from '../../harness/long.ts';
+import { runs } from '../../harness/run/long.ts';
 
 const checks = [{ type: 'exec', name: 'x', argv: ['false'], timeoutSeconds: 1 }] as const;
 

@@ -14,7 +14,7 @@ import {
   type TestPackage,
   type TestRelease,
   type TestSite,
-} from '../../harness/signed-medium.ts';
+} from '../../harness/fleets/signed-medium.ts';
 import { copiesIn } from '../apply/kubernetes/kubernetes-site.ts';
 import { createWorld, SITE, type World } from '../world.ts';
 

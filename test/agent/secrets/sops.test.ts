@@ -5,7 +5,7 @@ import { parseManifests } from '../../../agent/model/parse-manifests.ts';
 import { openManifests } from '../../../agent/secrets/open-manifests.ts';
 import { openBinary } from '../../../agent/secrets/sops-binary.ts';
 
-/** Written by SOPS 3.13.3; the identity was made for nothing else. More of it: test/integration/secrets-sops.test.ts. */
+/** Written by SOPS 3.13.3; the identity was made for nothing else. More of it: test/integration/secrets/secrets-sops.test.ts. */
 const read = (name: string): string => readFileSync(join(import.meta.dirname, 'sops', name), 'utf8');
 const identity = read('identity.txt').trim();
 const encrypted = read('secret.yaml.txt');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { acquireLock } from '../../../agent/store/lock.ts';
 import { tryPullLock } from '../../../agent/store/pull-lock.ts';
-import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { NOW } from '../world.ts';
 
 describe('the lock of a state directory', () => {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { hearNeighbour, ringNeighbour } from '../../../agent/store/neighbour.ts';
-import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
 it('a command is heard by the daemon beside it, until that ends', async () => {
   await using folder = await temporaryDirectory('neighbour');

@@ -2,7 +2,7 @@ import { cpSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { acquireLock, placeHeld } from '../../../agent/store/lock.ts';
-import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { NOW } from '../world.ts';
 
 const BOOT = '0d1f5a2e-90c4-4b9e-8f53-6f0b8a3b2c11';

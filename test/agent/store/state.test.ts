@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { MIGRATIONS } from '../../../agent/store/migrations.ts';
 import { openState } from '../../../agent/store/state.ts';
 import { refusal } from '../../bundles/refusal.ts';
-import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
 describe('a state directory', () => {
   it('is made only where it is asked for, and is durable', async () => {

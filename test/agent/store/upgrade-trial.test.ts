@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { FleetError } from '#bundles/errors';
 import { confirmUpgrade, openDuringTrial, readUpgrade } from '../../../agent/store/upgrade-trial.ts';
-import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
 it('confirms a version that is on trial', async () => {
   await using folder = await temporaryDirectory('upgrade');

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { canonicalBytes, canonicalJson, type Json } from '#bundles/json/canonical';
 import { parseJson } from '#bundles/json/parse-json';
-import { anyCharacter } from '../../harness/any-character.ts';
+import { anyCharacter } from '../../harness/fleets/any-character.ts';
 
 /** Any JSON of ours: no fractions, no -0, strings of any characters, lone surrogates too. */
 const json = fc.letrec<{ json: Json }>((tie) => ({

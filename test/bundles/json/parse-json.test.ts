@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseJson } from '#bundles/json/parse-json';
 import { parseStrictJson } from '#bundles/json/strict-json';
-import { anyCharacter } from '../../harness/any-character.ts';
+import { anyCharacter } from '../../harness/fleets/any-character.ts';
 
 describe('parsing JSON', () => {
   it('reads an escaped key as what it says, whatever was read before', () => {

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import { flippedByte } from '../mutate.ts';
 import { refusal } from '../refusal.ts';
-import { runs } from '../../harness/long.ts';
+import { runs } from '../../harness/run/long.ts';
 
 const MAX = { maxBytes: 1000, maxDepth: 4 };
 const parse = (text: string | Uint8Array, limits = MAX) =>

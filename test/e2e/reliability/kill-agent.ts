@@ -6,7 +6,7 @@
 import { join } from 'node:path';
 import { startOwnCluster } from '../../harness/kubernetes/own-cluster.ts';
 import { parts } from '../../harness/parts.ts';
-import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { makeClusterField } from './cluster-field.ts';
 import type { Field } from './field.ts';
 import { makeFolderField } from './folder-field.ts';

@@ -1,15 +1,15 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openKeyDirectory } from '../../../scheduler/keys/key-directory.ts';
-import { type FaultyHub, startFaultyHub } from '../../harness/faulty-hub.ts';
-import { type FaultyLine, startFaultyLine } from '../../harness/faulty-line.ts';
-import { type FaultyRegistry, startFaultyRegistry } from '../../harness/faulty-registry.ts';
-import { freePort } from '../../harness/free-port.ts';
-import { programFile } from '../../harness/program-file.ts';
-import { type Registry, startRegistry } from '../../harness/registry.ts';
+import { type FaultyHub, startFaultyHub } from '../../harness/neighbours/faulty-hub.ts';
+import { type FaultyLine, startFaultyLine } from '../../harness/neighbours/faulty-line.ts';
+import { type FaultyRegistry, startFaultyRegistry } from '../../harness/neighbours/faulty-registry.ts';
+import { freePort } from '../../harness/neighbours/free-port.ts';
+import { programFile } from '../../harness/run/program-file.ts';
+import { type Registry, startRegistry } from '../../harness/neighbours/registry.ts';
 import { type Office, openOffice } from '../office.ts';
 import { makeProcess, type Process } from './process.ts';
-import { succeed } from '../../harness/run-command.ts';
+import { succeed } from '../../harness/run/run-command.ts';
 
 /** The office of e2e tests on line: a hub and a registry, each behind a line that misbehaves when it is asked to. */
 export type OnlineOffice = AsyncDisposable &

@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { NO_CONTACT } from '../../../agent/store/contact.ts';
 import type { Note } from '../../../agent/observe/note.ts';
-import { type Cable, type FactoryHost, startFactoryHost } from '../../harness/factory-host.ts';
-import { agentOnHost } from '../../harness/program-file.ts';
-import type { Outcome } from '../../harness/run-command.ts';
+import { type Cable, type FactoryHost, startFactoryHost } from '../../harness/hosts/factory-host.ts';
+import { agentOnHost } from '../../harness/run/program-file.ts';
+import type { Outcome } from '../../harness/run/run-command.ts';
 
 const REPOSITORY = join(import.meta.dirname, '..', '..', '..');
 
@@ -100,4 +100,4 @@ except (FileNotFoundError, ValueError):
 wanting = db.execute("select count(*) from package where status != 'healthy'").fetchone()[0]
 print(json.dumps({'events': events, 'from': first, 'unfinished': row and row[0], 'wanting': wanting, 'note': note}))
 `;
-import { succeed } from '../../harness/run-command.ts';
+import { succeed } from '../../harness/run/run-command.ts';

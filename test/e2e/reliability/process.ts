@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findProgram } from '../../harness/find-program.ts';
+import { findProgram } from '../../harness/run/find-program.ts';
 
 /** A process that may be killed and started again; its output of all its lives. */
 export type Process = AsyncDisposable & {

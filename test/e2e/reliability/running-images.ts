@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { Cluster } from '../../harness/kubernetes/cluster.ts';
 import { writePinnedArchive } from '../../harness/kubernetes/pinned-archive.ts';
-import { makeTwoPlatformImage } from '../../harness/two-platform-image.ts';
+import { makeTwoPlatformImage } from '../../harness/fleets/two-platform-image.ts';
 import { type Office } from '../office.ts';
-import { succeed } from '../../harness/run-command.ts';
+import { succeed } from '../../harness/run/run-command.ts';
 
 export const LINE_IMAGES = [
   'registry.halden.example/line-control:5.0.4',

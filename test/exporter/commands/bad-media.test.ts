@@ -13,7 +13,7 @@ import { runCommandClass } from '../../scheduler/commands/run-command-class.ts';
 import { filesOf } from '../files-of.ts';
 import { agentDiary } from '../reports/agent-diary.ts';
 import { makeKioskWorld, type World } from '../world.ts';
-import { isTried } from '../../harness/long.ts';
+import { isTried } from '../../harness/run/long.ts';
 
 const NOW = ['--now', '2026-11-21T08:00:00Z'] as const;
 

@@ -7,7 +7,7 @@ import { planSet } from '../../../exporter/plan/plan-set.ts';
 import { type ExportRequest, prepare } from '../../../exporter/plan/prepare.ts';
 import { exportMedium } from '../../../exporter/write/export-medium.ts';
 import type { SetRequest } from '../../../exporter/write/write-set.ts';
-import { NOW } from '../../harness/signed-fleet.ts';
+import { NOW } from '../../harness/fleets/signed-fleet.ts';
 import { filesOf } from '../files-of.ts';
 import { bundleOf, KIOSK, makeKioskWorld, type World } from '../world.ts';
 import { PART } from '../write/set-world.ts';

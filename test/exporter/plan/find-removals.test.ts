@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { describeRemovals } from '../../../exporter/plan/find-removals.ts';
-import { writeReport } from '../../harness/signed-layout.ts';
+import { writeReport } from '../../harness/fleets/signed-layout.ts';
 import { bundleOf, KIOSK, makeKioskWorld, type World } from '../world.ts';
 
 /** Release 2 has two more packages than release 1, and release 3 has one of them no more. */

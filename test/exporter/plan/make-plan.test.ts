@@ -7,8 +7,8 @@ import type { Base, Bases } from '../../../exporter/source/base/base.ts';
 import { makePlan } from '../../../exporter/plan/make-plan.ts';
 import type { Offer, OfferedBundle } from '../../../exporter/source/offer.ts';
 import type { ClosureBlob } from '../../../exporter/source/read-closure.ts';
-import { runs } from '../../harness/long.ts';
-import { NOW } from '../../harness/signed-fleet.ts';
+import { runs } from '../../harness/run/long.ts';
+import { NOW } from '../../harness/fleets/signed-fleet.ts';
 
 const channelOf = (index: number) => ({ environment: 'prod', clusterType: `type-${index}` });
 

@@ -5,7 +5,7 @@ import { cutSet } from '../../../exporter/plan/cut-set.ts';
 import { entrySize, packParts, plainWithin, volumeSize } from '../../../exporter/plan/pack-parts.ts';
 import type { PlannedBlob } from '../../../exporter/plan/plan.ts';
 import { refusal } from '../../bundles/refusal.ts';
-import { runs } from '../../harness/long.ts';
+import { runs } from '../../harness/run/long.ts';
 
 /** As age has it: a header, and a tag for every 64 KiB. */
 const sealed = (plain: number): number => plain + 200 + 16 * Math.max(1, Math.ceil(plain / 65_536));

@@ -13,10 +13,10 @@ import {
   type MemoryRegistry,
   memoryRegistry,
 } from '../../bundles/transport/publish/memory-destination.ts';
-import { NOW, newFleet } from '../../harness/signed-fleet.ts';
+import { NOW, newFleet } from '../../harness/fleets/signed-fleet.ts';
 import { bundleOf, GATE, KIOSK, makeKioskWorld, type World } from '../world.ts';
 import { fillForm } from '../write/fill-form.ts';
-import { LONG } from '../../harness/long.ts';
+import { LONG } from '../../harness/run/long.ts';
 
 let world: World & { readonly first: string };
 let registry: MemoryRegistry;

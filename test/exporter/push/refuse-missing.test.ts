@@ -7,7 +7,7 @@ import { openMedium } from '#bundles/formats/medium/open-medium';
 import { refuseMissing, removeNeeds } from '../../../exporter/push/refuse-missing.ts';
 import { refusal } from '../../bundles/trust/age/in-memory.ts';
 import { verdict } from '../../bundles/verdict.ts';
-import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
 const blob = { digest: digestOf('new layer'), size: 9 };
 const delta = {

@@ -8,7 +8,7 @@ import { signReport } from '#bundles/trust/reports/report';
 import type { ReportPredicate } from '#bundles/formats/statements/predicates';
 import { formatTime } from '#bundles/time';
 import type { SigningKey } from '#bundles/trust/keys/key';
-import { NOW } from '../../harness/signed-fleet.ts';
+import { NOW } from '../../harness/fleets/signed-fleet.ts';
 
 /** The events of one agent, chained, and what becomes of them on a stick. */
 export type Diary = {

@@ -5,7 +5,7 @@ import { openMedium } from '#bundles/formats/medium/open-medium';
 import { copyReports } from '../../../exporter/reports/copy-reports.ts';
 import { listReports } from '../../../exporter/reports/list-reports.ts';
 import { mediumAgents } from '../../../exporter/reports/medium-agents.ts';
-import { NOW, newSigningKey } from '../../harness/signed-fleet.ts';
+import { NOW, newSigningKey } from '../../harness/fleets/signed-fleet.ts';
 import { filesOf } from '../files-of.ts';
 import { refused } from '../refused.ts';
 import { makeKioskWorld, type World } from '../world.ts';

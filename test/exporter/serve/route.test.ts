@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { routeOf } from '../../../exporter/serve/route.ts';
-import { anyCharacter } from '../../harness/any-character.ts';
+import { anyCharacter } from '../../harness/fleets/any-character.ts';
 
 const DIGEST = `sha256:${'ab'.repeat(32)}` as const;
 const of = (path: string) => routeOf(new URL(`http://registry${path}`));

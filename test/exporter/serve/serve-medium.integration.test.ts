@@ -11,7 +11,7 @@ import { readServedContent, type ServedSelection } from '../../../exporter/serve
 import { registryHandler } from '../../../exporter/serve/registry-handler.ts';
 import type { ServedContent } from '../../../exporter/serve/served-content.ts';
 import { startServer } from '../../../exporter/serve/start-server.ts';
-import { newFleet } from '../../harness/signed-fleet.ts';
+import { newFleet } from '../../harness/fleets/signed-fleet.ts';
 import { bundleOf, GATE, KIOSK, makeKioskWorld, type World } from '../world.ts';
 import { fillForm } from '../write/fill-form.ts';
 

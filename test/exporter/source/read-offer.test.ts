@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
 import { formatChannel } from '#bundles/names';
 import { addDays } from '#bundles/time';
-import { NOW, newSigningKey, rotate } from '../../harness/signed-fleet.ts';
-import { writeSignedLayout } from '../../harness/signed-layout.ts';
+import { NOW, newSigningKey, rotate } from '../../harness/fleets/signed-fleet.ts';
+import { writeSignedLayout } from '../../harness/fleets/signed-layout.ts';
 import { refused } from '../refused.ts';
 import { bundleOf, GATE, KIOSK, makeKioskWorld, makeWorld } from '../world.ts';
 

@@ -3,10 +3,10 @@ import { openLayout } from '#bundles/formats/layout/layout';
 import { publishLayout } from '#bundles/transport/publish/publish-layout';
 import { addDays } from '#bundles/time';
 import { openDestination } from '../../../scheduler/deliver/send/open-destination.ts';
-import { describeWith } from '../../harness/describe-with.ts';
-import { type FaultyRegistry, startFaultyRegistry } from '../../harness/faulty-registry.ts';
-import { type Registry, startRegistry } from '../../harness/registry.ts';
-import { NOW } from '../../harness/signed-fleet.ts';
+import { describeWith } from '../../harness/run/describe-with.ts';
+import { type FaultyRegistry, startFaultyRegistry } from '../../harness/neighbours/faulty-registry.ts';
+import { type Registry, startRegistry } from '../../harness/neighbours/registry.ts';
+import { NOW } from '../../harness/fleets/signed-fleet.ts';
 import { GATE, KIOSK, makeKioskWorld, type World } from '../world.ts';
 
 const IMAGES = 10;

@@ -3,7 +3,7 @@ import { openMedium } from '#bundles/formats/medium/open-medium';
 import { inspectMedium } from '../../../exporter/verify/inspect/inspect-medium.ts';
 import { formatProvenance } from '../../../exporter/verify/provenance.ts';
 import { verifyMedium } from '../../../exporter/verify/verify-medium.ts';
-import { NOW } from '../../harness/signed-fleet.ts';
+import { NOW } from '../../harness/fleets/signed-fleet.ts';
 import { makeKioskWorld } from '../world.ts';
 
 it('an auditor is shown who built each bundle from which candidate and which commits', async () => {

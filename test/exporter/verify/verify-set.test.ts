@@ -2,7 +2,7 @@ import { cp, mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/p
 import { describe, expect, it } from 'vitest';
 import { openMedium } from '#bundles/formats/medium/open-medium';
 import { type Verification, verifyMedium } from '../../../exporter/verify/verify-medium.ts';
-import { NOW } from '../../harness/signed-fleet.ts';
+import { NOW } from '../../harness/fleets/signed-fleet.ts';
 import type { World } from '../world.ts';
 import { makeSetWorld } from '../write/set-world.ts';
 

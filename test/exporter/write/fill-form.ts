@@ -1,6 +1,6 @@
 import { type ExportRequest, prepare } from '../../../exporter/plan/prepare.ts';
 import { exportMedium } from '../../../exporter/write/export-medium.ts';
-import { NOW } from '../../harness/signed-fleet.ts';
+import { NOW } from '../../harness/fleets/signed-fleet.ts';
 import { PART } from './set-world.ts';
 
 export type Form = 'directory' | 'tar' | 'set' | 'sealed';

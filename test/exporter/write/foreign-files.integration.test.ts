@@ -11,7 +11,7 @@ import { openMedium } from '#bundles/formats/medium/open-medium';
 import { findLeftovers } from '../../../exporter/reports/clean/find-leftovers.ts';
 import { removeLeftovers } from '../../../exporter/reports/clean/remove-leftovers.ts';
 import { filesOf } from '../files-of.ts';
-import { runs } from '../../harness/long.ts';
+import { runs } from '../../harness/run/long.ts';
 import { refused } from '../refused.ts';
 import { bundleOf, KIOSK, makeKioskWorld, type World } from '../world.ts';
 import { type Form, fillForm } from './fill-form.ts';

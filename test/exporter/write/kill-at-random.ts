@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { programFile } from '../../harness/program-file.ts';
+import { programFile } from '../../harness/run/program-file.ts';
 
 const PROGRAM = programFile('exporter');
 const TELL = new URL('tell-first-change.ts', import.meta.url).href;

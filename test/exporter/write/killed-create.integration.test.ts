@@ -6,12 +6,12 @@ import { describe, expect, it } from 'vitest';
 import { openAge } from '#bundles/trust/age/open-age';
 import { openMedium } from '#bundles/formats/medium/open-medium';
 import { verifyMedium } from '../../../exporter/verify/verify-medium.ts';
-import { NOW } from '../../harness/signed-fleet.ts';
+import { NOW } from '../../harness/fleets/signed-fleet.ts';
 import { filesOf } from '../files-of.ts';
 import { bundleOf, KIOSK, makeKioskWorld, type World } from '../world.ts';
 import { type Form, fillForm } from './fill-form.ts';
-import { LONG } from '../../harness/long.ts';
-import { testProgramFile } from '../../harness/program-file.ts';
+import { LONG } from '../../harness/run/long.ts';
+import { testProgramFile } from '../../harness/run/program-file.ts';
 
 const CRASH = testProgramFile('test/exporter/write/crash-create.ts');
 

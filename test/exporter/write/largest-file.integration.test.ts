@@ -6,8 +6,8 @@ import { formatError } from '#bundles/errors';
 import { openSource } from '../../../exporter/source/open-source.ts';
 import { FAT_MAX_FILE, tooLargeFor } from '../../../exporter/plan/medium/free-space.ts';
 import { writeTarFile } from '../../../exporter/write/write-tar-file.ts';
-import { programFile } from '../../harness/program-file.ts';
-import { runCommand } from '../../harness/run-command.ts';
+import { programFile } from '../../harness/run/program-file.ts';
+import { runCommand } from '../../harness/run/run-command.ts';
 import { makeKioskWorld, type World } from '../world.ts';
 
 const PROGRAM = programFile('exporter');

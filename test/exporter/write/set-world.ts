@@ -2,7 +2,7 @@ import { type ExportRequest, prepare } from '../../../exporter/plan/prepare.ts';
 import { type Exported, exportMedium } from '../../../exporter/write/export-medium.ts';
 import type { WriteOptions } from '../../../exporter/plan/medium/write-options.ts';
 import type { SetRequest } from '../../../exporter/write/write-set.ts';
-import { NOW } from '../../harness/signed-fleet.ts';
+import { NOW } from '../../harness/fleets/signed-fleet.ts';
 import { makeKioskWorld, type World } from '../world.ts';
 
 /** Parts of this size cut the 50 000 bytes of the world's big layer. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { FleetError } from '#bundles/errors';
 import { withoutEmptyFolders } from '../../../exporter/write/without-empty-folders.ts';
-import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
 const listed = async (folder: string): Promise<readonly string[]> =>
   (await readdir(folder, { recursive: true })).toSorted();

@@ -5,12 +5,12 @@ import { hexOf } from '#bundles/digest';
 import { agentFolder } from '#bundles/formats/medium/medium';
 import { openMedium } from '#bundles/formats/medium/open-medium';
 import { verifyMedium } from '../../../exporter/verify/verify-medium.ts';
-import { NOW, newFleet } from '../../harness/signed-fleet.ts';
-import { writeSignedLayout } from '../../harness/signed-layout.ts';
+import { NOW, newFleet } from '../../harness/fleets/signed-fleet.ts';
+import { writeSignedLayout } from '../../harness/fleets/signed-layout.ts';
 import { digestsOf, filesOf } from '../files-of.ts';
 import { refused } from '../refused.ts';
 import { bundleOf, KIOSK, makeKioskWorld, type World } from '../world.ts';
-import { LONG } from '../../harness/long.ts';
+import { LONG } from '../../harness/run/long.ts';
 
 const second = (world: World) =>
   world.layout.release({ channel: KIOSK, version: 2, bundles: [bundleOf('two')] });

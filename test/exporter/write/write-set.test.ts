@@ -11,7 +11,7 @@ import { readTar } from '#bundles/formats/archive/read-tar';
 import { digestOf } from '#bundles/digest';
 import { openMedium } from '#bundles/formats/medium/open-medium';
 import { verifyMedium } from '../../../exporter/verify/verify-medium.ts';
-import { NOW } from '../../harness/signed-fleet.ts';
+import { NOW } from '../../harness/fleets/signed-fleet.ts';
 import { digestsOf, filesOf } from '../files-of.ts';
 import { refused } from '../refused.ts';
 import { bundleOf, KIOSK } from '../world.ts';

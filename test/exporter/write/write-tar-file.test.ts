@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { byteCursor } from '#bundles/formats/archive/byte-cursor';
 import { readTar } from '#bundles/formats/archive/read-tar';
 import { hexOf } from '#bundles/digest';
-import { NOW } from '../../harness/signed-fleet.ts';
+import { NOW } from '../../harness/fleets/signed-fleet.ts';
 import { refused } from '../refused.ts';
 import { bundleOf, KIOSK, makeKioskWorld } from '../world.ts';
 

@@ -1,10 +1,10 @@
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError } from '../../../bundles/errors.ts';
-import { freePort } from '../free-port.ts';
+import { freePort } from '../neighbours/free-port.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { awaitReady, startComponent } from '../kubernetes/component.ts';
-import { temporaryDirectory } from '../temporary-directory.ts';
+import { temporaryDirectory } from '../run/temporary-directory.ts';
 import { applyDefinitions } from './apply-definitions.ts';
 
 const READY_MS = 60_000;

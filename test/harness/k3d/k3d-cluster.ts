@@ -8,14 +8,14 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FleetError } from '../../../bundles/errors.ts';
-import { findProgram } from '../find-program.ts';
-import { freePort } from '../free-port.ts';
-import { claimHostFolder, releaseHostFolder } from '../host-folders.ts';
+import { findProgram } from '../run/find-program.ts';
+import { freePort } from '../neighbours/free-port.ts';
+import { claimHostFolder, releaseHostFolder } from '../hosts/host-folders.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { readServer } from '../kubernetes/kubeconfig.ts';
 import { openKubeconfigClient } from '../kubernetes/kubeconfig-client.ts';
 import { cacheDirectory } from '../parts/cache-folder.ts';
-import { runCommand, runOrFail } from '../run-command.ts';
+import { runCommand, runOrFail } from '../run/run-command.ts';
 import { clusterNameOf, createWords, deleteWords, importWords, kubeconfigWords } from './k3d-words.ts';
 
 export type K3dCluster = Cluster & {

@@ -13,8 +13,8 @@ import {
   writeLayoutIndex,
 } from '../../../bundles/formats/layout/layout.ts';
 import { OCI_MANIFEST } from '../../../bundles/media-types.ts';
-import { runOrFail } from '../run-command.ts';
-import { temporaryDirectory } from '../temporary-directory.ts';
+import { runOrFail } from '../run/run-command.ts';
+import { temporaryDirectory } from '../run/temporary-directory.ts';
 
 export type BusyboxImageOptions = {
   /** As it stands in a manifest, with a tag: 'registry.example/web:1'. */

@@ -1,4 +1,4 @@
-import type { Outcome, RunOptions } from '../run-command.ts';
+import type { Outcome, RunOptions } from '../run/run-command.ts';
 import type { ApiClient } from './api-client.ts';
 import type { AuditEvent } from './audit-log.ts';
 

@@ -4,7 +4,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FleetError } from '../../../bundles/errors.ts';
-import { findProgram } from '../find-program.ts';
+import { findProgram } from '../run/find-program.ts';
 
 /** One program of a cluster. Its output is in `<folder>/<name>.log`, one boot after the other. */
 export type Component = {

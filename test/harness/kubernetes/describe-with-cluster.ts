@@ -1,5 +1,5 @@
 import { describe } from 'vitest';
-import { SKIPPED } from '../count-results.ts';
+import { SKIPPED } from '../run/count-results.ts';
 import { chooseCluster, whyNoPods } from './choose-cluster.ts';
 
 /** A `describe` for tests that need some Kubernetes API (startCluster). Without one they are skipped, and named. */

@@ -5,8 +5,8 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Bind } from '../factory-host.ts';
-import { temporaryDirectory } from '../temporary-directory.ts';
+import type { Bind } from '../hosts/factory-host.ts';
+import { temporaryDirectory } from '../run/temporary-directory.ts';
 import { makeBusyboxImage } from './busybox-image.ts';
 import { formatKubeconfig } from './kubeconfig.ts';
 

@@ -6,9 +6,9 @@ import {
   type ExecOptions,
   type FactoryHostOptions,
   startFactoryHost,
-} from '../factory-host.ts';
-import type { Outcome } from '../run-command.ts';
-import { temporaryDirectory } from '../temporary-directory.ts';
+} from '../hosts/factory-host.ts';
+import type { Outcome } from '../run/run-command.ts';
+import { temporaryDirectory } from '../run/temporary-directory.ts';
 import { NODE_DISKS, writeNodeFiles } from './node-files.ts';
 
 export type NodeOptions = Pick<FactoryHostOptions, 'binds' | 'network' | 'node' | 'signal'> & {

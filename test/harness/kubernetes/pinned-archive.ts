@@ -4,8 +4,8 @@ import type { Descriptor } from '../../../bundles/formats/layout/manifest.ts';
 import { canonicalBytes } from '../../../bundles/json/canonical.ts';
 import { findReference, openLayout } from '../../../bundles/formats/layout/layout.ts';
 import { OCI_INDEX } from '../../../bundles/media-types.ts';
-import { runOrFail } from '../run-command.ts';
-import { temporaryDirectory } from '../temporary-directory.ts';
+import { runOrFail } from '../run/run-command.ts';
+import { temporaryDirectory } from '../run/temporary-directory.ts';
 import { ARCHITECTURE, CONTAINERD_NAME } from './busybox-image.ts';
 
 /**

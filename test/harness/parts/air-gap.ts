@@ -1,6 +1,6 @@
 import { FleetError } from '../../../bundles/errors.ts';
-import { findAirGap } from '../air-gap.ts';
-import { findProgram } from '../find-program.ts';
+import { findAirGap } from '../fleets/air-gap.ts';
+import { findProgram } from '../run/find-program.ts';
 import type { Part } from './part.ts';
 
 /** The right to run a command without any network (runAirGapped). The path is that of unshare. */

@@ -1,5 +1,5 @@
-import { asRoot } from '../as-root.ts';
-import { runOrFail } from '../run-command.ts';
+import { asRoot } from '../hosts/as-root.ts';
+import { runOrFail } from '../run/run-command.ts';
 import { orExplain } from './or-explain.ts';
 import type { Machine } from './part.ts';
 

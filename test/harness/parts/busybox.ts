@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError } from '../../../bundles/errors.ts';
-import { isProgram } from '../find-program.ts';
-import { runOrFail } from '../run-command.ts';
+import { isProgram } from '../run/find-program.ts';
+import { runOrFail } from '../run/run-command.ts';
 import { buildVersion, newestVersion } from './cache-folder.ts';
 import { unpackDebianPackage } from './debian-package.ts';
 import { orExplain } from './or-explain.ts';

@@ -1,8 +1,8 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError } from '../../../bundles/errors.ts';
-import { runOrFail } from '../run-command.ts';
-import { temporaryDirectory } from '../temporary-directory.ts';
+import { runOrFail } from '../run/run-command.ts';
+import { temporaryDirectory } from '../run/temporary-directory.ts';
 import { formatAptSource, readAptSource } from './apt-source.ts';
 import type { Machine } from './part.ts';
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { runOrFail } from '../run-command.ts';
+import { runOrFail } from '../run/run-command.ts';
 import type { Machine } from './part.ts';
 
 /** Builds a Go program (`path@version`) into `target`/bin. Minutes when the module cache is cold. */

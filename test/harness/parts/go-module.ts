@@ -1,4 +1,4 @@
-import { runOrFail } from '../run-command.ts';
+import { runOrFail } from '../run/run-command.ts';
 import type { Machine } from './part.ts';
 
 /** The folder with the sources of a Go module (`path@version`), downloaded where need be. Not to be written to. */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runOrFail } from '../run-command.ts';
+import { runOrFail } from '../run/run-command.ts';
 import { buildVersion } from './cache-folder.ts';
 import { goInstall } from './go-install.ts';
 import { orExplain } from './or-explain.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runOrFail } from '../run-command.ts';
+import { runOrFail } from '../run/run-command.ts';
 import { buildVersion } from './cache-folder.ts';
 import { goModule } from './go-module.ts';
 import { orExplain } from './or-explain.ts';

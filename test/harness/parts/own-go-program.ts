@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runOrFail } from '../run-command.ts';
+import { runOrFail } from '../run/run-command.ts';
 import { buildVersion } from './cache-folder.ts';
 import { orExplain } from './or-explain.ts';
 import type { Machine, Part } from './part.ts';

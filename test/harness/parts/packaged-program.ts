@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { FleetError, toFleetError } from '../../../bundles/errors.ts';
-import { isProgram } from '../find-program.ts';
-import { runOrFail } from '../run-command.ts';
+import { isProgram } from '../run/find-program.ts';
+import { runOrFail } from '../run/run-command.ts';
 import { buildVersion, newestVersion } from './cache-folder.ts';
 import { unpackDebianPackage } from './debian-package.ts';
 import { goInstall } from './go-install.ts';

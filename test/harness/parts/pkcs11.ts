@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError } from '../../../bundles/errors.ts';
-import { runOrFail } from '../run-command.ts';
+import { runOrFail } from '../run/run-command.ts';
 import { buildVersion, newestVersion } from './cache-folder.ts';
 import { unpackDebianPackage } from './debian-package.ts';
 import { orExplain } from './or-explain.ts';

@@ -1,5 +1,5 @@
 import { FleetError } from '../../../bundles/errors.ts';
-import { findProgram } from '../find-program.ts';
+import { findProgram } from '../run/find-program.ts';
 import { aptInstall } from './apt-install.ts';
 import type { Part } from './part.ts';
 

@@ -5,7 +5,7 @@ import { addDays, formatTime } from '#bundles/time';
 import { makeAlarm } from '../../../scheduler/hub/alarms/alarm.ts';
 import { keepAlarms } from '../../../scheduler/hub/alarms/keep-alarms.ts';
 import { buildPage } from '../../../bundling/build-page.ts';
-import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { readBundle } from '../../../bundles/formats/bundle/read-bundle.ts';
 import { openLayout } from '../../../bundles/formats/layout/layout.ts';
 import { recordFreshness } from '../../../scheduler/hub/questions/state/freshness-policies.ts';

@@ -10,8 +10,8 @@ import { prepare } from '../../../exporter/plan/prepare.ts';
 import { verifyMedium } from '../../../exporter/verify/verify-medium.ts';
 import { exportMedium } from '../../../exporter/write/export-medium.ts';
 import { openDestination } from '../../../scheduler/deliver/send/open-destination.ts';
-import type { Outcome } from '../../harness/run-command.ts';
-import { runScheduler } from '../../harness/run-scheduler.ts';
+import type { Outcome } from '../../harness/run/run-command.ts';
+import { runScheduler } from '../../harness/run/run-scheduler.ts';
 import {
   type LayoutWriter,
   NOW,
@@ -20,8 +20,8 @@ import {
   type SignedFleet,
   type TestBundle,
   writeSignedLayout,
-} from '../../harness/signed-layout.ts';
-import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+} from '../../harness/fleets/signed-layout.ts';
+import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
 export const KIOSK: Channel = { environment: 'prod', clusterType: 'kiosk' };
 export const HOST: Channel = { environment: 'prod', clusterType: 'factory-host' };

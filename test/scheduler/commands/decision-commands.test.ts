@@ -6,8 +6,8 @@ import Explain from '../../../scheduler/commands/platform/explain.ts';
 import Promote from '../../../scheduler/commands/gate/promote.ts';
 import Wait from '../../../scheduler/commands/observe/wait.ts';
 import { chainedOffice } from '../hub/promote/decide/chained-office.ts';
-import { makeGitRepository } from '../../harness/git-repository.ts';
-import { runOrFail } from '../../harness/run-command.ts';
+import { makeGitRepository } from '../../harness/neighbours/git-repository.ts';
+import { runOrFail } from '../../harness/run/run-command.ts';
 import { writeFiles } from '../file-tree.ts';
 import { runCommandClass } from './run-command-class.ts';
 

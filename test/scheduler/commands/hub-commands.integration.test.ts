@@ -16,11 +16,11 @@ import Events from '../../../scheduler/commands/observe/events.ts';
 import History from '../../../scheduler/commands/observe/history.ts';
 import Status from '../../../scheduler/commands/observe/status.ts';
 import Where from '../../../scheduler/commands/observe/where.ts';
-import { acceptRequests } from '../../harness/accept-requests.ts';
-import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+import { acceptRequests } from '../../harness/fleets/accept-requests.ts';
+import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { ask, chain, HOSTS, happenings, report, type TestHub, testAgent, testHub } from '../hub/test-hub.ts';
 import { runCommandClass } from './run-command-class.ts';
-import { succeed } from '../../harness/run-command.ts';
+import { succeed } from '../../harness/run/run-command.ts';
 
 const NOW = '2026-11-21T08:00:00Z';
 

@@ -12,7 +12,7 @@ import SecretsReseal from '../../../scheduler/commands/secrets/reseal.ts';
 import SecretsSet from '../../../scheduler/commands/secrets/set.ts';
 import SitesEnroll from '../../../scheduler/commands/sites/enroll.ts';
 import SitesRevoke from '../../../scheduler/commands/sites/revoke.ts';
-import { acceptRequests } from '../../harness/accept-requests.ts';
+import { acceptRequests } from '../../harness/fleets/accept-requests.ts';
 import { ask, type TestHub, testAgent, testHub } from '../hub/test-hub.ts';
 import {
   digestIn,
@@ -23,7 +23,7 @@ import {
   sealedIn,
 } from '../hub/sites/secrets/secret-site.ts';
 import { runCommandClass } from './run-command-class.ts';
-import { programFile } from '../../harness/program-file.ts';
+import { programFile } from '../../harness/run/program-file.ts';
 
 const NOW = '2026-11-21T08:00:00Z';
 const SCHEDULER = programFile('scheduler');

@@ -8,7 +8,7 @@ import TokensCreate from '../../../scheduler/commands/tokens/create.ts';
 import TokensList from '../../../scheduler/commands/tokens/list.ts';
 import TokensRevoke from '../../../scheduler/commands/tokens/revoke.ts';
 import { readConfiguration } from '../../../scheduler/settings/configuration.ts';
-import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { writeFiles } from '../file-tree.ts';
 import { ours } from '../fleet-platform.ts';
 import { enrolled, type TestHub, testHub } from '../hub/test-hub.ts';

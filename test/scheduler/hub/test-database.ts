@@ -1,12 +1,12 @@
 import { openStore } from '../../../scheduler/hub/store/open-store.ts';
-import type { PostgresqlServer } from '../../harness/postgresql.ts';
-import { type Copies, makeCopies } from '../../harness/postgresql-copies.ts';
+import type { PostgresqlServer } from '../../harness/neighbours/postgresql.ts';
+import { type Copies, makeCopies } from '../../harness/neighbours/postgresql-copies.ts';
 
 /** The PostgreSQL server that databases of tests are made on; undefined: they are SQLite files. */
 let server: PostgresqlServer | undefined;
 let copies: Copies | undefined;
 
-/** From now on databases are made on this server. test/integration/hub-postgresql.test.ts runs tests of the hub a second time so. */
+/** From now on databases are made on this server. test/integration/hub/hub-postgresql.test.ts runs tests of the hub a second time so. */
 export const useServer = (given: PostgresqlServer | undefined): void => {
   server = given;
   void copies?.[Symbol.asyncDispose]();

@@ -23,10 +23,10 @@ import { importReports } from '../../../scheduler/hub/ingest/reports/import-repo
 import { openStore, type StoreOptions } from '../../../scheduler/hub/store/open-store.ts';
 import { initDevRoot } from '../../../scheduler/keys/root/init-dev-root.ts';
 import { openKeyDirectory } from '../../../scheduler/keys/key-directory.ts';
-import { type FolderTemplate, readTemplate, writeTemplate } from '../../harness/folder-template.ts';
-import { newSigningKey, type SignedFleet } from '../../harness/signed-fleet.ts';
-import { type LayoutWriter, writeSignedLayout } from '../../harness/signed-layout.ts';
-import { type TemporaryDirectory, temporaryDirectory } from '../../harness/temporary-directory.ts';
+import { type FolderTemplate, readTemplate, writeTemplate } from '../../harness/fleets/folder-template.ts';
+import { newSigningKey, type SignedFleet } from '../../harness/fleets/signed-fleet.ts';
+import { type LayoutWriter, writeSignedLayout } from '../../harness/fleets/signed-layout.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { databaseAt, dropDatabase, oncePerServer } from './test-database.ts';
 
 /** A hub with real keys, a real database and real media in a folder of its own. */

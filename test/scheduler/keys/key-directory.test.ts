@@ -6,7 +6,7 @@ import { createRoot } from '#bundles/trust/root/root';
 import { initDevRoot } from '../../../scheduler/keys/root/init-dev-root.ts';
 import { rootInput } from '../../../scheduler/keys/root/root-input.ts';
 import { checkSigners, openKeyDirectory } from '../../../scheduler/keys/key-directory.ts';
-import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
 const NOW = new Date('2026-11-21T08:00:00Z');
 

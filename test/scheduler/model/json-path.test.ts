@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseDocument, type YAMLMap } from 'yaml';
 import { type JsonPath, parseJsonPath, selectNodes } from '../../../scheduler/model/json-path.ts';
-import { runs } from '../../harness/long.ts';
+import { runs } from '../../harness/run/long.ts';
 
 const select = (value: object | string, text: string): readonly string[] => {
   const document = parseDocument(typeof value === 'string' ? value : JSON.stringify(value));

@@ -3,7 +3,7 @@ import Handlebars from 'handlebars';
 import { describe, expect, it } from 'vitest';
 import { float } from '../../../scheduler/model/go/number.ts';
 import { CONTEXT, errorOf, handlebars } from './template-fixture.ts';
-import { runs } from '../../harness/long.ts';
+import { runs } from '../../harness/run/long.ts';
 
 describe('Handlebars templates', () => {
   it.each([

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { compileTemplate } from '../../../scheduler/render/compile-template.ts';
 import { fill, rememberRenders } from '../../../scheduler/render/remember-renders.ts';
 import type { TemplateContext } from '../../../scheduler/model/template-context.ts';
-import { runs } from '../../harness/long.ts';
+import { runs } from '../../harness/run/long.ts';
 
 const at = { file: 't.yaml', line: 1, column: 1 };
 

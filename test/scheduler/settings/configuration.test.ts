@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readConfiguration, requireSetting } from '../../../scheduler/settings/configuration.ts';
-import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
 const FILE = `platform: ./platform
 keys: keys

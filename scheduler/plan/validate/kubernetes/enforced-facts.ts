@@ -1,6 +1,6 @@
 /**
  * Where the API server is stricter, or less strict, than its published definitions. In the notation of facts.jsonl, by type
- * and field; each was observed on a server (test/integration/kubernetes-validation.test.ts).
+ * and field; each was observed on a server (test/integration/kubernetes/kubernetes-validation.test.ts).
  */
 export const ENFORCED_FACTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'apiextensions.v1.CustomResourceDefinitionSpec': { scope: "'Cluster'|'Namespaced' !" },

@@ -19,7 +19,7 @@ import {
   type TestPackage,
   type TestRelease,
   writeTestMedium,
-} from '../../../harness/signed-medium.ts';
+} from '../../../harness/fleets/signed-medium.ts';
 import { liveFiles } from '../../folder-target.ts';
 import { createWorld, NOW, onePackage, POLICY, SITE, testAgent, testEdge, type World } from '../../world.ts';
 

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { isFleetError } from '../../../../bundles/errors.ts';
 import { applyTo, lines, never, type PackageSpec, packageOf, sandbox } from './sandbox.ts';
-import { runs } from '../../../harness/long.ts';
+import { runs } from '../../../harness/run/long.ts';
 
 const path = fc.constantFrom('/a', '/a/b', '/a/b/c', '/d', '/d/e', '/etc/x');
 const mode = fc.constantFrom('0644', '0600');

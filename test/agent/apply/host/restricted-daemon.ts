@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { FactoryHost } from '../../../harness/factory-host.ts';
-import { agentOnHost, testProgramOnHost } from '../../../harness/program-file.ts';
+import type { FactoryHost } from '../../../harness/hosts/factory-host.ts';
+import { agentOnHost, testProgramOnHost } from '../../../harness/run/program-file.ts';
 
 const repository = resolve(import.meta.dirname, '../../../..');
 const agent = agentOnHost();

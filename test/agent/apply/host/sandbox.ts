@@ -12,7 +12,7 @@ import type {
 } from '../../../../agent/model/target.ts';
 import type { HostCheck, HostUnit } from '../../../../bundles/formats/bundle/host-package.ts';
 import { type Digest, digestOf } from '../../../../bundles/digest.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
 export const never: AbortSignal = new AbortController().signal;
 

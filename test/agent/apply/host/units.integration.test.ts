@@ -6,7 +6,7 @@ type Unit = { active: string; enabled: string; loaded?: boolean };
 
 /**
  * Writes down what systemctl is asked to do, in which order; that systemd then does it is shown on a booted host
- * (test/integration/host-target.test.ts). Questions are answered from `units`.
+ * (test/integration/hosts/host-target.test.ts). Questions are answered from `units`.
  */
 const recorder = (units: Record<string, Unit>) => {
   const calls: string[] = [];

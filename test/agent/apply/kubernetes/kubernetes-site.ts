@@ -23,7 +23,7 @@ import type { PackageRef } from '../../../../agent/store/applied/package-ref.ts'
 import { findPackage, readPackages, savePackage } from '../../../../agent/store/applied/packages.ts';
 import { saveSiteValues } from '../../../../agent/store/site-values.ts';
 import { openState } from '../../../../agent/store/state.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 import { POLICY, testEdge } from '../../world.ts';
 
 export const FLEET = 'halden';

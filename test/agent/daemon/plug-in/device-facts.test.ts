@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { readDeviceFacts } from '../../../../agent/daemon/plug-in/device-facts.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
 it('reads the size from the kernel and the file system from udev', async () => {
   await using folder = await temporaryDirectory('device-facts');

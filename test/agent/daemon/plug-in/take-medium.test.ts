@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { isOurs, takeMedium } from '../../../../agent/daemon/plug-in/take-medium.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 import { createWorld } from '../../world.ts';
 
 const here = async (): Promise<boolean> => false;

@@ -18,7 +18,7 @@ import {
 } from '../../../../agent/store/outbox/outbox.ts';
 import { addDays } from '#bundles/time';
 import { agentKey, createWorld, NOW, onePackage, testEdge, type World } from '../../world.ts';
-import { LONG } from '../../../harness/long.ts';
+import { LONG } from '../../../harness/run/long.ts';
 
 const digest = (letter: string) => `sha256:${letter.repeat(64)}` as const;
 const package_ = { package: digest('a'), siteValues: digest('b') };

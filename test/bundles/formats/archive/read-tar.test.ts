@@ -4,7 +4,7 @@ import { readTar } from '../../../../bundles/formats/archive/read-tar.ts';
 import { writeTar } from '../../../../bundles/formats/archive/write-tar.ts';
 import { type RawEntry, rawHeader, rawTar } from './raw-tar.ts';
 import { collect, readAll, streamOf, verdict } from './streams.ts';
-import { runs } from '../../../harness/long.ts';
+import { runs } from '../../../harness/run/long.ts';
 
 const blob = `blobs/sha256/${'a'.repeat(64)}`;
 const good: RawEntry[] = [

@@ -4,7 +4,7 @@ import { formatImageName, normaliseImageName, parseImageName } from '#bundles/fo
 
 const HEX = 'a'.repeat(64);
 
-/** What distribution/reference makes of them; test/integration/image-names.test.ts asks it. */
+/** What distribution/reference makes of them; test/integration/images/image-names.test.ts asks it. */
 describe('the one name of an image', () => {
   it.each([
     ['nginx', 'docker.io/library/nginx:latest'],

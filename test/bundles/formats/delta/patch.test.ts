@@ -10,7 +10,7 @@ import { MAX_UNCOMPRESSED } from '#bundles/formats/delta/limits';
 import { makePatch } from '#bundles/formats/delta/make-patch';
 import { encodeVarint } from '#bundles/formats/delta/varint';
 import { isFleetError } from '#bundles/errors';
-import { runs } from '../../../harness/long.ts';
+import { runs } from '../../../harness/run/long.ts';
 
 const oldOf = (bytes: Buffer): OldContent => ({
   size: bytes.byteLength,

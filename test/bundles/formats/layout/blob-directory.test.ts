@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
 import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 import { collect, streamOf } from '../archive/streams.ts';
 import { verdict } from '../../verdict.ts';
 

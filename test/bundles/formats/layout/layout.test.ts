@@ -15,7 +15,7 @@ import {
   writeLayoutIndex,
 } from '#bundles/formats/layout/layout';
 import { OCI_MANIFEST, REF_NAME } from '#bundles/media-types';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 import { verdict } from '../../verdict.ts';
 
 const entry = (content: string): Descriptor => ({

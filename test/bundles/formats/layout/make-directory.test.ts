@@ -2,7 +2,7 @@ import { readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeDirectory } from '#bundles/formats/layout/make-directory';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
 test('a folder is made with all above it, and made again without harm', async () => {
   await using folder = await temporaryDirectory();

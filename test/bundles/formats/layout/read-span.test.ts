@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openBlobDirectory } from '../../../../bundles/formats/layout/blob-directory.ts';
 import { readSpan, readWhole } from '../../../../bundles/formats/layout/read-span.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
 const BYTES = randomBytes(3 * (512 << 10) + 77);
 

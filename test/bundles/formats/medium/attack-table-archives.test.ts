@@ -10,7 +10,7 @@ import { ownBlobs, readBundle } from '#bundles/formats/bundle/read-bundle';
 import { readBlob } from '#bundles/formats/layout/verified';
 import { MAX_MEDIUM_BYTES, MEDIUM_FILE } from '#bundles/formats/medium/medium';
 import { openMedium } from '#bundles/formats/medium/open-medium';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 import { type RawEntry, rawTar } from '../archive/raw-tar.ts';
 import { collect, streamOf } from '../archive/streams.ts';
 import { file, POLICY, PRESS } from '../../golden-corpus.ts';

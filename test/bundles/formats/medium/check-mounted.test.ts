@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { checkMounted, isUnmounted } from '#bundles/formats/medium/check-mounted';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
 const deviceOf = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.dev;
 const isMounted = ![undefined, deviceOf('/')].includes(deviceOf('/media'));

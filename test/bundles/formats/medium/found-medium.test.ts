@@ -13,7 +13,7 @@ import { partName } from '#bundles/formats/medium/parts/part';
 import { readOptional } from '#bundles/formats/medium/plain-files';
 import { removeFileFromMedium, writeFileOntoMedium } from '#bundles/formats/medium/write-onto-medium';
 import { parseStrictJson } from '#bundles/json/strict-json';
-import { type TemporaryDirectory, temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 import { verdict } from '../../verdict.ts';
 import { CHUNKED, mediumFiles, WHOLE } from './sample-medium.ts';
 import { setOf, writeParts } from './sample-parts.ts';

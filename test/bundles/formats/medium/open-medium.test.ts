@@ -7,7 +7,7 @@ import { readBlob } from '#bundles/formats/layout/verified';
 import { agentFolder, MAX_MEDIUM_BYTES, type OpenMedium } from '#bundles/formats/medium/medium';
 import { openMedium } from '#bundles/formats/medium/open-medium';
 import { digestOfPath } from '#bundles/formats/medium/open-tar';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 import { rawTar } from '../archive/raw-tar.ts';
 import { collect } from '../archive/streams.ts';
 import { verdict } from '../../verdict.ts';

@@ -4,7 +4,7 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { writeTar } from '#bundles/formats/archive/write-tar';
 import { openMedium } from '#bundles/formats/medium/open-medium';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
 const tar = async (): Promise<Buffer> => {
   const content = Buffer.from('{}');

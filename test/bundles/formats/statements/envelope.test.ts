@@ -9,7 +9,7 @@ import type { SigningKey } from '#bundles/trust/keys/key';
 import { flippedByte, replacedValue } from '../../mutate.ts';
 import { refusal } from '../../refusal.ts';
 import { newKey } from '../../trust/root/new-key.ts';
-import { runs } from '../../../harness/long.ts';
+import { runs } from '../../../harness/run/long.ts';
 
 const key = newKey();
 const payload = Buffer.from('{"_type":"https://in-toto.io/Statement/v1"}');

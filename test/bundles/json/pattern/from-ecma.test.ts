@@ -3,7 +3,7 @@ import { expect, it, test } from 'vitest';
 import { fromEcma } from '#bundles/json/pattern/from-ecma';
 import { compileLinear } from '#bundles/json/pattern/linear';
 import { PatternError } from '#bundles/json/pattern/pattern-error';
-import { runs } from '../../../harness/long.ts';
+import { runs } from '../../../harness/run/long.ts';
 
 const matches = (pattern: string, text: string): boolean =>
   compileLinear(fromEcma(pattern)).test(text, () => undefined);

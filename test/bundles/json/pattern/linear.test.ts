@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { compileLinear, findAll } from '#bundles/json/pattern/linear';
 import { PatternError } from '#bundles/json/pattern/pattern-error';
 import { patternSize } from '#bundles/json/pattern/pattern-size';
-import { runs } from '../../../harness/long.ts';
+import { runs } from '../../../harness/run/long.ts';
 
 const free = (): void => undefined;
 

@@ -15,8 +15,8 @@ import {
   type SignedFleet,
   type TestBundle,
   writeSignedLayout,
-} from '../../../harness/signed-layout.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+} from '../../../harness/fleets/signed-layout.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 import { checkReachable, type MemoryRegistry, memoryRegistry } from './memory-destination.ts';
 
 const KIOSK = { environment: 'prod', clusterType: 'kiosk' };

@@ -11,7 +11,7 @@ import { appendEntry } from '../../../../scheduler/release/audit/append-entry.ts
 import { openReleases } from '../../../../scheduler/release/publish/open-releases.ts';
 import { type AuditOffice, openAuditOffice } from '../../../scheduler/release/audit/audit-office.ts';
 import { KIOSK, NOW } from '../../../scheduler/release/reissue/release-office.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 import { checkReachable, memoryRegistry } from './memory-destination.ts';
 
 const signal = new AbortController().signal;

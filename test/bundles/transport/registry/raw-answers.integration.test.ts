@@ -8,10 +8,10 @@ import * as fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { digestOf } from '#bundles/digest';
 import type { RegistryOptions } from '#bundles/transport/registry/registry';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 import { impatientClient, readAll, thrownBy } from './hostile-server.ts';
 import { answer, drained, goodHead, type RawServer, readWhole, startRawServer } from './raw-server.ts';
-import { runs } from '../../../harness/long.ts';
+import { runs } from '../../../harness/run/long.ts';
 
 const BLOB = randomBytes(1_500_000);
 const DIGEST = digestOf(BLOB);

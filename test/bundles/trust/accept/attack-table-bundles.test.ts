@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { digestOf } from '#bundles/digest';
 import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 import { sampleBundle } from '../../formats/bundle/sample-bundle.ts';
 import { verdict } from '../../verdict.ts';
 import { names, rotated, row, signedRelease } from './attack-row.ts';

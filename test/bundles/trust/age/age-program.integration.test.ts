@@ -5,9 +5,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openAge } from '#bundles/trust/age/open-age';
 import { sealAge } from '#bundles/trust/age/seal-age';
 import { type AgeIdentity, generateAgeIdentity } from '#bundles/trust/age/recipient';
-import { describeWith } from '../../../harness/describe-with.ts';
-import { runCommand, runOrFail } from '../../../harness/run-command.ts';
-import { type TemporaryDirectory, temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { describeWith } from '../../../harness/run/describe-with.ts';
+import { runCommand, runOrFail } from '../../../harness/run/run-command.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 import { content, inMemory, readAll } from './in-memory.ts';
 
 const CHUNK = 64 << 10;

@@ -6,7 +6,7 @@ import { sealAge } from '#bundles/trust/age/seal-age';
 import { formatError } from '#bundles/errors';
 import { type AgeIdentity, generateAgeIdentity } from '#bundles/trust/age/recipient';
 import { collect, content, inMemory, piecesOf, readAll, refusal } from './in-memory.ts';
-import { runs } from '../../../harness/long.ts';
+import { runs } from '../../../harness/run/long.ts';
 
 const CHUNK = 64 << 10;
 const TAG = 16;

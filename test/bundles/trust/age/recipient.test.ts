@@ -9,7 +9,7 @@ import {
   signRecipient,
 } from '#bundles/trust/age/recipient';
 import { sealSecretSet } from '#bundles/trust/secrets/seal';
-import { newSigningKey } from '../../../harness/signed-fleet.ts';
+import { newSigningKey } from '../../../harness/fleets/signed-fleet.ts';
 
 const owner = { fleet: 'acme', site: 'plant-7', agent: 'press-1' };
 

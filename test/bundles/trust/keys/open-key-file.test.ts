@@ -6,7 +6,7 @@ import type { Passwords } from '#bundles/trust/keys/passwords';
 import { readPublicFile } from '#bundles/trust/keys/read-public-file';
 import { loadSigningKey } from '#bundles/trust/keys/key';
 import { AGENT_CA } from '../root/fixtures.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 import { LOCKED_KEY as encrypted, P384_PRIVATE, PLAIN_KEY as pem } from './fixtures.ts';
 
 const { hint } = loadSigningKey(pem).public;

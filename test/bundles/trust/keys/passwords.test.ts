@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { passwordsFrom } from '#bundles/trust/keys/passwords';
 import type { Terminal } from '#bundles/trust/keys/terminal';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
 /** Somebody who types these, one after the other. */
 const typing = (...answers: readonly string[]) => {

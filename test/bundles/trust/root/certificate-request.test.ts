@@ -7,7 +7,7 @@ import type { SigningKey } from '#bundles/trust/keys/key';
 import { flippedByte } from '../../mutate.ts';
 import { refusal } from '../../refusal.ts';
 import { newKey } from './new-key.ts';
-import { runs } from '../../../harness/long.ts';
+import { runs } from '../../../harness/run/long.ts';
 
 const key = newKey();
 const subject = { fleet: 'acme', site: 'plant-7', agent: 'line-1' };

@@ -8,7 +8,7 @@ import { flippedByte, replacedValue } from '../../mutate.ts';
 import { refusal } from '../../refusal.ts';
 import { AGENT_CA, P384_PEM } from './fixtures.ts';
 import { newKey, publics } from './new-key.ts';
-import { runs } from '../../../harness/long.ts';
+import { runs } from '../../../harness/run/long.ts';
 
 const officers = [newKey(), newKey(), newKey()] as const;
 const [bundle, approver, release, lease, receipt, audit] = Array.from({ length: 6 }, newKey) as [

@@ -8,7 +8,7 @@ import type { SigningKey } from '#bundles/trust/keys/key';
 import { flippedByte, replacedValue } from '../../mutate.ts';
 import { refusal } from '../../refusal.ts';
 import { newKey, publics } from '../root/new-key.ts';
-import { runs } from '../../../harness/long.ts';
+import { runs } from '../../../harness/run/long.ts';
 
 const [release, lease, scheduler, approver, stranger] = [newKey(), newKey(), newKey(), newKey(), newKey()];
 const releaseRole: RoleKeys = { keys: publics([release]), threshold: 1 };

@@ -6,10 +6,10 @@ import { channelRepository } from '#bundles/transport/registry/references';
 import { slotsOf } from '../../../../exporter/plan/delta/slots.ts';
 import { openRegistrySource } from '../../../../exporter/source/registry-source.ts';
 import { openDestination } from '../../../../scheduler/deliver/send/open-destination.ts';
-import { describeWith } from '../../../harness/describe-with.ts';
-import { startFaultyRegistry } from '../../../harness/faulty-registry.ts';
-import { startRegistry } from '../../../harness/registry.ts';
-import { NOW } from '../../../harness/signed-fleet.ts';
+import { describeWith } from '../../../harness/run/describe-with.ts';
+import { startFaultyRegistry } from '../../../harness/neighbours/faulty-registry.ts';
+import { startRegistry } from '../../../harness/neighbours/registry.ts';
+import { NOW } from '../../../harness/fleets/signed-fleet.ts';
 import { KIOSK, makeKioskWorld } from '../../world.ts';
 
 describeWith(['dockerRegistry'], 'the slots of a bundle in a registry', ({ dockerRegistry }) => {

@@ -3,7 +3,7 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import Create from '../../../../exporter/commands/create.ts';
 import Plan from '../../../../exporter/commands/plan.ts';
-import { rootAccess } from '../../../harness/as-root.ts';
+import { rootAccess } from '../../../harness/hosts/as-root.ts';
 import { runCommandClass } from '../../../scheduler/commands/run-command-class.ts';
 import { makeKioskWorld, type World } from '../../world.ts';
 

@@ -4,8 +4,8 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
 import { holds, holdsSpan, readBack } from '../../../../exporter/plan/medium/read-back.ts';
-import { runs } from '../../../harness/long.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { runs } from '../../../harness/run/long.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
 describe('reading back', () => {
   it.each([0, 1, 4096, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3_333_333])(

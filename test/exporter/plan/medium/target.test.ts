@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openTarget } from '../../../../exporter/plan/medium/target.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
 const deviceOf = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.dev;
 const isMounted = ![undefined, deviceOf('/')].includes(deviceOf('/media'));

@@ -12,7 +12,7 @@ import {
   type MemoryRegistry,
   memoryRegistry,
 } from '../../../bundles/transport/publish/memory-destination.ts';
-import { NOW } from '../../../harness/signed-fleet.ts';
+import { NOW } from '../../../harness/fleets/signed-fleet.ts';
 import { bundleOf, GATE, KIOSK, makeKioskWorld, type World } from '../../world.ts';
 
 let world: World;

@@ -9,7 +9,7 @@ import { addDays, formatTime } from '#bundles/time';
 import { findLeftovers } from '../../../../exporter/reports/clean/find-leftovers.ts';
 import { removeLeftovers } from '../../../../exporter/reports/clean/remove-leftovers.ts';
 import { mediumAgents } from '../../../../exporter/reports/medium-agents.ts';
-import { NOW } from '../../../harness/signed-fleet.ts';
+import { NOW } from '../../../harness/fleets/signed-fleet.ts';
 import { filesOf } from '../../files-of.ts';
 import { refused } from '../../refused.ts';
 import { agentDiary } from '../agent-diary.ts';

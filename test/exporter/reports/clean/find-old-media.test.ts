@@ -2,8 +2,8 @@ import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
 import { findOldMedia } from '../../../../exporter/reports/clean/find-old-media.ts';
-import { newFleet } from '../../../harness/signed-fleet.ts';
-import { writeSignedLayout } from '../../../harness/signed-layout.ts';
+import { newFleet } from '../../../harness/fleets/signed-fleet.ts';
+import { writeSignedLayout } from '../../../harness/fleets/signed-layout.ts';
 import { refused } from '../../refused.ts';
 import { bundleOf, GATE, KIOSK, makeKioskWorld, type World } from '../../world.ts';
 

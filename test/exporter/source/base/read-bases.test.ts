@@ -7,8 +7,8 @@ import { agentFolder } from '#bundles/formats/medium/medium';
 import type { ReportPredicate } from '#bundles/formats/statements/predicates';
 import { formatTime } from '#bundles/time';
 import type { SigningKey } from '#bundles/trust/keys/key';
-import { NOW, newSigningKey } from '../../../harness/signed-fleet.ts';
-import { writeReport } from '../../../harness/signed-layout.ts';
+import { NOW, newSigningKey } from '../../../harness/fleets/signed-fleet.ts';
+import { writeReport } from '../../../harness/fleets/signed-layout.ts';
 import { refused } from '../../refused.ts';
 import { bundleOf, GATE, KIOSK, makeKioskWorld, type World } from '../../world.ts';
 

@@ -10,8 +10,8 @@ import { openPlace, sideOfSource } from '../../../../exporter/verify/diff/open-s
 import type { Side } from '../../../../exporter/verify/diff/side.ts';
 import { siteSide } from '../../../../exporter/verify/diff/site-side.ts';
 import { openSource } from '../../../../exporter/source/open-source.ts';
-import { NOW, newSigningKey } from '../../../harness/signed-fleet.ts';
-import { type TestBundle, writeReport } from '../../../harness/signed-layout.ts';
+import { NOW, newSigningKey } from '../../../harness/fleets/signed-fleet.ts';
+import { type TestBundle, writeReport } from '../../../harness/fleets/signed-layout.ts';
 import { refused } from '../../refused.ts';
 import { bundleOf, GATE, KIOSK, makeKioskWorld, type World } from '../../world.ts';
 import { makeSetWorld } from '../../write/set-world.ts';

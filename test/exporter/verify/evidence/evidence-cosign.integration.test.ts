@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
 import { generatePrivateKey, loadSigningKey } from '#bundles/trust/keys/key';
-import { describeWith } from '../../../harness/describe-with.ts';
-import { programFile } from '../../../harness/program-file.ts';
-import { type Outcome, runCommand, succeed } from '../../../harness/run-command.ts';
+import { describeWith } from '../../../harness/run/describe-with.ts';
+import { programFile } from '../../../harness/run/program-file.ts';
+import { type Outcome, runCommand, succeed } from '../../../harness/run/run-command.ts';
 import { makeKioskWorld, type World } from '../../world.ts';
 
 const PROGRAM = programFile('exporter');

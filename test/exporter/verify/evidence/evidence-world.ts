@@ -6,7 +6,7 @@ import { type Recheck, recheck } from '../../../../exporter/verify/evidence/rech
 import { writeEvidence } from '../../../../exporter/verify/evidence/write-evidence.ts';
 import type { BlobCheck } from '../../../../exporter/verify/check-blobs.ts';
 import { type Verification, verifyMedium } from '../../../../exporter/verify/verify-medium.ts';
-import { NOW, newSigningKey } from '../../../harness/signed-fleet.ts';
+import { NOW, newSigningKey } from '../../../harness/fleets/signed-fleet.ts';
 import { makeKioskWorld, type World } from '../../world.ts';
 
 export type EvidenceWorld = World & {

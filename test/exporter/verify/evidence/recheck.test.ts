@@ -10,7 +10,7 @@ import { encodeStatement } from '#bundles/trust/statements/verify-statement';
 import { addDays } from '#bundles/time';
 import { fingerprint } from '#bundles/trust/keys/key';
 import type { CheckLine } from '../../../../exporter/verify/evidence/evidence.ts';
-import { NOW, newSigningKey } from '../../../harness/signed-fleet.ts';
+import { NOW, newSigningKey } from '../../../harness/fleets/signed-fleet.ts';
 import { filesOf } from '../../files-of.ts';
 import { refused } from '../../refused.ts';
 import { type EvidenceWorld, makeEvidenceWorld } from './evidence-world.ts';

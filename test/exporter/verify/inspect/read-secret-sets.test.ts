@@ -6,7 +6,7 @@ import { PREDICATES, SEALED_SECRETS } from '#bundles/media-types';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
 import { encodeStatement } from '#bundles/trust/statements/verify-statement';
 import { readSecretSets } from '../../../../exporter/verify/inspect/read-secret-sets.ts';
-import { newSigningKey } from '../../../harness/signed-fleet.ts';
+import { newSigningKey } from '../../../harness/fleets/signed-fleet.ts';
 
 async function* once(bytes: Buffer): AsyncGenerator<Uint8Array> {
   yield bytes;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { writeAll } from '#bundles/formats/layout/write-behind';
 import { holds } from '../../../../exporter/plan/medium/read-back.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 import { meddle } from '../meddle.ts';
 
 type File = Pick<FileHandle, 'writev'>;

@@ -4,8 +4,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { writeSynced } from '../../../../exporter/write/device/write-synced.ts';
-import { runs } from '../../../harness/long.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { runs } from '../../../harness/run/long.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 import { meddle } from '../meddle.ts';
 
 const MIB = 1 << 20;

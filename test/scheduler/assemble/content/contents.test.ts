@@ -3,7 +3,7 @@ import { type Digest, digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { FetchContent } from '../../../../scheduler/assemble/content/content.ts';
 import { contentCache, openContents } from '../../../../scheduler/assemble/content/contents.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
 const URL = 'https://models.example/m';
 const BYTES = Buffer.from('weights');

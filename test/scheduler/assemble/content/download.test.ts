@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
 import { contentCache } from '../../../../scheduler/assemble/content/contents.ts';
 import { openContentPlaces } from '../../../../scheduler/assemble/content/download.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
 const BYTES = Buffer.alloc(300_000, 'weights');
 const LOCK = { digest: digestOf(BYTES), size: BYTES.length };

@@ -10,7 +10,7 @@ import type { ImageFields } from '../../../../scheduler/model/images/image-field
 import { imageRules } from '../../../../scheduler/assemble/images/image-rules.ts';
 import { type JsonPath, parseJsonPath } from '../../../../scheduler/model/json-path.ts';
 import { parseDocument } from 'yaml';
-import { runs } from '../../../harness/long.ts';
+import { runs } from '../../../harness/run/long.ts';
 
 const NONE: ImageFields = {
   fields: [],

@@ -2,8 +2,8 @@ import { readdir } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { looksLikeRegistry } from '../../../../scheduler/deliver/send/looks-like-registry.ts';
 import { openDestination } from '../../../../scheduler/deliver/send/open-destination.ts';
-import { NOW } from '../../../harness/signed-layout.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { NOW } from '../../../harness/fleets/signed-layout.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
 const open = (where: string) => openDestination(where, { plainHttp: [], env: {} }, NOW);
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { chain, type Happening, HOSTS, reportOf, testAgent } from '../test-hub.ts';
 import { hand, join, type TestServer, testServer } from '../serve/test-server.ts';
 import { packageIn } from '../questions/history/shop-hub.ts';
-import { runs } from '../../../harness/long.ts';
+import { runs } from '../../../harness/run/long.ts';
 
 /** Pieces of SQL, HTML, terminal sequences, other encodings and paths, with ordinary text between them. */
 const piece = constantFrom(

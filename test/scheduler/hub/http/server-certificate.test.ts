@@ -6,8 +6,8 @@ import { addDays } from '#bundles/time';
 import { createAuthority } from '#bundles/trust/root/issue-certificate';
 import { generatePrivateKey } from '#bundles/trust/keys/key';
 import { isDue, obtainCertificate } from '../../../../scheduler/hub/http/server-certificate.ts';
-import { newSigningKey } from '../../../harness/signed-fleet.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { newSigningKey } from '../../../harness/fleets/signed-fleet.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
 const NOW = new Date('2026-11-21T08:00:00Z');
 const key = newSigningKey();

@@ -6,7 +6,7 @@ import { readPeople } from '../../../../scheduler/hub/people/read-people.ts';
 import { allowancesOf, isAdmin, rulesOf } from '../../../../scheduler/hub/people/role.ts';
 import { readConfiguration } from '../../../../scheduler/settings/configuration.ts';
 import { formatAllowance, parseAllowance } from '../../../../scheduler/hub/sites/tokens/allowance.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
 const SIGN_IN = `signIn:
   publicUrl: https://hub.example:8443/

@@ -4,11 +4,11 @@ import { makeStatusSetter } from '../../../../scheduler/hub/serve/commit-statuse
 import { openStore } from '../../../../scheduler/hub/store/open-store.ts';
 import type { Promotion, PromotionPolicy } from '../../../../scheduler/model/promotion.ts';
 import { readConfiguration } from '../../../../scheduler/settings/configuration.ts';
-import { startForge } from '../../../harness/forge-server.ts';
-import { makeGitRepository } from '../../../harness/git-repository.ts';
+import { startForge } from '../../../harness/neighbours/forge-server.ts';
+import { makeGitRepository } from '../../../harness/neighbours/git-repository.ts';
 import { writeFiles } from '../../file-tree.ts';
 import { FILES, NOW, openChainOffice } from '../../release/chain/chain-office.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 import { compliance, policy } from '../promote/gate/gate-cases.ts';
 import { dropDatabase, hubDatabaseAt } from '../test-database.ts';
 

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { type Duty, lead, type LeadOptions } from '../../../../scheduler/hub/serve/lead.ts';
 import { openStore } from '../../../../scheduler/hub/store/open-store.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
 it('with SQLite the hub leads from its start to its end, and its duties are woken and ended in order', async () => {
   await using folder = await temporaryDirectory();

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { lockHub } from '../../../../scheduler/hub/serve/lock-hub.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
 it('a database has one hub at a time', async () => {
   await using folder = await temporaryDirectory();

@@ -10,7 +10,7 @@ import { renewSites } from '../../../../scheduler/hub/sites/renew-sites.ts';
 import { revokeAgent } from '../../../../scheduler/hub/sites/revoke-agent.ts';
 import { parseValue, setValues } from '../../../../scheduler/hub/sites/set-values.ts';
 import type { SiteRow } from '../../../../scheduler/hub/store/tables.ts';
-import { newSigningKey } from '../../../harness/signed-fleet.ts';
+import { newSigningKey } from '../../../harness/fleets/signed-fleet.ts';
 import { enrolled, enrolledHub, NOW, type TestHub } from '../test-hub.ts';
 
 const verified = (hub: TestHub, site: SiteRow) =>

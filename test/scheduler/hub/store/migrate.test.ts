@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { bringHistoryUpToDate } from '../../../../scheduler/hub/ingest/reports/rebuild-history.ts';
 import { MIGRATIONS } from '../../../../scheduler/hub/store/migrations.ts';
 import { openStore } from '../../../../scheduler/hub/store/open-store.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 import { chain, enrolledHub, FLEET, happenings, report, testHub } from '../test-hub.ts';
 import { CONTRACTED, NEXT } from './next-release.ts';
 import { whatBreaks } from './what-breaks.ts';

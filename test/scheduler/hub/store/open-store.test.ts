@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { Digest } from '#bundles/digest';
 import { openStore } from '../../../../scheduler/hub/store/open-store.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
 const NONE: Digest = `sha256:${'0'.repeat(64)}`;
 

@@ -6,7 +6,7 @@ import { buildStep } from '../../../../scheduler/hub/watch/build-step.ts';
 import { readPromotion } from '../../../../scheduler/hub/promote/facts/link.ts';
 import type { FreshnessPolicy } from '../../../../scheduler/model/promotion.ts';
 import type { Configuration } from '../../../../scheduler/settings/configuration.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
 const POLICY = `apiVersion: fleet-ferry/v1alpha1
 kind: FreshnessPolicy

@@ -2,7 +2,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { look } from '../../../../scheduler/hub/watch/look.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
 it('a directory is another one when a file comes, goes or changes, and the folder .git does not count', async () => {
   await using folder = await temporaryDirectory('look');

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { readWebhookSecret } from '../../../../scheduler/hub/webhook/read-webhook-secret.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
 it('the secret is the first line of its file, and one that can be guessed is refused', async () => {
   await using folder = await temporaryDirectory('secret');

@@ -6,7 +6,7 @@ import { protectKey } from '#bundles/trust/keys/protect-key';
 import { readKeyPlace } from '../../../../scheduler/keys/places/read-key-places.ts';
 import { initDevRoot } from '../../../../scheduler/keys/root/init-dev-root.ts';
 import { openKeyDirectory } from '../../../../scheduler/keys/key-directory.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
 const NOW = new Date('2026-11-21T08:00:00Z');
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { initDevRoot } from '../../../../scheduler/keys/root/init-dev-root.ts';
 import { openKeyDirectory } from '../../../../scheduler/keys/key-directory.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
 // A signer that is being restarted is waited for, so this takes two seconds.
 it('a key directory asks a signer process by its socket, and says so where there is none', async () => {

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { generatePrivateKey, loadSigningKey, verifySignature } from '#bundles/trust/keys/key';
 import { commandKey } from '../../../../scheduler/keys/places/signing-command.ts';
-import { findProgram } from '../../../harness/find-program.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { findProgram } from '../../../harness/run/find-program.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
 const pem = generatePrivateKey();
 const key = loadSigningKey(pem);

@@ -7,7 +7,7 @@ import { KEY_ROLES } from '../../../../scheduler/keys/places/read-key-places.ts'
 import { addAuthority } from '../../../../scheduler/keys/root/add-authority.ts';
 import { initDevRoot } from '../../../../scheduler/keys/root/init-dev-root.ts';
 import { openKeyDirectory } from '../../../../scheduler/keys/key-directory.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
 const NOW = new Date('2026-11-21T08:00:00Z');
 

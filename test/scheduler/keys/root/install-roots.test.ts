@@ -8,7 +8,7 @@ import { installRoots } from '../../../../scheduler/keys/root/install-roots.ts';
 import { rotateRoot } from '../../../../scheduler/keys/root/rotate-root.ts';
 import { openKeyDirectory } from '../../../../scheduler/keys/key-directory.ts';
 import { newKey } from '../../../bundles/trust/root/new-key.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 import { EXPIRES, makeRoot, NOW, rootInputOf } from './officers.ts';
 
 const [ada, ben, cleo, dora] = [newKey(), newKey(), newKey(), newKey()];

@@ -4,7 +4,7 @@ import { generatePrivateKey, loadSigningKey, type SigningKey } from '#bundles/tr
 import { createRoot, parseRoot, type RootInput, type TrustRoot } from '#bundles/trust/root/root';
 import { AGENT_CA } from '../../../bundles/trust/root/fixtures.ts';
 import { newKey, publics } from '../../../bundles/trust/root/new-key.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
 export const NOW = new Date('2026-11-21T08:00:00Z');
 export const EXPIRES = new Date('2028-11-21T08:00:00Z');

@@ -14,7 +14,7 @@ import RootSign from '../../../../scheduler/commands/root/sign.ts';
 import RootVerify from '../../../../scheduler/commands/root/verify.ts';
 import { runCommandClass } from '../../commands/run-command-class.ts';
 import { withOffice } from './officers.ts';
-import { succeed } from '../../../harness/run-command.ts';
+import { succeed } from '../../../harness/run/run-command.ts';
 
 const NAMES = ['ada', 'ben', 'cleo', 'dora', 'bundle', 'release', 'lease', 'receipt', 'audit', 'ca'];
 const ONLINE = ['bundle', 'release', 'lease', 'receipt', 'audit'];

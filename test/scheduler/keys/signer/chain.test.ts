@@ -7,7 +7,7 @@ import { formatTime } from '#bundles/time';
 import { type ChainLink, parseChain } from '../../../../scheduler/keys/signer/chain.ts';
 import { openSignerState } from '../../../../scheduler/keys/signer/open-state.ts';
 import { refusalOf } from '../../../bundles/refusal.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 import { HOUR_MS, openHub as openChained, S1 } from './chain-hub.ts';
 import { NOW } from './signer-world.ts';
 

@@ -17,7 +17,7 @@ import { DEFAULT_LIMITS, type Limits } from '../../../../scheduler/keys/signer/l
 import { openSignerState, type SignerState } from '../../../../scheduler/keys/signer/open-state.ts';
 import type { SignerRole } from '../../../../scheduler/keys/signer/protocol.ts';
 import { createSigner, type Signer } from '../../../../scheduler/keys/signer/signer.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
 export const NOW = new Date('2026-11-21T08:00:00Z');
 export const AUDIENCE = { fleet: 'acme', environment: 'prod', clusterType: 'kiosk' };

@@ -13,7 +13,7 @@ import {
 } from '#bundles/trust/root/issue-certificate';
 import { type SigningKey, verifySignature } from '#bundles/trust/keys/key';
 import { DEFAULT_LIMITS, parseLimits } from '../../../../scheduler/keys/signer/limits.ts';
-import { newSigningKey } from '../../../harness/signed-fleet.ts';
+import { newSigningKey } from '../../../harness/fleets/signed-fleet.ts';
 import {
   AUDIENCE,
   BUNDLE,

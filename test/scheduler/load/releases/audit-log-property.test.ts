@@ -5,7 +5,7 @@ import { appendEntry } from '../../../../scheduler/release/audit/append-entry.ts
 import type { Releases } from '../../../../scheduler/release/publish/open-releases.ts';
 import { type AuditOffice, openAuditOffice, type StoredLog } from '../../release/audit/audit-office.ts';
 import { NOW } from '../../release/reissue/release-office.ts';
-import { runs } from '../../../harness/long.ts';
+import { runs } from '../../../harness/run/long.ts';
 
 /** Stops the append after all blobs are written, before the index is. */
 class Killed extends Error {}

@@ -6,7 +6,7 @@ import { findReference, openLayout } from '#bundles/formats/layout/layout';
 import { type AuditLine, encodeAuditLine } from '#bundles/formats/statements/audit-lines';
 import { AUDIT_REFERENCE } from '../../../../scheduler/load/releases/references.ts';
 import { type NewEntry, signCheckpoint } from '../../../../scheduler/release/audit/append-entry.ts';
-import { newSigningKey } from '../../../harness/signed-layout.ts';
+import { newSigningKey } from '../../../harness/fleets/signed-layout.ts';
 import { type AuditOffice, openAuditOffice, type StoredLog } from '../../release/audit/audit-office.ts';
 import { NOW } from '../../release/reissue/release-office.ts';
 

@@ -5,7 +5,12 @@ import { describe, expect, test } from 'vitest';
 import { openLayout } from '#bundles/formats/layout/layout';
 import { parseRoot } from '#bundles/trust/root/root';
 import { type ReadOnce, readOnce } from '../../../../scheduler/load/releases/read-once.ts';
-import { newFleet, rotate, type SignedFleet, writeSignedLayout } from '../../../harness/signed-layout.ts';
+import {
+  newFleet,
+  rotate,
+  type SignedFleet,
+  writeSignedLayout,
+} from '../../../harness/fleets/signed-layout.ts';
 
 const QA = { environment: 'qa', clusterType: 'host' };
 const PROD = { environment: 'prod', clusterType: 'host' };

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { composeLayers, createComposer } from '../../../../scheduler/plan/compose/compose-config.ts';
 import { matchSelector } from '../../../../scheduler/plan/compose/match-selector.ts';
 import { clusterType, layer, schema, target } from '../../model-objects.ts';
-import { runs } from '../../../harness/long.ts';
+import { runs } from '../../../harness/run/long.ts';
 
 test('the last matching layer wins, key by key', () => {
   const compose = createComposer({

@@ -19,7 +19,7 @@ import { build } from '../../../../scheduler/release/build.ts';
 import { openReleases } from '../../../../scheduler/release/publish/open-releases.ts';
 import { readRelease } from '../../../../scheduler/load/releases/read-release.ts';
 import { openKeyDirectory } from '../../../../scheduler/keys/key-directory.ts';
-import { newSigningKey } from '../../../harness/signed-fleet.ts';
+import { newSigningKey } from '../../../harness/fleets/signed-fleet.ts';
 import { temporaryDirectory, writeFiles } from '../../file-tree.ts';
 import { fleetPlatform, ours } from '../../fleet-platform.ts';
 import { type Holder, NOW, newWorld, writeKeys } from '../../keys/signer/signer-world.ts';

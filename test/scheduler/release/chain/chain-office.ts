@@ -26,7 +26,7 @@ import { signDecision } from '../../../../scheduler/release/audit/decide.ts';
 import { type BuildOptions, type BuildOutcome, build } from '../../../../scheduler/release/build.ts';
 import { openReleases } from '../../../../scheduler/release/publish/open-releases.ts';
 import { rollbackRelease } from '../../../../scheduler/release/reissue/rollback-release.ts';
-import { readTemplate, writeTemplate } from '../../../harness/folder-template.ts';
+import { readTemplate, writeTemplate } from '../../../harness/fleets/folder-template.ts';
 import { temporaryDirectory } from '../../file-tree.ts';
 import { ours } from '../../fleet-platform.ts';
 

@@ -12,7 +12,7 @@ import {
 import { OCI_MANIFEST } from '#bundles/media-types';
 import { lockLayout } from '../../../../scheduler/release/publish/lock-layout.ts';
 import { openReleases } from '../../../../scheduler/release/publish/open-releases.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
 const NOW = new Date('2026-11-21T08:00:00Z');
 const BUILD = { command: 'build', now: NOW };

@@ -12,8 +12,8 @@ import {
   type SignedFleet,
   type TestBundle,
   writeSignedLayout,
-} from '../../../harness/signed-layout.ts';
-import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+} from '../../../harness/fleets/signed-layout.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
 export { NOW };
 export const KIOSK = { environment: 'prod', clusterType: 'kiosk' };

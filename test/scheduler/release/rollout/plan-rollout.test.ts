@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { runs } from '../../../harness/long.ts';
+import { runs } from '../../../harness/run/long.ts';
 import { digestOf } from '#bundles/digest';
 import { isSelected, reachesEveryone } from '#bundles/trust/accept/is-selected';
 import type { RolloutPolicy, RolloutStage } from '../../../../scheduler/model/promotion.ts';

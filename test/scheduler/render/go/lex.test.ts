@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { isFleetError } from '../../../../bundles/errors.ts';
 import { lex } from '../../../../scheduler/render/go/lex.ts';
 import { parse } from '../../../../scheduler/render/go/parse.ts';
-import { anyCharacter } from '../../../harness/any-character.ts';
-import { runs } from '../../../harness/long.ts';
+import { anyCharacter } from '../../../harness/fleets/any-character.ts';
+import { runs } from '../../../harness/run/long.ts';
 
 const source = (text: string) => ({ engine: 'go', name: 'n', text, at: { file: 'f' } }) as const;
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { digestOf } from '#bundles/digest';
 import { knownDigests } from '../../../../../agent/apply/host/live/known-digest.ts';
-import { temporaryDirectory } from '../../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../../harness/run/temporary-directory.ts';
 
 const HOUR = 3_600_000;
 

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { Run } from '../../../../../agent/apply/host/host-options.ts';
 import { performPlaybook } from '../../../../../agent/apply/host/runner/perform-playbook.ts';
 import type { PlaybookRequest } from '../../../../../agent/apply/host/step-request.ts';
-import { temporaryDirectory } from '../../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../../harness/run/temporary-directory.ts';
 import { never } from '../sandbox.ts';
 
 const request: PlaybookRequest = {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { anyCharacter } from '../../../../harness/any-character.ts';
+import { anyCharacter } from '../../../../harness/fleets/any-character.ts';
 import { unsafeYaml } from '../../../../../agent/apply/host/runner/perform-playbook.ts';
 
 const unsafe = { tag: '!unsafe', resolve: (text: string) => `unsafe ${text}` };

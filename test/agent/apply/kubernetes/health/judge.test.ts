@@ -16,7 +16,7 @@ import {
   unschedulablePod,
   waitingPod,
 } from './live-objects.ts';
-import { runs } from '../../../../harness/long.ts';
+import { runs } from '../../../../harness/run/long.ts';
 
 /** Ten seconds after everything was made. */
 const SOON: HealthContext = {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { LiveObject } from '../../../../../agent/apply/kubernetes/api/kubernetes-api.ts';
 import { stableHash } from '../../../../../agent/apply/kubernetes/desired/stable-hash.ts';
 import { differences } from '../../../../../agent/apply/kubernetes/live/differences.ts';
-import { anyCharacter } from '../../../../harness/any-character.ts';
+import { anyCharacter } from '../../../../harness/fleets/any-character.ts';
 
 const objectOf = (spec: unknown): LiveObject => ({
   apiVersion: 'v1',

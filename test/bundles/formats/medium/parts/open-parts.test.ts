@@ -9,7 +9,7 @@ import { gatherParts } from '#bundles/formats/medium/parts/gather-parts';
 import { openFiles } from '#bundles/formats/medium/open-files';
 import { openMedium } from '#bundles/formats/medium/open-medium';
 import { partName } from '#bundles/formats/medium/parts/part';
-import { temporaryDirectory } from '../../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../../harness/run/temporary-directory.ts';
 import { collect } from '../../archive/streams.ts';
 import { verdict } from '../../../verdict.ts';
 import { blobPath, CHUNKED, WHOLE } from '../sample-medium.ts';

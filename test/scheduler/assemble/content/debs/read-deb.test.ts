@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { FleetError } from '#bundles/errors';
 import { ar, CONTROL, type Member, makeDeb, read, tar } from '../make-deb.ts';
-import { runs } from '../../../../harness/long.ts';
+import { runs } from '../../../../harness/run/long.ts';
 
 const binary: Member = { name: 'debian-binary', bytes: '2.0\n' };
 const data: Member = { name: 'data.tar.xz', bytes: 'whatever' };

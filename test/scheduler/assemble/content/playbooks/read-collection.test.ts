@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { memoryContent } from '../../../../../scheduler/assemble/content/memory-content.ts';
 import { readCollection } from '../../../../../scheduler/assemble/content/playbooks/read-collection.ts';
 import { tar } from '../make-deb.ts';
-import { runs } from '../../../../harness/long.ts';
+import { runs } from '../../../../harness/run/long.ts';
 
 const read = (bytes: Buffer) => readCollection(memoryContent(bytes, 'a test'), new AbortController().signal);
 const manifest = (info: object): string => JSON.stringify({ collection_info: info });

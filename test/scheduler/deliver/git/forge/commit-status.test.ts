@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { chooseForge } from '../../../../../scheduler/deliver/git/forge/choose-forge.ts';
-import { startForge } from '../../../../harness/forge-server.ts';
-import { makeGitRepository } from '../../../../harness/git-repository.ts';
-import { temporaryDirectory } from '../../../../harness/temporary-directory.ts';
+import { startForge } from '../../../../harness/neighbours/forge-server.ts';
+import { makeGitRepository } from '../../../../harness/neighbours/git-repository.ts';
+import { temporaryDirectory } from '../../../../harness/run/temporary-directory.ts';
 import { writeFiles } from '../../../file-tree.ts';
 
 test.for(['gitlab', 'azure'] as const)(

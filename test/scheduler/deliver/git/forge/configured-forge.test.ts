@@ -4,7 +4,7 @@ import {
   configuredFor,
   openConfigured,
 } from '../../../../../scheduler/deliver/git/forge/configured-forge.ts';
-import { temporaryDirectory } from '../../../../harness/temporary-directory.ts';
+import { temporaryDirectory } from '../../../../harness/run/temporary-directory.ts';
 import { writeFiles } from '../../../file-tree.ts';
 
 const ours = { host: 'Git.example', forge: 'gitea', tokenFile: '/none' };

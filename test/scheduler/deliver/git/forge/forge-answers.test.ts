@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { chooseForge } from '../../../../../scheduler/deliver/git/forge/choose-forge.ts';
 import type { Forge } from '../../../../../scheduler/deliver/git/forge/forge.ts';
-import type { ForgeKind } from '../../../../harness/forge-server.ts';
+import type { ForgeKind } from '../../../../harness/neighbours/forge-server.ts';
 
 const COMMIT = '67cae2b029dff7eb3dc062b49403aaedca5bad8d';
 const TOKEN = 'a-token-that-nobody-may-see';

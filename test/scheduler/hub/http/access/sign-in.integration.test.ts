@@ -8,7 +8,7 @@ import {
   signInAt,
   startOidcProvider,
   type TestProvider,
-} from '../../../../harness/oidc-provider.ts';
+} from '../../../../harness/neighbours/oidc-provider.ts';
 import { addDays } from '#bundles/time';
 import { createToken } from '../../../../../scheduler/hub/sites/tokens/create-token.ts';
 import { type TestServer, testServer } from '../../serve/test-server.ts';

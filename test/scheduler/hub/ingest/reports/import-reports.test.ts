@@ -43,7 +43,7 @@ import {
   testAgent,
   testHub,
 } from '../../test-hub.ts';
-import { runs } from '../../../../harness/long.ts';
+import { runs } from '../../../../harness/run/long.ts';
 
 type Result = Awaited<ReturnType<TestHub['importFrom']>>;
 

@@ -19,7 +19,7 @@ import { isDatabaseUrl } from '../../../../../scheduler/settings/database-url.ts
 import { databaseAt } from '../../test-database.ts';
 import type { HistoryRow } from '../../../../../scheduler/hub/store/history-row.ts';
 import type { Database } from '../../../../../scheduler/hub/store/tables.ts';
-import { runs } from '../../../../harness/long.ts';
+import { runs } from '../../../../harness/run/long.ts';
 import { chain, enrolledHub, type Happening, HOSTS, NOW, report } from '../../test-hub.ts';
 
 const digest = (digit: string) => `sha256:${digit.repeat(64)}` as const;

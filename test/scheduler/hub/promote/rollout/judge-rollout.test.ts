@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { runs } from '../../../../harness/long.ts';
+import { runs } from '../../../../harness/run/long.ts';
 import { digestOf } from '#bundles/digest';
 import { canonicalBytes } from '#bundles/json/canonical';
 import { formatTime } from '#bundles/time';

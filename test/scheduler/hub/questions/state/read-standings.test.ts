@@ -12,7 +12,7 @@ import {
 import { readStandings } from '../../../../../scheduler/hub/questions/state/read-standings.ts';
 import { type Desired, whatRunsWhere } from '../../../../../scheduler/hub/questions/state/what-runs-where.ts';
 import { chain, enrolledHub, type Happening, HOSTS, NOW, report } from '../../test-hub.ts';
-import { runs } from '../../../../harness/long.ts';
+import { runs } from '../../../../harness/run/long.ts';
 
 const digest = (digit: string): Digest => `sha256:${digit.repeat(64)}`;
 const hoursBefore = (hours: number): string => formatTime(new Date(NOW.getTime() - (hours * DAY_MS) / 24));

@@ -24,7 +24,7 @@ import {
   type Desired,
   whatRunsWhere,
 } from '../../../../../scheduler/hub/questions/state/what-runs-where.ts';
-import { newSigningKey } from '../../../../harness/signed-fleet.ts';
+import { newSigningKey } from '../../../../harness/fleets/signed-fleet.ts';
 import {
   chain,
   enrolled,

@@ -11,7 +11,7 @@ import { createCertificateRequest } from '#bundles/trust/root/certificate-reques
 import { fingerprint } from '#bundles/trust/keys/key';
 import { siteSigner } from '../../../../../scheduler/hub/hub.ts';
 import { revokeAgent } from '../../../../../scheduler/hub/sites/revoke-agent.ts';
-import { newSigningKey } from '../../../../harness/signed-fleet.ts';
+import { newSigningKey } from '../../../../harness/fleets/signed-fleet.ts';
 import {
   ask,
   enrolled,

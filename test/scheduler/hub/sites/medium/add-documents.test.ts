@@ -12,8 +12,8 @@ import type { SigningKey } from '#bundles/trust/keys/key';
 import { parseRoot } from '#bundles/trust/root/root';
 import { addDocuments, mergeDocuments } from '../../../../../scheduler/hub/sites/medium/add-documents.ts';
 import { type NewDocument, toDocument } from '../../../../../scheduler/load/releases/artifact.ts';
-import { newFleet, newSigningKey } from '../../../../harness/signed-fleet.ts';
-import { temporaryDirectory } from '../../../../harness/temporary-directory.ts';
+import { newFleet, newSigningKey } from '../../../../harness/fleets/signed-fleet.ts';
+import { temporaryDirectory } from '../../../../harness/run/temporary-directory.ts';
 
 const NOW = new Date('2026-11-21T08:00:00Z');
 

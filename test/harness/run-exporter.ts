@@ -1,4 +1,0 @@
-import { keptProgram } from './kept-program.ts';
-
-/** Runs `fleet-export <words>` in `cwd`, after the runs before it, in the process that keptProgram keeps. */
-export const runExporter = keptProgram('fleet-export', 'test/harness/exporter-lines.ts');

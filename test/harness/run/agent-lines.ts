@@ -1,0 +1,6 @@
+/** Runs command lines of fleet-agent in one process, one after the other (kept-program.ts). */
+import { COMMANDS } from '../../../agent/commands.ts';
+import { PROGRAM } from '../../../agent/program.ts';
+import { answerLines } from './answer-lines.ts';
+
+answerLines({ ...PROGRAM, commands: COMMANDS });

@@ -1,0 +1,17 @@
+import { join } from 'node:path';
+import { runOrFail } from './run-command.ts';
+
+const repository = join(import.meta.dirname, '../../..');
+
+/**
+ * Makes what `npm run bundle:agent` makes, into `directory`. It needs nothing but Node to run.
+ * @returns the path of fleet-agent.mjs; the whole program is main.mjs beside it
+ */
+export const bundleAgent = async (directory: string): Promise<string> => {
+  const program = join(repository, 'node_modules/.bin/rolldown');
+  await runOrFail([process.execPath, program, '--config', 'rolldown.config.ts', '--log-level', 'silent'], {
+    cwd: repository,
+    env: { ...process.env, FLEET_BUNDLE_OUT: directory },
+  });
+  return join(directory, 'fleet-agent.mjs');
+};

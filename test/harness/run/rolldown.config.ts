@@ -1,0 +1,25 @@
+import { join } from 'node:path';
+import { defineConfig } from 'rolldown';
+import { filesBeside } from '../../../bundling/files-beside.ts';
+import { nodeAsleep } from '../../../bundling/node-asleep.ts';
+import { sqliteBeside } from '../../../bundling/sqlite-beside.ts';
+import { TEST_PROGRAMS } from './program-file.ts';
+
+/** The programs that tests start and kill, each as one file in `FLEET_BUNDLE_OUT`: a start takes a third of the CPU time. */
+const ROOT = join(import.meta.dirname, '../../..');
+const OUT = process.env['FLEET_BUNDLE_OUT'] ?? join(ROOT, 'dist/test');
+
+export default defineConfig(
+  TEST_PROGRAMS.map((file) => ({
+    cwd: ROOT,
+    input: join(ROOT, file),
+    platform: 'node' as const,
+    plugins: [sqliteBeside(OUT), nodeAsleep(), filesBeside(ROOT, OUT)],
+    output: {
+      dir: OUT,
+      entryFileNames: `${file.replaceAll('/', '-').replace(/\.ts$/, '')}.mjs`,
+      format: 'esm' as const,
+      codeSplitting: false,
+    },
+  })),
+);

@@ -1,0 +1,49 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { createWorldBefore, goOn, SCENARIOS, secondMedium } from '../../agent/crash-scenarios.ts';
+import { cutEverywhere } from '../../agent/cut-everywhere.ts';
+import type { World } from '../../agent/world.ts';
+import { testProgramFile } from '../../harness/run/program-file.ts';
+
+const program = testProgramFile('test/agent/crash-import.ts');
+const run = promisify(execFile);
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorldBefore();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+/** Imports in a process of its own; with n, killed at the n-th boundary. Says by which signal, or what it printed. */
+const importApart = async (
+  folder: string,
+  medium: string,
+  n: number,
+): Promise<{ signal: string | null; printed: string }> => {
+  // Compiling the same modules in each process would be most of the work.
+  const env = { ...process.env, NODE_COMPILE_CACHE: join(world.folder, 'compiled') };
+  try {
+    const { stdout } = await run(process.execPath, [program, folder, medium, String(n)], { env });
+    return { signal: null, printed: stdout };
+  } catch (error) {
+    const { signal, stderr } = error as { signal: string | null; stderr: string };
+    return { signal, printed: stderr };
+  }
+};
+
+describe('an import whose process is killed with SIGKILL', () => {
+  it.each(SCENARIOS)(
+    'H22: at any boundary of its journal ends as an undisturbed one, $name',
+    async (scenario) => {
+      const medium = await secondMedium(world, scenario.after);
+      await cutEverywhere(world, scenario, {
+        apart: (folder, n) => importApart(folder, medium, n),
+        goOn: (folder, n) => goOn(folder, medium, n),
+      });
+    },
+    // Dozens of programs one after the other.
+    900_000,
+  );
+});

@@ -1,0 +1,187 @@
+import { readFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { digestOf, hexOf } from '#bundles/digest';
+import { parseCertificateRequest } from '#bundles/trust/root/certificate-request';
+import { VERSION } from '#bundles/version';
+import { buildDebs } from '../../../bundling/debian/build-debs.ts';
+import { buildPrograms } from '../../harness/run/build-programs.ts';
+import { bundleAgent } from '../../harness/run/bundle-agent.ts';
+import { describeWith } from '../../harness/run/describe-with.ts';
+import { type FactoryHost, startFactoryHost } from '../../harness/hosts/factory-host.ts';
+import { isTried } from '../../harness/run/long.ts';
+import { runOrFail } from '../../harness/run/run-command.ts';
+import { PROGRAMS_VARIABLE } from '../../harness/run/program-file.ts';
+import {
+  createTestFleet,
+  packTestBundle,
+  type TestFleet,
+  writeTestMedium,
+} from '../../harness/fleets/signed-medium.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
+
+/** 2026-11-24, the time of every file in the packages. */
+const EPOCH = 1_795_478_400;
+
+describeWith(['factoryBase'], 'the Debian packages on a host without Node and network', ({ factoryBase }) => {
+  let folder: TemporaryDirectory;
+  let host: FactoryHost;
+  let fleet: TestFleet;
+  let programs: string;
+
+  const build = (out: string, names: readonly string[], version?: string) =>
+    buildDebs({
+      programs,
+      out: join(folder.path, out),
+      epoch: EPOCH,
+      compression: 'none',
+      names,
+      ...(version !== undefined && { version }),
+    });
+  const sh = async (script: string): Promise<string> => {
+    const { code, stdout, stderr } = await host.exec(['/bin/sh', '-c', script]);
+    if (code !== 0) throw new Error(`'${script}' ended with ${code}: ${stdout}${stderr}`);
+    return stdout.trim();
+  };
+  const installed = (files: readonly string[], at = 'one'): Promise<string> =>
+    sh(`dpkg -i ${files.map((file) => `/media/${at}/${basename(file)}`).join(' ')}`);
+  const trialEnded = () =>
+    sh('timeout 240 sh -c "while test -e /var/lib/fleet-agent/upgrade/trial; do sleep 0.2; done"');
+  const agentIs = () => sh('systemctl is-enabled fleet-agent; systemctl is-active fleet-agent || true');
+
+  beforeAll(async () => {
+    folder = await temporaryDirectory('debs');
+    programs = process.env[PROGRAMS_VARIABLE] ?? join(folder.path, 'programs');
+    if (process.env[PROGRAMS_VARIABLE] === undefined) {
+      await buildPrograms(programs);
+      await bundleAgent(join(programs, 'agent'));
+    }
+    fleet = await createTestFleet();
+    await mkdir(join(folder.path, 'stick'));
+    host = await startFactoryHost('debian-packages', {
+      base: factoryBase,
+      node: false,
+      binds: [{ from: folder.path, to: '/media' }],
+    });
+  });
+  afterAll(async () => {
+    await host?.remove();
+    await folder?.[Symbol.asyncDispose]();
+  });
+
+  it('have the same bytes for the same input', async () => {
+    const [one = '', two = ''] = [
+      ...(await build('same-1', ['fleet-export'])),
+      ...(await build('same-2', ['fleet-export'])),
+    ];
+    expect(digestOf(readFileSync(two))).toBe(digestOf(readFileSync(one)));
+  });
+
+  it('install the programs, and start no agent that is not enrolled', async () => {
+    expect((await host.exec(['/bin/sh', '-c', 'command -v node'])).code).not.toBe(0);
+    const said = await installed(await build('one', ['fleet-agent', 'fleet-export', 'fleet-scheduler']));
+    expect(said).toContain('fleet-agent: this host is not enrolled, so the service is not started.');
+    for (const name of ['fleet-agent', 'fleet-export', 'fleet-scheduler']) {
+      expect(await sh(`${name} --version`)).toContain(VERSION);
+      expect(await sh(`dpkg --verify ${name} | grep -v /usr/share/ || true`)).toBe('');
+    }
+    expect(await agentIs()).toBe('enabled\ninactive');
+    expect(await sh('stat -c %a:%U /etc/fleet-agent')).toBe('755:root');
+    expect(await sh('systemctl is-enabled fleet-scheduler fleet-signer || true')).toBe('disabled\ndisabled');
+    expect(await sh('id -nG fleet-scheduler')).toBe('fleet-scheduler fleet-signer');
+    await sh('fleet-scheduler init /root/platform --fleet acme');
+    expect(await sh('find /root/platform -name hello -type f -perm /100')).not.toBe('');
+    const doctor = await sh('fleet-agent doctor');
+    expect(doctor).toContain('no agent is enrolled in /var/lib/fleet-agent');
+    expect(doctor).toMatch(/^systemd +good/m);
+  });
+
+  it('keep an enrolled agent and its release over upgrade, removal and purge', async () => {
+    const root = hexOf(digestOf(fleet.roots[0] ?? ''));
+    const who = `--fleet ${fleet.name} --site plant-7 --name kiosk-1 --channel prod/factory-host`;
+    await sh(`FLEET_NOW=2026-11-21T08:00:00Z fleet-agent enroll ${who} --root-sha256 ${root} /media/stick`);
+    const { request } = JSON.parse(await sh('cat /media/stick/fleet/requests/*.json')) as { request: string };
+    await writeTestMedium(join(folder.path, 'medium'), fleet, {
+      site: {
+        site: 'plant-7',
+        version: 1,
+        agents: [{ name: 'kiosk-1', key: parseCertificateRequest(request).key.pem }],
+      },
+      release: {
+        version: 1,
+        bundle: packTestBundle(fleet, [{ id: 'app', files: { '/etc/app.conf': 'released\n' } }]),
+      },
+    });
+    await sh('FLEET_NOW=2026-11-21T08:00:00Z fleet-agent import /media/medium');
+    expect(await sh('cat /etc/app.conf')).toBe('released');
+    await sh('systemctl start fleet-agent');
+    const first = await sh('systemctl show --value -p InvocationID fleet-agent');
+
+    await installed(await build('two', ['fleet-agent'], '99.0.0-rc.1'), 'two');
+    await trialEnded();
+    expect(await sh('ls -A /var/lib/fleet-agent/upgrade')).toBe('guard');
+    expect(await sh('dpkg-query --show fleet-agent')).toBe('fleet-agent\t99.0.0~rc.1');
+    await expect.poll(agentIs).toBe('enabled\nactive');
+    expect(await sh('systemctl show --value -p InvocationID fleet-agent')).not.toBe(first);
+
+    // The next version migrates the database and ends.
+    const [good = ''] = await build('good', ['fleet-agent'], '99.1.0');
+    const bad = join(folder.path, 'bad');
+    await runOrFail(['dpkg-deb', '-R', good, bad]);
+    const program = join(bad, 'usr/lib/fleet-agent/fleet-agent.mjs');
+    const packBad = async (script: string) => {
+      await writeFile(program, `#!/usr/lib/fleet-agent/node\n${script}\n`);
+      await runOrFail(['dpkg-deb', '-Znone', '--root-owner-group', '-b', bad, join(folder.path, 'bad.deb')]);
+    };
+    await packBad(
+      `import { DatabaseSync } from 'node:sqlite';
+      new DatabaseSync('/var/lib/fleet-agent/state.db').exec('PRAGMA user_version = 999');
+      process.exit(3);`,
+    );
+    // The trial counts restarts, whatever lies between them.
+    const dropIn = '/etc/systemd/system/fleet-agent.service.d';
+    await sh(`mkdir ${dropIn} && printf '[Service]\\nRestartSec=1s\\n' > ${dropIn}/restarts.conf`);
+    await sh('systemctl daemon-reload; dpkg -i /media/bad.deb');
+    await trialEnded();
+    expect(JSON.parse(await sh('fleet-agent status --json'))).toHaveProperty('packages');
+    expect(await sh('dpkg-query --show fleet-agent')).toBe('fleet-agent\t99.0.0~rc.1');
+    await expect.poll(agentIs).toBe('enabled\nactive');
+    expect(await sh('dpkg -i /media/bad.deb 2>&1 || true')).toMatch(
+      /version 99\.1\.0 did not come up on this host: it ended 3 times .*with status 3/,
+    );
+    expect(await sh('fleet-agent --version')).toContain(VERSION);
+    await sh('rm /var/lib/fleet-agent/upgrade/refused/99.1.0');
+
+    // The power is cut during unpacking, while the bad version is on trial, and while the host goes back.
+    const place = '/var/lib/fleet-agent/upgrade';
+    const signs = [`${place}/trial`, '/usr/lib/fleet-agent/node.dpkg-new', `${place}/back`];
+    for (const sign of signs.filter((_, index) => isTried(index))) {
+      await sh(`systemd-run --quiet dpkg -i /media/bad.deb; until test -e ${sign}; do sleep 0.01; done`);
+      await host.crash();
+      await host.start();
+      await trialEnded();
+      expect(await sh('dpkg-query --show fleet-agent; dpkg --audit')).toBe('fleet-agent\t99.0.0~rc.1');
+      await expect.poll(agentIs).toBe('enabled\nactive');
+      await sh('rm -rf /var/lib/fleet-agent/upgrade/refused');
+    }
+
+    // A version that hangs goes back at the limit.
+    await packBad('setInterval(() => {}, 1e6);');
+    await sh('echo FLEET_UPGRADE_SECONDS=5 >> /etc/default/fleet-agent; dpkg -i /media/bad.deb');
+    await trialEnded();
+    expect(await sh(`cat ${place}/refused/99.1.0`)).toMatch(/^it completed no look within \d+ s$/);
+    expect(await sh('dpkg-query --show fleet-agent')).toBe('fleet-agent\t99.0.0~rc.1');
+    await expect.poll(agentIs).toBe('enabled\nactive');
+
+    await sh('dpkg --remove fleet-agent');
+    expect(
+      await sh(
+        'systemctl is-active fleet-agent || true; ls -d /var/lib/fleet-agent/agent.key /etc/fleet-agent; cat /etc/app.conf',
+      ),
+    ).toBe('inactive\n/etc/fleet-agent\n/var/lib/fleet-agent/agent.key\nreleased');
+    const purged = await sh('dpkg --purge fleet-agent');
+    expect(purged).toContain('/var/lib/fleet-agent is kept. To remove it too: rm -r /var/lib/fleet-agent');
+    expect(await sh('ls /var/lib/fleet-agent/agent.key; ls /etc/default /etc')).not.toMatch(/^fleet-agent$/m);
+  });
+});

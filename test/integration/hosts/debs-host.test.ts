@@ -1,0 +1,315 @@
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { describeWith } from '../../harness/run/describe-with.ts';
+import { isTried } from '../../harness/run/long.ts';
+import type { TestPackage } from '../../harness/fleets/signed-medium.ts';
+import { nothing, type SiteHost, startSiteHost } from './debs-host/site-host.ts';
+import { buildDeb, type DebPolicies, debsPackage, type TestDeb } from './debs-host/test-deb.ts';
+
+const repository = resolve(import.meta.dirname, '../../..');
+
+const hello = (version: string, more: Partial<TestDeb> = {}): TestDeb => ({
+  name: 'hello',
+  version,
+  depends: 'libgreet',
+  files: { '/etc/hello.conf': `port ${version}\n`, '/usr/share/hello/text': `hello ${version}\n` },
+  conffiles: ['/etc/hello.conf'],
+  ...more,
+});
+const libgreet = (version: string): TestDeb => ({
+  name: 'libgreet',
+  version,
+  files: { '/usr/share/libgreet/version': `${version}\n` },
+});
+const INIT_SCRIPT = `#!/bin/sh
+### BEGIN INIT INFO
+# Provides: bell
+# Required-Start:
+# Required-Stop:
+# Default-Start: 2 3 4 5
+# Default-Stop: 0 1 6
+### END INIT INFO
+`;
+const FAILING = { postinst: 'echo "the licence server does not answer" >&2\nexit 3' };
+
+describeWith(['factoryBase'], 'Debian packages on a booted host without a network', ({ factoryBase }) => {
+  let site: SiteHost;
+  const exec = (script: string) => site.exec(script);
+  const sh = (script: string) => site.sh(script);
+  const agent = (words: string) => site.agent(words);
+  const apply = (...packages: readonly TestPackage[]) => site.apply(...packages);
+  const applied = (...packages: readonly TestPackage[]) => site.applied(...packages);
+  const dpkg = (...names: readonly string[]) => site.dpkg(...names);
+  const packed = (id: string, debs: readonly TestDeb[], install: DebPolicies = {}) =>
+    debsPackage(site.folder(), id, debs, install);
+
+  const asDependency = { packages: { libgreet: { asDependency: true } } } as const;
+  beforeAll(async () => {
+    site = await startSiteHost('debs-host', factoryBase);
+  });
+  afterAll(() => site?.[Symbol.asyncDispose]());
+
+  // Each test begins with a host that has none of them, and no conffiles of them.
+  beforeEach(async () => {
+    await sh('dpkg --purge hello libgreet half 2>/dev/null; true');
+  });
+
+  it('are installed with their dependencies, upgraded with the conffile that was changed here, and removed', async () => {
+    await applied(await packed('greeter', [hello('1.0'), libgreet('1.0')], asDependency));
+    expect(await dpkg('hello', 'libgreet')).toBe('ii hello 1.0, ii libgreet 1.0');
+    // In its own unit, apart from the command.
+    expect(await sh(`journalctl -o cat -u 'fleet-agent-runner@*' | grep -c 'Setting up hello (1.0)'`)).toBe(
+      '1',
+    );
+
+    await sh('echo port 4711 > /etc/hello.conf');
+    await applied(await packed('greeter', [hello('2.0'), libgreet('2.0')], asDependency));
+    expect(await dpkg('hello', 'libgreet')).toBe('ii hello 2.0, ii libgreet 2.0');
+    expect(await sh('cat /etc/hello.conf /usr/share/hello/text')).toBe('port 4711\nhello 2.0');
+
+    const back = await agent('rollback greeter --reason test');
+    expect(back.code, back.stdout + back.stderr).toBe(0);
+    expect(await dpkg('hello', 'libgreet')).toBe('ii hello 1.0, ii libgreet 1.0');
+
+    await applied(nothing);
+    expect(await dpkg('hello', 'libgreet')).toBe('rc hello 1.0');
+  });
+
+  it('run the hooks of the release: dump and migrate before and after an upgrade, restore after going back', async () => {
+    const hook = (text: string) => `#!/bin/sh\nset -e\n${text}\n`;
+    const release = async (version: string, migrate: string): Promise<TestPackage> => {
+      const shop = await packed(
+        'shop',
+        [
+          {
+            name: 'hello',
+            version,
+            scripts: { postinst: 'test "$1" != configure || echo "format $2" >> /srv/data' },
+          },
+        ],
+        {
+          hooks: [
+            {
+              package: 'hello',
+              before: '/opt/dump',
+              after: '/opt/migrate',
+              restore: '/opt/restore',
+              timeoutSeconds: 2,
+            },
+          ],
+        },
+      );
+      return {
+        ...shop,
+        files: {
+          ...shop.files,
+          '/opt/dump': hook('cp /srv/data "/srv/data-$FLEET_DEB_FROM"'),
+          '/opt/migrate': hook(migrate),
+          '/opt/restore': hook('echo "$FLEET_DEB" >> /srv/restored; cp "/srv/data-$FLEET_DEB_TO" /srv/data'),
+        },
+      };
+    };
+    const migrate = 'echo "data of $FLEET_DEB_TO after ${FLEET_DEB_FROM:-none}" > /srv/data';
+    await applied(await release('1.0', migrate));
+    expect(await sh('cat /srv/data')).toBe('data of 1.0 after none');
+
+    await applied(await release('2.0', migrate));
+    expect(await sh('cat /srv/data')).toBe('data of 2.0 after 1.0');
+    const back = await agent('rollback shop --reason test');
+    expect(back.code, back.stdout + back.stderr).toBe(0);
+    expect(await sh('cat /srv/data /srv/restored')).toBe('data of 1.0 after none\nhello');
+
+    // A migration that fails, and one that hangs, go back to the data and the version from before.
+    const broken = [
+      [
+        'echo spoilt > /srv/data; echo "no such column" >&2; exit 4',
+        /hook \/opt\/migrate ended with 4: no such column/,
+      ],
+      ['echo spoilt > /srv/data; sleep 600', /hook \/opt\/migrate did not end within 2 s and was killed/],
+    ] as const;
+    for (const [bad, why] of broken.filter((_, index) => isTried(index))) {
+      const { code, output } = await apply(await release('3.0', bad));
+      expect(code).toBe(7);
+      expect(output).toMatch(/DEB_FAILED: hello: the after hook/);
+      expect(output).toMatch(why);
+      expect(await dpkg('hello')).toBe('ii hello 1.0');
+      expect(await sh('cat /srv/data')).toBe('data of 1.0 after none');
+    }
+    await applied(nothing);
+  });
+
+  it('are purged where the package says so', async () => {
+    await applied(await packed('greeter', [hello('1.0'), libgreet('1.0')], { onRemoval: 'purge' }));
+    await applied(nothing);
+    expect(await dpkg('hello', 'libgreet')).toBe('');
+    expect((await exec('test -e /etc/hello.conf')).code).toBe(1);
+  });
+
+  it('with a service are removed, installed again and removed, while their init script stays', async () => {
+    const service = await debsPackage(site.folder(), 'bell', [
+      {
+        name: 'bell',
+        version: '1.0',
+        files: {
+          '/lib/systemd/system/bell.service':
+            '[Service]\nExecStart=/bin/sleep infinity\n[Install]\nWantedBy=multi-user.target\n',
+          '/etc/init.d/bell': INIT_SCRIPT,
+        },
+        conffiles: ['/etc/init.d/bell'],
+        scripts: {
+          prerm: 'systemctl stop bell.service',
+          postrm: 'systemctl daemon-reload',
+        },
+      },
+    ]);
+    const bell = {
+      ...service,
+      units: [{ name: 'bell.service', enabled: true, active: true, restartOn: [] }],
+    };
+    for (const _ of [1, 2]) {
+      await site.applied(bell);
+      expect(await site.sh('systemctl is-active bell')).toBe('active');
+      await site.applied(nothing);
+      expect(await site.dpkg('bell')).toBe('rc bell 1.0');
+      expect(await site.sh('ls /etc/systemd/system/multi-user.target.wants | grep -c bell || true')).toBe(
+        '0',
+      );
+    }
+  });
+
+  it('leave the host as it was when a maintainer script fails, and the failure names it', async () => {
+    const first = await apply(await packed('greeter', [hello('1.0', { scripts: FAILING }), libgreet('1.0')]));
+    expect(first.code).toBe(7);
+    expect(first.output).toMatch(
+      /DEB_FAILED: hello: .*post-installation script subprocess returned error exit status 3/,
+    );
+    expect(await dpkg('hello', 'libgreet')).toBe('');
+    expect((await exec('test -e /etc/hello.conf')).code).toBe(1);
+
+    await applied(await packed('greeter', [hello('1.1'), libgreet('1.0')]));
+    const second = await apply(
+      await packed('greeter', [hello('1.2', { scripts: FAILING }), libgreet('1.2')]),
+    );
+    expect(second.code).toBe(7);
+    expect(await dpkg('hello', 'libgreet')).toBe('ii hello 1.1, ii libgreet 1.0');
+    await applied(nothing);
+  });
+
+  it('are refused before anything is written when a dependency is missing', async () => {
+    const { code, output } = await apply(
+      await packed('greeter', [hello('1.0', { depends: 'libgreet (>= 2)' }), libgreet('1.0')]),
+    );
+    expect(code).toBe(7);
+    expect(output).toContain(
+      'DEB_UNMET: apt cannot install what the package brings: hello depends: libgreet (>= 2)',
+    );
+    expect(await dpkg('hello', 'libgreet')).toBe('');
+    await applied(nothing);
+  });
+
+  it('never take a package of the administrator, unless it is adopted; then it stays when ours leaves', async () => {
+    await buildDeb(join(site.media, 'admin'), libgreet('0.9'));
+    await sh('dpkg -i /media/admin/libgreet-0.9.deb');
+    for (const install of [{}, asDependency]) {
+      const refused = await apply(
+        await packed('greeter', [hello('1.0', { depends: 'libgreet (>= 1)' }), libgreet('1.0')], install),
+      );
+      expect(refused.code).toBe(7);
+      expect(refused.output).toMatch(/DEB_FOREIGN: .*libgreet 0\.9/);
+    }
+    expect(await dpkg('hello', 'libgreet')).toBe('ii libgreet 0.9');
+    const adopted = { packages: { libgreet: { adopt: true } } } as const;
+    await applied(await packed('greeter', [hello('1.0'), libgreet('1.0')], adopted));
+    expect(await dpkg('hello', 'libgreet')).toBe('ii hello 1.0, ii libgreet 1.0');
+    await applied(nothing);
+    expect(await dpkg('hello', 'libgreet')).toBe('rc hello 1.0, ii libgreet 1.0');
+  });
+
+  it('are put back when somebody removes, changes or holds one', async () => {
+    await applied(
+      await packed('greeter', [hello('2.0'), libgreet('2.0')], { packages: { hello: { hold: true } } }),
+    );
+    expect(await dpkg('hello', 'libgreet')).toBe('hi hello 2.0, ii libgreet 2.0');
+    await sh('apt-mark unhold hello && apt-mark hold libgreet && dpkg --force-depends --remove libgreet');
+    const diff = await agent('diff');
+    expect(diff.stdout).toContain('libgreet is not installed');
+    expect(diff.stdout).toContain('hello is not on hold');
+    const corrected = await agent('run --once');
+    expect(corrected.code, corrected.stdout + corrected.stderr).toBe(0);
+    expect(await dpkg('hello', 'libgreet')).toBe('hi hello 2.0, ii libgreet 2.0');
+    await applied(nothing);
+  });
+
+  it('are installed after an interrupted dpkg was repaired', async () => {
+    await buildDeb(join(site.media, 'admin'), { name: 'half', version: '1' });
+    await sh('dpkg --unpack /media/admin/half-1.deb');
+    await applied(await packed('greeter', [hello('1.0'), libgreet('1.0')]));
+    expect(await dpkg('hello', 'libgreet', 'half')).toBe('ii half 1, ii hello 1.0, ii libgreet 1.0');
+    await applied(nothing);
+  });
+
+  it('go back to an older version after a power cut left the newer one half installed', async () => {
+    await applied(await packed('greeter', [hello('2.0'), libgreet('2.0')]));
+    // As dpkg leaves it when the power is cut while it unpacks.
+    await sh(
+      `sed -i '/^Package: hello$/,/^$/s/^Status: .*/Status: install reinstreq half-installed/' /var/lib/dpkg/status`,
+    );
+    await applied(await packed('greeter', [hello('1.0'), libgreet('1.0')]));
+    expect(await dpkg('hello', 'libgreet')).toBe('ii hello 1.0, ii libgreet 1.0');
+    await applied(nothing);
+  });
+
+  it('are installed after a power cut left a dependency half installed', async () => {
+    // As dpkg leaves it when the power is cut while it unpacks libgreet for the first time.
+    const cutPower = () =>
+      sh(`sed -i -e '/^Package: libgreet$/,/^$/s/^Status: .*/Status: install reinstreq half-installed/' \
+        -e '/^Package: hello$/,/^$/s/^Status: .*/Status: install ok unpacked/' /var/lib/dpkg/status`);
+    await applied(await packed('greeter', [hello('1.0'), libgreet('1.0')], asDependency));
+    await cutPower();
+    await applied(await packed('greeter', [hello('1.1'), libgreet('1.0')], asDependency));
+    expect(await dpkg('hello', 'libgreet')).toBe('ii hello 1.1, ii libgreet 1.0');
+    await applied(nothing);
+  });
+
+  it('wait for the locks of dpkg', async () => {
+    const holder = `import fcntl,time\nf=open("/var/lib/dpkg/lock-frontend","w")\nfcntl.lockf(f,fcntl.LOCK_EX)\nopen("/run/locked","w")\ntime.sleep(3600)\n`;
+    await sh(
+      `printf '%s' '${holder}' > /run/holder.py; systemd-run --unit=holder /usr/bin/python3 /run/holder.py`,
+    );
+    await sh('until test -e /run/locked; do sleep 0.1; done');
+    const install = apply(await packed('greeter', [hello('1.0'), libgreet('1.0')]));
+    await sh(
+      `until systemctl list-units --no-legend --state=activating 'fleet-agent-runner@*' | grep -q .; do sleep 0.1; done`,
+    );
+    expect(await dpkg('libgreet')).not.toContain('ii');
+    await sh('systemctl stop holder');
+    const { code, output } = await install;
+    expect(code, output).toBe(0);
+    expect(await dpkg('hello', 'libgreet')).toBe('ii hello 1.0, ii libgreet 1.0');
+    await applied(nothing);
+  });
+
+  it('are installed by a unit that is no more exposed than documented, like the service', async () => {
+    const docs = await readFile(join(repository, 'docs/operations/site.md'), 'utf8');
+    const rows = [...docs.matchAll(/^\| `(fleet-agent[^`]*)` \| ([0-9.]+) [A-Z]+ \|/gm)];
+    expect(rows.map(([, unit]) => unit)).toEqual(['fleet-agent.service', 'fleet-agent-runner@.service']);
+    for (const [, unit = '', documented] of rows) {
+      const said = await sh(`systemd-analyze security --no-pager ${unit.replace('@', '@step')} | tail -n 1`);
+      expect(Number(/: ([0-9.]+) /.exec(said)?.[1]), said).toBeLessThanOrEqual(Number(documented));
+    }
+  });
+
+  it('are put back by the restricted service', async () => {
+    await applied(await packed('greeter', [hello('1.0'), libgreet('1.0')]));
+    await sh('dpkg --remove hello');
+    await sh(
+      `printf 'FLEET_NOW=2026-11-21T08:00:00Z\nFLEET_AGENT_INTERVAL=5s\n' > /etc/default/fleet-agent; systemctl start fleet-agent`,
+    );
+    await sh(
+      'for i in $(seq 600); do dpkg -l hello | grep -q ^ii && exit 0; sleep 0.2; done; journalctl -u fleet-agent -n 40; exit 1',
+    );
+    expect(await sh('grep -c NoNewPrivs:.1 /proc/$(systemctl show -P MainPID fleet-agent)/status')).toBe('1');
+    await sh('systemctl stop fleet-agent; rm /etc/default/fleet-agent');
+  });
+});

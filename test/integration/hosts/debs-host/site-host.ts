@@ -1,0 +1,114 @@
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { digestOf, hexOf } from '#bundles/digest';
+import { parseCertificateRequest } from '#bundles/trust/root/certificate-request';
+import { agentOnHost } from '../../../harness/run/program-file.ts';
+import { type Bind, startFactoryHost } from '../../../harness/hosts/factory-host.ts';
+import {
+  createTestFleet,
+  packTestBundle,
+  type TestPackage,
+  writeTestMedium,
+} from '../../../harness/fleets/signed-medium.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
+
+const repository = resolve(import.meta.dirname, '../../../..');
+const UNITS = '/opt/deploy';
+const agentHere = agentOnHost();
+const NOW = 'FLEET_NOW=2026-11-21T08:00:00Z';
+
+/** A booted host with an enrolled agent of this work tree, the units of the product and no network. */
+export const startSiteHost = async (
+  name: string,
+  base: string,
+  binds: readonly Bind[] = [],
+  blockDevices: readonly string[] = [],
+) => {
+  const media = await temporaryDirectory(name);
+  await mkdir(join(media.path, 'stick'));
+  const fleet = await createTestFleet();
+  const host = await startFactoryHost(name, {
+    base,
+    blockDevices,
+    binds: [
+      agentHere.bind,
+      { from: join(repository, 'deploy'), to: UNITS, readOnly: true },
+      { from: media.path, to: '/media' },
+      ...binds,
+    ],
+  });
+  let version = 0;
+
+  const exec = (script: string) => host.exec(['/bin/sh', '-c', script]);
+  const sh = async (script: string): Promise<string> => {
+    const { code, stdout, stderr } = await exec(script);
+    if (code !== 0) throw new Error(`'${script}' ended with ${code}: ${stdout}${stderr}`);
+    return stdout.trim();
+  };
+  const agent = (words: string) => exec(`${NOW} fleet-agent ${words}`);
+  /** Writes a medium with a release of these packages and returns the command that imports it. */
+  const release = async (...packages: readonly TestPackage[]): Promise<string> => {
+    version += 1;
+    const request = JSON.parse(await sh('cat /media/stick/fleet/requests/*.json')) as {
+      readonly request: string;
+    };
+    await writeTestMedium(join(media.path, `medium-${version}`), fleet, {
+      site: {
+        site: 'plant-7',
+        version,
+        agents: [{ name: 'kiosk-1', key: parseCertificateRequest(request.request).key.pem }],
+      },
+      release: { version, bundle: packTestBundle(fleet, packages) },
+    });
+    return `import --prune /media/medium-${version}`;
+  };
+  /** Imports a release of these packages. */
+  const apply = async (...packages: readonly TestPackage[]) => {
+    const { code, stdout, stderr } = await agent(await release(...packages));
+    return { code, output: `${stdout}${stderr}` };
+  };
+  const applied = async (...packages: readonly TestPackage[]): Promise<void> => {
+    const { code, output } = await apply(...packages);
+    if (code !== 0) throw new Error(`the import ended with ${code}: ${output}`);
+  };
+  /** 'ii hello 1.0, ii libgreet 1.0'; packages of which nothing is left are not listed. */
+  const dpkg = async (...names: readonly string[]): Promise<string> =>
+    (
+      await sh(
+        `dpkg -l ${names.join(' ')} 2>/dev/null | grep -E '^[hirp][^n]' | sed -E 's/ +/ /g' | cut -d ' ' -f 1-3`,
+      )
+    )
+      .split('\n')
+      .join(', ');
+
+  const root = hexOf(digestOf(fleet.roots[0] ?? ''));
+  await sh(`cp ${UNITS}/systemd/fleet-agent*.service /etc/systemd/system
+    printf '#!/bin/sh\\nexec /usr/local/bin/node ${agentHere.file} "$@"\\n' > /usr/bin/fleet-agent
+    chmod 755 /usr/bin/fleet-agent
+    systemctl daemon-reload`);
+  const who = `--fleet ${fleet.name} --site plant-7 --name kiosk-1 --channel prod/factory-host`;
+  const enrolled = await agent(`enroll ${who} --root-sha256 ${root} /media/stick`);
+  if (enrolled.code !== 0) throw new Error(enrolled.stderr);
+  return {
+    host,
+    media: media.path,
+    exec,
+    sh,
+    agent,
+    release,
+    apply,
+    applied,
+    dpkg,
+    /** A folder of its own for the packages of each release. */
+    folder: () => join(media.path, 'debs', String(version)),
+    [Symbol.asyncDispose]: async () => {
+      await host.remove();
+      await media[Symbol.asyncDispose]();
+    },
+  };
+};
+
+export type SiteHost = Awaited<ReturnType<typeof startSiteHost>>;
+
+/** Nothing else is in the release: what an earlier test installed is gone. */
+export const nothing: TestPackage = { id: 'other', files: { '/etc/other.conf': 'x' } };

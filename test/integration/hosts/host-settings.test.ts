@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Drift } from '../../../agent/model/target.ts';
+import { DAEMON_BINDS, installRestrictedDaemon, ON_HOST } from '../../agent/apply/host/restricted-daemon.ts';
+import type { PackageSpec } from '../../agent/apply/host/sandbox.ts';
+import { describeWith } from '../../harness/run/describe-with.ts';
+import { type FactoryHost, startFactoryHost } from '../../harness/hosts/factory-host.ts';
+
+describeWith(
+  ['factoryBase'],
+  'accounts, kernel parameters and temporary files of a host',
+  ({ factoryBase }) => {
+    let host: FactoryHost;
+    beforeAll(async () => {
+      host = await startFactoryHost('host-settings', {
+        base: factoryBase,
+        binds: DAEMON_BINDS,
+      });
+    });
+    afterAll(() => host?.remove());
+
+    const ask = async (request: object): Promise<unknown> => {
+      const { stdout, stderr } = await host.exec(ON_HOST, { input: JSON.stringify(request) });
+      if (stdout === '') throw new Error(stderr);
+      const { answer, error } = JSON.parse(stdout) as { answer?: unknown; error?: { message: string } };
+      if (error) throw new Error(JSON.stringify(error));
+      return answer;
+    };
+    const apply = (spec: PackageSpec | null) => ask({ verb: 'apply', spec }) as Promise<readonly string[]>;
+    const observe = async (spec: PackageSpec) =>
+      ((await ask({ verb: 'observe', spec })) as readonly Drift[]).map(({ message }) => message);
+    const sh = async (script: string): Promise<string> =>
+      (await host.look(['/bin/sh', '-c', script])).stdout.trim();
+
+    const spec = (sysctl: string): PackageSpec => ({
+      directories: { '/var/lib/press': { mode: '0750', owner: 'press', group: 'press' } },
+      files: {
+        '/etc/sysusers.d/press.conf': 'u press - "Press" /var/lib/press\n',
+        '/etc/sysctl.d/50-press.conf': `# as the press needs it\n${sysctl}`,
+        '/etc/tmpfiles.d/press.conf': 'd /run/press 0750 press press -\n',
+        '/etc/press.conf': { content: 'line 1\n', owner: 'press', group: 'press' },
+      },
+    });
+    const first = spec('net.ipv4.ip_default_ttl = 80\n');
+
+    it('refuses a quadlet, whose generator the Podman of Debian 12 lacks', async () => {
+      const path = '/etc/containers/systemd/web.container';
+      await expect(apply({ files: { [path]: '[Container]\nImage=x\n' } })).rejects.toThrow(
+        `${path} needs Podman 4.4 or newer, whose systemd generator this host lacks`,
+      );
+      expect(await sh(`ls ${path} 2>&1`)).toContain('No such file');
+    });
+
+    it('runs a timer with a drop-in, lets apt see a source, finds both changed by hand, and takes them away', async () => {
+      const dropIn = '/etc/systemd/system/press-look.service.d/10-nice.conf';
+      const source = '/etc/apt/sources.list.d/press.sources';
+      const timed: PackageSpec = {
+        files: {
+          '/etc/systemd/system/press-look.service': '[Service]\nType=oneshot\nExecStart=/bin/true\n',
+          '/etc/systemd/system/press-look.timer':
+            '[Timer]\nOnCalendar=hourly\n[Install]\nWantedBy=timers.target\n',
+          [dropIn]: '[Service]\nNice=7\n',
+          '/etc/apt/keyrings/press.gpg': 'key',
+          [source]:
+            'Types: deb\nURIs: http://mirror.press/\nSuites: stable\nComponents: main\nSigned-By: /etc/apt/keyrings/press.gpg\n',
+        },
+        units: [{ name: 'press-look.timer', enabled: true, active: true }, { name: 'press-look.service' }],
+      };
+      await apply(timed);
+      expect(
+        await sh('systemctl is-active press-look.timer; systemctl show -P Nice press-look.service'),
+      ).toBe('active\n7');
+      expect(await sh('apt-get --print-uris update')).toContain('http://mirror.press/dists/stable/InRelease');
+      await sh(`rm ${dropIn}; systemctl stop press-look.timer; echo > ${source}`);
+      expect(await observe(timed)).toEqual(
+        expect.arrayContaining([
+          expect.stringContaining(dropIn),
+          expect.stringContaining(source),
+          expect.stringContaining('press-look.timer is inactive'),
+        ]),
+      );
+      await apply(timed);
+      expect(await observe(timed)).toEqual([]);
+      await apply(null);
+      expect(await sh(`ls /etc/systemd/system | grep press-look; ls ${source} 2>&1`)).toMatch(/No such file/);
+      expect(await sh('systemctl list-units --all --no-legend "press-look*"')).toBe('');
+    });
+
+    it('makes the accounts before the files that belong to them, and lets settings take effect without a boot', async () => {
+      expect(await apply(first)).toEqual(
+        expect.arrayContaining([
+          'configured setting:/etc/sysctl.d/50-press.conf: its content is not in effect yet',
+        ]),
+      );
+      expect(await sh('stat -c %U:%G:%a /var/lib/press /etc/press.conf /run/press')).toBe(
+        'press:press:750\npress:press:644\npress:press:750',
+      );
+      expect(await sh('cat /proc/sys/net/ipv4/ip_default_ttl')).toBe('80');
+      expect((await apply(first)).filter((step) => !step.startsWith('unchanged'))).toEqual([]);
+      expect(await observe(first)).toEqual([]);
+    });
+
+    it('finds a kernel parameter that was changed by hand, and sets it again', async () => {
+      await sh('echo 70 > /proc/sys/net/ipv4/ip_default_ttl');
+      expect(await observe(first)).toEqual(['net.ipv4.ip_default_ttl is 70, not 80']);
+      expect((await apply(first)).filter((step) => !step.startsWith('unchanged'))).toEqual([
+        'configured setting:/etc/sysctl.d/50-press.conf: net.ipv4.ip_default_ttl was changed',
+      ]);
+      expect(await observe(first)).toEqual([]);
+    });
+
+    it('names the file of a setting that the host refuses', async () => {
+      await expect(apply(spec('net.ipv4.no_such_thing = 1\n'))).rejects.toThrow(
+        /50-press\.conf could not take effect: .*systemd-sysctl ended with 1: .*no_such_thing/,
+      );
+    });
+
+    it('takes effect through the runner, as the restricted daemon applies it', async () => {
+      const applyRestricted = await installRestrictedDaemon(host);
+      const second = spec('net.ipv4.ip_default_ttl = 90\n');
+      const said = await applyRestricted({ verb: 'apply', spec: second });
+      expect(said).toContain(
+        'configured setting:/etc/sysctl.d/50-press.conf: its content is not in effect yet',
+      );
+      expect(await sh('cat /proc/sys/net/ipv4/ip_default_ttl')).toBe('90');
+      expect(await sh(`journalctl --sync; journalctl -o cat -u 'fleet-agent-runner@*'`)).toContain(
+        'succeeded: done',
+      );
+    });
+
+    it('lets a package go with its files, and keeps the account that files may belong to', async () => {
+      await apply(first);
+      await apply(null);
+      expect(await sh('ls /etc/sysctl.d /etc/sysusers.d | grep press')).toBe('');
+      expect(await sh('id -un press')).toBe('press');
+    });
+  },
+);

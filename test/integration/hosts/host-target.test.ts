@@ -1,0 +1,426 @@
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { CheckResult, Drift } from '../../../agent/model/target.ts';
+import type { HostUnit } from '../../../bundles/formats/bundle/host-package.ts';
+import { DAEMON_BINDS, ON_HOST } from '../../agent/apply/host/restricted-daemon.ts';
+import type { PackageSpec } from '../../agent/apply/host/sandbox.ts';
+import { describeWith } from '../../harness/run/describe-with.ts';
+import { LONG } from '../../harness/run/long.ts';
+import { type FactoryHost, startFactoryHost } from '../../harness/hosts/factory-host.ts';
+
+describeWith(['factoryBase'], 'the host target on a booted host', ({ factoryBase }) => {
+  let host: FactoryHost;
+  beforeAll(async () => {
+    host = await startFactoryHost('host-target', {
+      base: factoryBase,
+      binds: DAEMON_BINDS,
+    });
+  });
+  afterAll(() => host?.remove());
+
+  const ask = async (request: object): Promise<unknown> => {
+    const { code, stdout, stderr } = await host.exec(ON_HOST, { input: JSON.stringify(request) });
+    if (code !== 0) throw new Error(`on-host.ts ended with ${code}: ${stderr}`);
+    const { answer, error } = JSON.parse(stdout) as { answer?: unknown; error?: { code: string } };
+    if (error) throw Object.assign(new Error(JSON.stringify(error)), error);
+    return answer;
+  };
+  const apply = (spec: PackageSpec | null, limit?: number) =>
+    ask({ verb: 'apply', spec, limit }) as Promise<readonly string[]>;
+  const settle = (spec: PackageSpec) => ask({ verb: 'settle', spec }) as Promise<readonly CheckResult[]>;
+  const observe = async (spec: PackageSpec) =>
+    ((await ask({ verb: 'observe', spec })) as readonly Drift[]).map(({ key, what }) => `${key} ${what}`);
+
+  const sh = async (script: string): Promise<string> =>
+    (await host.look(['/bin/sh', '-c', script])).stdout.trim();
+  const show = (unit: string, property: string) => sh(`systemctl show --value -p ${property} ${unit}`);
+  const invocation = (unit: string) => show(unit, 'InvocationID');
+  /** How often systemd read its unit files again since it booted; the pattern must not find itself in the journal. */
+  const reloads = async () => Number(await sh(`journalctl -b --no-pager _PID=1 | grep -c 'Reloading[.]'`));
+
+  const service = (start: string, more = ''): string =>
+    `[Service]\n${more}ExecStart=${start}\n[Install]\nWantedBy=multi-user.target\n`;
+  const unit = (name: string, more: Partial<HostUnit> = {}): HostUnit => ({
+    name,
+    enabled: true,
+    active: true,
+    restartOn: [],
+    ...more,
+  });
+  const values = 'EnvironmentFile=/etc/demo/demo.env\n';
+  const printer = `/bin/sh -c 'printf %%s "$VALUE" > /run/demo.value; exec sleep infinity'`;
+  type More = { readonly comment?: string; readonly wantedBy?: string };
+  const spec = (value: string, more: More = {}): PackageSpec => ({
+    directories: { '/etc/demo': { mode: '0750' } },
+    files: {
+      '/etc/demo/demo.env': { content: 'VALUE=unset\n', format: 'env', mode: '0600' },
+      '/etc/systemd/system/demo.service': service(printer, values),
+      '/etc/systemd/system/other.service': service('/bin/sleep infinity', more.comment ?? '').replace(
+        'multi-user.target',
+        more.wantedBy ?? 'multi-user.target',
+      ),
+    },
+    units: [unit('demo.service', { restartOn: ['/etc/demo/demo.env'] }), unit('other.service')],
+    checks: [
+      { type: 'unit', name: 'demo', unit: 'demo.service', stableSeconds: 1 },
+      { type: 'unit', name: 'other', unit: 'other.service', stableSeconds: 1 },
+      { type: 'exec', name: 'value', argv: ['/usr/bin/test', '-s', '/run/demo.value'], timeoutSeconds: 5 },
+    ],
+    siteInputs: [{ file: '/etc/demo/demo.env', pointer: '/VALUE', value }],
+  });
+  const hard = `it's "$HOME" \`id\` \\ \\n # ; ü\t100% `;
+
+  it('starts and enables units, reads nothing twice, and settles', async () => {
+    expect(await apply(spec('one'))).toEqual([
+      'created directory:/etc/demo: missing',
+      'created file:/etc/demo/demo.env: missing',
+      'created file:/etc/systemd/system/demo.service: missing',
+      'created file:/etc/systemd/system/other.service: missing',
+      'configured systemd:daemon-reload: unit files changed',
+      'created unit:demo.service: not-found -> enable; start: it is not-found',
+      'created unit:other.service: not-found -> enable; start: it is not-found',
+    ]);
+    expect(await sh('systemctl is-enabled demo other; systemctl is-active demo other')).toBe(
+      'enabled\nenabled\nactive\nactive',
+    );
+    expect((await settle(spec('one'))).map(({ name, outcome }) => `${name} ${outcome}`)).toEqual([
+      'demo passed',
+      'other passed',
+      'value passed',
+    ]);
+    const before = [await invocation('demo'), await reloads()];
+    expect(await apply(spec('one'))).toEqual([]);
+    expect(await observe(spec('one'))).toEqual([]);
+    expect([await invocation('demo'), await reloads()]).toEqual(before);
+  });
+
+  it('restarts only the unit whose file changed, with no reload, and systemd and sh read the same value', async () => {
+    const [demo, other, count] = [await invocation('demo'), await invocation('other'), await reloads()];
+    expect(await apply(spec(hard))).toEqual([
+      'configured file:/etc/demo/demo.env: content differs',
+      'configured unit:demo.service: restart: a file it reads changed',
+    ]);
+    expect(await invocation('demo')).not.toBe(demo);
+    expect([await invocation('other'), await reloads()]).toEqual([other, count]);
+    await settle(spec(hard));
+    const read = async (script: string) => (await host.look(['/bin/sh', '-c', script])).stdout;
+    expect(await read('cat /run/demo.value')).toBe(hard);
+    expect(await read('. /etc/demo/demo.env; printf %s "$VALUE"')).toBe(hard);
+  });
+
+  it('reloads once when a unit file changed, and restarts only that unit', async () => {
+    const [demo, other, count] = [await invocation('demo'), await invocation('other'), await reloads()];
+    await apply(spec(hard, { comment: 'Environment=A=1\n' }));
+    expect(await invocation('demo')).toBe(demo);
+    expect(await invocation('other')).not.toBe(other);
+    expect((await reloads()) - count).toBe(1);
+    expect(await observe(spec(hard, { comment: 'Environment=A=1\n' }))).toEqual([]);
+  });
+
+  it('links a unit anew when its file says that another target wants it', async () => {
+    const moved = { comment: 'Environment=A=1\n', wantedBy: 'graphical.target' };
+    const links = () => sh('cd /etc/systemd/system && ls -d *.wants/other.service');
+    await apply(spec(hard, moved));
+    expect(await links()).toBe('graphical.target.wants/other.service');
+    await apply(spec(hard, { comment: 'Environment=A=1\n' }));
+    expect(await links()).toBe('multi-user.target.wants/other.service');
+  });
+
+  it('finds what somebody did to units, and a fresh plan corrects it', async () => {
+    const now = spec(hard, { comment: 'Environment=A=1\n' });
+    await sh('systemctl stop demo; rm /etc/systemd/system/multi-user.target.wants/other.service');
+    expect(await observe(now)).toEqual(['unit:demo.service inactive', 'unit:other.service disabled']);
+    await apply(now);
+    expect(await observe(now)).toEqual([]);
+
+    await sh('systemctl kill -s KILL demo; sleep 0.3; touch /etc/systemd/system/other.service');
+    expect(await observe(now)).toEqual(['unit:demo.service failed', 'unit:other.service needs-reload']);
+    await apply(now);
+    expect(await observe(now)).toEqual([]);
+
+    await sh(
+      'systemctl stop demo; ln -sf /dev/null /etc/systemd/system/demo.service; systemctl daemon-reload',
+    );
+    expect(await observe(now)).toEqual([
+      'file:/etc/systemd/system/demo.service type',
+      'unit:demo.service masked',
+    ]);
+    await apply(now);
+    expect(await observe(now)).toEqual([]);
+    expect(await sh('systemctl is-active demo')).toBe('active');
+  });
+
+  it('sees what systemctl edit and set-property wrote, and takes it away again', async () => {
+    const now = spec(hard, { comment: 'Environment=A=1\n' });
+    const edited = '/etc/systemd/system/demo.service.d/override.conf';
+    const paths = [edited, '/etc/systemd/system.control/other.service.d/50-CPUWeight.conf'];
+    // What systemctl edit does; it wants a terminal.
+    await sh(
+      `mkdir ${dirname(edited)} && printf '[Service]\\nEnvironmentFile=\\nEnvironment=VALUE=foreign\\n' > ${edited} && systemctl daemon-reload && systemctl restart demo`,
+    );
+    await sh('systemctl set-property other.service CPUWeight=200');
+    await expect.poll(() => sh('cat /run/demo.value')).toBe('foreign');
+    expect(await observe(now)).toEqual(paths.map((path) => `file:${path} drop-in`));
+    const lines = await apply(now);
+    expect(lines.map((line) => line.replace(/a copy is kept as [0-9a-f]{12}/, 'a copy is kept'))).toEqual([
+      ...paths.map((path) => `deleted file:${path}: a drop-in that is not of the package; a copy is kept`),
+      'configured systemd:daemon-reload: unit files changed',
+      'configured unit:demo.service: restart: a file it reads changed',
+      'configured unit:other.service: restart: a file it reads changed',
+    ]);
+    await settle(now);
+    expect((await host.exec(['/bin/cat', '/run/demo.value'])).stdout).toBe(hard);
+    expect(await observe(now)).toEqual([]);
+    expect(await apply(now)).toEqual([]);
+    // The folder is its maker's.
+    await sh(`rmdir ${dirname(edited)}`);
+  });
+
+  it('does not forget a restart when the power goes between a file and its unit', async () => {
+    const next = spec('after the cut', { comment: 'Environment=A=1\n' });
+    const before = await invocation('demo');
+    // The directory, then the file with the value.
+    await apply(next, 2);
+    expect(await invocation('demo')).toBe(before);
+    expect(await apply(next)).toEqual(['configured unit:demo.service: restart: a file it reads changed']);
+    expect(await invocation('demo')).not.toBe(before);
+    expect(await apply(next)).toEqual([]);
+  });
+
+  it('removes units, files and folders without a trace', async () => {
+    await apply(null);
+    expect(await sh('ls -d /etc/demo /etc/systemd/system/demo* /etc/systemd/system/other* 2>/dev/null')).toBe(
+      '',
+    );
+    expect(await sh('ls /etc/systemd/system/multi-user.target.wants | grep -E "demo|other"')).toBe('');
+    expect(await sh('systemctl list-units --all --plain --no-legend "demo*" "other*"')).toBe('');
+    expect(await sh('find / -xdev -name ".fleet-*" 2>/dev/null')).toBe('');
+  });
+
+  it('owns what it wrote before its state was lost: nothing changes, and a removal stops and deletes it', async () => {
+    await apply(spec('one'));
+    const before = [await invocation('demo'), await invocation('other')];
+    await sh('rm -r /var/lib/agent');
+    expect(await apply(spec('one'))).toEqual([]);
+    expect([await invocation('demo'), await invocation('other')]).toEqual(before);
+    // The folder may be anybody's; a removal that leaves it says so.
+    expect(await apply(null)).toContain('skipped directory:/etc/demo: it was there before the package');
+    expect(
+      await sh('ls -A /etc/demo; ls -d /etc/systemd/system/demo* /etc/systemd/system/other* 2>/dev/null'),
+    ).toBe('');
+    expect(await sh('systemctl list-units --all --plain --no-legend "demo*" "other*"')).toBe('');
+    await sh('rmdir /etc/demo');
+  });
+
+  it('sees a unit fail within the window: at once, later, and in a restart loop', async () => {
+    const restarting = 'Restart=on-failure\nRestartSec=200ms\nStartLimitIntervalSec=0\n';
+    const failing: PackageSpec = {
+      files: {
+        '/etc/systemd/system/at-once.service': service('/bin/false'),
+        '/etc/systemd/system/later.service': service(`/bin/sh -c 'sleep 2; exit 3'`),
+        '/etc/systemd/system/loop.service': service(`/bin/sh -c 'sleep 0.5; exit 3'`, restarting),
+        '/etc/systemd/system/fine.service': service('/bin/sleep infinity'),
+      },
+      units: ['at-once', 'later', 'loop', 'fine'].map((name) => unit(`${name}.service`)),
+      checks: ['at-once', 'later', 'loop', 'fine'].map((name) => ({
+        type: 'unit',
+        name,
+        unit: `${name}.service`,
+        stableSeconds: 4,
+      })),
+    };
+    await apply(failing);
+    const begin = performance.now();
+    const results = await settle(failing);
+    expect(results.map(({ name, outcome }) => `${name} ${outcome}`)).toEqual([
+      'at-once failed',
+      'later failed',
+      'loop failed',
+      'fine passed',
+    ]);
+    expect(results[0]?.message).toBe('at-once.service is failed (exit-code)');
+    expect(performance.now() - begin).toBeLessThan(30_000);
+    await apply(null);
+    expect(await sh('systemctl --failed --plain --no-legend')).toBe('');
+  });
+
+  it('sees a unit that comes up and ends again and again, also when a look meets it running', async () => {
+    const restart = 'Restart=always\nRestartSec=100ms\nStartLimitIntervalSec=0\n';
+    const looping: PackageSpec = {
+      files: { '/etc/systemd/system/again.service': service('/bin/sleep 0.8', restart) },
+      units: [unit('again.service')],
+      checks: [{ type: 'unit', name: 'again', unit: 'again.service', stableSeconds: 0 }],
+    };
+    await apply(looping);
+    await expect.poll(() => observe(looping)).toEqual(['unit:again.service restarting']);
+    expect(await settle(looping)).toMatchObject([{ name: 'again', outcome: 'failed' }]);
+    await apply(null);
+  });
+
+  it('says UNIT_FAILED when a unit does not start, or cannot be enabled', async () => {
+    const notify: PackageSpec = {
+      files: { '/etc/systemd/system/bad.service': service('/bin/false', 'Type=oneshot\n') },
+      units: [unit('bad.service')],
+    };
+    await expect(apply(notify)).rejects.toMatchObject({ code: 'UNIT_FAILED' });
+    const fixed: PackageSpec = {
+      ...notify,
+      files: { '/etc/systemd/system/bad.service': '[Service]\nExecStart=/bin/sleep infinity\n' },
+    };
+    await expect(apply(fixed)).rejects.toMatchObject({
+      code: 'UNIT_FAILED',
+      message: 'bad.service cannot be enabled: it stays static',
+    });
+    await apply(null);
+    expect(await sh('ls /etc/systemd/system | grep bad')).toBe('');
+  });
+
+  it('knows timers, the one-shots they start, and units outside the load path', async () => {
+    const timer = '[Timer]\nOnActiveSec=1h\n[Install]\nWantedBy=timers.target\n';
+    const once: PackageSpec = {
+      files: {
+        '/etc/systemd/system/setup.service': service('/bin/touch /run/setup', 'Type=oneshot\n'),
+        '/etc/systemd/system/tick.service': service('/bin/true', 'Type=oneshot\n'),
+        '/etc/systemd/system/tick.timer': timer,
+        '/opt/vendor/far.service': service('/bin/sleep infinity'),
+      },
+      units: [
+        unit('setup.service'),
+        unit('tick.service', { enabled: false, active: false }),
+        unit('tick.timer'),
+        unit('far.service'),
+      ],
+      checks: [
+        { type: 'unit', name: 'setup', unit: 'setup.service', stableSeconds: 0 },
+        { type: 'unit', name: 'tick', unit: 'tick.timer', stableSeconds: 1 },
+        { type: 'unit', name: 'far', unit: 'far.service', stableSeconds: 1 },
+      ],
+    };
+    await apply(once);
+    expect((await settle(once)).map(({ outcome }) => outcome)).toEqual(['passed', 'passed', 'passed']);
+    expect(await apply(once)).toEqual([]);
+    expect(await observe(once)).toEqual([]);
+    await sh('systemctl start tick.service');
+    expect(await observe(once)).toEqual([]);
+    await apply(null);
+    expect(await sh('ls -d /opt/vendor /etc/systemd/system/far.service 2>/dev/null')).toBe('');
+  });
+
+  it("gives a unit of the host's own its file and state back", async () => {
+    await sh(
+      `mkdir -p /usr/lib/systemd/system && printf '[Service]\\nExecStart=/bin/sleep 1001\\n[Install]\\nWantedBy=multi-user.target\\n' > /etc/systemd/system/host.service && systemctl daemon-reload && systemctl enable --now host`,
+    );
+    const ours: PackageSpec = {
+      files: { '/etc/systemd/system/host.service': service('/bin/sleep 2002') },
+      units: [unit('host.service')],
+    };
+    const running = () => sh('tr "\\0" " " < /proc/$(systemctl show --value -p MainPID host)/cmdline');
+    await apply(ours);
+    expect(await running()).toBe('/bin/sleep 2002');
+    await apply(null);
+    expect(await running()).toBe('/bin/sleep 1001');
+    expect(await sh('systemctl is-enabled host')).toBe('enabled');
+  });
+
+  it('tells units apart that it asks about together: init scripts, missing, masked and static ones', async () => {
+    await sh(
+      `printf '#!/bin/sh\n### BEGIN INIT INFO\n# Provides: old\n# Default-Start: 2 3 4 5\n# Default-Stop: 0 1 6\n### END INIT INFO\n' > /etc/init.d/old && chmod 755 /etc/init.d/old && systemctl daemon-reload`,
+    );
+    const off = { enabled: false, active: false };
+    const mixed: PackageSpec = {
+      files: {
+        '/etc/systemd/system/plain.service': service('/bin/sleep infinity'),
+        '/etc/systemd/system/static.service': '[Service]\nExecStart=/bin/sleep infinity\n',
+      },
+      units: [
+        unit('plain.service'),
+        unit('old.service', off),
+        unit('static.service', { enabled: false }),
+        unit('systemd-timedated.service', off),
+      ],
+    };
+    await apply(mixed);
+    expect(await observe(mixed)).toEqual([]);
+    const asked: PackageSpec = {
+      ...mixed,
+      units: [
+        unit('plain.service'),
+        unit('absent.service'),
+        unit('old.service'),
+        unit('static.service'),
+        unit('absent.timer'),
+      ],
+    };
+    expect(await observe(asked)).toEqual([
+      'unit:absent.service missing',
+      'unit:old.service disabled',
+      'unit:old.service inactive',
+      'unit:static.service disabled',
+      'unit:absent.timer missing',
+    ]);
+    await apply(null);
+    await sh('rm /etc/init.d/old && systemctl daemon-reload');
+  });
+
+  it('names the file that a full or read-only disk refuses, and leaves nothing of it', async () => {
+    await sh(
+      'mkdir -p /srv/full /srv/fixed && mount -t tmpfs -o size=64k none /srv/full && mount -t tmpfs -o ro none /srv/fixed',
+    );
+    const on = (folder: string): PackageSpec => ({
+      files: { '/etc/before.conf': 'before', [`${folder}/large`]: 'x'.repeat(100_000) },
+    });
+    await expect(apply(on('/srv/full'))).rejects.toMatchObject({
+      code: 'DISK_FULL',
+      message: expect.stringContaining('/srv/full/large'),
+    });
+    await expect(apply(on('/srv/fixed'))).rejects.toMatchObject({
+      code: 'PERMISSION',
+      message: expect.stringContaining('/srv/fixed/large'),
+    });
+    expect(await sh('ls -A /srv/full /srv/fixed')).toBe('/srv/fixed:\n\n/srv/full:');
+    await apply(null);
+    expect(await sh('ls /etc/before.conf 2>&1 || true')).toContain('No such file');
+    await sh('umount /srv/full /srv/fixed && rmdir /srv/full /srv/fixed');
+  });
+
+  it('ends where it should whenever the power is cut', async () => {
+    await sh(`printf before > /etc/foreign; sync`);
+    const version = (n: number): PackageSpec => ({
+      directories: { '/etc/cut': {} },
+      files: {
+        '/etc/foreign': `ours ${n}`,
+        ...Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`/etc/cut/${n % 2}/${i}`, `${n}`])),
+        '/etc/cut/env': `N=${n}\n`,
+        '/etc/systemd/system/cut.service': service(
+          `/bin/sh -c 'echo $N > /run/cut.value; exec sleep infinity'`,
+          `EnvironmentFile=/etc/cut/env\nEnvironment=V=${n}\n`,
+        ),
+      },
+      units: [unit('cut.service', { restartOn: ['/etc/cut/env'] })],
+    });
+    let cuts = 0;
+    const delays = LONG ? [250, 400, 500, 600, 700, 900] : [400, 700];
+    for (const [round, delay] of delays.entries()) {
+      const done = apply(version(round)).then(
+        () => true,
+        () => false,
+      );
+      await sleep(delay);
+      await host.crash();
+      if (!(await done)) cuts++;
+      await host.start();
+    }
+    expect(cuts).toBeGreaterThan(1);
+    await apply(version(9));
+    expect(await observe(version(9))).toEqual([]);
+    expect(await apply(version(9))).toEqual([]);
+    await sleep(300);
+    expect(await sh('cat /run/cut.value /etc/foreign; echo; ls /etc/cut')).toBe('9\nours 9\n1\nenv');
+    await apply(null);
+    expect(await sh('cat /etc/foreign; ls -d /etc/cut /etc/systemd/system/cut.service 2>/dev/null')).toBe(
+      'before',
+    );
+    expect(await sh('find / -xdev -name ".fleet-*" 2>/dev/null')).toBe('');
+  }, 180_000);
+});

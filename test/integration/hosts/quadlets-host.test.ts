@@ -1,0 +1,161 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { CheckResult, Drift } from '../../../agent/model/target.ts';
+import type { BuiltPackage } from '../../agent/apply/host/built-package.ts';
+import { DAEMON_BINDS, ON_HOST } from '../../agent/apply/host/restricted-daemon.ts';
+import type { PackageSpec } from '../../agent/apply/host/sandbox.ts';
+import { describeWith } from '../../harness/run/describe-with.ts';
+import { type FactoryHost, startFactoryHost } from '../../harness/hosts/factory-host.ts';
+import { makeBusyboxImage } from '../../harness/kubernetes/busybox-image.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
+import { build } from './playbooks-host/world.ts';
+
+const QUADLET = '/etc/containers/systemd/web.container';
+
+/** Limits as they are, because raising one takes a capability that a host of these tests lacks. */
+const SETTINGS = `[containers]
+default_ulimits = ["nofile=1024:1024", "nproc=1000:1000"]
+[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+`;
+
+/** httpd as the first process of its container ignores SIGTERM: a stop would wait ten seconds for it. */
+const web = (port: number): PackageSpec => ({
+  files: {
+    [QUADLET]: `[Container]\nImage=localhost/web:1\nNetwork=host\nPodmanArgs=--stop-signal=KILL\nExec=/bin/httpd -f -p ${port} -h /www\n[Install]\nWantedBy=multi-user.target\n`,
+  },
+  units: [{ name: 'web.service', enabled: true, active: true }],
+  checks: [
+    { type: 'unit', name: 'runs', unit: 'web.service', stableSeconds: 1 },
+    { type: 'http', name: 'page', url: `http://127.0.0.1:${port}/`, status: 200, timeoutSeconds: 30 },
+  ],
+});
+
+describeWith(
+  ['podmanHost', 'busybox'],
+  'quadlets of a booted host with Podman',
+  ({ podmanHost, busybox }) => {
+    let host: FactoryHost;
+    let media: TemporaryDirectory;
+    const sh = async (script: string): Promise<string> => {
+      const { code, stdout, stderr } = await host.exec(['/bin/sh', '-c', script]);
+      if (code !== 0) throw new Error(`'${script}' ended with ${code}: ${stdout}${stderr}`);
+      return stdout.trim();
+    };
+    const ask = async (
+      verb: 'apply' | 'settle' | 'observe',
+      spec: PackageSpec | null,
+      built?: BuiltPackage,
+    ): Promise<unknown> => {
+      const { stdout, stderr } = await host.exec(ON_HOST, { input: JSON.stringify({ verb, spec, built }) });
+      if (stdout === '') throw new Error(stderr);
+      const { answer, error } = JSON.parse(stdout) as { answer?: unknown; error?: { message: string } };
+      if (error) throw new Error(error.message);
+      return answer;
+    };
+    const settle = async (spec: PackageSpec) =>
+      ((await ask('settle', spec)) as readonly CheckResult[]).map(
+        ({ name, outcome }) => `${name} ${outcome}`,
+      );
+
+    beforeAll(async () => {
+      media = await temporaryDirectory('quadlets');
+      const image = await makeBusyboxImage(busybox, join(media.path, 'layout'), { name: 'localhost/web:1' });
+      await image.writeArchive(join(media.path, 'web.tar'));
+      host = await startFactoryHost('quadlets', {
+        base: podmanHost,
+        disks: ['/var/lib/containers'],
+        binds: [...DAEMON_BINDS, { from: media.path, to: '/media', readOnly: true }],
+      });
+      await host.exec(['/bin/sh', '-c', 'cat > /etc/containers/containers.conf'], { input: SETTINGS });
+      await sh(
+        'podman load -q -i /media/web.tar && podman tag $(podman images -q | head -n 1) localhost/web:1',
+      );
+    });
+    afterAll(async () => {
+      await host?.remove();
+      await media?.[Symbol.asyncDispose]();
+    });
+
+    it('become services that run, are watched, restarted when they change, put back, and removed', async () => {
+      expect(await ask('apply', web(8080))).toEqual(
+        expect.arrayContaining([
+          expect.stringMatching(/^configured systemd:daemon-reload/),
+          expect.stringMatching(/^created unit:web.service: start/),
+        ]),
+      );
+      expect(await settle(web(8080))).toEqual(['runs passed', 'page passed']);
+      expect(await sh('systemctl is-enabled web.service')).toBe('generated');
+      expect(await ask('observe', web(8080))).toEqual([]);
+      expect(await ask('apply', web(8080))).toEqual([]);
+
+      expect(await ask('apply', web(8081))).toEqual(
+        expect.arrayContaining([expect.stringMatching(/^configured unit:web.service: restart/)]),
+      );
+      expect(await settle(web(8081))).toEqual(['runs passed', 'page passed']);
+
+      await sh('systemctl stop web.service');
+      const drifts = (await ask('observe', web(8081))) as readonly Drift[];
+      expect(drifts.map(({ message }) => message)).toEqual([
+        expect.stringMatching(/^web\.service is (inactive|failed) \(/),
+      ]);
+      await ask('apply', web(8081));
+      expect(await sh('podman ps --format "{{.Image}}"')).toBe('localhost/web:1');
+
+      expect(await ask('apply', null)).toEqual(
+        expect.arrayContaining([expect.stringMatching(/^deleted unit:web.service/)]),
+      );
+      expect(
+        await sh(
+          'systemctl list-units --all web.service --no-legend; podman ps -q; ls /etc/containers/systemd 2>&1 || true',
+        ),
+      ).not.toContain('web');
+    });
+
+    it('run the image that comes along as a file of the package, and the next one, without a registry', async () => {
+      const carrying = async (page: string): Promise<BuiltPackage> => {
+        const layout = join(media.path, page);
+        const image = await makeBusyboxImage(busybox, layout, { name: 'carried.example/web:1', page });
+        await image.writeArchive(`${layout}.tar`);
+        return build(
+          `  files:
+    - {path: /opt/carried/image.tar, source: image.tar}
+    - path: /etc/containers/systemd/carried.container
+      content: |
+        [Container]
+        Image=oci-archive:/opt/carried/image.tar
+        Network=host
+        PodmanArgs=--stop-signal=KILL
+        Exec=/bin/httpd -f -p 8082 -h /www
+        [Install]
+        WantedBy=multi-user.target
+  units: [{name: carried.service, restartOn: [/opt/carried/image.tar]}]
+`,
+          { 'image.tar': await readFile(`${layout}.tar`) },
+        );
+      };
+      const served = (page: string) =>
+        expect
+          .poll(
+            () =>
+              sh(
+                'printf "GET / HTTP/1.0\\r\\n\\r\\n" | timeout 5 bash -c "exec 3<>/dev/tcp/127.0.0.1/8082; cat >&3; cat <&3" || true',
+              ),
+            {
+              timeout: 60_000,
+            },
+          )
+          .toContain(page);
+      for (const page of ['first', 'second']) {
+        const built = await carrying(page);
+        await ask('apply', null, built);
+        await served(page);
+        expect(await ask('observe', null, built)).toEqual([]);
+      }
+      await ask('apply', null);
+      expect(await sh('ls /opt/carried 2>&1 || true')).toContain('No such file');
+    });
+  },
+);

@@ -1,0 +1,184 @@
+import { openClusterAccess } from '../../../../agent/apply/kubernetes/api/cluster-access.ts';
+import { openKubernetesApi } from '../../../../agent/apply/kubernetes/api/open-kubernetes-api.ts';
+import { kubernetesTarget } from '../../../../agent/apply/kubernetes/kubernetes-target.ts';
+import { resume } from '../../../../agent/apply/perform.ts';
+import { reconcile } from '../../../../agent/apply/reconcile.ts';
+import { readEdge } from '../../../../agent/model/edge.ts';
+import { observe } from '../../../../agent/observe/observe.ts';
+import { acquireLock, placeHeld } from '../../../../agent/store/lock.ts';
+import {
+  copiesIn,
+  FLEET,
+  type KubernetesPackage,
+  type KubernetesSite,
+  openSite,
+  pack,
+} from '../../../agent/apply/kubernetes/kubernetes-site.ts';
+import { NOW } from '../../../agent/world.ts';
+
+const namespace = (ns: string): string => `apiVersion: v1\nkind: Namespace\nmetadata: {name: ${ns}}\n---\n`;
+const configMap = (ns: string, name: string, text: string): string =>
+  `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}, namespace: ${ns}}\ndata: {text: ${text}}\n---\n`;
+const deployment = (ns: string, name: string, image: string): string => `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: ${name}, namespace: ${ns}}
+spec:
+  selector: {matchLabels: {app: ${name}}}
+  template:
+    metadata: {labels: {app: ${name}}}
+    spec: {containers: [{name: app, image: ${image}}]}
+---
+`;
+
+/** A Service that the server takes in a dry run and refuses in earnest (REFUSING). */
+const REFUSED = 'refused-in-earnest';
+
+/** What makes REFUSED so. Nothing else is judged by it. */
+export const REFUSING: readonly (readonly [path: string, object: object])[] = [
+  [
+    '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
+    {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingAdmissionPolicy',
+      metadata: { name: 'refuse' },
+      spec: {
+        failurePolicy: 'Fail',
+        matchConstraints: {
+          resourceRules: [
+            { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['services'] },
+          ],
+        },
+        validations: [{ expression: `request.dryRun || object.metadata.name != '${REFUSED}'` }],
+      },
+    },
+  ],
+  [
+    '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings',
+    {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingAdmissionPolicyBinding',
+      metadata: { name: 'refuse' },
+      spec: { policyName: 'refuse', validationActions: ['Deny'] },
+    },
+  ],
+];
+export const refusedIn = (ns: string): object => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: REFUSED, namespace: ns },
+  spec: { ports: [{ port: 80 }] },
+});
+
+export type Scenario = {
+  readonly name: string;
+  readonly before: (ns: string) => readonly KubernetesPackage[];
+  readonly after: (ns: string) => readonly KubernetesPackage[];
+  /** Somebody deletes and changes objects of `before` by hand. */
+  readonly spoils?: true;
+  /** Boundaries it must pass for a test of it to be worth anything. */
+  readonly passes: readonly string[];
+};
+
+const steady = (ns: string): KubernetesPackage => pack('steady', configMap(ns, 'steady', 'as-ever'));
+
+const base = (ns: string): readonly KubernetesPackage[] => [
+  pack('a-base', `${namespace(ns)}${configMap(ns, 'kept', 'one')}${configMap(ns, 'gone', 'x')}`),
+  steady(ns),
+];
+
+export const SCENARIOS: readonly Scenario[] = [
+  {
+    name: 'a package that changes and one that is new',
+    before: base,
+    after: (ns) => [
+      pack(
+        'a-base',
+        `${namespace(ns)}${configMap(ns, 'kept', 'two')}${configMap(ns, 'new', 'y')}${configMap(ns, 'theirs', 'ours')}${deployment(ns, 'web', 'one')}`,
+      ),
+      steady(ns),
+      pack('z-next', configMap(ns, 'next', 'z'), { dependsOn: ['a-base'] }),
+    ],
+    passes: ['apply a-base: staged', 'apply a-base: settled', 'apply a-base: kept', 'apply z-next: kept'],
+  },
+  {
+    name: 'a package that fails in the middle and is rolled back',
+    before: base,
+    after: (ns) => [
+      pack(
+        'a-base',
+        `${namespace(ns)}${configMap(ns, 'kept', 'two')}${configMap(ns, 'new', 'y')}${configMap(ns, 'theirs', 'ours')}${JSON.stringify(refusedIn(ns))}`,
+      ),
+      steady(ns),
+    ],
+    passes: ['apply a-base: failed', 'apply a-base (roll back): kept'],
+  },
+  {
+    name: 'a package that is renamed, one that is removed and an object that moves',
+    before: (ns) => [
+      pack('a-base', `${namespace(ns)}${configMap(ns, 'moved', 'one')}`),
+      pack('extra', configMap(ns, 'extra', 'x')),
+      pack('old', `${configMap(ns, 'data', 'one')}${configMap(ns, 'gone', 'x')}`),
+    ],
+    after: (ns) => [
+      pack('a-base', namespace(ns)),
+      pack(
+        'new',
+        `${configMap(ns, 'data', 'two')}${configMap(ns, 'more', 'y')}${configMap(ns, 'moved', 'two')}`,
+      ),
+    ],
+    passes: ['apply new: kept', 'remove old: kept', 'remove extra: kept'],
+  },
+  {
+    name: 'drift that is corrected',
+    before: base,
+    after: base,
+    spoils: true,
+    passes: ['correct a-base: staged', 'correct a-base: kept'],
+  },
+];
+
+/** An agent's state directory on the cluster, locked; each call is a process as far as its target goes. */
+export const openLocked = async (
+  folder: string,
+  kubeconfig: string,
+  ns: string,
+  onJournal: (point: string) => void = () => {},
+): Promise<KubernetesSite> => {
+  const { bootId } = readEdge(undefined, 'auto', process.env);
+  const state = `${folder}/state`;
+  const lock = await acquireLock(state, 'run', NOW, { bootId });
+  const api = openKubernetesApi(await openClusterAccess({ kubeconfig, context: '' }), {
+    patienceMs: 20_000,
+    requestMs: 20_000,
+  });
+  const target = kubernetesTarget({
+    open: () => Promise.resolve(api),
+    fleet: FLEET,
+    // A lease for each, so that some can be tried at once.
+    lease: {
+      namespace: `${ns}-lease`,
+      who: `plant-7/edge-1, process ${process.pid}`,
+      place: () => placeHeld(state),
+    },
+    healthTimeoutMs: 20_000,
+    stepTimeoutMs: 20_000,
+    adopt: 'ifUnowned',
+    copies: copiesIn(folder),
+  });
+  const site = openSite(folder, target, {}, { onJournal });
+  return {
+    ...site,
+    [Symbol.asyncDispose]: async () => {
+      await site[Symbol.asyncDispose]();
+      await api.close();
+      lock[Symbol.dispose]();
+    },
+  };
+};
+
+/** What a look does: ends what is open, applies what is wanted, corrects what differs. */
+export const look = async ({ agent }: KubernetesSite): Promise<void> => {
+  await resume(agent);
+  await reconcile(agent);
+  await observe(agent);
+};

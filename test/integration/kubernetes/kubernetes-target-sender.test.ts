@@ -1,0 +1,113 @@
+import { readFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { createSender } from '../../../agent/apply/kubernetes/api/send.ts';
+import { makeAuthority, makeCertificate } from '../../harness/fleets/certificates.ts';
+import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
+
+const signal = new AbortController().signal;
+const GET = { method: 'GET', path: '/x', verb: 'get', what: 'it', secret: false } as const;
+
+/** A server of one's own on the loopback, and how often it was asked. */
+const serve = async (answer: (request: IncomingMessage, response: ServerResponse, count: number) => void) => {
+  const asked: IncomingMessage[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request);
+    answer(request, response, asked.length);
+  });
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  const { port } = server.address() as AddressInfo;
+  return {
+    asked,
+    origin: `http://127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((done) => server.close(done));
+    },
+  };
+};
+
+const senderFor = (
+  server: string,
+  patienceMs: number,
+  credentials = async () => ({ tls: {}, headers: {} }),
+) => createSender({ server, credentials }, { patienceMs, requestMs: 5000 });
+
+describe('a request to an API server', () => {
+  it('is held back for as long as the server asks, then sent again', async () => {
+    await using server = await serve((_request, response, count) => {
+      if (count === 1) response.writeHead(429, { 'retry-after': '1' }).end('{}');
+      else response.end('{"a":1}');
+    });
+    const sender = senderFor(server.origin, 5000);
+    const begun = performance.now();
+    expect(await sender.send(GET, signal)).toMatchObject({ code: 200, body: '{"a":1}' });
+    expect(performance.now() - begun).toBeGreaterThan(950);
+    expect(server.asked).toHaveLength(2);
+    await sender.close();
+  });
+
+  it('is sent again when the connection breaks, until its patience ends; after that, each gets one try', async () => {
+    await using server = await serve((request) => request.socket.destroy());
+    const sender = senderFor(server.origin, 1000);
+    await expect(sender.send(GET, signal)).rejects.toMatchObject({ code: 'API_UNREACHABLE' });
+    const tries = server.asked.length;
+    expect(tries).toBeGreaterThan(2);
+    await expect(sender.send(GET, signal)).rejects.toMatchObject({ code: 'API_UNREACHABLE' });
+    expect(server.asked.length - tries).toBe(1);
+    await sender.close();
+  });
+
+  it('is sent with new credentials when the old ones are no longer taken, and once only', async () => {
+    await using server = await serve((request, response) => {
+      const known = request.headers.authorization === 'Bearer 2';
+      response.writeHead(known ? 200 : 401).end('{}');
+    });
+    let token = 0;
+    const credentials = async () => ({ tls: {}, headers: { Authorization: `Bearer ${++token}` } });
+    const sender = senderFor(server.origin, 1000, credentials);
+    expect(await sender.send(GET, signal)).toMatchObject({ code: 200 });
+    expect(server.asked).toHaveLength(2);
+    token = 100;
+    const denied = senderFor(server.origin, 1000, credentials);
+    await expect(denied.send(GET, signal)).rejects.toMatchObject({ code: 'API_DENIED' });
+    expect(server.asked).toHaveLength(4);
+    await sender.close();
+    await denied.close();
+  });
+
+  it('ends with the signal, also while it waits to be sent again', async () => {
+    await using server = await serve((_request, response) => {
+      response.writeHead(503).end('{}');
+    });
+    const sender = senderFor(server.origin, 60_000);
+    await expect(sender.send(GET, AbortSignal.timeout(300))).rejects.toMatchObject({ code: 'ABORTED' });
+    await sender.close();
+  });
+
+  it('offers no HTTP/2: of a connection that ends there, nobody could catch the errors', async () => {
+    await using folder = await temporaryDirectory('sender');
+    const authority = await makeAuthority(folder.path);
+    const own = await makeCertificate(folder.path, authority, ['IP:127.0.0.1']);
+    const [key, cert, ca] = await Promise.all(
+      [own.key, own.certificate, authority.certificate].map((file) => readFile(file)),
+    );
+    const offered: string[] = [];
+    const ALPNCallback = ({ protocols }: { readonly protocols: readonly string[] }): string => {
+      offered.push(...protocols);
+      return 'http/1.1';
+    };
+    const server = createSecureServer({ key, cert, ALPNCallback }, (_request, response) =>
+      response.end('{}'),
+    );
+    await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+    const { port } = server.address() as AddressInfo;
+    const sender = senderFor(`https://127.0.0.1:${port}`, 1000, async () => ({ tls: { ca }, headers: {} }));
+    expect(await sender.send(GET, signal)).toMatchObject({ code: 200 });
+    expect(offered).toEqual(['http/1.1']);
+    await sender.close();
+    await new Promise((done) => server.close(done));
+  });
+});

@@ -1,0 +1,181 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hexOf } from '#bundles/digest';
+import { type Medium, parseMedium } from '#bundles/formats/medium/medium';
+import { type Office, openOffice } from '../../e2e/office.ts';
+import { acceptRequests } from '../../harness/fleets/accept-requests.ts';
+import { runAgent } from '../../harness/run/run-agent.ts';
+import { type Outcome, succeed } from '../../harness/run/run-command.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
+
+const LABEL = 'apps/label-printer/host/label.zpl';
+const READER = 'apps/scale-reader/host/serve.py';
+
+let folder: TemporaryDirectory;
+let office: Office;
+const at = (...parts: readonly string[]): string => join(folder.path, ...parts);
+const stick = (): string => at('stick');
+
+const agent = (...words: readonly string[]): Promise<Outcome> =>
+  runAgent(folder.path, words, {
+    ...process.env,
+    FLEET_AGENT_STATE: at('state'),
+    FLEET_AGENT_ROOT: at('host'),
+    FLEET_AGENT_SERVICES: 'none',
+  });
+
+/** 260 KB that pack badly; one line of it is the version. */
+const label = (version: string): string =>
+  Array.from({ length: 4000 }, (_, line) =>
+    createHash('sha256')
+      .update(line === 2000 ? version : `${line}`)
+      .digest('hex'),
+  )
+    .concat('^XZ\n')
+    .join('\n');
+
+const noise = (version: string): readonly string[] =>
+  Array.from({ length: 4000 }, (_, line) => createHash('sha256').update(`${version} ${line}`).digest('hex'));
+
+const contents = async (): Promise<Medium> => parseMedium(await readFile(join(stick(), 'fleet/medium.json')));
+
+const bytesOn = async (): Promise<number> => {
+  const files = await readdir(stick(), { recursive: true, withFileTypes: true });
+  const found = files.filter((entry) => entry.isFile());
+  const sizes = await Promise.all(
+    found.map(async (it) => (await readFile(join(it.parentPath, it.name))).length),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
+};
+
+const ready = async (version: string): Promise<void> => {
+  succeed(await agent('reports', 'export', stick()));
+  succeed(await office.scheduler('reports', 'import', stick()));
+  await office.edit(LABEL, () => label(version));
+  await office.build();
+};
+
+const onHost = (): Promise<string> => readFile(at('host/etc/label-printer/label.zpl'), 'utf8');
+
+beforeAll(async () => {
+  folder = await temporaryDirectory('deltas');
+  await mkdir(stick());
+  await mkdir(at('host'));
+  office = await openOffice(folder.path);
+  await office.edit(LABEL, () => label('one'));
+  await office.build();
+  const who = [
+    '--fleet',
+    'halden',
+    '--site',
+    'plant-7',
+    '--name',
+    'press-2',
+    '--channel',
+    'prod/factory-host',
+  ];
+  succeed(await agent('enroll', ...who, '--root-sha256', office.rootSha256, stick()));
+  succeed(await office.scheduler('sites', 'enroll', stick(), ...(await acceptRequests(stick()))));
+  succeed(await office.scheduler('sites', 'set', 'plant-7', 'lineNumber=7'));
+  await office.fill(stick(), 'plant-7');
+  succeed(await agent('import', stick()));
+}, 120_000);
+afterAll(() => folder[Symbol.asyncDispose]());
+
+describe('the next trip to a host without network', () => {
+  it('needs a few kilobytes, by the newest report that the office took and a patch', async () => {
+    const full = await bytesOn();
+    await ready('two');
+    const filled = await office.fill(stick(), 'plant-7', '--for', 'site:plant-7', '--binary-deltas');
+    expect(filled.stdout).toMatch(/1 patch of [\d.]+ (bytes|B|KiB) in all instead of [\d.]+ KiB/);
+    expect((await contents()).deltas).toHaveLength(1);
+    expect(await bytesOn()).toBeLessThan(full / 2);
+    const verified = await office.exporter('verify', stick(), '--root-sha256', office.rootSha256);
+    expect(verified.code, verified.stdout).toBe(0);
+    const recorded = succeed(await office.scheduler('media', 'record', stick()));
+    expect(recorded.stdout).toMatch(/^on its way since .*: prod\/factory-host r\d+ for plant-7, filled /m);
+    const imported = succeed(await agent('import', stick()));
+    expect(imported.stdout).toMatch(/label-printer-host +configured/);
+    expect(await onHost()).toBe(label('two'));
+    const underway = succeed(await office.scheduler('media', 'list'));
+    expect(underway.stdout).toMatch(/for plant-7, .*; arrived at no site yet/);
+  });
+
+  it('is no longer on its way when the stick is back at the office', async () => {
+    succeed(await agent('reports', 'export', stick()));
+    succeed(await office.scheduler('reports', 'import', stick()));
+    expect(succeed(await office.scheduler('media', 'list')).stdout).toContain('No medium is on its way');
+  });
+
+  it('whose base was lost there asks for it on the stick, gets exactly that, and goes on', async () => {
+    await ready('three');
+    await office.fill(stick(), 'plant-7', '--for', 'site:plant-7', '--binary-deltas');
+    const [delta] = (await contents()).deltas ?? [];
+    if (!delta) throw new Error('there is no patch');
+    await rm(at('state/blobs/sha256', hexOf(delta.base)));
+    const refused = await agent('import', stick());
+    expect([refused.code, refused.stderr]).toEqual([5, expect.stringContaining('MISSING_BASE')]);
+    const again = await office.fill(stick(), 'plant-7', '--for', 'site:plant-7', '--binary-deltas');
+    expect(again.stderr + again.stdout).toContain('plant-7/press-2 asks for 1 blob');
+    const { deltas, bundles } = await contents();
+    expect(deltas).toBeUndefined();
+    expect(bundles.flatMap(({ assumed }) => assumed).length).toBeGreaterThan(0);
+    expect(await readdir(join(stick(), 'blobs/sha256'))).toContain(hexOf(delta.digest));
+    succeed(await agent('import', stick()));
+    expect(await onHost()).toBe(label('three'));
+  });
+
+  it('that was damaged on the way says which file, in the check at the office and at the host', async () => {
+    await ready('four');
+    await office.fill(stick(), 'plant-7', '--for', 'release:prod/factory-host@3', '--binary-deltas');
+    const path = (await contents()).deltas?.[0]?.patch.path ?? '';
+    await writeFile(join(stick(), path), 'damaged');
+    const verified = await office.exporter('verify', stick(), '--root-sha256', office.rootSha256);
+    expect(verified.code).not.toBe(0);
+    expect(verified.stdout + verified.stderr).toContain(path);
+    const refused = await agent('import', stick());
+    expect([refused.code, refused.stderr]).toEqual([4, expect.stringContaining(path)]);
+    // The same command again puts it right.
+    await office.fill(stick(), 'plant-7', '--for', 'release:prod/factory-host@3', '--binary-deltas');
+    succeed(await agent('import', stick()));
+    expect(await onHost()).toBe(label('four'));
+  });
+
+  it('comes as a patch on one of several sticks, which are put in in any order', async () => {
+    for (const [version, order] of [
+      ['in turn', [1, 2]],
+      ['the other way round', [2, 1]],
+    ] as const) {
+      // All of it is news, and no patch is for it: one stick is too small.
+      await office.edit(READER, (text) => `${text.split('# ')[0]}# ${noise(version).join('\n# ')}\n`);
+      await ready(version);
+      const to = (number: number): string => at(`${version} ${number}`.replaceAll(' ', '-'));
+      for (const number of [1, 2]) await mkdir(to(number));
+      const set = ['--part-size', '120000', '--stick-size', '120000'];
+      const words = [
+        '--from',
+        at('releases'),
+        '--site',
+        'plant-7',
+        '--for',
+        'site:plant-7',
+        '--binary-deltas',
+      ];
+      const places = ['--to', to(1), '--to', to(2)];
+      const planned = succeed(await office.exporter('plan', ...words, ...set, ...places));
+      const filled = succeed(await office.exporter('create', ...words, ...set, ...places));
+      for (const { stdout } of [planned, filled]) expect(stdout).toMatch(/1 patch of /);
+      const verified = await office.exporter('verify', to(1), to(2), '--root-sha256', office.rootSha256);
+      expect(verified.stdout).toMatch(/ok +deltas: 1 patch/);
+      expect(verified.code, verified.stdout).toBe(0);
+      const [first, last] = order;
+      const waiting = await agent('import', to(first));
+      expect([waiting.code, waiting.stderr]).toEqual([5, expect.stringContaining('PARTS_MISSING')]);
+      const imported = succeed(await agent('import', to(last)));
+      expect(imported.stdout).toMatch(/label-printer-host +configured/);
+      expect(await onHost()).toBe(label(version));
+    }
+  });
+});

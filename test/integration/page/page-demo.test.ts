@@ -1,0 +1,181 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { addDays, formatTime } from '#bundles/time';
+import { buildPage } from '../../../bundling/build-page.ts';
+import { type Demo, startDemo } from '../../../examples/demo/start-demo.ts';
+import { ADDRESSES, type Address } from '../../../scheduler/page/addresses.ts';
+import { describeWith } from '../../harness/run/describe-with.ts';
+import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
+import {
+  axeFindings,
+  openTab,
+  scrollsSideways,
+  startBrowser,
+  type Tab,
+  takeWebp,
+  unreachedByTab,
+} from './browser.ts';
+import { signIn } from './sign-in.ts';
+
+const NOW = new Date('2026-11-21T08:00:00Z');
+
+/** An address of each view in the router, by its pattern. */
+const VIEWS: Readonly<Record<Address, string>> = {
+  '': '/',
+  workloads: '/workloads',
+  'workloads/:workload': '/workloads/oven-control',
+  where: '/where?name=oven-control-host',
+  compare: '/compare?left=qa&right=prod',
+  pipeline: '/pipeline',
+  rollouts: '/rollouts',
+  media: '/media',
+  alarms: '/alarms',
+  sessions: '/sessions',
+  audit: '/audit',
+  search: '/search?q=scale',
+  'sites/:site/:agent/:assignment': '/sites/plant-007/press-1/label-printer-host',
+  'sites/:site': '/sites/plant-005',
+};
+
+/** Name of the pictures of a view: 'page-workloads-workload'. */
+const pictureOf = (address: Address): string =>
+  `page-${address === '' ? 'overview' : address.replaceAll('/:', '-').replaceAll('/', '-')}`;
+
+const WIDE = { width: 1200, height: 800 };
+/** A phone; also 1280 pixels at 400 % zoom (WCAG 2.2, 1.4.10). */
+const NARROW = { width: 320, height: 640 };
+
+describeWith(['chromium'], 'the demo', ({ chromium }) => {
+  const world = new AsyncDisposableStack();
+  let demo: Demo;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    const folder = world.use(await temporaryDirectory('demo'));
+    const page = join(folder.path, 'page');
+    await buildPage(page);
+    demo = world.use(await startDemo({ sites: 31, folder: folder.path, page, port: 0, now: NOW }));
+    browser = await startBrowser(chromium);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await world.disposeAsync();
+  });
+
+  const open = (options: Parameters<typeof signIn>[2] = {}): Promise<Tab> =>
+    signIn(browser, { url: demo.url, token: demo.reader, path: '/' }, options);
+
+  // FLEET_SCREENSHOTS=docs/images takes the pictures of the documentation again.
+  const pictures = process.env['FLEET_SCREENSHOTS'];
+  const picture = async ({ page }: Tab, name: string): Promise<void> => {
+    if (pictures === undefined) return;
+    await mkdir(pictures, { recursive: true });
+    await writeFile(join(pictures, `${name}.webp`), await takeWebp(page));
+  };
+
+  /** Looks at the view that the tab shows, in both schemes, on a phone and by keyboard. */
+  const examine = async (tab: Tab, name: string): Promise<void> => {
+    const { page, faults } = tab;
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor();
+      await picture(tab, `${name}-${colorScheme}`);
+      expect(await axeFindings(page), colorScheme).toEqual([]);
+    }
+    await page.setViewportSize(NARROW);
+    expect(await scrollsSideways(page)).toBe(false);
+    expect(await unreachedByTab(page)).toEqual([]);
+    expect(faults).toEqual([]);
+    await page.setViewportSize(WIDE);
+  };
+
+  describe('every view has no serious finding of axe, fits a phone and 400 % zoom, and is reached by keyboard', () => {
+    let tab: Tab;
+    beforeAll(async () => {
+      tab = await open({ bypassCSP: true, viewport: WIDE });
+    });
+    afterAll(() => tab[Symbol.asyncDispose]());
+
+    test.each(ADDRESSES)('/%s', async (address) => {
+      await tab.page.goto(`${demo.url}/ui${VIEWS[address]}`);
+      await examine(tab, pictureOf(address));
+    });
+
+    test('the sign-in', async () => {
+      await using stranger = await openTab(browser, { bypassCSP: true, viewport: WIDE });
+      await stranger.page.goto(`${demo.url}/ui/sign-in`);
+      await examine(stranger, 'page-sign-in');
+    });
+  });
+
+  test('raises the alarms of its story, and none about its own reports', async () => {
+    const answer = await fetch(`${demo.url}/v1/alarms?limit=1000`, {
+      headers: { authorization: `Bearer ${demo.reader}` },
+    });
+    const { alarms } = (await answer.json()) as { readonly alarms: readonly { readonly kind: string }[] };
+    const kinds = new Set(alarms.map(({ kind }) => kind));
+    expect([...kinds].filter((kind) => kind.startsWith('REPORT_'))).toEqual([]);
+    expect(kinds).toContain('PACKAGE_FAILED');
+  });
+
+  test('shows months of history, each kind of trouble and a promotion that waits', async () => {
+    await using tab = await open();
+    const main = tab.page.getByRole('main');
+    const words = (await main.textContent()) ?? '';
+    for (const word of ['1 failed', '1 drifted', '2 never reported', '2 complies late', '2 stale'])
+      expect(words).toContain(word);
+    expect(words).toMatch(/dev to qa promoted.*qa to prod waiting.*soak/);
+    await tab.page.goto(`${demo.url}/ui/sites/plant-005`);
+    await tab.page.getByRole('region', { name: 'Events' }).first().waitFor();
+    expect(await main.textContent()).toContain('received 89 d ago');
+  });
+
+  test('pauses a rollout with a reason, and resumes it', async () => {
+    await using tab = await open();
+    await tab.page.getByRole('link', { name: 'Rollouts' }).click();
+    const stages = tab.page.getByRole('region', { name: 'Stages of prod/till' });
+    await stages.getByRole('row', { name: /^pilot done/ }).waitFor();
+    for (const [verb, after, more] of [
+      ['Pause', 'Resume', demo.decider],
+      ['Resume', 'Pause', undefined],
+    ] as const) {
+      await tab.page.getByRole('button', { name: `${verb} prod/till` }).click();
+      const dialog = tab.page.getByRole('dialog');
+      await dialog.getByLabel('Reason').fill('stock taking');
+      if (more !== undefined) await dialog.getByLabel('Token of a person').fill(more);
+      await dialog.getByRole('button', { name: verb, exact: true }).click();
+      await tab.page.getByRole('button', { name: `${after} prod/till` }).waitFor();
+    }
+  });
+
+  test('compares two environments, and goes from there to the past', async () => {
+    await using tab = await open();
+    const main = tab.page.getByRole('main');
+    await tab.page.getByRole('link', { name: 'Compare' }).click();
+    // The view before it has a field of the same label.
+    await tab.page.getByRole('heading', { name: 'Compare' }).waitFor();
+    await tab.page.getByLabel('Environment').fill('qa');
+    await tab.page.getByLabel('With').fill('prod');
+    await tab.page.keyboard.press('Enter');
+    const oven = tab.page.getByRole('row', { name: /^press\/oven-control-host/ });
+    await oven.locator('summary').click();
+    expect(await oven.textContent()).toMatch(/6 agents run it|3 of 3 agents run it/);
+    expect(await oven.locator('details').textContent()).toMatch(
+      /-.*\/opt\/oven-control\/3[^]*\+.*\/opt\/oven-control\/2/,
+    );
+
+    // An assignment leads to where it runs, and the past can be asked for.
+    await oven.getByRole('link', { name: 'oven-control-host' }).click();
+    await tab.page.getByRole('row', { name: /^plant-001\/press-1/ }).waitFor();
+    const past = formatTime(addDays(NOW, -60));
+    await tab.page.getByLabel('Time').fill(past);
+    await tab.page.keyboard.press('Enter');
+    await expect.poll(() => main.textContent()).toContain(`At ${past}`);
+    expect(await tab.page.getByRole('row', { name: /^plant-001\/press-1/ }).textContent()).toContain(
+      '29 d ago',
+    );
+  });
+});

@@ -1,0 +1,125 @@
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { addDays, formatTime } from '#bundles/time';
+import { buildPage } from '../../../bundling/build-page.ts';
+import { recordLinkStates } from '../../../scheduler/hub/questions/state/link-states.ts';
+import { parseAllowance } from '../../../scheduler/hub/sites/tokens/allowance.ts';
+import { createToken } from '../../../scheduler/hub/sites/tokens/create-token.ts';
+import { describeWith } from '../../harness/run/describe-with.ts';
+import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
+import { decisionServer } from '../../scheduler/hub/http/decisions/decision-server.ts';
+import { NOW } from '../../scheduler/release/removals/office.ts';
+import { axeFindings, scrollsSideways, startBrowser } from './browser.ts';
+import { HOSTILE } from './hub-page.ts';
+import { signIn } from './sign-in.ts';
+
+const TERMS = { note: undefined, expires: addDays(NOW, 30), now: NOW };
+
+/** A hub whose prod is promoted from qa, with the built page. */
+const startOffice = async (executable: string) => {
+  await using starting = new AsyncDisposableStack();
+  const folder = starting.use(await temporaryDirectory('page-pipeline'));
+  const page = join(folder.path, 'page');
+  await buildPage(page);
+  const made = starting.use(await decisionServer({ page }));
+  const link = { from: 'qa', to: 'prod', mode: 'manual', state: 'ready', candidate: null };
+  await recordLinkStates(made.store, [{ ...link, waitsFor: null, why: null }], formatTime(addDays(NOW, -2)));
+  await made.server.listen({ host: '127.0.0.1', port: 0 });
+  const browser: Browser = await startBrowser(executable);
+  starting.defer(() => browser.close());
+  const { port } = made.server.server.address() as AddressInfo;
+  const { token } = await createToken(made.store, { scope: 'reader' }, TERMS);
+  const decider = async (...allowances: readonly string[]): Promise<string> => {
+    const order = { scope: 'decide', person: 'mara', allowances: allowances.map(parseAllowance) } as const;
+    return (await createToken(made.store, order, TERMS)).token;
+  };
+  const running = starting.move();
+  return {
+    made,
+    decider,
+    open: (options: Parameters<typeof signIn>[2] = {}) =>
+      signIn(browser, { url: `http://127.0.0.1:${port}`, token, path: '/pipeline' }, options),
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+};
+
+const decide = async (page: Page, verb: string, reason: string, token?: string): Promise<void> => {
+  await page.getByRole('button', { name: `${verb} qa to prod` }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Reason').fill(reason);
+  if (token !== undefined) await dialog.getByLabel('Token of a person').fill(token);
+  await dialog.getByRole('button', { name: verb, exact: true }).click();
+};
+
+describeWith(['chromium'], 'the pipeline on the page', ({ chromium }) => {
+  test('shows each condition of a gate, pauses, resumes and promotes what was shown', async () => {
+    await using office = await startOffice(chromium);
+    await using tab = await office.open();
+    const { page, faults } = tab;
+    const gate = page.getByRole('region', { name: 'Gate of prod' });
+    expect(await gate.getByRole('row', { name: /^released met/ }).count()).toBe(1);
+
+    const token = await office.decider('pause:prod', 'resume:prod', 'promote:prod');
+    await decide(page, 'Pause', HOSTILE, token);
+    await page.getByRole('button', { name: 'Resume qa to prod' }).waitFor();
+    expect(await page.getByRole('main').textContent()).toContain(HOSTILE);
+    expect(await page.getByRole('button', { name: 'Promote qa to prod' }).count()).toBe(0);
+
+    await decide(page, 'Resume', 'counted');
+    await page.getByRole('button', { name: 'Promote qa to prod' }).waitFor();
+    await decide(page, 'Promote', 'line 3 asked for it');
+    await page.getByRole('region', { name: 'Promotions to prod' }).waitFor();
+    expect(await page.getByRole('row', { name: /^1, current/ }).textContent()).toContain(
+      'line 3 asked for it',
+    );
+    const decided = (await office.made.office.entries()).map(({ predicate }) => predicate);
+    expect(decided).toMatchObject([
+      { decision: 'pause', person: 'mara', reason: HOSTILE },
+      { decision: 'resume', person: 'mara', reason: 'counted' },
+      { person: 'mara', reason: 'line 3 asked for it' },
+    ]);
+
+    // Each of them is in the audit log, with its person.
+    await page.getByRole('link', { name: 'Audit log' }).click();
+    const entries = page.getByRole('region', { name: 'Entries' });
+    await entries.waitFor();
+    expect(await entries.getByRole('row').nth(1).textContent()).toMatch(/^3.*prodpromotion 1 from qa.*mara/);
+    expect(await entries.getByRole('row', { name: /^1 / }).textContent()).toContain(HOSTILE);
+    expect(await page.getByRole('main').locator('img, b').count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+
+  test('shows why the hub refuses a token, decides nothing, and asks for another', async () => {
+    await using office = await startOffice(chromium);
+    await using tab = await office.open();
+    const { page } = tab;
+    await decide(page, 'Promote', 'not mine to decide', await office.decider('pause:prod'));
+    const dialog = page.getByRole('dialog');
+    expect(await dialog.getByRole('alert').textContent()).toMatch(/^[A-Z_]+/);
+    expect(await office.made.office.entries()).toEqual([]);
+    await dialog.getByLabel('Token of a person').fill(await office.decider('promote:prod'));
+    await dialog.getByRole('button', { name: 'Promote', exact: true }).click();
+    await page.getByRole('region', { name: 'Promotions to prod' }).waitFor();
+  });
+
+  test('has no serious finding of axe, with a dialog and without, and fits a phone', async () => {
+    await using office = await startOffice(chromium);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await using tab = await office.open({
+        colorScheme,
+        bypassCSP: true,
+        viewport: { width: 320, height: 640 },
+      });
+      await tab.page.getByRole('heading', { level: 2, name: 'qa to prod' }).waitFor();
+      expect(await axeFindings(tab.page)).toEqual([]);
+      expect(await scrollsSideways(tab.page)).toBe(false);
+      await tab.page.getByRole('button', { name: 'Reject qa to prod' }).click();
+      await tab.page.getByRole('dialog').getByLabel('Reason').waitFor();
+      await expect.poll(() => axeFindings(tab.page)).toEqual([]);
+      await tab.page.keyboard.press('Escape');
+      await expect.poll(() => tab.page.getByRole('dialog').count()).toBe(0);
+    }
+  });
+});

@@ -1,0 +1,233 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeWith } from '../../harness/run/describe-with.ts';
+import { openTab, startBrowser, type Tab } from './browser.ts';
+import { signIn } from './sign-in.ts';
+import { join } from '../../scheduler/hub/serve/test-server.ts';
+import { testAgent } from '../../scheduler/hub/test-hub.ts';
+import { HOSTILE, type HubPage, startHubPage } from './hub-page.ts';
+
+/** The page of the hub in a real browser. */
+describeWith(['chromium'], 'the page', ({ chromium }) => {
+  let hub: HubPage;
+  let browser: Browser;
+  let token: string;
+
+  beforeAll(async () => {
+    hub = await startHubPage();
+    token = await hub.made.reader();
+    browser = await startBrowser(chromium);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await hub?.[Symbol.asyncDispose]();
+  });
+
+  const signedIn = (path: string, options: Parameters<typeof openTab>[1] = {}): Promise<Tab> =>
+    signIn(browser, { url: hub.url, token, path }, options);
+
+  test('asks for a token, says why one is refused, and returns to the address that was asked for', async () => {
+    await using tab = await openTab(browser);
+    const { page, faults } = tab;
+    await page.goto(`${hub.url}/ui/sites/alpha-failed`);
+    const field = page.getByLabel('Token', { exact: true });
+    await field.fill('ffr_nonsense');
+    await field.press('Enter');
+    expect(await page.getByRole('alert').textContent()).toContain('Not signed in');
+    await field.fill(token);
+    await field.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Site alpha-failed' }).waitFor();
+    expect(page.url()).toBe(`${hub.url}/ui/sites/alpha-failed`);
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: 'Site alpha-failed' }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await field.waitFor();
+    expect(await page.evaluate(() => Object.keys(globalThis.sessionStorage))).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
+  test('never follows a return address to another site', async () => {
+    await using tab = await openTab(browser);
+    await tab.page.goto(`${hub.url}/ui/sign-in?to=${encodeURIComponent('//elsewhere.example/')}`);
+    await tab.page.getByLabel('Token', { exact: true }).fill(token);
+    await tab.page.getByRole('button', { name: 'Sign in' }).click();
+    await tab.page.getByRole('heading', { level: 1, name: 'Fleet acme' }).waitFor();
+    expect(new URL(tab.page.url()).origin).toBe(hub.url);
+  });
+
+  test('lists sites in pages, with filters in the address and the state of promotions', async () => {
+    await using tab = await signedIn('/');
+    const { page, faults } = tab;
+    const row = (name: string) => page.getByRole('row', { name: new RegExp(`^${name} `) });
+    expect(await row('alpha-failed').textContent()).toContain('1 failed');
+    expect(await row('alpha-drifted').textContent()).toContain('1 drifted');
+    expect(await row('alpha-behind').textContent()).toContain('1 behind');
+    expect(await row('alpha-silent').textContent()).toMatch(/1 never reported.*never$/);
+    expect(await page.getByRole('listitem').textContent()).toContain(
+      'qa to prod waiting manual, since 24 h ago',
+    );
+    expect(await row('plant-55').count()).toBe(0);
+    await page.getByRole('link', { name: 'Next page' }).click();
+    await row('plant-55').waitFor();
+    expect(page.url()).toContain('cursor=');
+    await page.goBack();
+    await row('alpha-failed').waitFor();
+    await page.getByLabel('Site', { exact: true }).fill('plant-07');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.url()).toMatch(/site=plant-07/);
+    await row('plant-07').waitFor();
+    await expect.poll(() => row('alpha-failed').count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+
+  test('shows at a site the age and the source of every word, and no markup of an agent', async () => {
+    await using tab = await signedIn('/sites/alpha-failed');
+    const { page, faults } = tab;
+    const oven = page.getByRole('row', { name: /^oven / });
+    const text = await oven.textContent();
+    expect(text).toContain(HOSTILE);
+    expect(text).toContain('24 h ago, event 1, over the network, received just now');
+    expect(await page.getByRole('region', { name: 'Events' }).last().textContent()).toContain('CHECK_FAILED');
+    expect(await page.title()).toBe('Site alpha-failed - Fleet Ferry');
+    expect(faults).toEqual([]);
+  });
+
+  const SHOWN = [
+    ['/sites/alpha-failed', 'Site alpha-failed'],
+    ['/sites/alpha-held', 'Site alpha-held'],
+    ['/sites/alpha-drifted', 'Site alpha-drifted'],
+    ['/sites/alpha-drifted/press-1/oven', 'oven at alpha-drifted/press-1'],
+    ['/alarms', 'Alarms'],
+    ['/workloads', 'Workloads'],
+    ['/workloads/oven', 'Workload oven'],
+    ['/where?name=oven', 'What runs where'],
+  ] as const;
+
+  test.each(SHOWN)('shows hostile words of an agent and of a version as text: %s', async (path, heading) => {
+    await using tab = await signedIn(path);
+    const { page, faults } = tab;
+    await page.getByRole('heading', { level: 1, name: heading }).waitFor();
+    const main = page.getByRole('main');
+    const text = (await main.textContent()) ?? '';
+    expect(text).toContain(HOSTILE);
+    expect(text).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    expect(await main.locator('img, b').count()).toBe(0);
+    expect(await page.title()).toBe(`${heading} - Fleet Ferry`);
+    expect(faults).toEqual([]);
+  });
+
+  test('searches for a hostile text and finds nothing', async () => {
+    await using tab = await signedIn(`/search?q=${encodeURIComponent(HOSTILE)}`);
+    const { page, faults } = tab;
+    await page.getByText('Nothing is called so.').waitFor();
+    expect(await page.getByLabel('Name or digest').inputValue()).toBe(HOSTILE);
+    expect(faults).toEqual([]);
+  });
+
+  test('finds a site by a part of its name, and goes on to one package there', async () => {
+    await using tab = await signedIn('/search');
+    const { page } = tab;
+    await page.getByLabel('Name or digest').fill('drifted');
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'alpha-drifted', exact: true }).click();
+    await page.getByRole('link', { name: 'oven' }).click();
+    await page.getByRole('heading', { level: 1, name: 'oven at alpha-drifted/press-1' }).waitFor();
+    const drifted = page.getByRole('region', { name: 'Objects that drifted' });
+    expect(await drifted.textContent()).toContain('oven.conf was edited');
+  });
+
+  test('lists open alarms with their last notice, and leads to the place of each', async () => {
+    await using tab = await signedIn('/alarms?severity=critical');
+    const { page, faults } = tab;
+    const row = page.getByRole('row', { name: /^PACKAGE_FAILED critical/ });
+    await row.waitFor();
+    expect(await row.textContent()).toContain('24 h ago');
+    expect(await row.textContent()).toContain(HOSTILE);
+    expect(await page.getByRole('row', { name: /^AGENT_LATE/ }).count()).toBe(0);
+    expect(await page.getByRole('main').textContent()).toMatch(/chat fails Since .* in 3 attempts: 500/);
+    await page.getByLabel('Severity').selectOption('');
+    await page.getByRole('button', { name: 'Filter' }).click();
+    const late = page.getByRole('row', { name: /^AGENT_LATE warning/ });
+    await late.waitFor();
+    expect(await late.textContent()).toContain('no receiver took one');
+    await row.getByRole('link', { name: 'alpha-failed/press-1, oven' }).click();
+    await page.getByRole('heading', { level: 1, name: 'oven at alpha-failed/press-1' }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test('shows what the hub learns while the view is open', async () => {
+    await using tab = await signedIn('/?site=late-comer');
+    const { page, faults } = tab;
+    const row = page.getByRole('row', { name: /^late-comer / });
+    expect(await row.count()).toBe(0);
+    await join(hub.made, testAgent('late-comer/press-1'));
+    await row.waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test('shows the refusal of the hub, and asks again', async () => {
+    await using tab = await signedIn('/');
+    const { page } = tab;
+    await page.getByLabel('Environment').fill('NOT A NAME');
+    await page.keyboard.press('Enter');
+    expect(await page.getByRole('alert').textContent()).toContain('NAME_INVALID');
+    await page.goto(`${hub.url}/ui/`);
+    await page.getByRole('heading', { level: 1, name: 'Fleet acme' }).waitFor();
+  });
+
+  test('says after an upgrade of the hub that the tab has an older page, and loses nothing that was typed', async () => {
+    await using tab = await signedIn('/');
+    const { page, faults } = tab;
+    const reload = page.getByRole('button', { name: 'Reload' });
+    await page.getByLabel('Site', { exact: true }).fill('plant-0');
+    const asked = page.waitForResponse(`${hub.url}/ui/`);
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+    await (await asked).finished();
+    expect(await reload.count()).toBe(0);
+    // The page of the next version: the hub answers with other names of scripts.
+    await page.route(`${hub.url}/ui/`, async (route) => {
+      const answer = await route.fetch();
+      const body = (await answer.text()).replaceAll(/index-[\w-]+\.js/g, 'index-next.js');
+      await route.fulfill({ response: answer, body });
+    });
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+    await reload.waitFor();
+    expect(await page.getByRole('status').textContent()).toContain('The hub was upgraded');
+    expect(await page.getByLabel('Site', { exact: true }).inputValue()).toBe('plant-0');
+    await page.unroute(`${hub.url}/ui/`);
+    await reload.click();
+    await page.getByRole('heading', { level: 1, name: 'Fleet acme' }).waitFor();
+    await expect.poll(() => reload.count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+
+  test('is reached by keyboard alone', async () => {
+    await using tab = await signedIn('/?site=alpha-failed');
+    const { page } = tab;
+    const link = page.getByRole('link', { name: 'alpha-failed' });
+    await link.waitFor();
+    for (let presses = 0; presses < 30; presses += 1) {
+      await page.keyboard.press('Tab');
+      if (await link.evaluate((element) => element === element.ownerDocument.activeElement)) break;
+    }
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Site alpha-failed' }).waitFor();
+  });
+
+  test('weighs at most 300 kB on the line', async () => {
+    await using tab = await openTab(browser);
+    const sizes: Promise<number>[] = [];
+    tab.page.on('response', (response) => {
+      sizes.push(
+        response
+          .request()
+          .sizes()
+          .then(({ responseBodySize }) => responseBodySize),
+      );
+    });
+    await tab.page.goto(`${hub.url}/ui/`, { waitUntil: 'networkidle' });
+    const total = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+    expect(total).toBeGreaterThan(50_000);
+    expect(total).toBeLessThanOrEqual(300_000);
+  });
+});

@@ -1,0 +1,104 @@
+import { mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { VERSION } from '#bundles/version';
+import { buildNpm } from '../../../bundling/npm/build-npm.ts';
+import { importAgentBase } from '../../harness/hosts/agent-base-image.ts';
+import { asRoot } from '../../harness/hosts/as-root.ts';
+import { copyBuiltPrograms } from '../../harness/run/built-programs.ts';
+import { describeWith } from '../../harness/run/describe-with.ts';
+import { openPodman } from '../../harness/hosts/podman.ts';
+import { runCommand, runOrFail, succeed } from '../../harness/run/run-command.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
+
+const REPOSITORY = join(import.meta.dirname, '../../..');
+const PROGRAMS = ['fleet-agent', 'fleet-export', 'fleet-scheduler'] as const;
+const DOCKERFILES = {
+  'fleet-agent': 'Dockerfile.agent',
+  'fleet-export': 'deploy/images/Dockerfile.export',
+  'fleet-scheduler': 'deploy/images/Dockerfile.scheduler',
+} as const;
+
+let folder: TemporaryDirectory;
+/** What `npm run build` and `npm run bundle:agent` leave: a folder with `dist`. */
+let context: string;
+
+beforeAll(async () => {
+  folder = await temporaryDirectory('npm');
+  context = join(folder.path, 'context');
+  await mkdir(join(context, 'dist'), { recursive: true });
+  await copyBuiltPrograms(join(context, 'dist'));
+});
+afterAll(() => folder?.[Symbol.asyncDispose]());
+
+it('the npm package installs without network and scripts, and its three programs start', async () => {
+  const file = await buildNpm({ programs: join(context, 'dist'), out: join(folder.path, 'packed') });
+  expect(file).toMatch(new RegExp(`/fleet-ferry-${VERSION}\\.tgz$`));
+  const prefix = join(folder.path, 'prefix');
+  const env = {
+    HOME: folder.path,
+    PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
+    npm_config_offline: 'true',
+    npm_config_cache: join(folder.path, 'npm-cache'),
+  };
+  await runOrFail(['npm', 'install', '--global', '--prefix', prefix, '--no-audit', '--no-fund', file], {
+    env,
+  });
+  for (const name of PROGRAMS) {
+    const run = (word: string) => runCommand([join(prefix, 'bin', name), word], { env });
+    expect((await run('--version')).stdout).toContain(VERSION);
+    const { code, stdout } = await run('--help');
+    expect([code, stdout]).toEqual([0, expect.stringContaining(`$ ${name} `)]);
+  }
+  // SQLite's add-on is found where npm put it.
+  const made = join(folder.path, 'layout');
+  const status = await runCommand(
+    [join(prefix, 'bin/fleet-agent'), 'status', '--state', join(made, 'state'), '--root', '/'],
+    { env },
+  );
+  expect(status.stderr).not.toMatch(/better_sqlite3|Cannot find module/);
+});
+
+describeWith(['podman', 'busybox', 'nodeBase'], 'images of the three programs', (paths) => {
+  it('start as the user they say, with the version of the package', async () => {
+    await using builder = await openPodman(paths.podman);
+    const base = 'localhost/node-base:24';
+    await importAgentBase(builder, base, { busybox: paths.busybox, libraries: paths.nodeBase });
+    for (const [name, dockerfile] of Object.entries(DOCKERFILES)) {
+      const image = `localhost/${name}:test`;
+      const words = ['--quiet', '--pull=never', `--build-arg=BASE=${base}`, `--build-arg=VERSION=${VERSION}`];
+      succeed(
+        await builder.podman([
+          'build',
+          ...words,
+          `--file=${join(REPOSITORY, dockerfile)}`,
+          `--tag=${image}`,
+          context,
+        ]),
+      );
+      const { stdout } = await builder.podman(['image', 'inspect', image]);
+      const [inspected] = JSON.parse(stdout) as readonly { readonly Config: Record<string, unknown> }[];
+      const config = inspected?.Config ?? {};
+      expect(config).toMatchObject({
+        User: '65532:65532',
+        Entrypoint: [name],
+        Labels: { 'org.opencontainers.image.title': name, 'org.opencontainers.image.version': VERSION },
+      });
+      const variables = (config['Env'] as readonly string[]).map((one) => {
+        const at = one.indexOf('=');
+        return [one.slice(0, at), one.slice(at + 1)] as const;
+      });
+      const { stdout: container } = await builder.podman(['create', image]);
+      const tar = join(folder.path, `${name}.tar`);
+      succeed(await builder.podman(['export', `--output=${tar}`, container.trim()]));
+      const root = join(folder.path, `${name}-root`);
+      await mkdir(root);
+      await runOrFail(asRoot(['tar', '-xf', tar, '-C', root]));
+      const started = await runCommand(
+        asRoot(['chroot', '--userspec=65532:65532', root, `/opt/${name}/${name}`, '--version']),
+        { env: { HOME: '/', ...Object.fromEntries(variables) } },
+      );
+      expect([started.stderr, started.stdout]).toEqual(['', expect.stringContaining(VERSION)]);
+    }
+  });
+});

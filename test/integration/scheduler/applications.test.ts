@@ -1,0 +1,292 @@
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
+import { expect, it } from 'vitest';
+import { openTools } from '../../../scheduler/load/applications/tools/find-tool.ts';
+import { renderKustomize } from '../../../scheduler/load/applications/render-kustomize.ts';
+import { describeWith } from '../../harness/run/describe-with.ts';
+import { temporaryDirectory, writeFiles } from '../../scheduler/file-tree.ts';
+import {
+  applicationFiles,
+  applicationWorld,
+  deployment,
+  IMAGE,
+  makeApplications,
+} from './applications/application-world.ts';
+
+const OVERLAY = {
+  'kustomize/base/kustomization.yaml':
+    'resources: [deployment.yaml]\nconfigMapGenerator: [{name: settings, files: [settings.txt]}]\n',
+  'kustomize/base/deployment.yaml': deployment('web'),
+  'kustomize/base/settings.txt': 'loud\n',
+  'kustomize/overlays/prod/kustomization.yaml':
+    'resources: [../../base]\nnamePrefix: prod-\nreplicas: [{name: web, count: 3}]\n',
+};
+const overlay = (files: Readonly<Record<string, string>> = {}) =>
+  applicationFiles('{path: kustomize/overlays/prod}', { ...OVERLAY, ...files });
+
+describeWith(['kustomize', 'kube'], 'a kustomization', (paths) => {
+  const programs = [paths.kustomize];
+
+  it('is built with the base that lies beside it, each object under the file it came from', async () => {
+    const directory = await applicationWorld(overlay());
+    const { files, held, candidate } = await makeApplications(directory, programs);
+    expect(held).toEqual([]);
+    expect(Object.keys(files)).toEqual(['edge/base/deployment.yaml', 'edge/base/generated.yaml']);
+    expect(files['edge/base/deployment.yaml']).toContain('name: prod-web');
+    expect(files['edge/base/deployment.yaml']).toContain('replicas: 3');
+    expect(files['edge/base/deployment.yaml']).toContain('namespace: prod-edge-shop-web');
+    expect(files['edge/base/generated.yaml']).toContain('name: prod-settings-');
+    expect(JSON.stringify(files)).not.toContain('origin');
+    expect(candidate.tools).toContainEqual({ name: 'kustomize', version: 'v5.8.1' });
+    const folders = candidate.sources.filter(({ role }) => role === 'application/shop-web');
+    expect(folders.map(({ path }) => path)).toEqual(['kustomize/base', 'kustomize/overlays/prod']);
+  });
+
+  it('gives the same objects with kubectl alone', async () => {
+    const directory = await applicationWorld(overlay());
+    const folder = join(directory, 'bin');
+    await mkdir(folder);
+    await writeFile(join(folder, 'kubectl'), `#!/bin/sh\nexec ${paths.kube} kubectl "$@"\n`);
+    await chmod(join(folder, 'kubectl'), 0o755);
+    const one = await makeApplications(directory, programs);
+    const two = await makeApplications(directory, [join(folder, 'kubectl')]);
+    expect(two.held).toEqual([]);
+    expect(two.files).toEqual(one.files);
+  });
+
+  it('has its images pinned and judged like any other, with the file they stand in', async () => {
+    const directory = await applicationWorld(
+      overlay({ 'kustomize/base/deployment.yaml': deployment('web', 'nginx:1.27') }),
+    );
+    const { held } = await makeApplications(directory, programs);
+    expect(held).toHaveLength(1);
+    expect(held[0]).toMatch(
+      /^apps\/shop\/kustomize\/base\/deployment\.yaml \(rendered\):\d+:\d+: IMAGE_UNPINNED/,
+    );
+  });
+
+  it('fetches nothing, and says what it would have', async () => {
+    for (const entry of [
+      'https://example.com/base.yaml',
+      'github.com/example/base?ref=v1',
+      'git@example.com:a/b.git',
+    ]) {
+      const directory = await applicationWorld(
+        overlay({
+          'kustomize/overlays/prod/kustomization.yaml': `resources: ["${entry}"]\nnamePrefix: a-\n`,
+        }),
+      );
+      const { held } = await makeApplications(directory, programs);
+      expect(held.join()).toContain(
+        `FIELD_INVALID: resources names ${entry}, which is outside of the repository`,
+      );
+    }
+  });
+
+  it('N10: what would be fetched from the loopback is not reached, found by name or not -> TEMPLATE_FAILED', async () => {
+    await using server = await countingServer();
+    const signal = new AbortController().signal;
+    const tool = await openTools({ PATH: dirname(paths.kustomize) }, signal)('kustomize', 'shop-web');
+    expect(tool.network).toBe('none');
+    const text = `configMapGenerator: [{name: a, files: ["k=${server.url}/x"]}]\n`;
+    const source = {
+      kind: 'kustomize',
+      folder: 'app',
+      tree: new Map([['app/kustomization.yaml', Buffer.from(text)]]),
+      shown: (path: string) => path,
+    } as const;
+    const built = renderKustomize(source, tool, { subject: 'shop-web' }, signal);
+    await expect(built).rejects.toMatchObject({ code: 'TEMPLATE_FAILED' });
+    expect(server.requests()).toBe(0);
+    // The same without the namespace: the server would have been reached.
+    const shared = { ...tool, network: 'shared', command: [paths.kustomize, 'build'] } as const;
+    await renderKustomize(source, shared, { subject: 'shop-web' }, signal);
+    expect(server.requests()).toBe(1);
+  });
+
+  it('cannot read what lies outside its folder, or run a plugin', async () => {
+    const secret = await applicationWorld(
+      overlay({
+        'kustomize/overlays/prod/kustomization.yaml':
+          'resources: [../../base]\nconfigMapGenerator: [{name: x, files: ["/etc/hostname"]}]\n',
+      }),
+    );
+    expect((await makeApplications(secret, programs)).held.join()).toMatch(
+      /TEMPLATE_FAILED.*kustomize could not/,
+    );
+    const plugin = await applicationWorld(
+      overlay({
+        'kustomize/overlays/prod/kustomization.yaml': 'resources: [../../base]\ntransformers: [run.yaml]\n',
+        'kustomize/overlays/prod/run.yaml':
+          'apiVersion: v1\nkind: Run\nmetadata:\n  name: run\n  annotations:\n    config.kubernetes.io/function: |\n      exec: {path: ./run.sh}\n',
+      }),
+    );
+    expect((await makeApplications(plugin, programs)).held.join()).toContain('TEMPLATE_FAILED');
+  });
+
+  it('is held with one clear sentence where there is neither kustomize nor kubectl', async () => {
+    const directory = await applicationWorld(overlay());
+    const { held } = await makeApplications(directory, []);
+    expect(held.join()).toContain(
+      'TOOL_MISSING: shop-web needs the program kustomize, which is not installed',
+    );
+  });
+});
+
+const countingServer = async () => {
+  let requests = 0;
+  const server = createServer((_, response) => {
+    requests += 1;
+    response.end('text');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    requests: () => requests,
+    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  };
+};
+
+const CHART = {
+  'chart/Chart.yaml': 'apiVersion: v2\nname: web\nversion: 1.0.0\n',
+  'chart/values.yaml': `image: ${IMAGE}\nreplicas: 1\n`,
+  'chart/values-prod.yaml': 'replicas: 3\n',
+  'chart/templates/web.yaml': `apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ .Release.Name }}
+  labels: {kube: "{{ .Capabilities.KubeVersion }}", level: "{{ .Values.LOG }}"}
+spec:
+  replicas: {{ .Values.replicas }}
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: main, image: {{ .Values.image | quote }}}]
+`,
+  'chart/templates/tests/test.yaml':
+    'apiVersion: v1\nkind: Pod\nmetadata: {name: t, annotations: {helm.sh/hook: test}}\nspec: {containers: []}\n',
+  'chart/crds/crd.yaml':
+    'apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: parts.example.com}\nspec:\n  group: example.com\n  scope: Namespaced\n  names: {kind: Part, plural: parts}\n  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]\n',
+};
+const chart = (
+  manifests: string,
+  files: Readonly<Record<string, string>> = {},
+  types: readonly string[] = ['edge'],
+) => applicationFiles(`{path: chart${manifests}}`, { ...CHART, ...files }, types);
+
+describeWith(['helm'], 'a chart of the repository', (paths) => {
+  const programs = [paths.helm];
+
+  it('is rendered with its values, the platform’s configuration, the release’s name and the cluster’s version', async () => {
+    const directory = await applicationWorld(chart(', values: [values-prod.yaml], valuesFrom: config'));
+    const { files, held, candidate } = await makeApplications(directory, programs);
+    expect(held).toEqual([]);
+    expect(Object.keys(files)).toEqual(['edge/crds/crd.yaml', 'edge/templates/web.yaml']);
+    const web = files['edge/templates/web.yaml'];
+    expect(web).toContain('name: shop-web');
+    expect(web).toContain('replicas: 3');
+    expect(web).toContain('kube: "v1.31.0"');
+    expect(web).toContain('level: "info"');
+    expect(candidate.tools).toContainEqual({ name: 'helm', version: expect.stringMatching(/^v[34]/) });
+  });
+
+  it('gives the same bytes each time and for each cluster type, and another where it uses the namespace', async () => {
+    const directory = await applicationWorld(
+      chart('', { 'chart/templates/n.yaml': config('"{{ .Release.Namespace }}"') }, ['edge', 'line']),
+    );
+    const one = await makeApplications(directory, programs);
+    const two = await makeApplications(directory, programs);
+    expect(one.held).toEqual([]);
+    expect(two.digests).toEqual(one.digests);
+    expect(one.files['edge/templates/n.yaml']).toContain('value: "prod-edge-shop-web"');
+    expect(one.files['line/templates/n.yaml']).toContain('value: "prod-line-shop-web"');
+  });
+
+  it('is refused where it makes something up', async () => {
+    for (const made of [
+      '{{ randAlphaNum 20 }}',
+      '{{ now | date "2006-01-02" }}',
+      '{{ now | unixEpoch }}',
+      '{{ (genCA "x" 10).Cert | b64enc }}',
+      '{{ uuidv4 }}',
+    ]) {
+      const directory = await applicationWorld(chart('', { 'chart/templates/v.yaml': config(`"${made}"`) }));
+      const { held } = await makeApplications(directory, programs);
+      expect(held.join(), made).toMatch(
+        /^apps\/shop\/chart\/templates\/v\.yaml: TEMPLATE_FAILED: shop-web: the chart renders differently each time/,
+      );
+    }
+  });
+
+  it('may name such a function where it is not called', async () => {
+    const directory = await applicationWorld(
+      chart('', {
+        'chart/templates/v.yaml': config(
+          '"{{ if .Values.password }}x{{ else if .Values.no }}{{ randAlpha 9 }}{{ end }}"',
+        ),
+      }),
+    );
+    expect((await makeApplications(directory, programs)).held).toEqual([]);
+  });
+
+  it('has hooks refused by name, kept or dropped as the target says', async () => {
+    const hook = {
+      'chart/templates/job.yaml':
+        'apiVersion: batch/v1\nkind: Job\nmetadata: {name: migrate, annotations: {"helm.sh/hook": pre-install}}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: "' +
+        IMAGE +
+        '"}]}}}\n',
+    };
+    const refused = await makeApplications(await applicationWorld(chart('', hook)), programs);
+    expect(refused.held.join()).toMatch(
+      /templates\/job\.yaml: OBJECT_INVALID: .*Job migrate is a Helm hook \(pre-install\)/,
+    );
+    const kept = await makeApplications(await applicationWorld(chart(', hooks: keep', hook)), programs);
+    expect(kept.files['edge/templates/job.yaml']).toContain('name: migrate');
+    const dropped = await makeApplications(await applicationWorld(chart(', hooks: drop', hook)), programs);
+    expect(dropped.held).toEqual([]);
+    expect(Object.keys(dropped.files)).not.toContain('edge/templates/job.yaml');
+  });
+
+  it('that fails is held with its template, line and reason', async () => {
+    const directory = await applicationWorld(
+      chart('', { 'chart/templates/z.yaml': '# here\n{{ required "a name is needed" .Values.name }}\n' }),
+    );
+    const { held } = await makeApplications(directory, programs);
+    expect(held.join()).toMatch(
+      /^apps\/shop\/chart\/templates\/z\.yaml:2:\d+: TEMPLATE_FAILED: shop-web: helm could not render it: a name is needed/,
+    );
+  });
+
+  it('has its dependencies vendored, or the error says how to', async () => {
+    const directory = await applicationWorld(
+      chart('', {
+        'chart/Chart.yaml':
+          'apiVersion: v2\nname: web\nversion: 1.0.0\ndependencies: [{name: db, version: 1.0.0, repository: "https://charts.example"}]\n',
+      }),
+    );
+    const { held } = await makeApplications(directory, programs);
+    expect(held.join()).toMatch(
+      /TEMPLATE_FAILED: .*missing in charts\/ directory: db.*helm dependency build/,
+    );
+    await writeFiles(directory, {
+      'apps/shop/chart/charts/db/Chart.yaml': 'apiVersion: v2\nname: db\nversion: 1.0.0\n',
+      'apps/shop/chart/charts/db/templates/db.yaml': config('"db"'),
+    });
+    const { files, held: now } = await makeApplications(directory, programs);
+    expect(now).toEqual([]);
+    expect(files['edge/charts/db/templates/db.yaml']).toContain('value: "db"');
+  });
+
+  it('is held with one clear sentence where there is no helm', async () => {
+    const directory = await applicationWorld(chart(''));
+    const { held } = await makeApplications(directory, [join(await temporaryDirectory(), 'helm')]);
+    expect(held.join()).toContain('TOOL_MISSING: shop-web needs the program helm, which is not installed');
+  });
+});
+
+const config = (value: string): string =>
+  `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: made}\ndata:\n  value: ${value}\n`;

@@ -1,0 +1,618 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { chmod, cp, mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
+import { createServer, request } from 'node:http';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { formatError, isFleetError } from '../../../bundles/errors.ts';
+import { loadPlatform } from '../../../scheduler/load/load-platform.ts';
+import type { SourceMap } from '../../../scheduler/model/location.ts';
+import { openSources } from '../../../scheduler/load/sources/open-sources.ts';
+import { renderPlatform } from '../../../scheduler/render/render-platform.ts';
+import { renderTree } from '../../../scheduler/render/render-tree.ts';
+import { schedulePlatform } from '../../../scheduler/plan/schedule/schedule-platform.ts';
+import { describeWith } from '../../harness/run/describe-with.ts';
+import { commitFolder, makeGitRepository } from '../../harness/neighbours/git-repository.ts';
+import { startGitServer } from '../../harness/neighbours/git-server.ts';
+import { readTree, temporaryDirectory, writeFiles } from '../../scheduler/file-tree.ts';
+import { fleetPlatform } from '../../scheduler/fleet-platform.ts';
+import {
+  CONTROL_PLANE,
+  kalypsoDev,
+  kalypsoMain,
+  SHOP,
+  shopRepository,
+} from '../../scheduler/kalypso-platform.ts';
+import { programFile } from '../../harness/run/program-file.ts';
+
+const run = promisify(execFile);
+
+/** Git without this machine's configuration: fixed author, fixed dates. */
+const ENV = {
+  PATH: process.env.PATH,
+  HOME: '/nonexistent',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_AUTHOR_NAME: 'Test',
+  GIT_AUTHOR_EMAIL: 'test@example.com',
+  GIT_AUTHOR_DATE: '2026-01-01T00:00:00Z',
+  GIT_COMMITTER_NAME: 'Test',
+  GIT_COMMITTER_EMAIL: 'test@example.com',
+  GIT_COMMITTER_DATE: '2026-01-01T00:00:00Z',
+};
+
+const git = async (directory: string, ...args: string[]): Promise<string> => {
+  const { stdout } = await run('git', args, { cwd: directory, env: ENV });
+  return stdout.trim();
+};
+
+/** Commits files to a branch of their own, without what other branches have. */
+const commit = async (directory: string, branch: string, files: Record<string, string>): Promise<string> => {
+  await mkdir(directory, { recursive: true });
+  await git(directory, 'init', '--quiet', '--initial-branch', branch).catch(() => '');
+  const known = await git(directory, 'branch', '--list', branch);
+  if (known !== '') await git(directory, 'checkout', '--quiet', branch);
+  else await git(directory, 'checkout', '--quiet', '--orphan', branch);
+  await git(directory, 'rm', '-rfq', '--ignore-unmatch', '.');
+  await writeFiles(directory, files);
+  await git(directory, 'add', '--all');
+  await git(directory, 'commit', '--quiet', '--message', `state of ${branch}`);
+  return git(directory, 'rev-parse', 'HEAD');
+};
+
+const render = async (platform: string, maps: readonly SourceMap[], cache: string, env = ENV) => {
+  const loaded = await loadPlatform({ platform, environment: 'dev', maps, cacheDirectory: cache, env });
+  const result = renderPlatform(loaded, schedulePlatform(loaded));
+  expect(result.held).toEqual([]);
+  const files = [...renderTree(loaded, result)].map(([path, bytes]) => [path, bytes.toString()]);
+  return { loaded, files: Object.fromEntries(files) as Record<string, string> };
+};
+
+test('a control plane in Git gives the tree that its directories give', async () => {
+  const directory = await temporaryDirectory();
+  const urls = [`file://${directory}/control-plane`, `file://${directory}/shop`] as const;
+  const promoted = await commit(join(directory, 'control-plane'), 'main', kalypsoMain(...urls));
+  // What came later to main is not promoted, and must not be seen.
+  await commit(join(directory, 'control-plane'), 'main', {
+    ...kalypsoMain(...urls),
+    'templates/all.yaml': '',
+  });
+  await commit(join(directory, 'control-plane'), 'dev', kalypsoDev(urls[0], promoted));
+  const shop = await commit(join(directory, 'shop'), 'main', shopRepository());
+  await writeFiles(join(directory, 'plain'), {});
+  await writeFiles(join(directory, 'plain/main'), kalypsoMain());
+  await writeFiles(join(directory, 'plain/dev'), kalypsoDev(CONTROL_PLANE, promoted));
+  await writeFiles(join(directory, 'plain/shop'), shopRepository());
+
+  const fromGit = await render(`${urls[0]}#main`, [], join(directory, 'cache'));
+  const fromDirectories = await render(
+    join(directory, 'plain/main'),
+    [
+      { repo: CONTROL_PLANE, ref: 'dev', directory: join(directory, 'plain/dev') },
+      { repo: CONTROL_PLANE, directory: join(directory, 'plain/main') },
+      { repo: SHOP, ref: 'main', directory: join(directory, 'plain/shop') },
+    ],
+    join(directory, 'cache'),
+  );
+
+  expect(fromGit.files).toEqual(fromDirectories.files);
+  expect(fromGit.files['edge/shop-web/platform-config.yaml']).toBe('url: https://eu.example.com\n');
+  expect(fromGit.files['.github/tracking/Promoted_Commit_Id']).toBe(promoted);
+  const sources = Object.fromEntries(fromGit.loaded.sources.map((source) => [source.role, source]));
+  expect(sources['base/main']).toMatchObject({ repo: urls[0], ref: 'main', commit: promoted, path: '.' });
+  expect(sources['workload/shop-reg']).toMatchObject({
+    repo: urls[1],
+    ref: 'main',
+    commit: shop,
+    path: 'deploy',
+  });
+  // The digest of what was read is the same on both ways, only the commit is Git's own.
+  const trees = (from: typeof fromGit) =>
+    from.loaded.sources
+      .filter(({ role }) => role !== 'base/main' && role !== 'platform' && role !== 'environment/dev')
+      .map(({ tree }) => tree);
+  expect(trees(fromGit)).toEqual(trees(fromDirectories));
+});
+
+test('a platform of our form in a folder of a repository takes its applications from the same commit', async () => {
+  const directory = await temporaryDirectory();
+  const repo = join(directory, 'all');
+  const first = await commit(repo, 'main', fleetPlatform());
+  await git(repo, 'tag', 'r1');
+  await commit(repo, 'main', { 'platform/fleet.yaml': '' });
+  const options = { environment: 'prod', maps: [], cacheDirectory: join(directory, 'cache'), env: ENV };
+  const loaded = await loadPlatform({ ...options, platform: `file://${repo}#r1:platform` });
+  expect(loaded.targets.map(({ name, at }) => [name, at.file])).toEqual([
+    ['shop-web', `file://${repo}#r1:apps/shop/deploy/shop.yaml`],
+  ]);
+  expect(loaded.sources.map(({ role, commit, path }) => [role, commit, path])).toEqual([
+    ['environment/prod', first, 'platform/environments/prod'],
+    ['platform', first, 'platform'],
+    ['workload/shop', first, 'apps/shop/deploy'],
+  ]);
+  await writeFiles(join(directory, 'plain'), fleetPlatform());
+  const plain = await loadPlatform({ ...options, platform: join(directory, 'plain/platform') });
+  expect(loaded.sources.map(({ tree }) => tree)).toEqual(plain.sources.map(({ tree }) => tree));
+});
+
+test('an application of a platform in Git cannot lie outside of the repository', async () => {
+  const directory = await temporaryDirectory();
+  const files = fleetPlatform();
+  const shop = files['platform/base/shop.yaml']?.replace('../apps/shop', '../../../etc') ?? '';
+  await commit(join(directory, 'all'), 'main', { ...files, 'platform/base/shop.yaml': shop });
+  const platform = `file://${directory}/all#main:platform`;
+  const options = { environment: 'prod', maps: [], cacheDirectory: join(directory, 'cache'), env: ENV };
+  await expect(loadPlatform({ ...options, platform })).rejects.toMatchObject({
+    code: 'FIELD_INVALID',
+    at: { file: `file://${directory}/all#main:platform/base/shop.yaml`, line: 7 },
+  });
+});
+
+test('a password in a URL is neither shown nor kept', async () => {
+  const directory = await temporaryDirectory();
+  await commit(join(directory, 'shop'), 'main', { 'one.yaml': 'one' });
+  const env = {
+    ...ENV,
+    GIT_CONFIG_COUNT: '1',
+    GIT_CONFIG_KEY_0: `url.file://${directory}/.insteadOf`,
+    GIT_CONFIG_VALUE_0: 'https://user:s3cret@git.example.com/',
+  };
+  const cacheDirectory = join(directory, 'cache');
+  const sources = openSources({ maps: [], cacheDirectory, env });
+  const location = sources.locate('https://user:s3cret@git.example.com/shop', { kind: 'head' });
+  const { snapshot } = await sources.read({ role: 'workload/shop', location, path: '.' });
+  expect(snapshot.repo).toBe('https://git.example.com/shop');
+  await expect(run('grep', ['-r', 's3cret', cacheDirectory])).rejects.toMatchObject({ code: 1 });
+});
+
+test('a branch, a tag, a commit and a subfolder can be named', async () => {
+  const directory = await temporaryDirectory();
+  const repo = `file://${directory}/shop`;
+  const first = await commit(join(directory, 'shop'), 'main', { 'a/one.yaml': 'one' });
+  await git(join(directory, 'shop'), 'tag', '--annotate', 'v1', '--message', 'first');
+  const second = await commit(join(directory, 'shop'), 'main', {
+    'a/one.yaml': 'two',
+    'b/two.yaml': 'other',
+  });
+  const sources = openSources({ maps: [], cacheDirectory: join(directory, 'cache'), env: ENV });
+  const read = async (revision: Parameters<typeof sources.locate>[1], path = '.') => {
+    const source = await sources.read({
+      role: 'workload/shop',
+      location: sources.locate(repo, revision),
+      path,
+    });
+    return [source.snapshot.commit, ...source.files.map((file) => `${file.path}=${file.bytes.toString()}`)];
+  };
+  expect(await read({ kind: 'head' })).toEqual([second, 'a/one.yaml=two', 'b/two.yaml=other']);
+  expect(await read({ kind: 'branch', name: 'main' }, 'b')).toEqual([second, 'two.yaml=other']);
+  expect(await read({ kind: 'any', name: 'v1' })).toEqual([first, 'a/one.yaml=one']);
+  expect(await read({ kind: 'any', name: first }, './a/')).toEqual([first, 'one.yaml=one']);
+  expect(await read({ kind: 'commit', commit: first, branch: 'main' })).toEqual([first, 'a/one.yaml=one']);
+});
+
+test('all branches are of the moment at which the repository was first asked', async () => {
+  const directory = await temporaryDirectory();
+  const repo = `file://${directory}/shop`;
+  await commit(join(directory, 'shop'), 'main', { 'one.yaml': 'main' });
+  const dev = await commit(join(directory, 'shop'), 'dev', { 'one.yaml': 'dev' });
+  const sources = openSources({ maps: [], cacheDirectory: join(directory, 'cache'), env: ENV });
+  const read = (name: string) =>
+    sources.read({ role: 'base/x', location: sources.locate(repo, { kind: 'branch', name }), path: '.' });
+  await read('main');
+  await commit(join(directory, 'shop'), 'dev', { 'one.yaml': 'newer' });
+  expect((await read('dev')).snapshot.commit).toBe(dev);
+});
+
+test('files come as they are committed: no line end is changed, no link is followed', async () => {
+  const directory = await temporaryDirectory();
+  const shop = join(directory, 'shop');
+  await commit(shop, 'main', { 'one.yaml': 'a\nb\n' });
+  await writeFile(join(shop, '.gitattributes'), '*.yaml text eol=crlf ident\n');
+  await writeFile(join(directory, 'secret.yaml'), 'secret');
+  await symlink(join(directory, 'secret.yaml'), join(shop, 'link.yaml'));
+  await symlink(directory, join(shop, 'folder'));
+  await git(shop, 'add', '--all');
+  await git(shop, 'commit', '--quiet', '--message', 'links');
+  const sources = openSources({ maps: [], cacheDirectory: join(directory, 'cache'), env: ENV });
+  const fromGit = await sources.read({
+    role: 'base/x',
+    location: sources.locate(`file://${shop}`, { kind: 'head' }),
+    path: '.',
+  });
+  expect(fromGit.files.map((file) => [file.path, file.bytes.toString()])).toEqual([['one.yaml', 'a\nb\n']]);
+  const location = { kind: 'directory', directory: shop, shown: 'shop' } as const;
+  const plain = await sources.read({ role: 'base/x', location, path: '.' });
+  expect(plain.files.map((file) => file.path)).toEqual(['one.yaml']);
+  expect(plain.snapshot.tree).toBe(fromGit.snapshot.tree);
+});
+
+test('only the folder that is asked for is fetched, where the server can do that', async () => {
+  const directory = await temporaryDirectory();
+  const shop = join(directory, 'shop');
+  await commit(shop, 'main', { 'deploy/one.yaml': 'one', 'big/model.bin': 'x'.repeat(100_000) });
+  await git(shop, 'config', 'uploadpack.allowFilter', 'true');
+  const cacheDirectory = join(directory, 'cache');
+  const sources = openSources({ maps: [], cacheDirectory, env: ENV });
+  const location = sources.locate(`file://${shop}`, { kind: 'head' });
+  await sources.read({ role: 'workload/shop', location, path: 'deploy' });
+  const [bare] = (await readdir(cacheDirectory)).filter((name) => name.endsWith('.git'));
+  const big = await git(shop, 'rev-parse', 'HEAD:big/model.bin');
+  const objects = await git(
+    join(cacheDirectory, bare as string),
+    'cat-file',
+    '--batch-all-objects',
+    '--batch-check',
+  );
+  expect(objects).toContain('tree');
+  expect(objects).not.toContain(big);
+});
+
+test('insteadOf of the user’s Git configuration works', async () => {
+  const directory = await temporaryDirectory();
+  await commit(join(directory, 'shop'), 'main', { 'one.yaml': 'one' });
+  const env = {
+    ...ENV,
+    GIT_CONFIG_COUNT: '1',
+    GIT_CONFIG_KEY_0: `url.file://${directory}/.insteadOf`,
+    GIT_CONFIG_VALUE_0: 'https://git.example.com/',
+  };
+  const sources = openSources({ maps: [], cacheDirectory: join(directory, 'cache'), env });
+  const location = sources.locate('https://git.example.com/shop', { kind: 'head' });
+  const source = await sources.read({ role: 'workload/shop', location, path: '.' });
+  expect(source.files.map((file) => file.path)).toEqual(['one.yaml']);
+  expect(source.snapshot.repo).toBe('https://git.example.com/shop');
+});
+
+test('a repository that does not answer is named without its password, with git’s reason', async () => {
+  const directory = await temporaryDirectory();
+  const sources = openSources({ maps: [], cacheDirectory: join(directory, 'cache'), env: ENV });
+  const location = sources.locate('https://user:s3cret@localhost:1/shop', { kind: 'head' });
+  const error = await sources
+    .read({ role: 'workload/shop', location, path: '.' })
+    .catch((caught: unknown) => caught);
+  expect(isFleetError(error, 'SOURCE_UNREACHABLE')).toBe(true);
+  const said = isFleetError(error) ? formatError(error) : '';
+  expect(said).toMatch(/^SOURCE_UNREACHABLE: https:\/\/localhost:1\/shop could not be read: fatal: .*--map/);
+  expect(said).not.toContain('s3cret');
+});
+
+test('a branch, a commit or a folder that is not there is SOURCE_MISSING, and says what is', async () => {
+  const directory = await temporaryDirectory();
+  await commit(join(directory, 'shop'), 'main', { 'one.yaml': 'one' });
+  const sources = openSources({ maps: [], cacheDirectory: join(directory, 'cache'), env: ENV });
+  const read = (revision: Parameters<typeof sources.locate>[1], path = '.') =>
+    sources.read({
+      role: 'workload/shop',
+      location: sources.locate(`file://${directory}/shop`, revision),
+      path,
+    });
+  await expect(read({ kind: 'branch', name: 'dev' })).rejects.toMatchObject({
+    code: 'SOURCE_MISSING',
+    hint: 'It has main',
+  });
+  await expect(read({ kind: 'commit', commit: '0'.repeat(39) + '1' })).rejects.toMatchObject({
+    code: 'SOURCE_MISSING',
+  });
+  await expect(read({ kind: 'head' }, 'deploy')).rejects.toMatchObject({
+    code: 'SOURCE_MISSING',
+    message: `there is no path deploy in file://${directory}/shop`,
+  });
+});
+
+test('a run that is stopped ends with ABORTED', async () => {
+  const directory = await temporaryDirectory();
+  const stopped = AbortSignal.abort();
+  const sources = openSources({
+    maps: [],
+    cacheDirectory: join(directory, 'cache'),
+    env: ENV,
+    signal: stopped,
+  });
+  const location = sources.locate('https://localhost:1/shop', { kind: 'head' });
+  await expect(sources.read({ role: 'x', location, path: '.' })).rejects.toMatchObject({ code: 'ABORTED' });
+});
+
+test('a short name of a commit is refused, and says why', async () => {
+  const directory = await temporaryDirectory();
+  const first = await commit(join(directory, 'shop'), 'main', { 'one.yaml': 'one' });
+  const sources = openSources({ maps: [], cacheDirectory: join(directory, 'cache'), env: ENV });
+  const location = sources.locate(`file://${directory}/shop`, { kind: 'any', name: first.slice(0, 8) });
+  await expect(sources.read({ role: 'x', location, path: '.' })).rejects.toMatchObject({
+    code: 'SOURCE_MISSING',
+    hint: expect.stringMatching(/^A commit is named by all of its 40/),
+  });
+});
+
+test('names with spaces, percent signs and other scripts are names like any', async () => {
+  const directory = await temporaryDirectory();
+  const shop = join(directory, 'ein Lädchen 店 100%');
+  const first = await commit(shop, 'main', { 'ünter ordner/eins.yaml': 'one', 'b c/zwei.yaml': 'two' });
+  const sources = openSources({ maps: [], cacheDirectory: join(directory, 'cache'), env: ENV });
+  const location = sources.locate(pathToFileURL(shop).href, { kind: 'branch', name: 'main' });
+  const { snapshot, files } = await sources.read({ role: 'x', location, path: 'ünter ordner' });
+  expect([snapshot.commit, files.map(({ path }) => path)]).toEqual([first, ['eins.yaml']]);
+});
+
+test('a submodule is passed over, told, and never fetched', async () => {
+  const directory = await temporaryDirectory();
+  await commit(join(directory, 'other'), 'main', { 'secret.yaml': 'other' });
+  const shop = join(directory, 'shop');
+  await commit(shop, 'main', { 'deploy/one.yaml': 'one' });
+  const add = ['-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add'];
+  await git(shop, ...add, `${directory}/other`, 'deploy/other');
+  await git(shop, 'commit', '--quiet', '--message', 'submodule');
+  const cacheDirectory = join(directory, 'cache');
+  // The second time it comes out of the cache.
+  for (const _ of [1, 2]) {
+    const sources = openSources({ maps: [], cacheDirectory, env: ENV });
+    const location = sources.locate(`file://${shop}`, { kind: 'head' });
+    const { files } = await sources.read({ role: 'workload/shop', location, path: 'deploy' });
+    expect(files.map(({ path }) => path)).toEqual(['one.yaml']);
+    expect(sources.remarks?.().map(formatError)).toEqual([
+      `REFERENCE_MISSING: file://${shop}: the submodule "deploy/other" of file://${shop} is not read. Name its repository where the platform names repositories, or commit the files themselves.`,
+    ]);
+  }
+});
+
+test('a repository that is down is read as it was, where that is allowed, and is reported', async () => {
+  const directory = await temporaryDirectory();
+  const urls = [`file://${directory}/control-plane`, `file://${directory}/shop`] as const;
+  await commit(join(directory, 'control-plane'), 'main', kalypsoMain(...urls));
+  await commit(join(directory, 'control-plane'), 'dev', kalypsoDev(urls[0]));
+  await git(join(directory, 'control-plane'), 'checkout', '--quiet', 'main');
+  const shop = await commit(join(directory, 'shop'), 'main', shopRepository());
+  const cache = join(directory, 'cache');
+  const before = await render(urls[0], [], cache);
+  await rename(join(directory, 'shop'), join(directory, 'shop-is-down'));
+  const options = { platform: urls[0], environment: 'dev', maps: [], cacheDirectory: cache, env: ENV };
+  await expect(loadPlatform(options)).rejects.toMatchObject({ code: 'SOURCE_UNREACHABLE' });
+  const stale = await loadPlatform({ ...options, staleOk: true });
+  const result = renderPlatform(stale, schedulePlatform(stale));
+  expect(
+    Object.fromEntries([...renderTree(stale, result)].map(([path, bytes]) => [path, bytes.toString()])),
+  ).toEqual(before.files);
+  expect(stale.advice?.map(({ code, message, hint }) => [code, message, hint])).toEqual([
+    [
+      'SOURCE_UNREACHABLE',
+      expect.stringMatching(/shop.*could not be read: .*; it is read as of \d{4}-\d\d-\d\dT/),
+      expect.stringContaining(shop.slice(0, 12)),
+    ],
+  ]);
+  // What was never read cannot be read as it was.
+  const sources = openSources({
+    maps: [],
+    cacheDirectory: join(directory, 'empty'),
+    env: ENV,
+    staleOk: true,
+  });
+  const location = sources.locate(urls[1], { kind: 'branch', name: 'main' });
+  await expect(sources.read({ role: 'x', location, path: '.' })).rejects.toMatchObject({
+    code: 'SOURCE_UNREACHABLE',
+  });
+});
+
+test('many processes read many commits with one cache at the same time', async () => {
+  const directory = await temporaryDirectory();
+  const shop = join(directory, 'shop');
+  const commits: string[] = [];
+  for (let count = 0; count < 4; count += 1)
+    commits.push(await commit(shop, 'main', { 'one.yaml': `${count}`, 'big.yaml': 'x'.repeat(50_000) }));
+  const program = join(directory, 'read.mjs');
+  await writeFile(
+    program,
+    `import { openSources } from ${JSON.stringify(join(import.meta.dirname, '../../../scheduler/load/sources/open-sources.ts'))};
+const sources = openSources({ maps: [], cacheDirectory: process.argv[2], env: process.env });
+const read = async (commit) => {
+  const location = sources.locate(process.argv[3], { kind: 'commit', commit });
+  const { files } = await sources.read({ role: 'x', location, path: '.' });
+  return files.map(({ bytes }) => bytes.toString().slice(0, 5)).join();
+};
+console.log((await Promise.all(process.argv.slice(4).map(read))).join(' '));
+`,
+  );
+  const args = [program, join(directory, 'cache'), `file://${shop}`, ...commits];
+  const all = await Promise.all(Array.from({ length: 5 }, () => run(process.execPath, args, { env: ENV })));
+  expect(all.map(({ stdout }) => stdout.trim())).toEqual(
+    Array.from({ length: 5 }, () => 'xxxxx,0 xxxxx,1 xxxxx,2 xxxxx,3'),
+  );
+});
+
+describe('over a network', () => {
+  test('SSH, as a URL and as user@host:path, goes through the ssh that git is given', async () => {
+    const directory = await temporaryDirectory();
+    const first = await commit(join(directory, 'srv/shop'), 'main', { 'one.yaml': 'one' });
+    // Replaces ssh: notes what it was asked, and runs the command here.
+    const ssh = join(directory, 'ssh');
+    await writeFile(
+      ssh,
+      `#!/bin/sh
+echo "$@" >> "${directory}/asked"
+while [ "\${1#-}" != "$1" ]; do case "$1" in -p|-o|-l) shift;; esac; shift; done
+shift
+cd "${directory}" && exec sh -c "$(echo "$1" | sed "s#'/srv#'${directory}/srv#")"
+`,
+    );
+    await chmod(ssh, 0o755);
+    const env = { ...ENV, GIT_SSH_COMMAND: ssh };
+    for (const repo of ['ssh://git@git.example.com:2222/srv/shop', 'git@git.example.com:srv/shop']) {
+      const sources = openSources({ maps: [], cacheDirectory: join(directory, 'cache'), env });
+      const location = sources.locate(repo, { kind: 'branch', name: 'main' });
+      const { snapshot } = await sources.read({ role: 'x', location, path: '.' });
+      expect(snapshot.commit).toBe(first);
+    }
+    const asked = await readFile(join(directory, 'asked'), 'utf8');
+    expect(asked).toMatch(/-p 2222 git@git\.example\.com git-upload-pack/);
+    expect(asked).toMatch(/git@git\.example\.com git-upload-pack 'srv\/shop'/);
+  });
+
+  test('HTTP with a password that a credential helper of git’s gives', async () => {
+    const directory = await temporaryDirectory();
+    const shop = join(directory, 'srv/shop.git');
+    await writeFiles(join(directory, 'files'), { 'one.yaml': 'one' });
+    const { main } = await makeGitRepository(shop, { main: join(directory, 'files') });
+    await using inner = await startGitServer(join(directory, 'srv'));
+    await using gate = await startGate(inner.url, 'someone:s3cret');
+    await writeFile(
+      join(directory, '.gitconfig'),
+      '[credential]\n\thelper = "!f() { echo username=someone; echo password=s3cret; }; f"\n',
+    );
+    const read = async (home: string) => {
+      const sources = openSources({
+        maps: [],
+        cacheDirectory: join(directory, 'cache'),
+        env: { ...ENV, HOME: home },
+      });
+      const location = sources.locate(`${gate.url}/shop.git`, { kind: 'head' });
+      return (await sources.read({ role: 'x', location, path: '.' })).snapshot.commit;
+    };
+    await expect(read('/nonexistent')).rejects.toMatchObject({ code: 'SOURCE_UNREACHABLE' });
+    expect(await read(directory)).toBe(main);
+  });
+});
+
+/** Lets through to another server who knows the password (RFC 7617). */
+const startGate = async (target: string, password: string) => {
+  const wanted = `Basic ${Buffer.from(password).toString('base64')}`;
+  const server = createServer((incoming, response) => {
+    if (incoming.headers.authorization !== wanted) {
+      response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
+      return;
+    }
+    const { method, headers } = incoming;
+    const passed = request(`${target}${incoming.url}`, { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(response);
+    });
+    incoming.pipe(passed);
+  });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.listen(0, '127.0.0.1', resolve);
+  await promise;
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((done) => server.close(done));
+    },
+  };
+};
+
+describeWith(
+  ['kalypsoCases'],
+  'control planes in real Git repositories, under their URLs',
+  ({ kalypsoCases }) => {
+    const PROGRAM = programFile('scheduler');
+    type Folder = { repo: string; branch: string; path: string; commit?: string };
+    type Spec = Folder & { controlPlane?: Folder; workload?: Folder };
+    type CaseObject = { kind: string; metadata: { name: string }; spec: Spec };
+
+    const objectsIn = async (directory: string): Promise<readonly CaseObject[]> => {
+      const files = (await readdir(directory, { recursive: true })).filter((file) => file.endsWith('.yaml'));
+      const texts = await Promise.all(files.map((file) => readFile(join(directory, file), 'utf8')));
+      return texts.flatMap((text) =>
+        parseAllDocuments(text).flatMap((one) => (one.contents === null ? [] : [one.toJS() as CaseObject])),
+      );
+    };
+
+    /** A case as its repositories: what each URL has on each branch, and the commit that its tree was recorded with. */
+    const lay = async (name: string) => {
+      const directory = await temporaryDirectory();
+      const at = (...names: readonly string[]): string => join(directory, ...names);
+      for (const layer of ['input', 'input-shim'])
+        if (existsSync(join(kalypsoCases, name, layer)))
+          await cp(join(kalypsoCases, name, layer), at('case'), { recursive: true });
+      const branches = new Map<string, Map<string, string>>();
+      const put = async ({ repo, branch, path }: Folder, from: string): Promise<void> => {
+        const url = repo.replace(/\.git$/, '');
+        const ofRepo = branches.get(url) ?? new Map<string, string>();
+        branches.set(url, ofRepo);
+        const folder = ofRepo.get(branch) ?? at('branches', `${branches.size}-${ofRepo.size}`);
+        ofRepo.set(branch, folder);
+        await cp(from, join(folder, path), { recursive: true });
+      };
+      const env = (await objectsIn(at('case/env'))).filter(
+        ({ kind }) => kind === 'BaseRepo' || kind === 'GitOpsRepo',
+      );
+      const environment = env.find(({ kind }) => kind === 'GitOpsRepo')?.metadata.name ?? '';
+      const [own] = (await objectsIn(at('case/environments'))).filter(
+        ({ metadata }) => metadata.name === environment,
+      );
+      const bases = env.filter(({ kind }) => kind === 'BaseRepo');
+      const main = bases.find(({ metadata }) => metadata.name === 'main')?.spec;
+      if (!own?.spec.controlPlane || !main) throw new Error(`${name} has no control plane`);
+      await put(main, at('case/base-main'));
+      await put({ ...main, path: '.environments' }, at('case/environments'));
+      await put(own.spec.controlPlane, at('case/env'));
+      for (const base of bases)
+        if (base.metadata.name !== 'main') await put(base.spec, at(`case/base-${base.metadata.name}`));
+      for (const { kind, metadata, spec } of await objectsIn(at('case/base-main')))
+        if (kind === 'WorkloadRegistration' && spec.workload)
+          await put(spec.workload, at('case/workloads', metadata.name));
+      return { at, branches, environment, controlPlane: own.spec.controlPlane, main };
+    };
+
+    test.for([
+      'real-kaizen-prod',
+      'real-kaizen-stage',
+      'real-microsoft-dev',
+      'real-microsoft-stage',
+      'real-configuratix-dev',
+    ])('%s: render from its URL writes the tree byte for byte', async (name) => {
+      const { at, branches, environment, controlPlane, main } = await lay(name);
+      const home = { ...ENV, HOME: at('home') };
+      await mkdir(at('home'));
+      const controlUrl = controlPlane.repo.replace(/\.git$/, '');
+      let pinned = '';
+      for (const [url, ofRepo] of branches) {
+        const bare = at('git', `${url.replaceAll(/[^a-z0-9]+/gi, '-')}.git`);
+        // The branch of the environment names a commit of main: main is made first, and is the default branch.
+        const order = [...ofRepo].toSorted(
+          (a, b) => Number(b[0] === main.branch) - Number(a[0] === main.branch),
+        );
+        const made = await makeGitRepository(bare, Object.fromEntries(order.slice(0, 1)));
+        if (url === controlUrl) pinned = made[main.branch] ?? '';
+        for (const [branch, files] of order.slice(1)) {
+          // The recorded commit is one of the real repository; ours has another id, with the same files.
+          if (url === controlUrl && main.commit) {
+            const file =
+              (await readdir(files, { recursive: true })).find((path) => /base-repo\.ya?ml$/.test(path)) ??
+              '';
+            const text = await readFile(join(files, file), 'utf8');
+            await writeFile(join(files, file), text.replace(main.commit, pinned));
+          }
+          await commitFolder(bare, branch, files);
+        }
+        await run('git', ['config', '--global', `url.file://${bare}.insteadOf`, url], { env: home });
+      }
+      const out = at('out');
+      await run(
+        process.execPath,
+        [
+          PROGRAM,
+          'render',
+          '--platform',
+          controlUrl,
+          '--environment',
+          environment,
+          '--out',
+          out,
+          '--cache',
+          at('cache'),
+        ],
+        { env: home },
+      );
+      const recorded = await readTree(join(kalypsoCases, name, 'expected/gitops'));
+      const tracking = '.github/tracking/Promoted_Commit_Id';
+      const files = await readTree(out);
+      if (main.commit) {
+        expect(files[tracking]).toBe(pinned);
+        expect(recorded[tracking]).toBe(main.commit);
+      }
+      expect({ ...files, [tracking]: '' }).toEqual({ ...recorded, [tracking]: '' });
+    });
+  },
+);
