@@ -86,7 +86,7 @@ describe('a command line that is wrong', () => {
     ['greet', 'the argument NAME is missing. See --help.'],
     ['greet world again', 'there are too many arguments: again. See --help.'],
     ['greet world --times x', '--times requires a whole number, not "x". See --help.'],
-    ['greet world --now tomorrow', '--now "tomorrow" is no time. Write it like 2026-11-21T08:00:00Z.'],
+    ['greet world --now tomorrow', '--now "tomorrow" is not a time. Write it like 2026-11-21T08:00:00Z.'],
     ['greet world --tmies 2', 'there is no flag --tmies. Did you mean --times? See --help.'],
     ['gret world', 'there is no command "gret world". Did you mean greet? See fleet-fixture --help.'],
     [

@@ -215,7 +215,7 @@ describe('a mistake in a ceremony', () => {
     expect([refused.code, said(refused)]).toEqual([
       4,
       expect.stringMatching(
-        /1\.root\.json: BAD_SIGNATURE: root 1: the signature of officer [0-9a-f]{64} does not fit/,
+        /1\.root\.json: BAD_SIGNATURE: root 1: the signature of officer [0-9a-f]{64} does not match/,
       ),
     ]);
   });

@@ -79,7 +79,7 @@ describe('a draft', () => {
   it('that was changed after somebody signed it is refused, with who that was', async () => {
     const text = (await draft(2, [ada, dora])).toString();
     const changed = Buffer.from(text.replace('2028-11-21T08:00:00Z', '2028-11-22T08:00:00Z'));
-    expect(() => judgeDraft(changed, one)).toThrow(/^the signature of officer [0-9a-f]{64} does not fit/);
+    expect(() => judgeDraft(changed, one)).toThrow(/^the signature of officer [0-9a-f]{64} does not match/);
     expect(refusal(() => judgeDraft(changed, one))).toBe('BAD_SIGNATURE');
   });
 

@@ -119,7 +119,7 @@ describe('mistakes', () => {
     ['{{ .Workload "x" }}', 'TEMPLATE_SYNTAX', /only a function takes arguments/],
     ['{{ break }}', 'TEMPLATE_SYNTAX', /outside range/],
     ['{{ print "a""b" }}', 'TEMPLATE_SYNTAX', /behind a value/],
-    ['{{ 9223372036854775808 }}', 'TEMPLATE_SYNTAX', /no number/],
+    ['{{ 9223372036854775808 }}', 'TEMPLATE_SYNTAX', /not a number/],
     ['{{ define "a" }}x{{ end }}{{ define "a" }}y{{ end }}', 'TEMPLATE_SYNTAX', /defined twice/],
     ['{{ if true }}{{ define "a" }}{{ end }}{{ end }}', 'TEMPLATE_SYNTAX', /inside another block/],
   ])('%j is %s', (text, code, message) => {

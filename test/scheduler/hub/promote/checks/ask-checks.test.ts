@@ -171,7 +171,7 @@ describe('a check that answers later', () => {
       'another secret',
       (question) => answer(question, {}, 'another secret of the same length'),
       'TOKEN_INVALID',
-      'does not fit',
+      'does not match',
     ],
     [
       'another candidate',
@@ -304,7 +304,7 @@ describe('a check that answers at once', () => {
         response.writeHead(200, headers).end(body);
       },
       'invalid',
-      'does not fit',
+      'does not match',
     ],
     [
       'echoes the question',
