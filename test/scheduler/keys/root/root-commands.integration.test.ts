@@ -110,7 +110,7 @@ describe('the ceremony of a first root', () => {
     const other = await it.run(RootMerge, it.at('1.root.json'), it.at('other.json'));
     expect([other.code, said(other)]).toEqual([
       4,
-      expect.stringMatching(/other\.json: EQUIVOCATION: root 1: it says/),
+      expect.stringMatching(/other\.json: EQUIVOCATION: root 1: it differs from /),
     ]);
     const missing = await it.run(RootMerge, it.at('1.root.json'), it.at('gone.json'));
     expect(said(missing)).toContain('KEY_MISSING: there is no root at');
