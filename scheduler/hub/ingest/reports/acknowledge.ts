@@ -11,6 +11,7 @@ import { type NewestReport, newestReports } from './newest-reports.ts';
 import { publishArtifact } from '../../sites/publish-artifact.ts';
 import { withLayoutLock } from '../../sites/with-layout-lock.ts';
 import type { Store } from '../../store/open-store.ts';
+import { overwrite } from '../../store/overwrite.ts';
 import type { Database, ReceiptRow, Tx } from '../../store/tables.ts';
 
 /** The newest root, which agents verify a receipt with, and the key that signs it. */
@@ -47,13 +48,7 @@ export const acknowledgeAll = async (
     await tx
       .insertInto('receipt')
       .values(fresh)
-      .onConflict((conflict) =>
-        conflict
-          .column('agent')
-          .doUpdateSet(({ ref }) =>
-            Object.fromEntries(COLUMNS.map((column) => [column, ref(`excluded.${column}`)])),
-          ),
-      )
+      .onConflict((conflict) => conflict.column('agent').doUpdateSet(overwrite(COLUMNS)))
       .execute();
   return receipts;
 };

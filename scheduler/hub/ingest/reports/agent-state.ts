@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { type Digest, digestOf } from '#bundles/digest';
 import { canonicalJson } from '#bundles/json/canonical';
 import type { Timestamp } from '#bundles/time';
+import { overwrite } from '../../store/overwrite.ts';
 import type { AgentStateRow, ReportRow, Tx } from '../../store/tables.ts';
 import { valuesTable } from '../../store/values-table.ts';
 
@@ -20,17 +21,12 @@ export const updateAgentStates = async (tx: Tx, agents: readonly Life[]): Promis
   await tx
     .insertInto('agent_state')
     .values(rows)
-    .onConflict((conflict) =>
-      conflict
-        .column('agent')
-        .doUpdateSet(({ ref }) =>
-          Object.fromEntries(COLUMNS.map((column) => [column, ref(`excluded.${column}`)])),
-        ),
-    )
+    .onConflict((conflict) => conflict.column('agent').doUpdateSet(overwrite(STATE_COLUMNS)))
     .execute();
 };
 
-const COLUMNS = [
+/** All columns of an agent's state but its name. */
+export const STATE_COLUMNS = [
   'newest_seq',
   'packages',
   'failed',

@@ -4,6 +4,7 @@ import { formatChannel } from '#bundles/names';
 import type { Event } from '#bundles/formats/events/event';
 import { formatTime, type Timestamp } from '#bundles/time';
 import type { Store } from '../../store/open-store.ts';
+import { overwrite } from '../../store/overwrite.ts';
 import type { AgentRow, EventRow, ReportRow, Tx } from '../../store/tables.ts';
 import { updateAgentStates } from './agent-state.ts';
 import { findFallenFloors } from './check-floors.ts';
@@ -273,13 +274,7 @@ const updateAgents = async (tx: Tx, accepted: readonly Accepted[]): Promise<void
   await tx
     .insertInto('agent')
     .values(rows)
-    .onConflict((conflict) =>
-      conflict
-        .column('id')
-        .doUpdateSet(({ ref }) =>
-          Object.fromEntries(REPORTED.map((column) => [column, ref(`excluded.${column}`)])),
-        ),
-    )
+    .onConflict((conflict) => conflict.column('id').doUpdateSet(overwrite(REPORTED)))
     .execute();
 };
 

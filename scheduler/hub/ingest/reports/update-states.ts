@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Event } from '#bundles/formats/events/event';
+import { overwrite } from '../../store/overwrite.ts';
 import type { AssignmentStateRow, Tx } from '../../store/tables.ts';
 import { valuesTable } from '../../store/values-table.ts';
 import { factsOf, knownFact } from './facts.ts';
@@ -42,13 +43,7 @@ export const updateStates = async (tx: Tx, fresh: readonly FreshEvents[]): Promi
     await tx
       .insertInto('assignment_state')
       .values(rows.slice(start, start + ROWS))
-      .onConflict((conflict) =>
-        conflict
-          .columns(['agent', 'assignment'])
-          .doUpdateSet(({ ref }) =>
-            Object.fromEntries(COLUMNS.map((column) => [column, ref(`excluded.${column}`)])),
-          ),
-      )
+      .onConflict((conflict) => conflict.columns(['agent', 'assignment']).doUpdateSet(overwrite(COLUMNS)))
       .execute();
   }
 };

@@ -1,6 +1,7 @@
 import { isFleetError } from '#bundles/errors';
 import type { Channel } from '#bundles/names';
 import type { Hub } from '../../hub.ts';
+import { overwrite } from '../../store/overwrite.ts';
 import type { PackageVersionRow } from '../../store/tables.ts';
 import { openReleases, type Releases } from './read-releases.ts';
 
@@ -33,13 +34,7 @@ export const noteVersions = async (hub: Pick<Hub, 'keys' | 'layout' | 'store'>):
         .onConflict((conflict) =>
           conflict
             .columns(['environment', 'cluster_type', 'assignment', 'package'])
-            .doUpdateSet(({ ref }) => ({
-              workspace: ref('excluded.workspace'),
-              workload: ref('excluded.workload'),
-              version: ref('excluded.version'),
-              source_commit: ref('excluded.source_commit'),
-              wanted_by: ref('excluded.wanted_by'),
-            })),
+            .doUpdateSet(overwrite(['workspace', 'workload', 'version', 'source_commit', 'wanted_by'])),
         )
         .execute();
   });

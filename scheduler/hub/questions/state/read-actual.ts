@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Digest } from '#bundles/digest';
 import { parseChannel } from '#bundles/names';
 import { formatTime, type Timestamp } from '#bundles/time';
+import { STATE_COLUMNS } from '../../ingest/reports/agent-state.ts';
 import { findGaps, type Gap } from '../../ingest/reports/find-head.ts';
 import type { Visible } from '../../people/visible.ts';
 import { channelOf, labelsOf } from '../../sites/agent-record.ts';
@@ -88,16 +89,6 @@ const AGENT_COLUMNS = [
   'held_reason',
   'follower',
 ] as const satisfies readonly (keyof AgentRow)[];
-
-const STATE_COLUMNS = [
-  'newest_seq',
-  'packages',
-  'failed',
-  'drifted',
-  'unknown',
-  'checked_at',
-  'settled_at',
-] as const satisfies readonly (keyof AgentStateRow)[];
 
 /** An agent and its state as a whole, whose columns are null as long as it never reported. */
 export type KnownAgent = Pick<AgentRow, (typeof AGENT_COLUMNS)[number]> & {
