@@ -58,7 +58,7 @@ With --to it approves the promotion of a candidate, or with --stage a stage of t
     const now = this.readNow(flags.now);
     if (flags.to !== undefined) return this.approvePromotion(configuration, flags.to);
     if (args.channel === undefined)
-      throw new FleetError('USAGE', 'the approval has no subject', {
+      throw new FleetError('USAGE', 'there is nothing to approve', {
         hint: 'Give a channel whose bundle waits, or --to with an environment of the chain',
       });
     const channel = parseChannel(args.channel);

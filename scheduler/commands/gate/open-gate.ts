@@ -32,6 +32,12 @@ export const decisionFlags = {
   reason: Flags.string({ description: 'Reason; it is signed into the audit log' }),
 };
 
+/** The reason of a decision that is not taken without one. */
+export const reasonFlag = Flags.string({
+  required: true,
+  description: 'Reason; it is signed into the audit log',
+});
+
 const MAX_PERSON = 256;
 
 /** @throws FleetError USAGE for a name that no statement can have */

@@ -1,8 +1,8 @@
-import { Args, Flags } from '@oclif/core';
+import { Args } from '@oclif/core';
 import { FleetCommand } from '#cli/fleet-command';
 import { type Paused, pauseOrResume } from '../../hub/promote/decide/decide-about.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
-import { decisionFlags, linkFlags, openGate, personOf } from './open-gate.ts';
+import { decisionFlags, linkFlags, openGate, personOf, reasonFlag } from './open-gate.ts';
 
 /** Pausing and resuming take the same arguments and are signed as the same kind of decision. */
 abstract class PauseCommand extends FleetCommand {
@@ -12,7 +12,7 @@ abstract class PauseCommand extends FleetCommand {
   static override flags = {
     ...linkFlags,
     ...decisionFlags,
-    reason: Flags.string({ required: true, description: 'Reason; it is signed into the audit log' }),
+    reason: reasonFlag,
   };
   protected abstract readonly decision: Paused['decision'];
 

@@ -1,10 +1,10 @@
-import { Args, Flags } from '@oclif/core';
+import { Args } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
 import { FleetCommand } from '#cli/fleet-command';
 import { rejectFor } from '../../hub/promote/decide/decide-about.ts';
 import { parseCandidate } from '../../hub/promote/gate/assess.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
-import { decisionFlags, gateFlags, openGate, personOf } from './open-gate.ts';
+import { decisionFlags, gateFlags, openGate, personOf, reasonFlag } from './open-gate.ts';
 
 export default class Reject extends FleetCommand {
   static override description = `Rejects a candidate for an environment of the chain, for good.
@@ -23,7 +23,7 @@ It can never be promoted there; a new candidate can. The rejection is signed int
   static override flags = {
     ...gateFlags,
     ...decisionFlags,
-    reason: Flags.string({ required: true, description: 'Reason; it is signed into the audit log' }),
+    reason: reasonFlag,
   };
 
   async run(): Promise<unknown> {

@@ -4,7 +4,7 @@ import { FleetCommand } from '#cli/fleet-command';
 import { rollBackTo } from '../../hub/promote/decide/roll-back-to.ts';
 import { parseCandidate } from '../../hub/promote/gate/assess.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
-import { decisionFlags, linkFlags, openGate, personOf } from './open-gate.ts';
+import { decisionFlags, linkFlags, openGate, personOf, reasonFlag } from './open-gate.ts';
 
 export default class Rollback extends FleetCommand {
   static override description =
@@ -26,7 +26,7 @@ For a single channel, and for an environment that nothing is promoted to, see re
     candidate: Flags.string({
       description: 'Digest of a candidate that was promoted there [default: the one before the current one]',
     }),
-    reason: Flags.string({ required: true, description: 'Reason; it is signed into the audit log' }),
+    reason: reasonFlag,
   };
 
   async run(): Promise<unknown> {

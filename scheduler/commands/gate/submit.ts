@@ -6,7 +6,7 @@ import { FleetCommand } from '#cli/fleet-command';
 import { readCandidate } from '../../assemble/candidate/read-candidate.ts';
 import { type Submitted, submitCandidate } from '../../hub/promote/decide/submit-candidate.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
-import { decisionFlags, linkFlags, openGate, personOf } from './open-gate.ts';
+import { decisionFlags, linkFlags, openGate, personOf, reasonFlag } from './open-gate.ts';
 
 export default class Submit extends FleetCommand {
   static override description = `Submits a candidate to the first environment of the chain.
@@ -30,7 +30,7 @@ it by \`promote\`.`;
       exclusive: ['newest'],
     }),
     newest: Flags.boolean({ description: 'Build the environment from the newest state again' }),
-    reason: Flags.string({ required: true, description: 'Why; it is signed into the audit log' }),
+    reason: reasonFlag,
   };
 
   async run(): Promise<Submitted> {

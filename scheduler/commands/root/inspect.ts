@@ -16,7 +16,7 @@ const { config, keys } = configurationFlags;
 
 export default class RootInspect extends FleetCommand {
   static override description =
-    'Show the roots of a fleet: SHA-256, expiry, and the keys of each role.\n\nFor a file, which may be a draft, also shows the changes from the previous root, and who has signed.';
+    'Show the roots of a fleet: SHA-256, expiry, and the keys of each role.\n\nFor a file, a draft included, the command also shows the changes from the previous root and the signatures.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> --keys ./keys',
     '<%= config.bin %> <%= command.id %> 2.root.json',

@@ -49,7 +49,7 @@ export const refusalOf = async (
 
 const HINTS: Readonly<Partial<Record<number, string>>> = {
   401: 'Log in with docker or podman, or name the auth file',
-  403: 'Ask for the permission, or log in as a user who has it',
+  403: 'Request access to the repository, or log in as another user',
   404: 'Check the address of the registry and the path below it',
   405: 'This registry does not offer it; its settings may allow it',
   407: 'The proxy requires a user name and password: put them into HTTPS_PROXY',
