@@ -20,7 +20,8 @@ export const performDebs = async (request: DebsRequest, work: StepWork): Promise
   const apt: Apt = { run, signal, repository, scratch, lockSeconds: request.lockSeconds };
   // Fails as long as the package that interrupted it is broken, which the transaction may replace.
   await unlocked(apt, ['dpkg', ...conffileOptions(request), '--configure', '-a']);
-  await unpackAgain(apt, request);
+  // After a power cut an upgrade may be under way: then the data was saved before.
+  const dpkg = await unpackAgain(apt, request, await readDpkg(apt));
   const changes = hasGoal(request) ? await simulateApt(apt, request) : [];
   const announced = new Set(request.changes);
   const surprise = changes.find((change) => !announced.has(goalOfChange(change)));
@@ -31,8 +32,6 @@ export const performDebs = async (request: DebsRequest, work: StepWork): Promise
       stderr: '',
       message: `the host changed since this was planned: ${describeChange(surprise)}`,
     };
-  // After a power cut an upgrade may be under way: then the data was saved before.
-  const dpkg = await readDpkg(apt);
   const isUntouched = ({ package: name, from }: DebHook): boolean => {
     const state = dpkg.get(name);
     return state?.status === 'installed' && state.version === from;
@@ -48,19 +47,20 @@ export const performDebs = async (request: DebsRequest, work: StepWork): Promise
 
 /**
  * Unpacks packages of the goal that a power cut left half installed. apt would configure what depends on one of them first, which
- * fails. A failure here is apt's to report.
+ * fails. A failure here is apt's to report. @returns the state of dpkg afterwards
  */
-const unpackAgain = async (apt: Apt, request: DebsRequest): Promise<void> => {
-  const dpkg = await readDpkg(apt);
+const unpackAgain = async (apt: Apt, request: DebsRequest, dpkg: Dpkg): Promise<Dpkg> => {
   const half = request.install.filter(({ name }) => dpkg.get(name)?.word === 'half-installed');
-  if (half.length === 0) return;
+  if (half.length === 0) return dpkg;
   const index = await readFile(join(apt.repository, 'Packages'), 'utf8');
   const files = half.flatMap(({ name, version }) => {
     const entry = index.split('\n\n').find((one) => isEntryOf(one, name, version));
     const [, file] = /^Filename: (\S+)$/m.exec(entry ?? '') ?? [];
     return file === undefined ? [] : [join(apt.repository, file)];
   });
-  if (files.length > 0) await unlocked(apt, ['dpkg', ...conffileOptions(request), '--unpack', ...files]);
+  if (files.length === 0) return dpkg;
+  await unlocked(apt, ['dpkg', ...conffileOptions(request), '--unpack', ...files]);
+  return await readDpkg(apt);
 };
 
 const isEntryOf = (entry: string, name: string, version: string): boolean => {
