@@ -215,7 +215,7 @@ const converged = async (
   if (told.length > 0) throw new Error(`the hub's record is wrong:\n${told.join('\n')}`);
 };
 
-/** What is not at rest in an agent's state; empty: all packages are healthy and every event is at the hub. */
+/** Lists the unhealthy packages and undelivered events of an agent; empty if there are none. */
 export const faultsOfState = (directory: string): readonly string[] => {
   using state: State = openState(directory);
   const open = openOperation(state);

@@ -1,8 +1,8 @@
 /** Whether this is `npm run test:long`: all runs of each property, all kills and moments, and cases on more than one kind of cluster. */
 export const LONG = process.env['FLEET_LONG'] === '1';
 
-/** How many cases a property makes: a tenth of `full`, and all of them in a long run. */
-export const runs = (full: number): number => (LONG ? full : Math.ceil(full / 10));
+/** How many cases a property makes: one of `share` of `full`, and all of them in a long run. */
+export const runs = (full: number, share = 10): number => (LONG ? full : Math.ceil(full / share));
 
 /** Whether the case at `index` (from 0) is tried: each third one, and all of them in a long run. */
 export const isTried = (index: number): boolean => LONG || index % 3 === 0;

@@ -42,7 +42,7 @@ describe('the choice of a cluster', () => {
     expect(chooseCluster(env)).toEqual({ how: 'assets', folder: assets.path, kube: program, kwok });
   });
 
-  test('says what is missing where there is none', () => {
+  test('names the missing part without a cluster', () => {
     const env = { FLEET_K3D: '/nonexistent', FLEET_KUBE: '/nonexistent', FLEET_KWOK: '/nonexistent' };
     const reason = expect.stringMatching(/^Kubernetes: FLEET_KUBE names .* kwok: FLEET_KWOK names /);
     expect(chooseCluster(env)).toEqual({ how: 'none', reason });

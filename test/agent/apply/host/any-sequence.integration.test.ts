@@ -62,8 +62,8 @@ it('any sequence of packages, power cuts included, ends in the last one, and the
       await applyTo(host.target, host.inventory, undefined);
       expect(await host.tree()).toEqual(start);
     }),
-    { numRuns: runs(200) },
+    { numRuns: runs(200, 3) },
   );
-  // Far below the average: it only guards against a generator that makes nothing that applies.
-  expect(applied).toBeGreaterThan(runs(20));
+  // Far below what 200 sequences give on average: it only guards against a generator that makes nothing that applies.
+  expect(applied).toBeGreaterThan(20);
 }, 300_000);
