@@ -4,6 +4,7 @@ import type { KubernetesApi, LiveObject } from '../../../agent/apply/kubernetes/
 import { openKubernetesApi } from '../../../agent/apply/kubernetes/api/open-kubernetes-api.ts';
 import { groupOf, keyOf } from '../../../agent/apply/kubernetes/desired/object-key.ts';
 import type { WantedObject } from '../../../agent/apply/kubernetes/desired/wanted-object.ts';
+import { awaitDefinition } from '../../../agent/apply/kubernetes/execute/await-definition.ts';
 import { settleKubernetes } from '../../../agent/apply/kubernetes/health/settle-kubernetes.ts';
 import { type Clock, systemClock } from '../../../agent/apply/kubernetes/watch/clock.ts';
 import { watchOwned } from '../../../agent/apply/kubernetes/watch/watch-owned.ts';
@@ -235,7 +236,9 @@ describeWith(['kube', 'kwok'], 'health on a cluster', ({ kube, kwok }) => {
         ],
       },
     };
-    expect(failedOf(await settle(await apply(definition)))).toEqual([]);
+    const defined = await apply(definition);
+    await awaitDefinition(api, definition, 30_000, NEVER);
+    expect(failedOf(await settle(defined))).toEqual([]);
     const till: LiveObject = {
       apiVersion: 'shop.example/v1',
       kind: 'Till',
