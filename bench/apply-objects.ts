@@ -25,7 +25,7 @@ const program = await bundleAgent(join(folder.path, 'bundle'));
 const [kube, kwok] = [await gatherPart('kube'), await gatherPart('kwok')];
 await using cluster = await startOwnCluster({ kube, kwok });
 
-/** A set of namespaces for each run of each tool. */
+/** Each run has namespaces of its own. */
 type Run = { readonly round: number; readonly shape: Shape };
 const prefixOf = (tool: string, { round, shape }: Run): string => `${tool}-${shape.packages}-${round}`;
 
@@ -39,7 +39,7 @@ const kubectl = async (which: Run): Promise<readonly [Measured, Measured]> => {
   return [await measure(argv), await measure(argv)];
 };
 
-/** Enrolled and with its medium before the clock starts. */
+/** Enrols the agent and imports its medium, before the measurement. */
 const agent = async (which: Run): Promise<readonly [Measured, Measured]> => {
   const home = join(folder.path, prefixOf('agent', which));
   await mkdir(home);

@@ -137,10 +137,10 @@ const tools = [
   ...peersOf(input),
   ...floors(registry.url, layouts[0], blobs),
 ].filter(({ name }) => name.includes(ONLY));
-// The first round only fills the cache of files.
+// The first round fills the file cache and is not counted.
 for (let round = 0; round <= ROUNDS; round++) {
   for (const tool of tools) {
-    // An empty one for each import.
+    // An empty registry for each import.
     await using target = await startRegistry(dockerRegistry);
     await runTool(tool, target, round);
   }

@@ -27,10 +27,10 @@ const part = (name: 'chromium' | 'postgresql'): string => {
   return found.path;
 };
 
-/** What a view took: ms to its first row, and bytes of answers of the API and of all. */
+/** One visit: ms to the first row, and bytes of the API's answers and of all answers. */
 type View = { readonly ms: number; readonly json: number; readonly all: number };
 
-/** Runs in the tab before the page: notes when the table has its first row. */
+/** Runs in the tab before the page and records when the table has its first row. */
 const watch = (token: string): string => `
   sessionStorage.setItem('fleet-ferry-token', ${JSON.stringify(token)});
   new MutationObserver((_, observer) => {
@@ -39,7 +39,7 @@ const watch = (token: string): string => `
     globalThis.firstRowMs = performance.now();
   }).observe(document, { childList: true, subtree: true });`;
 
-/** Time of the first row, and bytes of bodies as they were sent; of those from the cache none. */
+/** Time of the first row, and transferred bytes of bodies; bodies from the cache count zero. */
 const MEASURE = `(() => {
   const entries = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')];
   const sum = (some) => some.reduce((total, one) => total + (one.transferSize > 0 ? one.encodedBodySize : 0), 0);
@@ -74,7 +74,7 @@ const { token } = await createToken(fleet.hub.store, { scope: 'reader' }, terms)
 const browser = await chromium.launch({ executablePath: part('chromium'), args: ['--no-sandbox'] });
 const [empty, cached]: [View[], View[]] = [[], []];
 for (let round = 0; round < ROUNDS; round += 1) {
-  // The policy of the page stops scripts of tests, too.
+  // The page's content security policy also blocks scripts of tests.
   const context = await browser.newContext({ bypassCSP: true });
   await context.addInitScript({ content: watch(token) });
   empty.push(await view(context, url));

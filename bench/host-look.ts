@@ -33,13 +33,13 @@ await bundleAgent(join(programs, 'agent'));
 await using site = await startSiteHost('bench-host-look', await gatherPart('factoryBase'), [
   { from: programs, to: '/opt/programs', readOnly: true },
 ]);
-// The agent as it is installed, instead of the one from source.
+// The installed agent, instead of the one from source.
 await site.sh(
   `printf '#!/bin/sh\\nexec /usr/local/bin/node /opt/programs/agent/fleet-agent.mjs "$@"\\n' > /usr/bin/fleet-agent`,
 );
 
 type Run = { readonly wall: number; readonly cpu: number };
-/** Wall seconds, and the CPU seconds of the command and all that it waited for; systemd's own are not in it. */
+/** Wall seconds, and the CPU seconds of the command and its children, without those of systemd. */
 const timed = async (script: string): Promise<Run> => {
   const said = await site.sh(
     `bash -c 'TIMEFORMAT="%R %U %S"; time { ${script}; } > /tmp/said 2>&1 || { cat /tmp/said; exit 1; }' 2>&1`,

@@ -25,7 +25,7 @@ const ROUNDS = Number(process.env['FLEET_BENCH_ROUNDS'] ?? 40);
 const WANTED = process.env['FLEET_BENCH_QUESTIONS'] ?? '';
 const DATABASE = process.env['FLEET_BENCH_DATABASE'];
 
-/** Reads a whole answer, as a client does. @returns the longest time in ms that nothing else could run */
+/** Reads a whole answer, as a client does. @returns the longest block of the event loop in ms */
 const readWhole = async (pieces: AsyncIterable<string>): Promise<number> => {
   const delay = monitorEventLoopDelay({ resolution: 5 });
   delay.enable();

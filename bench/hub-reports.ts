@@ -54,7 +54,7 @@ const fill = async (): Promise<void> => {
 };
 await fill();
 
-/** Reports of this hour, from sites all over the fleet. */
+/** Reports of one hour, from sites across the fleet. */
 const reports: (readonly [AgentRow, SignedReport])[] = [];
 const stride = Math.floor(SITES / REPORTS);
 for (let index = 0; index < REPORTS; index += 1) {

@@ -26,7 +26,7 @@ const ENVIRONMENT = {
   MALLOC_ARENA_MAX: '1',
   MALLOC_MMAP_THRESHOLD_: '32768',
 };
-/** After the release is applied, until memory is what it will be. */
+/** Pause after the release is applied, until memory use is steady. */
 const SETTLE_MS = 15_000;
 
 type Row = Idle & { readonly title: string; readonly requests: number };

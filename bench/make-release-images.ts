@@ -24,14 +24,14 @@ export const imageName = (index: number): string =>
   `registry.example/app-${String(index).padStart(2, '0')}:1`;
 export const IMAGES = 10;
 
-/** No other layer has the seed that this leads to. */
+/** Seed of the changed layer; no other layer has it. */
 const CHANGED = 10_000;
 
-/** Noise that is the same on every machine: a stream cipher over zeros. */
+/** Reproducible noise: a stream cipher over zeros. */
 const noise = (seed: number, size: number): Buffer =>
   createCipheriv('aes-128-ctr', keyOf(seed), Buffer.alloc(16)).update(Buffer.alloc(size));
 
-/** A byte repeated for the seeds that fit into one, so that their bytes stay what they were. */
+/** Seeds of one byte repeat that byte, so that the layers of earlier versions of this bench keep their bytes. */
 const keyOf = (seed: number): Buffer => {
   const key = Buffer.alloc(16, seed);
   if (seed > 255) key.writeUInt32BE(seed);

@@ -1,17 +1,17 @@
 import { spawn } from 'node:child_process';
 import { FleetError } from '../bundles/errors.ts';
 
-/** One run of a command, as the operating system accounts for it. */
+/** Resource use of one run of a command. */
 export type Measured = {
   readonly wallSeconds: number;
-  /** User and system, of the command and all that it waited for. */
+  /** User and system time of the command and its children. */
   readonly cpuSeconds: number;
   /** Of the largest single process. */
   readonly peakMiB: number;
   readonly stdout: string;
 };
 
-/** wait4 with its accounting is not in Node. Prints one line of JSON on descriptor 3. */
+/** Node has no wait4 with resource use. Prints one line of JSON on descriptor 3. */
 const WRAPPER = `
 import json, os, resource, subprocess, sys, time
 begin = time.monotonic()

@@ -9,11 +9,11 @@ import { makeBusyboxImage } from '../test/harness/kubernetes/busybox-image.ts';
 import { ARCHITECTURES, makeManifest, putIndex } from './make-images.ts';
 
 export type RunningImage = {
-  /** As manifests write it, with a tag. */
+  /** Reference with a tag, as in manifests. */
   readonly name: string;
-  /** What its web server answers. */
+  /** Answer of its web server. */
   readonly page: string;
-  /** Another command than the web server. */
+  /** Command to run instead of the web server. */
   readonly command?: readonly string[];
 };
 

@@ -79,7 +79,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
   cleanup.use(await office.startRegistry(dockerRegistry));
   cleanup.use(await office.startHub());
 
-  /** What people ask in words, a program asks in JSON. */
+  /** The same question, with an answer in JSON for programs. */
   const agentSays = async (): Promise<AgentStatus> =>
     parseAnswer(await plant.run(['fleet-agent', 'status', '--json']));
   const hubSays = async (): Promise<HubStatus> =>
@@ -100,7 +100,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
     await scheduler('publish');
   };
 
-  /** What the newest pod of line-control says of itself. */
+  /** Status of the newest pod of line-control. */
   const podSays = async (path: string): Promise<string> => {
     const words = `kubectl get pods -n ${NAMESPACE}${CONTROL} --sort-by=.metadata.creationTimestamp`.split(
       ' ',
@@ -213,7 +213,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
     ),
   );
   await typed('fleet-agent status', 7);
-  // The pod that did not start is the newest one until the node has ended it.
+  // Until the node has ended it, the pod that did not start is the newest one.
   if (plant.pods === 'real') await wait('line-control answers as before', async () => (await page()) !== '');
   await readPage();
   await wait('The hub knows', async () =>
@@ -242,7 +242,7 @@ ${styleText('bold', 'Done')} in ${seconds} s. Cluster, registry and hub end now.
 };
 
 const parseAnswer = ({ code, stdout, stderr }: Ran) => {
-  // 7 and 8: a package failed or needs a look, and the answer says which.
+  // Exit codes 7 and 8: a package failed or drifted; the output names it.
   if (code === 0 || code === 7 || code === 8) return JSON.parse(stdout);
   throw new Broken(`The status cannot be had (exit code ${code}): ${stderr}${stdout}`);
 };

@@ -179,7 +179,7 @@ const bringReports = async (place: keyof typeof MEDIA): Promise<void> => {
   await scheduler(['reports', 'import', at(MEDIA[place])]);
 };
 
-/** What the technician reads out and the office compares. */
+/** Reads the fingerprint of the request, which the technician reads out and the office compares. */
 const fingerprintOf = ({ stdout }: Ran): string => {
   const [fingerprint] = /^ {2}[0-9a-f]{64}$/m.exec(stdout) ?? [];
   if (fingerprint === undefined) throw new Broken(`the agent printed no fingerprint: ${stdout}`);

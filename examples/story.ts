@@ -8,7 +8,7 @@ import { programFile } from '../test/harness/run/program-file.ts';
 
 export const REPOSITORY = join(import.meta.dirname, '..');
 
-/** From source; in a run of the tests, as they were built for it. */
+/** The programs from source, or in tests the built ones. */
 export const PROGRAMS = {
   'fleet-scheduler': programFile('scheduler'),
   'fleet-export': programFile('exporter'),
@@ -19,19 +19,19 @@ export type ProgramName = keyof typeof PROGRAMS;
 
 export type Ran = { readonly code: number; readonly stdout: string; readonly stderr: string };
 
-/** What a step promised and did not keep: the story ends there, in one sentence. */
+/** A step did not have the expected result. The story ends with the message. */
 export class Broken extends Error {}
 
-/** A story printed while it happens: numbered steps, commands as a person types them, their output. */
+/** Prints the story while it runs: numbered steps, commands as people type them, and their output. */
 export type Story = {
   /** Path below the story's folder. */
   readonly at: (...parts: readonly string[]) => string;
-  /** The same as the person who types the commands would write it. */
+  /** The same path as people type it in commands. */
   readonly shown: (path: string) => string;
   readonly title: (text: string) => void;
   readonly say: (text: string) => void;
   /**
-   * Runs one of the three programs and shows what it says. @param prefix what runs it, such as an air gap
+   * Runs one of the three programs and shows its output. @param prefix command that runs it, for example without a network
    * @throws Broken when it ends otherwise than expected
    */
   readonly run: (
@@ -41,8 +41,8 @@ export type Story = {
     prefix?: readonly string[],
   ) => Promise<Ran>;
   /**
-   * Shows a command line, does it, and shows what it says: for what `run` cannot start, such as a command at the site.
-   * @param line as a person types it, prompt and all
+   * Shows a command line, calls a function for it, and shows the output: for commands that `run` cannot start, such as those at the site.
+   * @param line with its prompt
    * @throws Broken when it ends otherwise than expected
    */
   readonly show: (
@@ -50,7 +50,7 @@ export type Story = {
     action: () => Promise<Ran>,
     expected?: number | readonly number[],
   ) => Promise<Ran>;
-  /** As `run`, but nothing is shown and nothing is expected. */
+  /** As `run`, without output and with any exit code. */
   readonly ask: (program: ProgramName, words: readonly string[]) => Promise<Ran>;
   /** Empties the folder and puts the example company's repositories into it. */
   readonly begin: () => Promise<void>;
@@ -59,7 +59,7 @@ export type Story = {
 };
 
 export type StoryOptions = {
-  /** Ends the program under way, and the story before the next one. */
+  /** Ends the running program, and the story before the next command. */
   readonly signal?: AbortSignal;
   /** Commands are typed in the story's folder, by default in the repository. */
   readonly inside?: boolean;
@@ -77,7 +77,7 @@ export const createStory = (name: string, { signal, inside = false }: StoryOptio
     signal?.throwIfAborted();
     process.stdout.write(styleText('dim', `   ${line}\n`));
     const ran = await action();
-    // Lines for an audit log are written where nobody is at a terminal.
+    // Without a terminal the programs write lines for an audit log.
     for (const said of `${ran.stderr}${ran.stdout}`.split('\n')) {
       if (said.trim() !== '' && !line.includes(' --json') && !said.startsWith('{"level"'))
         say(said.replaceAll(`${cwd}/`, ''));
@@ -146,13 +146,13 @@ export const runCommand = async (
   return { code: await promise, stdout, stderr };
 };
 
-/** What `sha256sum` says of a file: how a person compares the trust root. */
+/** SHA-256 of a file, as `sha256sum` prints it for comparing the trust root. */
 export const sha256Of = async (file: string): Promise<string> =>
   createHash('sha256')
     .update(await readFile(file))
     .digest('hex');
 
-/** Bytes of a file, or of all files below a folder. */
+/** Size in bytes of a file, or of all files below a folder. */
 export const sizeOf = async (path: string): Promise<number> => {
   const found = await stat(path);
   if (!found.isDirectory()) return found.size;

@@ -2,7 +2,7 @@ import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * Flips one byte in the middle of the statement about a bundle on a stick, as bad luck or bad people would.
+ * Flips one byte in the middle of the statement about a bundle on a stick, as a defect or an attacker would.
  * @returns the name of the blob
  */
 export const tamper = async (stick: string): Promise<string> => {

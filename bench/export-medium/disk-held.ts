@@ -1,8 +1,8 @@
 import { statfs } from 'node:fs/promises';
 
 /**
- * The most that a command has on disk at one moment, temporary files too: free space of the file system, looked at twenty
- * times a second. Only of use where nobody else writes.
+ * The most disk space that a command takes at one moment, temporary files included: the free space of the file system, read twenty
+ * times a second. Valid only while no other process writes.
  */
 export const watchDisk = async (folder: string): Promise<{ readonly stop: () => number }> => {
   const free = async (): Promise<number> => {

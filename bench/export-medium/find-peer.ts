@@ -6,13 +6,13 @@ import { goModule } from '../../test/harness/parts/go-module.ts';
 import { thisMachine } from '../../test/harness/parts.ts';
 import { runOrFail } from '../../test/harness/run/run-command.ts';
 
-/** Other exporters, from the Go module proxy. Of some only certain versions can be had there. */
+/** Other exporters, in versions that the Go module proxy has. */
 const PEERS = {
   imgpkg: { module: 'carvel.dev/imgpkg@v0.46.1', main: './cmd/imgpkg' },
   zarf: { module: 'github.com/zarf-dev/zarf@v0.60.0', main: '.' },
 } as const;
 
-/** FLEET_IMGPKG, FLEET_ZARF, or a build that is kept in the cache (zarf's takes long); undefined, and why, where there is none. */
+/** The program at FLEET_IMGPKG or FLEET_ZARF, or one built into the cache; undefined, with the reason, if there is none. */
 export const findPeer = async (
   name: keyof typeof PEERS,
   say: (text: string) => void,
@@ -26,7 +26,7 @@ export const findPeer = async (
   const { module, main } = PEERS[name];
   say(`${name}: building ${module} ...`);
   try {
-    // As its makers build it, with what its go.mod replaces: `go install` refuses that.
+    // Built from a checkout, because `go install` refuses a go.mod with replace directives.
     const source = join(folder, 'source');
     await mkdir(join(folder, 'bin'), { recursive: true });
     await cp(await goModule(module, machine), source, { recursive: true });

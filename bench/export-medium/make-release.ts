@@ -6,7 +6,7 @@ import { writePlatform } from './write-platform.ts';
 
 const REPOSITORY = join(import.meta.dirname, '..', '..');
 
-/** Releases 1 and 2, signed and published at `oci://<registry>/release-1` and `-2`, by the programs that users run. */
+/** Signs releases 1 and 2 and publishes them at `oci://<registry>/release-1` and `-2`, with the programs that users run. */
 export const makeRelease = async (
   folder: string,
   registry: string,

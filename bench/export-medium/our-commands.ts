@@ -8,7 +8,7 @@ const NOTHING = {
   inspect: undefined,
 } as const;
 
-/** As a user runs it, and without the reading back that no other tool does. @param program as it is installed */
+/** fleet-export as users run it, and without reading the medium back, which no other tool does. @param program the installed program */
 export const ours = (program: string, registry: string): readonly Peer[] => {
   const tool = (name: string, out: string, flags: string): Peer => {
     const create = (release: 1 | 2, more: string): string =>
@@ -33,11 +33,11 @@ export const ours = (program: string, registry: string): readonly Peer[] => {
   ];
 };
 
-/** A blob that the registry has, and where. */
+/** A blob and its repository in the registry. */
 export type PushedBlob = { readonly digest: string; readonly size: number; readonly repository: string };
 
 /**
- * What no tool can be faster than: the bytes fetched one by one, copied, hashed; Node doing nothing.
+ * Lower bounds for every tool: fetching, copying and hashing the bytes; starting Node.
  * @param layout folder with the same blobs
  */
 export const floors = (url: string, layout: string, blobs: readonly PushedBlob[]): readonly Peer[] => {

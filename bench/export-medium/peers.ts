@@ -1,12 +1,12 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** What a person would use instead of us, where the machine has it. Each is a shell script run in an empty folder. */
+/** The other tools that this machine has. Each step is a shell script that runs in an empty folder. */
 export type Peer = {
   readonly name: string;
   /** Registry to one file (or folder) `out`. */
   readonly exportFull: string | undefined;
-  /** The same after one small layer changed, with what it kept of the first in `../first`. */
+  /** The same after one small layer changed; `../first` has the output of the first export. */
   readonly exportDelta: string | undefined;
   /** `out` of the full export into an empty registry. */
   readonly importFull: string | undefined;
@@ -56,7 +56,7 @@ const skopeoPeer = ({ source, target, first, second, skopeo }: PeerInput): Peer 
   };
 };
 
-/** One repository a call, so one tar an image, and nothing shared between them. */
+/** skopeo copies one repository a call, so each image is a tar of its own and shares no layers. */
 const orasPeer = ({ source, target, first, oras }: PeerInput): Peer => ({
   name: 'oras',
   exportFull: lines(
@@ -99,7 +99,7 @@ const imgpkgPeer = ({ source, target, first, second }: PeerInput, imgpkg: string
   };
 };
 
-/** What a careful person does besides, so that the stick can be unplugged: fleet-export does it in any case. */
+/** Writes everything to the disk, so that a stick can be unplugged. fleet-export always does. */
 const syncedPeer = (input: PeerInput, imgpkg: string): Peer => {
   const { exportFull, exportDelta } = imgpkgPeer(input, imgpkg);
   return {

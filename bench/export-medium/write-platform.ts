@@ -21,7 +21,7 @@ const deployment = (name: string, image: string): string =>
 
 /**
  * One environment, one cluster type, one application with a Deployment for each image.
- * @param locked what each image's tag means: 'host/repository@sha256:...'
+ * @param locked the digest of each image's tag: 'host/repository@sha256:...'
  */
 export const writePlatform = async (folder: string, locked: readonly string[]): Promise<void> => {
   const labelSelector = { matchLabels: { ring: 'all' } };

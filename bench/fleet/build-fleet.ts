@@ -24,11 +24,11 @@ export type Task = {
   readonly edits: readonly Edit[];
 };
 
-/** What it answers. Seconds are CPU, user and system. */
+/** Its output. Seconds are CPU time, user and system. */
 export type Answer = {
   readonly assignments: number;
   readonly bytes: number;
-  /** How long the building, after the reading, kept a server from answering at most. */
+  /** Longest block of the event loop during the build, after reading. */
   readonly longestBlockMs: number;
   readonly edits: readonly {
     readonly name: string;
@@ -41,7 +41,7 @@ export type Answer = {
 };
 
 const task = JSON.parse(process.argv[2] as string) as Task;
-// As the program does that builds once; a server does not.
+// As in a program that builds once; a server sets other flags.
 if (task.edits.length === 0) setFlags('build');
 const memory = task.edits.length > 0 ? newBuildMemory() : undefined;
 const options = { ...task, fleet: 'bench', cacheDirectory: `${task.platform}-cache`, env: process.env };
@@ -105,7 +105,7 @@ const bundles = async (): Promise<Answer> => {
   return { assignments, bytes, longestBlockMs, edits };
 };
 
-/** @returns what ends the watch and tells the longest time without a turn of the event loop */
+/** @returns a function that ends the measurement and returns the longest block of the event loop in ms */
 const startBlock = (): (() => Promise<number>) => {
   const delay = monitorEventLoopDelay({ resolution: 5 });
   delay.enable();

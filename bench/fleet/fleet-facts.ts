@@ -1,6 +1,6 @@
 import type { FleetSize } from './fleet-size.ts';
 
-/** What both forms write down, each in its own words. */
+/** The content of a fleet, common to both forms. */
 export type FleetFacts = {
   readonly clusterTypes: readonly ClusterTypeFacts[];
   readonly workloads: readonly WorkloadFacts[];
@@ -20,7 +20,7 @@ export type ConfigFacts = {
   readonly name: string;
   readonly selector: Readonly<Record<string, string>>;
   readonly values: Readonly<Record<string, string>>;
-  /** A structured value: JSON, which both forms take. */
+  /** A structured value as JSON, which both forms accept. */
   readonly structured: Readonly<Record<string, object>>;
 };
 
@@ -60,7 +60,7 @@ const everywhere: ConfigFacts = {
   structured: { database: { host: 'db.internal', port: 5432, pool: { min: 2, max: 20 } } },
 };
 
-/** In turn of a cluster type, a region, a workspace, a workload, and a region's back ends. */
+/** The pieces select, in turn, a cluster type, a region, a workspace, a workload, and the back ends of a region. */
 const configAt = (at: number, workloads: number, clusterTypes: number): ConfigFacts => {
   const turn = Math.floor(at / 5);
   const config = (

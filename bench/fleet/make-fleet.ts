@@ -6,7 +6,7 @@ import { fleetFiles } from './fleet-form.ts';
 import type { FleetSize } from './fleet-size.ts';
 import { kalypsoFiles } from './kalypso-form.ts';
 
-/** A generated fleet on disk, and how it is read. */
+/** A generated fleet on disk, and the configuration that reads it. */
 export type GeneratedFleet = {
   readonly platform: string;
   readonly environment: string;
@@ -15,7 +15,7 @@ export type GeneratedFleet = {
   readonly edits: readonly Edit[];
 };
 
-/** One text of a file for another. */
+/** Replaces one text in a file. */
 export type Edit = {
   readonly name: string;
   readonly path: string;

@@ -9,7 +9,7 @@ export const runFleet = async (
   const { platform, environment, maps, makes, workers, edits } = task;
   const told = JSON.stringify({ platform, environment, maps, makes, workers, edits } satisfies Task);
   const argv = [process.execPath, join(import.meta.dirname, 'build-fleet.ts'), told];
-  // As the program has it from its second start on (cli/keep-compiled.js).
+  // The compile cache that the program has from its second start on (cli/keep-compiled.js).
   const measured = await measure(argv, { env: { NODE_COMPILE_CACHE: join(dirname(platform), 'code') } });
   return { measured, answer: JSON.parse(measured.stdout) as Answer };
 };

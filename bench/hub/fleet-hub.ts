@@ -43,7 +43,7 @@ export const names = Array.from(
   (_, index) => `app-${String(index).padStart(2, '0')}`,
 );
 
-/** Reports on their way at the same time. */
+/** Concurrent reports. */
 const AT_ONCE = 64;
 
 const STAGES: RolloutPolicy['stages'] = [
@@ -86,7 +86,7 @@ export const PROMOTION: Promotion = {
 export type FleetHub = AsyncDisposable & {
   readonly hub: Hub;
   readonly sites: number;
-  /** Of the making, which may have been earlier. */
+  /** Of the run that made the fleet, which may be an earlier one. */
   readonly made: {
     readonly events: number;
     readonly reports: number;
@@ -95,7 +95,7 @@ export type FleetHub = AsyncDisposable & {
 };
 
 export type FleetPlace = {
-  /** Keys and layout, and without another database the SQLite file. Made if it is empty, otherwise used as it is. */
+  /** Folder of keys and layout, and of the SQLite file if no other database is given. An empty folder is filled; another is used unchanged. */
   readonly folder: string;
   /** A PostgreSQL database. */
   readonly database?: string | undefined;

@@ -8,17 +8,17 @@ export const onePackage = (index: number): TestPackage => ({
   ),
 });
 
-/** How a thousand objects are cut into packages. */
+/** Division of a thousand objects into packages. */
 export type Shape = { readonly packages: number; readonly objects: number; readonly workloads: number };
 
 /** Ten packages: in each a namespace, 20 Deployments without pods to run, 20 Services and the rest ConfigMaps. */
 export const TEN: Shape = { packages: 10, objects: 100, workloads: 20 };
-/** As many objects of each kind, but for the namespaces. */
+/** The same number of objects of each kind, except namespaces. */
 export const FIFTY: Shape = { packages: 50, objects: 20, workloads: 4 };
 
 /**
- * Package to manifests. No pods: what a cluster does of its own is not the agent's cost.
- * @param prefix of the namespaces, so that one cluster can take several sets
+ * Manifests by package. No pods run, because their cost is that of the cluster, not of the agent.
+ * @param prefix of the namespaces, so that one cluster can have several sets
  */
 export const thousandObjects = (
   prefix = 'app',

@@ -15,10 +15,10 @@ import { type RegistryServer, startRegistryServer } from '../../test/agent/regis
 import { runOrFail } from '../../test/harness/run/run-command.ts';
 import { type TestBundle, writeTestMedium } from '../../test/harness/fleets/signed-medium.ts';
 
-/** A connected agent that has applied its release, and everybody it talks to but a cluster. */
+/** A connected agent that has applied its release, with its registry and hub. */
 export type RunningAgent = AsyncDisposable & {
   readonly pid: number;
-  /** Requests that registry and hub have had from it so far. */
+  /** Requests to registry and hub so far. */
   readonly requests: () => number;
 };
 
@@ -27,13 +27,13 @@ export type AgentSetup = {
   readonly program: string;
   readonly folder: string;
   readonly bundle: (fleet: CertifiedFleet) => TestBundle;
-  /** FLEET_AGENT_... beyond where registry, hub and state are. */
+  /** FLEET_AGENT_... variables besides those of registry, hub and state. */
   readonly env: Readonly<Record<string, string>>;
 };
 
 const APPLY_MS = 300_000;
 
-/** Enrols at a hub, takes a release up from a registry, and returns when all of it is applied and reported. */
+/** Enrols at a hub, pulls a release from a registry, and returns when the release is applied and reported. */
 export const startAgent = async ({ program, folder, bundle, env }: AgentSetup): Promise<RunningAgent> => {
   await using cleanup = new AsyncDisposableStack();
   const fleet = await createCertifiedFleet();

@@ -4,14 +4,14 @@ import { median } from '../measure.ts';
 
 export type Idle = {
   readonly seconds: number;
-  /** All that is in memory of it; of this, `ownMiB` is not shared with other processes that run the same program. */
+  /** Resident memory in MiB; `ownMiB` of it is not shared with other processes of the same program. */
   readonly medianMiB: number;
   readonly maxMiB: number;
   readonly ownMiB: number;
   readonly cpuSeconds: number;
 };
 
-/** Looks at a process each second, from outside: Linux only. @param hertz ticks of a CPU second, `getconf CLK_TCK` */
+/** Samples a process each second by /proc (Linux). @param hertz ticks of a CPU second, `getconf CLK_TCK` */
 export const watchProcess = async (pid: number, seconds: number, hertz: number): Promise<Idle> => {
   const begin = performance.now();
   const cpuBefore = cpuTicks(pid);
@@ -35,7 +35,7 @@ export const watchProcess = async (pid: number, seconds: number, hertz: number):
 const mebibytes = (status: string, field: string): number =>
   Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1024;
 
-/** User and system time: fields 14 and 15 of proc(5), counted after the name, which may hold anything. */
+/** User and system time: fields 14 and 15 of proc(5), counted after the name, which may contain spaces and brackets. */
 const cpuTicks = (pid: number): number => {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

@@ -27,7 +27,7 @@ const LAYERS = 16;
 
 const [folder = '', megabytes = '64'] = process.argv.slice(2);
 
-/** What does not get smaller, as images and programs do not: stored in gzip as it is. */
+/** Incompressible content, as that of images and programs. */
 const layerOf = async (seed: number, bytes: number): Promise<Buffer> => {
   const noise = createCipheriv('aes-128-ctr', Buffer.alloc(16, seed), Buffer.alloc(16)).update(
     Buffer.alloc(bytes),

@@ -1,5 +1,5 @@
 /**
- * What the agent does to have images at a site: its registry client, its verification, its store with fsync and rename.
+ * Pulls images as the agent does: its registry client, its verification, its store with fsync and rename.
  * `node pull-into-store.ts <host:port> <repository> <directory> <tag>...`
  */
 import { childrenOf, parseManifest } from '../../bundles/formats/layout/manifest.ts';

@@ -19,7 +19,7 @@ export type DemoAgent = {
   readonly site: string;
   readonly agent: string;
   readonly channel: Channel;
-  /** Appends events to its chain, signs them as a report and leaves that on a medium. @param at when they happened */
+  /** Appends events to the site's chain and writes them as a signed report to a medium. @param at time of the events */
   readonly report: (medium: string, happenings: readonly Happening[], at: Date) => Promise<void>;
 };
 

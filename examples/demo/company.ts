@@ -68,7 +68,7 @@ export const COMPANY: Readonly<Record<string, string>> = {
   ).join('---\n'),
 };
 
-/** Comes with the third version of the scale reader, which therefore reaches its shops in stages. */
+/** Added with the third version of the scale reader, which is therefore rolled out in stages. */
 export const IN_STAGES: Readonly<Record<string, string>> = {
   'platform/promotion/prod-rings.yaml': ours(
     'RolloutPolicy',
@@ -77,7 +77,7 @@ export const IN_STAGES: Readonly<Record<string, string>> = {
   ),
 };
 
-/** Comes with the newest version, which therefore waits. */
+/** Added with the newest version, whose promotion therefore waits. */
 export const STRICT: Readonly<Record<string, string>> = {
   'platform/promotion/qa-to-prod.yaml': ours(
     'PromotionPolicy',

@@ -8,13 +8,13 @@ import { type DemoAgent, type Happening, joinAgent } from './agents.ts';
 export type DemoSite = {
   readonly agent: DemoAgent;
   readonly environment: string;
-  /** Its place in its environment, from 0: what goes wrong follows from it, so every demo is the same. */
+  /** Index in its environment, from 0. It decides which faults the site has, so every demo is the same. */
   readonly index: number;
 };
 
 export type DemoFleet = { readonly sites: readonly DemoSite[]; readonly channels: readonly Channel[] };
 
-/** A folder that goes from site to site and then to the hub. @param at when it reaches the hub */
+/** A medium that visits the sites and then returns to the hub. @param at the time of its return */
 export type Medium = { readonly path: string; readonly at: Date };
 
 type Office = {
@@ -50,17 +50,17 @@ export const enrolSites = async ({ server, token, now }: Office, count: number):
 
 const isProd = ({ environment }: DemoSite): boolean => environment === 'prod';
 
-/** Sites that missed the second version, so they are behind. */
+/** Sites without the second version; they are behind. */
 const missed = (site: DemoSite): boolean => isProd(site) && site.index % 29 === 9;
 
-/** Halls whose newest word is a month old: their last report before it is older still. */
+/** Halls whose newest report is a month old. */
 const isSilent = (site: DemoSite): boolean => isProd(site) && site.index % 24 === 8;
 const SILENT_DAYS = 30;
 
-/** Sites that were never heard. */
+/** Sites without a report. */
 const isMute = (site: DemoSite): boolean => isProd(site) && site.index % 41 === 12;
 
-/** Every site that its release selects leaves on a medium that it applied it. @param isAsked limits it to some channels */
+/** Each selected site reports by medium that it applied its release. @param isAsked limits this to some channels */
 export const reportApplied = async (
   { sites }: DemoFleet,
   medium: Medium,
@@ -94,7 +94,7 @@ export const reportApplied = async (
 const MINUTE_MS = 60_000;
 const DAY_MS = 1440 * MINUTE_MS;
 
-/** The newest word of each site: most are well and minutes old, some are late, drifted or failed. */
+/** The newest report of each site: most comply and are minutes old, some are late, drifted or failed. */
 export const reportAgain = async ({ sites }: DemoFleet, { path, at }: Medium): Promise<void> => {
   for (const site of sites) {
     if (isMute(site)) continue;

@@ -117,7 +117,7 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
     return (channel: Channel) => desired.get(formatChannel(channel));
   };
 
-  /** What is left on the medium comes to the hub at its present time. */
+  /** The medium's reports reach the hub at its current time. */
   const carry = async (leave: (medium: Medium) => Promise<void>): Promise<void> => {
     const path = join(folder, 'media', String(clock().getTime()));
     await mkdir(path, { recursive: true });
@@ -191,7 +191,7 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
     signal,
   );
 
-  // From here on the demo lives in the present.
+  // From here on the clock is the real one.
   const offset = now.getTime() - Date.now();
   clock = () => new Date(Date.now() + offset);
   await server.listen({ host: '127.0.0.1', port });

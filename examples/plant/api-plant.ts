@@ -11,8 +11,8 @@ import type { Plant } from './plant.ts';
 import { type Relay, startRelay } from './relay.ts';
 
 /**
- * What a machine without root's rights or cgroups can have: the API server, controllers and scheduler, with a node that
- * only says it runs pods. The agent is a process of this machine, and its lines to the office are relays.
+ * For a machine without root or cgroups: the API server, controllers and scheduler, with a node that
+ * only simulates pods. The agent is a process of this machine, and its lines to the office are relays.
  */
 export const startApiPlant = async (
   name: string,

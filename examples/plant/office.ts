@@ -14,9 +14,9 @@ export type Office = {
   readonly registryAt: (host: string) => string;
   readonly writeConfiguration: () => Promise<void>;
   readonly makeImages: () => Promise<void>;
-  /** Another version of an application, of which the lines in `manifest` are shown. */
+  /** Another version of an application; the story shows the lines of `manifest`. */
   readonly changeImage: (change: ImageChange) => Promise<void>;
-  /** What a namespace's quota refuses, so no pod is made: a failure that needs no pods to be seen. */
+  /** Releases an object that exceeds a namespace's quota; the failure shows without pods. */
   readonly askForTooMuch: (of: Pick<ImageChange, 'app' | 'folder'>) => Promise<void>;
   readonly startRegistry: (program: string) => Promise<AsyncDisposable>;
   readonly startHub: () => Promise<AsyncDisposable>;
@@ -27,7 +27,7 @@ export type ImageChange = {
   /** Folder of its manifests. */
   readonly folder: string;
   readonly version: string;
-  /** What its container runs, where that is not the web server. */
+  /** Command of the container, if it is not the web server. */
   readonly command?: readonly string[];
 };
 

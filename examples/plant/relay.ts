@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A line that can be cut. */
+/** A network connection that can be cut. */
 export type Relay = AsyncDisposable & {
   /** 'host:port' of the near end. */
   readonly near: string;
-  /** Whether anything passes. What is under way when it is cut ends at once. */
+  /** Opens or cuts it. A cut ends open connections at once. */
   readonly let: (through: boolean) => void;
 };
 

@@ -6,7 +6,7 @@ import { startApiPlant } from './api-plant.ts';
 import { startNodePlant } from './node-plant.ts';
 import type { Plant } from './plant.ts';
 
-/** Parts that are not here are got, which is said with how long it takes. @throws Broken naming what cannot be had */
+/** Installs missing parts, and prints how long that takes. @throws Broken with the name of a part that cannot be installed */
 export const gatherParts = async <Name extends PartName>(
   names: readonly Name[],
   say: (text: string) => void,
@@ -26,15 +26,15 @@ export const gatherParts = async <Name extends PartName>(
 
 export type PlantOptions = {
   readonly name: string;
-  /** For what the plant keeps on this machine. */
+  /** Folder of the plant on this machine. */
   readonly folder: string;
-  /** The stick, as it is on this machine. */
+  /** Folder of the stick on this machine. */
   readonly stick: string;
   readonly say: (text: string) => void;
   readonly signal: AbortSignal;
 };
 
-/** The best cluster this machine can have. @throws Broken where it can have none */
+/** The most complete cluster that this machine can run. @throws Broken if it can run none */
 export const startPlant = async ({ name, folder, stick, say, signal }: PlantOptions): Promise<Plant> => {
   try {
     if (rootAccess() === 'none') throw new Error('there is no root here, and no sudo without a password');

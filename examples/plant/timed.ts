@@ -3,7 +3,7 @@ import { styleText } from 'node:util';
 import { Broken } from '../story.ts';
 
 export type Wait = {
-  /** The sentence that is said when it holds. */
+  /** Printed when the condition holds. */
   readonly what: string;
   readonly holds: () => Promise<boolean>;
   readonly seconds?: number;
@@ -11,7 +11,7 @@ export type Wait = {
   readonly say: (text: string) => void;
 };
 
-/** Looks again and again until it holds, and says how long that took. @throws Broken when it takes too long */
+/** Polls until the condition holds, and prints how long it took. @throws Broken at its time limit */
 export const timed = async ({ what, holds, seconds = 120, signal, say }: Wait): Promise<void> => {
   const began = performance.now();
   const took = (): number => (performance.now() - began) / 1000;

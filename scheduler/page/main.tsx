@@ -51,7 +51,7 @@ const router = createBrowserRouter(
       errorElement: <Fault />,
       id: SHELL,
       loader: readMe,
-      // Asked at each view: a role may have changed, a session ends, somebody broke the glass.
+      // Read for each view: roles change, sessions end, and break-glass access begins.
       shouldRevalidate: () => true,
       children: [
         {

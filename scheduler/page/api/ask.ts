@@ -29,7 +29,7 @@ type RefusalFields = {
 /** An operation of the generated client: `(options) => status({ limit: 1 }, options)`. */
 export type Call<T extends ApiResponse> = (options: RequestOpts) => Promise<WithHeaders<T>>;
 
-/** Asks the hub. Rejects with Refusal; without a valid token it throws the redirect to the sign-in view, which React Router follows. */
+/** Sends a request to the hub. Rejects with Refusal; without a valid token it throws React Router's redirect to the sign-in view. */
 export const ask = async <T extends ApiResponse>(
   call: Call<T>,
   signal: AbortSignal,
@@ -45,7 +45,7 @@ export const ask = async <T extends ApiResponse>(
   }
 };
 
-/** The answer, or the refusal where that is part of what a view shows. */
+/** The answer, or the refusal, for views that show refusals in place. */
 export const refusedOr = <T>(answer: Promise<T>): Promise<T | Refusal> =>
   answer.catch((error: unknown) => {
     if (error instanceof Refusal) return error;
@@ -54,7 +54,7 @@ export const refusedOr = <T>(answer: Promise<T>): Promise<T | Refusal> =>
 
 type Given<T> = { [K in keyof T]?: NonNullable<T[K]> };
 
-/** Parameters of a question without those that an address does not have, or has empty. */
+/** Query parameters, without absent and empty ones. */
 export const given = <T extends Readonly<Record<string, string | number | null | undefined>>>(
   query: T,
 ): Given<T> =>
@@ -65,7 +65,7 @@ export const given = <T extends Readonly<Record<string, string | number | null |
 type Sent = {
   readonly signal?: AbortSignal;
   readonly token?: string | null;
-  /** The Idempotency-Key: a decision that is sent again with it is taken once. */
+  /** The Idempotency-Key: a repeated decision takes effect once. */
   readonly key?: string;
 };
 
@@ -86,7 +86,7 @@ export const send = async <T extends ApiResponse>(
   });
   const content = shown(answer.data);
   if (answer.status < 300) return content as SuccessResponse<T>;
-  // Of an unknown path the hub answers only `code` and `message`.
+  // The answer for an unknown path has only `code` and `message`.
   const { code, detail, message, hint } = (content ?? {}) as Partial<Problem> & { readonly message?: string };
   throw new Refusal({
     status: answer.status,
@@ -96,7 +96,7 @@ export const send = async <T extends ApiResponse>(
   });
 };
 
-/** Characters that reorder or hide the text beside them are shown as escapes, as on a terminal. */
+/** Escapes characters that reorder or hide text, as on a terminal. */
 const shown = (value: unknown): unknown => {
   if (typeof value === 'string') return plainText(value);
   if (Array.isArray(value)) return value.map(shown);

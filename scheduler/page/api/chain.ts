@@ -1,6 +1,6 @@
 import type { LinkState } from '#bundles/transport/hub/client';
 
-/** Links in the order that a candidate takes: the one that begins the chain first. */
+/** Links in the order of the chain, from the first environment. */
 export const inChainOrder = (links: readonly LinkState[]): readonly LinkState[] => {
   const place = ({ from }: LinkState): number => {
     const before = links.find(({ to }) => to === from);

@@ -3,9 +3,9 @@ import { useRevalidator } from 'react-router';
 import { readToken } from './session.ts';
 import { isStale } from './stale.ts';
 
-/** At most one refresh in this time, however often something changes. */
+/** Shortest time between two refreshes. */
 const REFRESH_MS = 5000;
-/** Before the stream is opened again after it ended, or was refused. */
+/** Pause before the stream is opened again. */
 const RETRY_MS = 15_000;
 
 /**
@@ -65,7 +65,7 @@ const follow = async (changed: () => void, reopened: () => void, signal: AbortSi
         signal,
       });
       if (answer.ok && answer.body !== null) {
-        // Something may have changed while no stream was open.
+        // Changes while no stream was open have no event.
         if (!isFirst) {
           changed();
           // An upgrade restarts the hub.
@@ -74,7 +74,7 @@ const follow = async (changed: () => void, reopened: () => void, signal: AbortSi
         for await (const text of lines(answer.body)) if (text.startsWith('event: changed')) changed();
       } else await answer.body?.cancel();
     } catch {
-      // The hub is away; the views say so when they ask it.
+      // The hub is unreachable; the views report it with their next request.
     }
     await new Promise((resolve) => {
       const timer = window.setTimeout(resolve, RETRY_MS);

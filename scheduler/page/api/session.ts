@@ -1,4 +1,4 @@
-/** The bearer token, for as long as this tab is open. It is in no address: those are logged and passed on. */
+/** The bearer token, kept while this tab is open. Never part of a URL, because URLs are logged and shared. */
 const KEY = 'fleet-ferry-token';
 
 /** The token of a person who may decide. A reader's token may not. */

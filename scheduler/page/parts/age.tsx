@@ -7,7 +7,7 @@ type Times = {
   readonly now: string;
 };
 
-/** '3 h ago', with the exact time for a pointer and for a screen reader. */
+/** '3 h ago'; the exact time is the title, for pointers and screen readers. */
 export const Age = ({ at, now }: Times) =>
   at === null ? (
     <span>never</span>
@@ -17,7 +17,7 @@ export const Age = ({ at, now }: Times) =>
     </time>
   );
 
-/** '2026-11-28 08:00 UTC': a time that is read rather than compared. */
+/** '2026-11-28 08:00 UTC'. */
 export const At = ({ at }: { readonly at: string }) => (
   <time dateTime={at} title={at}>
     {at.slice(0, 16).replace('T', ' ')} UTC
@@ -28,7 +28,7 @@ type Cell = NonNullable<Row['running'] | Row['health'] | Row['drift']>;
 
 const WAYS: Readonly<Record<string, string>> = { stick: 'on a medium', network: 'over the network' };
 
-/** How old a reported value is and which report says so: sites without a network are days behind. */
+/** Age and source of a reported value. Values of sites without a network are days old. */
 export const SourceOf = ({
   cell: { at, seq, source },
   now,

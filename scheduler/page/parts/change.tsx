@@ -1,7 +1,7 @@
 import { Code } from '@mantine/core';
 import type { ItemDiff } from '#bundles/transport/hub/client';
 
-/** One object or file, with its differing lines behind a click. */
+/** One object or file; a click shows its differing lines. */
 export const Change = ({ object: { object, outcome, diff } }: { readonly object: ItemDiff }) => (
   <details>
     <summary>

@@ -2,7 +2,7 @@ import { Alert, Button, Text } from '@mantine/core';
 import { useRevalidator, useRouteError } from 'react-router';
 import { Refusal } from '../api/ask.ts';
 
-/** Why a view cannot be shown: the sentence of the hub, its code, and its advice. */
+/** The error of a view: message, code and hint of the hub. */
 export const Fault = () => {
   const error = useRouteError();
   const { revalidate, state } = useRevalidator();

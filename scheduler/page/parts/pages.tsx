@@ -1,7 +1,7 @@
 import { Button, Group } from '@mantine/core';
 import { Link, useSearchParams } from 'react-router';
 
-/** The way back is the browser's own: each page has an address. */
+/** Link to the next page. Each page has an address, so the browser's Back button returns. */
 export const Pages = ({ next }: { readonly next: string | null }) => {
   const [query] = useSearchParams();
   const link = (cursor: string | null): string => {

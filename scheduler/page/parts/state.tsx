@@ -4,7 +4,7 @@ import type { StatusRow as Row } from '#bundles/transport/hub/client';
 
 export type Mood = 'good' | 'quiet' | 'late' | 'bad';
 
-/** Colours support the word and never replace it. */
+/** Colours of verdicts. The text carries the meaning without them. */
 export const State = ({ mood, children }: { readonly mood: Mood; readonly children: string }) => (
   <Badge className={`state ${mood}`} variant="default" radius="sm" tt="none">
     {children}
@@ -18,7 +18,7 @@ export const moodOf = (row: Pick<Row, 'verdict' | 'silent' | 'freshness'>): Mood
   return row.verdict === 'complies' ? 'good' : 'quiet';
 };
 
-/** The hub's judgement of a row, with what its age adds. */
+/** The verdict of a row, with its freshness. */
 export const Judgement = ({ row }: { readonly row: Row }) => (
   <State mood={moodOf(row)}>{[row.verdict, ...ageMarks(row)].join(', ')}</State>
 );

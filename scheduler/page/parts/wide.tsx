@@ -8,7 +8,7 @@ type Props = {
   readonly children: ReactNode;
 };
 
-/** A table that scrolls in its own frame, and that the keyboard reaches: the page itself never scrolls sideways. */
+/** A table in a focusable frame that scrolls sideways; the page itself never does. */
 export const Wide = ({ label, headings, children }: Props) => (
   <section className="wide" aria-label={label} tabIndex={0}>
     <Table striped highlightOnHover>

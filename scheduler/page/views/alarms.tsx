@@ -107,7 +107,7 @@ const Subject = ({ kind, of }: { readonly kind: string; readonly of: Subject }) 
   );
 };
 
-/** Address of the view that shows the most about the subject; undefined: no view is about it. */
+/** Address of the most detailed view of the subject; undefined if no view shows it. */
 const linkTo = (
   kind: string,
   { environment, agent, site, assignment, workload }: Subject,

@@ -9,7 +9,7 @@ import { Wide } from '../parts/wide.tsx';
 
 const ASSIGNMENTS = 50;
 
-/** null: two environments are not named yet. */
+/** null: the two environments are not selected yet. */
 export const readCompare = async ({ request }: LoaderFunctionArgs): Promise<Compare | null> => {
   const query = new URL(request.url).searchParams;
   const [left, right] = [query.get('left') ?? '', query.get('right') ?? ''];
@@ -19,7 +19,7 @@ export const readCompare = async ({ request }: LoaderFunctionArgs): Promise<Comp
   return ask((options) => compare(asked, options), request.signal);
 };
 
-/** The newest releases of two environments: versions, what runs of them, and the objects that differ. */
+/** Comparison of the newest releases of two environments: versions, running versions, and differing objects. */
 export const CompareView = () => {
   const answer = useLoaderData<Compare | null>();
   const [query] = useSearchParams();

@@ -6,7 +6,7 @@ import { type Call, Refusal, send } from '../api/ask.ts';
 import { mayDo, useMe } from '../api/me.ts';
 import { dropDecider, keepDecider, readDecider } from '../api/session.ts';
 
-/** A decision that the hub takes by one POST. */
+/** A decision: one POST to the hub. */
 export type Decision = {
   readonly title: string;
   /** Title for the dialog and for screen readers: 'Promote qa to prod'. */
@@ -20,10 +20,10 @@ export type Decision = {
   readonly isMain?: boolean;
 };
 
-/** A button that asks for a reason, and of the holder of a reader's token for that of a person who may decide. */
+/** A button that asks for a reason, and, where the tab has only a reader's token, for the token of a person who may decide. */
 export const Decide = ({ decision }: { readonly decision: Decision }) => {
   const { title, what, isMain } = decision;
-  /** The Idempotency-Key of this opening: sent again after a lost answer, it decides once. */
+  /** The Idempotency-Key of this dialog: a request that is repeated after a lost answer takes effect once. */
   const [key, setKey] = useState<string>();
   const me = useMe();
   if (me !== undefined && me.kind !== 'token' && !mayDo(me, decision.allowance)) {
@@ -47,7 +47,7 @@ export const Decide = ({ decision }: { readonly decision: Decision }) => {
         opened={key !== undefined}
         onClose={() => setKey(undefined)}
         title={what}
-        // Locking writes a style element, which the policy of the page forbids.
+        // Scroll locking writes a style element, which the content security policy forbids.
         lockScroll={false}
         closeButtonProps={{ 'aria-label': 'Close' }}
       >

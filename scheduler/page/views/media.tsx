@@ -115,7 +115,7 @@ const Carried = ({ one, now }: { readonly one: Carried; readonly now: string }) 
   );
 };
 
-/** Names that a row of arrivals shows. */
+/** Maximum number of names in a row of arrivals. */
 const NAMED = 5;
 
 const firstOf = (names: readonly string[]): string =>

@@ -24,7 +24,7 @@ export const readOverview = async ({ request }: LoaderFunctionArgs): Promise<Ans
   return { sites: found, alarms: open };
 };
 
-/** All sites, the newest word of each, and what the environments wait for. */
+/** All sites, the age of each site's newest report, and the conditions that the environments wait for. */
 export const Overview = () => {
   const {
     sites: { fleet, at, links, sites: shown, next },

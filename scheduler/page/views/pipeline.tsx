@@ -20,7 +20,7 @@ import { GateState, State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
 import { Decide, type Decision } from './decide.tsx';
 
-/** A link of the chain. The gate is a refusal where there is nothing to judge, such as no candidate yet. */
+/** A link of the chain. The gate is a refusal if it cannot be judged, for example without a candidate. */
 type Link = {
   readonly link: LinkState;
   readonly gate: Gate | Refusal;
@@ -43,7 +43,7 @@ export const readPipeline = async ({ request: { signal } }: LoaderFunctionArgs):
   return { at, links: await Promise.all(read) };
 };
 
-/** The chain of environments: what each promotion waits for, with all conditions of its gate, and the decisions about it. */
+/** The chain of environments: each promotion with all conditions of its gate, and the decisions about it. */
 export const Pipeline = () => {
   const { at, links } = useLoaderData<PipelineAnswer>();
   return (
@@ -98,7 +98,7 @@ const TITLES: Readonly<Record<Verb, string>> = {
   resume: 'Resume',
 };
 
-/** @param about the candidate that the person saw: a newer one would be another decision */
+/** @param about the candidate on the screen; the decision does not apply to a newer one */
 const decideFor = (
   verb: Verb,
   environment: string,
@@ -129,7 +129,7 @@ const decisionOf = (verb: Verb, { from, to }: LinkState, candidate: string | und
 
 const VERBS: readonly Verb[] = ['promote', 'reject', 'pause', 'resume'];
 
-/** The hub decides; this only leaves out what makes no sense now. */
+/** Leaves out decisions that have no effect in this state. The hub checks each decision itself. */
 const isOffered = (verb: Verb, state: string): boolean => {
   switch (verb) {
     case 'promote':

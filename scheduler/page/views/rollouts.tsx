@@ -29,7 +29,7 @@ export const readRollouts = async ({ request: { signal } }: LoaderFunctionArgs):
   return { at, environments: await Promise.all(read) };
 };
 
-/** The stages of each release that reaches its agents step by step, what the current one waits for, and the decisions about it. */
+/** Rollouts: the stages of each release, the conditions that the current stage waits for, and the decisions. */
 export const RolloutsView = () => {
   const { environments } = useLoaderData<RolloutsAnswer>();
   const listed = environments.flatMap(({ answer }) =>
@@ -153,7 +153,7 @@ const Stage = ({ stage, now }: { readonly stage: StageVerdict; readonly now: str
 const STEPS = ['advance', 'pause', 'resume', 'take-back'] as const;
 type Step = (typeof STEPS)[number];
 
-/** The hub decides; this only leaves out what makes no sense now. */
+/** Leaves out decisions that have no effect in this state. The hub checks each decision itself. */
 const isOffered = (step: Step, { stages, next }: ListedRollout): boolean => {
   const isPaused = stages.some(({ state }) => state === 'paused');
   const isOver = next.kind === 'none' && !isPaused;

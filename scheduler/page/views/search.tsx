@@ -7,7 +7,7 @@ import { Wide } from '../parts/wide.tsx';
 
 const RESULTS = 50;
 
-/** null: nothing is asked yet. */
+/** null: no search term yet. */
 export const readSearch = async ({ request }: LoaderFunctionArgs): Promise<Search | null> => {
   const query = new URL(request.url).searchParams;
   const q = (query.get('q') ?? '').trim();
@@ -16,7 +16,7 @@ export const readSearch = async ({ request }: LoaderFunctionArgs): Promise<Searc
   return ask((options) => search(asked, options), request.signal);
 };
 
-/** Everything by its name or by the first digits of its digest. */
+/** Search over all objects, by name or by the first digits of a digest. */
 export const SearchView = () => {
   const answer = useLoaderData<Search | null>();
   const [query] = useSearchParams();
@@ -61,7 +61,7 @@ export const SearchView = () => {
   );
 };
 
-/** The view that shows the most about it. */
+/** Address of the most detailed view of a result. */
 const linkTo = ({ kind, name, in: place }: Search['found'][number]): string => {
   const of = encodeURIComponent;
   switch (kind) {

@@ -6,11 +6,11 @@ import { breakGlass, signInOptions, type SignInOptions, status } from '#bundles/
 import { Refusal, send } from '../api/ask.ts';
 import { keepToken } from '../api/session.ts';
 
-/** The host of the provider that people sign in at. Without an answer there are tokens. */
+/** Host name of the OIDC provider. Without one, people sign in with tokens. */
 export const readSignIn = ({ request: { signal } }: LoaderFunctionArgs): Promise<SignInOptions> =>
   send(signInOptions, { signal, token: null }).catch(() => ({ provider: null }));
 
-/** Leads to the provider of the hub, or takes a reader's token, which stays in this tab, or a break-glass code. */
+/** Sign-in by the hub's OIDC provider, by a reader's token, which is kept in this tab, or by a break-glass code. */
 export const SignIn = () => {
   const { provider } = useLoaderData<SignInOptions>();
   const [query] = useSearchParams();
@@ -79,5 +79,5 @@ export const SignIn = () => {
   );
 };
 
-/** How break-glass codes begin. */
+/** Prefix of break-glass codes. */
 const CODE = 'ffb_';

@@ -73,7 +73,7 @@ type Carried = Media['agents'][number] | undefined;
 type AgentProps = {
   readonly name: string;
   readonly rows: readonly Row[];
-  /** Of an agent that only media reach. */
+  /** For an agent that only media reach. */
   readonly carried: Carried;
   readonly now: string;
 };

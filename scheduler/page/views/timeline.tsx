@@ -5,7 +5,7 @@ import { Age } from '../parts/age.tsx';
 import { Short } from '../parts/digest.tsx';
 import { Wide } from '../parts/wide.tsx';
 
-/** Events in the order that the hub answers in, each with the report that brought it. */
+/** Events in the order of the hub's answer, each with its report. */
 export const Timeline = ({ answer: { at, events, next } }: { readonly answer: Events }) => (
   <section aria-labelledby="events">
     <Title order={2} id="events">

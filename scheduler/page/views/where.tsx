@@ -16,7 +16,7 @@ export const readWhere = async ({ request }: LoaderFunctionArgs): Promise<Where>
   return ask((options) => where({ ...asked, limit: AGENTS }, options), request.signal);
 };
 
-/** Which version of what runs where and since when, now or at a time in the past; by any name. */
+/** Where a workload, bundle or image runs, in which version and since when; now or at a past time. */
 export const WhereView = () => {
   const { at, agents, next } = useLoaderData<Where>();
   const [query] = useSearchParams();

@@ -15,13 +15,13 @@ import { State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
 import { Cell } from './workloads.tsx';
 
-/** Without a time the hub answers with changes. */
+/** The answer to a question without a time; it has changes. */
 type Changes = Extract<HistoryAnswer, { readonly changes: unknown }>;
 
 type WorkloadAnswer = {
   readonly workload: string;
   readonly matrix: Workloads;
-  /** A refusal where no release and no agent has it yet. */
+  /** A refusal if no release and no agent has the workload yet. */
   readonly where: Where | Refusal;
   readonly history: Changes | Refusal;
 };

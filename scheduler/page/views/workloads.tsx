@@ -14,7 +14,7 @@ export const readWorkloads = async ({ request }: LoaderFunctionArgs): Promise<Wo
   return ask((options) => workloads({ ...asked, limit: WORKLOADS }, options), request.signal);
 };
 
-/** Environments by workloads: which versions run where, and what the newest releases want. */
+/** Matrix of environments and workloads: the versions that run, and those of the newest releases. */
 export const WorkloadsView = () => {
   const { environments, workloads, next } = useLoaderData<Workloads>();
   const [query] = useSearchParams();
