@@ -7,10 +7,10 @@
 type Entry = { readonly exit: ExitCode; readonly retryable?: true };
 
 /**
- * Exit codes, the same for all programs: 0 done; 1 our own fault; 2 the command line or configuration is wrong;
- * 3 the input (YAML, template, file) is wrong; 4 a signature, digest or floor refused it; 5 something is missing or
- * out of reach; 6 the machine could not do it (disk, permission); 7 applied but a package failed; 8 done, but
- * something is held or needs a look.
+ * Exit codes, the same for all programs: 0 success; 1 a fault of the program; 2 the command line or configuration is wrong;
+ * 3 the input (YAML, template, file) is wrong; 4 a signature, digest or accepted version refused it; 5 something is missing
+ * or unreachable; 6 the machine failed (disk, permission); 7 applied, but a package failed; 8 success, but something is
+ * held or needs attention.
  */
 export type ExitCode = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8;
 
@@ -26,7 +26,7 @@ const waits: Entry = { exit: 8, retryable: true };
 
 /** Every code with its exit code. Sorted by theme, as in docs/errors.md. */
 export const CODES = {
-  // Ours
+  // Internal
   INTERNAL: { exit: 1 },
   ABORTED: { exit: 1, retryable: true },
   // Command line and configuration

@@ -4,24 +4,27 @@ import type { ExitCode } from '#bundles/errors';
 
 /** Meaning of every exit code, and who acts on it. A test compares it with the table in docs/errors.md. */
 export const EXIT_CODES: Readonly<Record<ExitCode, { readonly meaning: string; readonly who: string }>> = {
-  0: { meaning: 'done', who: 'nobody' },
-  1: { meaning: 'our own fault, or stopped by a signal', who: 'run it again; report it if it stays' },
+  0: { meaning: 'success', who: 'nobody' },
+  1: {
+    meaning: 'a fault of the program, or stopped by a signal',
+    who: 'repeat the command; report the fault if it remains',
+  },
   2: { meaning: 'the command line or the configuration is wrong', who: 'the caller' },
   3: { meaning: 'the input is wrong: YAML, template, file', who: 'the platform or application team' },
   4: {
-    meaning: 'refused: a signature, digest, floor or format',
-    who: 'nobody: it cannot be overridden; find out where the file came from',
+    meaning: 'refused: a signature, digest, accepted version or format',
+    who: 'nobody can override it; find out where the file came from',
   },
-  5: { meaning: 'something is missing or out of reach', who: 'bring it' },
+  5: { meaning: 'something is missing or unreachable', who: 'provide it, or restore the connection' },
   6: {
-    meaning: 'the machine could not do it: disk, permission, device',
+    meaning: 'the machine failed: disk, permission, device',
     who: 'the administrator of the machine',
   },
   7: {
-    meaning: 'accepted, but a package failed and was rolled back or stays as it was',
+    meaning: 'accepted, but a package failed; it was rolled back or not changed',
     who: 'the application team',
   },
-  8: { meaning: 'done, but something is held, differs or needs a look', who: 'a person, not at once' },
+  8: { meaning: 'success, but something is held, differs or needs attention', who: 'a person, not urgently' },
 };
 
 type Row = { readonly exit: number; readonly meaning: string; readonly who: string };
