@@ -12,6 +12,7 @@ import { askedWithRecipient } from '../enroll/ask-with-recipient.ts';
 import { type Look, lookAround } from '../observe/look-around.ts';
 import { findIdentity, readIdentity } from '../store/identity.ts';
 import { openState, type State } from '../store/state.ts';
+import { openDuringTrial } from '../store/upgrade-trial.ts';
 import { AgentCommand } from './agent-command.ts';
 import { exitCodeOfLook, showLook } from './show-look.ts';
 
@@ -86,7 +87,7 @@ export class Run extends AgentCommand {
 
 const openIfEnrolled = (directory: string): State | undefined => {
   try {
-    const state = openState(directory);
+    const state = openDuringTrial(directory, () => openState(directory));
     if (findIdentity(state)) return state;
     state[Symbol.dispose]();
   } catch (error) {

@@ -59,9 +59,14 @@ const OF_OTHER_VERSION: ReadonlySet<ErrorCode> = new Set(['AGENT_TOO_OLD', 'STOR
 
 /**
  * Opens the database. During a trial it may be that of the other version, or the copy is being restored: then the hint says to wait.
- * @throws FleetError as openState
+ * A new version migrates it, so nothing opens it until fleet-agent.trial has copied it.
+ * @throws FleetError as openState; BUSY while an upgrade has no copy of the database yet
  */
 export const openDuringTrial = <T>(state: string, open: () => T): T => {
+  if (isTrialUnderWay(state) && !existsSync(placeOf(state, 'state')))
+    throw new FleetError('BUSY', 'the agent is being upgraded', {
+      hint: readUpgrade(state)?.message ?? 'Run it again',
+    });
   try {
     return open();
   } catch (error) {

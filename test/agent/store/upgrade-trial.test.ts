@@ -69,8 +69,21 @@ describe('the state of an upgrade says what happened and what to do', () => {
   });
 });
 
+it('a database that an upgrade has not copied yet is not opened', async () => {
+  await using folder = await withFiles({ trial: '2.0.0' });
+  let opened = 0;
+  const open = () => openDuringTrial(folder.path, () => (opened += 1));
+  expect(open).toThrow(
+    expect.objectContaining({ code: 'BUSY', hint: expect.stringContaining('fleet-agent 2.0.0 is on trial') }),
+  );
+  expect(opened).toBe(0);
+  writeFileSync(join(folder.path, 'upgrade/state'), '');
+  open();
+  expect(opened).toBe(1);
+});
+
 it('a database of the other version is explained by the trial', async () => {
-  await using folder = await withFiles({ trial: '2.0.0', back: '' });
+  await using folder = await withFiles({ trial: '2.0.0', back: '', state: '' });
   const newer = new FleetError('AGENT_TOO_OLD', 'state.db was written by a newer agent', {
     hint: 'Update the agent',
   });

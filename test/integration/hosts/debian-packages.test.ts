@@ -10,7 +10,7 @@ import { buildPrograms } from '../../harness/run/build-programs.ts';
 import { bundleAgent } from '../../harness/run/bundle-agent.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { type FactoryHost, startFactoryHost } from '../../harness/hosts/factory-host.ts';
-import { isTried } from '../../harness/run/long.ts';
+import { LONG } from '../../harness/run/long.ts';
 import { runOrFail } from '../../harness/run/run-command.ts';
 import { PROGRAMS_VARIABLE } from '../../harness/run/program-file.ts';
 import {
@@ -130,6 +130,10 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
     const bad = join(folder.path, 'bad');
     await runOrFail(['dpkg-deb', '-R', good, bad]);
     const program = join(bad, 'usr/lib/fleet-agent/fleet-agent.mjs');
+    // Until the next boot, the test can hold the upgrade when the new version is unpacked.
+    const postinst = join(bad, 'DEBIAN/postinst');
+    const held = 'set -e\nwhile test -e /run/held; do sleep 0.1; done';
+    await writeFile(postinst, readFileSync(postinst, 'utf8').replace('set -e', held));
     const packBad = async (script: string) => {
       await writeFile(program, `#!/usr/lib/fleet-agent/node\n${script}\n`);
       await runOrFail(['dpkg-deb', '-Znone', '--root-owner-group', '-b', bad, join(folder.path, 'bad.deb')]);
@@ -153,22 +157,35 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
     expect(await sh('fleet-agent --version')).toContain(VERSION);
     await sh('rm /var/lib/fleet-agent/upgrade/refused/99.1.0');
 
-    // The power is cut during unpacking, while the bad version is on trial, and while the host goes back.
+    // The power is cut when the bad version is unpacked, so that the next boot starts it, before and during unpacking, and while the
+    // host goes back.
     const place = '/var/lib/fleet-agent/upgrade';
-    const signs = [`${place}/trial`, '/usr/lib/fleet-agent/node.dpkg-new', `${place}/back`];
-    for (const sign of signs.filter((_, index) => isTried(index))) {
-      await sh(`systemd-run --quiet dpkg -i /media/bad.deb; until test -e ${sign}; do sleep 0.01; done`);
+    const signs = [
+      'grep -q user_version /usr/lib/fleet-agent/fleet-agent.mjs',
+      `test -e ${place}/trial`,
+      'test -e /usr/lib/fleet-agent/node.dpkg-new',
+      `test -e ${place}/back`,
+    ];
+    for (const sign of LONG ? signs : signs.slice(0, 1)) {
+      if (sign === signs[0]) await sh('touch /run/held');
+      await sh(`systemd-run --quiet dpkg -i /media/bad.deb; until ${sign}; do sleep 0.01; done`);
       await host.crash();
       await host.start();
       await trialEnded();
       expect(await sh('dpkg-query --show fleet-agent; dpkg --audit')).toBe('fleet-agent\t99.0.0~rc.1');
+      expect(JSON.parse(await sh('fleet-agent status --json'))).toHaveProperty('packages');
       await expect.poll(agentIs).toBe('enabled\nactive');
+      await expect.poll(() => sh('systemctl --failed --plain --no-legend'), { timeout: 10_000 }).toBe('');
       await sh('rm -rf /var/lib/fleet-agent/upgrade/refused');
     }
 
-    // A version that hangs goes back at the limit.
+    // A service that systemd is about to start again is not stopped: the new version is on trial. One that hangs goes back at the limit.
     await packBad('setInterval(() => {}, 1e6);');
-    await sh('echo FLEET_UPGRADE_SECONDS=5 >> /etc/default/fleet-agent; dpkg -i /media/bad.deb');
+    await sh('echo FLEET_UPGRADE_SECONDS=5 >> /etc/default/fleet-agent');
+    await sh(`sed -i s/1s/1min/ ${dropIn}/restarts.conf; systemctl daemon-reload`);
+    await sh('systemctl kill --signal=KILL fleet-agent');
+    await expect.poll(agentIs).toBe('enabled\nactivating');
+    await sh('dpkg -i /media/bad.deb');
     await trialEnded();
     expect(await sh(`cat ${place}/refused/99.1.0`)).toMatch(/^it completed no look within \d+ s$/);
     expect(await sh('dpkg-query --show fleet-agent')).toBe('fleet-agent\t99.0.0~rc.1');
