@@ -25,7 +25,12 @@ const PATTERNS = [
 ];
 
 /** Of SQLite and its files. */
-const SQLITE = ['store/open-store.test.ts', 'ingest/reports/cut-off.test.ts', 'serve/lock-hub.test.ts'];
+const SQLITE = [
+  'store/open-store.test.ts',
+  'ingest/reports/cut-off.test.ts',
+  'ingest/reports/table-scans.test.ts',
+  'serve/lock-hub.test.ts',
+];
 
 /** The unit tests run the same files on SQLite. */
 const files = PATTERNS.flatMap((pattern) => {

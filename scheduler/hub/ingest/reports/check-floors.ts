@@ -63,7 +63,8 @@ const readHeights = async (
   const { rows } = await sql<Heights & { readonly agent: string }>`
     with asked(agent, life, last, root, channel) as (${valuesTable(['text', 'bigint', 'bigint', 'bigint', 'text'], asked)})
     select asked.agent, ${sql.join(heights)}
-    from asked join report on report.agent = asked.agent and report.life = asked.life and report.apart = 0
+    from asked cross join report
+    where report.agent = asked.agent and report.life = asked.life and report.apart = 0
     group by asked.agent`.execute(tx);
   return new Map(rows.map((row) => [row.agent, row]));
 };

@@ -21,7 +21,8 @@ export const readStored = async (
   const found = await sql<Found>`
     with asked(agent, life, first, last) as (${valuesTable(['text', 'bigint', 'bigint', 'bigint'], asked)})
     select event.agent, event.seq, event.hash, event.prev, event.last_seq, event.type
-    from asked join event on event.agent = asked.agent and event.life = asked.life and event.seq <= asked.last
+    from asked cross join event
+    where event.agent = asked.agent and event.life = asked.life and event.seq <= asked.last
       and event.seq >= coalesce((select max(before.seq) from event as before
         where before.agent = asked.agent and before.life = asked.life and before.seq <= asked.first), asked.first)
     order by event.agent, event.seq`.execute(tx);

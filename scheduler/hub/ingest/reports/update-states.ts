@@ -67,8 +67,8 @@ const readStates = async (
     const asked = valuesTable(['text', 'text'], pairs.slice(start, start + ROWS));
     const { rows } = await sql<AssignmentStateRow>`
       with asked(agent, assignment) as (${asked})
-      select state.* from asked join assignment_state as state
-        on state.agent = asked.agent and state.assignment = asked.assignment`.execute(tx);
+      select state.* from asked cross join assignment_state as state
+        where state.agent = asked.agent and state.assignment = asked.assignment`.execute(tx);
     for (const row of rows) states.set(keyOf(row.agent, row.assignment), row);
   }
   return states;

@@ -176,8 +176,10 @@ const readReports = async (
       with asked(agent, life, digest) as (${part})
       select report.agent, report.digest, report.first_seq, report.last_seq, report.source,
         report.received_at, report.clock_trusted
-      from asked join report on report.agent = asked.agent and report.life = asked.life
-        and report.digest = asked.digest`.execute(db);
+      from asked cross join report
+      where report.agent = asked.agent and report.life = asked.life and report.digest = asked.digest`.execute(
+      db,
+    );
     found.push(...rows);
   }
   return found;
