@@ -6,7 +6,7 @@ import { openFiles } from '#bundles/formats/medium/open-files';
 import { canonicalBytes } from '#bundles/json/canonical';
 import type { Channel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
-import { recordMedium } from '../../scheduler/hub/sites/medium/note-medium.ts';
+import { departureOf, recordDeparture } from '../../scheduler/hub/sites/medium/note-medium.ts';
 import type { Store } from '../../scheduler/hub/store/open-store.ts';
 import { FLEET } from './agents.ts';
 
@@ -39,5 +39,5 @@ export const sendMedium = async (
   await mkdir(dirname(join(path, MEDIUM_FILE)), { recursive: true });
   await writeFile(join(path, MEDIUM_FILE), canonicalBytes(table));
   await using medium = await openFiles(path);
-  await recordMedium(store, medium, at);
+  await recordDeparture(store, await departureOf(medium, FLEET), at);
 };

@@ -12,14 +12,16 @@ import { describeDeltas } from './show/describe-deltas.ts';
 import { describeCut, describeSet } from './show/format-set.ts';
 import { type Exported, exportMedium } from '../write/export-medium.ts';
 import type { WriteOptions } from '../plan/medium/write-options.ts';
+import { recordDeparture } from '../write/record-departure.ts';
 import type { SetRequest } from '../write/write-set.ts';
 import { setTransferFlags } from '../source/v8-flags.ts';
 import { withPerson } from './ask-for-volumes.ts';
 import { IDENTITY_FLAG, openOptions } from './open-given.ts';
 import { EXPORT_FLAGS, type ExportFlags, exportRequestOf } from './export-flags.ts';
+import { HUB_FLAGS, hubOf } from './hub-flags.ts';
 import { FILE_SIZE_FLAG, maxFileSizeOf, PIECEMEAL_FLAGS, SET_FLAGS, setRequestOf } from './set-flags.ts';
 import { stoppable } from './stoppable.ts';
-import { FleetError } from '#bundles/errors';
+import { FleetError, formatError, toFleetError } from '#bundles/errors';
 import { ask, canAsk } from '#cli/ask';
 
 type Created = Exported & {
@@ -28,6 +30,8 @@ type Created = Exported & {
   readonly assumed: number;
   readonly deltas?: Plan['deltas'];
   readonly safeToUnplug: boolean;
+  /** Since when the hub has the medium on its way; null: it does not. */
+  readonly recordedAt: string | null;
   readonly removals: readonly ChannelRemovals[];
   readonly notes: readonly string[];
 };
@@ -44,6 +48,7 @@ export default class Create extends FleetCommand {
     '<%= config.bin %> create --from oci://registry.example/fleet --site plant-7 --to /media/stick',
     '<%= config.bin %> create --from build --site plant-7 --lease-only --to lease.tar',
     '<%= config.bin %> create --from build --site plant-7 --for /media/returned --to /media/stick',
+    '<%= config.bin %> create --from build --site plant-7 --to /media/stick --hub https://hub.example:8443 --hub-token-file ./token',
     '<%= config.bin %> create --from build --site plant-7 --to /media/a --to /media/b',
     '<%= config.bin %> create --from build --site plant-7 --stick-size 30GB --to /media/stick',
     '<%= config.bin %> create --from build --site plant-7 --stick-size 30GB --parts 3 --to for-mail',
@@ -55,6 +60,7 @@ export default class Create extends FleetCommand {
     ...IDENTITY_FLAG,
     ...PIECEMEAL_FLAGS,
     ...PROGRESS_FLAG,
+    ...HUB_FLAGS,
     'read-back': Flags.boolean({
       default: true,
       allowNo: true,
@@ -70,6 +76,7 @@ export default class Create extends FleetCommand {
     const order = { ...asked, open: await openOptions(flags.identity ?? []) };
     const wish = setRequestOf(flags, 1 + (order.alsoTo ?? []).length, order.sealTo !== undefined);
     const maxFileSize = maxFileSizeOf(flags, wish !== undefined);
+    const hub = await hubOf(flags);
     return await stoppable(this.signal, 'Run it again: it continues where it stopped', async () => {
       await using prepared = await prepare(order);
       const { plan, notes, removals } = prepared;
@@ -89,6 +96,10 @@ export default class Create extends FleetCommand {
       const exported = await this.export(prepared, options, set, progress);
       const { changes, written } = exported;
       const places = placesOf(prepared, exported.set);
+      const recordedAt = hub
+        ? await this.record({ ...prepared, set: exported.set, places }, { ...hub, caFile: flags['ca-file'] })
+        : null;
+      if (!hub) this.say(`To record that it leaves: fleet-scheduler media record ${places[0] ?? order.to}`);
       this.log(
         [
           `${places.join(', ')}${exported.set ? ` (${describeSet(exported.set)})` : ''}: ${formatBytes(written)} written, ${formatBytes(plan.assumed)} assumed at the sites`,
@@ -109,10 +120,30 @@ export default class Create extends FleetCommand {
         assumed: plan.assumed,
         ...(plan.deltas && { deltas: plan.deltas }),
         safeToUnplug: flags['read-back'],
+        recordedAt,
         removals,
         notes,
       };
     });
+  }
+
+  /** A hub that does not take the record is a warning: the medium is complete. */
+  private async record(
+    written: Parameters<typeof recordDeparture>[0],
+    hub: Omit<Parameters<typeof recordDeparture>[1], 'env'>,
+  ): Promise<string | null> {
+    try {
+      const recorded = await recordDeparture(written, { ...hub, env: process.env }, this.signal);
+      this.say(`recorded at ${hub.url}: on its way since ${recorded.recordedAt}`);
+      return recorded.recordedAt;
+    } catch (error) {
+      this.signal.throwIfAborted();
+      this.say(
+        `warning: the medium is complete, but not recorded as on its way: ${formatError(toFleetError(error))}\n` +
+          `Run it again, or at a machine of the hub: fleet-scheduler media record ${written.places[0] ?? ''}`,
+      );
+      return null;
+    }
   }
 
   private async export(

@@ -70,6 +70,8 @@ export type Prepared = AsyncDisposable & {
    * @throws FleetError MEDIUM_INVALID, WRONG_FLEET, ROLLBACK
    */
   readonly checkVolume: (path: string) => Promise<void>;
+  /** PEM: the authorities of the fleet's agents and hub, by its trust root. */
+  readonly authorities: readonly string[];
   /** undefined: nothing is sealed. */
   readonly seal: Seal | undefined;
   /** Packages that the readers of the medium lose. */
@@ -123,6 +125,7 @@ const openAndPlan = async (order: ExportRequest): Promise<Prepared> => {
       await using stick = await openTarget(path, order.open, order.forcePath);
       if (stick.before) await checkTarget(stick.before, offered);
     },
+    authorities: offered.root.agentCertificates,
     seal,
     removals,
     notes: [

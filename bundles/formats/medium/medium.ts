@@ -109,6 +109,8 @@ export const RECEIPTS_FOLDER = 'fleet/receipts';
 export const CHUNKS_FOLDER = 'fleet/chunks';
 export const DELTAS_FOLDER = 'fleet/deltas';
 export const PARTS_FOLDER = 'fleet/parts';
+/** Name of a volume: 32 hex digits, written when its departure is first recorded. */
+export const VOLUME_FILE = 'fleet/volume';
 /** First entry of a part. */
 export const PART_FILE = 'fleet/part.json';
 /** List of the parts on a volume, written when the set is complete. */

@@ -17,6 +17,7 @@ export const SCHEMA_NAMES = [
   'hub-decisions#break-glass',
   'hub-decisions#promote',
   'hub-decisions#reason',
+  'hub-decisions#record-medium',
   'hub-decisions#reject',
   'hub-decisions#release-rollback',
   'hub-decisions#submit',

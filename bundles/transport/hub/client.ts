@@ -456,6 +456,21 @@ export type Media = {
     }[];
     next: string | null;
 };
+export type RecordMedium = {
+    fleet: string;
+    /** When the medium was filled, as its table of contents says. */
+    createdAt: string;
+    releases: string[];
+    sites: string[];
+    /** Names of the volumes that the medium is on. A record ends the older ones of the same volumes. */
+    volumes: string[];
+};
+export type RecordedMedium = {
+    createdAt: Time;
+    recordedAt: Time;
+    releases: string[];
+    sites: string[];
+};
 export type Alarms = {
     at: Time;
     /** Open alarms that fit, on all pages. */
@@ -1194,6 +1209,28 @@ export function media({ environment, site, limit, cursor, ifNoneMatch }: {
             "If-None-Match": ifNoneMatch
         })
     });
+}
+/**
+ * Records that a filled medium leaves the office; a repetition changes nothing
+ */
+export function recordMedium({ xFleetCsrf, recordMedium }: {
+    xFleetCsrf?: string;
+    recordMedium: RecordMedium;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: RecordedMedium;
+    } | {
+        status: number;
+        data: Problem;
+    }>("/v1/media", oazapfts.json({
+        ...opts,
+        method: "POST",
+        body: recordMedium,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "X-Fleet-Csrf": xFleetCsrf
+        })
+    }));
 }
 /**
  * Open alarms, the worst first, with the last notice

@@ -7,7 +7,7 @@ import { describeContents } from './describe-contents.ts';
 
 export default class MediaList extends FleetCommand {
   static override description =
-    'List the media that are on their way: recorded with "media record" and not back yet.';
+    'List the media that are on their way: recorded with "fleet-export create --hub" or "media record", and not back yet.';
   static override examples = ['<%= config.bin %> <%= command.id %>'];
   static override flags = hubFlags;
 

@@ -29,6 +29,7 @@ import type { HubServer } from './hub-server.ts';
 import { AGENT_QUOTA, type AgentQuota } from './quota.ts';
 import { type FollowerQuota, notificationRoutes } from './hooks/notification-routes.ts';
 import { readBody } from './read-body.ts';
+import { mediaRoutes } from './readers/media-routes.ts';
 import { readerRoutes } from './readers/reader-routes.ts';
 import { earliestOpening } from '../promote/judge/judge-gate.ts';
 import type { Verdict } from '../promote/judge/verdict.ts';
@@ -166,6 +167,7 @@ export const createServer = async (options: ServerOptions): Promise<HubServer> =
   sessionRoutes(server, peopleContext, gate);
   signInRoutes(server, peopleContext);
   await readerRoutes(server, context, options.page);
+  mediaRoutes(server, context, gate);
   await notificationRoutes(server, context, gate, options.followerQuota);
   if (options.decisions) {
     // Imported on demand: a hub without a platform does not load the modules that read one.

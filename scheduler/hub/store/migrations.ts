@@ -393,4 +393,13 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
         .execute();
     },
   },
+  '0026-medium-volumes': {
+    up: async (db: Kysely<unknown>) => {
+      await db.schema
+        .createTable('medium_volume')
+        .addColumn('volume', 'text', (column) => column.primaryKey())
+        .addColumn('filling', 'text', (column) => column.notNull())
+        .execute();
+    },
+  },
 };

@@ -32,6 +32,7 @@ export type Tables = {
   package_version: PackageVersionRow;
   medium_return: MediumReturnRow;
   medium_departure: MediumDepartureRow;
+  medium_volume: MediumVolumeRow;
   open_alarm: OpenAlarmRow;
   alarm_sent: AlarmSentRow;
   alarm_receiver: AlarmReceiverRow;
@@ -486,6 +487,9 @@ export type MediumDepartureRow = Pick<MediumReturnRow, 'created_at' | 'releases'
   readonly filling: Digest;
   readonly recorded_at: Timestamp;
 };
+
+/** The filling that was recorded last of a volume. */
+export type MediumVolumeRow = { readonly volume: string; readonly filling: Digest };
 
 /** The session of a person at the page. Only the hash of its secret is stored. */
 export type SessionRow = {

@@ -129,8 +129,8 @@ const Underway = ({ media, now }: { readonly media: Media['underway']; readonly 
       On their way
     </Title>
     <Text>
-      The hub knows of a medium that leaves when somebody runs <Code>fleet-scheduler media record</Code> after{' '}
-      <Code>fleet-export create</Code>.
+      <Code>fleet-export create --hub</Code> records a medium that leaves, and so does{' '}
+      <Code>fleet-scheduler media record</Code> at a machine of the hub.
     </Text>
     {media.length > 0 && (
       <Wide label="Media on their way" headings={['Since', 'Carries', 'To', 'Arrived at']}>

@@ -17,7 +17,7 @@ import { chain, reportOf, testAgent } from '../../scheduler/hub/test-hub.ts';
 import { NOW } from '../../scheduler/release/removals/office.ts';
 
 const DOCUMENT = joinPath(import.meta.dirname, '../../../docs/openapi.json');
-const VERBS = ['promote', 'approve', 'reject', 'pause', 'resume', 'rollback', 'rollout', 'wait'];
+const VERBS = ['promote', 'approve', 'reject', 'pause', 'resume', 'rollback', 'rollout', 'record', 'wait'];
 
 /** What an answer is judged by. Whether a request was refused is the hub's affair: the document says less than its rules. */
 const CHECKS = [

@@ -9,6 +9,7 @@ import { acceptRequests } from '../../harness/fleets/accept-requests.ts';
 import { runAgent } from '../../harness/run/run-agent.ts';
 import { type Outcome, succeed } from '../../harness/run/run-command.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
+import { serve } from '../hub/hub-process.ts';
 
 const LABEL = 'apps/label-printer/host/label.zpl';
 const READER = 'apps/scale-reader/host/serve.py';
@@ -177,5 +178,40 @@ describe('the next trip to a host without network', () => {
       expect(imported.stdout).toMatch(/label-printer-host +configured/);
       expect(await onHost()).toBe(label(version));
     }
+  });
+
+  it('is recorded as on its way by fleet-export itself, and ends its older record when it is filled again', async () => {
+    const token = async (allow: string): Promise<string> => {
+      const words = ['tokens', 'create', '--person', 'office', '--allow', allow];
+      const file = at(allow.replace(':', '-'));
+      await writeFile(file, succeed(await office.scheduler(...words)).stdout);
+      return file;
+    };
+    const fill = (hub: string, file: string): Promise<Outcome> =>
+      office.fill(stick(), 'plant-7', '--hub', hub, '--hub-token-file', file);
+    const underway = async (): Promise<readonly string[]> =>
+      succeed(await office.scheduler('media', 'list')).stdout.match(/^on its way.*$/gm) ?? [];
+    await writeFile(
+      at('hub.yaml'),
+      `keys: ${at('keys')}\nlayout: ${at('releases')}\ndb: ${at('hub/hub.db')}\n`,
+    );
+    const [mine, other] = [await token('record:prod'), await token('record:qa')];
+    await office.edit(LABEL, () => label('two and a half'));
+    await office.build();
+    const early = await fill('https://127.0.0.1:1', mine);
+    expect(early.stderr).toMatch(
+      /the medium is complete, but not recorded as on its way: HUB_UNREACHABLE.*\n.*fleet-scheduler media record \S+stick$/m,
+    );
+    await using hub = await serve(folder.path, ['--config', 'hub.yaml', '--listen', '127.0.0.1:0']);
+    expect((await fill(hub.url, other)).stderr).toContain('does not allow record:prod');
+    expect(await underway()).toEqual([]);
+    expect((await fill(hub.url, mine)).stderr).toContain(`recorded at ${hub.url}: on its way since`);
+    const [first = '', ...others] = await underway();
+    expect([first, others]).toEqual([expect.stringContaining('for plant-7'), []]);
+    await office.edit(LABEL, () => label('two and three quarters'));
+    await office.build();
+    succeed(await fill(hub.url, mine));
+    const [second, ...more] = await underway();
+    expect([second, more]).toEqual([expect.not.stringContaining(first), []]);
   });
 });

@@ -59,6 +59,10 @@ const judge = (
       if (sightOf(principal.allowances) !== undefined)
         throw notAllowed(principal, 'reading about the whole fleet');
       return;
+    case 'verb':
+      if (principal.allowances.some(({ verb, workspace }) => verb === access.verb && workspace === undefined))
+        return;
+      throw notAllowed(principal, access.verb);
     case 'environment': {
       const environment = environmentOf(request);
       if (isAllowed(principal.allowances, access.verb, environment)) return;
@@ -69,6 +73,12 @@ const judge = (
       throw notAllowed(principal, describe(access.verb, environment));
     }
   }
+};
+
+/** For routes with access for a verb. @throws FleetError TOKEN_SCOPE, ROLE_MISSING */
+export const checkAllowed = (principal: Principal, verb: Verb, environment: string): void => {
+  if (!isAllowed(principal.allowances, verb, environment))
+    throw notAllowed(principal, describe(verb, environment));
 };
 
 /**

@@ -66,8 +66,8 @@ export type MediaAnswer = {
 
 /**
  * Lists returned media and the releases to carry next. A page counts enrolled agents, without agents that report over the
- * network and agents of environments that the reader may not see whole. The contents of a medium are known when somebody records
- * that it leaves, and when it comes back: fleet-export does not report to the hub.
+ * network and agents of environments that the reader may not see whole. The contents of a medium are known when it is recorded
+ * that it leaves, and when it comes back.
  */
 export const listMedia = async (
   hub: StatusHub,

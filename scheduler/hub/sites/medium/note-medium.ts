@@ -1,35 +1,20 @@
-import { compareBytes, type Digest, digestOf } from '#bundles/digest';
+import { type Digest, digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import {
+  contentsOf,
+  type Departure,
+  type MediumContents,
+  nameVolumes,
+} from '#bundles/formats/medium/departure';
 import type { OpenMedium } from '#bundles/formats/medium/medium';
 import { canonicalJson } from '#bundles/json/canonical';
-import { isTime, formatTime, type Timestamp } from '#bundles/time';
+import { formatTime, type Timestamp } from '#bundles/time';
 import type { Store } from '../../store/open-store.ts';
-
-/** Names of a kind that are kept of one medium. */
-const MAX_NAMES = 1000;
-
-/** Table of contents of a medium: when it was filled, its releases ('prod/press r3'), and the sites that it has statements for. */
-export type MediumContents = {
-  readonly createdAt: Timestamp;
-  readonly releases: readonly string[];
-  readonly sites: readonly string[];
-};
+import type { Tx } from '../../store/tables.ts';
 
 /** undefined: it has no table of contents, or that of another fleet. */
-const contentsOf = ({ medium }: OpenMedium, fleet: string): MediumContents | undefined => {
-  if (medium === undefined || medium.fleet !== fleet || !isTime(medium.createdAt)) return undefined;
-  const { createdAt, documents } = medium;
-  const releases = documents.flatMap(({ role, environment, clusterType, version }) =>
-    role === 'release' && environment !== undefined && clusterType !== undefined && version !== undefined
-      ? [`${environment}/${clusterType} r${version}`]
-      : [],
-  );
-  const sites = documents.flatMap(({ role, site }) => (role === 'site' && site !== undefined ? [site] : []));
-  return { createdAt, releases: namesOf(releases), sites: namesOf(sites) };
-};
-
-const namesOf = (names: readonly string[]): readonly string[] =>
-  [...new Set(names)].toSorted(compareBytes).slice(0, MAX_NAMES);
+const returnedContents = ({ medium }: OpenMedium, fleet: string): MediumContents | undefined =>
+  medium?.fleet === fleet ? contentsOf(medium) : undefined;
 
 /** The same for the medium when it leaves and when it comes back. */
 export const fillingOf = ({ createdAt, releases, sites }: MediumContents): Digest =>
@@ -40,7 +25,7 @@ export const fillingOf = ({ createdAt, releases, sites }: MediumContents): Diges
  * stored.
  */
 export const noteMedium = async (store: Store, medium: OpenMedium, now: Date): Promise<void> => {
-  const contents = contentsOf(medium, store.fleet);
+  const contents = returnedContents(medium, store.fleet);
   if (contents === undefined) return;
   await store.transact(async (tx) => {
     await tx
@@ -62,15 +47,33 @@ export type RecordedMedium = MediumContents & {
 };
 
 /**
- * Records that a filled medium leaves the office. A repetition changes nothing. The table of contents is unsigned: the entry is for
- * display, and nothing else follows from it.
+ * The departure of an open medium. Names its volumes.
  * @throws FleetError MEDIUM_EMPTY, WRONG_FLEET
  */
-export const recordMedium = async (store: Store, medium: OpenMedium, now: Date): Promise<RecordedMedium> => {
-  const contents = contentsOf(medium, store.fleet);
-  if (contents === undefined) throw nothingToRecord(medium, store.fleet);
+export const departureOf = async ({ medium, path, roots }: OpenMedium, fleet: string): Promise<Departure> => {
+  if (medium === undefined)
+    throw new FleetError('MEDIUM_EMPTY', `there is no table of contents on ${path}`, {
+      hint: 'Fill it with fleet-export create first',
+    });
+  checkFleet(medium.fleet, fleet);
+  return { ...contentsOf(medium), fleet, volumes: await nameVolumes(roots) };
+};
+
+/**
+ * Records that a filled medium leaves the office. A repetition changes nothing. A record of a volume ends the older record of the same
+ * volume, because the older filling is no longer on it. The table of contents is unsigned: the entry is for display, and nothing else
+ * follows from it.
+ * @throws FleetError WRONG_FLEET
+ */
+export const recordDeparture = async (
+  store: Store,
+  { fleet, volumes, ...contents }: Departure,
+  now: Date,
+): Promise<RecordedMedium> => {
+  checkFleet(fleet, store.fleet);
   const filling = fillingOf(contents);
   return store.transact(async (tx) => {
+    await endOlder(tx, filling, volumes);
     await tx
       .insertInto('medium_departure')
       .values({
@@ -91,15 +94,28 @@ export const recordMedium = async (store: Store, medium: OpenMedium, now: Date):
   });
 };
 
-const nothingToRecord = ({ path, medium }: OpenMedium, fleet: string): FleetError =>
-  medium === undefined || medium.fleet === fleet
-    ? new FleetError('MEDIUM_EMPTY', `there is no table of contents on ${path}`, {
-        hint: 'Fill it with fleet-export create first',
-      })
-    : new FleetError(
-        'WRONG_FLEET',
-        `${path} was filled for the fleet ${medium.fleet}, this hub is of ${fleet}`,
-        {
-          hint: 'Record it at the hub of its own fleet',
-        },
-      );
+const checkFleet = (filled: string, ours: string): void => {
+  if (filled === ours) return;
+  throw new FleetError(
+    'WRONG_FLEET',
+    `the medium was filled for the fleet ${filled}, this hub is of ${ours}`,
+    {
+      hint: 'Record it at the hub of its own fleet',
+    },
+  );
+};
+
+const endOlder = async (tx: Tx, filling: Digest, volumes: readonly string[]): Promise<void> => {
+  if (volumes.length === 0) return;
+  const onThem = tx.selectFrom('medium_volume').select('filling').where('volume', 'in', volumes);
+  await tx
+    .deleteFrom('medium_departure')
+    .where('filling', 'in', onThem)
+    .where('filling', '<>', filling)
+    .execute();
+  await tx
+    .insertInto('medium_volume')
+    .values([...new Set(volumes)].map((volume) => ({ volume, filling })))
+    .onConflict((conflict) => conflict.column('volume').doUpdateSet({ filling }))
+    .execute();
+};

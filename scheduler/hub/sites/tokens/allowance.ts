@@ -3,9 +3,9 @@ import { didYouMean } from '#bundles/nearest-name';
 import { parseName } from '#bundles/names';
 
 /**
- * Verbs that a caller may use, each in named environments. `read` is for questions about sites. Every other verb, `wait` alone,
- * too, lets its holder read what concerns decisions in the environment. `rollout` is for the decisions about rollouts inside an
- * environment.
+ * Verbs that a caller may use, each in named environments. `read` is for questions about sites. Every other verb but `record`, `wait`
+ * alone, too, lets its holder read what concerns decisions in the environment. `rollout` is for the decisions about rollouts inside an
+ * environment, `record` for saying that a medium with its releases leaves the office.
  */
 export const VERBS = [
   'read',
@@ -17,6 +17,7 @@ export const VERBS = [
   'resume',
   'rollback',
   'rollout',
+  'record',
   'wait',
 ] as const;
 export type Verb = (typeof VERBS)[number];
@@ -59,7 +60,7 @@ export const formatAllowance = ({ verb, environment, workspace }: Allowance): st
 
 /**
  * Whether a decision about the whole environment is allowed. An allowance for a workspace allows none.
- * @param verb undefined: reading about decisions, which any verb in the environment allows
+ * @param verb undefined: reading about decisions, which any verb in the environment but `record` allows
  */
 export const isAllowed = (
   allowances: readonly Allowance[],
@@ -69,7 +70,7 @@ export const isAllowed = (
   allowances.some(
     (one) =>
       one.workspace === undefined &&
-      (verb === undefined || one.verb === verb) &&
+      (verb === undefined ? one.verb !== 'record' : one.verb === verb) &&
       (one.environment === '*' || one.environment === environment),
   );
 

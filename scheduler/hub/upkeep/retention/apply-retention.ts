@@ -92,6 +92,10 @@ const forgetMedia = ({ store }: Pick<Hub, 'store'>, cutoff: Date): Promise<numbe
       .deleteFrom('medium_departure')
       .where('recorded_at', '<', formatTime(cutoff))
       .executeTakeFirstOrThrow();
+    await tx
+      .deleteFrom('medium_volume')
+      .where('filling', 'not in', tx.selectFrom('medium_departure').select('filling'))
+      .execute();
     return Number(numDeletedRows) + Number(departed.numDeletedRows);
   });
 

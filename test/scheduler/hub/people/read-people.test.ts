@@ -88,6 +88,7 @@ describe('roles', () => {
       'resume:prod',
       'rollback:prod',
       'rollout:prod',
+      'record:prod',
       'wait:prod',
       'read:qa/production',
     ]);

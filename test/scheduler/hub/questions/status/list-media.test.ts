@@ -1,12 +1,13 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { canonicalBytes } from '#bundles/json/canonical';
 import { openFiles } from '#bundles/formats/medium/open-files';
 import { MEDIUM_FILE } from '#bundles/formats/medium/medium';
 import { addDays, formatTime } from '#bundles/time';
 import { recordFreshness } from '../../../../../scheduler/hub/questions/state/freshness-policies.ts';
-import { recordMedium } from '../../../../../scheduler/hub/sites/medium/note-medium.ts';
+import { departureOf, recordDeparture } from '../../../../../scheduler/hub/sites/medium/note-medium.ts';
 import { listMedia } from '../../../../../scheduler/hub/questions/status/list-media.ts';
 import { applied, days, PROD, QA, release, shop } from '../history/shop-hub.ts';
 import { chain, enrolled, NOW, report, type TestHub } from '../../test-hub.ts';
@@ -123,8 +124,8 @@ test('a medium that comes back says which releases it had carried to which sites
   expect(of(days(-1))?.carried).toBeNull();
 });
 
-/** A medium as fleet-export fills it, for plant-8. */
-const filled = async (hub: TestHub, name: string, changes: object = {}): Promise<string> => {
+/** The table of contents as fleet-export writes it, for plant-8. */
+const writeTable = async (stick: string, changes: object = {}): Promise<void> => {
   const document = { digest: `sha256:${'a'.repeat(64)}`, size: 1, mediaType: 'text/plain' };
   const table = {
     format: 1,
@@ -139,9 +140,13 @@ const filled = async (hub: TestHub, name: string, changes: object = {}): Promise
     critical: [],
     ...changes,
   };
-  const stick = await hub.stick(name);
   await mkdir(join(stick, 'fleet'), { recursive: true });
   await writeFile(join(stick, MEDIUM_FILE), canonicalBytes(table));
+};
+
+const filled = async (hub: TestHub, name: string, changes: object = {}): Promise<string> => {
+  const stick = await hub.stick(name);
+  await writeTable(stick, changes);
   return stick;
 };
 
@@ -151,7 +156,7 @@ test('a medium that was recorded is on its way until it comes back, and says at 
   const stick = await filled(hub, 'stick');
   const record = async (at: Date): Promise<void> => {
     await using medium = await openFiles(stick);
-    await recordMedium(hub.store, medium, at);
+    await recordDeparture(hub.store, await departureOf(medium, hub.store.fleet), at);
   };
   await record(days(-3));
   const listed = {
@@ -197,7 +202,7 @@ test('a record that comes after the medium, or for another fleet, changes nothin
   await hub.importFrom(stick, days(-1));
   const record = async (path: string): Promise<void> => {
     await using medium = await openFiles(path);
-    await recordMedium(hub.store, medium, NOW);
+    await recordDeparture(hub.store, await departureOf(medium, hub.store.fleet), NOW);
   };
   await record(late);
   await expect(record(await filled(hub, 'foreign', { fleet: 'other' }))).rejects.toMatchObject({
@@ -205,4 +210,30 @@ test('a record that comes after the medium, or for another fleet, changes nothin
   });
   await expect(record(await hub.stick('empty'))).rejects.toMatchObject({ code: 'MEDIUM_EMPTY' });
   expect((await media(hub)).underway).toEqual([]);
+});
+
+test('of a stick that is filled and recorded in any order, at most the last record is on its way', async () => {
+  await using hub = await shop();
+  const sticks = await Promise.all(['a', 'b'].map((name) => hub.stick(name)));
+  const steps = fc.array(fc.record({ at: fc.nat({ max: 1 }), isRecorded: fc.boolean() }), { maxLength: 12 });
+  let filling = 0;
+  await fc.assert(
+    fc.asyncProperty(steps, async (all) => {
+      await hub.store.db.deleteFrom('medium_departure').execute();
+      const last = new Map<number, string>();
+      for (const { at, isRecorded } of all) {
+        filling += 1;
+        const createdAt = formatTime(new Date(days(-4).getTime() + filling * 1000));
+        const path = sticks[at] ?? '';
+        await writeTable(path, { createdAt });
+        if (!isRecorded) continue;
+        await using medium = await openFiles(path);
+        await recordDeparture(hub.store, await departureOf(medium, hub.store.fleet), NOW);
+        last.set(at, createdAt);
+      }
+      const { underway } = await media(hub);
+      expect(underway.map(({ createdAt }) => createdAt).toSorted()).toEqual([...last.values()].toSorted());
+    }),
+    { numRuns: 20 },
+  );
 });

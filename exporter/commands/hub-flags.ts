@@ -1,0 +1,46 @@
+import { readFile } from 'node:fs/promises';
+import { Flags } from '@oclif/core';
+import { FleetError, toFleetError } from '#bundles/errors';
+import type { HubAccess } from '#bundles/transport/hub/ask-hub';
+
+/** Flags of the hub at which the medium is recorded. */
+export const HUB_FLAGS = {
+  hub: Flags.string({
+    description:
+      'Address of the hub, https://host[:port], at which the medium is recorded as on its way once it is written',
+    env: 'FLEET_EXPORT_HUB',
+  }),
+  'hub-token-file': Flags.string({
+    description:
+      'File with the token for that: fleet-scheduler tokens create --person <name> --allow record:<environment>',
+    env: 'FLEET_EXPORT_HUB_TOKEN_FILE',
+  }),
+};
+
+type HubFlags = {
+  readonly hub?: string | undefined;
+  readonly 'hub-token-file'?: string | undefined;
+};
+
+/** @returns undefined: no hub is named @throws FleetError USAGE, CONFIG_INVALID, PERMISSION, IO */
+export const hubOf = async ({
+  hub,
+  'hub-token-file': file,
+}: HubFlags): Promise<Pick<HubAccess, 'url' | 'token'> | undefined> => {
+  if (hub === undefined || hub === '') return undefined;
+  if (!URL.canParse(hub) || new URL(hub).protocol !== 'https:')
+    throw new FleetError(
+      'USAGE',
+      `--hub is an address like https://hub.example:8443, not ${JSON.stringify(hub)}`,
+    );
+  if (file === undefined || file === '')
+    throw new FleetError('USAGE', '--hub-token-file is missing: the hub takes a record only with a token', {
+      hint: 'Make one with fleet-scheduler tokens create --person <name> --allow record:<environment>',
+    });
+  const token = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT')
+      throw new FleetError('CONFIG_INVALID', 'there is no such file', { at: { file } });
+    throw toFleetError(error, `reading ${file}`);
+  });
+  return { url: new URL(hub).origin, token: token.trim() };
+};
