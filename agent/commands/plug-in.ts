@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { Args } from '@oclif/core';
 import { type FleetError, formatPlace, isFleetError, plainLine, toFleetError } from '#bundles/errors';
+import { STATUS_FILE } from '#bundles/formats/medium/medium';
 import { writeOntoMedium } from '../acquire/blobs/write-onto-medium.ts';
 import type { Config } from '../config/config.ts';
 import { loadKey } from '../hub/agent-key.ts';
@@ -18,6 +19,7 @@ import {
   writeVariables,
 } from '../daemon/plug-in/progress.ts';
 import { type Sign, signOf } from '../daemon/plug-in/sign.ts';
+import { fullName } from '../store/identity.ts';
 import { isTrialUnderWay } from '../store/upgrade-trial.ts';
 import {
   completeTaken,
@@ -34,9 +36,6 @@ const QUEUE_MS = 60 * 60_000;
 
 /** Longer than a trial of a new version, with the work of its first look. */
 const UPGRADE_SECONDS = 3600;
-
-/** The file on the medium that a technician opens. */
-const STATUS_FILE = 'FLEET-STATUS.txt';
 
 type Phase = 'admit' | 'take' | 'report' | 'end';
 
@@ -155,15 +154,17 @@ export class PlugIn extends AgentCommand {
       : first;
     const path = mountPoint(device);
     await writeProgress(device, { phase: 'reporting', taken });
-    const reported = await this.reading(flags, async (agent, { state }) =>
-      reportOnto(agent, await loadKey(state), path, () => isGone(device)),
-    );
+    const { reported, machine } = await this.reading(flags, async (agent, { state }) => ({
+      reported: await reportOnto(agent, await loadKey(state), path, () => isGone(device)),
+      machine: fullName(agent.identity),
+    }));
     const after: Progress = { phase: 'reported', taken, reported };
     await writeProgress(device, after);
     const { language } = this.readConfig(flags);
     const now = this.edge(this.readConfig(flags), flags).now();
     const { text } = signOf(language, after, undefined);
-    const status = Buffer.from(`${now.toISOString()}\r\n${plainLine(text)}\r\n`);
+    // Of another machine, or of an earlier visit: a medium that is refused is not written to.
+    const status = Buffer.from(`${now.toISOString()} ${machine}\r\n${plainLine(text)}\r\n`);
     // A medium that is full or write-protected has said so above.
     await writeOntoMedium(path, STATUS_FILE, status).catch(() => {});
     process.exitCode = taken.failed.length > 0 ? 7 : taken.held.length > 0 ? 8 : EXIT_OF[reported.kind];

@@ -14,7 +14,7 @@ import { metadataOf } from '../plan/medium/metadata.ts';
 import { type Part, partsOf } from '../plan/medium/part.ts';
 import { splitBlobs } from '../plan/medium/split-blobs.ts';
 import { removeSet } from '../plan/medium/volume-files.ts';
-import { sweepTemporary, sweepUnreferenced } from '../plan/medium/sweep.ts';
+import { sweepStatus, sweepTemporary, sweepUnreferenced } from '../plan/medium/sweep.ts';
 import { syncFolders } from './sync-folders.ts';
 import { writeBlob } from './write-blob.ts';
 import { writeChanged } from '../plan/medium/write-changed.ts';
@@ -74,6 +74,7 @@ export const writeDirectory = async (
   const removed =
     parted +
     (await sweepUnreferenced(root, new Set([...parts.flat(), ...plan.files].map(({ path }) => path))));
+  await sweepStatus(root);
   await syncFolders(root);
   if (swept > 0 && options.readBack) await checkShared(root, parts.flat(), options);
   return { written, removed };

@@ -21,7 +21,7 @@ import {
   sumsOf,
   sweepHalfParts,
 } from '../plan/medium/volume-files.ts';
-import { sweepTemporary } from '../plan/medium/sweep.ts';
+import { sweepStatus, sweepTemporary } from '../plan/medium/sweep.ts';
 import { syncFolders } from './sync-folders.ts';
 import { writeChanged } from '../plan/medium/write-changed.ts';
 import type { WriteOptions, Written } from '../plan/medium/write-options.ts';
@@ -97,6 +97,7 @@ export const writeVolume = async (
   removed += await removeDirectoryMedium(root);
   if (layout.sealed) removed += await removePlainReceipts(root);
   await rm(progress, { force: true });
+  await sweepStatus(root);
   await syncFolders(root);
   return { written, removed };
 };

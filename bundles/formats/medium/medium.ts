@@ -118,6 +118,9 @@ export const PARTS_FILE = 'fleet/parts.json';
 /** List of the finished parts of a set that is still being written. */
 export const PROGRESS_FILE = 'fleet/parts/progress.json';
 
+/** For people: the sentence of the last machine that accepted the medium when it was plugged in. Not part of its content. */
+export const STATUS_FILE = 'FLEET-STATUS.txt';
+
 /** First 32 hex digits of SHA-256 of '<site>/<agent>': no name shows in a path, and FAT32 keeps it. */
 export const agentFolder = (agent: string): string =>
   digestOf(agent).slice('sha256:'.length, 'sha256:'.length + 32);

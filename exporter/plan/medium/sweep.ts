@@ -1,7 +1,8 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { toFleetError } from '#bundles/errors';
-import { CHUNKS_FOLDER, DELTAS_FOLDER, RECEIPTS_FOLDER } from '#bundles/formats/medium/medium';
+import { isFleetError, toFleetError } from '#bundles/errors';
+import { CHUNKS_FOLDER, DELTAS_FOLDER, RECEIPTS_FOLDER, STATUS_FILE } from '#bundles/formats/medium/medium';
+import { removeFileFromMedium } from '#bundles/formats/medium/write-onto-medium';
 
 /** Suffix of partial files that a killed run leaves. */
 export const TEMPORARY = /^\.tmp-[0-9a-f]{8}$/;
@@ -38,6 +39,13 @@ export const sweepUnreferenced = async (root: string, keep: ReadonlySet<string>)
   }
   return removed;
 };
+
+/** Removes the sentence of an earlier visit, which a technician could take for that of the next one. A link or folder stays. */
+export const sweepStatus = (root: string): Promise<void> =>
+  removeFileFromMedium(root, STATUS_FILE).catch((error: unknown) => {
+    if (!isFleetError(error, 'MEDIUM_INVALID'))
+      throw toFleetError(error, `removing ${STATUS_FILE} from ${root}`);
+  });
 
 const list = async (folder: string): Promise<readonly string[]> => {
   try {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { hexOf } from '#bundles/digest';
 import { agentFolder } from '#bundles/formats/medium/medium';
@@ -46,6 +46,18 @@ describe('a medium in a folder', () => {
     const whole = plan.blobs.filter(({ size }) => size <= 20_000);
     expect([...files.keys()].filter((path) => path.startsWith('blobs/')).length).toBe(whole.length);
     expect(await releaseOn(world.path('medium'))).toBe(1);
+  });
+
+  it('has no sentence of an earlier visit once it is filled again, and leaves a folder of that name alone', async () => {
+    await using world = await makeKioskWorld();
+    await world.export('medium', {});
+    const status = world.path('medium/FLEET-STATUS.txt');
+    await writeFile(status, 'DONE: Version 1 is installed.');
+    await world.export('medium', {});
+    expect(filesOf(world.path('medium')).has('FLEET-STATUS.txt')).toBe(false);
+    await mkdir(status);
+    await world.export('medium', {});
+    expect((await stat(status)).isDirectory()).toBe(true);
   });
 
   it('cuts blobs over the part size into numbered pieces that read as one', async () => {

@@ -225,6 +225,7 @@ describe('a medium as a set of parts', () => {
     expect(
       [...filesOf(world.path('stick')).keys()].filter((path) => !path.startsWith('fleet/requests')),
     ).toEqual([...filesOf(world.path('plain')).keys()]);
+    await writeFile(world.path('stick/FLEET-STATUS.txt'), 'DONE: Version 1 is installed.');
     await world.exportSet(['stick']);
     await world.exportSet(['fresh']);
     await rm(requests);

@@ -190,7 +190,9 @@ describeWith(['factoryBase'], 'a stick that is plugged into a booted host', ({ f
     expect(await installed()).toBe('1');
     expect(await mounts()).toBe('0');
     await unplug(stick);
-    expect(await statusOn(stick)).toContain('FERTIG: Version 1 ist installiert.');
+    expect(await statusOn(stick)).toMatch(
+      /^2026-11-21T08:00:00\.000Z plant-7\/kiosk-1\s+FERTIG: Version 1 ist installiert\./,
+    );
     expect(await root('debugfs', '-R', 'ls -p fleet/reports', stick.image)).toMatch(/[0-9a-f]{32}/);
   });
 

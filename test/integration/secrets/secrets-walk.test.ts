@@ -4,7 +4,10 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Event } from '#bundles/formats/events/event';
 import { type Office, openOffice } from '../../e2e/office.ts';
+import { eventsAtHub } from '../../e2e/reliability/hub-record.ts';
+import { makeProcess } from '../../e2e/reliability/process.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { freePort } from '../../harness/neighbours/free-port.ts';
 import { programFile } from '../../harness/run/program-file.ts';
@@ -203,6 +206,24 @@ describeWith(['sops'], 'secrets on the whole way', ({ sops }) => {
     for (const words of ['status', 'history', 'doctor']) await both('agent', [words], [0, 8]);
     await expectCode('agent', ['reports', 'export', 'stick']);
     await expectCode('scheduler', ['reports', 'import', 'stick', '--json']);
+    await keepByDaemon();
+  };
+
+  /** The daemon corrects the same secrets, and hands its reports over to the hub itself. */
+  const keepByDaemon = async (): Promise<void> => {
+    const corrected = (): readonly Event[] =>
+      eventsAtHub(folder, 'plant-7/press-1').filter(({ type }) => type === 'corrected');
+    const before = corrected().length;
+    expect(before).toBeGreaterThan(0);
+    await writeFile(at('root/run/label-printer/password'), `${SECRETS.set} and more`);
+    await writeFile(at('root/etc/label-printer/token'), `${SECRETS.own} and more`);
+    const words = [process.execPath, programFile('agent'), 'run', '--interval', '1s'];
+    await using daemon = makeProcess(words, { cwd: folder, env });
+    await daemon.start();
+    await expect.poll(() => corrected().length, { timeout: 60_000 }).toBeGreaterThan(before);
+    expect(await daemon.end('SIGTERM')).toBe(0);
+    const atHub = JSON.stringify(eventsAtHub(folder, 'plant-7/press-1'));
+    said.push({ by: 'the daemon', text: daemon.log() }, { by: 'its reports at the hub', text: atHub });
   };
 
   const lookAtChanges = async (): Promise<void> => {
