@@ -35,6 +35,12 @@ const IN_MEMORY = existsSync('/dev/shm') ? { TMPDIR: '/dev/shm' } : {};
 /** Files of integration and e2e at a time. Four on two cores, of which three lanes used 76 %: files wait for health checks, leases and booting hosts. */
 const LANES = Number(process.env['FLEET_LANES'] ?? Math.max(4, availableParallelism()));
 
+/**
+ * Node itself runs the tests and what they import, as it runs the programs, without a transformation by Vite. No test replaces a module
+ * (`vi.mock`), which would need the loader.
+ */
+const BY_NODE = { experimental: { viteModuleRunner: false, nodeLoader: false } };
+
 /** How long `expect.poll` waits: a busy machine takes a while, and a condition that holds ends the wait. */
 const PATIENT = { poll: { timeout: 60_000 } };
 
@@ -56,6 +62,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           setupFiles: SEEDED,
+          ...BY_NODE,
           expect: PATIENT,
           include: ['test/{bundles,cli,scheduler,exporter,agent,docs}/**/*.test.ts'],
           exclude: [OWN_NEIGHBOUR],
@@ -65,6 +72,7 @@ export default defineConfig({
           // One thread for file work per process: tests wait for each call anyway, and waking others costs more than it saves.
           env: {
             UV_THREADPOOL_SIZE: '1',
+            ...COMPILED,
             ...IN_MEMORY,
           },
           // Tests allocate much and keep little: a larger young generation means fewer collections, and helper threads for each of
@@ -78,6 +86,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           setupFiles: SEEDED,
+          ...BY_NODE,
           expect: PATIENT,
           include: ['test/integration/**/*.test.ts', OWN_NEIGHBOUR],
           exclude: [...ALONE, ...LONG_ONLY],
@@ -93,6 +102,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           setupFiles: SEEDED,
+          ...BY_NODE,
           expect: PATIENT,
           include: ['test/e2e/**/*.test.ts'],
           exclude: LONG_ONLY,
@@ -108,6 +118,7 @@ export default defineConfig({
         test: {
           name: 'alone',
           setupFiles: SEEDED,
+          ...BY_NODE,
           expect: PATIENT,
           include: ALONE,
           testTimeout: 300_000,
