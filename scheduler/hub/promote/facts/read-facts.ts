@@ -12,7 +12,7 @@ import { freshnessPolicyFor } from '../../questions/state/freshness.ts';
 import { nextVisit } from '../../questions/state/next-visit.ts';
 import { channelsOf, readAgents } from '../../questions/state/read-actual.ts';
 import { readDesired } from '../../questions/state/read-desired.ts';
-import { readStandings, type Standing, withoutStates } from '../../questions/state/read-standings.ts';
+import { readStandings, withoutStates } from '../../questions/state/read-standings.ts';
 import { type AgentHistory, agentFacts, hasImported } from './agent-facts.ts';
 import type { GateFacts } from './facts.ts';
 import type { Link } from './link.ts';
@@ -56,15 +56,19 @@ export const readFacts = async (
     history: history.get(row.id) ?? NO_HISTORY,
   }));
   const desired = await readDesired(hub.layout, followed, root, signal);
-  const importers = told.filter(({ agent, since, history }) => hasImported(agent, since, history));
-  const standings = db
-    ? await readStandings(
-        db,
-        importers.map(({ row }) => row),
+  const importers = new Map(
+    told.flatMap((one) => (hasImported(one.agent, one.since, one.history) ? [[one.row, one] as const] : [])),
+  );
+  const compared = db
+    ? await readStandings(db, [...importers.keys()], {
         desired,
         now,
-      )
-    : new Map<string, Standing>();
+        take: (row, standing) => {
+          const one = importers.get(row);
+          return one && agentFacts(one.agent, standing, one, one.history);
+        },
+      })
+    : new Map<string, undefined>();
   return {
     from,
     to,
@@ -73,7 +77,7 @@ export const readFacts = async (
     held: heldFacts(current, shared),
     agents: told.map(({ row, agent, since, history }) => {
       const visit = nextVisit(agent, freshnessPolicyFor(freshness, agent.channel), now);
-      const facts = agentFacts(agent, standings.get(row.id), { since }, history);
+      const facts = compared.get(row.id) ?? agentFacts(agent, undefined, { since }, history);
       return visit ? { ...facts, visit } : facts;
     }),
     checks: db

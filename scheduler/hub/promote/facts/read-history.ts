@@ -5,7 +5,17 @@ import type { AgentRow, Database } from '../../store/tables.ts';
 import type { AgentHistory, Stated } from './agent-facts.ts';
 import type { ChannelFacts } from './facts.ts';
 
-type Agent = Pick<AgentRow, 'id' | 'environment' | 'cluster_type' | 'life' | 'online_at' | 'follower'>;
+type Agent = Pick<
+  AgentRow,
+  | 'id'
+  | 'environment'
+  | 'cluster_type'
+  | 'life'
+  | 'online_at'
+  | 'follower'
+  | 'release_channel'
+  | 'release_version'
+>;
 
 /**
  * Reads from the events of an environment's agents when each imported the first release of the candidate, and whether it reported
@@ -17,8 +27,10 @@ export const readHistory = async (
   channels: readonly ChannelFacts[],
 ): Promise<ReadonlyMap<string, AgentHistory>> => {
   const earliest = channels.flatMap(({ since }) => since?.issuedAt ?? []).toSorted()[0];
-  const imports = await readImports(db, channels, agents);
-  const faults = earliest === undefined ? [] : await readFaults(db, earliest);
+  const [imports, faults] = await Promise.all([
+    readImports(db, channels, agents),
+    earliest === undefined ? [] : readFaults(db, earliest),
+  ]);
   const faulted = Map.groupBy(faults, ({ agent }) => agent);
   return new Map(
     agents.map(({ id, life, online_at: onlineAt, follower }) => {
@@ -38,23 +50,13 @@ const MAX_RELEASES = 500;
 /** Values in the history of agents that changed to the first release of the candidate or to a later one, each with its channel. */
 type Values = ReadonlyMap<string, Channel>;
 
-const importValues = async (db: Database, channels: readonly ChannelFacts[]): Promise<Values> => {
+const importValues = (channels: readonly ChannelFacts[], agents: readonly Agent[]): Values => {
   const released = channels.flatMap(({ channel, since }) => (since ? [{ channel, since }] : []));
-  if (released.length === 0) return new Map();
-  const rows = await db
-    .selectFrom('agent')
-    .select(['release_channel', 'release_version'])
-    .distinct()
-    .where(
-      'release_channel',
-      'in',
-      released.map(({ channel }) => channel),
-    )
-    .execute();
-  const accepted = Map.groupBy(rows, (row) => row.release_channel);
+  const accepted = new Map(released.map(({ channel }) => [channel, new Set<number>()]));
+  for (const { release_channel: channel, release_version: version } of agents)
+    if (channel !== null && version !== null) accepted.get(channel)?.add(version);
   const values = released.flatMap(({ channel, since }) => {
-    const newest = (accepted.get(channel) ?? [])
-      .flatMap(({ release_version: version }) => version ?? [])
+    const newest = [...(accepted.get(channel) ?? [])]
       .filter((version) => version >= since.version)
       .toSorted((a, b) => a - b);
     const until = Math.min(newest.at(-1) ?? since.version, since.version + MAX_RELEASES);
@@ -76,7 +78,7 @@ const readImports = async (
   channels: readonly ChannelFacts[],
   agents: readonly Agent[],
 ): Promise<ReadonlyMap<string, Import>> => {
-  const values = await importValues(db, channels);
+  const values = importValues(channels, agents);
   const known: Known = new Map(agents.map((agent) => [agent.id, agent]));
   const memo = memos.get(db) ?? new Map<string, readonly Remembered[]>();
   memos.set(db, memo);

@@ -5,47 +5,71 @@ import { isFailed } from '../../../model/event-steps.ts';
 import { type KnownAgent, readAgents } from '../../questions/state/read-actual.ts';
 import { readDesired } from '../../questions/state/read-desired.ts';
 import { readStandings, type Standing, withoutStates } from '../../questions/state/read-standings.ts';
+import { channelOf } from '../../sites/agent-record.ts';
+import type { Database } from '../../store/tables.ts';
 import type { AgentFact } from './judge-rollout.ts';
 
-export type ChannelQuestion = {
+export type ChannelRollout = {
   readonly channel: Channel;
-  /** Its agents, if they were read before. */
-  readonly agents?: readonly KnownAgent[] | undefined;
-  readonly now: Date;
+  /** When it started: failures before do not count. */
+  readonly start: Timestamp;
 };
 
 /**
- * Facts about the agents of a channel, compared with the channel's current release.
- * @param start when the rollout started: failures before do not count
+ * Facts about the agents of channels, by channel, compared with the channels' current releases. The agents of all channels are
+ * read together.
  */
 export const readFacts = async (
   hub: Pick<Hub, 'store' | 'layout' | 'keys'>,
-  { channel, agents, now }: ChannelQuestion,
-  start: Timestamp,
-): Promise<readonly AgentFact[]> => {
-  const mine = agents ?? (await readAgents(hub.store.db, channel));
-  const desired = await readDesired(hub.layout, [channel], hub.keys.root);
-  const standings = await readStandings(hub.store.db, mine, desired, now);
-  const wanted = desired.get(formatChannel(channel));
-  const packages = wanted?.kind === 'release' ? wanted.packages : new Map();
+  rollouts: readonly ChannelRollout[],
+  now: Date,
+): Promise<ReadonlyMap<string, readonly AgentFact[]>> => {
+  const { db } = hub.store;
+  const channels = rollouts.map(({ channel }) => channel);
+  const starts = new Map(rollouts.map(({ channel, start }) => [formatChannel(channel), start]));
+  const agents = (await readAgentsOf(db, channels)).filter((row) => starts.has(nameOf(row)));
+  const desired = await readDesired(hub.layout, channels, hub.keys.root);
+  const take = (row: KnownAgent, standing: Standing): AgentFact['state'] => {
+    const channel = nameOf(row);
+    const wanted = desired.get(channel);
+    const packages = wanted?.kind === 'release' ? wanted.packages : NO_PACKAGES;
+    return stateOf(standing, packages, starts.get(channel) ?? '');
+  };
+  const states = await readStandings(db, agents, { desired, now, take });
   const toActual = withoutStates(now);
-  return mine.map((row) => {
+  const facts = new Map([...starts.keys()].map((channel) => [channel, [] as AgentFact[]]));
+  for (const row of agents) {
     const { site, agent, labels, enrolledAt, heardAt } = toActual(row);
-    const state = stateOf(standings.get(row.id), packages, start);
-    return { site, agent, labels, enrolledAt, heardAt, state };
-  });
+    const state = states.get(row.id);
+    if (state) facts.get(nameOf(row))?.push({ site, agent, labels, enrolledAt, heardAt, state });
+  }
+  return facts;
+};
+
+const NO_PACKAGES: ReadonlyMap<string, unknown> = new Map();
+
+const nameOf = (row: KnownAgent): string => formatChannel(channelOf(row));
+
+/** Agents of a channel, or of all channels of the environments of several. */
+const readAgentsOf = async (db: Database, channels: readonly Channel[]): Promise<readonly KnownAgent[]> => {
+  const [channel] = channels;
+  if (channel && channels.length === 1) return readAgents(db, channel);
+  const agents: KnownAgent[] = [];
+  for (const environment of new Set(channels.map((one) => one.environment)))
+    agents.push(...(await readAgents(db, { environment })));
+  return agents;
 };
 
 const stateOf = (
-  standing: Standing | undefined,
+  standing: Standing,
   packages: ReadonlyMap<string, unknown>,
   start: Timestamp,
 ): AgentFact['state'] => {
-  if (standing?.kind === 'complies')
+  if (standing.kind === 'complies')
     return packages.size > 0 && standing.checkedAt === null
       ? { kind: 'pending', why: 'not checked yet' }
       : { kind: 'complies', since: standing.checkedAt ?? start };
-  const rows = standing?.rows ?? [];
+  const { rows } = standing;
   for (const { assignment, health } of rows) {
     if (!health || assignment === null || !packages.has(assignment) || !isFailed(health)) continue;
     const at = knownAt(health);

@@ -1,26 +1,34 @@
-import type { Channel } from '#bundles/names';
+import { type Channel, formatChannel } from '#bundles/names';
 import type { Hub } from '../../hub.ts';
 import type { KeyDirectory } from '../../../keys/key-directory.ts';
 import { decideRollout, type RolloutDecision } from '../../../release/rollout/begin-rollout.ts';
 import { type CarriedOut, carryOut, readRolling, type Rolling } from '../../../release/rollout/carry-out.ts';
 import type { Releases } from '../../../release/publish/open-releases.ts';
 import { judgeRollout, type NextStep, type RolloutVerdict } from './judge-rollout.ts';
-import { type ChannelQuestion, readFacts } from './read-facts.ts';
+import { readFacts } from './read-facts.ts';
 
 export type Judged = { readonly rolling: Rolling; readonly verdict: RolloutVerdict };
 
-/** Judges the rollout of a channel by the facts in the hub; undefined if its release is not in one. */
-export const assessRollout = async (
+/** Judges the rollouts of channels by the facts in the hub. Channels whose release is not in one are left out. */
+export const assessRollouts = async (
   hub: Pick<Hub, 'store' | 'layout' | 'keys'>,
   releases: Pick<Releases, 'open'>,
-  question: ChannelQuestion,
-): Promise<Judged | undefined> => {
-  const { channel, now } = question;
-  const rolling = await readRolling(await releases.open(), hub.keys, channel, now);
-  if (!rolling) return undefined;
-  const { stored, progress } = rolling;
-  const facts = await readFacts(hub, question, progress.started[0] ?? '');
-  return { rolling, verdict: judgeRollout(stored.plan, progress, facts, now) };
+  channels: readonly Channel[],
+  now: Date,
+): Promise<readonly Judged[]> => {
+  const rollouts: Rolling[] = [];
+  const layout = await releases.open();
+  for (const channel of channels) {
+    const rolling = await readRolling(layout, hub.keys, channel, now);
+    if (rolling) rollouts.push(rolling);
+  }
+  const started = rollouts.map(({ channel, progress }) => ({ channel, start: progress.started[0] ?? '' }));
+  const facts = await readFacts(hub, started, now);
+  return rollouts.map((rolling) => {
+    const { channel, stored, progress } = rolling;
+    const agents = facts.get(formatChannel(channel)) ?? [];
+    return { rolling, verdict: judgeRollout(stored.plan, progress, agents, now) };
+  });
 };
 
 export type Stepped = {
@@ -44,7 +52,7 @@ export const stepRollout = async (
 ): Promise<Stepped | undefined> => {
   const resumed = await follow(keys, releases, channel, now);
   if (resumed) return { decided: undefined, carried: resumed };
-  const judged = await assessRollout({ ...hub, keys }, releases, { channel, now });
+  const [judged] = await assessRollouts({ ...hub, keys }, releases, [channel], now);
   if (!judged) return undefined;
   const { stored } = judged.rolling;
   const { next } = judged.verdict;

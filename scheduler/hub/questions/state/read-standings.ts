@@ -34,29 +34,34 @@ export const withoutStates = (now: Date): ((row: KnownAgent) => ActualAgent) => 
 /** Names per IN, below the parameter limits of the databases. */
 const NAMES = 500;
 
+/** What agents are compared with, and what a question takes from each comparison. */
+export type StandingQuestion<T> = {
+  /** By formatChannel. */
+  readonly desired: ReadonlyMap<string, Desired>;
+  readonly now: Date;
+  readonly take: (agent: KnownAgent, standing: Standing) => T;
+};
+
 /**
  * Compares agents with the releases of their channels, by agent. The states of assignments are read only of agents that differ, so
- * that a question about a fleet that complies costs the number of agents and not of assignments.
+ * that a question about a fleet that complies costs the number of agents and not of assignments. They are read in parts and kept only
+ * as far as the question takes them.
  */
-export const readStandings = async (
+export const readStandings = async <T>(
   db: Database,
   agents: readonly KnownAgent[],
-  desired: ReadonlyMap<string, Desired>,
-  now: Date,
-): Promise<ReadonlyMap<string, Standing>> => {
+  { desired, now, take }: StandingQuestion<T>,
+): Promise<ReadonlyMap<string, T>> => {
   const wanted = new Map<string, Digest>();
   for (const [channel, release] of desired)
     if (release.kind === 'release') wanted.set(channel, packagesDigest(release.packages));
-  const standings = new Map<string, Standing>();
+  const taken = new Map<string, T>();
   const differing: KnownAgent[] = [];
   const toActual = withoutStates(now);
   for (const agent of agents) {
+    const { id, checked_at: checkedAt, settled_at: settledAt } = agent;
     if (complies(agent, wanted.get(formatChannel(channelOf(agent)))))
-      standings.set(agent.id, {
-        kind: 'complies',
-        checkedAt: agent.checked_at,
-        settledAt: agent.settled_at,
-      });
+      taken.set(id, take(agent, { kind: 'complies', checkedAt, settledAt }));
     else differing.push(agent);
   }
   for (let start = 0; start < differing.length; start += NAMES) {
@@ -65,10 +70,10 @@ export const readStandings = async (
     for (const row of part) {
       const agent = { ...toActual(row), states: states.get(row.id) ?? [] };
       const release = desired.get(formatChannel(agent.channel)) ?? NONE;
-      standings.set(row.id, { kind: 'differs', rows: judgeAssignments(release, agent) });
+      taken.set(row.id, take(row, { kind: 'differs', rows: judgeAssignments(release, agent) }));
     }
   }
-  return standings;
+  return taken;
 };
 
 const complies = (agent: KnownAgent, wanted: Digest | undefined): boolean =>

@@ -127,7 +127,7 @@ const judgeAgents = async (
 ): Promise<readonly Judged[]> => {
   const toActual = withoutStates(now);
   const whole = agents.filter(({ environment }) => seesWhole(visible, environment));
-  const standings = await readStandings(db, whole, desired, now);
+  const standings = await readStandings(db, whole, { desired, now, take: (_, standing) => standing });
   const limited = await readLimited(db, agents, desired, { visible, now });
   return agents.flatMap((row) => {
     const agent = toActual(row);

@@ -70,9 +70,13 @@ describe('how an agent stands to the release', () => {
           const packages = new Map([...wanted.packages, ...(both ? [['press', digest('a')] as const] : [])]);
           const desired = new Map([[formatChannel(HOSTS), { ...wanted, packages }]]);
           const { db } = hub.store;
-          const standing = (await readStandings(db, await readAgents(db, {}), desired, NOW)).get(
-            hub.agent.id,
-          );
+          const standing = (
+            await readStandings(db, await readAgents(db, {}), {
+              desired,
+              now: NOW,
+              take: (_, compared) => compared,
+            })
+          ).get(hub.agent.id);
           const { agents } = await readActual(db, {}, NOW);
           const rows = whatRunsWhere(desired, agents, NOW);
           const complies = rows.every(({ verdict }) => verdict === 'complies');
