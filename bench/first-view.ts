@@ -1,7 +1,7 @@
 /**
  * `npm run bench first-view`: how long the page takes in Chromium from its address to the first row of sites, and how many bytes it gets for
  * that, with an empty cache and with one that has the scripts. Sites have 50 assignments each, and the page's token is in the tab. On SQLite,
- * or with FLEET_BENCH_DATABASE=postgresql on a server of its own. FLEET_BENCH_SITES (10000), FLEET_BENCH_ROUNDS (20), FLEET_BENCH_STORE (a
+ * or with FLEET_BENCH_DATABASE=postgresql on a server of its own, or on the database of a URL. FLEET_BENCH_SITES (10000), FLEET_BENCH_ROUNDS (20), FLEET_BENCH_STORE (a
  * folder that keeps the fleets for the next run).
  */
 import type { AddressInfo } from 'node:net';
@@ -58,11 +58,10 @@ const view = async (context: BrowserContext, url: string): Promise<View> => {
 
 await using temporary = await temporaryDirectory('bench-first-view');
 const kept = process.env['FLEET_BENCH_STORE'] ?? temporary.path;
-const isPostgresql = process.env['FLEET_BENCH_DATABASE'] === 'postgresql';
-await using postgresql = isPostgresql
-  ? await startPostgresql(part('postgresql'), { fast: false })
-  : undefined;
-const database = postgresql && postgresql.url(await postgresql.create());
+const DATABASE = process.env['FLEET_BENCH_DATABASE'];
+await using postgresql =
+  DATABASE === 'postgresql' ? await startPostgresql(part('postgresql'), { fast: false }) : undefined;
+const database = postgresql ? postgresql.url(await postgresql.create()) : DATABASE;
 await using fleet = await openFleetHub(SITES, { folder: join(kept, `${SITES}`), database });
 const built = join(temporary.path, 'page');
 await buildPage(built);
@@ -98,7 +97,7 @@ const line = (name: string, views: readonly View[]): readonly string[] => {
   ];
 };
 process.stdout.write(`
-First view of ${SITES} sites with ${ASSIGNMENTS} assignments each, on ${isPostgresql ? 'PostgreSQL' : 'SQLite'}; ${ROUNDS} rounds, load ${loadavg().map(figure).join(' ')}.
+First view of ${SITES} sites with ${ASSIGNMENTS} assignments each, on ${DATABASE === undefined ? 'SQLite' : 'PostgreSQL'}; ${ROUNDS} rounds, load ${loadavg().map(figure).join(' ')}.
 
 ${formatTable(
   ['cache', 'first ms', 'median ms', 'p95 ms', 'JSON kB', 'all kB'],
