@@ -195,7 +195,7 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
   const offset = now.getTime() - Date.now();
   clock = () => new Date(Date.now() + offset);
   await server.listen({ host: '127.0.0.1', port });
-  const verbs = ['promote', 'reject', 'pause', 'resume', 'rollout'] as const;
+  const verbs = ['promote', 'reject', 'pause', 'resume', 'rollback', 'rollout'] as const;
   const allowances = verbs.map((verb) => ({ verb, environment: '*' }));
   const demo = {
     url: `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`,

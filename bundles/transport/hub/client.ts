@@ -377,6 +377,14 @@ export type Package = {
     at: Time;
     agent: string;
     assignment: string;
+    channel: string;
+    /** Releases that the assignment can be taken back to, the newest first. */
+    earlier: {
+        "package": Digest;
+        name: string;
+        version: PackageVersion | null;
+        release: number;
+    }[];
     wanted: {
         "package": Digest;
         name: string;
@@ -523,6 +531,8 @@ export type Audit = {
         only: string | null;
         release: number | null;
         candidate: Digest | null;
+        /** The submitted candidate that this entry ended: the environment is built from the newest state again. */
+        ended?: Digest | null;
         person: string | null;
         reason: string | null;
         digest: Digest;

@@ -6,6 +6,7 @@ import { parseTime } from '#bundles/time';
 import { FleetCommand } from '#cli/fleet-command';
 import { openKeyDirectory } from '../../keys/key-directory.ts';
 import { readAuditLog } from '../../load/releases/audit-log.ts';
+import { endedSubmissions } from '../../release/chain/submitted.ts';
 import { readConfiguration, requireSetting } from '../../settings/configuration.ts';
 import { configurationFlags, environmentFlag } from '../../settings/configuration-flags.ts';
 import { describeEntry, environmentOf } from '../../views/audit/describe-entry.ts';
@@ -43,7 +44,8 @@ export default class AuditList extends FleetCommand {
         (wanted?.includes(environmentOf(entry)) ?? true) &&
         (since === undefined || parseTime(entry.at) >= since),
     );
-    for (const entry of shown) this.log(describeEntry(entry));
+    const ended = endedSubmissions(entries);
+    for (const entry of shown) this.log(describeEntry(entry, ended.get(entry.number)));
     if (shown.length === 0)
       this.log(
         entries.length === 0 ? `${opened.directory} has no audit log.` : 'No entry of the audit log matches.',

@@ -17,3 +17,7 @@ export const useMe = (): Me | undefined => useRouteLoaderData<Me>(SHELL);
 /** @param allowance 'promote:prod' */
 export const mayDo = ({ may }: Me, allowance: string): boolean =>
   may.includes(allowance) || may.includes(`${allowance.split(':')[0]}:*`);
+
+/** Whether some workspace of the environment may be decided about. The hub knows which assignments these are. */
+export const mayInWorkspace = ({ may }: Me, allowance: string): boolean =>
+  may.some((one) => one.startsWith(`${allowance}/`) || one.startsWith(`${allowance.split(':')[0]}:*/`));

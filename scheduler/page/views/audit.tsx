@@ -50,7 +50,14 @@ export const AuditView = () => {
             <Table.Td>{describe(entry)}</Table.Td>
             <Table.Td>{entry.person ?? 'a rule'}</Table.Td>
             <Table.Td>{entry.reason}</Table.Td>
-            <Table.Td>{entry.candidate !== null && <Short of={entry.candidate} />}</Table.Td>
+            <Table.Td>
+              {entry.candidate !== null && <Short of={entry.candidate} />}
+              {entry.ended !== undefined && entry.ended !== null && (
+                <>
+                  <Short of={entry.ended} /> ended, built from the newest state again
+                </>
+              )}
+            </Table.Td>
             <Table.Td>
               <Short of={entry.digest} />
             </Table.Td>
@@ -65,9 +72,9 @@ export const AuditView = () => {
   );
 };
 
-const describe = ({ what, promotion, stage, only, release }: Audit['entries'][number]): string =>
+const describe = ({ what, promotion, stage, only, release, ended }: Audit['entries'][number]): string =>
   [
-    what,
+    ended === undefined || ended === null ? what : 'end of a submission',
     promotion === null ? '' : `${promotion.number} from ${promotion.from}, ${promotion.mode}`,
     only === null ? '' : `of ${only}`,
     stage === null ? '' : `of stage ${stage}`,

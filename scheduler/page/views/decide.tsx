@@ -1,9 +1,9 @@
-import { Alert, Button, Group, Modal, PasswordInput, Text, Textarea } from '@mantine/core';
+import { Alert, Button, Group, Modal, NativeSelect, PasswordInput, Text, Textarea } from '@mantine/core';
 import type { ApiResponse } from '@oazapfts/runtime';
 import { type FormEvent, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { type Call, Refusal, send } from '../api/ask.ts';
-import { mayDo, useMe } from '../api/me.ts';
+import { mayDo, mayInWorkspace, useMe } from '../api/me.ts';
 import { dropDecider, keepDecider, readDecider } from '../api/session.ts';
 
 /** A decision: one POST to the hub. */
@@ -14,9 +14,17 @@ export type Decision = {
   readonly decide: (
     reason: string,
     options: Parameters<Call<ApiResponse>>[0],
+    choice: string,
   ) => ReturnType<Call<ApiResponse>>;
   /** Allowance that a token must have, such as 'promote:prod'. */
   readonly allowance: string;
+  /** An allowance for a workspace may be enough. */
+  readonly byWorkspace?: boolean;
+  /** What the person chooses from. */
+  readonly choices?: {
+    readonly label: string;
+    readonly options: readonly { readonly value: string; readonly label: string }[];
+  };
   readonly isMain?: boolean;
 };
 
@@ -26,7 +34,12 @@ export const Decide = ({ decision }: { readonly decision: Decision }) => {
   /** The Idempotency-Key of this dialog: a request that is repeated after a lost answer takes effect once. */
   const [key, setKey] = useState<string>();
   const me = useMe();
-  if (me !== undefined && me.kind !== 'token' && !mayDo(me, decision.allowance)) {
+  const isAllowed =
+    me === undefined ||
+    me.kind === 'token' ||
+    mayDo(me, decision.allowance) ||
+    (decision.byWorkspace === true && mayInWorkspace(me, decision.allowance));
+  if (!isAllowed) {
     const why = `your roles do not allow ${decision.allowance}`;
     return (
       <Button variant="default" disabled aria-label={`${what}: ${why}`} title={why}>
@@ -66,7 +79,7 @@ type FormProps = {
 };
 
 const DecisionForm = ({ decision, idempotencyKey, onDone }: FormProps) => {
-  const { title, allowance } = decision;
+  const { title, allowance, choices } = decision;
   const { revalidate } = useRevalidator();
   const [fault, setFault] = useState<Refusal>();
   const [isSending, setSending] = useState(false);
@@ -81,7 +94,8 @@ const DecisionForm = ({ decision, idempotencyKey, onDone }: FormProps) => {
     setFault(undefined);
     try {
       const reason = textOf(fields, 'reason');
-      await send((options) => decision.decide(reason, options), { token, key: idempotencyKey });
+      const choice = textOf(fields, 'choice');
+      await send((options) => decision.decide(reason, options, choice), { token, key: idempotencyKey });
       if (token !== null) keepDecider(token);
       await revalidate();
       onDone();
@@ -98,6 +112,9 @@ const DecisionForm = ({ decision, idempotencyKey, onDone }: FormProps) => {
 
   return (
     <form onSubmit={(event) => void decide(event)}>
+      {choices !== undefined && (
+        <NativeSelect name="choice" mb="sm" label={choices.label} data={[...choices.options]} />
+      )}
       <Textarea
         name="reason"
         label="Reason"

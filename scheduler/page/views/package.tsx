@@ -1,12 +1,13 @@
-import { Anchor, Code, Table, Text, Title } from '@mantine/core';
+import { Anchor, Code, Group, Table, Text, Title } from '@mantine/core';
 import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
-import { getV1Package, type Package } from '#bundles/transport/hub/client';
+import { getV1Package, type Package, releaseRollback } from '#bundles/transport/hub/client';
 import { ask } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
 import { Change } from '../parts/change.tsx';
 import { Short } from '../parts/digest.tsx';
 import { State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
+import { Decide, type Decision } from './decide.tsx';
 
 export const readPackage = async ({ params, request }: LoaderFunctionArgs): Promise<Package> => {
   const { site = '', agent = '', assignment = '' } = params;
@@ -16,7 +17,8 @@ export const readPackage = async ({ params, request }: LoaderFunctionArgs): Prom
 
 /** One package at one agent: its objects, how the live state differs, and what the update to the wanted one changes. */
 export const PackageView = () => {
-  const { at, agent, assignment, wanted, running, objects, differences, drift } = useLoaderData<Package>();
+  const answer = useLoaderData<Package>();
+  const { at, agent, assignment, wanted, running, objects, differences, drift } = answer;
   return (
     <>
       <title>{`${assignment} at ${agent} - Fleet Ferry`}</title>
@@ -39,6 +41,11 @@ export const PackageView = () => {
         )}
         .
       </Text>
+      {answer.earlier.length > 0 && (
+        <Group my="sm">
+          <Decide decision={takingBack(answer)} />
+        </Group>
+      )}
       <DriftSection drift={drift} now={at} />
       <Differences differences={differences} isSame={running?.package === wanted?.package} />
       <section aria-labelledby="objects">
@@ -60,6 +67,36 @@ export const PackageView = () => {
       </section>
     </>
   );
+};
+
+/** Takes this assignment back at all agents of the channel. The next build releases it, and only it goes back. */
+const takingBack = ({ assignment, channel, earlier, wanted }: Package): Decision => {
+  const [environment = '', clusterType = ''] = channel.split('/');
+  return {
+    title: 'Take back',
+    what: `Take back ${assignment} in ${channel}`,
+    decide: (reason, options, choice) =>
+      releaseRollback(
+        {
+          environment,
+          clusterType,
+          releaseRollback: { assignment, reason, ...(choice !== '' && { release: Number(choice) }) },
+        },
+        options,
+      ),
+    allowance: `rollback:${environment}`,
+    byWorkspace: true,
+    choices: {
+      label: `At all agents of ${channel}, to`,
+      options: [
+        ...earlier.map(({ release, name }) => ({
+          value: `${release}`,
+          label: `release ${release}: ${name}`,
+        })),
+        { value: '', label: `the newest again (now ${wanted?.name ?? 'nothing'}): end taking back` },
+      ],
+    },
+  };
 };
 
 const Named = ({ of: { name, package: digest } }: { readonly of: NonNullable<Package['running']> }) => (

@@ -58,17 +58,29 @@ export const Pipeline = () => {
       {links.map((one) => (
         <LinkSection key={one.link.to} of={one} now={at} />
       ))}
+      {links.some(({ promotions }) => promotions.length > 0) && (
+        <section aria-labelledby="past">
+          <Title order={2} id="past">
+            Promoted before
+          </Title>
+          {links.map(
+            ({ link: { from, to }, promotions }) =>
+              promotions.length > 0 && (
+                <section key={to} aria-labelledby={`past-${to}`}>
+                  <Title order={3} id={`past-${to}`}>
+                    From {from} to {to}
+                  </Title>
+                  <Past promotions={promotions} to={to} now={at} />
+                </section>
+              ),
+          )}
+        </section>
+      )}
     </>
   );
 };
 
-const LinkSection = ({
-  of: { link, gate, promotions },
-  now,
-}: {
-  readonly of: Link;
-  readonly now: string;
-}) => {
+const LinkSection = ({ of: { link, gate }, now }: { readonly of: Link; readonly now: string }) => {
   const state = gate instanceof Refusal ? link.state : gate.state;
   return (
     <section aria-labelledby={`link-${link.to}`}>
@@ -84,7 +96,6 @@ const LinkSection = ({
           <Decide key={verb} decision={decisionOf(verb, link, candidateOf(gate))} />
         ))}
       </Group>
-      {promotions.length > 0 && <Past promotions={promotions} to={link.to} now={now} />}
     </section>
   );
 };

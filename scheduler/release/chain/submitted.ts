@@ -19,6 +19,23 @@ export const submittedTo = (
   return last?.kind === 'decision' ? last.candidate : undefined;
 };
 
+/** The submitted candidates that decisions ended without another one, by the number of the entry that ended them. */
+export const endedSubmissions = (entries: AuditLog['entries']): ReadonlyMap<number, Digest> => {
+  const last = new Map<string, Digest>();
+  const ended = new Map<number, Digest>();
+  for (const entry of entries) {
+    if (entry.kind !== 'decision' || entry.predicate.decision !== 'submit') continue;
+    const { environment } = entry.predicate;
+    const before = last.get(environment);
+    if (entry.candidate !== undefined) last.set(environment, entry.candidate);
+    else if (before !== undefined) {
+      ended.set(entry.number, before);
+      last.delete(environment);
+    }
+  }
+  return ended;
+};
+
 /** @throws FleetError CANDIDATE_MISMATCH if it was made for another environment; MISSING_BLOB, DIGEST_MISMATCH */
 export const readSubmitted = async (
   layout: Layout | undefined,

@@ -1,19 +1,24 @@
-import { shortDigest } from '#bundles/digest';
+import { type Digest, shortDigest } from '#bundles/digest';
 import type { AuditEntry } from '../../load/releases/audit-log.ts';
 
 /** The environment that an entry is about: where to, for promotions and approvals. */
 export const environmentOf = (entry: AuditEntry): string =>
   entry.kind === 'decision' ? entry.predicate.environment : entry.predicate.to;
 
-/** '2026-11-21T08:00:00Z  prod  promotion 3 from qa (manual)  sha256:0123456789ab  by ada: release of the week' */
-export const describeEntry = (entry: AuditEntry): string => {
+/**
+ * '2026-11-21T08:00:00Z  prod  promotion 3 from qa (manual)  sha256:0123456789ab  by ada: release of the week'
+ * @param ended the submitted candidate that the entry ended
+ */
+export const describeEntry = (entry: AuditEntry, ended?: Digest): string => {
   const { at, candidate, predicate } = entry;
   const { person, reason } = predicate;
   const who = `by ${person ?? 'a rule'}${reason === null || reason === '' ? '' : `: ${reason}`}`;
   return [
     at,
     environmentOf(entry).padEnd(12),
-    what(entry),
+    ended === undefined
+      ? what(entry)
+      : `end of the submission of ${shortDigest(ended)}, built from the newest state again`,
     ...(candidate ? [shortDigest(candidate)] : []),
     who,
   ].join('  ');

@@ -151,6 +151,26 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
     }
   });
 
+  test('takes one assignment back to an earlier release with a reason, which the audit log then names', async () => {
+    await using tab = await open();
+    const { page, faults } = tab;
+    await page.goto(`${demo.url}/ui/sites/plant-007/press-1/oven-control-host`);
+    await page.getByRole('button', { name: 'Take back oven-control-host in prod/press' }).click();
+    const dialog = page.getByRole('dialog');
+    const to = await dialog.getByLabel('At all agents of prod/press, to').inputValue();
+    await dialog.getByLabel('Reason').fill('the ovens run hot');
+    await dialog.getByLabel('Token of a person').fill(demo.decider);
+    await dialog.getByRole('button', { name: 'Take back', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'Audit log' }).click();
+    const entry = page.getByRole('row', { name: /the ovens run hot/ });
+    await entry.waitFor();
+    expect(await entry.textContent()).toMatch(
+      new RegExp(`roll-back.*oven-control-host.*to release ${to}.*visitor`),
+    );
+    expect(faults).toEqual([]);
+  });
+
   test('compares two environments, and goes from there to the past', async () => {
     await using tab = await open();
     const main = tab.page.getByRole('main');

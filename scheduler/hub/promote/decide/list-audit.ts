@@ -2,6 +2,7 @@ import type { Digest } from '#bundles/digest';
 import { openOrStartLayout } from '#bundles/formats/layout/layout';
 import type { Timestamp } from '#bundles/time';
 import { type AuditEntry, readAuditLog } from '../../../load/releases/audit-log.ts';
+import { endedSubmissions } from '../../../release/chain/submitted.ts';
 import type { GateHub } from '../gate/assess.ts';
 import { seesWhole, type Visible } from '../../people/visible.ts';
 import { cutPage, decodeCursor, type Page } from '../../page.ts';
@@ -30,6 +31,8 @@ export type ListedEntry = {
   readonly digest: Digest;
   /** Hint of the key that signed. */
   readonly signer: string;
+  /** Of a decision that ended a submission without another one: the submitted candidate. */
+  readonly ended: Digest | null;
 };
 
 export type AuditAsked = {
@@ -53,10 +56,11 @@ export const listAudit = async (
   readonly next: string | null;
 }> => {
   const { entries, head } = await readAuditLog(await openOrStartLayout(layout), keys.roots);
+  const ended = endedSubmissions(entries);
   const [before = Infinity] = cursor === undefined ? [] : decodeCursor(cursor, [0]);
   const wanted = entries
     .filter((entry) => entry.number < before)
-    .map(listed)
+    .map((entry) => listed(entry, ended.get(entry.number) ?? null))
     .filter(
       (entry) =>
         (environment === undefined || entry.environment === environment) &&
@@ -67,7 +71,7 @@ export const listAudit = async (
   return { head, entries: rows, next };
 };
 
-const listed = (entry: AuditEntry): ListedEntry => {
+const listed = (entry: AuditEntry, ended: Digest | null): ListedEntry => {
   const { number, at, kind, candidate, digest, signer } = entry;
   const { person, reason } = entry.predicate;
   const common = {
@@ -83,6 +87,7 @@ const listed = (entry: AuditEntry): ListedEntry => {
     stage: null,
     only: null,
     release: null,
+    ended,
   };
   switch (entry.kind) {
     case 'promotion': {

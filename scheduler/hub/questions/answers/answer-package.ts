@@ -4,6 +4,7 @@ import type { Event } from '#bundles/formats/events/event';
 import type { ItemDiff } from '#bundles/formats/diff/compare-items';
 import { readItems } from '#bundles/formats/diff/read-items';
 import type { Json } from '#bundles/json/canonical';
+import { formatChannel } from '#bundles/names';
 import { parseJson } from '#bundles/json/parse-json';
 import { formatTime, type Timestamp } from '#bundles/time';
 import type { Hub } from '../../hub.ts';
@@ -22,6 +23,8 @@ export type PackageAnswer = {
   /** '<site>/<agent>' */
   readonly agent: string;
   readonly assignment: string;
+  /** 'prod/kiosk' */
+  readonly channel: string;
   readonly wanted: (NamedPackage & { readonly release: number }) | null;
   readonly running: NamedPackage | null;
   /** Objects and files of the package that runs, or of the wanted one. null: no release in the layout has it any more. */
@@ -39,7 +42,12 @@ export type PackageAnswer = {
     readonly objects: readonly DriftedObject[];
     readonly more: number;
   } | null;
+  /** Releases that the assignment can be taken back to, the newest first: those with another package of it than the current one. */
+  readonly earlier: readonly (NamedPackage & { readonly release: number })[];
 };
+
+/** Earlier releases that are listed. */
+const EARLIER = 10;
 
 export type PackageAsked = {
   /** '<site>/<agent>' */
@@ -86,6 +94,7 @@ export const answerPackage = async (
     at: formatTime(now),
     agent,
     assignment,
+    channel: formatChannel(channel),
     wanted:
       wanted && current
         ? { ...(await namePackage(releases, channel, assignment, wanted.package)), release: current.version }
@@ -103,7 +112,29 @@ export const answerPackage = async (
             )
         : null,
     drift: state ? await driftOf(db, row.life, state) : null,
+    earlier: await Promise.all(
+      earlierOf(past, assignment).map(async ({ release, digest }) => ({
+        ...(await namePackage(releases, channel, assignment, digest)),
+        release,
+      })),
+    ),
   };
+};
+
+const earlierOf = (
+  past: readonly PastRelease[],
+  assignment: string,
+): readonly { readonly release: number; readonly digest: Digest }[] => {
+  const current = past.find((release) => release.current);
+  const wanted = current?.packages.get(assignment)?.package;
+  return past
+    .flatMap(({ version, revoked, packages }) => {
+      const digest = packages.get(assignment)?.package;
+      const isEarlier = current !== undefined && version < current.version && revoked === null;
+      return isEarlier && digest !== undefined && digest !== wanted ? [{ release: version, digest }] : [];
+    })
+    .toSorted((a, b) => b.release - a.release)
+    .slice(0, EARLIER);
 };
 
 const findReleased = (

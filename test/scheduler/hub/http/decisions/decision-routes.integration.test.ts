@@ -1,15 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { type Digest, shortDigest } from '#bundles/digest';
+import { canonicalBytes, type Json } from '#bundles/json/canonical';
 import { addDays } from '#bundles/time';
 import { loadSigningKey } from '#bundles/trust/keys/key';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
-import { canonicalBytes, type Json } from '#bundles/json/canonical';
 import { createToken } from '../../../../../scheduler/hub/sites/tokens/create-token.ts';
 import { revokeToken } from '../../../../../scheduler/hub/sites/tokens/list-tokens.ts';
+import { endedSubmissions } from '../../../../../scheduler/release/chain/submitted.ts';
 import { lockLayout } from '../../../../../scheduler/release/publish/lock-layout.ts';
-import { changeShared } from '../../promote/decide/chained-office.ts';
+import { describeEntry } from '../../../../../scheduler/views/audit/describe-entry.ts';
 import { NOW } from '../../../release/removals/office.ts';
+import { changeShared } from '../../promote/decide/chained-office.ts';
 import { type DecisionServer, decisionServer } from './decision-server.ts';
 
 const after = (minutes: number): Date => new Date(NOW.getTime() + minutes * 60_000);
@@ -88,6 +91,19 @@ describe('a pipeline', () => {
       outcome: 'submitted',
       candidate: null,
     });
+    const log = (await (await made.reader()).get('/v1/audit')).json['entries'];
+    expect(log).toMatchObject([
+      { what: 'submit', candidate: null, ended: digest, reason: 'over' },
+      { what: 'submit', candidate: digest, ended: null },
+    ]);
+    const entries = await made.office.entries();
+    const ended = endedSubmissions(entries);
+    expect(entries.map((one) => describeEntry(one, ended.get(one.number)))).toEqual([
+      expect.stringContaining(`  submit  ${shortDigest(digest as Digest)}  by ci: pipeline 7`),
+      expect.stringContaining(
+        `  end of the submission of ${shortDigest(digest as Digest)}, built from the newest state again  by ci: over`,
+      ),
+    ]);
     await made.office.build({ environments: ['qa'], now: after(2) });
     expect((await ci.get('prod/gate')).json['candidate']).not.toBe(digest);
   });

@@ -19,7 +19,12 @@ const ask = (hub: TestHub, agent = 'plant-8/press-1', assignment = 'web') =>
 describe('a package at an agent', () => {
   it('has its objects, and what the update to the wanted one changes, with secrets masked', async () => {
     await using hub = await withAgent();
-    const { running, wanted, objects, differences, drift } = await ask(hub);
+    const { running, wanted, objects, differences, drift, channel, earlier } = await ask(hub);
+    expect(channel).toBe('prod/kiosk');
+    expect(earlier.map(({ release, name }) => [release, name])).toEqual([
+      [2, 'web 2.0'],
+      [1, 'web 1.0'],
+    ]);
     expect(running).toMatchObject({ package: hub.first, name: 'web 1.0' });
     expect(wanted).toMatchObject({ package: hub.prodSecond, release: 3 });
     expect(objects).toEqual([
