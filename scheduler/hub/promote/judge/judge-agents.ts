@@ -112,9 +112,10 @@ const judgeSoak = (
   if (!compliance) return judgeReleaseAge(soakSeconds, channels, now);
   const has = ({ soakedSeconds }: JudgedAgent): boolean => soakedSeconds >= soakSeconds;
   const soaked = counted.filter(has);
+  const isCounted = new Set(counted);
   const each = all.filter(
     (agent) =>
-      (agent.state.kind === 'complies' && agent.state.faulted && counted.includes(agent)) ||
+      (agent.state.kind === 'complies' && agent.state.faulted && isCounted.has(agent)) ||
       compliance.require.some(({ matchLabels }) => hasLabels(agent, matchLabels)),
   );
   const met = soaked.length >= needed && each.every(has);
