@@ -16,10 +16,16 @@ export const saveBundle = ({ db }: State, bundle: Bundle): void => {
   );
 };
 
-const keptBlobs = (bundle: Bundle): readonly Descriptor[] => [
-  ...ownBlobs(bundle),
-  ...closureFiles(bundle.config),
-];
+const keptBlobs = (bundle: Bundle): readonly Descriptor[] => {
+  const ofPackages = new Set(bundle.config.assignments.flatMap(({ blobs = [] }) => blobs));
+  return [
+    ...ownBlobs(bundle),
+    // Blobs of a package's images are collected like its files.
+    ...closureFiles(bundle.config).map((blob) =>
+      ofPackages.has(blob.digest) ? { ...blob, mediaType: FILE_BLOB } : blob,
+    ),
+  ];
+};
 
 const LAYERS: ReadonlySet<string> = new Set([LAYER_KUBERNETES, LAYER_HOST, FILE_BLOB]);
 

@@ -14,6 +14,7 @@ const UNDERSTOOD: ReadonlySet<unknown> = new Set([
   'debs',
   'deltas',
   'imagePolicy',
+  'images',
   'playbooks',
   'probes',
   'secrets',

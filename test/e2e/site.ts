@@ -21,10 +21,17 @@ export type SiteHost = AsyncDisposable & {
 
 const STICK = '/media/stick';
 
-export const startSite = async (name: string, base: string, stick: string): Promise<SiteHost> => {
+/** @param disks as for startFactoryHost */
+export const startSite = async (
+  name: string,
+  base: string,
+  stick: string,
+  disks: readonly string[] = [],
+): Promise<SiteHost> => {
   const program = agentOnHost();
   const host = await startFactoryHost(name, {
     base,
+    disks,
     binds: [program.bind, { from: stick, to: STICK }],
   });
   const agent = (...words: readonly string[]): Promise<Outcome> =>

@@ -82,6 +82,9 @@ export type PlaybookDetail = { readonly name: string };
 /** One transaction of apt. Its content is the repository of the package, which the step reads again. */
 export type DebsDetail = Omit<DebsRequest, 'kind' | 'content' | 'secrets' | 'timeoutSeconds'>;
 
+/** `name` is 'host/repo@sha256:...'. */
+export type ImageDetail = { readonly name: string };
+
 /** All kinds of steps of this target. 'note' is listed in the plan and does nothing. */
 export type HostStep =
   | { readonly kind: 'note'; readonly detail: object }
@@ -93,6 +96,8 @@ export type HostStep =
   | { readonly kind: 'directory-removal'; readonly detail: DirectoryRemovalDetail }
   | { readonly kind: 'setting'; readonly detail: SettingDetail }
   | { readonly kind: 'debs'; readonly detail: DebsDetail }
+  | { readonly kind: 'image'; readonly detail: ImageDetail }
+  | { readonly kind: 'image-removal'; readonly detail: ImageDetail }
   | { readonly kind: 'daemon-reload'; readonly detail: object }
   | { readonly kind: 'unit'; readonly detail: UnitDetail }
   | { readonly kind: 'playbook'; readonly detail: PlaybookDetail }

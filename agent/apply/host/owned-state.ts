@@ -70,6 +70,8 @@ export type Owned = {
   readonly units: ReadonlyMap<string, OwnedUnit>;
   /** By name of the Debian package. */
   readonly debs: ReadonlyMap<string, OwnedDeb>;
+  /** Names of images in Podman's storage, 'host/repo@sha256:...'. */
+  readonly images: ReadonlySet<string>;
 };
 
 export const fileKey = (path: string): string => `file:${path}`;
@@ -81,6 +83,7 @@ export const keyOfDirectory = (path: string, { described }: OwnedDirectory): str
   described ? directoryKey(path) : parentKey(path);
 export const unitKey = (name: string): string => `unit:${name}`;
 export const debKey = (name: string): string => `deb:${name}`;
+export const imageKey = (name: string): string => `image:${name}`;
 
 export const readOwned = (objects: readonly OwnedObject[]): Owned => {
   const of = <State>(prefix: string): ReadonlyMap<string, State> =>
@@ -99,6 +102,7 @@ export const readOwned = (objects: readonly OwnedObject[]): Owned => {
     directories,
     units: of('unit:'),
     debs: of('deb:'),
+    images: new Set(of('image:').keys()),
   };
 };
 

@@ -89,8 +89,18 @@ export type SettingRequest = StepRequest & {
   readonly program: 'sysusers' | 'tmpfiles' | 'sysctl';
 };
 
+/**
+ * Loads an image into Podman's storage from the content, an OCI image layout, or removes it there. `tag` is 'host/repo:fleet-ferry-<hex>',
+ * which marks an image that the agent loaded.
+ */
+export type ImageRequest = StepRequest & {
+  readonly kind: 'image';
+  readonly verb: 'load' | 'remove';
+  readonly tag: string;
+};
+
 /** A step that needs root without the restrictions of the daemon. `kind` says which program of the host does it. */
-export type RunnerRequest = DebsRequest | PlaybookRequest | SettingRequest;
+export type RunnerRequest = DebsRequest | PlaybookRequest | SettingRequest | ImageRequest;
 
 /** How a step ended that could begin. A request that the runner refuses is an error of runStep. */
 export type RunnerResult = {

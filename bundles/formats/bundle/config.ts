@@ -13,7 +13,7 @@ export type BundleAssignment = {
   /** Its folder in the layer. */
   readonly path: string;
   readonly layer: Digest;
-  /** Files of a host package that are blobs of the closure, sorted; absent if there are none. */
+  /** Blobs of the closure that a host package needs, sorted: its large files, and every blob of its images. Absent if there are none. */
   readonly blobs?: readonly Digest[];
   /**
    * Names that the package may use on the host; absent for packages of the platform, and in bundles from versions without

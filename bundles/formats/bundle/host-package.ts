@@ -49,6 +49,9 @@ export const SECRETS_CRITICAL = 'secrets';
 /** Entry of `critical` where files are blobs of the closure: older readers would not deliver them. */
 export const BLOBS_CRITICAL = 'blobs';
 
+/** Entry of `critical` where quadlets run images of the closure: older agents would start them without their images. */
+export const IMAGES_CRITICAL = 'images';
+
 /** Entry of `critical` in packages that install Debian packages: older readers would only place the repository. */
 export const DEBS_CRITICAL = 'debs';
 
@@ -186,6 +189,8 @@ export type HostPackage = {
   readonly checks: readonly Exclude<HostCheck, HostProbe>[];
   readonly probes?: readonly HostProbe[];
   readonly install?: HostInstall;
+  /** Images of the closure that its quadlets run, 'host/repo@sha256:...', sorted. */
+  readonly images?: readonly string[];
   readonly critical: readonly string[];
 };
 

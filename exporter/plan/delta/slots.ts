@@ -4,6 +4,7 @@ import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import type { Digest } from '#bundles/digest';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 import { findManifest } from '#bundles/formats/layout/read-manifest';
+import { FILE_BLOB } from '#bundles/media-types';
 import type { BlobRef } from '#bundles/formats/medium/medium';
 
 /** The role of a blob; in the next version of the bundle another blob has the same slot. */
@@ -26,10 +27,16 @@ export const slotsOf = async (
     const slot = kind === 'host' ? `host/${id}` : 'kubernetes';
     return { digest: layer, size: sizes.get(layer) ?? 0, slot, group: slot };
   });
-  const files = new Map(config.closure.map((file) => [file.digest, file.size]));
+  const files = new Map(
+    config.closure
+      .filter(({ mediaType }) => mediaType === FILE_BLOB)
+      .map(({ digest, size }) => [digest, size]),
+  );
   for (const { id, blobs: own = [] } of config.assignments) {
-    for (const file of own)
-      slots.push({ digest: file, size: files.get(file) ?? 0, slot: file, group: `files/${id}` });
+    for (const file of own) {
+      const size = files.get(file);
+      if (size !== undefined) slots.push({ digest: file, size, slot: file, group: `files/${id}` });
+    }
   }
   for (const image of config.closure.filter(isImage)) {
     const repository = (image.names?.[0] ?? '').replace(/@.*$/, '');

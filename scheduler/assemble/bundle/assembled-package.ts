@@ -21,6 +21,8 @@ export type AssembledPackage = {
   readonly owns: readonly string[];
   /** Images its objects run, normalised 'host/repo@sha256:...'. */
   readonly images: readonly string[];
+  /** Of a host package: every blob of its images, which the agent's store keeps. Set when its images are resolved. */
+  readonly imageBlobs?: readonly Digest[];
   /** Files that travel as blobs of the closure; the same bytes may come from several places. */
   readonly contents?: readonly Content[];
   /** Objects of unknown kinds. */

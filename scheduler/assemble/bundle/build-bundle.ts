@@ -119,7 +119,7 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
       const found = await resolve(made.images);
       claim(made);
       for (const image of found) mergeImage(images, image);
-      assembled.push(made);
+      assembled.push(withImageBlobs(made, found));
     } catch (error) {
       const known = toFleetError(error, `building ${idOf(rendered)}`);
       if (endsRun(known)) throw known;
@@ -137,7 +137,7 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
       const found = await resolve(one.kept?.images ?? []);
       if (one.kept) claim(one.kept);
       for (const image of found) mergeImage(images, image);
-      withKept.push(one);
+      withKept.push(one.kept ? { ...one, kept: withImageBlobs(one.kept, found) } : one);
     } catch (error) {
       const known = toFleetError(error);
       if (endsRun(known)) throw known;
@@ -148,7 +148,7 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
   const packages = [...assembled, ...kept];
   const ready = dropUnsupported(packages, withKept);
   const contents = contentsOf(ready.packages);
-  const closure = closureOf([...images.values(), ...contents]);
+  const closure = closureOf([...images.values(), ...contents], clusterType.target);
   return {
     clusterType,
     bundle: await packBundle(
@@ -170,10 +170,25 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
   };
 };
 
-/** Images by their manifests, which reach all other blobs; signatures blob by blob, as sites keep them. */
-const closureOf = (images: readonly ResolvedImage[]): readonly ClosureEntry[] => {
-  const all = images.flatMap(({ entry, blobs }) => (entry.names ? [entry] : blobs.map(toEntry)));
-  return [...new Map(all.map((entry) => [entry.digest, entry])).values()];
+/** Lists the blobs of its images in a host package, whose store keeps them. */
+const withImageBlobs = (made: AssembledPackage, found: readonly ResolvedImage[]): AssembledPackage => {
+  if (made.assignment.clusterType.target !== 'host' || found.length === 0) return made;
+  const blobs = found.filter(({ entry }) => entry.names).flatMap((image) => image.blobs);
+  return { ...made, imageBlobs: [...new Set(blobs.map(({ digest }) => digest))] };
+};
+
+/**
+ * Images by their manifests, which reach all other blobs; signatures and images of hosts blob by blob, as sites keep them.
+ */
+const closureOf = (
+  images: readonly ResolvedImage[],
+  target: ClusterType['target'],
+): readonly ClosureEntry[] => {
+  const blobs = images
+    .filter(({ entry }) => target === 'host' || !entry.names)
+    .flatMap((image) => image.blobs.map(toEntry));
+  const named = images.flatMap(({ entry }) => (entry.names ? [entry] : []));
+  return [...new Map([...blobs, ...named].map((entry) => [entry.digest, entry])).values()];
 };
 
 const contentsOf = (packages: readonly AssembledPackage[]): readonly ResolvedImage[] => {

@@ -7,6 +7,7 @@ import { FleetError } from '#bundles/errors';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 import type { Layout } from '#bundles/formats/layout/layout';
 import { readBlob } from '#bundles/formats/layout/verified';
+import { FILE_BLOB } from '#bundles/media-types';
 import { formatChannel } from '#bundles/names';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import type { Content } from '../content/content.ts';
@@ -66,7 +67,9 @@ export const readLastGood = async (
   const keep = async (known: BundleAssignment, assignment: Assignment): Promise<AssembledPackage> => {
     const inside = [...(await filesOf(known.layer))].filter(([path]) => path.startsWith(`${known.path}/`));
     const files = inside.map(([path, { bytes }]) => ({ path: path.slice(known.path.length + 1), bytes }));
-    const contents = (known.blobs ?? []).map((digest) => contentIn(digest, config, layout.blobs));
+    const contents = (known.blobs ?? [])
+      .filter((digest) => isFile(digest, config))
+      .map((digest) => contentIn(digest, config, layout.blobs));
     const kept = assembled({
       assignment: {
         ...assignment,
@@ -111,6 +114,10 @@ export const readLastGood = async (
     },
   };
 };
+
+/** False for a blob of an image, which is found again by the image. */
+const isFile = (digest: Digest, { closure }: BundleConfig): boolean =>
+  closure.some((entry) => entry.digest === digest && entry.mediaType === FILE_BLOB);
 
 /** readBundle has checked that the closure names it. */
 const contentIn = (digest: Digest, { closure }: BundleConfig, source: BlobSource): Content => ({

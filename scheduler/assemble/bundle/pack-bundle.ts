@@ -2,7 +2,7 @@ import { claimPaths } from '#bundles/formats/archive/claim-paths';
 import { checkPath, LAYER_PATHS } from '#bundles/formats/archive/entry-path';
 import { packLayer, packLayerAside } from '#bundles/formats/archive/pack-layer';
 import type { BundleAssignment, BundleConfig, ClosureEntry } from '#bundles/formats/bundle/config';
-import { BLOBS_CRITICAL, SECRETS_CRITICAL } from '#bundles/formats/bundle/host-package';
+import { BLOBS_CRITICAL, IMAGES_CRITICAL, SECRETS_CRITICAL } from '#bundles/formats/bundle/host-package';
 import { bundleManifest, type Descriptor, encodeManifest } from '#bundles/formats/layout/manifest';
 import { canonicalBytes } from '#bundles/json/canonical';
 import { compareBytes, type Digest, digestOf } from '#bundles/digest';
@@ -59,7 +59,7 @@ export const packBundle = async (
     siteInputs: siteInputsOf(sorted),
     requirements: requirementsOf(clusterType, packing, closure),
     closure: closure.toSorted((a, b) => compareBytes(a.digest, b.digest)),
-    ...withSecrets(withBlobs(imagePolicyOf(policies, closure), sorted), sorted),
+    ...withSecrets(withImages(withBlobs(imagePolicyOf(policies, closure), sorted), sorted), sorted),
   };
   const configBlob = toBlob(BUNDLE_CONFIG, canonicalBytes(config));
   const manifest = encodeManifest(
@@ -104,6 +104,15 @@ const withBlobs = <T extends Pick<BundleConfig, 'critical'>>(
 ): T =>
   packages.some(({ contents = [] }) => contents.length > 0)
     ? { ...config, critical: [...config.critical, BLOBS_CRITICAL] }
+    : config;
+
+/** An agent without support for them would not keep the blobs of the images. */
+const withImages = <T extends Pick<BundleConfig, 'critical'>>(
+  config: T,
+  packages: readonly AssembledPackage[],
+): T =>
+  packages.some(({ imageBlobs = [] }) => imageBlobs.length > 0)
+    ? { ...config, critical: [...config.critical, IMAGES_CRITICAL] }
     : config;
 
 const toBlob = (mediaType: string, bytes: Buffer): PackedBlob => ({
@@ -162,11 +171,15 @@ const packApart = async (packages: readonly AssembledPackage[]): Promise<Packing
 };
 
 const toAssignment = (
-  { assignment: { target }, id, digest, namespace, contents, bounds }: AssembledPackage,
+  { assignment: { target }, id, digest, namespace, contents, imageBlobs, bounds }: AssembledPackage,
   layer: Digest,
 ): BundleAssignment => ({
   // Keys in the order of canonical JSON, which then does not sort.
-  ...(contents && { blobs: [...new Set(contents.map((one) => one.digest))].toSorted(compareBytes) }),
+  ...((contents ?? imageBlobs) && {
+    blobs: [...new Set([...(contents ?? []).map((one) => one.digest), ...(imageBlobs ?? [])])].toSorted(
+      compareBytes,
+    ),
+  }),
   ...(bounds && { bounds }),
   critical: target.critical,
   dependsOn: target.dependsOn.toSorted(compareBytes),

@@ -14,6 +14,8 @@ export type ContentAccess = {
   readonly get: (wanted: WantedContent) => Promise<Content>;
   /** Lock entries of the platform. */
   readonly locks: ContentLocks;
+  /** Lock entries of images. */
+  readonly imageLocks: ReadonlyMap<string, string>;
   /** The archive of a chart. */
   readonly chart: (reference: ChartReference) => Promise<Content>;
   /** @param subject deployment target, for messages */
@@ -32,6 +34,7 @@ export const contentAccess = (
   signal: AbortSignal,
 ): ContentAccess => ({
   locks: given.locks,
+  imageLocks: given.imageLocks,
   get: async (wanted) => await given.contents(wanted, given.locks, signal),
   chart: async (reference) => {
     const { pinned, archive } = await given.charts(reference, given.imageLocks, signal);

@@ -13,7 +13,7 @@ import { renderPlatform } from '../../render/render-platform.ts';
 import { schedulePlatform } from '../../plan/schedule/schedule-platform.ts';
 import { imageRules } from './image-rules.ts';
 
-/** An image that manifests name by a tag. */
+/** An image that manifests or quadlets name by a tag. */
 export type ImageReference = {
   /** As the first manifest writes it: 'nginx:1.27'. */
   readonly image: string;
@@ -33,8 +33,8 @@ export type References = {
 };
 
 /**
- * Collects every image that manifests of these environments name by tag only, from applications and from templates, with the
- * platforms that it runs on.
+ * Collects every image that manifests and quadlets of these environments name by tag only, from applications and from templates,
+ * with the platforms that it runs on.
  */
 export const collectReferences = async (
   platforms: readonly Platform[],
@@ -52,7 +52,6 @@ export const collectReferences = async (
     for (const rendered of packages) {
       signal.throwIfAborted();
       const { clusterType } = rendered.assignment;
-      if (clusterType.target !== 'kubernetes') continue;
       const application = applicationOrTell(applications, rendered, problems);
       for (const { image, at } of imagesInPackage(rendered, application, rules, problems)) {
         const key = normaliseImageName(image);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { CheckResult, Drift } from '../../../agent/model/target.ts';
 import type { BuiltPackage } from '../../agent/apply/host/built-package.ts';
-import { DAEMON_BINDS, ON_HOST } from '../../agent/apply/host/restricted-daemon.ts';
+import { DAEMON_BINDS, installRestrictedDaemon, ON_HOST } from '../../agent/apply/host/restricted-daemon.ts';
 import type { PackageSpec } from '../../agent/apply/host/sandbox.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { type FactoryHost, startFactoryHost } from '../../harness/hosts/factory-host.ts';
@@ -156,6 +156,49 @@ describeWith(
       }
       await ask('apply', null);
       expect(await sh('ls /opt/carried 2>&1 || true')).toContain('No such file');
+    });
+
+    it('run an image of the closure, which the runner loads and removes for the restricted daemon', async () => {
+      const ask = await installRestrictedDaemon(host);
+      const answer = async (verb: 'apply' | 'observe', built: BuiltPackage | null): Promise<unknown> => {
+        const said = await ask({ verb, spec: null, ...(built && { built }) });
+        const line = await sh('cat /run/answer');
+        const { answer: given, error } = JSON.parse(line) as { answer?: unknown; error?: object };
+        if (error) throw new Error(JSON.stringify(error) + said);
+        return given;
+      };
+      const name = 'registry.example/team/web:1';
+      const image = await makeBusyboxImage(busybox, join(media.path, 'closure'), { name });
+      const built = await build(
+        `  files:
+    - path: /etc/containers/systemd/shop.container
+      content: |
+        [Container]
+        Image=${name}
+        Network=host
+        PodmanArgs=--stop-signal=KILL
+        Exec=/bin/httpd -f -p 8083 -h /www
+  units: [{name: shop.service}]
+`,
+        {},
+        {},
+        image,
+      );
+      expect(await answer('apply', built)).toEqual(
+        expect.arrayContaining([
+          `created image:${image.pinned}: it is not in Podman's storage`,
+          expect.stringMatching(/^created unit:shop.service: start/),
+        ]),
+      );
+      expect(await sh('podman ps --no-trunc --format "{{.Image}}"')).toBe(image.pinned);
+      expect(await answer('observe', built)).toEqual([]);
+      expect(await answer('apply', built)).toEqual([]);
+
+      expect(await answer('apply', null)).toEqual(
+        expect.arrayContaining([`deleted image:${image.pinned}: no longer in the package`]),
+      );
+      expect(await sh('podman images --quiet registry.example/team/web')).toBe('');
+      expect(await sh('podman image exists localhost/web:1; echo $?')).toBe('0');
     });
   },
 );

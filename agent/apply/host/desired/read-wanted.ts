@@ -49,6 +49,8 @@ export type Wanted = {
   readonly playbooks: readonly HostPlaybook[];
   readonly checks: readonly HostCheck[];
   readonly install?: HostInstall;
+  /** Images that quadlets run, 'host/repo@sha256:...'. */
+  readonly images: readonly string[];
 };
 
 type SiteInputs = DesiredPackage['siteInputs'];
@@ -74,6 +76,7 @@ export const readWanted = (desired: DesiredPackage): Wanted => {
     checks,
     probes = [],
     install,
+    images = [],
   } = parseHostPackage(document);
   refuseClashes(desired.assignment, directories, [...files, ...secrets], units);
   const inputs = desired.siteInputs.filter((input) => input.assignment === desired.assignment);
@@ -95,6 +98,7 @@ export const readWanted = (desired: DesiredPackage): Wanted => {
     playbooks,
     checks: [...checks, ...probes],
     ...(install && { install }),
+    images,
   };
   known.set(desired, wanted);
   return wanted;

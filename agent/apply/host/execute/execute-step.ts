@@ -10,6 +10,7 @@ import { executeFile } from './execute-file.ts';
 import { executeFileRemoval } from './execute-file-removal.ts';
 import { executeSecret, executeSecretRemoval } from './execute-secret.ts';
 import { executePlaybook } from '../playbooks/execute-playbook.ts';
+import { executeImage, executeImageRemoval } from '../images/execute-image.ts';
 import { executeReload, executeUnit, executeUnitRemoval } from './execute-unit.ts';
 
 /** Executes one step. Each step reads the live state first, so repeating it, for example after a crash, changes nothing. */
@@ -40,6 +41,10 @@ export const executeStep = async (
       return executeSetting(options, step, typed.detail, desired && readWanted(desired), signal);
     case 'debs':
       return executeDebs(options, step, typed.detail, desired && readWanted(desired), signal);
+    case 'image':
+      return executeImage(options, step, typed.detail, desired, signal);
+    case 'image-removal':
+      return executeImageRemoval(options, step, typed.detail, signal);
     case 'daemon-reload':
       return executeReload(options, step, signal);
     case 'unit':

@@ -7,6 +7,7 @@ import { type Entry, entryReader, NO_BYTES, readEntry } from '../live/read-entry
 import { directoryKey, fileKey, type Owned, readOwned, secretKey } from '../owned-state.ts';
 import { octal } from '../plan/plan-context.ts';
 import { foreignDropIns } from '../systemd/drop-ins.ts';
+import { observeImages } from '../images/observe-images.ts';
 import { observePlaybooks } from '../playbooks/observe-playbooks.ts';
 import { sysctlDifferences } from '../settings/read-sysctl.ts';
 import { settingsOf } from '../settings/setting.ts';
@@ -45,6 +46,7 @@ export const observeHost = async (
   const owned = readOwned(objects);
   drifts.push(...(await observeExtra(options, wanted, owned, signal)));
   drifts.push(...(await observeDebs(options, wanted, owned, signal)));
+  drifts.push(...(await observeImages(options, wanted)));
   for (const { name } of wanted.units)
     for (const path of await foreignDropIns(options.root, name, wanted, owned))
       drifts.push({

@@ -2,6 +2,7 @@ import type { DesiredPackage, OwnedObject, Plan } from '../../../model/target.ts
 import { readWanted } from '../desired/read-wanted.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import { readAccounts } from '../live/accounts.ts';
+import { planImages } from '../images/plan-images.ts';
 import { planPlaybooks } from '../playbooks/plan-playbooks.ts';
 import { parentKey, readOwned } from '../owned-state.ts';
 import { planSettings } from './plan-settings.ts';
@@ -19,8 +20,8 @@ import { planUnits } from './plan-units.ts';
 
 /**
  * Plans the steps from the live state to the desired state, in this order: stop units that are removed (while their files exist),
- * Debian packages (which bring units and users), remove entries of another type, then accounts, directories, files, removals,
- * settings, daemon-reload, playbooks and units.
+ * Debian packages (which bring units and users), images, remove entries of another type, then accounts, directories, files,
+ * removals, settings, daemon-reload, playbooks and units, and at last images that nothing runs any more.
  * @throws FleetError PATH_CLAIMED, TOOL_MISSING, APPLY_FAILED; as readWanted and readEntryIn
  */
 export const planHost = async (
@@ -37,6 +38,7 @@ export const planHost = async (
   const context: PlanContext = { options, wanted, owned: readOwned(owned), taken, accounts, signal };
 
   const debs = await planDebs(context);
+  const images = await planImages(context);
   const removals = await planRemovals(context, wantedFolders(wanted));
   const early = removals.list.filter((removal) => removal.early);
   const makesRoom = new Set(early.map(({ path }) => path).filter((path) => removals.gone.has(path)));
@@ -68,6 +70,7 @@ export const planHost = async (
     steps: [
       ...units.removals,
       ...debs.steps,
+      ...images.steps,
       ...stepsOf(early),
       ...(folders.get(true) ?? []),
       ...stepsOf(files.list.filter(isAccounts)),
@@ -82,9 +85,11 @@ export const planHost = async (
       ...playbooks.beforeUnits,
       ...units.steps,
       ...playbooks.afterUnits,
+      ...images.removals,
     ],
     owns: [
       ...debs.owns,
+      ...images.owns,
       ...directories.owns,
       ...files.owns,
       ...secrets.owns,

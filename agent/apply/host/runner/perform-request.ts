@@ -5,6 +5,7 @@ import { redact } from '../../../secrets/redact.ts';
 import type { CommandResult, Run } from '../host-options.ts';
 import { firstOf, lastOf, shownOutput } from '../shown-output.ts';
 import { performDebs } from './perform-debs.ts';
+import { performImage } from './perform-image.ts';
 import { performPlaybook } from './perform-playbook.ts';
 import type { PlaybookReport } from './playbook-report.ts';
 import { performSetting } from './perform-setting.ts';
@@ -85,6 +86,8 @@ const performStep = (request: RunnerRequest, work: StepWork): Promise<StepEnd> =
       return performPlaybook(request, work);
     case 'setting':
       return performSetting(request, work);
+    case 'image':
+      return performImage(request, work);
   }
 };
 

@@ -5,13 +5,14 @@ import {
   type HostPackage,
   type HostProbe,
   type HostUnit,
+  IMAGES_CRITICAL,
   parseHostPackage,
   PLAYBOOKS_CRITICAL,
   PROBES_CRITICAL,
   SECRETS_CRITICAL,
 } from '#bundles/formats/bundle/host-package';
 import { canonicalBytes } from '#bundles/json/canonical';
-import { digestOf } from '#bundles/digest';
+import { compareBytes, digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { Application } from '../../../load/applications/application.ts';
 import type { Content } from '../../content/content.ts';
@@ -19,7 +20,9 @@ import type { ContentAccess } from '../../content/content-access.ts';
 import { memoryContent } from '../../content/memory-content.ts';
 import { placeContents } from '../../content/place-contents.ts';
 import { placePlaybooks } from '../../content/playbooks/place-playbooks.ts';
-import type { RenderedFile, RenderedPackage } from '../../../model/model.ts';
+import { type PinQuadlet, pinQuadlet, refusePulls } from '../../content/quadlets/pin-quadlet.ts';
+import { pinImage } from '../../images/pin-image.ts';
+import type { ClusterType, RenderedFile, RenderedPackage } from '../../../model/model.ts';
 import { type AssembledPackage, assembled } from '../assembled-package.ts';
 import { checkHostPaths, type ResolvedFile } from '../../content/check-host-paths.ts';
 import { checkHostBounds, hostBoundsOf, UNIT_FOLDER } from './host-bounds.ts';
@@ -58,11 +61,20 @@ export const assembleHost = async (
     );
   }
   const config = rendered.files.find(({ path }) => path.startsWith('platform-config.'));
+  const pinned = new Set<string>();
+  const pin: PinQuadlet = (image, at) => {
+    const name = pinImage(image, access.imageLocks, at);
+    pinned.add(name);
+    return name;
+  };
   const resolved = await Promise.all(
     objects
       .flatMap((object) => filesOf(object))
-      .map((file) => resolveFile(file, application, config, target.name, access)),
+      .map((file) =>
+        resolveFile(file, { application, config, clusterType, subject: target.name, access, pin }),
+      ),
   );
+  const images = [...pinned].toSorted(compareBytes);
   const placed = await placeContents(objects, { application, access, clusterType, id: target.name });
   const playbooksOf = (object: HostPackageObject) => placePlaybooks(object, rendered, application, placed);
   const playbooks = objects.flatMap(playbooksOf);
@@ -83,9 +95,11 @@ export const assembleHost = async (
     checks: checks.filter((check) => !isProbe(check)),
     ...(probes.length > 0 && { probes }),
     ...(install && { install: install.install }),
+    ...(images.length > 0 && { images }),
     critical: [
       ...(contents.length > 0 ? [BLOBS_CRITICAL] : []),
       ...(playbooks.length > 0 ? [PLAYBOOKS_CRITICAL] : []),
+      ...(images.length > 0 ? [IMAGES_CRITICAL] : []),
       ...(install ? [DEBS_CRITICAL] : []),
       ...(probes.length > 0 ? [PROBES_CRITICAL] : []),
       ...(secrets.length > 0 ? [SECRETS_CRITICAL] : []),
@@ -126,7 +140,7 @@ export const assembleHost = async (
         .filter(({ asDependency }) => !asDependency)
         .map(({ name }) => `the Debian package ${name}`),
     ],
-    images: [],
+    images,
     ...(contents.length > 0 && { contents }),
     bounds,
   });
@@ -172,12 +186,18 @@ const filesOf = (object: HostPackageObject): readonly HostFileObject[] => {
 /** Larger files of an application become blobs of their own, so that a change elsewhere does not transfer them again. */
 const MAX_IN_LAYER = 1 << 20;
 
+type Resolving = {
+  readonly application: Application;
+  readonly config: RenderedFile | undefined;
+  readonly clusterType: ClusterType;
+  readonly subject: string;
+  readonly access: ContentAccess;
+  readonly pin: PinQuadlet;
+};
+
 const resolveFile = async (
   file: HostFileObject,
-  application: Application,
-  config: RenderedFile | undefined,
-  subject: string,
-  access: ContentAccess,
+  { application, config, clusterType, subject, access, pin }: Resolving,
 ): Promise<ResolvedFile> => {
   const { path, mode, owner, group, format, url, sha256, at } = file;
   const owned = { path, mode, owner, group };
@@ -187,7 +207,9 @@ const resolveFile = async (
     at,
   });
   if (url !== undefined) return asBlob(await access.get({ url, sha256, at }));
-  const bytes = contentOf(file, application, config, subject);
+  const written = contentOf(file, application, config, subject);
+  if (clusterType.offline) refusePulls(file, application, written);
+  const bytes = pinQuadlet(file, application, written, pin);
   if (bytes.byteLength > MAX_IN_LAYER && !format) return asBlob(memoryContent(bytes, path));
   const content = `files${path}`;
   return {

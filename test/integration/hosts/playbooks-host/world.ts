@@ -1,7 +1,10 @@
 import type { Drift } from '../../../../agent/model/target.ts';
 import { assembleHost } from '../../../../scheduler/assemble/bundle/host/assemble-host.ts';
+import { openLayout } from '../../../../bundles/formats/layout/layout.ts';
+import { resolveImages } from '../../../../scheduler/assemble/images/resolve-images.ts';
 import type { BuiltPackage } from '../../../agent/apply/host/built-package.ts';
 import { DAEMON_BINDS, ON_HOST } from '../../../agent/apply/host/restricted-daemon.ts';
+import type { BusyboxImage } from '../../../harness/kubernetes/busybox-image.ts';
 import { type FactoryHost, startFactoryHost } from '../../../harness/hosts/factory-host.ts';
 import { noAccess } from '../../../scheduler/assemble/content/no-access.ts';
 import { clusterType, renderedFiles, renderedPackage, target } from '../../../scheduler/model-objects.ts';
@@ -17,11 +20,12 @@ export const tasks = (text: string): string => `- hosts: localhost\n  gather_fac
 /** The line of a HostPackage that names the playbook. */
 export const setup = (more = ''): string => `  playbooks: [{name: setup, source: ansible/site.yml${more}}]\n`;
 
-/** The package as the scheduler assembles it of an application's files. */
+/** The package as the scheduler assembles it of an application's files. @param image that the lock file has and quadlets run */
 export const build = async (
   spec: string,
   files: Readonly<Record<string, string | Buffer>> = {},
   values: Readonly<Record<string, string>> = {},
+  image?: BusyboxImage,
 ): Promise<BuiltPackage> => {
   const rendered = renderedPackage(
     clusterType('press', { target: 'host', configType: 'shell' }),
@@ -37,11 +41,19 @@ export const build = async (
       Object.entries({ ...files, 'package.yaml': HEAD + spec }).map(([path, it]) => [path, Buffer.from(it)]),
     ),
   };
-  const made = await assembleHost(rendered, application, noAccess({}));
+  const imageLocks = new Map(image ? [[image.name, image.pinned]] : []);
+  const made = await assembleHost(rendered, application, noAccess({ imageLocks }));
+  const signal = new AbortController().signal;
+  const resolved = image
+    ? await resolveImages([(await openLayout(image.layout)).blobs], made.images, signal)
+    : [];
+  const contents = resolved.flatMap(({ source, blobs: all }) =>
+    all.map(({ digest }) => ({ source, digest })),
+  );
   const blobs: string[] = [];
-  for (const { source, digest } of made.contents ?? []) {
+  for (const { source, digest } of [...(made.contents ?? []), ...contents]) {
     const pieces: Uint8Array[] = [];
-    for await (const piece of await source.open(digest, new AbortController().signal)) pieces.push(piece);
+    for await (const piece of await source.open(digest, signal)) pieces.push(piece);
     blobs.push(Buffer.concat(pieces).toString('base64'));
   }
   return {

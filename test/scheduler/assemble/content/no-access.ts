@@ -9,6 +9,7 @@ export const noAccess = (given: Partial<ContentAccess> = {}): ContentAccess => {
   return {
     get: unexpected,
     locks: NO_LOCKS,
+    imageLocks: new Map(),
     chart: unexpected,
     unxz: () => unexpected,
     signal: new AbortController().signal,

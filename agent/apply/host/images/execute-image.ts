@@ -1,0 +1,116 @@
+import { imageBlobs } from '#bundles/formats/bundle/image-blobs';
+import { MAX_MANIFEST_BYTES, parseManifest } from '#bundles/formats/layout/manifest';
+import { encodeIndex, layoutMarker, withReference } from '#bundles/formats/layout/layout';
+import { missingBlob, readBlob } from '#bundles/formats/layout/verified';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import { digestOf, hexOf, parseDigest } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import { OCI_MANIFEST } from '#bundles/media-types';
+import type { DesiredPackage, Step, StepResult } from '../../../model/target.ts';
+import type { HostTargetOptions } from '../host-options.ts';
+import type { ImageDetail } from '../host-step.ts';
+import { runStep } from '../runner/run-step.ts';
+import type { StepContent } from '../step-request.ts';
+import { readPodman, tagOf } from './podman-storage.ts';
+
+/** Long enough for tens of gigabytes on a slow disk. */
+const TIMEOUT_SECONDS = 3600;
+
+/**
+ * Loads an image from the agent's store into Podman's storage; the runner verifies each blob, and afterwards Podman must have the
+ * digest that the package names. @throws FleetError IMAGE_REFUSED, DISK_FULL, MISSING_BLOB; as runStep
+ */
+export const executeImage = async (
+  options: HostTargetOptions,
+  step: Step,
+  { name }: ImageDetail,
+  desired: DesiredPackage | undefined,
+  signal: AbortSignal,
+): Promise<StepResult> => {
+  const done = { key: step.key, outcome: step.outcome, reason: step.reason };
+  if ((await readPodman(options.root))(name) !== 'missing') return done;
+  const content = await layoutOf(name, desired?.blobs, signal);
+  const { outcome, message } = await runStep(
+    {
+      kind: 'image',
+      verb: 'load',
+      tag: tagOf(name),
+      content,
+      timeoutSeconds: TIMEOUT_SECONDS,
+      secrets: [],
+    },
+    options,
+    signal,
+  );
+  if (outcome !== 'succeeded') throw refused(name, message);
+  if ((await readPodman(options.root))(name) === 'missing')
+    throw refused(name, 'its storage does not have that digest afterwards');
+  return done;
+};
+
+/** Removes an image that the agent loaded. One that a container uses stays. @throws FleetError IMAGE_REFUSED; as runStep */
+export const executeImageRemoval = async (
+  options: HostTargetOptions,
+  step: Step,
+  { name }: ImageDetail,
+  signal: AbortSignal,
+): Promise<StepResult> => {
+  const { key } = step;
+  if ((await readPodman(options.root))(name) !== 'loaded')
+    return { key, outcome: step.outcome, reason: step.reason };
+  const { outcome, message, code } = await runStep(
+    {
+      kind: 'image',
+      verb: 'remove',
+      tag: tagOf(name),
+      content: [],
+      timeoutSeconds: TIMEOUT_SECONDS,
+      secrets: [],
+    },
+    options,
+    signal,
+  );
+  if (outcome !== 'succeeded') throw refused(name, message);
+  return code === 0
+    ? { key, outcome: step.outcome, reason: step.reason }
+    : { key, outcome: 'skipped', reason: 'a container uses it' };
+};
+
+const refused = (name: string, message: string): FleetError =>
+  message.includes('no space left on device')
+    ? new FleetError('DISK_FULL', `Podman cannot store ${name}: ${message}`, {
+        hint: "Free some space on the disk of Podman's storage; the agent tries again",
+      })
+    : new FleetError('IMAGE_REFUSED', `Podman did not take ${name}: ${message}`, {
+        hint: 'podman info on the host says more about its storage',
+      });
+
+/** The image as an OCI image layout, whose index names it by its tag. */
+const layoutOf = async (
+  name: string,
+  blobs: BlobSource | undefined,
+  signal: AbortSignal,
+): Promise<readonly StepContent[]> => {
+  const digest = parseDigest(name.slice(name.indexOf('@') + 1), 'digest of the image');
+  const size = await blobs?.size(digest);
+  if (!blobs || size === undefined) throw missingBlob(digest, 'the store');
+  const { mediaType } = parseManifest(await readBlob(blobs, digest, MAX_MANIFEST_BYTES, signal), name);
+  const top = { mediaType: mediaType ?? OCI_MANIFEST, digest, size };
+  const index = encodeIndex(withReference([], tagOf(name), top));
+  return [
+    carried('oci-layout', layoutMarker()),
+    carried('index.json', index),
+    ...(await imageBlobs(blobs, top, signal)).map((blob) => ({
+      path: `blobs/sha256/${hexOf(blob.digest)}`,
+      digest: blob.digest,
+      size: blob.size,
+    })),
+  ];
+};
+
+const carried = (path: string, bytes: Uint8Array): StepContent => ({
+  path,
+  digest: digestOf(bytes),
+  size: bytes.byteLength,
+  bytes: Buffer.from(bytes).toString('base64'),
+});

@@ -1,0 +1,54 @@
+import { compareBytes } from '#bundles/digest';
+import type { Step } from '../../../model/target.ts';
+import { whyInert } from '../host-options.ts';
+import { note, toStep } from '../host-step.ts';
+import { imageKey } from '../owned-state.ts';
+import type { Part, PlanContext } from '../plan/plan-context.ts';
+import { readPodman } from './podman-storage.ts';
+
+/** `removals` run last: until then a container may run the image. */
+type ImagePlan = Part & { readonly removals: readonly Step[] };
+
+/**
+ * Plans which images Podman lacks and which ones the package no longer needs. Images may be shared by packages. One that the agent
+ * did not load is used, and stays. @throws FleetError PERMISSION, IO
+ */
+export const planImages = async ({ options, wanted, owned, taken }: PlanContext): Promise<ImagePlan> => {
+  const names = wanted?.images ?? [];
+  const leaving = [...owned.images].filter((name) => !names.includes(name)).toSorted(compareBytes);
+  const owns = names.map((name) => ({ key: imageKey(name), state: {} }));
+  if (names.length + leaving.length === 0) return { steps: [], removals: [], owns };
+  const inert = whyInert(options) ?? (options.isRoot ? undefined : 'not root');
+  if (inert !== undefined) {
+    const skipped = (list: readonly string[]) => list.map((name) => note(imageKey(name), 'skipped', inert));
+    return { steps: skipped(names), removals: skipped(leaving), owns };
+  }
+  const inPodman = await readPodman(options.root);
+  return {
+    steps: names.map((name) =>
+      inPodman(name) === 'missing'
+        ? toStep(imageKey(name), 'created', "it is not in Podman's storage", {
+            kind: 'image',
+            detail: { name },
+          })
+        : note(imageKey(name), 'unchanged', 'as it shall be'),
+    ),
+    removals: leaving.map((name) => {
+      const key = imageKey(name);
+      const other = taken.get(key);
+      if (other !== undefined) return note(key, 'unchanged', `${other} uses it, too`);
+      switch (inPodman(name)) {
+        case 'missing':
+          return note(key, 'unchanged', 'it is gone already');
+        case 'here':
+          return note(key, 'skipped', 'the agent did not load it');
+        case 'loaded':
+          return toStep(key, 'deleted', 'no longer in the package', {
+            kind: 'image-removal',
+            detail: { name },
+          });
+      }
+    }),
+    owns,
+  };
+};
