@@ -195,6 +195,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>
       services: 'leave',
       hooks: [{ package: 'mosquitto', before: '/etc/gateway.env', timeoutSeconds: 60 }],
     },
+    images: [`registry.example/app@sha256:${'a'.repeat(64)}`],
     critical: [],
   },
   hosts: {

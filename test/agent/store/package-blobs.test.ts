@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import type { Bundle } from '#bundles/formats/bundle/read-bundle';
 import { digestOf } from '#bundles/digest';
+import { OCI_MANIFEST } from '#bundles/media-types';
 import { loadPackage } from '../../../agent/apply/load-package.ts';
+import { lastingBlobs, readBundles, saveBundle } from '../../../agent/store/bundles.ts';
 import { collectGarbage } from '../../../agent/store/collect-garbage.ts';
 import { readPackages } from '../../../agent/store/applied/packages.ts';
 import { createWorld, onePackage } from '../world.ts';
@@ -36,5 +39,23 @@ describe('a blob of a package', () => {
     expect(await blobs?.size(digestOf(ONE))).toBe(ONE.length);
     expect(await blobs?.size(digestOf(TWO))).toBeUndefined();
     await expect(blobs?.open(digestOf(TWO))).rejects.toMatchObject({ code: 'MISSING_BLOB' });
+  });
+
+  test('that belongs to an image is collected like a file, and signatures stay', async () => {
+    await using world = await createWorld();
+    const { state } = world.agent;
+    const [layer, signature] = [digestOf('layer'), digestOf('signature')];
+    const manifest = { mediaType: OCI_MANIFEST, digest: digestOf('bundle'), size: 6 };
+    const config = {
+      assignments: [{ blobs: [layer] }],
+      closure: [layer, signature].map((digest) => ({ digest, size: 5, mediaType: OCI_MANIFEST })),
+    };
+    saveBundle(state, {
+      ...manifest,
+      kind: 'host',
+      manifest: { ...manifest, config: manifest, layers: [] },
+      config,
+    } as unknown as Bundle);
+    expect(readBundles(state).flatMap(lastingBlobs)).toEqual([manifest.digest, manifest.digest, signature]);
   });
 });

@@ -4,7 +4,7 @@ import { whyInert } from '../host-options.ts';
 import { note, toStep } from '../host-step.ts';
 import { imageKey } from '../owned-state.ts';
 import type { Part, PlanContext } from '../plan/plan-context.ts';
-import { readPodman } from './podman-storage.ts';
+import { type InPodman, readPodman } from './podman-storage.ts';
 
 /** `removals` run last: until then a container may run the image. */
 type ImagePlan = Part & { readonly removals: readonly Step[] };
@@ -25,30 +25,27 @@ export const planImages = async ({ options, wanted, owned, taken }: PlanContext)
   }
   const inPodman = await readPodman(options.root);
   return {
-    steps: names.map((name) =>
-      inPodman(name) === 'missing'
-        ? toStep(imageKey(name), 'created', "it is not in Podman's storage", {
-            kind: 'image',
-            detail: { name },
-          })
-        : note(imageKey(name), 'unchanged', 'as it shall be'),
-    ),
-    removals: leaving.map((name) => {
-      const key = imageKey(name);
-      const other = taken.get(key);
-      if (other !== undefined) return note(key, 'unchanged', `${other} uses it, too`);
-      switch (inPodman(name)) {
-        case 'missing':
-          return note(key, 'unchanged', 'it is gone already');
-        case 'here':
-          return note(key, 'skipped', 'the agent did not load it');
-        case 'loaded':
-          return toStep(key, 'deleted', 'no longer in the package', {
-            kind: 'image-removal',
-            detail: { name },
-          });
-      }
-    }),
+    steps: names.map((name) => planImage(name, inPodman(name))),
+    removals: leaving.map((name) => planImageRemoval(name, inPodman(name), taken.get(imageKey(name)))),
     owns,
   };
+};
+
+const planImage = (name: string, live: InPodman): Step =>
+  live === 'missing'
+    ? toStep(imageKey(name), 'created', "it is not in Podman's storage", { kind: 'image', detail: { name } })
+    : note(imageKey(name), 'unchanged', 'as it shall be');
+
+/** @param other another package that uses the image */
+export const planImageRemoval = (name: string, live: InPodman, other: string | undefined): Step => {
+  const key = imageKey(name);
+  if (other !== undefined) return note(key, 'unchanged', `${other} uses it, too`);
+  switch (live) {
+    case 'missing':
+      return note(key, 'unchanged', 'it is gone already');
+    case 'here':
+      return note(key, 'skipped', 'the agent did not load it');
+    case 'loaded':
+      return toStep(key, 'deleted', 'no longer in the package', { kind: 'image-removal', detail: { name } });
+  }
 };

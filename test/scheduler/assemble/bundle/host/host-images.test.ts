@@ -1,0 +1,140 @@
+import { describe, expect, test } from 'vitest';
+import { parseHostPackage } from '#bundles/formats/bundle/host-package';
+import { readBundle } from '#bundles/formats/bundle/read-bundle';
+import { closureFiles } from '#bundles/formats/bundle/closure-files';
+import { formatError } from '#bundles/errors';
+import { buildBundle } from '../../../../../scheduler/assemble/bundle/build-bundle.ts';
+import { assembleHost } from '../../../../../scheduler/assemble/bundle/host/assemble-host.ts';
+import { NO_LAST_GOOD } from '../../../../../scheduler/assemble/bundle/last-good-packages.ts';
+import {
+  type Blobs,
+  putImage,
+  putIndex,
+  putLayer,
+  sourceOf,
+} from '../../../../agent/images/image-fixture.ts';
+import { clusterType, platform, renderedFiles, renderedPackage, target } from '../../../model-objects.ts';
+import { noAccess } from '../../content/no-access.ts';
+
+const HEAD = 'apiVersion: fleet-ferry/v1alpha1\nkind: HostPackage\nmetadata: {name: web}\nspec:\n';
+const PATH = '/etc/containers/systemd/web.container';
+const FILE = `  files:\n  - {path: ${PATH}, source: web.container}\n`;
+const signal = new AbortController().signal;
+
+/** Builds the bundle of a host whose application has this quadlet. */
+const build = (quadlet: string, blobs: Blobs, imageLocks: ReadonlyMap<string, string>, more = {}) => {
+  const type = clusterType('press', { target: 'host', offline: true });
+  return buildBundle(
+    {
+      platform: platform({ imageLocks }),
+      clusterType: type,
+      packages: [renderedPackage(type, target('shop/web'), { files: renderedFiles({}) })],
+      held: [],
+      applicationOf: () => ({
+        shown: 'apps/shop/',
+        files: new Map(
+          Object.entries({ 'package.yaml': HEAD + FILE, 'web.container': quadlet }).map(([path, text]) => [
+            path,
+            Buffer.from(text),
+          ]),
+        ),
+      }),
+      lastGood: NO_LAST_GOOD,
+      rolledBack: new Map(),
+      images: [sourceOf(blobs)],
+      contents: noAccess({ imageLocks }),
+      manifests: new Map(),
+      ...more,
+    },
+    signal,
+  );
+};
+
+describe('an image of a quadlet', () => {
+  test('is in the closure by its name, and each of its blobs is one of the package', async () => {
+    const blobs: Blobs = new Map();
+    const layers = [await putLayer(blobs, { app: 'web' })];
+    const parts = [putImage(blobs, { layers }), putImage(blobs, { layers, architecture: 'arm64' })];
+    const { digest } = putIndex(blobs, parts);
+    const all = [...blobs.keys()].toSorted();
+    const name = `registry.example/web@${digest}`;
+    const locks = new Map([['registry.example/web:1', name]]);
+    const { bundle, held } = await build('[Container]\nImage=registry.example/web:1\n', blobs, locks);
+    expect(held).toEqual([]);
+    for (const { descriptor, bytes } of [...bundle.blobs, bundle.manifest])
+      blobs.set(descriptor.digest, bytes);
+    const { config } = await readBundle(sourceOf(blobs), bundle.digest);
+    expect(config.critical).toEqual(['images']);
+    expect(config.assignments[0]?.blobs).toEqual(all);
+    expect(config.closure.filter(({ names }) => names).map(({ names }) => names)).toEqual([[name]]);
+    // What a store keeps with the bundle.
+    expect(
+      closureFiles(config)
+        .map((file) => file.digest)
+        .toSorted(),
+    ).toEqual(all);
+  });
+
+  test('stands in package.json and, pinned, in the quadlet', async () => {
+    const blobs: Blobs = new Map();
+    const image = putImage(blobs, { layers: [await putLayer(blobs, { app: 'web' })] });
+    const name = `registry.example/web@${image.digest}`;
+    const type = clusterType('press', { target: 'host' });
+    const made = await assembleHost(
+      renderedPackage(type, target('shop/web'), { files: renderedFiles({}) }),
+      {
+        shown: 'apps/shop/',
+        files: new Map([
+          ['package.yaml', Buffer.from(HEAD + FILE)],
+          ['web.container', Buffer.from(`[Container]\nImage=${name}\n`)],
+        ]),
+      },
+      noAccess(),
+    );
+    const text = (path: string) => made.files.find((file) => file.path === path)?.bytes as Buffer;
+    expect(parseHostPackage(text('package.json'))).toMatchObject({ images: [name], critical: ['images'] });
+    expect(text(`files${PATH}`).toString()).toBe(`[Container]\nImage=${name}\n`);
+    expect(made.images).toEqual([name]);
+  });
+
+  test.each([
+    [
+      'a tag that nothing pins',
+      'Image=registry.example/web:1',
+      'apps/shop/web.container:2:1: IMAGE_UNPINNED',
+    ],
+    [
+      'a text that names no image',
+      'Image=registry.example/Web',
+      'apps/shop/web.container:2:1: OBJECT_INVALID',
+    ],
+    ['Pull=always', 'Pull=always', 'apps/shop/web.container:2:1: PULL_POLICY'],
+    ['a digest that no layout has', `Image=a.example/x@sha256:${'1'.repeat(64)}`, 'MISSING_BLOB'],
+  ])('with %s holds its package', async (_what, line, wanted) => {
+    const { held, bundle } = await build(`[Container]\n${line}\n`, new Map(), new Map());
+    expect(held.map(({ error }) => formatError(error))).toEqual([expect.stringContaining(wanted)]);
+    expect(bundle.config.assignments).toEqual([]);
+  });
+
+  test('keeps its blobs in the last good package of a held assignment', async () => {
+    const blobs: Blobs = new Map();
+    const image = putImage(blobs, { layers: [await putLayer(blobs, { app: 'web' })] });
+    const all = [...blobs.keys()].toSorted();
+    const name = `registry.example/web@${image.digest}`;
+    const type = clusterType('press', { target: 'host' });
+    const kept = {
+      assignment: renderedPackage(type, target('shop/web')).assignment,
+      id: 'shop-web',
+      namespace: undefined,
+      files: [],
+      digest: image.digest,
+      siteInputs: [],
+      owns: [],
+      images: [name],
+    };
+    const { bundle } = await build('[Container]\nImage=registry.example/web:2\n', blobs, new Map(), {
+      lastGood: { of: async () => kept, ofWorkspaces: async () => [] },
+    });
+    expect(bundle.config.assignments[0]?.blobs).toEqual(all);
+  });
+});
