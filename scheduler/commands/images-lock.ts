@@ -12,7 +12,7 @@ import { readConfiguration } from '../settings/configuration.ts';
 import { environmentFlag, platformFlags, registryFlags } from '../settings/configuration-flags.ts';
 import { layoutPlaces, openImageRegistries, registryPlaces } from '../load/images/image-places.ts';
 import type { LockedImage } from '../assemble/images/lock-images.ts';
-import { lockPlatform, type PlatformLock } from '../assemble/images/lock-platform.ts';
+import { lockPlatform, type PlatformLock } from '../assemble/lock/lock-platform.ts';
 import { platformOptions } from '../load/platform/platform-options.ts';
 import { eachOnce } from '../model/problems.ts';
 

@@ -18,7 +18,7 @@ import { assembleHost } from './host/assemble-host.ts';
 import { assembleKubernetes } from './assemble-kubernetes.ts';
 import type { AssembledPackage } from './assembled-package.ts';
 import { newClaims } from './claim-package.ts';
-import { imagesInPackage } from '../images/images-in-package.ts';
+import { imagesInPackage } from '../lock/images-in-package.ts';
 import type { LastGood } from './last-good-packages.ts';
 import { mergeImage } from '../images/merge-image.ts';
 import { checkPackable, type PackedBundle, packBundle } from './pack-bundle.ts';

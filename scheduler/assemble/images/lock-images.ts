@@ -1,10 +1,19 @@
 import type { Digest } from '#bundles/digest';
-import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
+import { FleetError, isFleetError, type Place, toFleetError } from '#bundles/errors';
 import { normaliseImageName } from '#bundles/formats/bundle/image-name';
 import { withPlace } from '../../model/with-place.ts';
 import { chooseManifest } from './choose-manifest.ts';
-import type { ImageReference } from './collect-references.ts';
 import type { ImagePlaces } from '../../load/images/image-places.ts';
+
+/** An image that manifests or quadlets name by a tag. */
+export type ImageReference = {
+  /** As the first manifest writes it: 'nginx:1.27'. */
+  readonly image: string;
+  /** Place in that manifest. */
+  readonly at: Place;
+  /** Platforms of all cluster types that run it, sorted; empty: all platforms of the registry's image. */
+  readonly platforms: readonly string[];
+};
 
 /** One entry of the lock file. `image` is its key, values are 'host/repo@sha256:...'. */
 export type LockedImage = {

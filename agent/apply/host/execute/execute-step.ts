@@ -10,7 +10,7 @@ import { executeFile } from './execute-file.ts';
 import { executeFileRemoval } from './execute-file-removal.ts';
 import { executeSecret, executeSecretRemoval } from './execute-secret.ts';
 import { executePlaybook } from '../playbooks/execute-playbook.ts';
-import { executeImage, executeImageRemoval } from '../images/execute-image.ts';
+import { executeImage, executeImageRemoval } from './execute-image.ts';
 import { executeReload, executeUnit, executeUnitRemoval } from './execute-unit.ts';
 
 /** Executes one step. Each step reads the live state first, so repeating it, for example after a crash, changes nothing. */

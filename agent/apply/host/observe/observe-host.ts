@@ -7,7 +7,7 @@ import { type Entry, entryReader, NO_BYTES, readEntry } from '../live/read-entry
 import { directoryKey, fileKey, type Owned, readOwned, secretKey } from '../owned-state.ts';
 import { octal } from '../plan/plan-context.ts';
 import { foreignDropIns } from '../systemd/drop-ins.ts';
-import { observeImages } from '../images/observe-images.ts';
+import { observeImages } from './observe-images.ts';
 import { observePlaybooks } from '../playbooks/observe-playbooks.ts';
 import { sysctlDifferences } from '../settings/read-sysctl.ts';
 import { settingsOf } from '../settings/setting.ts';

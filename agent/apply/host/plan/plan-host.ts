@@ -2,7 +2,7 @@ import type { DesiredPackage, OwnedObject, Plan } from '../../../model/target.ts
 import { readWanted } from '../desired/read-wanted.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import { readAccounts } from '../live/accounts.ts';
-import { planImages } from '../images/plan-images.ts';
+import { planImages } from './plan-images.ts';
 import { planPlaybooks } from '../playbooks/plan-playbooks.ts';
 import { parentKey, readOwned } from '../owned-state.ts';
 import { planSettings } from './plan-settings.ts';

@@ -11,7 +11,7 @@ import type { HostTargetOptions } from '../host-options.ts';
 import type { ImageDetail } from '../host-step.ts';
 import { runStep } from '../runner/run-step.ts';
 import type { StepContent } from '../step-request.ts';
-import { readPodman, tagOf } from './podman-storage.ts';
+import { readPodman, tagOf } from '../images/podman-storage.ts';
 
 /** Long enough for tens of gigabytes on a slow disk. */
 const TIMEOUT_SECONDS = 3600;

@@ -2,7 +2,7 @@ import type { Drift } from '../../../model/target.ts';
 import type { Wanted } from '../desired/read-wanted.ts';
 import { type HostTargetOptions, whyInert } from '../host-options.ts';
 import { imageKey } from '../owned-state.ts';
-import { readPodman } from './podman-storage.ts';
+import { readPodman } from '../images/podman-storage.ts';
 
 /** Images of the package that are no longer in Podman's storage. @throws FleetError PERMISSION, IO */
 export const observeImages = async (

@@ -12,12 +12,12 @@ import { loadEnvironments } from '../../load/load-environments.ts';
 import type { PlatformOptions } from '../../load/platform/load-options.ts';
 import { findRoot, type Root, sourcesOf } from '../../load/load-platform.ts';
 import { eachOnce, newProblems, throwProblems } from '../../model/problems.ts';
-import { collectReferences, type ImageReference } from './collect-references.ts';
+import { collectReferences } from './collect-references.ts';
 import type { ImagePlaces } from '../../load/images/image-places.ts';
-import { type LockedAttachments, lockAttachments } from './lock-attachments.ts';
-import { collectCharts, lockCharts } from './lock-charts.ts';
-import { updateLockFile } from './lock-file.ts';
-import { type FreshImage, type LockedImage, lockImages } from './lock-images.ts';
+import { type LockedAttachments, lockAttachments } from '../images/lock-attachments.ts';
+import { collectCharts, lockCharts } from '../images/lock-charts.ts';
+import { updateLockFile } from '../images/lock-file.ts';
+import { type FreshImage, type LockedImage, lockImages, type ImageReference } from '../images/lock-images.ts';
 
 export type LockOptions = PlatformOptions & {
   readonly environments?: readonly string[];

@@ -3,8 +3,8 @@ import type { Step } from '../../../model/target.ts';
 import { whyInert } from '../host-options.ts';
 import { note, toStep } from '../host-step.ts';
 import { imageKey } from '../owned-state.ts';
-import type { Part, PlanContext } from '../plan/plan-context.ts';
-import { type InPodman, readPodman } from './podman-storage.ts';
+import type { Part, PlanContext } from './plan-context.ts';
+import { type InPodman, readPodman } from '../images/podman-storage.ts';
 
 /** `removals` run last: until then a container may run the image. */
 type ImagePlan = Part & { readonly removals: readonly Step[] };

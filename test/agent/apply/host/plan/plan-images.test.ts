@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { planImageRemoval } from '../../../../../agent/apply/host/images/plan-images.ts';
+import { planImageRemoval } from '../../../../../agent/apply/host/plan/plan-images.ts';
 
 const NAME = `registry.example/web@sha256:${'a'.repeat(64)}`;
 

@@ -4,6 +4,7 @@ import { normaliseImageName } from '#bundles/formats/bundle/image-name';
 import type { Application } from '../../load/applications/application.ts';
 import { type Applications, loadApplications } from '../../load/applications/load-applications.ts';
 import type { Tools } from '../../load/applications/tools/tool.ts';
+import type { ImageReference } from '../images/lock-images.ts';
 import { imagesInPackage } from './images-in-package.ts';
 import type { Charts } from '../../load/charts/charts.ts';
 import type { Platform, RenderedPackage } from '../../model/model.ts';
@@ -11,17 +12,7 @@ import { endsRun } from '../../model/problems.ts';
 import type { Sources } from '../../load/sources/open-sources.ts';
 import { renderPlatform } from '../../render/render-platform.ts';
 import { schedulePlatform } from '../../plan/schedule/schedule-platform.ts';
-import { imageRules } from './image-rules.ts';
-
-/** An image that manifests or quadlets name by a tag. */
-export type ImageReference = {
-  /** As the first manifest writes it: 'nginx:1.27'. */
-  readonly image: string;
-  /** Place in that manifest. */
-  readonly at: Place;
-  /** Platforms of all cluster types that run it, sorted; empty: all platforms of the registry's image. */
-  readonly platforms: readonly string[];
-};
+import { imageRules } from '../images/image-rules.ts';
 
 export type References = {
   /** One entry for each repository and tag, sorted. */

@@ -1,11 +1,11 @@
 import { FleetError, type Place } from '#bundles/errors';
 import { type Application, showFile } from '../../load/applications/application.ts';
-import { findImages } from './find-images.ts';
-import type { ImageRules } from './image-rules.ts';
+import { findImages } from '../images/find-images.ts';
+import type { ImageRules } from '../images/image-rules.ts';
 import { hostPackagesOf } from '../content/host-packages.ts';
 import { pinQuadlet } from '../content/quadlets/pin-quadlet.ts';
 import type { RenderedPackage } from '../../model/model.ts';
-import { imagesOfCharts } from './images-of-charts.ts';
+import { imagesOfCharts } from '../images/images-of-charts.ts';
 import { readKubernetesObjects } from '../../model/kubernetes/kubernetes-object.ts';
 import { sopsMac } from '../../model/kubernetes/sops-mac.ts';
 
