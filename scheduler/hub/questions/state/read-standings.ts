@@ -34,7 +34,7 @@ export const withoutStates = (now: Date): ((row: KnownAgent) => ActualAgent) => 
 /** Names per IN, below the parameter limits of the databases. */
 const NAMES = 500;
 
-/** What agents are compared with, and what a question takes from each comparison. */
+/** The releases that agents are compared with, and the fields that a question takes from each comparison. */
 export type StandingQuestion<T> = {
   /** By formatChannel. */
   readonly desired: ReadonlyMap<string, Desired>;
