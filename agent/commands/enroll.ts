@@ -17,6 +17,7 @@ import { ownLine } from '../enroll/own-line.ts';
 import { readHostFacts } from '../enroll/read-host-facts.ts';
 import { type Hosts, parseHosts } from '#bundles/formats/medium/hosts';
 import { acquireLock } from '../store/lock.ts';
+import { findIdentity } from '../store/identity.ts';
 import { openState, type State, stateFile } from '../store/state.ts';
 import { AgentCommand, type ConfigFlags } from './agent-command.ts';
 
@@ -115,10 +116,12 @@ export class Enroll extends AgentCommand {
   ): Promise<EnrolledOnline> {
     const config = this.readConfig(flags);
     const edge = this.edge(config, flags);
-    const base = {
+    // One that was enrolled by a medium may have packages, which a new site statement can concern.
+    const known = findIdentity(state) && (await this.agentOf(config, state, edge));
+    const base = known ?? {
       state,
       edge,
-      // A site statement names no packages, so no target is needed.
+      // Before the first release there are no packages, so no target is needed.
       targets: [],
       images: [],
       policy: policyOf(config),

@@ -7,11 +7,15 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
 import { acceptRequests } from '../harness/fleets/accept-requests.ts';
 import { asRoot } from '../harness/hosts/as-root.ts';
+import { freePort } from '../harness/neighbours/free-port.ts';
+import { agentOnHost, programFile } from '../harness/run/program-file.ts';
 import { describeWith } from '../harness/run/describe-with.ts';
 import { runCommand, runOrFail, succeed } from '../harness/run/run-command.ts';
 import { temporaryDirectory } from '../harness/run/temporary-directory.ts';
 import { canary, tracesOf, tracesUnder } from '../integration/secrets/secrets-walk/canaries.ts';
 import { type Office, openOffice } from './office.ts';
+import { eventsAtHub } from './reliability/hub-record.ts';
+import { makeProcess } from './reliability/process.ts';
 import { type SiteHost, startSite } from './site.ts';
 
 const APT = '/var/lib/fleet-ferry/apt/info-screen-kiosk';
@@ -133,7 +137,8 @@ describeWith(
       [stick, work] = [join(media.path, 'stick'), join(media.path, 'publisher')];
       await Promise.all([stick, work].map((path) => mkdir(path)));
       office = await openOffice(folder.path);
-      site = stack.use(await startSite('content-site', factoryBase, stick));
+      site = stack.use(await startSite('content-site', factoryBase, stick, { network: 'machine' }));
+      await site.host.cable?.cutOff();
       succeed(await site.enroll(office.rootSha256, 'shop-4', 'screen-1', 'prod/kiosk'));
       succeed(await office.scheduler('sites', 'enroll', stick, ...(await acceptRequests(stick))));
     });
@@ -299,6 +304,51 @@ describeWith(
       await scheduler('events', '--site', 'shop-4', '--limit', '1000', '--json');
       expect(said.at(-1)).toContain('withheld because of no_log');
 
+      // The daemon corrects the file by the playbook, and hands its reports over to the hub itself.
+      const { cable } = site.host;
+      if (!cable) throw new Error('the host has no cable');
+      await cable.reconnect();
+      const hub = `${cable.machineAddress}:${await freePort()}`;
+      const settings = { keys: 'keys', layout: 'releases', db: 'hub/hub.db', listen: hub };
+      const serving = { ...settings, hostnames: [cable.machineAddress] };
+      await writeFile(join(office.folder, 'hub.yaml'), JSON.stringify(serving));
+      const serve = ['serve', '--config', join(office.folder, 'hub.yaml')];
+      await using served = makeProcess([process.execPath, programFile('scheduler'), ...serve], {
+        cwd: office.folder,
+        ready: '"msg":"listening"',
+      });
+      await served.start();
+      const token = succeed(await office.scheduler('tokens', 'create', '--site', 'shop-4', '--json')).stdout;
+      await write('/root/token', `${(JSON.parse(token) as { readonly token: string }).token}\n`);
+      const named = '--fleet halden --site shop-4 --name screen-1 --channel prod/kiosk'.split(' ');
+      const online = ['--hub', `https://${hub}`, '--token-file', '/root/token'];
+      const enrolled = await agent('enroll', ...named, ...online, '--root-sha256', office.rootSha256);
+      expect(enrolled.code, enrolled.text).toBe(0);
+      const reported = () => eventsAtHub(office.folder, 'shop-4/screen-1');
+      const before = reported().length;
+      const daemon = [
+        '/usr/local/bin/node',
+        agentOnHost().file,
+        'run',
+        '--interval',
+        '1s',
+        '--hub',
+        online[1] ?? '',
+      ];
+      succeed(await site.host.exec(['systemd-run', '--quiet', '--unit=daemon', ...daemon]));
+      await expect
+        .poll(
+          () =>
+            reported()
+              .slice(before)
+              .map(({ type }) => type),
+          { timeout: 120_000, interval: 500 },
+        )
+        .toContain('corrected');
+      await shell('systemctl stop daemon');
+      expect(await shell('cat /srv/info-screen/pin')).toBe(pin);
+      said.push(served.log(), JSON.stringify(reported()));
+
       const secrets = [pin, hidden, password];
       expect(said.flatMap((text) => tracesOf('what was said', text, secrets))).toEqual([]);
       expect(await tracesUnder(office.folder, secrets)).toEqual([]);
@@ -310,7 +360,8 @@ describeWith(
       await write('/run/words', words.join('\n'));
       const found = await shell(`journalctl --sync; journalctl --flush
         grep -rlaF -f /run/words /etc /home /root /srv /tmp /usr/bin /var || true`);
-      expect(found).toBe('/root/hidden');
+      // The second is the file that the playbook writes.
+      expect(found).toBe('/root/hidden\n/srv/info-screen/pin');
     }, 600_000);
   },
 );

@@ -51,7 +51,9 @@ describeWith(
       [stick, work] = [join(media.path, 'stick'), join(media.path, 'work')];
       await Promise.all([stick, work].map((path) => mkdir(path)));
       office = await openOffice(folder.path);
-      site = stack.use(await startSite('quadlet-site', podmanHost, stick, ['/var/lib/containers']));
+      site = stack.use(
+        await startSite('quadlet-site', podmanHost, stick, { disks: ['/var/lib/containers'] }),
+      );
       succeed(await site.enroll(office.rootSha256, 'shop-4', 'screen-1', 'prod/kiosk'));
       succeed(await office.scheduler('sites', 'enroll', stick, ...(await acceptRequests(stick))));
     });

@@ -1,4 +1,8 @@
-import { type FactoryHost, startFactoryHost } from '../harness/hosts/factory-host.ts';
+import {
+  type FactoryHost,
+  type FactoryHostOptions,
+  startFactoryHost,
+} from '../harness/hosts/factory-host.ts';
 import { agentOnHost } from '../harness/run/program-file.ts';
 import type { Outcome } from '../harness/run/run-command.ts';
 import { succeed } from '../harness/run/run-command.ts';
@@ -21,17 +25,17 @@ export type SiteHost = AsyncDisposable & {
 
 const STICK = '/media/stick';
 
-/** @param disks as for startFactoryHost */
+/** With `network: 'machine'` it has a cable to the office, which is `host.cable`. */
 export const startSite = async (
   name: string,
   base: string,
   stick: string,
-  disks: readonly string[] = [],
+  options: Pick<FactoryHostOptions, 'disks' | 'network'> = {},
 ): Promise<SiteHost> => {
   const program = agentOnHost();
   const host = await startFactoryHost(name, {
     base,
-    disks,
+    ...options,
     binds: [program.bind, { from: stick, to: STICK }],
   });
   const agent = (...words: readonly string[]): Promise<Outcome> =>

@@ -6,7 +6,15 @@ import type { HostTargetOptions } from '../host-options.ts';
 import { systemctl } from '../systemd/systemctl.ts';
 import { performRequest } from './perform-request.ts';
 import type { RunnerRequest, RunnerResult } from '../step-request.ts';
-import { idOf, readResult, type StoredResult, stepFolder, stepsFolder, writeRequest } from './step-folder.ts';
+import {
+  idOf,
+  readResult,
+  removeRequest,
+  type StoredResult,
+  stepFolder,
+  stepsFolder,
+  writeRequest,
+} from './step-folder.ts';
 
 export const runnerUnit = (id: string): string => `fleet-agent-runner@${id}.service`;
 
@@ -60,10 +68,10 @@ const begin = async (
   { id, folder, bytes, byUnit, limitMs }: Begun,
   signal: AbortSignal,
 ): Promise<StoredResult> => {
-  await writeRequest(folder, bytes);
-  if (!byUnit) return await performRequest(options, id, signal);
   const unit = runnerUnit(id);
   try {
+    await writeRequest(folder, bytes);
+    if (!byUnit) return await performRequest(options, id, signal);
     // A unit that failed before would not start again within its start limit.
     await systemctl(options, ['reset-failed', '--', unit], signal);
     const { code, stderr } = await systemctl(options, ['start', '--', unit], signal, limitMs);
@@ -75,8 +83,11 @@ const begin = async (
       hint: `journalctl -u ${unit} shows why`,
     });
   } catch (error) {
-    if (signal.aborted) await stopUnit(options, id);
+    if (signal.aborted && byUnit) await stopUnit(options, id);
     throw error;
+  } finally {
+    // It has secrets in it, so that the step can redact them. A repeated step writes it again.
+    await removeRequest(folder);
   }
 };
 

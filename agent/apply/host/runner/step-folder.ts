@@ -35,6 +35,14 @@ export const writeRequest = async (folder: string, bytes: Uint8Array): Promise<v
   }
 };
 
+export const removeRequest = async (folder: string): Promise<void> => {
+  try {
+    await rm(join(folder, 'request.json'), { force: true });
+  } catch (error) {
+    throw hostError(error, 'removing a request for the runner');
+  }
+};
+
 /** @throws FleetError REFERENCE_MISSING, DIGEST_MISMATCH, IO */
 export const readRequest = async (folder: string, id: string): Promise<RunnerRequest> => {
   const bytes = await readIfThere(join(folder, 'request.json'));
