@@ -213,5 +213,23 @@ describe('the next trip to a host without network', () => {
     succeed(await fill(hub.url, mine));
     const [second, ...more] = await underway();
     expect([second, more]).toEqual([expect.not.stringContaining(first), []]);
+    // A set of two sticks is one medium; one of them filled alone ends its record.
+    const [one, two] = [at('set-1'), at('set-2')];
+    for (const path of [one, two]) await mkdir(path);
+    const known = ['--from', at('releases'), '--site', 'plant-7', '--hub', hub.url, '--hub-token-file', mine];
+    const fillAt = (...words: readonly string[]): Promise<Outcome> =>
+      office.exporter('create', ...known, ...words);
+    const size = ['--part-size', '400000', '--stick-size', '400000'];
+    await office.edit(LABEL, () => label('two and four fifths'));
+    await office.build();
+    succeed(await fillAt('--to', one, '--to', two, ...size));
+    const [ofSet = '', ...before] = await underway();
+    expect(before).toEqual([second]);
+    await office.edit(LABEL, () => label('two and five sixths'));
+    await office.build();
+    succeed(await fillAt('--to', one));
+    const last = await underway();
+    expect(last).toHaveLength(2);
+    expect(last).not.toContain(ofSet);
   });
 });

@@ -1,0 +1,24 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { hubOf } from '../../../exporter/commands/hub-flags.ts';
+import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
+
+test('a hub is an https address with a token in a file, and each mistake is said before anything is written', async () => {
+  await using folder = await temporaryDirectory('hub-flags');
+  const file = join(folder.path, 'token');
+  await writeFile(file, 'ffd_secret\n');
+  const hub = 'https://hub.example:8443/';
+  expect(await hubOf({})).toBeUndefined();
+  expect(await hubOf({ hub, 'hub-token-file': file })).toEqual({
+    url: 'https://hub.example:8443',
+    token: 'ffd_secret',
+  });
+  for (const [flags, code] of [
+    [{ hub: 'http://hub.example', 'hub-token-file': file }, 'USAGE'],
+    [{ hub: 'hub.example:8443', 'hub-token-file': file }, 'USAGE'],
+    [{ hub }, 'USAGE'],
+    [{ hub, 'hub-token-file': join(folder.path, 'none') }, 'CONFIG_INVALID'],
+  ] as const)
+    await expect(hubOf(flags)).rejects.toMatchObject({ code });
+});
