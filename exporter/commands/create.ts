@@ -99,7 +99,6 @@ export default class Create extends FleetCommand {
       const recordedAt = hub
         ? await this.record({ ...prepared, set: exported.set, places }, { ...hub, caFile: flags['ca-file'] })
         : null;
-      if (!hub) this.say(`To record that it leaves: fleet-scheduler media record ${places[0] ?? order.to}`);
       this.log(
         [
           `${places.join(', ')}${exported.set ? ` (${describeSet(exported.set)})` : ''}: ${formatBytes(written)} written, ${formatBytes(plan.assumed)} assumed at the sites`,
