@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { Flags } from '@oclif/core';
-import { FleetError, toFleetError } from '#bundles/errors';
+import { FleetError } from '#bundles/errors';
+import { readGivenFile } from '#bundles/read-given-file';
 import type { HubAccess } from '#bundles/transport/hub/ask-hub';
 
 /** Flags of the hub at which the medium is recorded. */
@@ -37,10 +37,6 @@ export const hubOf = async ({
     throw new FleetError('USAGE', '--hub-token-file is missing: the hub takes a record only with a token', {
       hint: 'Make one with fleet-scheduler tokens create --person <name> --allow record:<environment>',
     });
-  const token = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT')
-      throw new FleetError('CONFIG_INVALID', 'there is no such file', { at: { file } });
-    throw toFleetError(error, `reading ${file}`);
-  });
+  const token = await readGivenFile(file);
   return { url: new URL(hub).origin, token: token.trim() };
 };

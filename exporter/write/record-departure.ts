@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { FleetError } from '#bundles/errors';
 import { contentsOf, type MediumContents, nameVolumes } from '#bundles/formats/medium/departure';
 import { openMedium } from '#bundles/formats/medium/open-medium';
 import { askHub, type HubAccess } from '#bundles/transport/hub/ask-hub';
+import { certificatesOf } from '#bundles/transport/registry/registry-access';
 import { type RecordedMedium, type RecordMedium, recordMedium } from '#bundles/transport/hub/client';
 import { newestIssued } from '../plan/newest-issued.ts';
 import type { Prepared } from '../plan/prepare.ts';
@@ -24,8 +24,7 @@ export const recordDeparture = async (
   signal: AbortSignal,
 ): Promise<RecordedMedium> => {
   const departure = await departureOf(written, signal);
-  const own = hub.caFile === undefined ? [] : [await readFile(hub.caFile, 'utf8')];
-  const ca = [...written.authorities, ...own].join('\n');
+  const ca = [...written.authorities, certificatesOf(hub.caFile) ?? []].flat().join('\n');
   const access = { url: hub.url, token: hub.token, env: hub.env, ca: ca === '' ? undefined : ca };
   return askHub(access, (options) => recordMedium({ recordMedium: departure }, options), signal);
 };

@@ -27,7 +27,7 @@ export const registryOptions = ({
   tries: countIn(env, 'FLEET_REGISTRY_TRIES'),
   firstDelay: countIn(env, 'FLEET_REGISTRY_DELAY'),
   authFile: authFile === '' ? undefined : authFile,
-  ca: caFile === undefined || caFile === '' ? undefined : readCertificates(caFile),
+  ca: certificatesOf(caFile),
 });
 
 /** Retry settings for bad lines, and for scripts that need fast failures. @throws FleetError CONFIG_INVALID */
@@ -50,7 +50,9 @@ const MISTAKES: Readonly<Record<string, string>> = {
   EISDIR: 'this is a folder, not a file',
 };
 
-const readCertificates = (file: string): string => {
+/** @returns undefined: no file is set @throws FleetError CONFIG_INVALID, PERMISSION, IO */
+export const certificatesOf = (file: string | undefined): string | undefined => {
+  if (file === undefined || file === '') return undefined;
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {

@@ -1,13 +1,9 @@
-import { readFile } from 'node:fs/promises';
-import { FleetError, toFleetError } from '#bundles/errors';
+import { FleetError } from '#bundles/errors';
+import { readGivenFile } from '#bundles/read-given-file';
 
 /** The first line of a file with a password or token. @throws FleetError CONFIG_INVALID for a missing file or an empty line */
 export const readSecretLine = async (file: string): Promise<string> => {
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
-      throw new FleetError('CONFIG_INVALID', 'there is no such file with a secret', { at: { file } });
-    throw toFleetError(error, `reading ${file}`);
-  });
+  const text = await readGivenFile(file, 'a secret');
   const [secret = ''] = text.split(/\r?\n/, 1);
   if (secret !== '') return secret;
   throw new FleetError('CONFIG_INVALID', 'the first line is empty, it should be a secret', {

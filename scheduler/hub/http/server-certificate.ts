@@ -1,6 +1,6 @@
 import { createPrivateKey, randomBytes, X509Certificate } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { FleetError, toFleetError } from '#bundles/errors';
+import { FleetError } from '#bundles/errors';
+import { readGivenFile } from '#bundles/read-given-file';
 import type { Authority } from '#bundles/trust/root/certificate';
 import { issueServerCertificate } from '#bundles/trust/root/issue-certificate';
 import { generatePrivateKey, loadSigningKey } from '#bundles/trust/keys/key';
@@ -35,7 +35,10 @@ export const obtainCertificate = async (source: CertificateSource, now: Date): P
       return describe(`${issued}${authority.certificate}`, key);
     }
     case 'files': {
-      const [certificate, key] = await Promise.all([read(source.certificateFile), read(source.keyFile)]);
+      const [certificate, key] = await Promise.all([
+        readGivenFile(source.certificateFile),
+        readGivenFile(source.keyFile),
+      ]);
       return checkPair(certificate, key, source, now);
     }
   }
@@ -49,13 +52,6 @@ const describe = (certificate: string, key: string): ServerCertificate => {
   const { validFromDate, validToDate } = new X509Certificate(certificate);
   return { certificate, key, from: validFromDate, to: validToDate };
 };
-
-const read = (file: string): Promise<string> =>
-  readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT')
-      throw new FleetError('CONFIG_INVALID', 'there is no such file', { at: { file } });
-    throw toFleetError(error, `reading ${file}`);
-  });
 
 /** Reports a bad pair at start and by file name; otherwise TLS would fail on every connection. */
 const checkPair = (

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { rootCertificates } from 'node:tls';
-import { FleetError, toFleetError } from '#bundles/errors';
+import { FleetError } from '#bundles/errors';
+import { readGivenFile } from '#bundles/read-given-file';
 import type { Configuration } from '../../settings/configuration.ts';
 import type { OidcProvider } from './oidc-provider.ts';
 import { NOBODY, type People } from './people.ts';
@@ -64,19 +64,12 @@ const readProvider = async ({
   scope,
   personClaim,
   groupsClaim,
-  ca: caFile === undefined ? undefined : [...rootCertificates, await readText(caFile)],
+  ca: caFile === undefined ? undefined : [...rootCertificates, await readGivenFile(caFile)],
   timeoutMs: PROVIDER_MS,
 });
 
 const firstLine = async (file: string): Promise<string> => {
-  const [secret = ''] = (await readText(file)).split(/\r?\n/, 1);
+  const [secret = ''] = (await readGivenFile(file)).split(/\r?\n/, 1);
   if (secret !== '') return secret;
   throw new FleetError('CONFIG_INVALID', 'the first line of the file is empty', { at: { file, line: 1 } });
 };
-
-const readText = (file: string): Promise<string> =>
-  readFile(file, 'utf8').catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
-      throw new FleetError('CONFIG_INVALID', 'there is no such file', { at: { file } });
-    throw toFleetError(error, `reading ${file}`);
-  });

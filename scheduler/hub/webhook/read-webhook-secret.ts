@@ -1,16 +1,12 @@
-import { readFile } from 'node:fs/promises';
-import { FleetError, toFleetError } from '#bundles/errors';
+import { FleetError } from '#bundles/errors';
+import { readGivenFile } from '#bundles/read-given-file';
 
 /** Minimum length: a guessed secret would allow triggering any number of repository checks. */
 const MIN_LENGTH = 16;
 
 /** The first line of webhookSecretFile, read for each webhook so that it can change. @throws FleetError CONFIG_INVALID */
 export const readWebhookSecret = async (file: string): Promise<string> => {
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
-      throw new FleetError('CONFIG_INVALID', 'there is no such file with a webhook secret', { at: { file } });
-    throw toFleetError(error, `reading ${file}`);
-  });
+  const text = await readGivenFile(file, 'a webhook secret');
   const [secret = ''] = text.split(/\r?\n/, 1);
   if (secret.length >= MIN_LENGTH) return secret;
   throw new FleetError('CONFIG_INVALID', `the webhook secret has ${secret.length} characters`, {
