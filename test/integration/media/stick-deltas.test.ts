@@ -223,8 +223,11 @@ describe('the next trip to a host without network', () => {
     await office.edit(LABEL, () => label('two and four fifths'));
     await office.build();
     succeed(await fillAt('--to', one, '--to', two, ...size));
-    const [ofSet = '', ...before] = await underway();
-    expect(before).toEqual([second]);
+    // Records of one second come in either order.
+    const recorded = await underway();
+    expect(recorded).toHaveLength(2);
+    expect(recorded).toContain(second);
+    const ofSet = recorded.find((line) => line !== second);
     await office.edit(LABEL, () => label('two and five sixths'));
     await office.build();
     succeed(await fillAt('--to', one));

@@ -75,7 +75,7 @@ describe('an image of a quadlet', () => {
     ).toEqual(all);
   });
 
-  test('stands in package.json and, pinned, in the quadlet', async () => {
+  test('is listed in package.json, and the quadlet has its pinned name', async () => {
     const blobs: Blobs = new Map();
     const image = putImage(blobs, { layers: [await putLayer(blobs, { app: 'web' })] });
     const name = `registry.example/web@${image.digest}`;
