@@ -68,6 +68,7 @@ export default defineConfig({
           exclude: [OWN_NEIGHBOUR],
           // A property test on a machine that has other things to do may take a while; how long proves nothing.
           testTimeout: 60_000,
+          hookTimeout: 60_000,
           isolate: false,
           // One thread for file work per process: tests wait for each call anyway, and waking others costs more than it saves.
           env: {

@@ -59,6 +59,9 @@ const vitest = spawn(
     '--project=unit',
     '--coverage',
     `--coverage.reportsDirectory=${folder.path}`,
+    // Counting lines makes tests several times slower, and nothing here is held against the clock.
+    '--testTimeout=600000',
+    '--hookTimeout=600000',
     ...process.argv.slice(2),
   ],
   { cwd: ROOT, stdio: 'inherit' },
