@@ -1,9 +1,10 @@
-import { type ErrorCode, formatError, toFleetError } from '#bundles/errors';
+import { type ErrorCode, formatError } from '#bundles/errors';
 import type { Layout } from '#bundles/formats/layout/layout';
 import { type Channel, formatChannel, parseChannel, parseName } from '#bundles/names';
 import { errorJson } from '#cli/fleet-command';
 import { choosePointers } from '#bundles/transport/publish/choose-pointers';
 import { abortIfAsked } from '../hub/refused.ts';
+import { toProblem } from '../model/problems.ts';
 
 type Selection = {
   readonly channel?: readonly string[] | undefined;
@@ -45,8 +46,8 @@ export const eachChannel = async (
     try {
       outcomes.push({ channel: name, ...(await work(channel)) });
     } catch (error) {
-      const known = toFleetError(error, `${doing} ${name}`);
-      if (known.code === 'ABORTED' || known.code === 'INTERNAL' || fatal.includes(known.code)) throw known;
+      const known = toProblem(error, `${doing} ${name}`);
+      if (fatal.includes(known.code)) throw known;
       say(`${name}: ${formatError(known)}`);
       process.exitCode = known.exitCode;
       outcomes.push({ channel: name, outcome: 'failed', ...errorJson(known) });

@@ -17,6 +17,16 @@ export const endsRun = ({ code }: FleetError): boolean => code === 'ABORTED' || 
 export const endsJudging = (error: FleetError): boolean => endsRun(error) || error.code === 'INTERNAL';
 
 /**
+ * As toFleetError, for a step whose failure is reported while others continue.
+ * @throws FleetError ABORTED, INTERNAL: they end the run
+ */
+export const toProblem = (error: unknown, doing?: string): FleetError => {
+  const problem = toFleetError(error, doing);
+  if (problem.code === 'ABORTED' || problem.code === 'INTERNAL') throw problem;
+  return problem;
+};
+
+/**
  * Runs a step. Its mistakes are added to `problems` and the result is undefined, so that later steps can report theirs.
  * @throws FleetError ABORTED, DISK_FULL
  */

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { canonicalBytes } from '#bundles/json/canonical';
 import { type Digest, digestOf } from '#bundles/digest';
-import { type FleetError, isFleetError, toFleetError } from '#bundles/errors';
+import { type FleetError, isFleetError } from '#bundles/errors';
 import { rollbacksIn } from '../load/releases/assignment-rollbacks.ts';
 import { readAuditLog } from '../load/releases/audit-log.ts';
 import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
@@ -22,7 +22,7 @@ import type { PlatformOptions } from '../load/platform/load-options.ts';
 import { environmentsOf } from '../load/list-environments.ts';
 import { loadPlatform, sourcesOf } from '../load/load-platform.ts';
 import type { Platform } from '../model/model.ts';
-import { eachOnce, problemsOf, throwProblems } from '../model/problems.ts';
+import { eachOnce, problemsOf, throwProblems, toProblem } from '../model/problems.ts';
 import type { Sources } from '../load/sources/open-sources.ts';
 import type { Promoted, RolloutPolicy } from '../model/promotion.ts';
 import { checkShared } from './chain/check-shared.ts';
@@ -327,8 +327,6 @@ const loadOrProblems = async (
     const fleet = options.keys.root.fleet;
     return await loadPlatform({ ...options, sources, environment, fleet, holdWorkloads: true });
   } catch (error) {
-    const known = toFleetError(error);
-    if (known.code === 'INTERNAL' || known.code === 'ABORTED') throw known;
-    return { problems: problemsOf(known) };
+    return { problems: problemsOf(toProblem(error)) };
   }
 };

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Digest } from '#bundles/digest';
-import { FleetError, toFleetError } from '#bundles/errors';
+import { FleetError } from '#bundles/errors';
 import { openTools } from '../../load/applications/tools/find-tool.ts';
 import type { ChartPlaces } from '../../load/charts/chart-places.ts';
 import { chartKey } from '../../load/charts/charts.ts';
@@ -10,7 +10,8 @@ import { environmentsOf } from '../../load/list-environments.ts';
 import { loadEnvironments } from '../../load/load-environments.ts';
 import type { PlatformOptions } from '../../load/platform/load-options.ts';
 import { findRoot, sourcesOf } from '../../load/load-platform.ts';
-import { eachOnce, newProblems, throwProblems } from '../../model/problems.ts';
+import { eachOnce, newProblems, throwProblems, toProblem } from '../../model/problems.ts';
+import { withPlace } from '../../model/with-place.ts';
 import { collectContents, type WantedDebs } from './collect-contents.ts';
 import { selectionKey } from './debs/locked-debs.ts';
 import { openDebSolver, type SolvedDeb } from './debs/solve-debs.ts';
@@ -140,8 +141,8 @@ const lockDebs = async (
         locked.push({ key, before, after: solved.map(({ url }) => url) });
         files.push(...solved.map(({ url, digest }: SolvedDeb) => ({ url, sha256: digest, at })));
       } catch (error) {
-        const found = toFleetError(error, `solving ${key}`);
-        if (found.code === 'INTERNAL' || found.code === 'ABORTED') throw found;
+        // At the package that wants them, though the error may be at the base.
+        const found = toProblem(error, `solving ${key}`);
         problems.push(new FleetError(found.code, found.message, { at, hint: found.hint, cause: found }));
       }
     }
@@ -171,9 +172,7 @@ const lockFiles = async (
         after: await fetch(url, sha256 === undefined ? undefined : { digest: sha256 }, signal),
       });
     } catch (error) {
-      const found = toFleetError(error, `fetching ${url}`);
-      if (found.code === 'INTERNAL' || found.code === 'ABORTED') throw found;
-      problems.push(new FleetError(found.code, found.message, { at, hint: found.hint, cause: found }));
+      problems.push(withPlace(toProblem(error, `fetching ${url}`), at));
     }
   }
   return { locked, problems };

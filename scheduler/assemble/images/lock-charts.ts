@@ -5,6 +5,8 @@ import { bundlesApplication } from '../../load/applications/read-application.ts'
 import type { ChartPlaces } from '../../load/charts/chart-places.ts';
 import { chartKey } from '../../load/charts/charts.ts';
 import type { Platform } from '../../model/model.ts';
+import { toProblem } from '../../model/problems.ts';
+import { withPlace } from '../../model/with-place.ts';
 import { schedulePlatform } from '../../plan/schedule/schedule-platform.ts';
 import type { LockedImage, LockOutcome } from './lock-images.ts';
 
@@ -64,9 +66,7 @@ export const lockCharts = async (
         after: `${reference.chart}@${await places.resolve(reference, signal)}`,
       });
     } catch (error) {
-      const found = toFleetError(error, `looking for ${key}`);
-      if (found.code === 'INTERNAL' || found.code === 'ABORTED') throw found;
-      problems.push(new FleetError(found.code, found.message, { at, hint: found.hint, cause: found }));
+      problems.push(withPlace(toProblem(error, `looking for ${key}`), at));
     }
   }
   return { locked, problems };

@@ -1,6 +1,7 @@
 import type { Digest } from '#bundles/digest';
-import { FleetError, isFleetError, type Place, toFleetError } from '#bundles/errors';
+import { FleetError, type Place } from '#bundles/errors';
 import { normaliseImageName } from '#bundles/formats/bundle/image-name';
+import { toProblem } from '../../model/problems.ts';
 import { withPlace } from '../../model/with-place.ts';
 import { chooseManifest } from './choose-manifest.ts';
 import type { ImagePlaces } from '../../load/images/image-places.ts';
@@ -60,9 +61,7 @@ export const lockImages = async (
     try {
       locked.push({ image, before: old?.value, ...(await resolve(reference, full, places, signal)) });
     } catch (error) {
-      const found = toFleetError(error, `looking for ${reference.image}`);
-      if (isFleetError(found, 'INTERNAL') || isFleetError(found, 'ABORTED')) throw found;
-      problems.push(withPlace(found, reference.at));
+      problems.push(withPlace(toProblem(error, `looking for ${reference.image}`), reference.at));
     }
   }
   return { locked, problems };

@@ -2,7 +2,8 @@ import { userInfo } from 'node:os';
 import { Flags } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
 import { openLayout } from '#bundles/formats/layout/layout';
-import type { GateHub } from '../../hub/promote/gate/assess.ts';
+import type { Digest } from '#bundles/digest';
+import { type GateHub, parseCandidate } from '../../hub/promote/gate/assess.ts';
 import { readPromotion } from '../../hub/promote/facts/link.ts';
 import { hasNoSites, openHub } from '../../hub/hub.ts';
 import { storeExists } from '../../hub/store/open-store.ts';
@@ -10,7 +11,7 @@ import { openKeyDirectory } from '../../keys/key-directory.ts';
 import { platformOptions } from '../../load/platform/platform-options.ts';
 import type { Sources } from '../../load/sources/open-sources.ts';
 import type { Promotion } from '../../model/promotion.ts';
-import { type Configuration, requireSetting } from '../../settings/configuration.ts';
+import { type Configuration, readConfiguration, requireSetting } from '../../settings/configuration.ts';
 import { configurationFlags } from '../../settings/configuration-flags.ts';
 
 const { config, platform, cache, map, keys, layout, db } = configurationFlags;
@@ -80,4 +81,33 @@ export const openGate = async (
   const directory = await openKeyDirectory(requireSetting(configuration, 'keys'));
   const hub = { keys: directory, layout: requireSetting(configuration, 'layout'), store: undefined };
   return { hub, promotion, [Symbol.asyncDispose]: async () => {} };
+};
+
+type DecisionFlags = Parameters<typeof readConfiguration>[0] & {
+  readonly candidate?: string | undefined;
+  readonly person?: string | undefined;
+  readonly reason: string;
+};
+
+/** A decision of a person about an environment, as the functions of hub/promote/decide take it. */
+export type Decision = {
+  readonly environment: string;
+  readonly candidate: Digest | undefined;
+  readonly person: string;
+  readonly reason: string;
+  readonly now: Date;
+  readonly signal: AbortSignal;
+};
+
+/** Runs `decide` with the gate of the configuration and the decision that the flags describe. @throws FleetError as openGate */
+export const decideAbout = async <T>(
+  environment: string,
+  flags: DecisionFlags,
+  { now, signal }: Pick<Decision, 'now' | 'signal'>,
+  decide: (gate: OpenGate, decision: Decision) => Promise<T>,
+): Promise<T> => {
+  await using gate = await openGate(await readConfiguration(flags, process.cwd()), signal);
+  const candidate = parseCandidate(flags.candidate);
+  const { reason } = flags;
+  return await decide(gate, { environment, candidate, person: personOf(flags), reason, now, signal });
 };

@@ -1,8 +1,7 @@
 import { Args } from '@oclif/core';
 import { FleetCommand } from '#cli/fleet-command';
 import { type Paused, pauseOrResume } from '../../hub/promote/decide/decide-about.ts';
-import { readConfiguration } from '../../settings/configuration.ts';
-import { decisionFlags, linkFlags, openGate, personOf, reasonFlag } from './open-gate.ts';
+import { decideAbout, decisionFlags, linkFlags, reasonFlag } from './open-gate.ts';
 
 /** Pausing and resuming take the same arguments and are signed as the same kind of decision. */
 abstract class PauseCommand extends FleetCommand {
@@ -19,11 +18,10 @@ abstract class PauseCommand extends FleetCommand {
   async run(): Promise<Paused> {
     // The class that has them: oclif does not see inherited `args`.
     const { args, flags } = await this.parse(PauseCommand);
-    const { environment } = args;
-    const now = this.readNow(flags.now);
-    await using gate = await openGate(await readConfiguration(flags, process.cwd()), this.signal);
-    const wish = { environment, person: personOf(flags), reason: flags.reason, now, signal: this.signal };
-    const decided = await pauseOrResume(gate, this.decision, wish);
+    const at = { now: this.readNow(flags.now), signal: this.signal };
+    const decided = await decideAbout(args.environment, flags, at, (gate, wish) =>
+      pauseOrResume(gate, this.decision, wish),
+    );
     this.log(describePaused(decided));
     return decided;
   }

@@ -2,9 +2,7 @@ import { Args } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
 import { FleetCommand } from '#cli/fleet-command';
 import { rejectFor } from '../../hub/promote/decide/decide-about.ts';
-import { parseCandidate } from '../../hub/promote/gate/assess.ts';
-import { readConfiguration } from '../../settings/configuration.ts';
-import { decisionFlags, gateFlags, openGate, personOf, reasonFlag } from './open-gate.ts';
+import { decideAbout, decisionFlags, gateFlags, reasonFlag } from './open-gate.ts';
 
 export default class Reject extends FleetCommand {
   static override description = `Rejects a candidate for an environment of the chain, for good.
@@ -28,16 +26,8 @@ It can never be promoted there; a new candidate can. The rejection is signed int
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(Reject);
-    const now = this.readNow(flags.now);
-    await using gate = await openGate(await readConfiguration(flags, process.cwd()), this.signal);
-    const decided = await rejectFor(gate, {
-      environment: args.environment,
-      candidate: parseCandidate(flags.candidate),
-      person: personOf(flags),
-      reason: flags.reason,
-      now,
-      signal: this.signal,
-    });
+    const at = { now: this.readNow(flags.now), signal: this.signal };
+    const decided = await decideAbout(args.environment, flags, at, rejectFor);
     this.log(`${decided.to}: candidate ${shortDigest(decided.candidate)} is rejected`);
     return decided;
   }

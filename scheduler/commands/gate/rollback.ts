@@ -2,9 +2,7 @@ import { Args, Flags } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
 import { FleetCommand } from '#cli/fleet-command';
 import { rollBackTo } from '../../hub/promote/decide/roll-back-to.ts';
-import { parseCandidate } from '../../hub/promote/gate/assess.ts';
-import { readConfiguration } from '../../settings/configuration.ts';
-import { decisionFlags, linkFlags, openGate, personOf, reasonFlag } from './open-gate.ts';
+import { decideAbout, decisionFlags, linkFlags, reasonFlag } from './open-gate.ts';
 
 export default class Rollback extends FleetCommand {
   static override description =
@@ -31,16 +29,8 @@ For a single channel, and for an environment that nothing is promoted to, see re
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(Rollback);
-    const now = this.readNow(flags.now);
-    await using gate = await openGate(await readConfiguration(flags, process.cwd()), this.signal);
-    const rolledBack = await rollBackTo(gate, {
-      environment: args.environment,
-      candidate: parseCandidate(flags.candidate),
-      person: personOf(flags),
-      reason: flags.reason,
-      now,
-      signal: this.signal,
-    });
+    const at = { now: this.readNow(flags.now), signal: this.signal };
+    const rolledBack = await decideAbout(args.environment, flags, at, rollBackTo);
     const { to, candidate, number } = rolledBack;
     this.log(`${to}: candidate ${shortDigest(candidate)} is promoted again, number ${number}, to roll back`);
     this.say(`The next build of ${to} releases it: fleet-scheduler build --environment ${to}`);

@@ -1,5 +1,6 @@
-import { type FleetError, toFleetError } from '#bundles/errors';
+import type { FleetError } from '#bundles/errors';
 import type { RegistryOptions } from '#bundles/transport/registry/registry';
+import { toProblem } from '../../model/problems.ts';
 import { redactUrl } from '../../model/repository-url.ts';
 import { withoutRepository } from '../../load/sources/run-git.ts';
 import type { CommitIdentity } from '../git/commit-identity.ts';
@@ -99,9 +100,7 @@ const setStatuses = async (
     }
     return { statuses, problem: undefined };
   } catch (error) {
-    const problem = toFleetError(error, 'setting the commit status');
-    if (problem.code === 'INTERNAL' || problem.code === 'ABORTED') throw problem;
-    return { statuses, problem };
+    return { statuses, problem: toProblem(error, 'setting the commit status') };
   }
 };
 

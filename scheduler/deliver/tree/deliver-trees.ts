@@ -1,12 +1,12 @@
 import { compareBytes } from '#bundles/digest';
-import { FleetError, toFleetError } from '#bundles/errors';
+import { FleetError } from '#bundles/errors';
 import type { RegistryOptions } from '#bundles/transport/registry/registry';
 import { environmentsOf } from '../../load/list-environments.ts';
 import { findRoot, sourcesOf } from '../../load/load-platform.ts';
 import type { HeldAssignment, HeldWorkload } from '../../model/model.ts';
 import type { Sources } from '../../load/sources/open-sources.ts';
 import { type Chain, loadPolicies, type Policies } from '../../release/chain/open-chain.ts';
-import { newProblems, problemsOf, throwProblems } from '../../model/problems.ts';
+import { newProblems, problemsOf, throwProblems, toProblem } from '../../model/problems.ts';
 import { type RenderedEnvironment, renderEnvironment } from '../../render/render-environment.ts';
 import type { CommitIdentity } from '../git/commit-identity.ts';
 import { bringTree, withdrawTree } from './bring-tree.ts';
@@ -162,8 +162,7 @@ const deliverOne = async (
     const removedPackages = packagesIn(brought.removed, staged.tree);
     return { environment, ...told, problems: [], ...brought, removedPackages };
   } catch (error) {
-    const problem = toFleetError(error, `delivering ${environment}`);
-    if (problem.code === 'INTERNAL' || problem.code === 'ABORTED') throw problem;
+    const problem = toProblem(error, `delivering ${environment}`);
     if (problem.code === 'NOT_PROMOTED' && !delivery.candidate) return waiting(environment, problem);
     const failed = { to: undefined, outcome: 'failed' as const, problems: problemsOf(problem) };
     return { environment, ...NOTHING, removedPackages: [], ...known, ...failed };

@@ -6,6 +6,7 @@ import { didYouMean } from '#bundles/nearest-name';
 import { type ObjectOf, ofKind, type RepositoryFolder } from '../objects/platform-object.ts';
 import { readObjects } from '../objects/read-objects.ts';
 import { attempt, type Problems } from '../../model/problems.ts';
+import { withPlace } from '../../model/with-place.ts';
 import type { Source, Sources } from '../sources/open-sources.ts';
 import type { KalypsoRoot } from './find-environments.ts';
 
@@ -113,11 +114,4 @@ const unknownEnvironment = (name: string, root: KalypsoRoot): FleetError => {
 
 /** An unreadable repository is reported at the object that names it. */
 const standingAt = (error: unknown, object: ObjectOf<'Environment' | 'BaseRepo'>): unknown =>
-  error instanceof FleetError && error.at === undefined
-    ? new FleetError(error.code, error.message, {
-        subject: `${object.kind} ${object.name}`,
-        at: object.at,
-        ...(error.hint !== undefined && { hint: error.hint }),
-        cause: error,
-      })
-    : error;
+  error instanceof FleetError ? withPlace(error, object.at, `${object.kind} ${object.name}`) : error;

@@ -8,6 +8,7 @@ import type { DeploymentTarget, HeldWorkload, SourceSnapshot } from '../../model
 import { type ObjectOf, ofKind } from '../objects/platform-object.ts';
 import { readObjects } from '../objects/read-objects.ts';
 import { attempt, newProblems } from '../../model/problems.ts';
+import { withPlace } from '../../model/with-place.ts';
 import { didYouMean } from '#bundles/nearest-name';
 import type { Location } from '../../model/location.ts';
 import type { Source, Sources } from '../sources/open-sources.ts';
@@ -80,14 +81,7 @@ const toHeld = (
 
 /** An error without a place is reported at the registration that names the repository. */
 const withRegistration = (error: FleetError, registration: ObjectOf<'WorkloadRegistration'>): FleetError =>
-  error.at
-    ? error
-    : new FleetError(error.code, error.message, {
-        subject: `WorkloadRegistration ${registration.name}`,
-        at: registration.repositoryAt ?? registration.at,
-        ...(error.hint !== undefined && { hint: error.hint }),
-        cause: error,
-      });
+  withPlace(error, registration.repositoryAt ?? registration.at, `WorkloadRegistration ${registration.name}`);
 
 /**
  * Reports targets of environments that the fleet does not have. The Workload is held, so that sites keep the package of a

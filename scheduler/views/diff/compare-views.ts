@@ -1,5 +1,5 @@
-import { type FleetError, toFleetError } from '#bundles/errors';
-import { problemsOf } from '../../model/problems.ts';
+import type { FleetError } from '#bundles/errors';
+import { problemsOf, toProblem } from '../../model/problems.ts';
 import { compareEnvironments, type EnvironmentDiff } from './compare-environments.ts';
 import type { EnvironmentView } from './view-environment.ts';
 
@@ -14,9 +14,7 @@ export const viewOrProblems = async (
   try {
     return await view();
   } catch (error) {
-    const known = toFleetError(error, `reading ${environment}`);
-    if (known.code === 'ABORTED' || known.code === 'INTERNAL') throw known;
-    return problemsOf(known);
+    return problemsOf(toProblem(error, `reading ${environment}`));
   }
 };
 

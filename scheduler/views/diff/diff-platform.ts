@@ -1,8 +1,9 @@
-import { FleetError, toFleetError } from '#bundles/errors';
+import { FleetError } from '#bundles/errors';
 import { listEnvironments } from '../../load/list-environments.ts';
 import type { PlatformOptions } from '../../load/platform/load-options.ts';
 import { loadPlatform, sourcesOf } from '../../load/load-platform.ts';
 import { parsePlatform } from '../../model/location.ts';
+import { toProblem } from '../../model/problems.ts';
 import { withoutRepository } from '../../load/sources/run-git.ts';
 import type { EnvironmentDiff } from './compare-environments.ts';
 import { compareViews, type Viewed, viewOrProblems } from './compare-views.ts';
@@ -65,8 +66,7 @@ const environmentsOn = async (
   try {
     return await listEnvironments({ ...options, sources });
   } catch (error) {
-    const known = toFleetError(error);
-    if (known.code === 'ABORTED' || known.code === 'INTERNAL') throw known;
+    toProblem(error);
     return [];
   }
 };

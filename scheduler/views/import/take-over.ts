@@ -1,11 +1,11 @@
 import { compareBytes } from '#bundles/digest';
-import { FleetError, toFleetError } from '#bundles/errors';
+import { FleetError } from '#bundles/errors';
 import { fillFolder } from '../../load/init/fill-folder.ts';
 import { withKustomizations } from '../../load/kalypso/kustomized-sources.ts';
 import { type KalypsoParts, readKalypsoParts } from '../../load/kalypso/load-kalypso.ts';
 import type { PlatformOptions } from '../../load/platform/load-options.ts';
 import { findRoot, loadPlatform, sourcesOf } from '../../load/load-platform.ts';
-import { attempt, eachOnce, newProblems, throwProblems } from '../../model/problems.ts';
+import { attempt, eachOnce, newProblems, throwProblems, toProblem } from '../../model/problems.ts';
 import type { Sources } from '../../load/sources/open-sources.ts';
 import { type RenderedEnvironment, renderEnvironment } from '../../render/render-environment.ts';
 import type { RenderResult } from '../../render/render-platform.ts';
@@ -171,9 +171,7 @@ const comparePublished = async (
     );
     return { state: 'compared', repo, branch, files: compareTrees(files, tree) };
   } catch (error) {
-    const known = toFleetError(error, `reading ${repo}`);
-    if (known.code === 'ABORTED' || known.code === 'INTERNAL') throw error;
-    return { state: 'unread', error: known };
+    return { state: 'unread', error: toProblem(error, `reading ${repo}`) };
   }
 };
 
