@@ -21,6 +21,7 @@ export const parseTime = (text: unknown, what = 'time'): Date => {
   );
 };
 
+export const HOUR_MS = 3_600_000;
 export const DAY_MS = 86_400_000;
 
 export const addDays = (date: Date, days: number): Date => new Date(date.getTime() + days * DAY_MS);

@@ -193,6 +193,10 @@ export const ROUTES: readonly Route[] = [
     ['environment', 'site', 'limit', 'cursor'],
   ),
   lookup(
+    ['compliance', '/v1/compliance', 'How many agents of each environment complied, by the hour'],
+    ['environment', 'since'],
+  ),
+  lookup(
     ['package', '/v1/package', 'One package at one agent: objects, what an update changes, drift'],
     ['agent', 'assignment'],
   ),

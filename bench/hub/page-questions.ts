@@ -16,6 +16,7 @@ export const pageQuestions = (sites: number): Readonly<Record<string, PageQuesti
     'overview: 50 sites from the middle': () => `/v1/sites?limit=50&cursor=${half}`,
     'overview: 50 sites of one environment': () => '/v1/sites?limit=50&environment=qa',
     'overview: open alarms': () => '/v1/alarms?limit=1',
+    'overview: compliance of 90 days': () => '/v1/compliance?since=90d',
     'status: 50 agents': () => '/v1/status?limit=50',
     'status: 50 agents from the middle': () => `/v1/status?limit=50&cursor=${middle}`,
     'status: 50 agents of one environment': () => '/v1/status?limit=50&environment=qa',

@@ -20,6 +20,8 @@ export const PRESENCE_PATH = '/v1/presence';
 export const STATUS_PATH = '/v1/status';
 /** GET the state of all sites in one entry each. Credential: a reader's token. */
 export const SITES_PATH = '/v1/sites';
+/** GET how many agents of each environment complied over time. Credential: a reader's token. */
+export const COMPLIANCE_PATH = '/v1/compliance';
 /** GET changes, events, running versions by agent, and the comparison of two environments. Credential: a reader's token. */
 export const HISTORY_PATH = '/v1/history';
 export const EVENTS_PATH = '/v1/events';

@@ -367,6 +367,27 @@ export type Sites = {
     }[];
     next: string | null;
 };
+export type Compliance = {
+    at: Time;
+    /** Hours between two samples; each is the last of its step. */
+    stepHours: number;
+    environments: {
+        environment: string;
+        /** The oldest first. Each agent is counted once. */
+        samples: {
+            at: Time;
+            complies: number;
+            /** The rollout does not include it yet, or its operator holds it. */
+            waiting: number;
+            /** Some assignment failed, drifted, or is not as its release has it. */
+            differs: number;
+            /** Late or stale. */
+            late: number;
+            silent: number;
+            neverReported: number;
+        }[];
+    }[];
+};
 export type ItemDiff = {
     "object": string;
     file: string;
@@ -664,6 +685,12 @@ export type Rollouts = {
         release: number;
         plan: Digest;
         policy: string;
+        /** Agents that comply now, by the time since which they do, the oldest first. */
+        curve: {
+            at: Time;
+            /** Of each stage, in the order of stages. */
+            complies: number[];
+        }[];
         stages: {
             name: string;
             state: "waiting" | "running" | "soaking" | "done" | "failed" | "paused";
@@ -1157,6 +1184,32 @@ export function sites({ environment, site, limit, cursor, ifNoneMatch }: {
         site,
         limit,
         cursor
+    }))}`, {
+        ...opts,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "If-None-Match": ifNoneMatch
+        })
+    });
+}
+/**
+ * How many agents of each environment complied, by the hour
+ */
+export function compliance({ environment, since, ifNoneMatch }: {
+    environment?: string;
+    since?: string;
+    ifNoneMatch?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: Compliance;
+    } | {
+        status: 304;
+    } | {
+        status: number;
+        data: Problem;
+    }>(`/v1/compliance${QS.query(QS.explode({
+        environment,
+        since
     }))}`, {
         ...opts,
         headers: oazapfts.mergeHeaders(opts?.headers, {

@@ -7,6 +7,7 @@ import type { Metrics } from '../http/metrics/metrics.ts';
 import type { Hub } from '../hub.ts';
 import type { Watch } from '../watch/watch-platform.ts';
 import { applyRetention, retentionDays } from '../upkeep/retention/apply-retention.ts';
+import { sampleCompliance } from '../upkeep/sample-compliance.ts';
 import { faultFields } from '../watch/fault-fields.ts';
 import { makeKeepCurrent } from './keep-current.ts';
 import type { Duty } from './lead.ts';
@@ -31,6 +32,8 @@ const KEEP_MS = 300_000;
 const MIRROR_MS = 30_000;
 const VERSIONS_MS = 30_000;
 const RETENTION_MS = DAY_MS / 4;
+/** Interval between looks at whether the hour was counted. */
+const SAMPLE_MS = 300_000;
 
 /** Duties of the leader. */
 export const dutiesOf = (options: DutyOptions): readonly Duty[] => {
@@ -49,6 +52,7 @@ export const dutiesOf = (options: DutyOptions): readonly Duty[] => {
     ...removeOld(options),
     mirrorSites(options),
     nameVersions(options),
+    countHourly(options),
     raiseAlarms(options, () => watch?.trouble()),
   ];
 };
@@ -76,6 +80,18 @@ const nameVersions =
         log.error(faultFields(toFleetError(error, 'noting versions')), 'versions not noted');
       }
     }, VERSIONS_MS);
+
+/** Counts the fleet once an hour. A failure is tried again in the next round. */
+const countHourly =
+  ({ hub, clock, log }: DutyOptions): Duty =>
+  async () =>
+    repeat(async () => {
+      try {
+        await sampleCompliance(hub, clock());
+      } catch (error) {
+        log.error(faultFields(toFleetError(error, 'counting the fleet')), 'compliance not sampled');
+      }
+    }, SAMPLE_MS);
 
 /** @throws FleetError USAGE for `retention` */
 const removeOld = ({ configuration, hub, clock, log }: DutyOptions): readonly Duty[] => {

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
+import { addCompliance } from './add-compliance.ts';
 import { addAlarms, addRefusals } from './add-alarms.ts';
 import { addAgentState } from './add-agent-state.ts';
 import { addHistory } from './add-history.ts';
@@ -402,4 +403,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
         .execute();
     },
   },
+  '0027-compliance': { up: addCompliance },
 };

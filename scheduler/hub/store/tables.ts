@@ -38,6 +38,7 @@ export type Tables = {
   alarm_receiver: AlarmReceiverRow;
   session: SessionRow;
   sign_in: SignInRow;
+  compliance: ComplianceRow;
 };
 
 export type Database = Kysely<Tables>;
@@ -525,4 +526,17 @@ export type SignInRow = {
   /** The view that the person wanted. */
   readonly target: string;
   readonly ends_at: Timestamp;
+};
+
+/** Agents of an environment at an hour, each counted once (questions/status/count-compliance.ts). */
+export type ComplianceRow = {
+  /** Hours since 1970. */
+  readonly hour: number;
+  readonly environment: string;
+  readonly complies: number;
+  readonly waiting: number;
+  readonly differs: number;
+  readonly late: number;
+  readonly silent: number;
+  readonly never_reported: number;
 };

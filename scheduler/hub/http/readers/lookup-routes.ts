@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import {
   ALARMS_PATH,
   AUDIT_PATH,
+  COMPLIANCE_PATH,
   MEDIA_PATH,
   PACKAGE_PATH,
   SEARCH_PATH,
@@ -12,9 +13,11 @@ import { parseName } from '#bundles/names';
 import { SEVERITIES } from '../../../model/severity.ts';
 import { listAlarms } from '../../alarms/list-alarms.ts';
 import { listAudit } from '../../promote/decide/list-audit.ts';
+import { answerCompliance } from '../../questions/answers/answer-compliance.ts';
 import { answerPackage } from '../../questions/answers/answer-package.ts';
 import { answerSearch } from '../../questions/answers/answer-search.ts';
 import { parseLimit } from '../../page.ts';
+import { parseWhen } from '../../questions/history/question.ts';
 import { listSites } from '../../questions/status/list-sites.ts';
 import { listMedia } from '../../questions/status/list-media.ts';
 import { formatTime } from '#bundles/time';
@@ -23,7 +26,7 @@ import type { Context } from '../context.ts';
 import { type ForReaders, readQuery, sendFacts } from './history-routes.ts';
 import type { HubServer } from '../hub-server.ts';
 
-/** Adds the routes for looking things up: sites, one package at one agent, media, the audit log, and the search. */
+/** Adds the routes for looking things up: sites, compliance over time, one package at one agent, media, the audit log, and the search. */
 export const lookupRoutes = (server: HubServer, context: Context, forReaders: ForReaders): void => {
   const { hub, clock } = context;
   const readPlaces = async (request: FastifyRequest) => {
@@ -44,6 +47,17 @@ export const lookupRoutes = (server: HubServer, context: Context, forReaders: Fo
   server.get(SITES_PATH, forReaders, async (request, reply) => {
     const { filter, page } = await readPlaces(request);
     return sendFacts(request, reply, await listSites(hub, filter, page, clock()));
+  });
+
+  server.get(COMPLIANCE_PATH, forReaders, async (request, reply) => {
+    const now = clock();
+    const { environment, since = '7d' } = readQuery(request, ['environment', 'since']);
+    const asked = {
+      environment: environment === undefined ? undefined : parseName(environment, 'environment'),
+      since: parseWhen(since, 'since', now),
+      visible: await visibleTo(request, context),
+    };
+    return sendFacts(request, reply, await answerCompliance(hub.store.db, asked, now));
   });
 
   server.get(PACKAGE_PATH, forReaders, async (request, reply) => {

@@ -49,6 +49,9 @@ export type NextStep =
 
 export type RolloutVerdict = { readonly stages: readonly StageVerdict[]; readonly next: NextStep };
 
+/** With the agents of each stage that comply. */
+export type RolloutJudgement = RolloutVerdict & { readonly compliant: readonly (readonly AgentFact[])[] };
+
 const NAMED = 10;
 
 /**
@@ -60,7 +63,7 @@ export const judgeRollout = (
   progress: RolloutProgress,
   agents: readonly AgentFact[],
   now: Date,
-): RolloutVerdict => {
+): RolloutJudgement => {
   const judged = plan.stages.map((_, at) => judgeStage(plan, progress, agents, at, now));
   const next = nextStep(plan, progress, judged, now);
   const stopped = progress.paused !== undefined || progress.takenBack;
@@ -69,11 +72,12 @@ export const judgeRollout = (
       ? { ...verdict, state: verdict.state === 'failed' ? verdict.state : ('paused' as const) }
       : verdict,
   );
-  return { stages, next };
+  return { stages, next, compliant: judged.map(({ compliant }) => compliant) };
 };
 
 type Judged = {
   readonly verdict: StageVerdict;
+  readonly compliant: readonly AgentFact[];
   /** When its soak ends; undefined while agents or their reports are missing. */
   readonly soakedAt: Date | undefined;
   /** Why it failed. */
@@ -120,18 +124,18 @@ const judgeStage = (
     waiting: holding.length,
   };
   if (startedAt === null)
-    return { verdict: { ...common, state: 'waiting' }, soakedAt: undefined, failure: undefined };
+    return { verdict: { ...common, state: 'waiting' }, compliant, soakedAt: undefined, failure: undefined };
   if (exceeds(failed.length, counted.length, stage.maxFailures)) {
     const names = failed.slice(0, NAMED).map(({ site, agent }) => `${site}/${agent}`);
     const failure = `${failed.length} of ${counted.length} agents of stage ${stage.name} failed: ${names.join(', ')}`;
-    return { verdict: { ...common, state: 'failed' }, soakedAt: undefined, failure };
+    return { verdict: { ...common, state: 'failed' }, compliant, soakedAt: undefined, failure };
   }
   const shown = members.length > 0 ? compliant.filter(wasThere) : firstOf(compliant);
   const soakedAt = holding.length > 0 ? undefined : soakEnd(startedAt, shown, stage.soakSeconds);
   // The next stage has begun, by the rule or by a person.
   const isBehind = progress.started.length > at + 1;
   const state = isBehind || (soakedAt && soakedAt <= now) ? 'done' : soakedAt ? 'soaking' : 'running';
-  return { verdict: { ...common, state }, soakedAt, failure: undefined };
+  return { verdict: { ...common, state }, compliant, soakedAt, failure: undefined };
 };
 
 /** A failure that was known when a person resumed the rollout stops it only once. */

@@ -2,6 +2,7 @@ import type { Digest } from '#bundles/digest';
 import { openLayout } from '#bundles/formats/layout/layout';
 import { type Channel, formatChannel } from '#bundles/names';
 import type { Hub } from '../../hub.ts';
+import { type CurvePoint, curveOf } from './rollout-curve.ts';
 import type { RolloutVerdict } from './judge-rollout.ts';
 import { assessRollouts } from './step-rollout.ts';
 
@@ -12,6 +13,7 @@ export type ListedRollout = RolloutVerdict & {
   /** Digest of the plan, and the name of its policy. */
   readonly plan: Digest;
   readonly policy: string;
+  readonly curve: readonly CurvePoint[];
 };
 
 /** The rollouts of these channels, judged now. Channels whose release reached all agents at once are left out. */
@@ -21,11 +23,12 @@ export const listRollouts = async (
   now: Date,
 ): Promise<readonly ListedRollout[]> => {
   const judged = await assessRollouts(hub, { open: () => openLayout(hub.layout) }, channels, now);
-  return judged.map(({ rolling: { channel, stored, release }, verdict }) => ({
+  return judged.map(({ rolling: { channel, stored, release, progress }, compliant, verdict }) => ({
     channel: formatChannel(channel),
     release: release.predicate.version,
     plan: stored.digest,
     policy: stored.plan.policy,
+    curve: curveOf(compliant, progress.started[0], now),
     ...verdict,
   }));
 };

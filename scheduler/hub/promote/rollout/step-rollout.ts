@@ -4,10 +4,15 @@ import type { KeyDirectory } from '../../../keys/key-directory.ts';
 import { decideRollout, type RolloutDecision } from '../../../release/rollout/begin-rollout.ts';
 import { type CarriedOut, carryOut, readRolling, type Rolling } from '../../../release/rollout/carry-out.ts';
 import type { Releases } from '../../../release/publish/open-releases.ts';
-import { judgeRollout, type NextStep, type RolloutVerdict } from './judge-rollout.ts';
+import { type AgentFact, judgeRollout, type NextStep, type RolloutVerdict } from './judge-rollout.ts';
 import { readFacts } from './read-facts.ts';
 
-export type Judged = { readonly rolling: Rolling; readonly verdict: RolloutVerdict };
+export type Judged = {
+  readonly rolling: Rolling;
+  readonly verdict: RolloutVerdict;
+  /** Of each stage. */
+  readonly compliant: readonly (readonly AgentFact[])[];
+};
 
 /** Judges the rollouts of channels by the facts in the hub. Channels whose release is not in one are left out. */
 export const assessRollouts = async (
@@ -27,7 +32,8 @@ export const assessRollouts = async (
   return rollouts.map((rolling) => {
     const { channel, stored, progress } = rolling;
     const agents = facts.get(formatChannel(channel)) ?? [];
-    return { rolling, verdict: judgeRollout(stored.plan, progress, agents, now) };
+    const { compliant, ...verdict } = judgeRollout(stored.plan, progress, agents, now);
+    return { rolling, verdict, compliant };
   });
 };
 

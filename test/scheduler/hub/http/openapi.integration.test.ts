@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { LightMyRequestResponse } from 'fastify';
 import { describe, expect, it } from 'vitest';
-import { addDays } from '#bundles/time';
+import { addDays, HOUR_MS } from '#bundles/time';
 import type { ServerOptions } from '../../../../scheduler/hub/http/create-server.ts';
 import { OPENAPI_PATH } from '../../../../scheduler/hub/http/readers/reader-routes.ts';
 import { NOBODY } from '../../../../scheduler/hub/people/people.ts';
@@ -55,6 +55,16 @@ const oidc = {
   groupsClaim: 'groups',
   ca: undefined,
   timeoutMs: 1_000,
+};
+
+const COUNTED = {
+  hour: Math.floor(NOW.getTime() / HOUR_MS),
+  complies: 3,
+  waiting: 0,
+  differs: 1,
+  late: 0,
+  silent: 0,
+  never_reported: 0,
 };
 
 const EVERYTHING: Partial<ServerOptions> = {
@@ -163,6 +173,11 @@ describe('the OpenAPI document', () => {
     await ask('/v1/status', '?limit=1');
     await ask('/v1/status', '', undefined, 'text/plain');
     await ask('/v1/sites');
+    await made.store.db
+      .insertInto('compliance')
+      .values({ ...COUNTED, environment: 'prod' })
+      .execute();
+    await ask('/v1/compliance', '?since=90d');
     await ask('/v1/history');
     await ask('/v1/history', '?at=1h');
     await ask('/v1/events');
@@ -191,7 +206,7 @@ describe('the OpenAPI document', () => {
     await ask('/v1/checks/{id}', '', {});
     await ask('/v1/status', '?limit=0');
     await ask('/v1/package', '?agent=nowhere/none&assignment=web');
-    const done = Array.from({ length: 21 }, () => 200);
+    const done = Array.from({ length: 22 }, () => 200);
     expect(statuses).toEqual([...done, 409, 200, 200, 200, 200, 200, 404, 202, 200, 400, 400]);
   });
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   COMPARE_PATH,
+  COMPLIANCE_PATH,
   EVENTS_PATH,
   HISTORY_PATH,
   STATUS_PATH,
@@ -14,6 +15,7 @@ import type { Channel } from '#bundles/names';
 import { addDays, formatTime } from '#bundles/time';
 import { recordLinkStates } from '../../../../../scheduler/hub/questions/state/link-states.ts';
 import { parseAllowance } from '../../../../../scheduler/hub/sites/tokens/allowance.ts';
+import { sampleCompliance } from '../../../../../scheduler/hub/upkeep/sample-compliance.ts';
 import { createToken } from '../../../../../scheduler/hub/sites/tokens/create-token.ts';
 import { chain, NOW, reportOf, testAgent } from '../../test-hub.ts';
 import { hand, join, type TestServer, testServer } from '../../serve/test-server.ts';
@@ -83,6 +85,21 @@ const readerOf = async ({ hub, get }: TestServer, ...only: readonly string[]) =>
 type Rows = { readonly rows: readonly { readonly site: string; readonly assignment: string | null }[] };
 const rowsOf = (body: Rows): readonly string[] =>
   body.rows.map(({ site, assignment }) => `${site} ${assignment}`);
+
+test('counts over time are for readers of a whole environment', async () => {
+  await using made = await twoTeams();
+  await sampleCompliance(made.hub, NOW);
+  const environmentsFor = async (...only: readonly string[]): Promise<readonly string[]> => {
+    const { body } = await (await readerOf(made, ...only))(COMPLIANCE_PATH);
+    const { environments } = body as { readonly environments: readonly { readonly environment: string }[] };
+    return environments.map(({ environment }) => environment);
+  };
+  expect(await environmentsFor()).toEqual(['prod', 'qa']);
+  expect(await environmentsFor('qa', 'prod/production')).toEqual(['qa']);
+  const ask = await readerOf(made, 'prod');
+  expect((await ask(`${COMPLIANCE_PATH}?environment=qa`)).body).toMatchObject({ environments: [] });
+  expect(await ask(`${COMPLIANCE_PATH}?since=soon`)).toMatchObject({ status: 400, body: { code: 'USAGE' } });
+});
 
 describe('a reader of one environment', () => {
   test('sees its agents and links and nothing of another environment', async () => {
