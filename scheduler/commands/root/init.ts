@@ -7,7 +7,7 @@ import { formatTime } from '#bundles/time';
 import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
 import { readConfiguration, requireSetting } from '../../settings/configuration.ts';
 import { configurationFlags } from '../../settings/configuration-flags.ts';
-import { draftJson, draftLines } from '../../keys/root/draft-lines.ts';
+import { draftJson, newDraftLines } from '../../keys/root/draft-lines.ts';
 import { initDevRoot } from '../../keys/root/init-dev-root.ts';
 import { readAuthority } from '../../keys/root/read-authority.ts';
 import { readPublicKeys } from '../../keys/root/read-public-keys.ts';
@@ -87,11 +87,7 @@ export default class RootInit extends FleetCommand {
     };
     checkInput(input);
     const draft = await writeDraft(input, flags.out);
-    for (const line of draftLines(draft, now)) this.log(line);
-    this.log('');
-    this.log(
-      `${draft.file}: a draft. Next, on the laptop of each officer: fleet-scheduler root sign ${draft.file} --key <officer.key>`,
-    );
+    for (const line of newDraftLines(draft, now)) this.log(line);
     return { file: draft.file, ...draftJson(draft) };
   }
 

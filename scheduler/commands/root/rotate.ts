@@ -6,7 +6,7 @@ import { FleetCommand } from '#cli/fleet-command';
 import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
 import { fingerprint } from '#bundles/trust/keys/key';
 import { describeAuthority } from '../../keys/root/describe-root.ts';
-import { draftJson, draftLines } from '../../keys/root/draft-lines.ts';
+import { draftJson, newDraftLines } from '../../keys/root/draft-lines.ts';
 import { readAuthority } from '../../keys/root/read-authority.ts';
 import { readRootFile } from '../../keys/root/read-root-file.ts';
 import { parseExpiry } from '../../keys/root/root-expiry.ts';
@@ -64,11 +64,7 @@ export default class RootRotate extends FleetCommand {
     };
     const draft = await writeDraft(rotateRoot(before, rotation), flags.out, before);
     if (draft.root.dev) this.say(DEV_ROOT_NOTICE);
-    for (const line of draftLines(draft, now)) this.log(line);
-    this.log('');
-    this.log(
-      `${draft.file}: a draft. Next, on the laptop of each officer: fleet-scheduler root sign ${draft.file} --key <officer.key>`,
-    );
+    for (const line of newDraftLines(draft, now)) this.log(line);
     return { file: draft.file, ...draftJson(draft) };
   }
 }

@@ -2,6 +2,7 @@ import { canonicalJson } from '#bundles/json/canonical';
 import { formatTime, parseTime } from '#bundles/time';
 import { bySeverity, type Severity } from '../../model/severity.ts';
 import type { Store } from '../store/open-store.ts';
+import { parts } from '../store/parts.ts';
 import type { Database, OpenAlarmRow, Tx } from '../store/tables.ts';
 import { type Alarm, makeAlarm } from './alarm.ts';
 
@@ -11,8 +12,6 @@ export const MOST_OPEN = 10_000;
 export const GONE_MS = 5 * 60_000;
 /** After this time an alarm that is over is deleted although a receiver does not know it. */
 const KEPT_MS = 7 * 86_400_000;
-/** Rows of one statement, below the parameter limits of the databases. */
-const ROWS = 500;
 
 export type Changes = { readonly opened: readonly Alarm[]; readonly over: readonly OpenAlarmRow[] };
 
@@ -133,9 +132,5 @@ const boundAlarms = (
 const deleteAlarms = async (tx: Tx, ids: readonly string[]): Promise<void> => {
   for (const part of parts(ids)) await tx.deleteFrom('open_alarm').where('id', 'in', part).execute();
 };
-
-function* parts<T>(all: readonly T[]): Generator<readonly T[]> {
-  for (let start = 0; start < all.length; start += ROWS) yield all.slice(start, start + ROWS);
-}
 
 export const severityOf = ({ severity }: Pick<OpenAlarmRow, 'severity'>): Severity => severity as Severity;

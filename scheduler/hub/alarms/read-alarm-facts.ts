@@ -1,6 +1,7 @@
 import { formatTime, parseTime } from '#bundles/time';
 import { readFreshness } from '../questions/state/freshness-policies.ts';
 import { readLinkStates } from '../questions/state/link-states.ts';
+import { parts } from '../store/parts.ts';
 import type { Database } from '../store/tables.ts';
 import type { AgentFacts, AlarmFacts, Corrections, Evidence, Gap, Trouble } from './alarm-facts.ts';
 
@@ -13,8 +14,6 @@ export type StoredFacts = Pick<
 const HOUR_MS = 3_600_000;
 /** Span before the last word of an agent in which its drifts are counted. */
 const FIGHT_MS = 24 * HOUR_MS;
-/** Names per IN, below the parameter limits of the databases. */
-const NAMES = 500;
 /** Assignments in trouble that are read: of more than these each alarm would be one of thousands. */
 const MAX_TROUBLES = 20_000;
 
@@ -137,13 +136,13 @@ const readCorrections = async (
     )
     .toSorted((a, b) => (a.from < b.from ? -1 : 1));
   const found: Corrections[] = [];
-  for (let start = 0; start < spoke.length; start += NAMES) {
-    const part = new Map(spoke.slice(start, start + NAMES).map(({ id, from }) => [id, from]));
+  for (const some of parts(spoke)) {
+    const part = new Map(some.map(({ id, from }) => [id, from]));
     const rows = await db
       .selectFrom('history')
       .select(['agent', 'assignment', 'observed_at'])
       .where('agent', 'in', [...part.keys()])
-      .where('observed_at', '>=', spoke[start]?.from ?? '')
+      .where('observed_at', '>=', some[0]?.from ?? '')
       .where('field', '=', 'drift')
       .where('value', '=', 'drifted')
       .execute();

@@ -3,6 +3,7 @@ import { compareRoots } from './compare-roots.ts';
 import { rootLines } from './describe-root.ts';
 import { type Draft, signatureLines } from './judge-draft.ts';
 import { rootNotes } from './root-notes.ts';
+import type { WrittenDraft } from './write-draft.ts';
 
 /** Text for an officer to review: the content of the root, its changes, and the signatures so far. */
 export const draftLines = (draft: Draft, now: Date): readonly string[] => {
@@ -22,6 +23,13 @@ export const draftLines = (draft: Draft, now: Date): readonly string[] => {
     ...signatureLines(draft),
   ];
 };
+
+/** Text after writing a new draft: the draft, and what each officer does with it. */
+export const newDraftLines = (draft: WrittenDraft, now: Date): readonly string[] => [
+  ...draftLines(draft, now),
+  '',
+  `${draft.file}: a draft. Next, on the laptop of each officer: fleet-scheduler root sign ${draft.file} --key <officer.key>`,
+];
 
 /** The draft for --json. */
 export const draftJson = ({ root, signatures, complete }: Draft) => ({

@@ -28,13 +28,19 @@ import {
   textLike,
 } from '../../model/yaml/shape.ts';
 import { readBounds } from '../../model/bounds.ts';
-import { entryPlaces, fieldPlaces, keyPlaces, repositoryPlace, targetPlaces } from './field-places.ts';
+import { entryPlaces, fieldPlaces, keyPlaces, repositoryPlace } from './field-places.ts';
 import { imageFieldsFields } from './image-fields-fields.ts';
 import { imagePolicyFields } from './image-policy-fields.ts';
-import { type KindReader, kindReader, schedulingPolicy, TEMPLATE_FIELDS } from './kalypso-kinds.ts';
+import {
+  type KindReader,
+  kindReader,
+  schedulingPolicy,
+  TEMPLATE_FIELDS,
+  workloadReader,
+} from './kalypso-kinds.ts';
 import type { ConfigObject, RepositoryFolder } from './platform-object.ts';
 import { schemaText } from './schema-text.ts';
-import { manifests, REGISTRATION, REPO, TARGET, TEMPLATE, WORKLOAD, WORKLOAD_PATH } from './shared-shapes.ts';
+import { manifests, REGISTRATION, REPO, TARGET, TEMPLATE, WORKLOAD_PATH } from './shared-shapes.ts';
 import { PROMOTION_KINDS } from './promotion-kinds.ts';
 import { workspaceFields } from './workspace-fields.ts';
 
@@ -172,10 +178,8 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
     fields({
       environments: required(chain, 'The environments, first one first. Each name appears once.'),
     }),
-    (metadata, spec, at, reading) => ({
+    (spec, { reading }) => ({
       kind: 'Fleet',
-      name: metadata.name,
-      at,
       environments: spec.environments.map((environment) => environment.name),
       entries: spec.environments.map(({ name: own, promotedFrom }) =>
         promotedFrom === undefined ? { name: own } : { name: own, promotedFrom },
@@ -238,10 +242,8 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
         'Which attachments are taken. A change takes effect at the next `images lock --update`.',
       ),
     }),
-    (metadata, spec, at) => ({
+    (spec) => ({
       kind: 'ImagesLock',
-      name: metadata.name,
-      at,
       // Keys do not collide: a chart's begins with a scheme, an image's does not.
       images: new Map([...Object.entries(spec.images), ...Object.entries(spec.charts)]),
       indexes: new Map(Object.entries(spec.indexes)),
@@ -265,10 +267,8 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
       status: required(text, 'The text of /var/lib/dpkg/status of such a host.'),
       recommends: optional(flag, false, 'Take packages along that others recommend.'),
     }),
-    (metadata, spec, at) => ({
+    (spec, { metadata, at }) => ({
       kind: 'DebianBase',
-      name: metadata.name,
-      at,
       debianBase: { name: metadata.name, ...spec, at },
     }),
   ),
@@ -276,10 +276,8 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
     'Signatures that images must carry. An image that a policy matches and that no listed key signed holds its assignment.',
     objectName,
     imagePolicyFields,
-    (metadata, spec, at) => ({
+    (spec, { metadata }) => ({
       kind: 'ImagePolicy',
-      name: metadata.name,
-      at,
       imagePolicy: { name: metadata.name, ...spec },
     }),
   ),
@@ -287,10 +285,8 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
     'Where image names stand that no pod template holds: in custom resources, environment variables, arguments and annotations.',
     objectName,
     imageFieldsFields,
-    (metadata, spec, at) => ({
+    (spec) => ({
       kind: 'ImageFields',
-      name: metadata.name,
-      at,
       imageFields: spec,
     }),
   ),
@@ -347,12 +343,10 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
         'What a cluster or host must have before the agent applies a bundle.',
       ),
     }),
-    (metadata, spec, at, reading) => {
+    (spec, { metadata, at, reading }) => {
       const defaults = clusterTypeDefaults(spec.target);
       return {
         kind: 'ClusterType',
-        name: metadata.name,
-        at,
         clusterType: {
           name: metadata.name,
           labels: metadata.labels,
@@ -381,10 +375,8 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
       contentType: optional(contentType, undefined, TEMPLATE.contentType),
       manifests: optional(list(blockText), [], TEMPLATE.manifests),
     }),
-    (metadata, spec, at) => ({
+    (spec, { metadata, at }) => ({
       kind: 'Template',
-      name: metadata.name,
-      at,
       template: { name: metadata.name, ...spec, at },
     }),
   ),
@@ -392,10 +384,8 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
     'One layer of configuration. Layers with more labels override those with fewer, and the environment overrides the base.',
     objectName,
     configSpec,
-    (metadata, spec, at) => ({
+    (spec) => ({
       kind: 'Config',
-      name: metadata.name,
-      at,
       config: spec,
     }),
   ),
@@ -406,10 +396,8 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
       selector: optional(record(text), {}, SELECTOR),
       schema: required(schema, 'JSON Schema 2020-12, as a mapping or as JSON or YAML text.'),
     }),
-    (metadata, spec, at) => ({
+    (spec, { metadata, at }) => ({
       kind: 'ConfigSchema',
-      name: metadata.name,
-      at,
       schema: { name: metadata.name, ...spec, at },
     }),
   ),
@@ -420,10 +408,8 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
       workload: required(workloadFolder, REGISTRATION.workload),
       workspace: optional(name, '', REGISTRATION.workspace),
     }),
-    (metadata, spec, at, reading) => ({
+    (spec, { metadata, reading }) => ({
       kind: 'WorkloadRegistration',
-      name: metadata.name,
-      at,
       ...spec,
       bounds: readBounds(metadata.annotations),
       ...repositoryPlace(reading),
@@ -433,32 +419,12 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
     'What the platform grants the applications of one team beyond the defaults. It has the name of the workspace.',
     objectName,
     workspaceFields,
-    (metadata, spec, at) => ({
+    (spec, { metadata, at }) => ({
       kind: 'Workspace',
-      name: metadata.name,
-      at,
       workspace: { name: metadata.name, ...spec, at },
     }),
   ),
-  Workload: kindReader(
-    WORKLOAD.about,
-    name,
-    fields({
-      deploymentTargets: optional(list(targetFields), [], WORKLOAD.deploymentTargets),
-      configSchemas: optional(list(text), [], WORKLOAD.configSchemas),
-    }),
-    (metadata, spec, at, reading) => ({
-      kind: 'Workload',
-      name: metadata.name,
-      at,
-      labels: metadata.labels,
-      targets: spec.deploymentTargets.map((target, index) => ({
-        ...target,
-        ...targetPlaces(reading, index),
-      })),
-      configSchemas: spec.configSchemas,
-    }),
-  ),
+  Workload: workloadReader(targetFields, {}),
   SchedulingPolicy: schedulingPolicy,
   ...PROMOTION_KINDS,
 };

@@ -14,12 +14,13 @@ import {
   required,
   type Schema,
   type Shape,
+  shape,
   text,
 } from '../../model/yaml/shape.ts';
 import { readBounds } from '../../model/bounds.ts';
 import { fieldPlaces, repositoryPlace, targetPlaces } from './field-places.ts';
 import { type Metadata, objectShape } from './metadata.ts';
-import type { PlatformObject, RepositoryFolder } from './platform-object.ts';
+import type { PlatformObject, RepositoryFolder, Spec, WorkloadTarget } from './platform-object.ts';
 import { parseSchemaText } from './schema-text.ts';
 import { selectorLabels } from './selector-labels.ts';
 import { commit, manifests, policySpec, REGISTRATION, TARGET, TEMPLATE, WORKLOAD } from './shared-shapes.ts';
@@ -36,12 +37,14 @@ export const kindReader = <S>(
   about: string,
   nameShape: Shape<string>,
   spec: Shape<S>,
-  build: (metadata: Metadata, spec: S, at: Place, reading: Reading) => PlatformObject | Bad,
+  build: (spec: S, rest: { metadata: Metadata; at: Place; reading: Reading }) => Spec | Bad,
 ): KindReader => {
   const object = objectShape(nameShape, spec);
   const read = (reading: Reading, at: Place): PlatformObject | Bad => {
     const value = object(reading.parsed.root, '', reading);
-    return value === BAD ? BAD : build(value.metadata, value.spec, at, reading);
+    if (value === BAD) return BAD;
+    const built = build(value.spec, { metadata: value.metadata, at, reading });
+    return built === BAD ? BAD : { ...built, name: value.metadata.name, at };
   };
   return Object.assign(read, { schema: { description: about, ...object.schema } });
 };
@@ -74,15 +77,18 @@ const targetFields = fields({
   configSchemas: optional(list(text), [], TARGET.configSchemas),
 });
 
+const target: Shape<Omit<WorkloadTarget, 'at'>> = shape(targetFields.schema, (node, path, reading) => {
+  const read = targetFields(node, path, reading);
+  return read === BAD ? BAD : { ...read, dependsOn: [], critical: false };
+});
+
 /** Identical in both groups. */
 export const schedulingPolicy: KindReader = kindReader(
   'Schedules every selected deployment target on every selected cluster type. Each pair is one assignment.',
   objectName,
   policySpec,
-  (metadata, spec, at) => ({
+  (spec, { metadata, at }) => ({
     kind: 'SchedulingPolicy',
-    name: metadata.name,
-    at,
     policy: {
       name: metadata.name,
       workspace: spec.deploymentTargetSelector.workspace,
@@ -92,6 +98,27 @@ export const schedulingPolicy: KindReader = kindReader(
     },
   }),
 );
+
+/** A Workload, whose deployment targets differ between the groups. */
+export const workloadReader = (
+  target: Shape<Omit<WorkloadTarget, 'at'>>,
+  coercion: { readonly coerces?: true },
+): KindReader =>
+  kindReader(
+    WORKLOAD.about,
+    name,
+    fields({
+      deploymentTargets: optional(list(target), [], WORKLOAD.deploymentTargets),
+      configSchemas: optional(list(text), [], WORKLOAD.configSchemas),
+    }),
+    ({ deploymentTargets, configSchemas }, { metadata: { labels }, reading }) => ({
+      kind: 'Workload',
+      labels,
+      targets: deploymentTargets.map((one, index) => ({ ...one, ...targetPlaces(reading, index) })),
+      configSchemas,
+      ...coercion,
+    }),
+  );
 
 /**
  * Kalypso's kinds that users write (behaviour.md section 1), including a DeploymentTarget without a Workload. Assignments
@@ -107,10 +134,8 @@ export const KALYPSO_KINDS: Readonly<Record<string, KindReader>> = {
         'Folder of the repository and branch that hold the objects of this environment.',
       ),
     }),
-    (metadata, spec, at) => ({
+    (spec) => ({
       kind: 'Environment',
-      name: metadata.name,
-      at,
       controlPlane: toFolder(spec.controlPlane),
     }),
   ),
@@ -121,10 +146,8 @@ export const KALYPSO_KINDS: Readonly<Record<string, KindReader>> = {
       ...folderFields,
       commit: optional(commit, '', 'Full commit id that is promoted. Without it the head of the branch.'),
     }),
-    (metadata, spec, at) => ({
+    (spec) => ({
       kind: 'BaseRepo',
-      name: metadata.name,
-      at,
       folder:
         spec.commit === ''
           ? toFolder(spec)
@@ -136,10 +159,8 @@ export const KALYPSO_KINDS: Readonly<Record<string, KindReader>> = {
     'The repository and branch that the rendered tree of the environment is proposed to.',
     objectName,
     fields(folderFields),
-    (metadata, spec, at) => ({
+    (spec) => ({
       kind: 'GitOpsRepo',
-      name: metadata.name,
-      at,
       folder: toFolder(spec),
     }),
   ),
@@ -163,10 +184,8 @@ export const KALYPSO_KINDS: Readonly<Record<string, KindReader>> = {
         templateHint('configmap, env-file, json and shell'),
       ),
     }),
-    (metadata, spec, at, reading) => ({
+    (spec, { metadata, at, reading }) => ({
       kind: 'ClusterType',
-      name: metadata.name,
-      at,
       clusterType: {
         name: metadata.name,
         labels: metadata.labels,
@@ -191,10 +210,8 @@ export const KALYPSO_KINDS: Readonly<Record<string, KindReader>> = {
         `${TEMPLATE.manifests} Go text/template with the functions of sprig.`,
       ),
     }),
-    (metadata, spec, at) => ({
+    (spec, { metadata, at }) => ({
       kind: 'Template',
-      name: metadata.name,
-      at,
       template: { name: metadata.name, engine: 'go', ...spec, at },
     }),
   ),
@@ -202,18 +219,13 @@ export const KALYPSO_KINDS: Readonly<Record<string, KindReader>> = {
     'A JSON Schema that configuration must satisfy, where its labels or a deployment target select it.',
     objectName,
     fields({ schema: required(text, 'JSON Schema as JSON or YAML text.') }),
-    (metadata, spec, at, reading) => {
+    (spec, { metadata, at, reading }) => {
       const parsed = parseSchemaText(spec.schema);
       const name = metadata.name;
       const selector = selectorLabels(metadata.labels);
       const read = 'schema' in parsed ? parsed : { schema: true, fault: parsed.error };
       const place = 'schema' in parsed ? at : (fieldPlaces(reading, ['schema']).schema ?? at);
-      return {
-        kind: 'ConfigSchema',
-        name,
-        at,
-        schema: { name, selector, ...read, coerces: true, at: place },
-      };
+      return { kind: 'ConfigSchema', schema: { name, selector, ...read, coerces: true, at: place } };
     },
   ),
   WorkloadRegistration: kindReader(
@@ -223,38 +235,15 @@ export const KALYPSO_KINDS: Readonly<Record<string, KindReader>> = {
       workload: required(fields(folderFields), REGISTRATION.workload),
       workspace: optional(text, '', REGISTRATION.workspace),
     }),
-    (metadata, spec, at, reading) => ({
+    (spec, { metadata, reading }) => ({
       kind: 'WorkloadRegistration',
-      name: metadata.name,
-      at,
       workload: toFolder(spec.workload),
       workspace: spec.workspace,
       bounds: readBounds(metadata.annotations),
       ...repositoryPlace(reading),
     }),
   ),
-  Workload: kindReader(
-    WORKLOAD.about,
-    name,
-    fields({
-      deploymentTargets: optional(list(targetFields), [], WORKLOAD.deploymentTargets),
-      configSchemas: optional(list(text), [], WORKLOAD.configSchemas),
-    }),
-    (metadata, spec, at, reading) => ({
-      kind: 'Workload',
-      name: metadata.name,
-      at,
-      labels: metadata.labels,
-      targets: spec.deploymentTargets.map((target, index) => ({
-        ...target,
-        dependsOn: [],
-        critical: false,
-        ...targetPlaces(reading, index),
-      })),
-      configSchemas: spec.configSchemas,
-      coerces: true,
-    }),
-  ),
+  Workload: workloadReader(target, { coerces: true }),
   DeploymentTarget: kindReader(
     'A deployment target without a Workload. Its labels `workload` and `workspace` say whose it is.',
     objectName,
@@ -263,16 +252,11 @@ export const KALYPSO_KINDS: Readonly<Record<string, KindReader>> = {
       manifests: required(manifests(record(text)), KALYPSO_MANIFESTS),
       configSchemas: optional(list(text), [], TARGET.configSchemas),
     }),
-    ({ name: own, labels }, spec, at) => {
+    (spec, { metadata: { name: own, labels }, at }) => {
       const { workload = '', workspace = '' } = labels;
       const shortName = own.startsWith(`${workload}-`) ? own.slice(workload.length + 1) : own;
       const about = { name: own, shortName, workload, workspace, labels, coerces: true, at };
-      return {
-        kind: 'DeploymentTarget',
-        name: own,
-        at,
-        target: { ...about, ...spec, dependsOn: [], critical: false },
-      };
+      return { kind: 'DeploymentTarget', target: { ...about, ...spec, dependsOn: [], critical: false } };
     },
   ),
   SchedulingPolicy: schedulingPolicy,

@@ -52,7 +52,8 @@ export type WorkloadTarget = {
 /** Places of fields of the spec. */
 type Places = Readonly<Record<string, Place | undefined>>;
 
-type Spec =
+/** What is particular to a kind. */
+export type Spec =
   | {
       readonly kind: 'Fleet';
       /** Names, in the order of fleet.yaml. */
@@ -124,7 +125,7 @@ export type ConfigMapData = Readonly<
 /** One object of a platform's YAML, parsed and checked against its kind. */
 export type PlatformObject = Spec & { readonly name: string; readonly at: Place };
 
-export type Kind = PlatformObject['kind'];
+type Kind = PlatformObject['kind'];
 export type ObjectOf<K extends Kind> = Extract<PlatformObject, { kind: K }>;
 
 export const ofKind = <K extends Kind>(objects: readonly PlatformObject[], kind: K): readonly ObjectOf<K>[] =>

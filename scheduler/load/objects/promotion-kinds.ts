@@ -19,10 +19,8 @@ export const PROMOTION_KINDS: Readonly<Record<string, KindReader>> = {
     'Conditions for the promotion of a candidate from one environment to the next, in `promotion/`. Each link of the chain has at most one.',
     objectName,
     promotionFields,
-    (metadata, spec, at, reading) => ({
+    (spec, { metadata, at, reading }) => ({
       kind: 'PromotionPolicy',
-      name: metadata.name,
-      at,
       places: fieldPlaces(reading, ['from', 'to', 'approvals', 'windows', 'freeze']),
       promotionPolicy: {
         name: metadata.name,
@@ -52,10 +50,8 @@ export const PROMOTION_KINDS: Readonly<Record<string, KindReader>> = {
     'The stages in which a release reaches the agents of an environment, in `promotion/`. Each environment has at most one.',
     objectName,
     rolloutFields,
-    (metadata, spec, at, reading) => ({
+    (spec, { metadata, at, reading }) => ({
       kind: 'RolloutPolicy',
-      name: metadata.name,
-      at,
       places: fieldPlaces(reading, ['environment', 'stages']),
       rolloutPolicy: {
         name: metadata.name,
@@ -73,10 +69,8 @@ export const PROMOTION_KINDS: Readonly<Record<string, KindReader>> = {
     'How old the last report of an agent may be before the agent is late or stale, in `promotion/`.',
     objectName,
     freshnessFields,
-    (metadata, spec, at, reading) => ({
+    (spec, { metadata, at, reading }) => ({
       kind: 'FreshnessPolicy',
-      name: metadata.name,
-      at,
       places: fieldPlaces(reading, ['environment', 'late', 'stale']),
       freshnessPolicy: {
         name: metadata.name,

@@ -3,6 +3,7 @@ import { encodeEvent, type Event, hashLine } from '#bundles/formats/events/event
 import { formatChannel } from '#bundles/names';
 import { formatTime, type Timestamp } from '#bundles/time';
 import { updateAgentStates } from '../reports/agent-state.ts';
+import { eventColumns } from '../reports/ingest-report.ts';
 import { nextNumber } from '../reports/next-number.ts';
 import { updateStates } from '../reports/update-states.ts';
 import type { AgentRow, EventRow, ReportRow, Tx } from '../../store/tables.ts';
@@ -132,12 +133,7 @@ const toEventRow = ({ id, life }: AgentRow, report: Digest, { event, line, hash 
   seq: event.seq,
   hash,
   prev: event.prev,
-  at: event.at,
-  type: event.type,
-  assignment: event.assignment ?? null,
-  package: event.package ?? null,
-  outcome: event.outcome ?? null,
-  code: event.code ?? null,
+  ...eventColumns(event),
   report,
   line,
   last_seq: null,

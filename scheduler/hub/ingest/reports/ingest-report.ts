@@ -5,6 +5,7 @@ import type { Event } from '#bundles/formats/events/event';
 import { formatTime, type Timestamp } from '#bundles/time';
 import type { Store } from '../../store/open-store.ts';
 import { overwrite } from '../../store/overwrite.ts';
+import { parts } from '../../store/parts.ts';
 import type { AgentRow, EventRow, ReportRow, Tx } from '../../store/tables.ts';
 import { updateAgentStates } from './agent-state.ts';
 import { findFallenFloors } from './check-floors.ts';
@@ -204,16 +205,19 @@ const keepApart = async (
   return { taken: 0, known: 0, alarms: [message], apart };
 };
 
-/** Rows of one INSERT: SQLite binds 32,766 values at most, PostgreSQL 65,535. */
-const ROWS = 500;
-
 const insertEvents = async (tx: Tx, rows: readonly EventRow[]): Promise<void> => {
-  for (let start = 0; start < rows.length; start += ROWS)
-    await tx
-      .insertInto('event')
-      .values(rows.slice(start, start + ROWS))
-      .execute();
+  for (const part of parts(rows)) await tx.insertInto('event').values(part).execute();
 };
+
+/** The columns of an event that are fields of it. */
+export const eventColumns = ({ at, type, assignment, package: of, outcome, code }: Event) => ({
+  at,
+  type,
+  assignment: assignment ?? null,
+  package: of ?? null,
+  outcome: outcome ?? null,
+  code: code ?? null,
+});
 
 const toEventRows = ({
   report: { events, spans, lines },
@@ -227,12 +231,7 @@ const toEventRows = ({
     const common = {
       agent: row.agent,
       life: row.life,
-      at: event.at,
-      type: event.type,
-      assignment: event.assignment ?? null,
-      package: event.package ?? null,
-      outcome: event.outcome ?? null,
-      code: event.code ?? null,
+      ...eventColumns(event),
       report: row.digest,
       line: lines[index] ?? '',
     };

@@ -1,14 +1,12 @@
 import { sql } from 'kysely';
 import type { Event } from '#bundles/formats/events/event';
 import { overwrite } from '../../store/overwrite.ts';
+import { parts } from '../../store/parts.ts';
 import type { AssignmentStateRow, Tx } from '../../store/tables.ts';
 import { valuesTable } from '../../store/values-table.ts';
 import { factsOf, knownFact } from './facts.ts';
 import { emptyState, foldEvent } from './fold-event.ts';
 import { type FactSource, type TimedFact, writeChanges, writeLate } from './write-history.ts';
-
-/** Rows of one statement, below the parameter limits of the databases. */
-const ROWS = 500;
 
 /** The events that a report was the first to bring. */
 export type FreshEvents = { readonly report: FactSource; readonly events: readonly Event[] };
@@ -38,11 +36,10 @@ export const updateStates = async (tx: Tx, fresh: readonly FreshEvents[]): Promi
   }
   await writeChanges(tx, changes);
   for (const { report, fact } of late) await writeLate(tx, report, fact);
-  const rows = [...states.values()];
-  for (let start = 0; start < rows.length; start += ROWS) {
+  for (const part of parts([...states.values()])) {
     await tx
       .insertInto('assignment_state')
-      .values(rows.slice(start, start + ROWS))
+      .values(part)
       .onConflict((conflict) => conflict.columns(['agent', 'assignment']).doUpdateSet(overwrite(COLUMNS)))
       .execute();
   }
@@ -63,8 +60,8 @@ const readStates = async (
     [...new Set(events.flatMap(({ assignment }) => assignment ?? []))].map((name) => [agent, name]),
   );
   const states = new Map<string, AssignmentStateRow>();
-  for (let start = 0; start < pairs.length; start += ROWS) {
-    const asked = valuesTable(['text', 'text'], pairs.slice(start, start + ROWS));
+  for (const part of parts(pairs)) {
+    const asked = valuesTable(['text', 'text'], part);
     const { rows } = await sql<AssignmentStateRow>`
       with asked(agent, assignment) as (${asked})
       select state.* from asked cross join assignment_state as state

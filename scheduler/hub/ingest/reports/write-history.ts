@@ -1,11 +1,9 @@
 import type { Event } from '#bundles/formats/events/event';
 import { parseJson } from '#bundles/json/parse-json';
 import type { HistoryRow } from '../../store/history-row.ts';
+import { parts } from '../../store/parts.ts';
 import type { ReportRow, Tx } from '../../store/tables.ts';
 import { type Fact, factsOf, startOf } from './facts.ts';
-
-/** Rows of one INSERT, below the parameter limits of the databases. */
-const ROWS = 500;
 
 /** The report that facts come from. */
 export type FactSource = Pick<ReportRow, 'agent' | 'life' | 'digest' | 'received_at' | 'number'>;
@@ -31,11 +29,7 @@ export const writeChanges = async (
   changes: readonly { readonly report: FactSource; readonly fact: TimedFact }[],
 ): Promise<void> => {
   const rows = changes.map(({ report, fact }) => toRow(fact, report));
-  for (let start = 0; start < rows.length; start += ROWS)
-    await tx
-      .insertInto('history')
-      .values(rows.slice(start, start + ROWS))
-      .execute();
+  for (const part of parts(rows)) await tx.insertInto('history').values(part).execute();
 };
 
 /**

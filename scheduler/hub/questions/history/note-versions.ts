@@ -2,11 +2,9 @@ import { isFleetError } from '#bundles/errors';
 import type { Channel } from '#bundles/names';
 import type { Hub } from '../../hub.ts';
 import { overwrite } from '../../store/overwrite.ts';
+import { parts } from '../../store/parts.ts';
 import type { PackageVersionRow } from '../../store/tables.ts';
 import { openReleases, type Releases } from './read-releases.ts';
-
-/** Rows in one statement: SQLite has a limit for its parameters. */
-const ROWS = 100;
 
 /** The layout as it was noted last, for each hub of this process. */
 const noted = new WeakMap<Hub['store'], Releases>();
@@ -27,10 +25,10 @@ export const noteVersions = async (hub: Pick<Hub, 'keys' | 'layout' | 'store'>):
       .set({ wanted_by: null })
       .where('wanted_by', 'is not', null)
       .execute();
-    for (let at = 0; at < rows.length; at += ROWS)
+    for (const part of parts(rows))
       await tx
         .insertInto('package_version')
-        .values(rows.slice(at, at + ROWS))
+        .values(part)
         .onConflict((conflict) =>
           conflict
             .columns(['environment', 'cluster_type', 'assignment', 'package'])

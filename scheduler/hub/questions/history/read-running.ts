@@ -1,5 +1,6 @@
 import type { Digest } from '#bundles/digest';
 import { type Channel, formatChannel } from '#bundles/names';
+import { parts } from '../../store/parts.ts';
 import type { Database } from '../../store/tables.ts';
 
 /** How many agents of a channel run a package. */
@@ -20,9 +21,6 @@ export type RunningCounts = {
 
 export const runningKey = (channel: Channel, assignment: string, digest: Digest): string =>
   `${formatChannel(channel)}/${assignment}/${digest}`;
-
-/** Names per IN, below the parameter limits of the databases. */
-const NAMES = 500;
 
 /**
  * Counts agents by running package. Agents that run the same packages are counted once by their digest and read once.
@@ -45,8 +43,7 @@ export const readRunning = async (db: Database, environments?: readonly string[]
   const groups = await query.execute();
   const agents = new Map<string, number>();
   const running = new Map<string, RunningCount>();
-  for (let start = 0; start < groups.length; start += NAMES) {
-    const part = groups.slice(start, start + NAMES);
+  for (const part of parts(groups)) {
     const examples = part.map(({ example }) => example);
     const states = await db
       .selectFrom('assignment_state')

@@ -5,6 +5,7 @@ import type { Timestamp } from '#bundles/time';
 import { isSeen, seesAssignment } from '../../people/visible.ts';
 import { channelOf } from '../../sites/agent-record.ts';
 import type { HistoryField, HistoryRow } from '../../store/history-row.ts';
+import { PART, parts } from '../../store/parts.ts';
 import type { Database } from '../../store/tables.ts';
 import { cutPage, decodeCursor, type Page } from '../../page.ts';
 import type { Subject } from './question.ts';
@@ -36,9 +37,6 @@ export type At = {
   /** Limits facts to those received by this time; undefined: all. */
   readonly knownAt?: Timestamp | undefined;
 };
-
-/** Names per IN, below the parameter limits of the databases. */
-const NAMES = 500;
 
 /**
  * The state of agents at a time, from the changes observed until then. The limit of a page counts agents. Agents enrolled later,
@@ -76,9 +74,8 @@ export const readStateAt = async (
   if (page.cursor !== undefined) query = query.where('id', '>', decodeCursor(page.cursor, [''] as const)[0]);
   const { rows: agents, next } = cutPage(await query.execute(), page.limit, ({ id }) => [id]);
   const known = new Map<string, Map<string, Values>>();
-  const part = Math.ceil(NAMES / Math.max(1, assignments?.length ?? 1));
-  for (let start = 0; start < agents.length; start += part) {
-    const ids = agents.slice(start, start + part).map(({ id }) => id);
+  for (const part of parts(agents, Math.ceil(PART / Math.max(1, assignments?.length ?? 1)))) {
+    const ids = part.map(({ id }) => id);
     const rows = await rowsOf(db, ids, assignments, { at, knownAt });
     const lives = new Map<string, number>();
     for (const { id, life, enrolled_at: enrolledAt } of agents) if (enrolledAt <= at) lives.set(id, life);

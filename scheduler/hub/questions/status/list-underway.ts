@@ -1,5 +1,6 @@
 import type { Timestamp } from '#bundles/time';
 import { fillingOf } from '../../sites/medium/note-medium.ts';
+import { parts } from '../../store/parts.ts';
 import type { Database } from '../../store/tables.ts';
 import type { ActualFilter } from '../state/read-actual.ts';
 
@@ -16,8 +17,6 @@ export type UnderwayMedium = {
 /** Newest records that are looked at, and media that are listed. */
 const RECORDS = 200;
 const LISTED = 50;
-/** Names per IN, below the parameter limits of the databases. */
-const NAMES = 500;
 
 /**
  * Lists media that are on their way, the newest first, for readers of everything. A medium has come back once the hub took reports from
@@ -75,12 +74,12 @@ const readReleases = async (
   sites: readonly string[],
 ): Promise<ReadonlyMap<string, Accepted>> => {
   const found = new Map<string, Accepted>();
-  for (let start = 0; start < sites.length; start += NAMES) {
+  for (const part of parts(sites)) {
     const rows = await db
       .selectFrom('agent')
       .select(['site', 'release_channel as channel', 'release_version as version'])
       .where('revoked_at', 'is', null)
-      .where('site', 'in', sites.slice(start, start + NAMES))
+      .where('site', 'in', part)
       .execute();
     for (const [site, of] of Map.groupBy(rows, (row) => row.site)) found.set(site, of);
   }
