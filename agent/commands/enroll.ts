@@ -1,8 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { Args, Flags } from '@oclif/core';
 import { parseDigest } from '#bundles/digest';
-import { FleetError, toFleetError } from '#bundles/errors';
+import { FleetError } from '#bundles/errors';
+import { unlessMissing } from '#bundles/unless-missing';
 import { checkMounted } from '#bundles/formats/medium/check-mounted';
 import { parseChannel, parseName } from '#bundles/names';
 import { FORCE_PATH_FLAG } from '#cli/flags';
@@ -79,7 +80,9 @@ export class Enroll extends AgentCommand {
     const before = args.medium === undefined ? await this.finishedBefore(config, wish) : undefined;
     if (before) return before;
     const token =
-      args.medium === undefined ? (own?.token ?? readToken(config.hub, flags['token-file'])) : undefined;
+      args.medium === undefined
+        ? (own?.token ?? (await readToken(config.hub, flags['token-file'])))
+        : undefined;
     if (args.medium === undefined && config.hub === '') throw noPlace();
     using state = openState(config.state, { create: true });
     using _lock = await acquireLock(config.state, 'enroll', edge.now());
@@ -161,13 +164,9 @@ const noPlace = (): FleetError =>
 
 /** @throws FleetError USAGE, SCHEMA */
 const readHosts = async (file: string): Promise<Hosts> => {
-  try {
-    return parseHosts(await readFile(file), file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
-      throw new FleetError('USAGE', `there is no file ${file}`);
-    throw toFleetError(error, `reading ${file}`);
-  }
+  const bytes = await unlessMissing(readFile(file), `reading ${file}`);
+  if (!bytes) throw new FleetError('USAGE', `there is no file ${file}`);
+  return parseHosts(bytes, file);
 };
 
 /** @throws FleetError USAGE */
@@ -184,16 +183,10 @@ const whoOf = (flags: {
   return { site: parseName(site, 'site'), agent: parseName(name, 'agent'), channel: parseChannel(channel) };
 };
 
-const readToken = (hub: string, file: string | undefined): string => {
+const readToken = async (hub: string, file: string | undefined): Promise<string> => {
   if (hub === '' || file === undefined) throw noPlace();
-  let token: string;
-  try {
-    token = readFileSync(file, 'utf8').trim();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
-      throw new FleetError('USAGE', `there is no file ${file}`);
-    throw toFleetError(error, `reading ${file}`);
-  }
+  const token = (await unlessMissing(readFile(file, 'utf8'), `reading ${file}`))?.trim();
+  if (token === undefined) throw new FleetError('USAGE', `there is no file ${file}`);
   // Printable without spaces, because it goes into a header or body. This also tells a wrong file from a wrong token.
   if (token.length <= MAX_TOKEN && /^[!-~]+$/.test(token)) return token;
   throw new FleetError('TOKEN_INVALID', `${file} does not contain a token`, {

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
+import { unlessMissing } from '#bundles/unless-missing';
 import type { CertificateAnswer } from '#bundles/formats/events/hub-api';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import { checkClientCertificate } from '#bundles/trust/root/check-certificate';
@@ -16,13 +17,8 @@ export type OwnCertificate = { readonly pem: string; readonly from: Date; readon
 /** @returns undefined for an agent that was enrolled by medium @throws FleetError CERTIFICATE_INVALID, PERMISSION */
 export const findCertificate = async (directory: string): Promise<OwnCertificate | undefined> => {
   const file = certificateFile(directory);
-  let pem: string;
-  try {
-    pem = await readFile(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw toFleetError(error, `reading ${file}`);
-  }
+  const pem = await unlessMissing(readFile(file, 'utf8'), `reading ${file}`);
+  if (pem === undefined) return undefined;
   const { validFromDate, validToDate } = parse(pem, file);
   return { pem, from: validFromDate, to: validToDate };
 };

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { FleetError, type Place, toFleetError } from '#bundles/errors';
+import { FleetError, type Place } from '#bundles/errors';
+import { unlessMissing } from '#bundles/unless-missing';
 import { nearestName } from '#bundles/nearest-name';
 import { parseSettings } from '#cli/parse-settings';
 import { wordList } from '#cli/word-list';
@@ -197,16 +198,11 @@ const readMaps = (texts: readonly string[], folder: string): readonly SourceMap[
     .map((map) => ('directory' in map ? { ...map, directory: resolve(folder, map.directory) } : map));
 
 const readText = async (file: string, mustExist: boolean): Promise<string | undefined> => {
-  try {
-    const bytes = await readFile(file);
-    if (bytes.byteLength <= MAX_BYTES) return bytes.toString('utf8');
+  const bytes = await unlessMissing(readFile(file), `reading ${join(file)}`);
+  if (!bytes && mustExist) throw invalid('there is no such file', { file });
+  if (bytes && bytes.byteLength > MAX_BYTES)
     throw invalid(`the configuration has more than ${MAX_BYTES} bytes`, { file });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
-      throw toFleetError(error, `reading ${join(file)}`);
-    if (mustExist) throw invalid('there is no such file', { file });
-    return undefined;
-  }
+  return bytes?.toString('utf8');
 };
 
 type FileSettings = { readonly [setting in Setting]?: string } & {

@@ -4,6 +4,7 @@ import { BLOCK, encodeHeader } from '#bundles/formats/archive/tar-header';
 import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { hexOf } from '#bundles/digest';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
+import { unlessMissing } from '#bundles/unless-missing';
 import { layoutMarker, openLayout, referenceOf } from '#bundles/formats/layout/layout';
 import { readVolumeParts } from '#bundles/formats/medium/parts/find-parts';
 import { type Kind, lookAt } from '#bundles/formats/medium/kind-of';
@@ -127,10 +128,8 @@ const isMarker = async (root: string): Promise<boolean> =>
 const underNames = async (root: string, names: typeof OURS): Promise<readonly string[]> => {
   const found: string[] = [];
   for (const [folder, pattern] of names) {
-    const there = await readdir(join(root, folder)).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return [];
-      throw toFleetError(error, `listing ${join(root, folder)}`);
-    });
+    const path = join(root, folder);
+    const there = (await unlessMissing(readdir(path), `listing ${path}`)) ?? [];
     found.push(...there.filter((name) => pattern.test(name)).map((name) => join(folder, name)));
   }
   return found;

@@ -1,6 +1,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isFleetError, toFleetError } from '#bundles/errors';
+import { unlessMissing } from '#bundles/unless-missing';
 import { CHUNKS_FOLDER, DELTAS_FOLDER, RECEIPTS_FOLDER, STATUS_FILE } from '#bundles/formats/medium/medium';
 import { removeFileFromMedium } from '#bundles/formats/medium/write-onto-medium';
 
@@ -48,11 +49,6 @@ export const sweepStatus = (root: string): Promise<void> =>
   });
 
 const list = async (folder: string): Promise<readonly string[]> => {
-  try {
-    const entries = await readdir(folder, { withFileTypes: true });
-    return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw toFleetError(error, `listing ${folder}`);
-  }
+  const entries = await unlessMissing(readdir(folder, { withFileTypes: true }), `listing ${folder}`);
+  return (entries ?? []).filter((entry) => entry.isFile()).map(({ name }) => name);
 };

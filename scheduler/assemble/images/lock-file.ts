@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type Document, isMap, parseDocument, YAMLMap } from 'yaml';
 import { compareBytes } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
+import { unlessMissing } from '#bundles/unless-missing';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import { isChartKey } from '../../load/charts/charts.ts';
 import { formatAttachment } from '../../model/images/attachment.ts';
@@ -130,11 +131,8 @@ export const findLock = async (
 ): Promise<{ readonly file: string; readonly text: string | undefined }> => {
   for (const name of FILES) {
     const file = join(directory, name);
-    try {
-      return { file, text: await readFile(file, 'utf8') };
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw toFleetError(error, `reading ${file}`);
-    }
+    const text = await unlessMissing(readFile(file, 'utf8'), `reading ${file}`);
+    if (text !== undefined) return { file, text };
   }
   return { file: join(directory, FILES[0]), text: undefined };
 };

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Digest, digestOf } from '#bundles/digest';
-import { toFleetError } from '#bundles/errors';
+import { unlessMissing } from '#bundles/unless-missing';
 import { openLayout } from '#bundles/formats/layout/layout';
 import { type PointerOutcome, publishLayout } from '#bundles/transport/publish/publish-layout';
 import { registryOptions } from '#bundles/transport/registry/registry-access';
@@ -55,10 +55,6 @@ export const makePublishStep = ({ configuration, env, clock, log, confirm }: Wat
 
 /** Digest of index.json; undefined if there is no layout yet. */
 const indexOf = async (directory: string): Promise<Digest | undefined> => {
-  try {
-    return digestOf(await readFile(join(directory, 'index.json')));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw toFleetError(error, `reading ${directory}`);
-  }
+  const index = await unlessMissing(readFile(join(directory, 'index.json')), `reading ${directory}`);
+  return index && digestOf(index);
 };

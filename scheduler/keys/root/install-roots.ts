@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Digest, shortDigest } from '#bundles/digest';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
+import { unlessMissing } from '#bundles/unless-missing';
 import { namingFile } from '#bundles/trust/keys/naming-file';
 import { makeDirectory } from '#bundles/formats/layout/make-directory';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
@@ -68,11 +69,8 @@ const sayingWho = <T>(read: () => T): T => {
 };
 
 const hasRoots = async (directory: string): Promise<boolean> => {
-  const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
-    throw toFleetError(error, `reading ${directory}`);
-  });
-  return names.some(isRootFile);
+  const names = await unlessMissing(readdir(directory), `reading ${directory}`);
+  return names?.some(isRootFile) === true;
 };
 
 /** Requires root 1 first: the hub serves the whole chain to hosts enrolled with root 1. @throws FleetError ROOT_VERSION */

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { FleetError, toFleetError } from '#bundles/errors';
+import { FleetError } from '#bundles/errors';
+import { unlessMissing } from '#bundles/unless-missing';
 import { namingFile } from '#bundles/trust/keys/naming-file';
 import { parseCertificate, readIssuer } from '#bundles/trust/root/certificate';
 import { parsePublicKey } from '#bundles/trust/keys/key';
@@ -11,12 +12,11 @@ import { parsePublicKey } from '#bundles/trust/keys/key';
  * @throws FleetError CERTIFICATE_INVALID, KEY_MISSING, naming the file
  */
 export const readAuthority = async (file: string, now: Date): Promise<string> => {
-  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw toFleetError(error, `reading ${file}`);
+  const text = await unlessMissing(readFile(file, 'utf8'), `reading ${file}`);
+  if (text === undefined)
     throw new FleetError('KEY_MISSING', `there is no certificate at ${file}`, {
       hint: 'Make one with: fleet-scheduler root ca',
     });
-  });
   return namingFile(file, () => check(text, now));
 };
 

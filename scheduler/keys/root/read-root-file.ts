@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { FleetError, toFleetError } from '#bundles/errors';
+import { FleetError } from '#bundles/errors';
+import { unlessMissing } from '#bundles/unless-missing';
 import { namingFile } from '#bundles/trust/keys/naming-file';
 import { readRoot } from '#bundles/trust/root/read-root';
 import { parseRoot, type TrustRoot } from '#bundles/trust/root/root';
@@ -10,16 +11,14 @@ import { rootFileName } from '../places/root-file.ts';
 
 /** @throws FleetError KEY_MISSING, TOO_LARGE, PERMISSION, IO */
 export const readRootBytes = async (file: string): Promise<Buffer> => {
-  try {
-    const { size } = await stat(file);
-    if (size <= MAX_ROOT_BYTES) return await readFile(file);
-    throw new FleetError('TOO_LARGE', `this has ${size} bytes, and a root at most ${MAX_ROOT_BYTES}`, {
+  const found = await unlessMissing(stat(file), `reading ${file}`);
+  if (found && found.size > MAX_ROOT_BYTES)
+    throw new FleetError('TOO_LARGE', `this has ${found.size} bytes, and a root at most ${MAX_ROOT_BYTES}`, {
       at: { file },
     });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw toFleetError(error, `reading ${file}`);
-    throw new FleetError('KEY_MISSING', `there is no root at ${file}`, { cause: error });
-  }
+  const bytes = await unlessMissing(readFile(file), `reading ${file}`);
+  if (bytes) return bytes;
+  throw new FleetError('KEY_MISSING', `there is no root at ${file}`);
 };
 
 /** Reads a root that its own officers have signed. @throws FleetError KEY_MISSING, ROOT_FORMAT, ROOT_THRESHOLD_NEW */

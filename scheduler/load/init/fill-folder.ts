@@ -1,7 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { compareBytes } from '#bundles/digest';
-import { FleetError, toFleetError } from '#bundles/errors';
+import { FleetError } from '#bundles/errors';
+import { unlessMissing } from '#bundles/unless-missing';
 import { TEMPORARY, writeFileAtomically } from '#bundles/formats/layout/write-file';
 
 export type NewFile = { readonly path: string; readonly text: string; readonly mode: number };
@@ -40,15 +41,7 @@ const isOccupied = (directory: string, name: string): FleetError =>
   });
 
 const entriesOf = async (directory: string): Promise<readonly string[]> =>
-  (await unlessMissing(readdir(directory), directory)) ?? [];
+  (await unlessMissing(readdir(directory), `reading ${directory}`)) ?? [];
 
-const textOf = (file: string): Promise<string | undefined> => unlessMissing(readFile(file, 'utf8'), file);
-
-const unlessMissing = async <T>(reading: Promise<T>, path: string): Promise<T | undefined> => {
-  try {
-    return await reading;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw toFleetError(error, `reading ${path}`);
-  }
-};
+const textOf = (file: string): Promise<string | undefined> =>
+  unlessMissing(readFile(file, 'utf8'), `reading ${file}`);

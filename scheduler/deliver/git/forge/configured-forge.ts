@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
-import { FleetError, toFleetError } from '#bundles/errors';
+import { FleetError } from '#bundles/errors';
+import { readGivenFile } from '#bundles/read-given-file';
 import type { RegistryOptions } from '#bundles/transport/registry/registry';
 import { redactUrl } from '../../../model/repository-url.ts';
 import { chooseForge } from './choose-forge.ts';
@@ -42,12 +42,6 @@ export const openConfigured = async (
 };
 
 const readToken = async (file: string): Promise<string> => {
-  try {
-    const [token = ''] = (await readFile(file, 'utf8')).split(/\r?\n/, 1);
-    return token.trim();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
-      throw new FleetError('CONFIG_INVALID', "there is no such file with a forge's token", { at: { file } });
-    throw toFleetError(error, `reading ${file}`);
-  }
+  const [token = ''] = (await readGivenFile(file, "a forge's token")).split(/\r?\n/, 1);
+  return token.trim();
 };

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { FleetError, toFleetError } from '#bundles/errors';
+import { FleetError } from '#bundles/errors';
+import { unlessMissing } from '#bundles/unless-missing';
 import { recipientOf } from '#bundles/trust/age/recipient';
 
 const MAX_BYTES = 64 << 10;
@@ -23,15 +24,10 @@ export const readIdentities = async (file: string): Promise<readonly string[]> =
 };
 
 const readText = async (file: string): Promise<string> => {
-  try {
-    const bytes = await readFile(file);
-    if (bytes.byteLength > MAX_BYTES) throw noIdentity(file);
-    return bytes.toString('utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
-      throw new FleetError('KEY_MISSING', `there is no identity file ${file}`, { cause: error });
-    throw toFleetError(error, `reading ${file}`);
-  }
+  const bytes = await unlessMissing(readFile(file), `reading ${file}`);
+  if (!bytes) throw new FleetError('KEY_MISSING', `there is no identity file ${file}`);
+  if (bytes.byteLength > MAX_BYTES) throw noIdentity(file);
+  return bytes.toString('utf8');
 };
 
 const noIdentity = (file: string): FleetError =>
