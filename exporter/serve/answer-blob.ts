@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Digest } from '#bundles/digest';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 import type { Limit } from '#bundles/transport/publish/limit';
+import { verified } from '#bundles/formats/layout/verified';
 import { answerError } from './answers.ts';
 import { drainAtPace, type Pace } from './drain-at-pace.ts';
 import { type ByteRange, parseRange } from './parse-range.ts';
-import { type Proven, servedBytes } from './served-bytes.ts';
 
 export type BlobAnswering = {
   readonly blobs: BlobSource;
@@ -90,3 +90,34 @@ const transfer = async (
     response.off('close', stop);
   }
 };
+
+/** Blobs that this process has read completely and verified. */
+type Proven = Set<Digest>;
+
+/**
+ * Yields a range of a blob. The last piece follows only after the whole blob was read and its digest verified, so that a response
+ * with a wrong byte never completes. A blob that was verified before is read only to the end of the range.
+ * @throws FleetError DIGEST_MISMATCH, SIZE_MISMATCH, TRUNCATED, MISSING_BLOB
+ */
+async function* servedBytes(
+  blobs: BlobSource,
+  { digest, size }: { readonly digest: Digest; readonly size: number },
+  { start, end }: ByteRange,
+  proven: Proven,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const isWhole = start === 0 && end === size - 1;
+  const mayStop = !isWhole && proven.has(digest);
+  let at = 0;
+  let held: Uint8Array | undefined;
+  for await (const piece of verified(digest, size, await blobs.open(digest, signal), blobs.name)) {
+    const part = piece.subarray(Math.max(0, start - at), Math.max(0, end + 1 - at));
+    at += piece.byteLength;
+    if (part.byteLength === 0) continue;
+    if (held) yield held;
+    held = part;
+    if (mayStop && at > end) break;
+  }
+  if (!mayStop) proven.add(digest);
+  if (held) yield held;
+}

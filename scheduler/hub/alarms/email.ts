@@ -1,12 +1,12 @@
 import { createTransport } from 'nodemailer';
 import { setTimeout } from 'node:timers/promises';
-import { toFleetError } from '#bundles/errors';
+import { toFleetError, plainText } from '#bundles/errors';
 import { trustedAuthorities } from '#bundles/transport/registry/http/connections';
 import { isLoopback } from '#bundles/transport/registry/http/where-to';
 import type { EmailSettings } from '../../settings/alarm-settings.ts';
-import { describeNotices } from './describe-notices.ts';
 import { readSecretLine } from './read-secret-line.ts';
 import { type Access, type Carrier, type Outcome, REQUEST_MS } from './receiver.ts';
+import type { Notice, What } from './notice.ts';
 
 /** Answers of SMTP that are about this message or its recipients (RFC 5321 section 4.2.1), and not about the login. */
 const isAboutTheMessage = (code: unknown): boolean =>
@@ -79,3 +79,42 @@ export const email = (
     }
   },
 });
+
+const WORDS: Readonly<Record<What, string>> = {
+  opened: 'new',
+  worsened: 'worse',
+  repeated: 'still there',
+  resolved: 'over',
+};
+
+/** Alarms that a message has in full. */
+const SHOWN = 100;
+
+/** A message for people. */
+const describeNotices = (
+  notices: readonly Notice[],
+  fleet: string,
+): { readonly subject: string; readonly text: string } => {
+  const counts = Object.entries(WORDS).flatMap(([what, word]) => {
+    const count = notices.filter((one) => one.what === what).length;
+    return count === 0 ? [] : [`${count} ${word}`];
+  });
+  const [first] = notices;
+  const subject =
+    notices.length === 1 && first
+      ? `[${fleet}] ${WORDS[first.what]}: ${first.alarm.summary}`
+      : `[${fleet}] alarms: ${counts.join(', ')}`;
+  const shown = notices.slice(0, SHOWN).map(describeOne);
+  const rest = notices.length - shown.length;
+  const end = rest > 0 ? [`And ${rest} more; see: fleet-scheduler status`] : [];
+  return { subject: plainText(subject).slice(0, 200), text: `${[...shown, ...end].join('\n\n')}\n` };
+};
+
+const describeOne = ({ what, alarm, action, resolvedAt }: Notice): string =>
+  plainText(
+    [
+      `${alarm.severity}, ${WORDS[what]}: ${alarm.summary}.`,
+      `  ${alarm.kind} since ${alarm.since}${resolvedAt === null ? '' : `, over at ${resolvedAt}`}`,
+      ...(what === 'resolved' ? [] : [`  ${action}.`]),
+    ].join('\n'),
+  );

@@ -1,13 +1,14 @@
 import type { Stats } from 'node:fs';
 import { lstat, readlink } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
-import type { Digest } from '#bundles/digest';
+import { type Digest, digestFromHex } from '#bundles/digest';
+import { createHash } from 'node:crypto';
 import { errno, hostError } from '../host-error.ts';
-import { digestOfFile } from './digest-of-file.ts';
-import { openFile } from './open-file.ts';
+import { openFile, type OpenFile } from './open-file.ts';
 import { type Folder, openFolder } from './open-folder.ts';
-import type { Bounds } from './read-up-to.ts';
+import { type Bounds, readUpTo } from './read-up-to.ts';
 import { temporaryName } from './temporary-name.ts';
+import { knownDigests } from './known-digest.ts';
 
 type Meta = { readonly mode: number; readonly uid: number; readonly gid: number };
 
@@ -92,3 +93,30 @@ const statOf = async (path: string): Promise<Stats | undefined> => {
 };
 
 const meta = (stats: Stats): Meta => ({ mode: stats.mode & 0o7777, uid: stats.uid, gid: stats.gid });
+
+const SMALL = 1 << 20;
+
+/** Kept in this process only: after a start every file is read once. */
+const known = knownDigests(Date.now);
+
+/**
+ * Returns the digest of an open file, or null if it is larger than `maxBytes`. A larger file is not read, because a sparse file may
+ * claim 14 TB; one that grows meanwhile is read up to the limit.
+ * @throws FleetError ABORTED
+ */
+const digestOfFile = async (
+  { file, stats }: Pick<OpenFile, 'file' | 'stats'>,
+  { maxBytes, signal }: Bounds,
+): Promise<Digest | null> => {
+  if (stats.size > maxBytes) return null;
+  const read = async (): Promise<Digest | null> => {
+    const hash = createHash('sha256');
+    let size = 0;
+    for await (const piece of readUpTo(file, { maxBytes: maxBytes + 1, signal }, stats.size)) {
+      size += piece.length;
+      hash.update(piece);
+    }
+    return size > maxBytes ? null : digestFromHex(hash.digest('hex'));
+  };
+  return await (stats.size <= SMALL ? read() : known.of(file, read));
+};

@@ -1,19 +1,20 @@
+import type { HostDeb } from '#bundles/formats/bundle/host-package';
 import type { DesiredPackage, Drift, OwnedObject } from '../../../model/target.ts';
 import { readWanted, type Wanted, type WantedDirectory, type WantedFile } from '../desired/read-wanted.ts';
 import { stopIfAborted } from '../host-error.ts';
 import { type HostTargetOptions, whyInert } from '../host-options.ts';
 import { type Accounts, readAccounts, resolveOwner } from '../live/accounts.ts';
 import { type Entry, entryReader, NO_BYTES, readEntry } from '../live/read-entry.ts';
-import { directoryKey, fileKey, type Owned, readOwned, secretKey } from '../owned-state.ts';
+import { directoryKey, fileKey, type Owned, readOwned, secretKey, imageKey, debKey } from '../owned-state.ts';
 import { octal } from '../plan/plan-context.ts';
 import { foreignDropIns } from '../systemd/drop-ins.ts';
-import { observeImages } from './observe-images.ts';
 import { observePlaybooks } from '../playbooks/observe-playbooks.ts';
 import { sysctlDifferences } from '../settings/read-sysctl.ts';
 import { settingsOf } from '../settings/setting.ts';
-import { observeDebs } from './observe-debs.ts';
 import { observeUnit } from './observe-unit.ts';
 import { readUnits } from '../systemd/unit-state.ts';
+import { readPodman } from '../images/podman-storage.ts';
+import { type DpkgState, readDpkg } from '../debs/dpkg-state.ts';
 
 /**
  * Returns all differences between the host and the package (checklist D1). Reads only.
@@ -143,4 +144,50 @@ const observeExtra = async (
       extra.push({ key: secretKey(path), what: 'extra', message: `${path} is no longer in the package` });
   }
   return extra;
+};
+
+/** Images of the package that are no longer in Podman's storage. @throws FleetError PERMISSION, IO */
+const observeImages = async (
+  options: HostTargetOptions,
+  { images }: Pick<Wanted, 'images'>,
+): Promise<readonly Drift[]> => {
+  if (images.length === 0 || whyInert(options) !== undefined || !options.isRoot) return [];
+  const inPodman = await readPodman(options.root);
+  return images
+    .filter((name) => inPodman(name) === 'missing')
+    .map((name) => ({
+      key: imageKey(name),
+      what: 'missing',
+      message: `the image ${name} is not in Podman's storage`,
+    }));
+};
+
+/** Debian packages that are not as the package wants them: named ones, and those that were installed for them. */
+const observeDebs = async (
+  options: HostTargetOptions,
+  { install }: Wanted,
+  { debs }: Owned,
+  signal: AbortSignal,
+): Promise<readonly Drift[]> => {
+  if (!install || whyInert(options) === 'root is not /') return [];
+  const dpkg = await readDpkg({ run: options.run, signal });
+  return install.packages
+    .filter(({ name, asDependency }) => !asDependency || debs.has(name))
+    .flatMap((deb) => compareDeb(deb, dpkg.get(deb.name)));
+};
+
+const compareDeb = ({ name, version, hold }: HostDeb, state: DpkgState | undefined): readonly Drift[] => {
+  const drift = (what: string, message: string): Drift => ({
+    key: debKey(name),
+    what,
+    message: `${name} ${message}`,
+  });
+  if (!state || state.status === 'removed') return [drift('missing', 'is not installed')];
+  if (state.status === 'broken') return [drift('broken', `is ${state.word}`)];
+  return [
+    ...(state.version === version
+      ? []
+      : [drift('version', `is installed at ${state.version}, not at ${version}`)]),
+    ...(state.hold === (hold === true) ? [] : [drift('hold', hold ? 'is not on hold' : 'is on hold')]),
+  ];
 };
