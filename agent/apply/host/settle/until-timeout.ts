@@ -6,7 +6,8 @@ const RETRY_MS = 250;
 type Judged = Pick<CheckResult, 'outcome' | 'message'>;
 
 /**
- * Repeats a look that fails until it passes or the timeout of the check is over; with `once` it looks a single time.
+ * Repeats a look that fails until it passes or the timeout of the check is over; with `once` it looks a single time. The message is that
+ * of the last look that the timeout did not cut off, if there was one.
  * @param look gets a signal that ends with the timeout
  * @throws AbortError if `signal` is aborted
  */
@@ -17,13 +18,15 @@ export const untilTimeout = async (
   look: (limit: AbortSignal) => Promise<Judged>,
 ): Promise<CheckResult> => {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutSeconds * 1000)]);
+  let reason: string | undefined;
   for (;;) {
     const { outcome, message } = await look(limit);
     signal.throwIfAborted();
     if (outcome === 'passed') return { name, outcome, message };
+    if (reason === undefined || !limit.aborted) reason = message;
     if (!once) await sleep(RETRY_MS, undefined, { signal: limit }).catch(() => {});
     signal.throwIfAborted();
     if (once || limit.aborted)
-      return { name, outcome, message: `${message}${once ? '' : ` (tried for ${timeoutSeconds} s)`}` };
+      return { name, outcome, message: `${reason}${once ? '' : ` (tried for ${timeoutSeconds} s)`}` };
   }
 };

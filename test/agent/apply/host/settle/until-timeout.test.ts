@@ -1,0 +1,26 @@
+import { once } from 'node:events';
+import { expect, it } from 'vitest';
+import { untilTimeout } from '../../../../../agent/apply/host/settle/until-timeout.ts';
+
+const CHECK = { name: 'broker', timeoutSeconds: 0.3 };
+const never = new AbortController().signal;
+
+const untilAborted = async (limit: AbortSignal) => {
+  await once(limit, 'abort');
+  return { outcome: 'failed', message: 'no answer' } as const;
+};
+
+it('tells the reason of the last whole look where the timeout cuts off the next one', async () => {
+  let looks = 0;
+  const result = await untilTimeout(CHECK, false, never, async (limit) => {
+    looks += 1;
+    return looks === 1 ? { outcome: 'failed', message: 'ECONNREFUSED' } : untilAborted(limit);
+  });
+  expect(looks).toBe(2);
+  expect(result.message).toBe('ECONNREFUSED (tried for 0.3 s)');
+});
+
+it('tells that there was no answer where the timeout cuts off the first look', async () => {
+  const result = await untilTimeout(CHECK, false, never, untilAborted);
+  expect(result.message).toBe('no answer (tried for 0.3 s)');
+});
