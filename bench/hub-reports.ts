@@ -35,22 +35,34 @@ const { store, context } = opened;
 const key = newSigningKey();
 const agents = Array.from({ length: SITES }, (_, index) => agentAt(index, key));
 
+/** Adds the agents, and copies the current states of the first of them to the others, unless a database that was given has them. */
 const fill = async (): Promise<void> => {
   const known = await store.db.selectFrom('assignment_state').select('agent').limit(1).executeTakeFirst();
-  for (let start = 0; start < SITES; start += ROWS) {
-    const part = agents.slice(start, start + ROWS).map(({ row }) => row);
-    await store.transact(async (tx) => {
-      await tx.insertInto('agent').values(part).execute();
-      if (known) return;
-      for (const { id } of part)
-        await tx
-          .insertInto('assignment_state')
-          .values(
-            names.map((assignment) => ({ ...emptyState(id, assignment), package: digestOf(assignment) })),
-          )
-          .execute();
-    });
-  }
+  const rows = agents.map(({ row }) => row);
+  await store.transact(async (tx) => {
+    for (let start = 0; start < SITES; start += ROWS)
+      await tx
+        .insertInto('agent')
+        .values(rows.slice(start, start + ROWS))
+        .execute();
+    const [first] = rows;
+    if (known || !first) return;
+    const states = names.map((name) => ({ ...emptyState(first.id, name), package: digestOf(name) }));
+    const { agent: _, ...columns } = emptyState('', '');
+    const copied = Object.keys(columns) as (keyof typeof columns)[];
+    await tx.insertInto('assignment_state').values(states).execute();
+    await tx
+      .insertInto('assignment_state')
+      .columns(['agent', ...copied])
+      .expression((eb) =>
+        eb
+          .selectFrom('agent')
+          .innerJoin('assignment_state as state', (join) => join.on('state.agent', '=', first.id))
+          .select(['agent.id', ...copied.map((column) => `state.${column}` as const)])
+          .where('agent.id', '!=', first.id),
+      )
+      .execute();
+  });
 };
 await fill();
 

@@ -2,9 +2,9 @@ import { type Channel, formatChannel } from '#bundles/names';
 import type { Timestamp } from '#bundles/time';
 import type { Hub } from '../../hub.ts';
 import { isFailed } from '../../../model/event-steps.ts';
-import { type KnownAgent, readAgents } from '../../questions/state/read-actual.ts';
+import { type KnownAgent, readAgents, withoutStates } from '../../questions/state/read-actual.ts';
 import { readDesired } from '../../questions/state/read-desired.ts';
-import { readStandings, type Standing, withoutStates } from '../../questions/state/read-standings.ts';
+import { readStandings, type Standing } from '../../questions/state/read-standings.ts';
 import { channelOf } from '../../sites/agent-record.ts';
 import type { Database } from '../../store/tables.ts';
 import type { AgentFact } from './judge-rollout.ts';
@@ -76,9 +76,10 @@ const stateOf = (
     if (at >= start)
       return { kind: 'failed', at, why: `${assignment}: ${health.message ?? health.code ?? 'it failed'}` };
   }
+  const other = rows.find(({ verdict }) => verdict !== 'complies');
+  if (other) return { kind: 'pending', why: why(other.assignment, other.verdict) };
   const times: Timestamp[] = [];
-  for (const { assignment, verdict, running, health } of rows) {
-    if (verdict !== 'complies') return { kind: 'pending', why: why(assignment, verdict) };
+  for (const { assignment, running, health } of rows) {
     if (assignment === null) continue;
     // A check of an earlier package does not count as the health of the running one.
     if (!running || !health || health.seq < running.seq) return { kind: 'pending', why: 'not checked yet' };

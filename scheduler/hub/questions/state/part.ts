@@ -5,6 +5,8 @@ import type { Tables } from '../../store/tables.ts';
 /** The agents of a question: of an environment or a site, named ones, or a page of these. */
 export type Part = {
   readonly environment?: string | undefined;
+  /** Any of them. */
+  readonly environments?: readonly string[] | undefined;
   readonly clusterType?: string | undefined;
   readonly site?: string | undefined;
   /** '<site>/<agent>' */
@@ -19,10 +21,11 @@ export type Part = {
 
 /** The condition on the table `agent`. */
 export const isIn =
-  ({ environment, clusterType, site, agents, page, sites, visible }: Part) =>
+  ({ environment, environments, clusterType, site, agents, page, sites, visible }: Part) =>
   (eb: ExpressionBuilder<Pick<Tables, 'agent'>, 'agent'>) =>
     eb.and([
       ...(environment === undefined ? [] : [eb('agent.environment', '=', environment)]),
+      ...(environments === undefined ? [] : [eb('agent.environment', 'in', environments)]),
       ...(clusterType === undefined ? [] : [eb('agent.cluster_type', '=', clusterType)]),
       ...(site === undefined ? [] : [eb('agent.site', '=', site)]),
       ...(agents === undefined ? [] : [eb('agent.id', 'in', agents)]),

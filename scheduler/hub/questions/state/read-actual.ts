@@ -7,6 +7,7 @@ import { findGaps, type Gap } from '../../ingest/reports/find-head.ts';
 import type { Visible } from '../../people/visible.ts';
 import { channelOf, labelsOf } from '../../sites/agent-record.ts';
 import { cutPage, decodeCursor, type Page } from '../../page.ts';
+import { IN_TROUBLE } from '../../store/add-troubles.ts';
 import type {
   AgentRow,
   AgentStateRow,
@@ -57,9 +58,9 @@ export const readActual = async (
   for (const row of rows) {
     if ((row.newest_seq ?? 0) > row.head_seq) gaps.push({ agent: row.id, gaps: await findGaps(db, row) });
   }
-  const times = { since: silentSince(now), at: formatTime(now) };
+  const toActual = withoutStates(now);
   return {
-    agents: rows.map((row) => toAgent(row, states.get(row.id) ?? [], times)),
+    agents: rows.map((row) => ({ ...toActual(row), states: states.get(row.id) ?? [] })),
     next,
     gaps,
     alarms: await readAlarms(db, part),
@@ -111,19 +112,21 @@ export const readAgents = async (db: Database, filter: Part, page?: Page): Promi
   return await query.execute();
 };
 
-/** The states of the agents' assignments, by agent. */
+/** The states of the agents' assignments, by agent. @param only 'in trouble': those that failed, drifted, or could not be checked */
 export const readStates = async (
   db: Database,
   part: Part,
+  only: 'all' | 'in trouble' = 'all',
 ): Promise<ReadonlyMap<string, readonly ActualState[]>> => {
-  const rows = await db
+  let query = db
     .selectFrom('assignment_state')
     .innerJoin('agent', 'agent.id', 'assignment_state.agent')
     .selectAll('assignment_state')
     .select('agent.life')
     .where('agent.revoked_at', 'is', null)
-    .where(isIn(part))
-    .execute();
+    .where(isIn(part));
+  if (only === 'in trouble') query = query.where(IN_TROUBLE);
+  const rows = await query.execute();
   const reports = Map.groupBy(await readReports(db, rows), ({ agent }) => agent);
   // Most parts of a fleet have none.
   const checks = rows.some(({ code }) => code === 'CHECK_FAILED')
@@ -200,9 +203,8 @@ const sourcesOf = (reports: readonly ReportSource[]): AgentReports =>
     ]),
   );
 
-export const toAgent = (
+const toAgent = (
   row: KnownAgent,
-  states: readonly ActualState[],
   { since, at }: { readonly since: Timestamp; readonly at: Timestamp },
 ): ActualAgent => ({
   site: row.site,
@@ -228,8 +230,14 @@ export const toAgent = (
           version: row.release_version,
           at: row.release_at,
         },
-  states,
+  states: [],
 });
+
+/** Agents without the states of their assignments. */
+export const withoutStates = (now: Date): ((row: KnownAgent) => ActualAgent) => {
+  const times = { since: silentSince(now), at: formatTime(now) };
+  return (row) => toAgent(row, times);
+};
 
 const toState = (row: AssignmentStateRow, reports: AgentReports, checks: Checks): ActualState => ({
   assignment: row.assignment,

@@ -1,18 +1,12 @@
 import type { Digest } from '#bundles/digest';
 import { formatChannel } from '#bundles/names';
-import { formatTime, type Timestamp } from '#bundles/time';
+import type { Timestamp } from '#bundles/time';
 import { packagesDigest } from '../../ingest/reports/agent-state.ts';
 import { channelOf } from '../../sites/agent-record.ts';
 import type { Database } from '../../store/tables.ts';
-import { type KnownAgent, readStates, toAgent } from './read-actual.ts';
-import { silentSince } from './silent-since.ts';
-import {
-  type ActualAgent,
-  type Desired,
-  type JudgedAssignment,
-  judgeAssignments,
-  NONE,
-} from './what-runs-where.ts';
+import { judgeDiffering } from './judge-differing.ts';
+import { type KnownAgent, readStates, withoutStates } from './read-actual.ts';
+import { type Desired, type JudgedAssignment, judgeAssignments, NONE } from './what-runs-where.ts';
 
 /** How an agent stands to the current release of its channel, without regard to the age of its words. */
 export type Standing =
@@ -22,14 +16,8 @@ export type Standing =
       readonly checkedAt: Timestamp | null;
       readonly settledAt: Timestamp | null;
     }
-  /** As the rows of its status table. */
+  /** The rows of its status table. Without the cells of assignments that are not in trouble, unless each row complies. */
   | { readonly kind: 'differs'; readonly rows: readonly JudgedAssignment[] };
-
-/** Agents without the states of their assignments. */
-export const withoutStates = (now: Date): ((row: KnownAgent) => ActualAgent) => {
-  const times = { since: silentSince(now), at: formatTime(now) };
-  return (row) => toAgent(row, [], times);
-};
 
 /** Names per IN, below the parameter limits of the databases. */
 const NAMES = 500;
@@ -43,9 +31,8 @@ export type StandingQuestion<T> = {
 };
 
 /**
- * Compares agents with the releases of their channels, by agent. The states of assignments are read only of agents that differ, so
- * that a question about a fleet that complies costs the number of agents and not of assignments. They are read in parts and kept only
- * as far as the question takes them.
+ * Compares agents with the releases of their channels, by agent. A question costs the number of agents, of different sets of packages
+ * and of assignments in trouble, and not of all assignments: of agents that comply, or that a rollout does not reach yet, no states are read.
  */
 export const readStandings = async <T>(
   db: Database,
@@ -64,8 +51,17 @@ export const readStandings = async <T>(
       taken.set(id, take(agent, { kind: 'complies', checkedAt, settledAt }));
     else differing.push(agent);
   }
-  for (let start = 0; start < differing.length; start += NAMES) {
-    const part = differing.slice(start, start + NAMES);
+  const judged = await judgeDiffering(db, differing, desired, now);
+  const changed: KnownAgent[] = [];
+  for (const agent of differing) {
+    const rows = judged.get(agent.id);
+    if (rows?.some(({ verdict }) => verdict !== 'complies'))
+      taken.set(agent.id, take(agent, { kind: 'differs', rows }));
+    else changed.push(agent);
+  }
+  // Agents of which a report came between two statements: all of their states are read at once.
+  for (let start = 0; start < changed.length; start += NAMES) {
+    const part = changed.slice(start, start + NAMES);
     const states = await readStates(db, { agents: part.map(({ id }) => id) });
     for (const row of part) {
       const agent = { ...toActual(row), states: states.get(row.id) ?? [] };

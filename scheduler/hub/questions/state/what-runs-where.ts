@@ -103,12 +103,14 @@ export type ActualAgent = {
   readonly states: readonly ActualState[];
 };
 
-export type ActualState = {
+/** The state of an assignment. @typeParam R what is known of the running package */
+export type StateOf<R> = {
   readonly assignment: string;
-  readonly running: Cell<Running> | null;
+  readonly running: R | null;
   readonly health: Cell<Health> | null;
   readonly drift: Cell<Drift> | null;
 };
+export type ActualState = StateOf<Cell<Running>>;
 
 /** Comparison of the running with the desired package. Only `complies`, `not selected` and `held` need no attention. */
 export type Verdict =
@@ -194,14 +196,18 @@ const agentRows = (agent: ActualAgent, desired: Desired, freshness: Freshness, n
 };
 
 /** The judgement of one assignment, without ages: neither the clock nor the age of the last report changes it. */
-export type JudgedAssignment = Pick<Row, 'assignment' | 'verdict'> & Omit<ActualState, 'assignment'>;
+export type JudgedAssignment<R = Cell<Running>> = Pick<Row, 'assignment' | 'verdict'> &
+  Omit<StateOf<R>, 'assignment'>;
 
 /** Compares the assignments of one agent with the release of its channel, as whatRunsWhere, whose rows have this order. */
-export const judgeAssignments = (desired: Desired, agent: ActualAgent): readonly JudgedAssignment[] => {
-  const states = new Map(agent.states.map((state) => [state.assignment, state]));
+export const judgeAssignments = <R extends Pick<Running, 'package'>>(
+  desired: Desired,
+  agent: Omit<ActualAgent, 'states'> & { readonly states: readonly StateOf<R>[] },
+): readonly JudgedAssignment<R>[] => {
+  const states = new Map<string, Partial<StateOf<R>>>(agent.states.map((state) => [state.assignment, state]));
   const wanted = desired.kind === 'release' ? [...desired.packages.keys()] : [];
   const names = [...new Set([...wanted, ...states.keys()])].toSorted(compareBytes);
-  const selected = desired.kind === 'release' && isSelected(desired.rollout, agent, agent.labels);
+  const selected = isReached(desired, agent);
   const judged = names.flatMap((assignment) => {
     const { running = null, health = null, drift = null } = states.get(assignment) ?? {};
     const wants = desired.kind === 'release' ? desired.packages.get(assignment) : undefined;
@@ -216,6 +222,10 @@ export const judgeAssignments = (desired: Desired, agent: ActualAgent): readonly
   const verdict = agent.reported ? emptyVerdict(desired) : 'never reported';
   return [{ assignment: null, running: null, health: null, drift: null, verdict }];
 };
+
+/** Whether the rollout of the release reaches the agent. */
+export const isReached = (desired: Desired, agent: Pick<ActualAgent, 'site' | 'agent' | 'labels'>): boolean =>
+  desired.kind === 'release' && isSelected(desired.rollout, agent, agent.labels);
 
 type AgentFields = Pick<
   Row,
@@ -251,7 +261,7 @@ const agentFields = (
 /** Verdict for an agent that is held. A failure stays a failure. */
 const HELD_BACK: ReadonlySet<Verdict> = new Set<Verdict>(['behind', 'missing', 'extra', 'drifted']);
 
-const asHeld = (verdict: Verdict, { held }: ActualAgent): Verdict =>
+const asHeld = (verdict: Verdict, { held }: Pick<ActualAgent, 'held'>): Verdict =>
   held !== null && HELD_BACK.has(verdict) ? 'held' : verdict;
 
 /** Age outranks compliance. A fault that was reported stays one, however long ago. */
@@ -281,7 +291,7 @@ const judge = (
   desired: Desired,
   wanted: Digest | undefined,
   selected: boolean,
-  state: Omit<ActualState, 'assignment'>,
+  state: Omit<StateOf<Pick<Running, 'package'>>, 'assignment'>,
 ): Verdict | undefined => {
   const running = state.running?.package ?? undefined;
   if (wanted === undefined && running === undefined) return undefined;

@@ -5,14 +5,13 @@ import { formatTime, type Timestamp } from '#bundles/time';
 import { seesWhole } from '../../people/visible.ts';
 import { cutPage, type Page } from '../../page.ts';
 import type { Database } from '../../store/tables.ts';
-import { type ActualFilter, channelsOf, readAgents, toAgent } from '../state/read-actual.ts';
+import { type ActualFilter, channelsOf, readAgents, withoutStates } from '../state/read-actual.ts';
 import { freshnessPolicyFor } from '../state/freshness.ts';
 import { readFreshness } from '../state/freshness-policies.ts';
 import { nextVisit, type Visit } from '../state/next-visit.ts';
 import { readDesired } from '../state/read-desired.ts';
 import { listUnderway, type UnderwayMedium } from './list-underway.ts';
 import type { StatusHub } from './read-status.ts';
-import { silentSince } from '../state/silent-since.ts';
 
 /** An agent that only media reach: its last returned reports, and the release to carry next. */
 export type CarriedAgent = {
@@ -85,18 +84,14 @@ export const listMedia = async (
   const reports = await readNewest(db, ids);
   const receipts = await readReceipts(db, ids);
   const { policies } = await readFreshness(db);
-  const times = { since: silentSince(now), at: formatTime(now) };
-  const desired = await readDesired(
-    hub.layout,
-    channelsOf(carried.map((row) => toAgent(row, [], times))),
-    hub.keys.root,
-  );
+  const toActual = withoutStates(now);
+  const desired = await readDesired(hub.layout, channelsOf(carried.map(toActual)), hub.keys.root);
   return {
     at: formatTime(now),
     arrivals: page.cursor === undefined ? await readArrivals(db, filter) : [],
     underway: page.cursor === undefined ? await listUnderway(db, filter) : [],
     agents: carried.map((row): CarriedAgent => {
-      const { site, channel, accepted, heardAt, enrolledAt, online } = toAgent(row, [], times);
+      const { site, channel, accepted, heardAt, enrolledAt, online } = toActual(row);
       const wanted = desired.get(formatChannel(channel));
       const policy = freshnessPolicyFor(policies, channel);
       return {

@@ -13,9 +13,10 @@ import {
   type KnownAgent,
   readAgents,
   readStates,
+  withoutStates,
 } from '../state/read-actual.ts';
 import { readDesired } from '../state/read-desired.ts';
-import { readStandings, type Standing, withoutStates } from '../state/read-standings.ts';
+import { readStandings, type Standing } from '../state/read-standings.ts';
 import {
   type ActualAgent,
   type Desired,

@@ -1,4 +1,5 @@
 import { array, assert, asyncProperty, boolean, constantFrom, integer, record } from 'fast-check';
+import type { KyselyPlugin } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { Digest } from '#bundles/digest';
 import { formatChannel } from '#bundles/names';
@@ -10,8 +11,21 @@ import {
   readAgents,
 } from '../../../../../scheduler/hub/questions/state/read-actual.ts';
 import { readStandings } from '../../../../../scheduler/hub/questions/state/read-standings.ts';
-import { type Desired, whatRunsWhere } from '../../../../../scheduler/hub/questions/state/what-runs-where.ts';
-import { chain, enrolledHub, type Happening, HOSTS, NOW, report } from '../../test-hub.ts';
+import {
+  type Desired,
+  type Row,
+  whatRunsWhere,
+} from '../../../../../scheduler/hub/questions/state/what-runs-where.ts';
+import {
+  chain,
+  enrolled,
+  enrolledHub,
+  type Happening,
+  HOSTS,
+  NOW,
+  report,
+  type TestAgent,
+} from '../../test-hub.ts';
 import { runs } from '../../../../harness/run/long.ts';
 
 const digest = (digit: string): Digest => `sha256:${digit.repeat(64)}`;
@@ -52,6 +66,21 @@ const wanted: Desired = {
   held: [],
 };
 
+const named = ({ assignment, verdict }: Pick<Row, 'assignment' | 'verdict'>) => [assignment, verdict];
+
+/** Counts the rows of states that are read through a database. */
+const countStates = () => {
+  const read: string[] = [];
+  const plugin: KyselyPlugin = {
+    transformQuery: ({ node }) => node,
+    transformResult: async ({ result }) => {
+      for (const row of result.rows) if ('assignment' in row) read.push(String(row['agent']));
+      return result;
+    },
+  };
+  return { read, plugin };
+};
+
 describe('how an agent stands to the release', () => {
   it('is the same from its state as a whole and from the states of its assignments', async () => {
     let complying = 0;
@@ -60,7 +89,8 @@ describe('how an agent stands to the release', () => {
         array(happening, { minLength: 1, maxLength: 5 }),
         boolean(),
         boolean(),
-        async (happenings, both, clockTrusted) => {
+        constantFrom(0, 100),
+        async (happenings, both, clockTrusted, percent) => {
           await using hub = await enrolledHub();
           const stick = await hub.stick();
           await report(stick, hub.agent, chain(hub.agent, happenings), 1, happenings.length, {
@@ -68,7 +98,7 @@ describe('how an agent stands to the release', () => {
           });
           await hub.importFrom(stick);
           const packages = new Map([...wanted.packages, ...(both ? [['press', digest('a')] as const] : [])]);
-          const desired = new Map([[formatChannel(HOSTS), { ...wanted, packages }]]);
+          const desired = new Map([[formatChannel(HOSTS), { ...wanted, packages, rollout: { percent } }]]);
           const { db } = hub.store;
           const standing = (
             await readStandings(db, await readAgents(db, {}), {
@@ -82,6 +112,7 @@ describe('how an agent stands to the release', () => {
           const complies = rows.every(({ verdict }) => verdict === 'complies');
           expect(standing?.kind).toBe(complies ? 'complies' : 'differs');
           if (complies) complying += 1;
+          if (standing?.kind === 'differs') expect(standing.rows.map(named)).toEqual(rows.map(named));
           expect(channelsOf(agents)).toEqual([HOSTS]);
           const agent = agents[0];
           if (!agent || !standing) throw new Error('there is no agent');
@@ -101,5 +132,40 @@ describe('how an agent stands to the release', () => {
       { numRuns: runs(60) },
     );
     expect(complying).toBeGreaterThan(0);
+  });
+
+  it('is read from the packages of one of the agents that run the same, and from the states in trouble', async () => {
+    await using hub = await enrolledHub();
+    const others = ['b', 'c', 'd'].map((name) => `${hub.agent.site}/${name}`);
+    const agents: TestAgent[] = [hub.agent];
+    for (const id of others) agents.push(await enrolled(hub, id));
+    const stick = await hub.stick();
+    const step = { type: 'package', package: digest('b'), outcome: 'configured' } as const;
+    for (const [index, agent] of agents.entries()) {
+      const failure = { ...step, type: 'check', outcome: 'failed', assignment: 'press' } as const;
+      const happenings = ['oven', 'press', 'saw'].map((assignment) => ({ ...step, assignment }));
+      const lines = chain(agent, index === 3 ? [...happenings, failure] : happenings);
+      await report(stick, agent, lines);
+    }
+    await hub.importFrom(stick);
+    const desired = new Map([[formatChannel(HOSTS), { ...wanted, rollout: { percent: 0 } }]]);
+    const { read, plugin } = countStates();
+    const db = hub.store.db.withPlugin(plugin);
+    const standings = await readStandings(db, await readAgents(db, {}), {
+      desired,
+      now: NOW,
+      take: (_, standing) => (standing.kind === 'differs' ? standing.rows.map(named) : []),
+    });
+    const rest = [
+      ['oven', 'not selected'],
+      ['press', 'not selected'],
+      ['saw', 'not selected'],
+    ];
+    expect(others.map((id) => standings.get(id))).toEqual([
+      ...Array.from({ length: 2 }, () => rest),
+      rest.with(1, ['press', 'failed']),
+    ]);
+    // Three packages and a failure, where four agents have twelve states.
+    expect(read).toHaveLength(4);
   });
 });
