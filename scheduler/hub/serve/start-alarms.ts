@@ -12,7 +12,7 @@ import { readAlarmFacts } from '../alarms/read-alarm-facts.ts';
 import { readEnds } from '../alarms/read-ends.ts';
 import { makeSender } from '../alarms/send-alarms.ts';
 import type { Metrics } from '../http/metrics/metrics.ts';
-import { channelsOf } from '../questions/state/read-actual.ts';
+import { channelsOf } from '../questions/state/read-agents.ts';
 import { readDesired } from '../questions/state/read-desired.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Watch } from '../watch/watch-platform.ts';

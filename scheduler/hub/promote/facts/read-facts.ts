@@ -1,24 +1,25 @@
 import { type Digest, shortDigest } from '#bundles/digest';
 import { type Layout, openOrStartLayout } from '#bundles/formats/layout/layout';
 import { parseEnvelope } from '#bundles/formats/statements/envelope';
-import { formatChannel } from '#bundles/names';
+import { type Channel, formatChannel } from '#bundles/names';
 import { bundlesOf, readBundleStatements } from '../../../release/reissue/bundle-statements.ts';
 import { readChecks } from '../checks/check-records.ts';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { readOnce } from '../../../load/releases/read-once.ts';
 import type { PublishedRelease } from '../../../load/releases/read-release.ts';
 import type { Hub } from '../../hub.ts';
+import type { Database } from '../../store/tables.ts';
 import { freshnessPolicyFor } from '../../questions/state/freshness.ts';
 import { nextVisit } from '../../questions/state/next-visit.ts';
-import { channelsOf, readAgents, withoutStates } from '../../questions/state/read-actual.ts';
+import { channelsOf, withoutStates } from '../../questions/state/read-agents.ts';
 import { readDesired } from '../../questions/state/read-desired.ts';
 import { readStandings } from '../../questions/state/read-standings.ts';
 import { type AgentHistory, agentFacts, hasImported } from './agent-facts.ts';
-import type { GateFacts } from './facts.ts';
+import type { ChannelFacts, GateFacts } from './facts.ts';
 import type { Link } from './link.ts';
 import { type ChannelNow, channelFacts, heldFacts, readChannels } from './read-channels.ts';
 import { readAttestationFacts } from './read-attestations.ts';
-import { readHistory } from './read-history.ts';
+import { readHistory, readImporting } from './read-history.ts';
 
 const NO_HISTORY: AgentHistory = { imported: undefined, faulted: false, online: false };
 
@@ -40,20 +41,25 @@ export const readFacts = async (
 ): Promise<GateFacts> => {
   const { roots, root } = hub.keys;
   const db = hub.store?.db;
-  const known = db ? await readAgents(db, { environment: from }) : [];
-  const toActual = withoutStates(now);
-  const agents = known.map((row) => ({ row, agent: toActual(row) }));
-  const followed = channelsOf(agents.map(({ agent }) => agent));
   const layout = await openOrStartLayout(hub.layout);
+  const released = await readChannels(layout, roots, from);
+  const agents = db ? await readCandidateAgents(db, layout, roots, { from, shared, released, now }) : [];
+  const followed = channelsOf(agents.map(({ agent }) => agent));
   const current = await readChannels(layout, roots, from, followed);
   const channels = await channelFacts(layout, roots, current, { shared, followed });
-  const history = db ? await readHistory(db, known, channels) : new Map<string, AgentHistory>();
-  const sinceOf = new Map(channels.map(({ channel, since }) => [channel, since]));
-  const told = agents.map(({ row, agent }) => ({
+  const sinceOf = sincesOf(channels, followed);
+  const histories = db
+    ? await readHistory(
+        db,
+        agents.map(({ row }) => row),
+        channels,
+      )
+    : [];
+  const told = agents.map(({ row, agent }, at) => ({
     row,
     agent,
-    since: sinceOf.get(formatChannel(agent.channel)) ?? null,
-    history: history.get(row.id) ?? NO_HISTORY,
+    since: sinceOf.get(agent.channel) ?? null,
+    history: histories[at] ?? NO_HISTORY,
   }));
   const desired = await readDesired(hub.layout, followed, root, signal);
   const importers = new Map(
@@ -68,7 +74,7 @@ export const readFacts = async (
           return one && agentFacts(one.agent, standing, one, one.history);
         },
       })
-    : new Map<string, undefined>();
+    : undefined;
   return {
     from,
     to,
@@ -77,7 +83,7 @@ export const readFacts = async (
     held: heldFacts(current, shared),
     agents: told.map(({ row, agent, since, history }) => {
       const visit = nextVisit(agent, freshnessPolicyFor(freshness, agent.channel), now);
-      const facts = compared.get(row.id) ?? agentFacts(agent, undefined, { since }, history);
+      const facts = compared?.get(row) ?? agentFacts(agent, undefined, { since }, history);
       return visit ? { ...facts, visit } : facts;
     }),
     checks: db
@@ -93,6 +99,38 @@ export const readFacts = async (
       signal,
     }),
   };
+};
+
+/** The agents of the earlier environment. @param released its channels that have a release */
+const readCandidateAgents = async (
+  db: Database,
+  layout: Layout,
+  roots: readonly TrustRoot[],
+  { from, shared, released, now }: CandidateAgents,
+) => {
+  const channels = await channelFacts(layout, roots, released, { shared, followed: [] });
+  const newest = released.flatMap(({ channel, release }) =>
+    release ? [{ release_channel: formatChannel(channel), release_version: release.predicate.version }] : [],
+  );
+  const toActual = withoutStates(now);
+  const rows = await readImporting(db, from, channels, newest);
+  return rows.map((row) => ({ row, agent: toActual(row) }));
+};
+
+type CandidateAgents = {
+  readonly from: string;
+  readonly shared: Digest;
+  readonly released: readonly ChannelNow[];
+  readonly now: Date;
+};
+
+/** The first release of the candidate in each channel that agents follow. */
+const sincesOf = (
+  channels: readonly ChannelFacts[],
+  followed: readonly Channel[],
+): ReadonlyMap<Channel, ChannelFacts['since']> => {
+  const known = new Map(channels.map(({ channel, since }) => [channel, since]));
+  return new Map(followed.map((channel) => [channel, known.get(formatChannel(channel)) ?? null]));
 };
 
 /** Hints of the keys that built the bundles of the candidate: their statements' first signers, the others approved them. */

@@ -2,10 +2,14 @@ import { type Channel, formatChannel } from '#bundles/names';
 import type { Timestamp } from '#bundles/time';
 import type { Hub } from '../../hub.ts';
 import { isFailed } from '../../../model/event-steps.ts';
-import { type KnownAgent, readAgents, withoutStates } from '../../questions/state/read-actual.ts';
+import {
+  type KnownAgent,
+  readAgents,
+  shareChannels,
+  withoutStates,
+} from '../../questions/state/read-agents.ts';
 import { readDesired } from '../../questions/state/read-desired.ts';
 import { readStandings, type Standing } from '../../questions/state/read-standings.ts';
-import { channelOf } from '../../sites/agent-record.ts';
 import type { Database } from '../../store/tables.ts';
 import type { AgentFact } from './judge-rollout.ts';
 
@@ -27,6 +31,7 @@ export const readFacts = async (
   const { db } = hub.store;
   const channels = rollouts.map(({ channel }) => channel);
   const starts = new Map(rollouts.map(({ channel, start }) => [formatChannel(channel), start]));
+  const nameOf = namesOf();
   const agents = (await readAgentsOf(db, channels)).filter((row) => starts.has(nameOf(row)));
   const desired = await readDesired(hub.layout, channels, hub.keys.root);
   const take = (row: KnownAgent, standing: Standing): AgentFact['state'] => {
@@ -40,7 +45,7 @@ export const readFacts = async (
   const facts = new Map([...starts.keys()].map((channel) => [channel, [] as AgentFact[]]));
   for (const row of agents) {
     const { site, agent, labels, enrolledAt, heardAt } = toActual(row);
-    const state = states.get(row.id);
+    const state = states.get(row);
     if (state) facts.get(nameOf(row))?.push({ site, agent, labels, enrolledAt, heardAt, state });
   }
   return facts;
@@ -48,7 +53,17 @@ export const readFacts = async (
 
 const NO_PACKAGES: ReadonlyMap<string, unknown> = new Map();
 
-const nameOf = (row: KnownAgent): string => formatChannel(channelOf(row));
+/** The names of the channels of agents, each formatted once. */
+const namesOf = (): ((row: KnownAgent) => string) => {
+  const channelOf = shareChannels();
+  const names = new Map<Channel, string>();
+  return (row) => {
+    const channel = channelOf(row);
+    const name = names.get(channel) ?? formatChannel(channel);
+    names.set(channel, name);
+    return name;
+  };
+};
 
 /** Agents of a channel, or of all channels of the environments of several. */
 const readAgentsOf = async (db: Database, channels: readonly Channel[]): Promise<readonly KnownAgent[]> => {

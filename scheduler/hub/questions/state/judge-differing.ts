@@ -2,7 +2,8 @@ import type { Digest } from '#bundles/digest';
 import { formatChannel } from '#bundles/names';
 import { packagesDigest } from '../../ingest/reports/agent-state.ts';
 import type { Database } from '../../store/tables.ts';
-import { type KnownAgent, readStates, withoutStates } from './read-actual.ts';
+import { readStates } from './read-actual.ts';
+import { type KnownAgent, withoutStates } from './read-agents.ts';
 import {
   type ActualState,
   type Desired,

@@ -1,25 +1,14 @@
 import { sql } from 'kysely';
 import type { Digest } from '#bundles/digest';
-import { parseChannel } from '#bundles/names';
-import { formatTime, type Timestamp } from '#bundles/time';
-import { STATE_COLUMNS } from '../../ingest/reports/agent-state.ts';
 import { findGaps, type Gap } from '../../ingest/reports/find-head.ts';
 import type { Visible } from '../../people/visible.ts';
-import { channelOf, labelsOf } from '../../sites/agent-record.ts';
-import { cutPage, decodeCursor, type Page } from '../../page.ts';
+import { cutPage, type Page } from '../../page.ts';
 import { IN_TROUBLE } from '../../store/add-troubles.ts';
-import type {
-  AgentRow,
-  AgentStateRow,
-  AlarmRow,
-  AssignmentStateRow,
-  Database,
-  ReportRow,
-} from '../../store/tables.ts';
+import type { AlarmRow, AssignmentStateRow, Database, ReportRow } from '../../store/tables.ts';
 import { valuesTable } from '../../store/values-table.ts';
 import { isIn, type Part } from './part.ts';
+import { readAgents, withoutStates } from './read-agents.ts';
 import { agentAssignment, readFailedChecks } from './read-failed-checks.ts';
-import { silentSince } from './silent-since.ts';
 import type { ActualAgent, ActualState, Cell, FailedCheck, Source } from './what-runs-where.ts';
 
 export type ActualFilter = {
@@ -65,51 +54,6 @@ export const readActual = async (
     gaps,
     alarms: await readAlarms(db, part),
   };
-};
-
-/** Columns for questions about many agents; keys and hashes, which are most of a row's bytes, are left out. */
-const AGENT_COLUMNS = [
-  'id',
-  'site',
-  'name',
-  'environment',
-  'cluster_type',
-  'labels',
-  'life',
-  'head_seq',
-  'release_version',
-  'release_channel',
-  'release_at',
-  'enrolled_at',
-  'heard_at',
-  'online_at',
-  'said_at',
-  'held_at',
-  'held_until',
-  'held_by',
-  'held_reason',
-  'follower',
-] as const satisfies readonly (keyof AgentRow)[];
-
-/** An agent and its state as a whole, whose columns are null as long as it never reported. */
-export type KnownAgent = Pick<AgentRow, (typeof AGENT_COLUMNS)[number]> & {
-  readonly [column in (typeof STATE_COLUMNS)[number]]: AgentStateRow[column] | null;
-};
-
-/** Agents that are not revoked, by name; of a page one more than its limit. */
-export const readAgents = async (db: Database, filter: Part, page?: Page): Promise<readonly KnownAgent[]> => {
-  let query = db
-    .selectFrom('agent')
-    .leftJoin('agent_state', 'agent_state.agent', 'agent.id')
-    .select(AGENT_COLUMNS.map((column) => `agent.${column}` as const))
-    .select(STATE_COLUMNS.map((column) => `agent_state.${column}` as const))
-    .where('agent.revoked_at', 'is', null)
-    .where(isIn(filter))
-    .orderBy('agent.id');
-  if (page) query = query.limit(page.limit + 1);
-  if (page?.cursor !== undefined)
-    query = query.where('agent.id', '>', decodeCursor(page.cursor, [''] as const)[0]);
-  return await query.execute();
 };
 
 /** The states of the agents' assignments, by agent. @param only 'in trouble': those that failed, drifted, or could not be checked */
@@ -203,42 +147,6 @@ const sourcesOf = (reports: readonly ReportSource[]): AgentReports =>
     ]),
   );
 
-const toAgent = (
-  row: KnownAgent,
-  { since, at }: { readonly since: Timestamp; readonly at: Timestamp },
-): ActualAgent => ({
-  site: row.site,
-  agent: row.name,
-  channel: channelOf(row),
-  labels: labelsOf(row),
-  enrolledAt: row.enrolled_at,
-  reported: row.newest_seq !== null,
-  heardAt: row.heard_at,
-  saidAt: row.said_at,
-  online: row.online_at !== null,
-  silent: row.online_at !== null && row.online_at < since,
-  held:
-    row.held_at === null || (row.held_until !== null && row.held_until <= at)
-      ? null
-      : { since: row.held_at, until: row.held_until, by: row.held_by, reason: row.held_reason },
-  follower: row.follower,
-  accepted:
-    row.release_version === null || row.release_channel === null || row.release_at === null
-      ? null
-      : {
-          channel: row.release_channel,
-          version: row.release_version,
-          at: row.release_at,
-        },
-  states: [],
-});
-
-/** Agents without the states of their assignments. */
-export const withoutStates = (now: Date): ((row: KnownAgent) => ActualAgent) => {
-  const times = { since: silentSince(now), at: formatTime(now) };
-  return (row) => toAgent(row, times);
-};
-
 const toState = (row: AssignmentStateRow, reports: AgentReports, checks: Checks): ActualState => ({
   assignment: row.assignment,
   running: cell(row.running_seq, row.running_at, row.running_report, reports, {
@@ -269,9 +177,3 @@ const cell = <T>(
   const source = report === null ? undefined : reports.get(report);
   return at === null || source === undefined ? null : { ...value, seq, at, source };
 };
-
-/** The channels that the agents follow, each once. */
-export const channelsOf = (agents: readonly Pick<ActualAgent, 'channel'>[]) =>
-  [...new Set(agents.map(({ channel }) => `${channel.environment}/${channel.clusterType}`))].map(
-    parseChannel,
-  );

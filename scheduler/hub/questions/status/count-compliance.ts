@@ -2,9 +2,9 @@ import { cutPage } from '../../page.ts';
 import { channelOf } from '../../sites/agent-record.ts';
 import { type Freshness, freshnessOf, freshnessPolicyFor } from '../state/freshness.ts';
 import { readFreshness } from '../state/freshness-policies.ts';
-import { readAgents } from '../state/read-actual.ts';
+import { readAgents, withoutStates } from '../state/read-agents.ts';
 import { readDesired } from '../state/read-desired.ts';
-import { readStandings, type Standing, withoutStates } from '../state/read-standings.ts';
+import { readStandings, type Standing } from '../state/read-standings.ts';
 import type { ActualAgent, Verdict } from '../state/what-runs-where.ts';
 import { isQuiet } from './attention.ts';
 import type { StatusHub } from './read-status.ts';
@@ -58,7 +58,7 @@ export const countCompliance = async (
       const { reported, saidAt, silent } = toActual(row);
       const policy = freshnessPolicyFor(policies, channelOf(row));
       const freshness = freshnessOf(reported ? saidAt : null, policy, now);
-      const condition = conditionOf(verdicts.get(row.id) ?? [], { reported, silent, freshness });
+      const condition = conditionOf(verdicts.get(row) ?? [], { reported, silent, freshness });
       const of = counts.get(row.environment) ?? { ...NOBODY };
       counts.set(row.environment, { ...of, [condition]: of[condition] + 1 });
     }

@@ -7,14 +7,8 @@ import { seesWhole, type Visible } from '../../people/visible.ts';
 import type { Database } from '../../store/tables.ts';
 import { type Freshness, freshnessOf, freshnessPolicyFor } from '../state/freshness.ts';
 import { isIn } from '../state/part.ts';
-import {
-  type ActualFilter,
-  channelsOf,
-  type KnownAgent,
-  readAgents,
-  readStates,
-  withoutStates,
-} from '../state/read-actual.ts';
+import { type ActualFilter, readStates } from '../state/read-actual.ts';
+import { channelsOf, type KnownAgent, readAgents, siteOf, withoutStates } from '../state/read-agents.ts';
 import { readDesired } from '../state/read-desired.ts';
 import { readStandings, type Standing } from '../state/read-standings.ts';
 import {
@@ -104,7 +98,7 @@ const readPageAgents = async (
   const [first, last] = [names[0], names.at(-1)];
   if (first === undefined || last === undefined) return [];
   const agents = await readAgents(db, { ...filter, sites: [first, last] });
-  return agents.toSorted((a, b) => compareBytes(a.site, b.site));
+  return agents.toSorted((a, b) => compareBytes(siteOf(a), siteOf(b)));
 };
 
 /** An agent with its visible assignments, counted by verdict. */
@@ -133,7 +127,7 @@ const judgeAgents = async (
   return agents.flatMap((row) => {
     const agent = toActual(row);
     const verdicts =
-      verdictsOf(standings.get(row.id), desired.get(formatChannel(agent.channel))) ?? limited.get(row.id);
+      verdictsOf(standings.get(row), desired.get(formatChannel(agent.channel))) ?? limited.get(row.id);
     if (verdicts === undefined) return [];
     const policy = freshnessPolicyFor(policies, agent.channel);
     const freshness = freshnessOf(agent.reported ? agent.saidAt : null, policy, now);

@@ -8,7 +8,8 @@ import { describeFreshness, describeStatus, describeVisits } from './describe-st
 import type { FreshnessPolicies } from '../state/freshness.ts';
 import { readFreshness } from '../state/freshness-policies.ts';
 import { describeLinks, type LinkState, readLinkStates } from '../state/link-states.ts';
-import { type Actual, type ActualFilter, channelsOf, readActual } from '../state/read-actual.ts';
+import { type Actual, type ActualFilter, readActual } from '../state/read-actual.ts';
+import { channelsOf } from '../state/read-agents.ts';
 import { readDesired } from '../state/read-desired.ts';
 import { renderNarrow } from './render-narrow.ts';
 import { isQuiet } from './attention.ts';

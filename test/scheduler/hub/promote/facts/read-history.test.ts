@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { formatChannel } from '#bundles/names';
 import { addDays, formatTime } from '#bundles/time';
-import { readHistory } from '../../../../../scheduler/hub/promote/facts/read-history.ts';
-import { readAgents } from '../../../../../scheduler/hub/questions/state/read-actual.ts';
+import { readHistory, readImporting } from '../../../../../scheduler/hub/promote/facts/read-history.ts';
+import type { AgentRow } from '../../../../../scheduler/hub/store/tables.ts';
 import { chain, enrolledHub, type Happening, HOSTS, NOW, report } from '../../test-hub.ts';
 
 const daysAgo = (days: number): string => formatTime(addDays(NOW, -days));
@@ -11,6 +11,8 @@ const imported = (version: number, at: string): Happening => ({
   release: { ...HOSTS, version },
   at,
 });
+
+const HOSTS_COLUMNS = { environment: HOSTS.environment, cluster_type: HOSTS.clusterType };
 
 /** Release 4 is the first of the candidate. */
 const CHANNELS = [
@@ -27,8 +29,8 @@ describe('when an agent imported the candidate first', () => {
       imported(5, daysAgo(4)),
     ]);
     const ask = async () => {
-      const histories = await readHistory(db, await readAgents(db, {}), CHANNELS);
-      return histories.get(hub.agent.id)?.imported?.at;
+      const agents = await readImporting(db, HOSTS.environment, CHANNELS, []);
+      return (await readHistory(db, agents, CHANNELS))[0]?.imported?.at;
     };
     expect(await ask()).toBeUndefined();
     const newer = await hub.stick();
@@ -42,8 +44,8 @@ describe('when an agent imported the candidate first', () => {
     expect(await ask()).toBe(daysAgo(6));
     // Another candidate has its own first import.
     const later = CHANNELS.map((one) => ({ ...one, since: { version: 5, issuedAt: daysAgo(5) } }));
-    const other = await readHistory(db, await readAgents(db, {}), later);
-    expect(other.get(hub.agent.id)?.imported?.at).toBe(daysAgo(4));
+    const other = await readHistory(db, await readImporting(db, HOSTS.environment, later, []), later);
+    expect(other[0]?.imported?.at).toBe(daysAgo(4));
     expect(await ask()).toBe(daysAgo(6));
   });
 
@@ -53,13 +55,15 @@ describe('when an agent imported the candidate first', () => {
     const stick = await hub.stick();
     await report(stick, hub.agent, chain(hub.agent, [imported(4, daysAgo(6))]));
     await hub.importFrom(stick);
-    const [agent] = await readAgents(db, {});
-    if (!agent) throw new Error('there is no agent');
-    const at = async (changes: Partial<typeof agent>) =>
-      (await readHistory(db, [{ ...agent, ...changes }], CHANNELS)).get(agent.id)?.imported?.at;
-    expect(await at({})).toBe(daysAgo(6));
-    expect(await at({ life: agent.life + 1 })).toBeUndefined();
+    const at = async (changes: Partial<AgentRow>) => {
+      await db.updateTable('agent').set(changes).execute();
+      const agents = await readImporting(db, HOSTS.environment, CHANNELS, []);
+      return (await readHistory(db, agents, CHANNELS))[0]?.imported?.at;
+    };
+    expect(await at({ life: 2 })).toBeUndefined();
+    expect(await at({ life: 1 })).toBe(daysAgo(6));
+    expect(await at({ cluster_type: 'other' })).toBeUndefined();
     expect(await at({ environment: 'qa' })).toBeUndefined();
-    expect(await at({})).toBe(daysAgo(6));
+    expect(await at(HOSTS_COLUMNS)).toBe(daysAgo(6));
   });
 });

@@ -12,7 +12,8 @@ import {
 } from '../../../../../scheduler/hub/questions/status/describe-status.ts';
 import { type FreshnessPolicies, NO_AGEING } from '../../../../../scheduler/hub/questions/state/freshness.ts';
 import { formatAge } from '../../../../../scheduler/hub/questions/status/format-age.ts';
-import { channelsOf, readActual } from '../../../../../scheduler/hub/questions/state/read-actual.ts';
+import { readActual } from '../../../../../scheduler/hub/questions/state/read-actual.ts';
+import { channelsOf } from '../../../../../scheduler/hub/questions/state/read-agents.ts';
 import { readDesired } from '../../../../../scheduler/hub/questions/state/read-desired.ts';
 import { readStatus } from '../../../../../scheduler/hub/questions/status/read-status.ts';
 import { renderNarrow } from '../../../../../scheduler/hub/questions/status/render-narrow.ts';

@@ -1,0 +1,132 @@
+import { sql } from 'kysely';
+import { type Channel, formatChannel } from '#bundles/names';
+import { formatTime, type Timestamp } from '#bundles/time';
+import { decodeCursor, type Page } from '../../page.ts';
+import { channelOf, labelsOf } from '../../sites/agent-record.ts';
+import type { AgentRow, AgentStateRow, Database } from '../../store/tables.ts';
+import { isIn, type Part } from './part.ts';
+import { silentSince } from './silent-since.ts';
+import type { ActualAgent } from './what-runs-where.ts';
+
+/**
+ * Columns for questions about many agents. Each is read and decoded for each agent of a fleet, so what other columns say, and keys and
+ * hashes, which are most of a row's bytes, are left out.
+ */
+const AGENT_COLUMNS = [
+  'id',
+  'environment',
+  'cluster_type',
+  'labels',
+  'life',
+  'head_seq',
+  'release_version',
+  'release_channel',
+  'release_at',
+  'enrolled_at',
+  'heard_at',
+  'online_at',
+  'said_at',
+  'held_at',
+  'held_until',
+  'held_by',
+  'held_reason',
+  'follower',
+] as const satisfies readonly (keyof AgentRow)[];
+
+const STATE_COLUMNS = [
+  'newest_seq',
+  'packages',
+  'checked_at',
+  'settled_at',
+] as const satisfies readonly (keyof AgentStateRow)[];
+
+/** An agent and its state as a whole, whose columns are null as long as it never reported. */
+export type KnownAgent = Pick<AgentRow, (typeof AGENT_COLUMNS)[number]> & {
+  readonly [column in (typeof STATE_COLUMNS)[number]]: AgentStateRow[column] | null;
+} & {
+  /** Sum of its running packages that failed, that drifted, and that it could not check. */
+  readonly troubles: number | null;
+};
+
+/** Selects agents that are not revoked, by name. */
+export const selectAgents = (db: Database, filter: Part) =>
+  db
+    .selectFrom('agent')
+    .leftJoin('agent_state', 'agent_state.agent', 'agent.id')
+    .select(AGENT_COLUMNS.map((column) => `agent.${column}` as const))
+    .select(STATE_COLUMNS.map((column) => `agent_state.${column}` as const))
+    .select(sql<number | null>`agent_state.failed + agent_state.drifted + agent_state.unknown`.as('troubles'))
+    .where('agent.revoked_at', 'is', null)
+    .where(isIn(filter))
+    .orderBy('agent.id');
+
+/** Agents that are not revoked, by name; of a page one more than its limit. */
+export const readAgents = async (db: Database, filter: Part, page?: Page): Promise<readonly KnownAgent[]> => {
+  let query = selectAgents(db, filter);
+  if (page) query = query.limit(page.limit + 1);
+  if (page?.cursor !== undefined)
+    query = query.where('agent.id', '>', decodeCursor(page.cursor, [''] as const)[0]);
+  return await query.execute();
+};
+
+/** Agents without the states of their assignments. Those of a channel share its object. */
+export const withoutStates = (now: Date): ((row: KnownAgent) => ActualAgent) => {
+  const times = { since: silentSince(now), at: formatTime(now) };
+  const shared = shareChannels();
+  return (row) => toAgent(row, shared(row), times);
+};
+
+/** The channels of rows, one object for each. */
+export const shareChannels = (): ((row: Pick<KnownAgent, 'environment' | 'cluster_type'>) => Channel) => {
+  const environments = new Map<string, Map<string, Channel>>();
+  return (row) => {
+    const types = environments.get(row.environment) ?? new Map<string, Channel>();
+    if (types.size === 0) environments.set(row.environment, types);
+    const channel = types.get(row.cluster_type) ?? channelOf(row);
+    types.set(row.cluster_type, channel);
+    return channel;
+  };
+};
+
+export const siteOf = ({ id }: Pick<KnownAgent, 'id'>): string => id.slice(0, id.indexOf('/'));
+
+const toAgent = (
+  row: KnownAgent,
+  channel: Channel,
+  { since, at }: { readonly since: Timestamp; readonly at: Timestamp },
+): ActualAgent => {
+  const site = siteOf(row);
+  return {
+    site,
+    agent: row.id.slice(site.length + 1),
+    channel,
+    labels: labelsOf(row),
+    enrolledAt: row.enrolled_at,
+    reported: row.newest_seq !== null,
+    heardAt: row.heard_at,
+    saidAt: row.said_at,
+    online: row.online_at !== null,
+    silent: row.online_at !== null && row.online_at < since,
+    held:
+      row.held_at === null || (row.held_until !== null && row.held_until <= at)
+        ? null
+        : { since: row.held_at, until: row.held_until, by: row.held_by, reason: row.held_reason },
+    follower: row.follower,
+    accepted:
+      row.release_version === null || row.release_channel === null || row.release_at === null
+        ? null
+        : {
+            channel: row.release_channel,
+            version: row.release_version,
+            at: row.release_at,
+          },
+    states: [],
+  };
+};
+
+/** The channels that the agents follow, each once. */
+export const channelsOf = (agents: readonly Pick<ActualAgent, 'channel'>[]): readonly Channel[] => [
+  ...new Map(
+    [...new Set(agents.map(({ channel }) => channel))].map((channel) => [formatChannel(channel), channel]),
+  ).values(),
+];
