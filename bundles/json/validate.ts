@@ -8,8 +8,9 @@ import { type JsonLimits, parseStrictJson } from './strict-json.ts';
 /** The schemas of docs/schemas: documents of any implementation that follows them are read. */
 export type DocumentName = SchemaName;
 
-/** Names in `critical` that this version understands (docs/bundle-format.md sections 4, 5, 12 and 16). */
+/** Names in `critical` that this version understands (docs/bundle-format.md sections 4, 5, 7, 12 and 16). */
 const UNDERSTOOD: ReadonlySet<unknown> = new Set([
+  'approvalWorkspaces',
   'blobs',
   'debs',
   'deltas',

@@ -46,6 +46,8 @@ export type PromotionPolicy = {
     /** Fingerprints of the keys of the root's bundle role that count; empty: all. */
     readonly from: readonly string[];
     readonly notAuthor: boolean;
+    /** So many for each workspace whose assignments the candidate changes; absent: for the candidate as a whole. */
+    readonly eachWorkspace?: true;
   };
   /** Maintenance windows as agents write them; without any a promotion is allowed at all times. */
   readonly windows: readonly string[];

@@ -1,28 +1,15 @@
-import { availableParallelism } from 'node:os';
 import { canonicalBytes } from '#bundles/json/canonical';
 import { type Digest, digestOf } from '#bundles/digest';
 import { type FleetError, isFleetError } from '#bundles/errors';
-import { rollbacksIn } from '../load/releases/assignment-rollbacks.ts';
-import { readAuditLog } from '../load/releases/audit-log.ts';
-import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
-import { type Layout, openLayout, openOrStartLayout } from '#bundles/formats/layout/layout';
+import { openLayout } from '#bundles/formats/layout/layout';
 import { checkRootExpiry } from '#bundles/trust/root/root';
-import { buildEnvironment } from '../assemble/build-environment.ts';
-import type { PullImage } from '../assemble/images/resolve-images.ts';
 import { sharedDigest } from '../assemble/candidate/shared-digest.ts';
 import { checkFleet } from '../assemble/candidate/check-candidate.ts';
 import type { GivenCandidate } from '../assemble/candidate/given-candidate.ts';
 import { lockedSources } from '../assemble/candidate/locked-sources.ts';
-import type { Charts } from '../load/charts/charts.ts';
-import { knownCharts } from '../load/charts/known-charts.ts';
-import type { Contents } from '../assemble/content/content.ts';
-import { knownContents } from '../assemble/content/known-contents.ts';
-import type { BuildMemory } from '../assemble/incremental/build-memory.ts';
-import type { PlatformOptions } from '../load/platform/load-options.ts';
 import { environmentsOf } from '../load/list-environments.ts';
-import { loadPlatform, sourcesOf } from '../load/load-platform.ts';
-import type { Platform } from '../model/model.ts';
-import { eachOnce, problemsOf, throwProblems, toProblem } from '../model/problems.ts';
+import { sourcesOf } from '../load/load-platform.ts';
+import { eachOnce, throwProblems } from '../model/problems.ts';
 import type { Sources } from '../load/sources/open-sources.ts';
 import type { Promoted, RolloutPolicy } from '../model/promotion.ts';
 import { checkShared } from './chain/check-shared.ts';
@@ -36,43 +23,26 @@ import {
   type Policies,
 } from './chain/open-chain.ts';
 import { chooseEnvironments, newestRoot, openRoot } from './open-root.ts';
+import { type MakeInputs, type MakeOptions, makeEnvironment, signaturePlaces } from './make-environment.ts';
 import { openReleases, type Releases } from './publish/open-releases.ts';
 import { type ChannelOutcome, publishEnvironment } from './publish-environment.ts';
 import { noteAbandoned } from './removals/abandoned.ts';
 import type { Allowance } from '../settings/allowance.ts';
 import { checkSigners, type KeyDirectory } from '../keys/key-directory.ts';
-import type { EvidencePlace } from '../assemble/images/signatures/evidence-place.ts';
-import { layoutEvidence } from '../assemble/images/signatures/layout-evidence.ts';
-import { registryEvidence } from '../assemble/images/signatures/registry-evidence.ts';
 
-export type BuildOptions = PlatformOptions & {
+export type BuildOptions = MakeOptions & {
   /** Fleet name for Kalypso repositories. */
   readonly fleet?: string;
   /** Default: all. */
   readonly environments?: readonly string[];
   readonly keys: KeyDirectory;
-  /** OCI layout that releases are added to. */
-  readonly layout: string;
   /** OCI layout with the images that manifests name. */
   readonly images?: string;
-  /** Pulls images that are in no layout; without it no registry is contacted. */
-  readonly pull?: PullImage;
   /** OCI layout whose releases supply the last good package of each held assignment. */
   readonly previous?: string;
-  /** Bundles assembled in parallel. Default: the number of processors. */
-  readonly workers?: number;
-  /** Results that a server keeps between builds. */
-  readonly memory?: BuildMemory;
-  /** Builds from this candidate instead of the newest sources. Unless `environments` is given, only its environment is built. */
-  readonly candidate?: GivenCandidate;
-  /** Fetches charts; without it only charts in the cache are used. */
-  readonly charts?: Charts;
-  /** Fetches files that host packages name by URL; without it only files in the cache are used. */
-  readonly contents?: Contents;
   /** Removals to allow although no object was deleted. Default: none. */
   readonly allowRemovals?: Allowance;
   readonly now: Date;
-  readonly signal: AbortSignal;
   /** Called once the releases of an environment are in the layout; for environments with problems, after all others. */
   readonly onEnvironment?: (outcome: EnvironmentOutcome) => void;
 };
@@ -170,19 +140,6 @@ export const build = async (options: BuildOptions): Promise<BuildOutcome> => {
   };
 };
 
-/**
- * Places to look for image signatures, in order. The output layout comes before the registry, because it holds the evidence
- * that earlier builds found.
- */
-const signaturePlaces = (
-  { layout, pull }: BuildOptions,
-  given: readonly (Layout | undefined)[],
-): readonly EvidencePlace[] => [
-  ...given.flatMap((one) => (one ? [layoutEvidence(one.directory, async () => one)] : [])),
-  layoutEvidence(layout, () => openOrStartLayout(layout)),
-  ...(pull ? [registryEvidence(pull)] : []),
-];
-
 const environmentOf = (candidate: GivenCandidate | undefined): readonly string[] | undefined =>
   candidate?.document.environment === undefined ? undefined : [candidate.document.environment];
 
@@ -199,15 +156,11 @@ const rolloutPoliciesOf = ({ promotion, problems }: Policies): readonly RolloutP
   return promotion.rolloutPolicies;
 };
 
-type Inputs = {
+type Inputs = MakeInputs & {
   /** Its place in the chain; undefined in a platform without one. */
   readonly place: Place | undefined;
   /** Reads the newest state. */
   readonly unlocked: Sources;
-  readonly sources: Sources;
-  readonly images: Layout | undefined;
-  readonly previous: Layout | undefined;
-  readonly signatures: readonly EvidencePlace[];
   readonly releases: Releases;
   readonly rolloutPolicy: RolloutPolicy | undefined;
 };
@@ -266,32 +219,13 @@ const buildPlace = async (
 const buildOne = async (
   options: BuildOptions,
   environment: string,
-  { place, sources, images, previous, signatures, releases, rolloutPolicy }: Inputs,
+  { place, releases, rolloutPolicy, ...inputs }: Inputs,
 ): Promise<EnvironmentOutcome> => {
-  const platform = await loadOrProblems(options, environment, sources);
-  if ('problems' in platform)
-    return { environment, channels: [], heldWorkloads: [], advice: [], problems: platform.problems };
-  const built = await buildEnvironment(
-    {
-      platform,
-      sources,
-      images: images?.blobs,
-      pull: options.pull,
-      signatures,
-      pulled: openBlobDirectory(options.layout),
-      previous: previous && { layout: previous, roots: options.keys.roots },
-      rollbacks: await readRollbacks(options, environment),
-      candidate: options.candidate,
-      charts: options.charts ?? knownCharts(options.cacheDirectory),
-      contents: options.contents ?? knownContents(options.cacheDirectory),
-      env: options.env,
-      workers: options.workers ?? availableParallelism(),
-      memory: options.memory,
-    },
-    options.signal,
-  );
+  const built = await makeEnvironment(options, environment, inputs);
+  if ('problems' in built)
+    return { environment, channels: [], heldWorkloads: [], advice: [], problems: built.problems };
   if (place?.kind === 'promoted' && options.candidate)
-    checkShared(options.candidate, built.candidate, platform);
+    checkShared(options.candidate, built.candidate, built.platform);
   const lineage = place && lineageOf(place, sharedDigest(built.candidate));
   return {
     environment,
@@ -308,25 +242,4 @@ const buildOne = async (
     advice: built.advice,
     problems: [],
   };
-};
-
-/** @throws FleetError the codes of readAuditLog */
-const readRollbacks = async ({ layout, keys: { roots } }: BuildOptions, environment: string) => {
-  const opened = await openOrStartLayout(layout);
-  const { entries } = await readAuditLog(opened, roots);
-  return { layout: opened, roots, inForce: rollbacksIn(entries, environment) };
-};
-
-/** Returns errors in the YAML of one environment instead of throwing, so that the other environments are still built. */
-const loadOrProblems = async (
-  options: BuildOptions,
-  environment: string,
-  sources: Sources,
-): Promise<Platform | { readonly problems: readonly FleetError[] }> => {
-  try {
-    const fleet = options.keys.root.fleet;
-    return await loadPlatform({ ...options, sources, environment, fleet, holdWorkloads: true });
-  } catch (error) {
-    return { problems: problemsOf(toProblem(error)) };
-  }
 };

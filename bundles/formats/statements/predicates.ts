@@ -136,11 +136,16 @@ export type ApprovalPredicate = {
   readonly shared: Digest;
   /** The stage of the rollout that it is about; absent: the promotion. */
   readonly stage?: string;
+  /** It approves only what changes in these workspaces; absent: everything. With any, `critical` has APPROVAL_WORKSPACES. */
+  readonly workspaces?: readonly string[];
   readonly person: string;
   readonly reason: string;
   readonly time: Timestamp;
   readonly critical: readonly string[];
 };
+
+/** Entry of `critical` in approvals that are limited to workspaces: older readers would count them for everything. */
+export const APPROVAL_WORKSPACES = 'approvalWorkspaces';
 
 export const DECISIONS = [
   'reject',

@@ -201,6 +201,12 @@ export type Condition = {
     earliest: Time | null;
     changedBy: ("network" | "medium" | "person" | "clock" | "release" | "check")[];
     expectedBy?: Time;
+    /** Of approvals, where the policy asks by workspace: each workspace that the candidate changes. */
+    workspaces?: {
+        workspace: string;
+        wanted: number;
+        found: number;
+    }[];
 };
 export type Problem = {
     "type": string;
@@ -550,6 +556,8 @@ export type Audit = {
         } | null;
         stage: string | null;
         only: string | null;
+        /** Of an approval that is limited to workspaces. */
+        workspaces?: string[] | null;
         release: number | null;
         candidate: Digest | null;
         /** The submitted candidate that this entry ended: the environment is built from the newest state again. */
@@ -617,6 +625,13 @@ export type Verdict = {
     approvals: Digest[];
     /** When the clock alone could open it; null: it needs news, or is open. */
     earliest: Time | null;
+    /** Only for a caller that approves for workspaces alone. */
+    limited?: {
+        workspaces: string[];
+        /** The end of a sentence about the candidate; null: an approval for these workspaces is taken. */
+        whyNotApprove: string | null;
+        whyNotReject: string | null;
+    };
 };
 export type Arrival = {
     environment: string;
@@ -765,6 +780,8 @@ export type Approved = {
     shared: Digest;
     person: string;
     stage: string | null;
+    /** It approves only what changes in these; null: everything. */
+    workspaces?: string[] | null;
 };
 export type Reject = {
     /** Without it: for a rejection the newest of the environment before, for a rollback the one promoted before the current one. */

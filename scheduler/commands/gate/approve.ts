@@ -3,6 +3,7 @@ import { Args, Flags } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
 import { FleetError, formatError, toFleetError } from '#bundles/errors';
 import type { Passwords } from '#bundles/trust/keys/passwords';
+import { nameSome } from '#bundles/name-some';
 import { formatChannel, parseChannel, parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
 import { MAX_STATEMENT_BYTES } from '#bundles/formats/statements/envelope';
@@ -35,6 +36,7 @@ With --to it approves the promotion of a candidate, or with --stage a stage of t
     '<%= config.bin %> <%= command.id %> prod/factory-host --bundle b.sigstore.json',
     '<%= config.bin %> <%= command.id %> prod/factory-host --key approver.key',
     '<%= config.bin %> <%= command.id %> --to prod --key ann.key --person ann --reason "load test passed"',
+    '<%= config.bin %> <%= command.id %> --to prod --workspace production --key bob.key --person bob',
   ];
   static override args = {
     channel: Args.string({ description: 'environment/cluster type of a bundle that waits' }),
@@ -44,6 +46,11 @@ With --to it approves the promotion of a candidate, or with --stage a stage of t
     ...decisionFlags,
     to: Flags.string({ description: 'Approve the promotion to this environment instead of a bundle' }),
     stage: Flags.string({ description: 'Only this stage of its rollout', dependsOn: ['to'] }),
+    workspace: Flags.string({
+      description: 'With --to: approve only what changes in this workspace; repeatable',
+      multiple: true,
+      multipleNonGreedy: true,
+    }),
     bundle: Flags.string({ description: 'Signature file that cosign attest-blob wrote', exclusive: ['key'] }),
     key: Flags.string({ description: KEY_FORMS }),
     'password-file': {
@@ -57,6 +64,10 @@ With --to it approves the promotion of a candidate, or with --stage a stage of t
     const configuration = await readConfiguration(flags, process.cwd());
     const now = this.readNow(flags.now);
     if (flags.to !== undefined) return this.approvePromotion(configuration, flags.to);
+    if (flags.workspace)
+      throw new FleetError('USAGE', 'only promotions are approved for workspaces', {
+        hint: 'Give --to with an environment of the chain',
+      });
     if (args.channel === undefined)
       throw new FleetError('USAGE', 'there is nothing to approve', {
         hint: 'Give a channel whose bundle waits, or --to with an environment of the chain',
@@ -114,6 +125,7 @@ With --to it approves the promotion of a candidate, or with --stage a stage of t
       environment: to,
       candidate: parseCandidate(flags.candidate),
       stage: flags.stage === undefined ? undefined : parseName(flags.stage, 'stage'),
+      workspaces: flags.workspace?.map((name) => parseName(name, 'workspace')),
       person: personOf(flags),
       reason: flags.reason ?? '',
       now,
@@ -121,7 +133,9 @@ With --to it approves the promotion of a candidate, or with --stage a stage of t
     };
     const { outcome, ...approved } = await approveFor(gate, wish, key);
     const { candidate, person } = approved;
-    const what = flags.stage === undefined ? '' : ` for stage ${flags.stage}`;
+    const { stage, workspace = [] } = flags;
+    const limit = workspace.length === 0 ? '' : ` for ${nameSome(workspace)}`;
+    const what = stage === undefined ? limit : ` for stage ${stage}`;
     this.log(`${to}: candidate ${shortDigest(candidate)} is approved${what} by ${person}`);
     if (flags.stage === undefined) {
       const question = { now, signal: this.signal, candidate, asks: null };

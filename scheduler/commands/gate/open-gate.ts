@@ -5,6 +5,7 @@ import { openLayout } from '#bundles/formats/layout/layout';
 import type { Digest } from '#bundles/digest';
 import { type GateHub, parseCandidate } from '../../hub/promote/gate/assess.ts';
 import { readPromotion } from '../../hub/promote/facts/link.ts';
+import { openChanges } from '../../hub/promote/facts/read-changes.ts';
 import { hasNoSites, openHub } from '../../hub/hub.ts';
 import { storeExists } from '../../hub/store/open-store.ts';
 import { openKeyDirectory } from '../../keys/key-directory.ts';
@@ -71,15 +72,21 @@ export const openGate = async (
     platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal }),
     sources,
   );
+  const readChanges = openChanges(configuration, { env: process.env, cwd: process.cwd() })(true);
   if (
     configuration.db !== undefined &&
     ((await storeExists(configuration.db)) || !(await hasNoSites(configuration)))
   ) {
     const hub = await openHub(configuration);
-    return { hub, promotion, [Symbol.asyncDispose]: () => hub[Symbol.asyncDispose]() };
+    return {
+      hub: { ...hub, readChanges },
+      promotion,
+      [Symbol.asyncDispose]: () => hub[Symbol.asyncDispose](),
+    };
   }
   const directory = await openKeyDirectory(requireSetting(configuration, 'keys'));
-  const hub = { keys: directory, layout: requireSetting(configuration, 'layout'), store: undefined };
+  const layout = requireSetting(configuration, 'layout');
+  const hub = { keys: directory, layout, store: undefined, readChanges };
   return { hub, promotion, [Symbol.asyncDispose]: async () => {} };
 };
 

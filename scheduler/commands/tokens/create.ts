@@ -8,7 +8,13 @@ import { platformOptions } from '../../load/platform/platform-options.ts';
 import { checkEnvironment, readPromotion } from '../../hub/promote/facts/link.ts';
 import { hasNoSites, openHub } from '../../hub/hub.ts';
 import { checkReleased, readReleased } from '../../hub/sites/check-released.ts';
-import { type Allowance, formatAllowance, parseAllowance, VERBS } from '../../hub/sites/tokens/allowance.ts';
+import {
+  type Allowance,
+  formatAllowance,
+  OF_WORKSPACES,
+  parseAllowance,
+  VERBS,
+} from '../../hub/sites/tokens/allowance.ts';
 import { createToken, type TokenOrder } from '../../hub/sites/tokens/create-token.ts';
 import { parseLife } from '../../hub/sites/tokens/token-life.ts';
 import { auditLog } from '../../hub/http/audit-log.ts';
@@ -62,7 +68,7 @@ export default class TokensCreate extends FleetCommand {
       relationships: [{ type: 'all' as const, flags: ['reader'] }],
     }),
     allow: Flags.string({
-      description: `<verb>:<environment>, or * for all environments: may do this by the API. Verbs: ${VERBS.join(', ')}`,
+      description: `<verb>:<environment>, or * for all environments: may do this by the API; ${OF_WORKSPACES.join(', ')} also with /<workspace>. Verbs: ${VERBS.join(', ')}`,
       multiple: true,
       multipleNonGreedy: true,
       relationships: [

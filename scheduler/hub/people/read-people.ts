@@ -24,7 +24,7 @@ export const readPeople = async (configuration: Configuration): Promise<People> 
         `roles: ${role} decides about whole environments, so it has no workspaces`,
         {
           ...at,
-          hint: `Give workspaces to ${WORKSPACE_ROLES.join(' and ')} only`,
+          hint: `Give workspaces to ${WORKSPACE_ROLES.join(', ')} only`,
         },
       );
     if (groups === undefined && people === undefined)

@@ -11,8 +11,8 @@ const VERBS_OF: Readonly<Record<Role, readonly Verb[]>> = {
   admin: VERBS,
 };
 
-/** Roles that may be limited to workspaces. The others decide about candidates, which are of a whole environment. */
-export const WORKSPACE_ROLES: readonly Role[] = ['viewer', 'operator'];
+/** Roles that may be limited to workspaces. An admin also decides what no workspace owns: pauses, rollouts, sessions, whole channels. */
+export const WORKSPACE_ROLES: readonly Role[] = ['viewer', 'operator', 'approver'];
 
 /** Gives a role to members of groups and to named people. Of `groups` and `people` one match is enough. */
 export type RoleRule = {

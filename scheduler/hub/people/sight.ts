@@ -7,6 +7,8 @@ export type Sight = {
   /** Environments; '*' is in no sight, because such a caller sees everything. */
   readonly whole: ReadonlySet<string>;
   readonly parts: readonly { readonly environment: string; readonly workspace: string }[];
+  /** Environments, or '*', about whose candidates it decides for workspaces, so that it sees the state of their gates. */
+  readonly gates: ReadonlySet<string>;
 };
 
 /** @returns undefined: everything; 'nothing': no allowance to read */
@@ -20,5 +22,23 @@ export const sightOf = (allowances: readonly Allowance[]): Sight | 'nothing' | u
     parts: reads.flatMap(({ environment, workspace }) =>
       workspace === undefined ? [] : [{ environment, workspace }],
     ),
+    gates: new Set(
+      allowances.flatMap(({ verb, environment, workspace }) =>
+        workspace !== undefined && (verb === 'approve' || verb === 'reject') ? [environment] : [],
+      ),
+    ),
   };
 };
+
+/** Whether a caller may know a workspace of an environment by name. */
+export const seesWorkspace = (
+  allowances: readonly Allowance[],
+  environment: string,
+  workspace: string,
+): boolean =>
+  allowances.some(
+    (one) =>
+      one.verb === 'read' &&
+      (one.environment === '*' || one.environment === environment) &&
+      (one.workspace === undefined || one.workspace === workspace),
+  );

@@ -10,10 +10,16 @@ export type Visible = {
   readonly whole: ReadonlySet<string>;
   /** Assignments by environment, for environments that are not `whole`. */
   readonly parts: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Environments, or '*', of which also the state of the link to them is visible. */
+  readonly gates?: ReadonlySet<string>;
 };
 
 export const seesWhole = (visible: Visible | undefined, environment: string): boolean =>
   visible === undefined || visible.whole.has(environment);
+
+/** Whether the state of the link to an environment is visible. */
+export const seesLink = (visible: Visible | undefined, to: string): boolean =>
+  seesWhole(visible, to) || visible?.gates?.has(to) === true || visible?.gates?.has('*') === true;
 
 export const seesEnvironment = (visible: Visible | undefined, environment: string): boolean =>
   seesWhole(visible, environment) || visible?.parts.has(environment) === true;

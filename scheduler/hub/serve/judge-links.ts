@@ -12,6 +12,7 @@ import { firstReason } from '../promote/gate/describe-verdict.ts';
 import { isTimeToAsk } from '../promote/judge/judge-check.ts';
 import { earliestOpening } from '../promote/judge/judge-gate.ts';
 import { type Link, linksOf } from '../promote/facts/link.ts';
+import type { OpenChanges } from '../promote/facts/read-changes.ts';
 import type { Verdict } from '../promote/judge/verdict.ts';
 import { type LinkState, recordLinkStates } from '../questions/state/link-states.ts';
 import type { Store } from '../store/open-store.ts';
@@ -26,6 +27,8 @@ export type JudgeOptions = Omit<PromoteOptions, 'signal'> & {
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** Asks the checks of the link's policy that are due; their answers change the next judgement. */
   readonly askChecks: CheckAsker['ask'];
+  /** Changes that a candidate would make, for approvals by workspace. */
+  readonly openChanges?: OpenChanges;
   /** Called after a promotion, so that the build that follows from it begins. */
   readonly onPromoted: () => void;
 };
@@ -59,7 +62,7 @@ const AT_LEAST_EVERY_MS = 300_000;
  * earlier environment said something or the clock can open the gate, and never for a candidate that is promoted or rejected.
  */
 export const makeLinkJudge = (options: JudgeOptions): LinkJudge => {
-  const { configuration, store, clock, log, askChecks, onPromoted } = options;
+  const { configuration, store, clock, log, askChecks, openChanges, onPromoted } = options;
   const known = new Map<string, Known>();
   let links: readonly Link[] = [];
   let followed = false;
@@ -100,7 +103,11 @@ export const makeLinkJudge = (options: JudgeOptions): LinkJudge => {
     const held = heldFromPolicy(decisions.promoted);
     if (held !== undefined)
       return { ...common, state, waitsFor, why: `${held}: fleet-scheduler promote ${link.to}` };
-    const made = await promoteOpen(hub, { link, candidate }, { ...options, signal });
+    const made = await promoteOpen(
+      { ...hub, readChanges: openChanges?.(true) },
+      { link, candidate },
+      { ...options, signal },
+    );
     known.delete(link.to);
     if (!made) return { ...common, state: 'waiting', waitsFor, why: 'it changed while it was judged' };
     log.info({ ...common, number: made.number, policy: link.policy.name }, 'promoted');
@@ -134,7 +141,8 @@ export const makeLinkJudge = (options: JudgeOptions): LinkJudge => {
     if (!followed) return;
     // Read in every round: officers may install a new root while the hub runs.
     const keys = await openKeyDirectory(requireSetting(configuration, 'keys'));
-    const hub: GateHub = { keys, store, layout: requireSetting(configuration, 'layout') };
+    const layout = requireSetting(configuration, 'layout');
+    const hub: GateHub = { keys, store, layout, readChanges: openChanges?.(false) };
     const judged: Judged[] = [];
     for (const link of links) judged.push(await one(hub, link, signal));
     for (const { from, to, state, candidate, why } of await recordLinkStates(
@@ -175,12 +183,17 @@ const isSettled = ({ decisions: { rejected, promoted } }: Decided): boolean =>
 const settledState = ({ decisions: { rejected } }: Decided): Pick<Judged, 'state' | 'why'> =>
   rejected === undefined ? { state: 'promoted', why: null } : { state: 'rejected', why: rejected };
 
-/** Changes with every release of the earlier environment, every entry of the audit log, and the policy. */
-const markOfDecisions = async (directory: string, { from, policy }: Link): Promise<string> => {
+/** Changes with every release of both environments, every entry of the audit log, and the policy. */
+const markOfDecisions = async (directory: string, { from, to, policy }: Link): Promise<string> => {
   const { manifests } = await openOrStartLayout(directory);
   const read = manifests.filter((descriptor) => {
     const reference = referenceOf(descriptor);
-    return reference === AUDIT_REFERENCE || reference?.startsWith(`${from}/`);
+    return (
+      reference === AUDIT_REFERENCE ||
+      reference?.startsWith(`${from}/`) ||
+      // Approvals by workspace depend on what the later environment has.
+      (policy?.approvals !== undefined && reference?.startsWith(`${to}/`))
+    );
   });
   return JSON.stringify([policy, read.map((descriptor) => [referenceOf(descriptor), descriptor.digest])]);
 };

@@ -38,6 +38,7 @@ export const loopDuty =
     const { makeStatusSetter } = await import('./commit-statuses.ts');
     const { makeCheckAsker } = await import('./ask-checks.ts');
     const { readPromotion } = await import('../promote/facts/link.ts');
+    const { openChanges } = await import('../promote/facts/read-changes.ts');
     const { platformOptions } = await import('../../load/platform/platform-options.ts');
     const stop = new AbortController();
     const signal = AbortSignal.any([stop.signal, term.signal]);
@@ -59,6 +60,7 @@ export const loopDuty =
       log,
       confirm: term.confirm,
       readChain: (signal) => readPromotion(platformOptions(configuration, { ...places, signal })),
+      openChanges: openChanges(configuration, places),
       onPromoted: () => watch.poke(),
     });
     const judging = repeat(seldom(judge.round, JUDGE_SHARE), JUDGE_MS);

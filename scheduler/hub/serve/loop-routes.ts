@@ -55,6 +55,7 @@ export const makeLoopRoutes = async ({
   // Imported on demand: a hub without a platform does not load the modules that read one.
   const { takeAnswer } = await import('./ask-checks.ts');
   const { readPromotion } = await import('../promote/facts/link.ts');
+  const { openChanges } = await import('../promote/facts/read-changes.ts');
   const { platformOptions } = await import('../../load/platform/platform-options.ts');
   const readChain = () =>
     readPromotion(platformOptions(configuration, { env: process.env, cwd: process.cwd(), signal }));
@@ -81,6 +82,7 @@ export const makeLoopRoutes = async ({
     decisions: {
       readKeys: () => openKeyDirectory(requireSetting(configuration, 'keys')),
       readPromotion: atMostEvery(CHAIN_MS, readChain),
+      openChanges: openChanges(configuration, { env: process.env, cwd: process.cwd() }),
       poke: () => wake('build'),
       signal,
     },

@@ -2,22 +2,13 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type FleetError, toFleetError } from '#bundles/errors';
 import { formatChannel } from '#bundles/names';
-import { openRegistry } from '#bundles/transport/registry/open-registry';
-import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { build, type EnvironmentOutcome } from '../../release/build.ts';
-import { cachedCharts } from '../../load/charts/chart-cache.ts';
-import { openChartPlaces } from '../../load/charts/chart-places.ts';
-import { openCharts } from '../../load/charts/charts.ts';
-import { contentCache, openContents } from '../../assemble/content/contents.ts';
-import { openContentPlaces } from '../../assemble/content/download.ts';
 import type { PlatformOptions } from '../../load/platform/load-options.ts';
 import { platformOptions } from '../../load/platform/platform-options.ts';
-import { requireSetting } from '../../settings/configuration.ts';
-import { openImageRegistries } from '../../load/images/image-places.ts';
 import type { BuildMemory } from '../../assemble/incremental/build-memory.ts';
 import { sourcesOf } from '../../load/load-platform.ts';
 import type { ChannelOutcome } from '../../release/publish-environment.ts';
-import { openKeyDirectory } from '../../keys/key-directory.ts';
+import { withBuildInputs } from '../../release/with-build-inputs.ts';
 import { describeRemovals } from '../../release/removals/removal.ts';
 import { readPromotion } from '../promote/facts/link.ts';
 import { faultFields } from './fault-fields.ts';
@@ -87,30 +78,18 @@ export const buildStep = async (
   let failure: FleetError | undefined;
   try {
     await options.confirm?.();
-    const layout = requireSetting(configuration, 'layout');
-    const access = registryOptions({ ...configuration, env });
-    await using registries = openImageRegistries(access, openRegistry);
-    await using charts = openChartPlaces(registries, access);
-    await using files = openContentPlaces(platform.cacheDirectory, access);
-    const outcome = await build({
-      ...platform,
-      charts: openCharts(cachedCharts(platform.cacheDirectory, charts.fetch)),
-      contents: openContents(contentCache(platform.cacheDirectory), files.fetch),
-      sources,
-      keys: await openKeyDirectory(requireSetting(configuration, 'keys')),
-      layout,
-      ...(configuration.environments && { environments: configuration.environments }),
-      ...(configuration.images !== undefined && { images: configuration.images }),
-      ...(existsSync(join(layout, 'oci-layout')) && { previous: layout }),
-      ...(configuration.pullImages && {
-        pull: (name: string) => registries.repository(name),
+    const outcome = await withBuildInputs(configuration, { env, cwd, signal }, (inputs) =>
+      build({
+        ...inputs,
+        sources,
+        ...(configuration.environments && { environments: configuration.environments }),
+        ...(existsSync(join(inputs.layout, 'oci-layout')) && { previous: inputs.layout }),
+        allowRemovals: configuration.allowRemovals,
+        memory,
+        now: started,
+        onEnvironment: tell,
       }),
-      allowRemovals: configuration.allowRemovals,
-      memory,
-      now: started,
-      signal,
-      onEnvironment: tell,
-    });
+    );
     failure = outcome.environments.flatMap(({ problems }) => problems)[0];
   } catch (error) {
     failure = toFleetError(error, 'building');

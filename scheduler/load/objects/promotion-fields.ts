@@ -156,6 +156,11 @@ export const promotionFields = fields({
         true,
         'The key that built the candidate, and the person who promotes, do not count as approvers.',
       ),
+      eachWorkspace: optional(
+        flag,
+        false,
+        'So many approvals for each workspace whose assignments the candidate changes in `to`. An approval that is limited to workspaces counts for these.',
+      ),
     }),
     undefined,
     'Signed approvals that the candidate needs.',

@@ -1,3 +1,4 @@
+import type { PromotionPolicy } from '../../model/promotion.ts';
 import { objectName } from '../../model/yaml/shape.ts';
 import { fieldPlaces } from './field-places.ts';
 import { type KindReader, kindReader } from './kalypso-kinds.ts';
@@ -12,6 +13,15 @@ const present = <T extends object>(read: T): { [K in keyof T]: Exclude<T[K], und
 const toAbsent = (read: { after: number; then: 'exclude' | 'block' } | undefined) =>
   // oxlint-disable-next-line unicorn/no-thenable -- a field of the policy
   read && { absent: { afterSeconds: read.after, then: read.then } };
+
+/** Absent unless it is set, so that the digest of a policy without it is that of earlier versions. */
+const toApprovals = (
+  read: { required: number; from: readonly string[]; notAuthor: boolean; eachWorkspace: boolean } | undefined,
+): { readonly approvals?: NonNullable<PromotionPolicy['approvals']> } => {
+  if (!read) return {};
+  const { eachWorkspace, ...approvals } = read;
+  return { approvals: { ...approvals, ...(eachWorkspace && { eachWorkspace }) } };
+};
 
 /** The kinds of the folder promotion/ (docs/promotion.md). */
 export const PROMOTION_KINDS: Readonly<Record<string, KindReader>> = {
@@ -31,7 +41,7 @@ export const PROMOTION_KINDS: Readonly<Record<string, KindReader>> = {
         soakSeconds: spec.soak,
         ...(spec.freshness !== undefined && { freshnessSeconds: spec.freshness }),
         ...toAbsent(spec.absent),
-        ...(spec.approvals && { approvals: spec.approvals }),
+        ...toApprovals(spec.approvals),
         windows: spec.windows,
         freeze: spec.freeze.map((days) => present(days)),
         checks: spec.checks.map(({ name: check, url, timeout }) => ({

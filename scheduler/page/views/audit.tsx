@@ -72,12 +72,21 @@ export const AuditView = () => {
   );
 };
 
-const describe = ({ what, promotion, stage, only, release, ended }: Audit['entries'][number]): string =>
+const describe = ({
+  what,
+  promotion,
+  stage,
+  only,
+  release,
+  workspaces,
+  ended,
+}: Audit['entries'][number]): string =>
   [
     ended === undefined || ended === null ? what : 'end of a submission',
     promotion === null ? '' : `${promotion.number} from ${promotion.from}, ${promotion.mode}`,
     only === null ? '' : `of ${only}`,
     stage === null ? '' : `of stage ${stage}`,
+    Array.isArray(workspaces) && workspaces.length > 0 ? `for ${workspaces.join(', ')}` : '',
     release === null ? '' : `to release ${release}`,
   ]
     .filter((part) => part !== '')

@@ -20,6 +20,8 @@ export type Decision = {
   readonly allowance: string;
   /** An allowance for a workspace may be enough. */
   readonly byWorkspace?: boolean;
+  /** Why the allowances for workspaces are not enough here. */
+  readonly whyNot?: string | undefined;
   /** What the person chooses from. */
   readonly choices?: {
     readonly label: string;
@@ -40,7 +42,7 @@ export const Decide = ({ decision }: { readonly decision: Decision }) => {
     mayDo(me, decision.allowance) ||
     (decision.byWorkspace === true && mayInWorkspace(me, decision.allowance));
   if (!isAllowed) {
-    const why = `your roles do not allow ${decision.allowance}`;
+    const why = decision.whyNot ?? `your roles do not allow ${decision.allowance}`;
     return (
       <Button variant="default" disabled aria-label={`${what}: ${why}`} title={why}>
         {title}

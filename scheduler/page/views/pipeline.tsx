@@ -93,7 +93,7 @@ const LinkSection = ({ of: { link, gate }, now }: { readonly of: Link; readonly 
       {gate instanceof Refusal ? <Text>{gate.message}</Text> : <Conditions gate={gate} now={now} />}
       <Group my="sm">
         {VERBS.filter((verb) => isOffered(verb, state)).map((verb) => (
-          <Decide key={verb} decision={decisionOf(verb, link, candidateOf(gate))} />
+          <Decide key={verb} decision={decisionOf(verb, link, gate)} />
         ))}
       </Group>
     </section>
@@ -127,14 +127,22 @@ const decideFor = (
   }
 };
 
-const decisionOf = (verb: Verb, { from, to }: LinkState, candidate: string | undefined): Decision => {
+const decisionOf = (verb: Verb, { from, to }: LinkState, gate: Gate | Refusal): Decision => {
   const title = TITLES[verb];
+  const candidate = candidateOf(gate);
+  const limited = gate instanceof Refusal ? undefined : gate.limited;
   return {
     title,
     what: `${title} ${from} to ${to}`,
     decide: decideFor(verb, to, candidate === undefined ? {} : { candidate }),
     allowance: `${verb}:${to}`,
     isMain: verb === 'promote',
+    // Of the verbs here only a rejection may be for workspaces, and only the hub knows what the candidate changes.
+    byWorkspace: verb === 'reject' && limited?.whyNotReject === null,
+    whyNot:
+      verb === 'reject' && typeof limited?.whyNotReject === 'string'
+        ? `your roles do not allow reject:${to} of this candidate, ${limited.whyNotReject}`
+        : undefined,
   };
 };
 
@@ -194,6 +202,12 @@ const Conditions = ({ gate, now }: { readonly gate: Gate; readonly now: string }
       <Text>
         An approval is signed with the key of its person, which no browser has:{' '}
         <Code>fleet-scheduler approve --to {gate.to}</Code>
+      </Text>
+    )}
+    {gate.limited !== undefined && (
+      <Text>
+        You approve for {gate.limited.workspaces.join(', ')}
+        {gate.limited.whyNotApprove !== null && `, but not this candidate, ${gate.limited.whyNotApprove}`}.
       </Text>
     )}
   </>

@@ -1,4 +1,5 @@
 import { type Digest, shortDigest } from '#bundles/digest';
+import { nameSome } from '#bundles/name-some';
 import type { AuditEntry } from '../../load/releases/audit-log.ts';
 
 /** The environment that an entry is about: where to, for promotions and approvals. */
@@ -29,7 +30,7 @@ const what = (entry: AuditEntry): string => {
     case 'promotion':
       return `promotion ${entry.predicate.number} from ${entry.predicate.from} (${entry.predicate.mode})`;
     case 'approval':
-      return `approval${ofStage(entry.predicate)}`;
+      return `approval${ofStage(entry.predicate)}${forWorkspaces(entry.predicate)}`;
     case 'decision': {
       const { decision, only, rollback } = entry.predicate;
       const to = rollback ? ` to release ${rollback.release}` : '';
@@ -37,6 +38,9 @@ const what = (entry: AuditEntry): string => {
     }
   }
 };
+
+const forWorkspaces = ({ workspaces }: { readonly workspaces?: readonly string[] }): string =>
+  workspaces ? ` for ${nameSome(workspaces)}` : '';
 
 const ofStage = ({ stage }: { readonly stage?: string }): string =>
   stage === undefined ? '' : ` of stage ${stage}`;

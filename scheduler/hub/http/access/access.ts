@@ -23,6 +23,11 @@ export type Access =
        * decide with this verb about its workspace.
        */
       readonly byAssignment?: boolean;
+      /**
+       * Admits also callers that may use this verb for workspaces of the environment. The route limits what it answers, and judges the
+       * decision (`limitsOf`).
+       */
+      readonly byWorkspace?: Verb | undefined;
     };
 
 export const ANYONE: Access = { for: 'anyone' };

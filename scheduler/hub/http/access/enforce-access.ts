@@ -16,7 +16,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The caller, on routes that need a token or a session. */
     principal?: Principal;
-    /** Workspaces of the assignments that the caller may decide about, where it may not about the whole environment. */
+    /** Workspaces that the caller may decide about, where it may not about the whole environment. */
     workspaces?: readonly string[];
   }
 }
@@ -39,7 +39,9 @@ export const enforceAccess = (server: HubServer, context: PeopleContext): void =
     judge(principal, access, request);
   });
   server.addHook('preHandler', async (request) => {
-    if (request.workspaces !== undefined) await judgeAssignment(request, request.workspaces, context);
+    const { access } = request.routeOptions.config;
+    if (request.workspaces !== undefined && access?.for === 'environment' && access.byAssignment === true)
+      await judgeAssignment(request, request.workspaces, context);
   });
 };
 
@@ -66,8 +68,9 @@ const judge = (
     case 'environment': {
       const environment = environmentOf(request);
       if (isAllowed(principal.allowances, access.verb, environment)) return;
-      if (access.byAssignment === true && access.verb !== undefined) {
-        request.workspaces = workspacesOf(principal.allowances, access.verb, environment);
+      const limited = access.byWorkspace ?? (access.byAssignment === true ? access.verb : undefined);
+      if (limited !== undefined) {
+        request.workspaces = workspacesOf(principal.allowances, limited, environment);
         if (request.workspaces.length > 0) return;
       }
       throw notAllowed(principal, describe(access.verb, environment));
@@ -109,7 +112,8 @@ const judgeAssignment = async (
 const describe = (verb: Verb | undefined, environment: string): string =>
   verb === undefined ? `reading about ${environment}` : `${verb}:${environment}`;
 
-const notAllowed = ({ kind, id, person }: Principal, what: string): FleetError =>
+/** The refusal of a caller whose allowances do not cover `what`. */
+export const notAllowed = ({ kind, id, person }: Principal, what: string): FleetError =>
   kind === 'token'
     ? new FleetError('TOKEN_SCOPE', `the token ${id} does not allow ${what}`, {
         hint: 'Ask for one that does: fleet-scheduler tokens create --allow',
@@ -132,5 +136,5 @@ export const principalOf = ({ principal }: FastifyRequest): Principal => {
 export const visibleTo = async (request: FastifyRequest, { hub }: Context): Promise<Visible | undefined> => {
   const sight = sightOf(principalOf(request).allowances);
   if (sight === undefined) return undefined;
-  return resolveSight(hub, sight === 'nothing' ? { whole: new Set(), parts: [] } : sight);
+  return resolveSight(hub, sight === 'nothing' ? { whole: new Set(), parts: [], gates: new Set() } : sight);
 };

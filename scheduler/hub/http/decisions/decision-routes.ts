@@ -19,6 +19,8 @@ import { verdictJson } from '../../promote/gate/describe-verdict.ts';
 import { linkTo } from '../../promote/facts/link.ts';
 import { listPromotions } from '../../promote/decide/list-promotions.ts';
 import { parseLimit } from '../../page.ts';
+import type { OpenChanges } from '../../promote/facts/read-changes.ts';
+import { limitVerdict } from '../../promote/judge/judge-limits.ts';
 import type { Verb } from '../../sites/tokens/allowance.ts';
 import type { BodyGate } from '../admit-body.ts';
 import { environmentOf, principalOf } from '../access/enforce-access.ts';
@@ -27,6 +29,7 @@ import { readQuery, sendFacts } from '../readers/history-routes.ts';
 import type { HubServer } from '../hub-server.ts';
 import { boundWaits } from './bound-waits.ts';
 import { createAnswerOnce, parseKey, requestDigest } from './answer-once.ts';
+import { checkApproval, checkRejection, describeLimits, limitsOf } from './limited-deciders.ts';
 import { rolloutRoutes } from './rollout-routes.ts';
 
 export type DecisionOptions = {
@@ -34,6 +37,8 @@ export type DecisionOptions = {
   readonly readKeys: () => Promise<KeyDirectory>;
   /** The chain and its policies. @param fresh false: a result of the last seconds may be returned */
   readonly readPromotion: (fresh: boolean) => Promise<Promotion>;
+  /** Changes that a candidate would make, for approvers of workspaces. */
+  readonly openChanges?: OpenChanges;
   /** Wakes the loop to build after a decision. May be called at any time. */
   readonly poke: () => void;
   /** Aborts when the hub stops. */
@@ -53,13 +58,19 @@ type DecisionRoute = {
   readonly maxBytes?: number;
   /** As in Access. */
   readonly byAssignment?: boolean;
+  readonly byWorkspace?: Verb;
 };
 
 /** Adds routes below the path of an environment. */
 export type DecisionServer = {
   readonly context: Context;
   readonly options: DecisionOptions;
-  readonly read: (path: string, answer: (request: FastifyRequest) => Promise<object>) => void;
+  /** @param byWorkspace as in Access */
+  readonly read: (
+    path: string,
+    answer: (request: FastifyRequest) => Promise<object>,
+    byWorkspace?: Verb,
+  ) => void;
   /** @param schema of the body, which the type names */
   readonly decide: <Body>(
     path: string,
@@ -86,22 +97,22 @@ export const decisionRoutes = (
   const routes: DecisionServer = {
     context,
     options,
-    read: (path, answer) => {
+    read: (path, answer, byWorkspace) => {
       server.get(
         `${ENVIRONMENT_PATH}${path}`,
-        { config: { rateLimit, access: { for: 'environment' } } },
+        { config: { rateLimit, access: { for: 'environment', byWorkspace } } },
         async (request, reply) => sendFacts(request, reply, await answer(request)),
       );
     },
     decide: <Body>(
       path: string,
-      { verb, schema, maxBytes = BODY_BYTES, byAssignment = false }: DecisionRoute,
+      { verb, schema, maxBytes = BODY_BYTES, byAssignment = false, byWorkspace }: DecisionRoute,
       work: (asked: Asked<Body>) => Promise<object>,
     ) => {
       server.post(
         `${ENVIRONMENT_PATH}${path}`,
         {
-          config: { rateLimit, access: { for: 'environment', verb, byAssignment } },
+          config: { rateLimit, access: { for: 'environment', verb, byAssignment, byWorkspace } },
           bodyLimit: maxBytes,
           preParsing: async (request: FastifyRequest, reply: FastifyReply, payload) => {
             await gate.stranger(request, reply);
@@ -152,16 +163,31 @@ const gateRoutes = ({ context, options, read, decide }: DecisionServer): void =>
   const open = async (fresh: boolean): Promise<Chain> => {
     const { layout, store } = context.hub;
     const keys = await options.readKeys();
-    return { hub: { keys, layout, store }, promotion: await options.readPromotion(fresh) };
+    return {
+      hub: { keys, layout, store, readChanges: options.openChanges?.(fresh) },
+      promotion: await options.readPromotion(fresh),
+    };
   };
 
-  read('/gate', async (request) => {
-    const { hub, promotion } = await open(false);
-    const { candidate } = readQuery(request, ['candidate']);
-    const question = { now: context.clock(), signal, candidate: parseCandidate(candidate), asks: null };
-    const judged = await assess(hub, linkTo(promotion, environmentOf(request)), question);
-    return verdictJson(judged.verdict, judged.candidate.candidate);
-  });
+  read(
+    '/gate',
+    async (request) => {
+      const { hub, promotion } = await open(false);
+      const { candidate } = readQuery(request, ['candidate']);
+      const question = { now: context.clock(), signal, candidate: parseCandidate(candidate), asks: null };
+      const link = linkTo(promotion, environmentOf(request));
+      const { verdict, candidate: judged } = await assess(hub, link, question);
+      const limits = limitsOf(request, 'approve');
+      const shown = request.workspaces && limits ? limitVerdict(verdict, limits) : verdict;
+      return {
+        ...verdictJson(shown, judged.candidate),
+        ...(limits && {
+          limited: await describeLimits({ hub, link, verdict, limits }, judged.candidate, signal),
+        }),
+      };
+    },
+    'approve',
+  );
 
   read('/arrival', async (request) => {
     const { hub, promotion } = await open(false);
@@ -182,26 +208,32 @@ const gateRoutes = ({ context, options, read, decide }: DecisionServer): void =>
     return listPromotions({ keys, layout }, environmentOf(request), { limit: parseLimit(limit), cursor });
   });
 
-  read('/approval', async (request) => {
-    const { candidate, stage, person, reason } = readQuery(request, [
-      'candidate',
-      'stage',
-      'person',
-      'reason',
-    ]);
-    if (person === undefined || person.trim() === '')
-      throw new FleetError('USAGE', 'an approval names its person', { hint: 'Add ?person=' });
-    const statement = await draftApproval(await open(false), {
-      environment: environmentOf(request),
-      candidate: parseCandidate(candidate),
-      stage: stage === undefined ? undefined : parseName(stage, 'stage'),
-      person,
-      reason: reason ?? '',
-      now: context.clock(),
-      signal,
-    });
-    return JSON.parse(statement.toString()) as object;
-  });
+  read(
+    '/approval',
+    async (request) => {
+      const { candidate, stage, person, reason } = readQuery(request, [
+        'candidate',
+        'stage',
+        'person',
+        'reason',
+      ]);
+      const limits = limitsOf(request, 'approve');
+      if (person === undefined || person.trim() === '')
+        throw new FleetError('USAGE', 'an approval names its person', { hint: 'Add ?person=' });
+      const statement = await draftApproval(await open(false), {
+        environment: environmentOf(request),
+        candidate: parseCandidate(candidate),
+        stage: stage === undefined ? undefined : parseName(stage, 'stage'),
+        workspaces: limits?.workspaces,
+        person,
+        reason: reason ?? '',
+        now: context.clock(),
+        signal,
+      });
+      return JSON.parse(statement.toString()) as object;
+    },
+    'approve',
+  );
 
   decide<{ readonly candidate: Json; readonly reason: string }>(
     '/candidates',
@@ -226,18 +258,22 @@ const gateRoutes = ({ context, options, read, decide }: DecisionServer): void =>
 
   decide<{ readonly statement: { readonly [key: string]: Json } }>(
     '/approvals',
-    { verb: 'approve', schema: 'hub-decisions#approve' },
-    async ({ wish, body }) => {
-      const { stage, ...approved } = await appendApproval(await open(true), body.statement, wish);
-      return { ...approved, stage: stage ?? null };
+    { verb: 'approve', schema: 'hub-decisions#approve', byWorkspace: 'approve' },
+    async ({ wish, body, request }) => {
+      const chain = await open(true);
+      const check = checkApproval(chain, request, signal);
+      const { stage, workspaces, ...approved } = await appendApproval(chain, body.statement, wish, check);
+      return { ...approved, stage: stage ?? null, workspaces: workspaces ?? null };
     },
   );
 
   decide<WithCandidate & WithReason>(
     '/rejections',
-    { verb: 'reject', schema: 'hub-decisions#reject' },
-    async ({ wish, body: { candidate, reason } }) =>
-      rejectFor(await open(true), { ...wish, candidate, reason }),
+    { verb: 'reject', schema: 'hub-decisions#reject', byWorkspace: 'reject' },
+    async ({ wish, body: { candidate, reason }, request }) => {
+      const chain = await open(true);
+      return rejectFor(chain, { ...wish, candidate, reason }, checkRejection(chain, request, signal));
+    },
   );
 
   for (const decision of ['pause', 'resume'] as const)

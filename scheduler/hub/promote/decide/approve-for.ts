@@ -1,7 +1,7 @@
-import { type Digest, shortDigest } from '#bundles/digest';
+import { compareBytes, type Digest, shortDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { openOrStartLayout } from '#bundles/formats/layout/layout';
-import type { ApprovalPredicate } from '#bundles/formats/statements/predicates';
+import { APPROVAL_WORKSPACES, type ApprovalPredicate } from '#bundles/formats/statements/predicates';
 import type { Json } from '#bundles/json/canonical';
 import { formatTime } from '#bundles/time';
 import type { SigningKey } from '#bundles/trust/keys/key';
@@ -24,6 +24,8 @@ export type ApproveWish = Wish & {
   readonly candidate: Digest | undefined;
   /** Only this stage of the environment's rollout; undefined: the promotion. */
   readonly stage: string | undefined;
+  /** It approves only what changes in these workspaces; undefined: everything. */
+  readonly workspaces?: readonly string[] | undefined;
   readonly reason: string;
 };
 
@@ -33,6 +35,7 @@ export type Approved = Lineage & {
   readonly to: string;
   readonly person: string;
   readonly stage: string | undefined;
+  readonly workspaces: readonly string[] | undefined;
 };
 
 /**
@@ -44,23 +47,30 @@ export const approveFor = async (
   wish: ApproveWish,
   key: SigningKey,
 ): Promise<Approved> => {
-  const { environment, now, person, stage } = wish;
+  const { environment, now, person, stage, workspaces } = wish;
   checkEnvironment(promotion, environment);
   using releases = await openReleases(hub.layout, { command: 'approve', now, waitMs: LOCK_WAIT_MS });
   const candidate = await candidateFor({ hub, promotion }, wish);
   const predicate = predicateOf(hub.keys.root.fleet, candidate, wish);
   const statement = await signApproval(candidate.candidate, predicate, key);
   const { outcome } = await appendEntry(releases, hub.keys, { kind: 'approval', statement }, now);
-  return { outcome, to: environment, ...candidate, person, stage };
+  return { outcome, to: environment, ...candidate, person, stage, workspaces };
 };
 
 /** Of the environment before for a promotion, of the environment itself for a stage of its rollout. */
 const candidateFor = async ({ hub, promotion }: Chain, wish: ApproveWish): Promise<Lineage> => {
-  const { environment, stage } = wish;
+  const { environment, stage, workspaces } = wish;
+  if (stage !== undefined && workspaces !== undefined) throw stageIsWhole(environment);
   if (stage !== undefined) return stageToApprove(hub, { ...wish, stage });
   const { candidate } = await readDecided(hub, linkTo(promotion, environment), wish);
   return candidate;
 };
+
+const stageIsWhole = (environment: string): FleetError =>
+  new FleetError('USAGE', 'a stage of a rollout is approved as a whole, not for workspaces', {
+    subject: environment,
+    hint: 'Approve the promotion for workspaces, or the stage without them',
+  });
 
 /**
  * The statement of an approval, to be signed outside of this program.
@@ -73,11 +83,14 @@ export const draftApproval = async ({ hub, promotion }: Chain, wish: ApproveWish
   return approvalStatement(candidate.candidate, predicateOf(hub.keys.root.fleet, candidate, wish));
 };
 
+/** Refuses an approval that the caller may not hand over. The signature was verified. */
+export type CheckApproval = (approval: Pick<Approved, 'candidate' | 'stage' | 'workspaces'>) => Promise<void>;
+
 /**
  * Appends an approval that was signed outside of this program. The signature identifies the approver, so any caller may submit
- * it.
+ * it that `check` does not refuse.
  * @param statement a sigstore bundle
- * @throws FleetError USAGE if nothing is promoted to the environment; UNKNOWN_KEY, BAD_SIGNATURE, BUNDLE_FORMAT, WRONG_FLEET
+ * @throws FleetError USAGE if nothing is promoted to the environment, or for a stage with workspaces; UNKNOWN_KEY, BAD_SIGNATURE, BUNDLE_FORMAT, WRONG_FLEET
  *   for the signature; WRONG_ENVIRONMENT for another environment's; SUBJECT_MISMATCH if candidate and shared digest do not belong
  *   together; MISSING_BLOB for an unknown candidate; BUSY; the codes of appendEntry
  */
@@ -85,6 +98,7 @@ export const appendApproval = async (
   { hub, promotion }: Chain,
   statement: { readonly [key: string]: Json },
   { environment, now, signal }: Omit<Wish, 'person'>,
+  check: CheckApproval = async () => {},
 ): Promise<Approved> => {
   const to = environment;
   checkEnvironment(promotion, to);
@@ -93,7 +107,12 @@ export const appendApproval = async (
   if (entry.kind !== 'approval' || entry.candidate === undefined)
     throw new FleetError('SCHEMA', 'the approval names no candidate');
   const { candidate, predicate } = entry;
-  const { shared, person, stage } = predicate;
+  const { shared, person, stage, workspaces } = predicate;
+  if (stage !== undefined && workspaces !== undefined) throw stageIsWhole(to);
+  if (workspaces && !predicate.critical.includes(APPROVAL_WORKSPACES))
+    throw new FleetError('SCHEMA', `an approval for workspaces names ${APPROVAL_WORKSPACES} in critical`, {
+      hint: 'Sign the statement that the hub drafts',
+    });
   if (predicate.to !== to) {
     throw new FleetError('WRONG_ENVIRONMENT', `this approval is for ${predicate.to}, not for ${to}`, {
       hint: `Hand it over to the path of ${predicate.to}`,
@@ -111,9 +130,10 @@ export const appendApproval = async (
       { subject: candidate, hint: 'Sign the statement that the hub drafts' },
     );
   }
+  await check({ candidate, stage, workspaces });
   const bytes = Buffer.from(JSON.stringify(statement));
   const { outcome } = await appendEntry(releases, hub.keys, { kind: 'approval', statement: bytes }, now);
-  return { outcome, to, candidate, shared, person, stage };
+  return { outcome, to, candidate, shared, person, stage, workspaces };
 };
 
 /** The digest of a line that is not in the log. */
@@ -122,16 +142,17 @@ const NO_DIGEST: Digest = `sha256:${'0'.repeat(64)}`;
 const predicateOf = (
   fleet: string,
   { shared }: Lineage,
-  { environment: to, stage, person, reason, now }: ApproveWish,
+  { environment: to, stage, workspaces, person, reason, now }: ApproveWish,
 ): ApprovalPredicate => ({
   fleet,
   to,
   shared,
   ...(stage !== undefined && { stage }),
+  ...(workspaces && { workspaces: [...new Set(workspaces)].toSorted(compareBytes) }),
   person,
   reason,
   time: formatTime(now),
-  critical: [],
+  critical: workspaces ? [APPROVAL_WORKSPACES] : [],
 });
 
 /** The statement that one person approves a promotion, or a stage of a rollout: the exact bytes to sign. */

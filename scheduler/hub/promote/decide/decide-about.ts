@@ -46,11 +46,13 @@ export const pauseOrResume = async (
 
 /**
  * Rejects a candidate for an environment, for good.
+ * @param check refuses a candidate that the caller may not reject
  * @throws FleetError as pauseOrResume, and the codes of assess for the candidate
  */
 export const rejectFor = async (
   { hub, promotion }: Chain,
   wish: Wish & { readonly candidate: Digest | undefined; readonly reason: string },
+  check: (candidate: Digest) => Promise<void> = async () => {},
 ): Promise<Decided & Lineage & { readonly decision: 'reject' }> => {
   const { environment, candidate: named, person, reason, now, signal } = wish;
   const link = linkTo(promotion, environment);
@@ -59,6 +61,7 @@ export const rejectFor = async (
   const { candidate: asked, log } = await assess(hub, link, { now, signal, candidate: named, asks: null });
   const before = decidedBefore(log.entries, 'reject', wish)?.candidate;
   const candidate = before ?? asked;
+  if (!before) await check(candidate.candidate);
   if (!before)
     await decide(releases, hub.keys, { decision: 'reject', environment: to, candidate, person, reason, now });
   return { decision: 'reject', from, to, ...candidate, person, reason };

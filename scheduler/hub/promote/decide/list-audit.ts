@@ -21,6 +21,8 @@ export type ListedEntry = {
   /** Stage of a rollout, and the cluster type, if it is about one. */
   readonly stage: string | null;
   readonly only: string | null;
+  /** Of an approval that is limited to workspaces. */
+  readonly workspaces: readonly string[] | null;
   /** Of a rollback of one assignment: the release that it goes back to. */
   readonly release: number | null;
   readonly candidate: Digest | null;
@@ -86,6 +88,7 @@ const listed = (entry: AuditEntry, ended: Digest | null): ListedEntry => {
     promotion: null,
     stage: null,
     only: null,
+    workspaces: null,
     release: null,
     ended,
   };
@@ -94,8 +97,10 @@ const listed = (entry: AuditEntry, ended: Digest | null): ListedEntry => {
       const { to, from, mode, number: promotion } = entry.predicate;
       return { ...common, environment: to, what: kind, promotion: { number: promotion, from, mode } };
     }
-    case 'approval':
-      return { ...common, environment: entry.predicate.to, what: kind, stage: entry.predicate.stage ?? null };
+    case 'approval': {
+      const { to, stage = null, workspaces = null } = entry.predicate;
+      return { ...common, environment: to, what: kind, stage, workspaces };
+    }
     case 'decision': {
       const { environment, decision, stage, only, rollback } = entry.predicate;
       const about = { stage: stage ?? null, only: only ?? null, release: rollback?.release ?? null };

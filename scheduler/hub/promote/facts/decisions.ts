@@ -10,6 +10,8 @@ export type CountedApproval = {
   readonly person: string;
   readonly signer: string;
   readonly at: Timestamp;
+  /** As signed: what changes elsewhere it does not approve. undefined: it approves everything. */
+  readonly workspaces?: readonly string[];
 };
 
 /** Decisions of people and rules about one candidate at one link. */
@@ -41,8 +43,10 @@ export const foldDecisions = (entries: readonly GateEntry[], { from, to, shared 
   for (const { kind, predicate, payload, signer, at } of entries) {
     switch (kind) {
       case 'approval':
-        if (predicate.to === to && predicate.shared === shared && predicate.stage === undefined)
-          approvals.set(signer, { payload, person: predicate.person, signer, at });
+        if (predicate.to === to && predicate.shared === shared && predicate.stage === undefined) {
+          const { person, workspaces } = predicate;
+          approvals.set(signer, { payload, person, signer, at, ...(workspaces && { workspaces }) });
+        }
         break;
       case 'promotion':
         if (predicate.to === to)

@@ -50,6 +50,17 @@ export type ApprovalKeys = {
   readonly authors: readonly string[];
 };
 
+/**
+ * Workspaces, sorted, of the assignments that a candidate would change in the later environment. `others`: what it changes there
+ * and no workspace owns, in words.
+ */
+export type Changes =
+  | { readonly kind: 'known'; readonly workspaces: readonly string[]; readonly others: readonly string[] }
+  | { readonly kind: 'unknown'; readonly why: string };
+
+/** Finds the changes that a candidate would make in an environment. @param candidate of the environment before */
+export type ReadChanges = (to: string, candidate: Digest, signal: AbortSignal) => Promise<Changes>;
+
 /** Everything that the gate looks at besides decisions and the clock. Plain data, so that a simulation can make it up. */
 export type GateFacts = {
   readonly from: string;
@@ -69,6 +80,8 @@ export type GateFacts = {
   readonly keys: ApprovalKeys;
   /** One for each of the policy's attestations, in their order. */
   readonly attestations?: readonly AttestationFacts[];
+  /** Absent: not looked for, because no approval and no policy needs it. */
+  readonly changes?: Changes;
 };
 
 /** Which images of the candidate carry an attestation. */

@@ -9,7 +9,7 @@ import type { AuditLog } from '../../../load/releases/audit-log.ts';
 import { readAuditLog } from '../../../load/releases/audit-log.ts';
 import type { Store } from '../../store/open-store.ts';
 import { type Decisions, foldDecisions } from '../facts/decisions.ts';
-import type { ApprovalKeys } from '../facts/facts.ts';
+import type { ApprovalKeys, Changes, ReadChanges } from '../facts/facts.ts';
 import { judgeGate } from '../judge/judge-gate.ts';
 import { howToRelease, type Link } from '../facts/link.ts';
 import { readChannels } from '../facts/read-channels.ts';
@@ -24,6 +24,8 @@ export type GateHub = {
   readonly layout: string;
   /** undefined: this hub has no database, so there are no agents. */
   readonly store: Store | undefined;
+  /** undefined: what a candidate changes is not known, so an approval that is limited to workspaces does not count. */
+  readonly readChanges?: ReadChanges | undefined;
 };
 
 export type Assessment = {
@@ -73,12 +75,29 @@ export const assessDecided = async (
   { now, signal, asks }: Pick<Question, 'now' | 'signal' | 'asks'>,
 ): Promise<Assessment> => {
   const { link, candidate } = decided;
-  const facts = await readFacts(hub, link, candidate.shared, { now, signal });
+  const read = await readFacts(hub, link, candidate.shared, { now, signal });
+  const facts = needsChanges(link, decisions)
+    ? { ...read, changes: await changesOf(hub, link.to, candidate.candidate, signal) }
+    : read;
   const verdict = judgeGate(link.policy, facts, decisions, { now, asks });
   const show = async (): Promise<readonly string[]> =>
     link.policy?.evidence === 'signed' ? await showEvidence(hub, link, signal) : [];
   return { ...decided, verdict, keys: facts.keys, show };
 };
+
+/** Finding out costs a build of the environment, so that only approvals by workspace ask for it. */
+const needsChanges = ({ policy }: Link, { approvals }: Decisions): boolean =>
+  policy?.approvals !== undefined &&
+  (policy.approvals.eachWorkspace === true || approvals.some(({ workspaces }) => workspaces !== undefined));
+
+/** Changes that a candidate would make in the later environment. */
+export const changesOf = async (
+  { readChanges }: Pick<GateHub, 'readChanges'>,
+  to: string,
+  candidate: Digest,
+  signal: AbortSignal,
+): Promise<Changes> =>
+  (await readChanges?.(to, candidate, signal)) ?? { kind: 'unknown', why: 'there is no platform here' };
 
 /**
  * Judges a candidate at a link with the facts and decisions as they are now.

@@ -1,47 +1,109 @@
 import { FleetError } from '#bundles/errors';
+import { nameSome } from '#bundles/name-some';
 import type { PromotionPolicy } from '../../../model/promotion.ts';
 import type { CountedApproval, Decisions } from '../facts/decisions.ts';
-import type { ApprovalKeys } from '../facts/facts.ts';
-import { type Condition, holdingOf } from './verdict.ts';
+import type { ApprovalKeys, Changes, GateFacts } from '../facts/facts.ts';
+import { type ApprovedWorkspace, type Condition, holdingOf } from './verdict.ts';
 
 type Wanted = NonNullable<PromotionPolicy['approvals']>;
+type Facts = Pick<GateFacts, 'keys' | 'changes'>;
+
+const NOT_READ: Changes = { kind: 'unknown', why: 'it was not looked for' };
 
 /** The approvals that the policy counts, one for each key. */
 export const countedApprovals = (
   { approvals }: Pick<PromotionPolicy, 'approvals'>,
   decisions: Decisions,
-  keys: ApprovalKeys,
+  facts: Facts,
   asks: string | null,
 ): readonly CountedApproval[] =>
   approvals
-    ? decisions.approvals.filter((approval) => whyNot(approvals, approval, keys, asks) === undefined)
+    ? decisions.approvals.filter((approval) => whyNot(approvals, approval, facts, asks) === undefined)
     : [];
 
-/** n of m, counted by keys, because names in approvals are chosen by their signers. */
+/**
+ * n of m, counted by keys, because names in approvals are chosen by their signers. An approval that is limited to workspaces counts
+ * for the candidate only if these are all that the candidate changes; where the policy asks by workspace, for each of its own.
+ */
 export const judgeApprovals = (
   policy: Pick<PromotionPolicy, 'approvals'>,
   decisions: Decisions,
-  keys: ApprovalKeys,
+  facts: Facts,
   asks: string | null,
 ): Condition => {
-  const { required = 0, from = [], notAuthor = false } = policy.approvals ?? {};
-  const counted = countedApprovals(policy, decisions, keys, asks);
-  const met = counted.length >= required;
+  const { required = 0, from = [], notAuthor = false, eachWorkspace } = policy.approvals ?? {};
+  const counted = countedApprovals(policy, decisions, facts, asks);
+  const unlimited = counted.filter(({ workspaces }) => workspaces === undefined).length;
+  const parts = eachWorkspace ? workspaceParts(required, counted, facts.changes) : undefined;
+  // Unlimited approvals are for whatever changes, so they are enough where the changes are not known.
+  const met = parts
+    ? unlimited >= required || (isOwned(facts.changes) && parts.every(({ found }) => found >= required))
+    : counted.length >= required;
   const others = decisions.approvals.flatMap((approval) => {
-    const why = policy.approvals && whyNot(policy.approvals, approval, keys, asks);
+    const why = policy.approvals && whyNot(policy.approvals, approval, facts, asks);
     return why === undefined ? [] : [`${approval.person}: ${why}`];
   });
   const whose = from.length === 0 ? '' : ` by ${from.map((key) => key.slice(0, 12)).join(', ')}`;
+  const each = eachWorkspace ? ' for each workspace that it changes' : '';
+  const waiting = parts && !met ? [...waitingParts(parts), ...waitingWhole(required, unlimited, facts)] : [];
   return {
     name: 'approvals',
-    wanted: `${required}${whose}${notAuthor ? ', not by the author' : ''}`,
-    found:
+    wanted: `${required}${each}${whose}${notAuthor ? ', not by the author' : ''}`,
+    found: [
       counted.length === 0 ? 'none' : `${counted.length}: ${counted.map(({ person }) => person).join(', ')}`,
+      ...(parts && parts.length > 0
+        ? [`${parts.filter(({ found }) => found >= required).length} of ${count(parts.length, 'workspace')}`]
+        : []),
+    ].join('; '),
     met,
-    holding: holdingOf([...(policy.approvals ? tooFew(policy.approvals, keys) : []), ...others]),
+    holding: holdingOf([
+      ...(policy.approvals ? tooFew(policy.approvals, facts.keys) : []),
+      ...waiting,
+      ...others,
+    ]),
     earliest: null,
     changedBy: met ? [] : ['person'],
+    ...(parts && { workspaces: parts }),
   };
+};
+
+/** Whether everything that changes belongs to workspaces, and something does. */
+const isOwned = (changes: Changes | undefined): boolean =>
+  changes?.kind === 'known' && changes.workspaces.length > 0 && changes.others.length === 0;
+
+const workspaceParts = (
+  wanted: number,
+  counted: readonly CountedApproval[],
+  changes: Changes | undefined,
+): readonly ApprovedWorkspace[] =>
+  changes?.kind === 'known'
+    ? changes.workspaces.map((workspace) => ({
+        workspace,
+        wanted,
+        found: counted.filter(({ workspaces }) => workspaces === undefined || workspaces.includes(workspace))
+          .length,
+      }))
+    : [];
+
+const waitingParts = (parts: readonly ApprovedWorkspace[]): readonly string[] =>
+  parts.flatMap(({ workspace, wanted, found }) =>
+    found >= wanted ? [] : [`${workspace}: waits for ${count(wanted - found, 'approval')}`],
+  );
+
+/** Why approvals by workspace are not enough. */
+const waitingWhole = (
+  required: number,
+  unlimited: number,
+  { changes = NOT_READ }: Facts,
+): readonly string[] => {
+  if (isOwned(changes)) return [];
+  const why =
+    changes.kind === 'unknown'
+      ? `what it changes is not known: ${changes.why}`
+      : changes.others.length > 0
+        ? `it changes what no workspace owns: ${nameSome(changes.others)}`
+        : 'it changes nothing of any workspace';
+  return [`${why}; waits for ${count(required - unlimited, 'approval')} of everything`];
 };
 
 /** FIELD_INVALID if more approvals are required than keys of the root can give. */
@@ -66,12 +128,35 @@ const tooFew = (wanted: Wanted, keys: ApprovalKeys): readonly string[] => {
 
 const whyNot = (
   wanted: Wanted,
-  { person, signer }: CountedApproval,
-  keys: ApprovalKeys,
+  { person, signer, workspaces }: CountedApproval,
+  { keys, changes }: Facts,
   asks: string | null,
 ): string | undefined =>
   whyKeyNot(wanted, signer, keys) ??
-  (wanted.notAuthor && person === asks ? 'asks for the promotion' : undefined);
+  (wanted.notAuthor && person === asks ? 'asks for the promotion' : undefined) ??
+  (workspaces && whyLimited(wanted, workspaces, changes));
+
+/** Why an approval that is limited to these workspaces does not count; undefined: it counts. */
+const whyLimited = (
+  { eachWorkspace }: Wanted,
+  own: readonly string[],
+  changes: Changes = NOT_READ,
+): string | undefined => {
+  const only = `approves only ${nameSome(own)}`;
+  if (changes.kind === 'unknown')
+    return `${only}, and what the candidate changes is not known: ${changes.why}`;
+  if (!changes.workspaces.some((workspace) => own.includes(workspace)))
+    return `${only}, and the candidate changes nothing of it`;
+  if (eachWorkspace) return undefined;
+  const beyond = beyondOf(changes, own);
+  return beyond.length === 0 ? undefined : `${only}, and the candidate changes ${nameSome(beyond)}, too`;
+};
+
+/** Workspaces and other things that a candidate changes outside of these workspaces, in words. */
+export const beyondOf = (
+  { workspaces, others }: Extract<Changes, { kind: 'known' }>,
+  own: readonly string[],
+): readonly string[] => [...workspaces.filter((workspace) => !own.includes(workspace)), ...others];
 
 const whyKeyNot = (
   { from, notAuthor }: Wanted,
@@ -83,6 +168,8 @@ const whyKeyNot = (
   if (from.length > 0 && !from.includes(print)) return `the key ${print.slice(0, 12)} does not count here`;
   return notAuthor && authors.includes(signer) ? `its key built the candidate` : undefined;
 };
+
+const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;
 
 /** The fingerprint, as people compare it. */
 const printOf = (hint: string): string => Buffer.from(hint, 'base64').toString('hex');

@@ -27,7 +27,7 @@ export const judgeGate = (
     ...judgeHeld(facts),
     ...(policy ? judgePolicy(policy, facts, decisions, { now, asks }) : []),
   ];
-  const approvals = policy ? countedApprovals(policy, decisions, facts.keys, asks) : decisions.approvals;
+  const approvals = policy ? countedApprovals(policy, decisions, facts, asks) : decisions.approvals;
   return {
     from: facts.from,
     to: facts.to,
@@ -45,7 +45,7 @@ const judgePolicy = (
   { now, asks }: { readonly now: Date; readonly asks: string | null },
 ): readonly Condition[] => [
   ...judgeAgents(policy, facts, countAgents(policy, facts.agents, now), now),
-  ...(policy.approvals ? [judgeApprovals(policy, decisions, facts.keys, asks)] : []),
+  ...(policy.approvals ? [judgeApprovals(policy, decisions, facts, asks)] : []),
   ...(policy.windows.length > 0 ? [judgeWindows(policy.windows, now)] : []),
   ...(policy.freeze.length > 0 ? [judgeFreeze(policy.freeze, now)] : []),
   ...(policy.attestations ?? []).map((rule, at) => judgeAttestation(rule, facts.attestations?.[at])),

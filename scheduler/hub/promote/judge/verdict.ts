@@ -24,6 +24,15 @@ export type Condition = {
   readonly expectedBy?: Timestamp;
   /** Empty for a met condition. */
   readonly changedBy: readonly Change[];
+  /** Of approvals by workspace: each workspace that the candidate changes. */
+  readonly workspaces?: readonly ApprovedWorkspace[];
+};
+
+/** A workspace that the candidate changes, and the number of approvals that count for it. */
+export type ApprovedWorkspace = {
+  readonly workspace: string;
+  readonly wanted: number;
+  readonly found: number;
 };
 
 /**

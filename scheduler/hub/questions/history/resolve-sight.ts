@@ -11,10 +11,10 @@ import { openReleases, type Releases } from './read-releases.ts';
  */
 export const resolveSight = async (
   hub: Pick<Hub, 'keys' | 'layout'>,
-  { whole, parts }: Sight,
+  { whole, parts, gates }: Sight,
 ): Promise<Visible> => {
   const resolved = new Map<string, Set<string>>();
-  if (parts.length === 0) return { whole, parts: resolved };
+  if (parts.length === 0) return { whole, parts: resolved, gates };
   const releases = await openReleases(hub);
   for (const channel of releases.channels()) {
     const { environment } = channel;
@@ -26,7 +26,7 @@ export const resolveSight = async (
     resolved.set(environment, assignments);
     for (const id of await assignmentsOf(releases, channel, workspaces)) assignments.add(id);
   }
-  return { whole, parts: resolved };
+  return { whole, parts: resolved, gates };
 };
 
 /** A channel whose releases cannot be verified shows nothing of its workspaces. */

@@ -2,7 +2,7 @@ import { formatTime } from '#bundles/time';
 import type { FreshnessPolicy } from '../../../model/promotion.ts';
 import type { Hub } from '../../hub.ts';
 import type { Page } from '../../page.ts';
-import { seesWhole } from '../../people/visible.ts';
+import { seesLink, seesWhole } from '../../people/visible.ts';
 import { describeFailures } from './describe-failures.ts';
 import { describeFreshness, describeStatus, describeVisits } from './describe-status.ts';
 import type { FreshnessPolicies } from '../state/freshness.ts';
@@ -91,9 +91,10 @@ export const readBackground = async (
   filter,
   now,
   freshness: platform ? { from: 'platform', policies: platform } : await readFreshness(store.db),
-  links: (await readLinkStates(store.db, filter.environment)).filter(({ to }) =>
-    seesWhole(filter.visible, to),
-  ),
+  links: (await readLinkStates(store.db, filter.environment))
+    .filter(({ to }) => seesLink(filter.visible, to))
+    // The reason may name agents and assignments of others.
+    .map((link) => (seesWhole(filter.visible, link.to) ? link : { ...link, why: null })),
 });
 
 /** Agents with their desired packages, and the comparison. */

@@ -29,8 +29,11 @@ export type Allowance = {
   readonly workspace?: string | undefined;
 };
 
-/** Verbs that an allowance may limit to a workspace: `rollback` is then about single assignments. */
-export const OF_WORKSPACES: readonly Verb[] = ['read', 'rollback'];
+/**
+ * Verbs that an allowance may limit to a workspace: `rollback` is then about single assignments, `approve` and `reject` about candidates by
+ * what they change.
+ */
+export const OF_WORKSPACES: readonly Verb[] = ['read', 'approve', 'reject', 'rollback'];
 
 /** @param text 'promote:qa', 'wait:*', 'read:prod/production' @throws FleetError USAGE, NAME_INVALID */
 export const parseAllowance = (text: string): Allowance => {
@@ -40,7 +43,7 @@ export const parseAllowance = (text: string): Allowance => {
   if (known && environment !== '' && more.length === 0 && rest.length === 0) {
     if (workspace !== undefined && !OF_WORKSPACES.includes(known))
       throw new FleetError('USAGE', `${known} is about a whole environment, not about a workspace`, {
-        hint: `Write ${known}:${environment}; only ${OF_WORKSPACES.join(' and ')} take a workspace`,
+        hint: `Write ${known}:${environment}; only ${OF_WORKSPACES.join(', ')} take a workspace`,
       });
     return {
       verb: known,

@@ -50,7 +50,6 @@ describe('signIn and roles of the configuration', () => {
   });
 
   test.each([
-    ['roles: [{role: approver, groups: [a], workspaces: [production]}]', /approver decides about whole/],
     ['roles: [{role: admin, groups: [a], workspaces: [production]}]', /admin decides about whole/],
     ['roles: [{role: admin}]', /no person has the role admin/],
     ['roles: [{role: owner, groups: [a]}]', /roles\.0\.role/],
@@ -113,6 +112,19 @@ describe('roles', () => {
       workspace: 'bakery',
     });
     expect(() => parseAllowance('promote:prod/bakery')).toThrow(expect.objectContaining({ code: 'USAGE' }));
+  });
+
+  test('limit an approver of a workspace to what changes in it', () => {
+    const [mine, all] = [{ workspaces: ['bakery'] }, {}].map((limit) =>
+      allowancesOf([{ role: 'approver', groups: ['bakers'], environments: ['prod'], ...limit }]),
+    );
+    expect(mine?.map(formatAllowance)).toEqual([
+      'read:prod/bakery',
+      'approve:prod/bakery',
+      'reject:prod/bakery',
+    ]);
+    expect(mine?.map(formatAllowance).map(parseAllowance)).toEqual(mine);
+    expect(all?.map(formatAllowance)).toEqual(['read:prod', 'approve:prod', 'reject:prod', 'wait:prod']);
   });
 
   test('let only an admin of all environments end the sessions of others', () => {

@@ -11,9 +11,10 @@ import { revokeToken } from '../../../../../scheduler/hub/sites/tokens/list-toke
 import { endedSubmissions } from '../../../../../scheduler/release/chain/submitted.ts';
 import { lockLayout } from '../../../../../scheduler/release/publish/lock-layout.ts';
 import { describeEntry } from '../../../../../scheduler/views/audit/describe-entry.ts';
+import { ours } from '../../../fleet-platform.ts';
 import { NOW } from '../../../release/removals/office.ts';
 import { changeShared } from '../../promote/decide/chained-office.ts';
-import { type DecisionServer, decisionServer } from './decision-server.ts';
+import { type Caller, type DecisionServer, decisionServer } from './decision-server.ts';
 
 const after = (minutes: number): Date => new Date(NOW.getTime() + minutes * 60_000);
 
@@ -471,5 +472,119 @@ describe('an approval', () => {
       json: { code: 'UNKNOWN_KEY' },
     });
     expect(await kinds(made)).toEqual([]);
+  });
+});
+
+describe('an approver of one workspace', () => {
+  const files = {
+    'platform/base/scale.yaml': ours(
+      'WorkloadRegistration',
+      'scale',
+      'spec:\n  workspace: weighing\n  workload: {repo: ../apps/scale, path: deploy}\n',
+    ),
+    'platform/promotion/qa-to-prod.yaml': ours(
+      'PromotionPolicy',
+      'qa-to-prod',
+      'spec:\n  from: qa\n  to: prod\n  approvals: {required: 1, notAuthor: false}\n',
+    ),
+  };
+  const refused = (why: string) => ({
+    status: 403,
+    json: { code: 'TOKEN_SCOPE', detail: expect.stringContaining(`prod ${why}`) },
+  });
+
+  test('approves and rejects what changes there alone, as signed, and its part where the policy asks by workspace', async () => {
+    await using made = await decisionServer({}, files);
+    const { office } = made;
+    const key = loadSigningKey(await readFile(join(office.folder, 'keys', 'bundle.key'), 'utf8'));
+    const of = (workspace: string, ...more: readonly string[]) =>
+      made.caller(...['read', 'approve', 'reject'].map((verb) => `${verb}:prod/${workspace}`), ...more);
+    const [whole, seller, weigher] = [
+      await made.caller('approve:prod', 'promote:prod'),
+      await of('sales'),
+      await of('weighing', 'read:prod/sales'),
+    ];
+    const approve = async (caller: Caller, drafter = caller) => {
+      const draft = (await drafter.get('prod/approval?person=ann&reason=ok')).json;
+      const statement = JSON.parse(
+        (await signPayload(canonicalBytes(draft as Json), key)).toString(),
+      ) as object;
+      return caller.post('prod/approvals', { statement });
+    };
+    const promote = async (minutes: number): Promise<void> => {
+      expect((await whole.post('prod/promotions', {})).status).toBe(200);
+      await office.build({ now: after(minutes) });
+    };
+
+    // The first candidate brings both workspaces.
+    const hidden = 'which also changes 1 workspace that you may not see';
+    expect((await seller.get('prod/gate')).json['limited']).toEqual({
+      workspaces: ['sales'],
+      whyNotApprove: hidden,
+      whyNotReject: hidden,
+    });
+    expect(await approve(seller)).toMatchObject(refused(`of this candidate, ${hidden}`));
+    expect(await approve(weigher)).toMatchObject(refused('of this candidate, which also changes sales'));
+    expect(await seller.post('prod/rejections', { reason: 'no' })).toMatchObject(
+      refused(`of this candidate, ${hidden}`),
+    );
+    expect((await seller.get('prod/promotions')).status).toBe(403);
+    expect((await approve(whole)).json).toMatchObject({ outcome: 'appended', workspaces: null });
+    await promote(1);
+
+    // The second one changes sales alone.
+    await changeShared(office, after(2));
+    expect(await approve(weigher)).toMatchObject(
+      refused('of this candidate, which changes nothing of weighing'),
+    );
+    expect(await approve(seller, whole)).toMatchObject(
+      refused('of everything, only of what changes in sales'),
+    );
+    expect(await approve(seller, weigher)).toMatchObject(refused('for weighing, only for sales'));
+    expect(await approve(seller)).toMatchObject({ status: 200, json: { workspaces: ['sales'] } });
+    expect((await seller.get('prod/gate')).json).toMatchObject({
+      state: 'ready',
+      limited: { whyNotApprove: null, whyNotReject: null },
+    });
+    const log = (await (await made.reader()).get('/v1/audit?environment=prod')).json['entries'];
+    expect(log).toMatchObject([
+      { what: 'approval', person: 'ann', workspaces: ['sales'] },
+      { what: 'promotion' },
+      { what: 'approval', workspaces: null },
+    ]);
+    await promote(3);
+
+    // The third one changes both, and the policy asks each.
+    await office.edit('platform/promotion/qa-to-prod.yaml', (text) =>
+      text.replace('notAuthor: false', 'notAuthor: false, eachWorkspace: true'),
+    );
+    await office.edit('apps/scale/host/package.yaml', (text) => text.replace('/opt/scale', '/opt/scale/two'));
+    await office.edit('apps/labels/host/package.yaml', (text) => text.replace('/two', '/three'));
+    await office.build({ environments: ['qa'], now: after(4) });
+    expect((await approve(seller)).status).toBe(200);
+    const waits = await whole.get('prod/gate');
+    expect(waits.json).toMatchObject({
+      state: 'waiting',
+      conditions: expect.arrayContaining([
+        expect.objectContaining({
+          name: 'approvals',
+          met: false,
+          holding: { count: 1, first: ['weighing: waits for 1 approval'] },
+        }),
+      ]),
+    });
+    const own = await seller.get('prod/gate');
+    expect(JSON.stringify(own.json)).not.toContain('weighing');
+    expect(own.json['limited']).toEqual({ workspaces: ['sales'], whyNotApprove: null, whyNotReject: hidden });
+    expect((await whole.post('prod/promotions', {})).json).toMatchObject({ code: 'GATE_CLOSED' });
+    expect((await approve(weigher)).status).toBe(200);
+    // One key approves once: its newer approval is the one that counts.
+    expect((await whole.get('prod/gate')).json).toMatchObject({
+      conditions: expect.arrayContaining([
+        expect.objectContaining({ holding: { count: 1, first: ['sales: waits for 1 approval'] } }),
+      ]),
+    });
+    await approve(whole);
+    await promote(5);
   });
 });

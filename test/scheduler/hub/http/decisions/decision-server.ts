@@ -10,6 +10,8 @@ import { notePresence } from '../../../../../scheduler/hub/http/note-presence.ts
 import { openStore, type Store } from '../../../../../scheduler/hub/store/open-store.ts';
 import { parseAllowance } from '../../../../../scheduler/hub/sites/tokens/allowance.ts';
 import { createToken } from '../../../../../scheduler/hub/sites/tokens/create-token.ts';
+import { openChanges } from '../../../../../scheduler/hub/promote/facts/read-changes.ts';
+import { readConfiguration } from '../../../../../scheduler/settings/configuration.ts';
 import { openKeyDirectory } from '../../../../../scheduler/keys/key-directory.ts';
 import { type ChainedOffice, chainedOffice } from '../../promote/decide/chained-office.ts';
 import { NOW } from '../../../release/removals/office.ts';
@@ -44,9 +46,12 @@ export type DecisionServer = AsyncDisposable & {
   readonly restart: () => Promise<void>;
 };
 
-/** The hub's routes over an office whose prod is promoted from qa. */
-export const decisionServer = async (options: Partial<ServerOptions> = {}): Promise<DecisionServer> => {
-  const office = await chainedOffice();
+/** The hub's routes over an office whose prod is promoted from qa. @param files of the platform, instead of the office's */
+export const decisionServer = async (
+  options: Partial<ServerOptions> = {},
+  files: Readonly<Record<string, string>> = {},
+): Promise<DecisionServer> => {
+  const office = await chainedOffice(files);
   const { folder, layout } = office;
   const db = await hubDatabaseAt(join(folder, 'hub.db'), 'halden');
   const store = await openStore(db, 'halden');
@@ -56,6 +61,10 @@ export const decisionServer = async (options: Partial<ServerOptions> = {}): Prom
   const hub: Hub = { keys: await readKeys(), store, layout, [Symbol.asyncDispose]: async () => {} };
   const clock = () => now;
   const log = pino({ level: 'silent' });
+  const configuration = await readConfiguration(
+    { platform: join(folder, 'platform'), keys: join(folder, 'keys'), layout, cache: join(folder, 'cache') },
+    folder,
+  );
   const open = async (): Promise<HubServer> =>
     createServer({
       context: {
@@ -73,6 +82,7 @@ export const decisionServer = async (options: Partial<ServerOptions> = {}): Prom
       decisions: {
         readKeys,
         readPromotion: async () => (await office.openChain()).promotion,
+        openChanges: openChanges(configuration, { env: process.env, cwd: process.cwd() }),
         poke: () => {
           pokes += 1;
         },

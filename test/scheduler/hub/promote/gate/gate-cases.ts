@@ -3,7 +3,12 @@ import type { Digest } from '#bundles/digest';
 import { addDays, formatTime } from '#bundles/time';
 import type { PromotionPolicy } from '../../../../../scheduler/model/promotion.ts';
 import { foldDecisions, type GateEntry } from '../../../../../scheduler/hub/promote/facts/decisions.ts';
-import type { AgentFacts, AgentState, GateFacts } from '../../../../../scheduler/hub/promote/facts/facts.ts';
+import type {
+  AgentFacts,
+  AgentState,
+  Changes,
+  GateFacts,
+} from '../../../../../scheduler/hub/promote/facts/facts.ts';
 import { judgeGate } from '../../../../../scheduler/hub/promote/judge/judge-gate.ts';
 import type { Condition, Verdict } from '../../../../../scheduler/hub/promote/judge/verdict.ts';
 
@@ -104,6 +109,27 @@ export const approval = (person: string, signer = keyOf(person), shared: Digest 
   kind: 'approval',
   signer,
   predicate: { ...common, to: 'prod', shared, person },
+});
+
+/** An approval of what changes in these workspaces only. */
+export const approvalFor = (person: string, ...workspaces: readonly string[]): GateEntry => ({
+  ...entry(),
+  kind: 'approval',
+  signer: keyOf(person),
+  predicate: {
+    ...common,
+    to: 'prod',
+    shared: SHARED,
+    person,
+    workspaces,
+    critical: ['approvalWorkspaces'],
+  },
+});
+
+export const changes = (workspaces: readonly string[], others: readonly string[] = []): Changes => ({
+  kind: 'known',
+  workspaces,
+  others,
 });
 
 export const decision = (kind: 'reject' | 'pause' | 'resume', environment = 'prod'): GateEntry => ({
