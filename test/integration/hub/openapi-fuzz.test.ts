@@ -4,14 +4,13 @@ import { join as joinPath } from 'node:path';
 import { expect, test } from 'vitest';
 import { addDays } from '#bundles/time';
 import type { HubServer } from '../../../scheduler/hub/http/hub-server.ts';
-import { NOBODY } from '../../../scheduler/hub/people/people.ts';
 import { parseAllowance } from '../../../scheduler/hub/sites/tokens/allowance.ts';
 import { createToken } from '../../../scheduler/hub/sites/tokens/create-token.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { LONG } from '../../harness/run/long.ts';
 import { runCommand } from '../../harness/run/run-command.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
-import { decisionServer } from '../../scheduler/hub/http/decisions/decision-server.ts';
+import { decisionServer, WITH_SIGN_IN } from '../../scheduler/hub/http/decisions/decision-server.ts';
 import { hand, join, testServer } from '../../scheduler/hub/serve/test-server.ts';
 import { chain, reportOf, testAgent } from '../../scheduler/hub/test-hub.ts';
 import { NOW } from '../../scheduler/release/removals/office.ts';
@@ -33,20 +32,8 @@ const [SECONDS, CASES] = LONG ? [600, 1000] : [15, 2];
 
 const PARAMETERS = '[parameters]\nenvironment = "prod"\n';
 
-/** The routes of a sign-in exist, and its provider does not answer. */
-const oidc = {
-  issuer: 'http://127.0.0.1:1',
-  clientId: 'fleet-ferry',
-  clientSecret: undefined,
-  scope: 'openid',
-  personClaim: 'email',
-  groupsClaim: 'groups',
-  ca: undefined,
-  timeoutMs: 1_000,
-};
-
 const OPTIONS = {
-  people: { ...NOBODY, oidc },
+  people: WITH_SIGN_IN,
   hooks: { verify: async () => {}, poke: () => {} },
   checks: { take: async () => {} },
   // The limit of an agent would refuse most requests unread.

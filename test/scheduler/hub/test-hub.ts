@@ -21,6 +21,7 @@ import { readRequests, requestPath } from '../../../scheduler/hub/sites/enroll/r
 import type { Hub } from '../../../scheduler/hub/hub.ts';
 import { importReports } from '../../../scheduler/hub/ingest/reports/import-reports.ts';
 import { openStore, type StoreOptions } from '../../../scheduler/hub/store/open-store.ts';
+import type { Database } from '../../../scheduler/hub/store/tables.ts';
 import { initDevRoot } from '../../../scheduler/keys/root/init-dev-root.ts';
 import { openKeyDirectory } from '../../../scheduler/keys/key-directory.ts';
 import { type FolderTemplate, readTemplate, writeTemplate } from '../../harness/fleets/folder-template.ts';
@@ -212,6 +213,22 @@ export const put = async (stick: string, path: string, bytes: Uint8Array): Promi
 
 /** What happened, without the fields that follow from its place in the chain. */
 export type Happening = Partial<Event> & { readonly type: string };
+
+export const digest = (digit: string): Digest => `sha256:${digit.repeat(64)}`;
+
+/** A package that an agent applied; its release has the number of its digest. */
+export const applied = (assignment: string, digit: string, more: Partial<Happening> = {}): Happening => ({
+  type: 'package',
+  assignment,
+  package: digest(digit),
+  siteValues: digest('9'),
+  release: { ...HOSTS, version: Number(digit) },
+  outcome: 'configured',
+  ...more,
+});
+
+export const count = async (db: Database, table: 'event' | 'alarm' | 'report'): Promise<number> =>
+  (await db.selectFrom(table).selectAll().execute()).length;
 
 /** Lines of an unbroken chain; `from` and `prev` continue another one. */
 export const chain = (

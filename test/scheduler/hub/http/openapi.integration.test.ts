@@ -5,10 +5,9 @@ import { describe, expect, it } from 'vitest';
 import { addDays, HOUR_MS } from '#bundles/time';
 import type { ServerOptions } from '../../../../scheduler/hub/http/create-server.ts';
 import { OPENAPI_PATH } from '../../../../scheduler/hub/http/readers/reader-routes.ts';
-import { NOBODY } from '../../../../scheduler/hub/people/people.ts';
 import { createToken } from '../../../../scheduler/hub/sites/tokens/create-token.ts';
 import { NOW } from '../../release/removals/office.ts';
-import { type DecisionServer, decisionServer } from './decisions/decision-server.ts';
+import { type DecisionServer, decisionServer, WITH_SIGN_IN } from './decisions/decision-server.ts';
 
 /** What the OpenAPI document says is what the hub does. */
 const FILE = new URL('../../../../docs/openapi.json', import.meta.url);
@@ -45,18 +44,6 @@ const faultOf = (path: string, method: string, answer: LightMyRequestResponse): 
   return fits === true ? undefined : ajv.errorsText(schema.errors);
 };
 
-/** A provider that does not answer. */
-const oidc = {
-  issuer: 'http://127.0.0.1:1',
-  clientId: 'fleet-ferry',
-  clientSecret: undefined,
-  scope: 'openid',
-  personClaim: 'email',
-  groupsClaim: 'groups',
-  ca: undefined,
-  timeoutMs: 1_000,
-};
-
 const COUNTED = {
   hour: Math.floor(NOW.getTime() / HOUR_MS),
   complies: 3,
@@ -68,7 +55,7 @@ const COUNTED = {
 };
 
 const EVERYTHING: Partial<ServerOptions> = {
-  people: { ...NOBODY, oidc },
+  people: WITH_SIGN_IN,
   hooks: { verify: () => {}, poke: () => {} },
   checks: { take: async () => {} },
 };

@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import type { Digest } from '#bundles/digest';
 import type { Channel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
 import {
@@ -13,9 +12,9 @@ import {
   NOW,
   report,
   type TestHub,
+  digest,
 } from '../test-hub.ts';
 
-const digest = (digit: string): Digest => `sha256:${digit.repeat(64)}`;
 const QA: Channel = { ...HOSTS, environment: 'qa' };
 const HOUR_MS = 3_600_000;
 const at = (hours: number): string => formatTime(new Date(NOW.getTime() - hours * HOUR_MS));

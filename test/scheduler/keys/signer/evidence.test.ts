@@ -84,6 +84,14 @@ const newAgent = (site: string) => {
 };
 type Agent = ReturnType<typeof newAgent>;
 
+/** An agent of site a that imported release 1 and runs its package. */
+const complyingAgent = (): Agent => {
+  const agent = newAgent('a');
+  agent.imports(1);
+  agent.runs(PACKAGE);
+  return agent;
+};
+
 /** The signer signs the site statements of the agents, and release 1 of qa with the candidate. */
 const openWith = async (agents: readonly Agent[], chain = CHAIN): Promise<Hub> => {
   const hub = await openHub(chain);
@@ -142,10 +150,8 @@ test.each([
     'still runs till',
   ],
 ])('an agent that %s does not count', async (_, change, why) => {
-  const agent = newAgent('a');
+  const agent = complyingAgent();
   await using hub = await openWith([agent]);
-  agent.imports(1);
-  agent.runs(PACKAGE);
   change(agent);
   await show(hub, agent.report());
   await expect(hub.promote()).rejects.toMatchObject({
@@ -169,10 +175,8 @@ test('an agent that complies with a release that holds an assignment does not co
 });
 
 test('H29: made-up evidence: a report by a key that no site statement names is refused', async () => {
-  const agent = newAgent('a');
+  const agent = complyingAgent();
   await using hub = await openWith([agent]);
-  agent.imports(1);
-  agent.runs(PACKAGE);
   const mallory = newAgent('a');
   await expect(show(hub, agent.report({ by: mallory.key }))).rejects.toMatchObject({ code: 'UNKNOWN_KEY' });
   await expect(hub.promote()).rejects.toMatchObject({ code: 'NOT_PROMOTED' });
@@ -198,10 +202,8 @@ test('H29: an agent that was never enrolled is refused', async () => {
 });
 
 test('H29: agents that were just enrolled do not comply before the soak time is over', async () => {
-  const agent = newAgent('a');
+  const agent = complyingAgent();
   await using hub = await openWith([agent], withEvidence(parseChain(['prod=qa:24h']), ['prod=1']));
-  agent.imports(1);
-  agent.runs(PACKAGE);
   await show(hub, agent.report());
   hub.state.addReleased('qa', [S1], 0);
   hub.state.commit(() => hub.state.evidence.setAgents('a', [], 0));
@@ -220,10 +222,8 @@ test('H29: agents that were just enrolled do not comply before the soak time is 
 });
 
 test('H30: a replayed report: an older one does not take the place of a newer one', async () => {
-  const agent = newAgent('a');
+  const agent = complyingAgent();
   await using hub = await openWith([agent]);
-  agent.imports(1);
-  agent.runs(PACKAGE);
   const good = await agent.report();
   agent.runs(PACKAGE, 'failed');
   await show(hub, agent.report());
@@ -232,10 +232,8 @@ test('H30: a replayed report: an older one does not take the place of a newer on
 });
 
 test('H30: an old report: it is older than the link lets evidence be', async () => {
-  const agent = newAgent('a');
+  const agent = complyingAgent();
   await using hub = await openWith([agent]);
-  agent.imports(1);
-  agent.runs(PACKAGE);
   await show(hub, agent.report());
   hub.later(13);
   await expect(hub.promote()).rejects.toMatchObject({ code: 'NOT_PROMOTED' });
@@ -244,10 +242,8 @@ test('H30: an old report: it is older than the link lets evidence be', async () 
 });
 
 test('H30: a withheld report: what the signer acknowledged must be shown', async () => {
-  const agent = newAgent('a');
+  const agent = complyingAgent();
   await using hub = await openWith([agent]);
-  agent.imports(1);
-  agent.runs(PACKAGE);
   await show(hub, agent.report());
   agent.runs(PACKAGE, 'failed');
   const receipt = {
@@ -267,10 +263,8 @@ test('H30: a withheld report: what the signer acknowledged must be shown', async
 });
 
 test('a gap in the events starts anew: nothing from before it counts', async () => {
-  const agent = newAgent('a');
+  const agent = complyingAgent();
   await using hub = await openWith([agent]);
-  agent.imports(1);
-  agent.runs(PACKAGE);
   await show(hub, agent.report());
   agent.runs(PACKAGE, 'failed');
   agent.write('imported', { release: { environment: 'qa', clusterType: 'kiosk', version: 1 } });
@@ -293,10 +287,8 @@ test('an agent with a new key starts anew, and one that left the site no longer 
 });
 
 test('what was promoted once is promoted again without evidence, to roll back', async () => {
-  const agent = newAgent('a');
+  const agent = complyingAgent();
   await using hub = await openWith([agent]);
-  agent.imports(1);
-  agent.runs(PACKAGE);
   await show(hub, agent.report());
   await hub.promote();
   agent.imports(2);

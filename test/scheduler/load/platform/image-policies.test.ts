@@ -1,12 +1,7 @@
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { formatError } from '../../../../bundles/errors.ts';
-import { loadPlatform } from '../../../../scheduler/load/load-platform.ts';
-import { problemsOf } from '../../../../scheduler/model/problems.ts';
 import { newKey } from '../../../bundles/trust/root/new-key.ts';
-import { temporaryDirectory, writeFiles } from '../../file-tree.ts';
-import { fleetPlatform, ours } from '../../fleet-platform.ts';
-import { CONTROL_PLANE, kalypsoDev, kalypsoMain, SHOP, shopRepository } from '../../kalypso-platform.ts';
+import { ours } from '../../fleet-platform.ts';
+import { loadFleetWith, loadKalypsoWith } from './load-written.ts';
 
 const PEM = newKey().public.pem;
 const OTHER = newKey().public.pem;
@@ -17,24 +12,6 @@ const policy = (name: string, match: string, pem = PEM): string =>
     `spec:\n  match: ${match}\n  keys:\n    - |\n      ${pem.trimEnd().replaceAll('\n', '\n      ')}\n`,
   );
 
-const load = async (more: Readonly<Record<string, string>>, environment = 'prod') => {
-  const directory = await temporaryDirectory();
-  await writeFiles(directory, { ...fleetPlatform(), ...more });
-  return loadPlatform({
-    platform: join(directory, 'platform'),
-    environment,
-    maps: [],
-    cacheDirectory: join(directory, 'cache'),
-    env: {},
-  }).catch((error: unknown) => {
-    throw new Error(
-      problemsOf(error)
-        .map((problem) => formatError(problem).replaceAll(`${directory}/`, ''))
-        .join('\n'),
-    );
-  });
-};
-
 describe('image policies of a platform', () => {
   test('stand in base/, and an environment may have others, also in the place of one', async () => {
     const files = {
@@ -42,7 +19,7 @@ describe('image policies of a platform', () => {
       'platform/environments/prod/images.yaml': policy('all', '["**"]', OTHER),
     };
     const keysOf = async (environment: string) =>
-      (await load(files, environment)).imagePolicies?.map(({ name, keys }) => [name, ...keys]);
+      (await loadFleetWith(files, environment)).imagePolicies?.map(({ name, keys }) => [name, ...keys]);
     expect(await keysOf('qa')).toEqual([
       ['all', PEM],
       ['team', PEM],
@@ -54,14 +31,14 @@ describe('image policies of a platform', () => {
   });
 
   test('are absent where nobody wrote one, with the indexes of the lock file', async () => {
-    const platform = await load({});
+    const platform = await loadFleetWith({});
     expect('imagePolicies' in platform).toBe(false);
     expect('imageIndexes' in platform).toBe(false);
   });
 
   test('come with the indexes that the lock file notes', async () => {
     const [manifest, index] = ['a', 'b'].map((digit) => `sha256:${digit.repeat(64)}`);
-    const platform = await load({
+    const platform = await loadFleetWith({
       'platform/base/images.yaml': policy('all', '["**"]'),
       'platform/images.lock.yaml': ours(
         'ImagesLock',
@@ -73,27 +50,7 @@ describe('image policies of a platform', () => {
   });
 
   test('may stand among the objects of a Kalypso control plane', async () => {
-    const directory = await temporaryDirectory();
-    const prefixed = (folder: string, tree: Record<string, string>) =>
-      Object.fromEntries(Object.entries(tree).map(([path, text]) => [`${folder}/${path}`, text]));
-    await writeFiles(directory, {
-      ...prefixed('main', kalypsoMain()),
-      ...prefixed('dev', kalypsoDev(CONTROL_PLANE, 'c'.repeat(40))),
-      ...prefixed('shop', shopRepository()),
-      'dev/images.yaml': policy('all', '["**"]'),
-    });
-    const platform = await loadPlatform({
-      platform: join(directory, 'main'),
-      environment: 'dev',
-      fleet: 'halden',
-      maps: [
-        { repo: CONTROL_PLANE, ref: 'main', directory: join(directory, 'main/') },
-        { repo: CONTROL_PLANE, ref: 'dev', directory: join(directory, 'dev/') },
-        { repo: SHOP, directory: join(directory, 'shop/') },
-      ],
-      cacheDirectory: join(directory, 'cache'),
-      env: {},
-    });
+    const platform = await loadKalypsoWith({ 'images.yaml': policy('all', '["**"]') });
     expect(platform.imagePolicies?.map(({ name }) => name)).toEqual(['all']);
   });
 
@@ -108,14 +65,14 @@ describe('image policies of a platform', () => {
     ['upper case in a pattern', '[edge.example/A]', 'is not a pattern of image names'],
     ['no pattern', '[]', 'is empty'],
   ] as const)('say where they are wrong: %s', async ([, match, said]) => {
-    await expect(load({ 'platform/base/images.yaml': policy('all', match) })).rejects.toThrow(said);
-    await expect(load({ 'platform/base/images.yaml': policy('all', match) })).rejects.toThrow(
+    await expect(loadFleetWith({ 'platform/base/images.yaml': policy('all', match) })).rejects.toThrow(said);
+    await expect(loadFleetWith({ 'platform/base/images.yaml': policy('all', match) })).rejects.toThrow(
       /platform\/base\/images\.yaml:\d+:\d+: FIELD_INVALID/,
     );
   });
 
   test('take no key that cosign could not verify with', async () => {
     const files = { 'platform/base/images.yaml': policy('all', '["**"]', 'not a key') };
-    await expect(load(files)).rejects.toThrow('this is not a public key in PEM. Paste cosign.pub');
+    await expect(loadFleetWith(files)).rejects.toThrow('this is not a public key in PEM. Paste cosign.pub');
   });
 });

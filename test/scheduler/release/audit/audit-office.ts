@@ -23,7 +23,8 @@ import {
 } from '../../../../scheduler/release/audit/append-entry.ts';
 import { signApproval } from '../../../../scheduler/hub/promote/decide/approve-for.ts';
 import { signDecision } from '../../../../scheduler/release/audit/decide.ts';
-import { NOW, openReleaseOffice, type ReleaseOffice } from '../reissue/release-office.ts';
+import { renewRelease } from '../../../../scheduler/release/reissue/renew-release.ts';
+import { KIOSK, NOW, openReleaseOffice, type ReleaseOffice } from '../reissue/release-office.ts';
 
 export const CANDIDATE = digestOf('a candidate');
 
@@ -41,6 +42,8 @@ export type AuditOffice = ReleaseOffice & {
   readonly approval: (change?: Partial<ApprovalPredicate>, key?: SigningKey) => Promise<NewEntry>;
   readonly decision: (change?: Partial<DecisionPredicate>, key?: SigningKey) => Promise<NewEntry>;
   readonly append: (entry: NewEntry, now?: Date) => Promise<Appended>;
+  /** Renews the release of prod/kiosk, which then names the newest entry of the log. */
+  readonly renew: () => Promise<void>;
   readonly read: () => Promise<AuditLog>;
   readonly stored: () => Promise<StoredLog>;
   /** Writes the log as somebody does who can write to the layout and has no key. */
@@ -85,6 +88,12 @@ export const openAuditOffice = async (): Promise<AuditOffice> => {
     append: async (entry, now = NOW) => {
       using releases = await office.releases(now);
       return await appendEntry(releases, office.keys(), entry, now);
+    },
+    renew: async () => {
+      using releases = await office.releases();
+      const order = { channel: KIOSK, previous: await office.current(), now: NOW, anyway: true };
+      const renewed = await renewRelease(await releases.open(), office.keys(), order);
+      await releases.point(renewed.references);
     },
     read: async () => readAuditLog(await openLayout(office.directory), office.keys().roots),
     stored: async () => {

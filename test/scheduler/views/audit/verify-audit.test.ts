@@ -6,34 +6,20 @@ import { openLayout } from '#bundles/formats/layout/layout';
 import { addDays } from '#bundles/time';
 import AuditList from '../../../../scheduler/commands/audit/list.ts';
 import AuditVerify from '../../../../scheduler/commands/audit/verify.ts';
-import { renewRelease } from '../../../../scheduler/release/reissue/renew-release.ts';
 import { verifyAudit } from '../../../../scheduler/views/audit/verify-audit.ts';
 import { type Ran, runCommandClass } from '../../commands/run-command-class.ts';
 import { type AuditOffice, openAuditOffice } from '../../release/audit/audit-office.ts';
-import { KIOSK, NOW } from '../../release/reissue/release-office.ts';
-
-const renew = async (office: AuditOffice): Promise<void> => {
-  using releases = await office.releases();
-  const layout = await releases.open();
-  const previous = await office.current();
-  const renewed = await renewRelease(layout, office.keys(), {
-    channel: KIOSK,
-    previous,
-    now: NOW,
-    anyway: true,
-  });
-  await releases.point(renewed.references);
-};
+import { NOW } from '../../release/reissue/release-office.ts';
 
 /** Three entries, and a release after the first and the last of them. */
 const openFleet = async (): Promise<AuditOffice> => {
   const office = await openAuditOffice();
   await office.release(1, 'one');
   await office.append(await office.approval());
-  await renew(office);
+  await office.renew();
   await office.append(await office.promotion(), addDays(NOW, 1));
   await office.append(await office.decision({ environment: 'qa', person: null }), addDays(NOW, 2));
-  await renew(office);
+  await office.renew();
   return office;
 };
 
@@ -52,8 +38,8 @@ describe('the verification of an audit log', () => {
     await office.append(await office.decision());
     const before = await office.stored();
     await office.append(await office.promotion());
-    await renew(office);
-    await renew(office);
+    await office.renew();
+    await office.renew();
     await office.store(before);
     const { faults, log } = await verify(office);
     expect(log.entries).toHaveLength(1);

@@ -3,32 +3,17 @@ import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
 import { openStore } from '../../../../../scheduler/hub/store/open-store.ts';
-import type { Database } from '../../../../../scheduler/hub/store/tables.ts';
 import {
   chain,
   enrolled,
   FLEET,
-  type Happening,
-  HOSTS,
   happenings,
   report,
   testHub,
+  applied,
+  count,
+  digest,
 } from '../../test-hub.ts';
-
-const digest = (digit: string) => `sha256:${digit.repeat(64)}` as const;
-
-const applied = (assignment: string, digit: string, more: Partial<Happening> = {}): Happening => ({
-  type: 'package',
-  assignment,
-  package: digest(digit),
-  siteValues: digest('9'),
-  release: { ...HOSTS, version: Number(digit) },
-  outcome: 'configured',
-  ...more,
-});
-
-const count = async (db: Database, table: 'event' | 'alarm' | 'report'): Promise<number> =>
-  (await db.selectFrom(table).selectAll().execute()).length;
 
 describe('a run that is cut off', () => {
   it('leaves, at whatever statement, either nothing of a report or all of it', async () => {

@@ -20,7 +20,7 @@ import { acknowledge } from '../../../../../scheduler/hub/ingest/reports/acknowl
 import { ingestReport } from '../../../../../scheduler/hub/ingest/reports/ingest-report.ts';
 import { judgeReport } from '../../../../../scheduler/hub/ingest/reports/judge-report.ts';
 import { revokeAgent } from '../../../../../scheduler/hub/sites/revoke-agent.ts';
-import type { AssignmentStateRow, Database } from '../../../../../scheduler/hub/store/tables.ts';
+import type { AssignmentStateRow } from '../../../../../scheduler/hub/store/tables.ts';
 import { readDocuments } from '../../../../../scheduler/load/releases/artifact.ts';
 import { receiptsReference } from '../../../../../scheduler/load/releases/references.ts';
 import {
@@ -29,7 +29,6 @@ import {
   enrolled,
   enrolledHub,
   FLEET,
-  type Happening,
   HOSTS,
   happenings,
   leave,
@@ -42,6 +41,9 @@ import {
   type TestHub,
   testAgent,
   testHub,
+  applied,
+  count,
+  digest,
 } from '../../test-hub.ts';
 import { runs } from '../../../../harness/run/long.ts';
 
@@ -52,27 +54,12 @@ const codes = ({ refused }: Result): readonly string[] => refused.map(({ error }
 const counts = ({ agents }: Result) =>
   agents.map(({ agent, taken, known, acknowledged }) => ({ agent, taken, known, acknowledged }));
 
-const digest = (digit: string) => `sha256:${digit.repeat(64)}` as const;
-
-const applied = (assignment: string, digit: string, more: Partial<Happening> = {}): Happening => ({
-  type: 'package',
-  assignment,
-  package: digest(digit),
-  siteValues: digest('9'),
-  release: { ...HOSTS, version: Number(digit) },
-  outcome: 'configured',
-  ...more,
-});
-
 const stateOf = (hub: TestHub, assignment: string): Promise<AssignmentStateRow | undefined> =>
   hub.store.db
     .selectFrom('assignment_state')
     .selectAll()
     .where('assignment', '=', assignment)
     .executeTakeFirst();
-
-const count = async (db: Database, table: 'event' | 'alarm' | 'report'): Promise<number> =>
-  (await db.selectFrom(table).selectAll().execute()).length;
 
 describe('taking reports from a medium', () => {
   it('takes the events and acknowledges them on the same stick and in the layout', async () => {

@@ -20,9 +20,8 @@ import { databaseAt } from '../../test-database.ts';
 import type { HistoryRow } from '../../../../../scheduler/hub/store/history-row.ts';
 import type { Database } from '../../../../../scheduler/hub/store/tables.ts';
 import { runs } from '../../../../harness/run/long.ts';
-import { chain, enrolledHub, type Happening, HOSTS, NOW, report } from '../../test-hub.ts';
+import { chain, enrolledHub, type Happening, HOSTS, NOW, report, digest } from '../../test-hub.ts';
 
-const digest = (digit: string) => `sha256:${digit.repeat(64)}` as const;
 const HOUR_MS = 3_600_000;
 const hoursAfter = (hours: number): Date => new Date(NOW.getTime() + hours * HOUR_MS);
 

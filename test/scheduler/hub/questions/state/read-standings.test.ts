@@ -1,7 +1,6 @@
 import { array, assert, asyncProperty, boolean, constantFrom, integer, record } from 'fast-check';
 import type { KyselyPlugin } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import type { Digest } from '#bundles/digest';
 import { formatChannel } from '#bundles/names';
 import { DAY_MS, formatTime } from '#bundles/time';
 import { agentFacts } from '../../../../../scheduler/hub/promote/facts/agent-facts.ts';
@@ -15,6 +14,7 @@ import {
 } from '../../../../../scheduler/hub/questions/state/what-runs-where.ts';
 import {
   chain,
+  digest,
   enrolled,
   enrolledHub,
   type Happening,
@@ -25,7 +25,6 @@ import {
 } from '../../test-hub.ts';
 import { runs } from '../../../../harness/run/long.ts';
 
-const digest = (digit: string): Digest => `sha256:${digit.repeat(64)}`;
 const hoursBefore = (hours: number): string => formatTime(new Date(NOW.getTime() - (hours * DAY_MS) / 24));
 
 const happening = record({

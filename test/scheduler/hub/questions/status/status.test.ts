@@ -36,9 +36,9 @@ import {
   report,
   type TestHub,
   testHub,
+  digest,
 } from '../../test-hub.ts';
 
-const digest = (digit: string) => `sha256:${digit.repeat(64)}` as const;
 const hours = (count: number): Date => new Date(NOW.getTime() - (count * DAY_MS) / 24);
 
 const source = (from: number, to: number, received: Date) => ({

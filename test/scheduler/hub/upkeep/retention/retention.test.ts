@@ -19,9 +19,9 @@ import {
   receiptOn,
   report,
   type TestHub,
+  digest,
 } from '../../test-hub.ts';
 
-const digest = (digit: string) => `sha256:${digit.repeat(64)}` as const;
 const day = (number: number): Date => addDays(NOW, number);
 const { signal } = new AbortController();
 
