@@ -12,7 +12,12 @@ export type DemoSite = {
   readonly index: number;
 };
 
-export type DemoFleet = { readonly sites: readonly DemoSite[]; readonly channels: readonly Channel[] };
+export type DemoFleet = {
+  readonly sites: readonly DemoSite[];
+  readonly channels: readonly Channel[];
+  /** The release that a site applied last. */
+  readonly applied: Map<DemoSite, number>;
+};
 
 /** A medium that visits the sites and then returns to the hub. @param at the time of its return */
 export type Medium = { readonly path: string; readonly at: Date };
@@ -45,7 +50,7 @@ export const enrolSites = async ({ server, token, now }: Office, count: number):
       const agent = await joinAgent(server, { site, agent: `${clusterType}-1`, channel }, right, now());
       sites.push({ agent, environment, index });
     }
-  return { sites, channels: [...channels.values()] };
+  return { sites, channels: [...channels.values()], applied: new Map() };
 };
 
 const isProd = ({ environment }: DemoSite): boolean => environment === 'prod';
@@ -60,20 +65,21 @@ const SILENT_DAYS = 30;
 /** Sites without a report. */
 const isMute = (site: DemoSite): boolean => isProd(site) && site.index % 41 === 12;
 
-/** Each selected site reports by medium that it applied its release. @param isAsked limits this to some channels */
+/** Each selected site that has not applied its release reports by medium that it did. @param isAsked limits this to some sites */
 export const reportApplied = async (
-  { sites }: DemoFleet,
+  { sites, applied }: DemoFleet,
   medium: Medium,
   desiredOf: (channel: Channel) => Desired | undefined,
-  isAsked: (channel: Channel) => boolean = () => true,
+  isAsked: (site: DemoSite) => boolean = () => true,
 ): Promise<void> => {
   for (const site of sites) {
     const { agent } = site;
     const desired = desiredOf(agent.channel);
-    if (!isAsked(agent.channel) || isMute(site) || desired?.kind !== 'release') continue;
+    if (!isAsked(site) || isMute(site) || desired?.kind !== 'release') continue;
     if (missed(site) && desired.version > 1) continue;
     const { version, packages, rollout } = desired;
-    if (!isSelected(rollout, agent, {})) continue;
+    if (!isSelected(rollout, agent, {}) || applied.get(site) === version) continue;
+    applied.set(site, version);
     await agent.report(
       medium.path,
       [

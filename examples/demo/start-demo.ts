@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { pino } from 'pino';
 import { type Channel, formatChannel } from '#bundles/names';
 import { openMedium } from '#bundles/formats/medium/open-medium';
-import { addDays } from '#bundles/time';
+import { addDays, DAY_MS, HOUR_MS } from '#bundles/time';
 import { promoteTo } from '../../scheduler/hub/promote/decide/promote-to.ts';
 import { readPromotion } from '../../scheduler/hub/promote/facts/link.ts';
 import { createServer } from '../../scheduler/hub/http/create-server.ts';
@@ -18,6 +18,7 @@ import { recordFreshness } from '../../scheduler/hub/questions/state/freshness-p
 import { readDesired } from '../../scheduler/hub/questions/state/read-desired.ts';
 import { decideStep } from '../../scheduler/hub/promote/rollout/decide-step.ts';
 import { openStore } from '../../scheduler/hub/store/open-store.ts';
+import { sampleCompliance } from '../../scheduler/hub/upkeep/sample-compliance.ts';
 import { createToken, type TokenOrder } from '../../scheduler/hub/sites/tokens/create-token.ts';
 import { openKeyDirectory } from '../../scheduler/keys/key-directory.ts';
 import { initDevRoot } from '../../scheduler/keys/root/init-dev-root.ts';
@@ -25,7 +26,7 @@ import { build } from '../../scheduler/release/build.ts';
 import { FLEET } from './agents.ts';
 import { APPLICATIONS, COMPANY, IN_STAGES, STRICT, versionOf } from './company.ts';
 import { sendMedium } from './media.ts';
-import { enrolSites, type Medium, reportAgain, reportApplied } from './sites.ts';
+import { type DemoSite, enrolSites, type Medium, reportAgain, reportApplied } from './sites.ts';
 
 export type Demo = AsyncDisposable & {
   readonly url: string;
@@ -45,6 +46,9 @@ export type DemoOptions = {
 };
 
 const DAYS = 90;
+/** The demo's hub counts its agents once a day, and more often in the last days. */
+const RECENT_DAYS = 8;
+const RECENT_MS = 4 * HOUR_MS;
 
 /** A hub with 90 days of builds, promotions and reports. Until it listens, its clock is the time of what happens. */
 export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions): Promise<Demo> => {
@@ -126,27 +130,37 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
     await importReports(hub, medium, clock());
   };
 
+  /** Sets the clock forward. On the way the hub counts its agents, as it does when it runs. */
+  const passTo = async (next: Date): Promise<void> => {
+    let at = clock();
+    while (at < next) {
+      await sampleCompliance(hub, at);
+      at = new Date(at.getTime() + (at < addDays(now, -RECENT_DAYS) ? DAY_MS : RECENT_MS));
+    }
+    clock = () => next;
+  };
+
   const office = { server, token, now: () => clock() };
   await buildIn('dev');
   await promote('qa', 'first version');
   await promote('prod', 'first version');
   const fleet = await enrolSites(office, sites);
-  const applied = async (isAsked?: (channel: Channel) => boolean): Promise<void> => {
+  const applied = async (isAsked?: (site: DemoSite) => boolean): Promise<void> => {
     const desiredOf = await wanted(fleet.channels);
     await carry((medium) => reportApplied(fleet, medium, desiredOf, isAsked));
   };
-  clock = () => addDays(now, 1 - DAYS);
+  await passTo(addDays(now, 1 - DAYS));
   await applied();
 
-  clock = () => addDays(now, -40);
+  await passTo(addDays(now, -40));
   for (const name of APPLICATIONS) await write(folder, versionOf(name, 2));
   await buildIn('dev');
   await promote('qa', 'labels in three languages');
   await promote('prod', 'plants asked for it');
-  clock = () => addDays(now, -39);
+  await passTo(addDays(now, -39));
   await applied();
 
-  clock = () => addDays(now, -6);
+  await passTo(addDays(now, -6));
   await write(folder, { ...versionOf('scale-reader', 3), ...IN_STAGES });
   await buildIn('dev');
   await promote('qa', 'scales of the new kind');
@@ -166,30 +180,36 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
     });
   };
   await send('till', 9);
-  clock = () => addDays(now, -5);
-  await applied(({ clusterType }) => clusterType === 'till');
+  await passTo(addDays(now, -5));
+  await applied(isTill);
   const staged = { environment: 'prod', clusterType: 'till' };
   const advanced = { person: 'mara', reason: 'the pilot shops are content', now: clock() };
   await decideStep(await readKeys(), layout, { channel: staged, decision: 'advance', ...advanced });
+  // A third of the shops a day, and the last third not yet.
+  for (const day of [-4, -3]) {
+    await passTo(addDays(now, day));
+    await applied((site) => isTill(site) && (site.index + day) % 3 === 0);
+  }
 
-  clock = () => addDays(now, -2);
+  await passTo(addDays(now, -2));
   await write(folder, { ...versionOf('oven-control', 3), ...STRICT });
   await buildIn('dev');
   await promote('qa', 'ovens save energy');
   await send('press', 4);
-  clock = () => addDays(now, -1);
+  await passTo(addDays(now, -1));
   await applied(({ environment }) => environment !== 'prod');
   const promotion = await readChain();
-  await recordFreshness(store, promotion.freshnessPolicies);
   judge.follow(promotion);
   await judge.round(signal);
-  clock = () => now;
+  await passTo(now);
+  await recordFreshness(store, promotion.freshnessPolicies);
   await carry((medium) => reportAgain(fleet, medium));
   await judge.round(signal);
   const configuration = { keys: keysFolder, layout } as never;
   await makeLook({ configuration, env: {}, store, clock: () => clock(), random: Math.random, log: silent })(
     signal,
   );
+  await sampleCompliance(hub, now);
 
   // From here on the clock is the real one.
   const offset = now.getTime() - Date.now();
@@ -205,6 +225,8 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
   const running = starting.move();
   return { ...demo, [Symbol.asyncDispose]: () => running.disposeAsync() };
 };
+
+const isTill = ({ agent }: DemoSite): boolean => agent.channel.clusterType === 'till';
 
 const write = async (folder: string, files: Readonly<Record<string, string>>): Promise<void> => {
   for (const [path, text] of Object.entries(files)) {

@@ -43,10 +43,14 @@ const VIEWS: Readonly<Record<Address, Pick<RouteObject, 'element' | 'loader'>>> 
   'sites/:site': { element: <SiteView />, loader: readSite },
 };
 
+/** Until the first answers are there. */
+const hydrateFallbackElement = <></>;
+
 const router = createBrowserRouter(
   [
-    { path: '/sign-in', element: <SignIn />, loader: readSignIn },
+    { path: '/sign-in', element: <SignIn />, loader: readSignIn, hydrateFallbackElement },
     {
+      hydrateFallbackElement,
       element: <Shell />,
       errorElement: <Fault />,
       id: SHELL,

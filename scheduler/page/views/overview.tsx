@@ -1,34 +1,48 @@
 import { Anchor, Button, Group, Table, Text, TextInput, Title } from '@mantine/core';
 import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
 import { ageMarks } from '../../hub/questions/status/attention.ts';
-import { type Alarms, alarms, type LinkState, type Sites, sites } from '#bundles/transport/hub/client';
+import {
+  type Alarms,
+  alarms,
+  type Compliance,
+  type LinkState,
+  type Sites,
+  sites,
+} from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
 import { inChainOrder } from '../api/chain.ts';
 import { Age, At } from '../parts/age.tsx';
 import { Pages } from '../parts/pages.tsx';
 import { GateState, type Mood, moodOf, State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
+import { ComplianceSection, readCompliance } from './compliance.tsx';
 
 const SITES = 50;
 
-type Answers = { readonly sites: Sites; readonly alarms: Alarms };
+type Answers = {
+  readonly sites: Sites;
+  readonly alarms: Alarms;
+  readonly compliance: Compliance | null;
+};
 
 export const readOverview = async ({ request }: LoaderFunctionArgs): Promise<Answers> => {
   const query = new URL(request.url).searchParams;
   const filter = given({ environment: query.get('environment'), site: query.get('site') });
   const page = { ...given({ cursor: query.get('cursor') }), limit: SITES };
-  const [found, open] = await Promise.all([
+  const [found, open, counted] = await Promise.all([
     ask((options) => sites({ ...filter, ...page }, options), request.signal),
     ask((options) => alarms({ ...filter, limit: 1 }, options), request.signal),
+    readCompliance(query, request.signal),
   ]);
-  return { sites: found, alarms: open };
+  return { sites: found, alarms: open, compliance: counted };
 };
 
-/** All sites, the age of each site's newest report, and the conditions that the environments wait for. */
+/** All sites, how the environments comply over time, the age of each site's newest report, and the conditions that the environments wait for. */
 export const Overview = () => {
   const {
     sites: { fleet, at, links, sites: shown, next },
     alarms: { total },
+    compliance,
   } = useLoaderData<Answers>();
   const needing = shown.filter(({ states }) => NEEDS_A_LOOK.has(worstOf(states))).length;
   return (
@@ -43,6 +57,7 @@ export const Overview = () => {
         . As of <At at={at} />.
       </Text>
       {links.length > 0 && <Links links={links} now={at} />}
+      {compliance !== null && <ComplianceSection answer={compliance} links={links} />}
       <Filters />
       <SiteTable sites={shown} now={at} />
       <Pages next={next} />

@@ -11,6 +11,7 @@ import {
 } from '#bundles/transport/hub/client';
 import { ask, refusedOr, Refusal } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
+import { Chart, type ChartColor, type ChartData } from '../parts/chart/chart.tsx';
 import { type Mood, State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
 import { Decide, type Decision } from './decide.tsx';
@@ -54,7 +55,7 @@ export const RolloutsView = () => {
 };
 
 const Rollout = ({ rollout, now }: { readonly rollout: ListedRollout; readonly now: string }) => {
-  const { channel, release, policy, stages, next } = rollout;
+  const { channel, release, policy, stages, next, curve } = rollout;
   const id = `rollout-${channel.replace('/', '-')}`;
   return (
     <section aria-labelledby={id}>
@@ -72,6 +73,7 @@ const Rollout = ({ rollout, now }: { readonly rollout: ListedRollout; readonly n
           <Stage key={stage.name} stage={stage} now={now} />
         ))}
       </Wide>
+      {isCurve(curve) && <Chart title={`Agents of ${channel} that comply`} data={dataOf(curve, stages)} />}
       <Group my="sm">
         {STEPS.filter((step) => isOffered(step, rollout)).map((step) => (
           <Decide key={step} decision={decisionOf(step, channel)} />
@@ -80,6 +82,22 @@ const Rollout = ({ rollout, now }: { readonly rollout: ListedRollout; readonly n
     </section>
   );
 };
+
+/** A rollout of this minute has no span to draw. */
+const isCurve = (curve: ListedRollout['curve']): boolean => curve[0]?.at !== curve.at(-1)?.at;
+
+const STAGE_COLORS: readonly ChartColor[] = ['silent', 'late', 'good', 'quiet', 'bad'];
+
+const dataOf = (curve: ListedRollout['curve'], stages: ListedRollout['stages']): ChartData => ({
+  form: 'steps',
+  most: Math.max(...stages.map(({ agents }) => agents)),
+  times: curve.map(({ at }) => at),
+  curves: stages.map(({ name, agents }, index) => ({
+    name: `${name}, of ${agents}`,
+    color: STAGE_COLORS[index % STAGE_COLORS.length] ?? 'good',
+    values: curve.map(({ complies }) => complies[index] ?? 0),
+  })),
+});
 
 const NextStep = ({ next, now }: { readonly next: ListedRollout['next']; readonly now: string }) => {
   switch (next.kind) {

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { join as joinPath } from 'node:path';
 import type { Digest } from '#bundles/digest';
-import { addDays, formatTime } from '#bundles/time';
+import { addDays, formatTime, HOUR_MS } from '#bundles/time';
 import { makeAlarm } from '../../../scheduler/hub/alarms/alarm.ts';
 import { keepAlarms } from '../../../scheduler/hub/alarms/keep-alarms.ts';
 import { buildPage } from '../../../bundling/build-page.ts';
@@ -10,6 +10,7 @@ import { readBundle } from '../../../bundles/formats/bundle/read-bundle.ts';
 import { openLayout } from '../../../bundles/formats/layout/layout.ts';
 import { recordFreshness } from '../../../scheduler/hub/questions/state/freshness-policies.ts';
 import { recordLinkStates } from '../../../scheduler/hub/questions/state/link-states.ts';
+import { sampleCompliance } from '../../../scheduler/hub/upkeep/sample-compliance.ts';
 import { hand, join, type TestServer, testServer } from '../../scheduler/hub/serve/test-server.ts';
 import { chain, type Happening, HOSTS, NOW, reportOf, testAgent } from '../../scheduler/hub/test-hub.ts';
 
@@ -78,6 +79,7 @@ const fill = async (made: TestServer): Promise<void> => {
   }
   await join(made, testAgent('alpha-silent/press-1'));
   const { store } = made.hub;
+  for (const hours of [2, 1]) await sampleCompliance(made.hub, new Date(NOW.getTime() - hours * HOUR_MS));
   const at = { file: 'promotion/hosts.yaml' };
   const limits = { lateSeconds: 3600, staleSeconds: 30 * 86_400, visitsSeconds: undefined };
   await recordFreshness(store, [

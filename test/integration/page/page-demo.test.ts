@@ -79,6 +79,7 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
   const examine = async (tab: Tab, name: string): Promise<void> => {
     const { page, faults } = tab;
     await page.getByRole('heading', { level: 1 }).waitFor();
+    for (const chart of await page.locator('.drawing').all()) await chart.locator('canvas').waitFor();
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
       await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor();

@@ -80,6 +80,44 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     expect(faults).toEqual([]);
   });
 
+  test('draws how many agents complied over time, and has the same numbers as a table', async () => {
+    await using tab = await signedIn('/');
+    const { page, faults } = tab;
+    const chart = page.getByRole('figure', { name: 'Agents of prod' });
+    const hasInk = (): Promise<boolean> =>
+      chart.locator('canvas').evaluate((canvas: HTMLCanvasElement) => {
+        const { data } = canvas.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height) ?? {};
+        return data?.some((part) => part > 0) ?? false;
+      });
+    await expect.poll(hasInk).toBe(true);
+    await chart.locator('summary').focus();
+    await page.keyboard.press('Enter');
+    const numbers = page.getByRole('region', { name: 'Agents of prod, as a table' });
+    expect(await numbers.getByRole('columnheader').allTextContents()).toEqual([
+      'Time',
+      'comply',
+      'never reported',
+      'differ',
+    ]);
+    const newest = numbers.getByRole('row').nth(1);
+    expect(await newest.getByRole('rowheader').textContent()).toBe('2026-11-21 07:00');
+    expect(await newest.getByRole('cell').allTextContents()).toEqual(['56', '1', '3']);
+    await page.getByRole('link', { name: '30 days' }).click();
+    await expect.poll(() => page.url()).toContain('span=30d');
+    expect(faults).toEqual([]);
+  });
+
+  test('shows its views without charts when the library of an older page is gone', async () => {
+    await using tab = await openTab(browser);
+    const { page } = tab;
+    await page.route(/drawing-/, (route) => route.fulfill({ status: 404 }));
+    await page.goto(`${hub.url}/ui/sign-in?to=/`);
+    await page.getByLabel('Token', { exact: true }).fill(token);
+    await page.keyboard.press('Enter');
+    await page.getByText('The chart is not loaded.').waitFor();
+    await page.getByRole('row', { name: /^alpha-failed / }).waitFor();
+  });
+
   test('shows at a site the age and the source of every word, and no markup of an agent', async () => {
     await using tab = await signedIn('/sites/alpha-failed');
     const { page, faults } = tab;

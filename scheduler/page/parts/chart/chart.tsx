@@ -1,0 +1,74 @@
+import { Table, Text, VisuallyHidden } from '@mantine/core';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { Wide } from '../wide.tsx';
+
+/** Colours of theme.css that lines and areas have. */
+export type ChartColor = 'good' | 'quiet' | 'late' | 'bad' | 'silent' | 'never';
+
+export type Curve = {
+  readonly name: string;
+  readonly color: ChartColor;
+  readonly values: readonly number[];
+};
+
+export type ChartData = {
+  /** ISO times, the oldest first. */
+  readonly times: readonly string[];
+  /** Each with a value for each time. */
+  readonly curves: readonly Curve[];
+  /** 'areas': each on top of the one before. 'steps': each keeps its value until the next time. */
+  readonly form: 'areas' | 'steps';
+  /** Upper end of the scale; undefined: the largest value. */
+  readonly most?: number | undefined;
+};
+
+/** The library is loaded with the first chart. After an upgrade of the hub it is gone, and the view is shown without charts. */
+const Drawing = lazy(() =>
+  import('./drawing.tsx').catch(() => ({ default: () => <Text>The chart is not loaded.</Text> })),
+);
+
+type Props = { readonly title: string; readonly data: ChartData; readonly children?: ReactNode };
+
+/** Curves over time, and the same numbers as a table. @param children the heading */
+export const Chart = ({ title, data, children }: Props) => (
+  <figure className="chart" aria-label={title}>
+    {children}
+    {/* The table has all that is drawn. */}
+    <div className="drawing" aria-hidden="true">
+      <Suspense>
+        <Drawing {...data} />
+      </Suspense>
+    </div>
+    <Numbers title={title} data={data} />
+  </figure>
+);
+
+const Numbers = ({ title, data: { times, curves } }: Props) => {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>
+        As a table
+        <VisuallyHidden>
+          {`. Now ${curves.map(({ name, values }) => `${name}: ${values.at(-1) ?? 0}`).join(', ')}`}
+        </VisuallyHidden>
+      </summary>
+      {isOpen && (
+        <Wide label={`${title}, as a table`} headings={['Time', ...curves.map(({ name }) => name)]}>
+          {times
+            .map((at, index) => (
+              <Table.Tr key={at}>
+                <Table.Th scope="row">
+                  <time dateTime={at}>{at.slice(0, 16).replace('T', ' ')}</time>
+                </Table.Th>
+                {curves.map(({ name, values }) => (
+                  <Table.Td key={name}>{values[index]}</Table.Td>
+                ))}
+              </Table.Tr>
+            ))
+            .toReversed()}
+        </Wide>
+      )}
+    </details>
+  );
+};
