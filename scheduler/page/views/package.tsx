@@ -5,6 +5,7 @@ import { ask } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
 import { Change } from '../parts/change.tsx';
 import { Short } from '../parts/digest.tsx';
+import { LongTable } from '../parts/long-table.tsx';
 import { State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
 import { Decide, type Decision } from './decide.tsx';
@@ -55,14 +56,19 @@ export const PackageView = () => {
         {objects === null ? (
           <Text>No release in the layout has this package any more, so its objects are not known.</Text>
         ) : (
-          <Wide label="Objects of the package" headings={['Object', 'File']}>
-            {objects.map(({ object, file }) => (
-              <Table.Tr key={object}>
+          <LongTable
+            label="Objects of the package"
+            headings={['Object', 'File']}
+            rows={objects}
+            textOf={({ object, file }) => `${object} ${file}`}
+          >
+            {({ object, file }, props) => (
+              <Table.Tr key={object} {...props}>
                 <Table.Th scope="row">{object}</Table.Th>
                 <Table.Td>{file}</Table.Td>
               </Table.Tr>
-            ))}
-          </Wide>
+            )}
+          </LongTable>
         )}
       </section>
     </>

@@ -5,8 +5,8 @@ import { endSession, type Sessions, sessions } from '#bundles/transport/hub/clie
 import { ask, Refusal, send } from '../api/ask.ts';
 import { useMe } from '../api/me.ts';
 import { Age, At } from '../parts/age.tsx';
+import { LongTable } from '../parts/long-table.tsx';
 import { State } from '../parts/state.tsx';
-import { Wide } from '../parts/wide.tsx';
 
 export const readSessions = ({ request }: LoaderFunctionArgs): Promise<Sessions> =>
   ask(sessions, request.signal);
@@ -44,47 +44,48 @@ export const SessionsView = () => {
         </Alert>
       )}
       {listed.length > 0 && (
-        <Wide
+        <LongTable
           label="Sessions"
           headings={['Person', 'State', 'By', 'Groups', 'Began', 'Last used', 'Ends', 'Action']}
+          rows={listed}
+          textOf={({ person, state, groups }) => [person, state, ...groups].join(' ')}
         >
-          {listed.map(
-            ({ id, person, state, kind, issuer, groups, createdAt, seenAt, endsAt, endedWhy, current }) => (
-              <Table.Tr key={id}>
-                <Table.Th scope="row">{person}</Table.Th>
-                <Table.Td>
-                  <State mood={state === 'open' ? 'good' : 'quiet'}>
-                    {current ? 'open, this one' : state}
-                  </State>
-                  {endedWhy !== null && <Text size="sm">{endedWhy}</Text>}
-                </Table.Td>
-                <Table.Td>{kind === 'oidc' ? issuer : 'break-glass code'}</Table.Td>
-                <Table.Td>{groups.join(', ')}</Table.Td>
-                <Table.Td>
-                  <Age at={createdAt} now={at} />
-                </Table.Td>
-                <Table.Td>
-                  <Age at={seenAt} now={at} />
-                </Table.Td>
-                <Table.Td>
-                  <At at={endsAt} />
-                </Table.Td>
-                <Table.Td>
-                  {state === 'open' && !current && (
-                    <Button
-                      variant="default"
-                      size="xs"
-                      aria-label={`End the session of ${person} that began ${createdAt}`}
-                      onClick={() => void end(id)}
-                    >
-                      End
-                    </Button>
-                  )}
-                </Table.Td>
-              </Table.Tr>
-            ),
+          {(
+            { id, person, state, kind, issuer, groups, createdAt, seenAt, endsAt, endedWhy, current },
+            props,
+          ) => (
+            <Table.Tr key={id} {...props}>
+              <Table.Th scope="row">{person}</Table.Th>
+              <Table.Td>
+                <State mood={state === 'open' ? 'good' : 'quiet'}>{current ? 'open, this one' : state}</State>
+                {endedWhy !== null && <Text size="sm">{endedWhy}</Text>}
+              </Table.Td>
+              <Table.Td>{kind === 'oidc' ? issuer : 'break-glass code'}</Table.Td>
+              <Table.Td>{groups.join(', ')}</Table.Td>
+              <Table.Td>
+                <Age at={createdAt} now={at} />
+              </Table.Td>
+              <Table.Td>
+                <Age at={seenAt} now={at} />
+              </Table.Td>
+              <Table.Td>
+                <At at={endsAt} />
+              </Table.Td>
+              <Table.Td>
+                {state === 'open' && !current && (
+                  <Button
+                    variant="default"
+                    size="xs"
+                    aria-label={`End the session of ${person} that began ${createdAt}`}
+                    onClick={() => void end(id)}
+                  >
+                    End
+                  </Button>
+                )}
+              </Table.Td>
+            </Table.Tr>
           )}
-        </Wide>
+        </LongTable>
       )}
     </>
   );

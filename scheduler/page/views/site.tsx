@@ -1,4 +1,5 @@
 import { Anchor, Table, Text, Title } from '@mantine/core';
+import type { ReactNode } from 'react';
 import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import {
   type Events,
@@ -12,9 +13,9 @@ import {
 import { ask, given } from '../api/ask.ts';
 import { Age, At, SourceOf } from '../parts/age.tsx';
 import { Short } from '../parts/digest.tsx';
+import { LongTable, type RowProps } from '../parts/long-table.tsx';
 import { Judgement } from '../parts/state.tsx';
 import { waitsFor } from '../parts/waits.ts';
-import { Wide } from '../parts/wide.tsx';
 import { Timeline } from './timeline.tsx';
 
 type SiteAnswer = {
@@ -27,6 +28,8 @@ type SiteAnswer = {
 /** A site has a few agents; the limit is the largest that the hub allows. */
 const AGENTS = 1000;
 const EVENTS = 100;
+/** Assignments of a site that are shown by agent. More are one table, which draws the rows in the window. */
+const SECTIONS = 100;
 
 export const readSite = async ({ params, request }: LoaderFunctionArgs): Promise<SiteAnswer> => {
   const { site = '' } = params;
@@ -44,6 +47,9 @@ export const readSite = async ({ params, request }: LoaderFunctionArgs): Promise
 export const SiteView = () => {
   const { site, status, media, events } = useLoaderData<SiteAnswer>();
   const agents = [...Map.groupBy(status.rows, ({ agent }) => agent)];
+  const carriedTo = new Map(media.agents.map((one) => [one.agent.replace(`${site}/`, ''), one]));
+  const assignments = status.rows.filter(isAssigned);
+  const isLong = agents.length > 1 && assignments.length > SECTIONS;
   return (
     <>
       <title>{`Site ${site} - Fleet Ferry`}</title>
@@ -55,18 +61,32 @@ export const SiteView = () => {
         </Text>
       ))}
       {agents.map(([agent, rows]) => (
-        <Agent
-          key={agent}
-          name={agent}
-          rows={rows}
-          carried={media.agents.find((one) => one.agent === `${site}/${agent}`)}
-          now={status.at}
-        />
+        <Agent key={agent} name={agent} rows={rows} carried={carriedTo.get(agent)} now={status.at}>
+          {!isLong && (
+            <Assignments
+              label={`Assignments of ${agent}`}
+              rows={rows.filter(isAssigned)}
+              carriedTo={carriedTo}
+              now={status.at}
+            />
+          )}
+        </Agent>
       ))}
+      {isLong && (
+        <Assignments
+          label="Assignments of all agents"
+          rows={assignments}
+          carriedTo={carriedTo}
+          now={status.at}
+          hasAgents
+        />
+      )}
       <Timeline answer={events} />
     </>
   );
 };
+
+const isAssigned = ({ assignment }: Row): boolean => assignment !== null;
 
 type Carried = Media['agents'][number] | undefined;
 
@@ -76,11 +96,12 @@ type AgentProps = {
   /** For an agent that only media reach. */
   readonly carried: Carried;
   readonly now: string;
+  /** Its assignments. */
+  readonly children: ReactNode;
 };
 
-const Agent = ({ name, rows, carried, now }: AgentProps) => {
+const Agent = ({ name, rows, carried, now, children }: AgentProps) => {
   const [first] = rows;
-  const assignments = rows.filter(({ assignment }) => assignment !== null);
   if (first === undefined) return null;
   const { channel, heardAt, saidAt, silent, held, follower } = first;
   return (
@@ -103,18 +124,7 @@ const Agent = ({ name, rows, carried, now }: AgentProps) => {
           {held.reason ?? 'no reason given'}.
         </Text>
       )}
-      {assignments.length === 0 ? (
-        <Judgement row={first} />
-      ) : (
-        <Wide
-          label={`Assignments of ${name}`}
-          headings={['Assignment', 'State', 'Waits for', 'Wanted', 'Runs', 'Health', 'Drift']}
-        >
-          {assignments.map((row) => (
-            <Assignment key={row.assignment} row={row} carried={carried} now={now} />
-          ))}
-        </Wide>
-      )}
+      {rows.some(isAssigned) ? children : <Judgement row={first} />}
     </section>
   );
 };
@@ -145,12 +155,48 @@ const Visits = ({
   </Text>
 );
 
-type AssignmentProps = { readonly row: Row; readonly carried: Carried; readonly now: string };
+type AssignmentsProps = {
+  readonly label: string;
+  readonly rows: readonly Row[];
+  readonly carriedTo: ReadonlyMap<string, NonNullable<Carried>>;
+  readonly now: string;
+  readonly hasAgents?: boolean;
+};
 
-const Assignment = ({ row, carried, now }: AssignmentProps) => {
+const HEADINGS = ['Assignment', 'State', 'Waits for', 'Wanted', 'Runs', 'Health', 'Drift'];
+
+const Assignments = ({ label, rows, carriedTo, now, hasAgents = false }: AssignmentsProps) => (
+  <LongTable
+    label={label}
+    headings={hasAgents ? [...HEADINGS, 'Agent'] : HEADINGS}
+    rows={rows}
+    textOf={({ agent, assignment, verdict }) => `${agent} ${assignment} ${verdict}`}
+  >
+    {(row, props) => (
+      <Assignment
+        key={`${row.agent} ${row.assignment}`}
+        row={row}
+        carried={carriedTo.get(row.agent)}
+        now={now}
+        hasAgent={hasAgents}
+        props={props}
+      />
+    )}
+  </LongTable>
+);
+
+type AssignmentProps = {
+  readonly row: Row;
+  readonly carried: Carried;
+  readonly now: string;
+  readonly hasAgent: boolean;
+  readonly props: RowProps;
+};
+
+const Assignment = ({ row, carried, now, hasAgent, props }: AssignmentProps) => {
   const { site, agent, assignment, desired, running, health, drift } = row;
   return (
-    <Table.Tr>
+    <Table.Tr {...props}>
       <Table.Th scope="row">
         <Anchor component={Link} to={`/sites/${site}/${agent}/${assignment}`}>
           {assignment}
@@ -189,6 +235,7 @@ const Assignment = ({ row, carried, now }: AssignmentProps) => {
         {drift?.message && <Text size="sm">{drift.message}</Text>}
         {drift && <SourceOf cell={drift} now={now} />}
       </Table.Td>
+      {hasAgent && <Table.Td>{agent}</Table.Td>}
     </Table.Tr>
   );
 };

@@ -77,6 +77,19 @@ const fill = async (made: TestServer): Promise<void> => {
     const answer = await hand(made, await reportOf(agent, lines), certificate);
     if (answer.status !== 200) throw new Error(answer.text);
   }
+  for (const name of ['alpha-many/press-1', 'alpha-many/press-2']) {
+    const agent = testAgent(name);
+    const certificate = await join(made, agent);
+    const lines = chain(agent, [
+      applied(2),
+      ...Array.from({ length: 119 }, (_, index) => ({
+        ...applied(2),
+        assignment: `spare-${String(index + 1).padStart(3, '0')}`,
+      })),
+    ]);
+    const answer = await hand(made, await reportOf(agent, lines), certificate);
+    if (answer.status !== 200) throw new Error(answer.text);
+  }
   await join(made, testAgent('alpha-silent/press-1'));
   const { store } = made.hub;
   for (const hours of [2, 1]) await sampleCompliance(made.hub, new Date(NOW.getTime() - hours * HOUR_MS));

@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeWith } from '../../harness/run/describe-with.ts';
-import { openTab, startBrowser, type Tab } from './browser.ts';
+import { openTab, scrollsSideways, startBrowser, type Tab } from './browser.ts';
 import { signIn } from './sign-in.ts';
 import { join } from '../../scheduler/hub/serve/test-server.ts';
 import { testAgent } from '../../scheduler/hub/test-hub.ts';
@@ -101,7 +101,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     ]);
     const newest = numbers.getByRole('row').nth(1);
     expect(await newest.getByRole('rowheader').textContent()).toBe('2026-11-21 07:00');
-    expect(await newest.getByRole('cell').allTextContents()).toEqual(['56', '1', '3']);
+    expect(await newest.getByRole('cell').allTextContents()).toEqual(['56', '1', '5']);
     await page.getByRole('link', { name: '30 days' }).click();
     await expect.poll(() => page.url()).toContain('span=30d');
     expect(faults).toEqual([]);
@@ -116,6 +116,35 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     await page.keyboard.press('Enter');
     await page.getByText('The chart is not loaded.').waitFor();
     await page.getByRole('row', { name: /^alpha-failed / }).waitFor();
+  });
+
+  test('draws of a site with many assignments the rows in the window, finds the others by a filter, and leads there by keyboard', async () => {
+    await using tab = await signedIn('/sites/alpha-many', { viewport: { width: 320, height: 640 } });
+    const { page, faults } = tab;
+    const table = page.getByRole('region', { name: 'Assignments of all agents', exact: true });
+    const last = table.getByRole('row', { name: /^spare-119 .* press-2$/ });
+    await table
+      .getByRole('row', { name: /^spare-001 / })
+      .first()
+      .waitFor();
+    expect(await table.getByRole('table').getAttribute('aria-rowcount')).toBe('241');
+    expect(await table.getByRole('row').count()).toBeLessThan(60);
+    expect(await last.count()).toBe(0);
+
+    // Each press of Tab goes on to the link of the next row, also of rows that were not drawn.
+    await table.getByRole('link', { name: 'oven' }).first().focus();
+    for (let presses = 0; presses < 60; presses += 1) await page.keyboard.press('Tab');
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('spare-060');
+    expect(await scrollsSideways(page)).toBe(false);
+    await page.evaluate(() => globalThis.scrollTo(0, document.body.scrollHeight));
+    await last.waitFor();
+    expect(await last.getAttribute('aria-rowindex')).toBe('241');
+
+    await page.getByLabel('Filter Assignments of all agents').fill('press-2 spare-07');
+    await expect.poll(() => page.getByRole('status').textContent()).toBe('10 of 240 rows');
+    await table.getByRole('link', { name: 'spare-079' }).click();
+    await page.getByRole('heading', { level: 1, name: 'spare-079 at alpha-many/press-2' }).waitFor();
+    expect(faults).toEqual([]);
   });
 
   test('shows at a site the age and the source of every word, and no markup of an agent', async () => {
