@@ -20,3 +20,6 @@ export const FORCE_PATH_FLAG = {
     description: 'Write below /media, /mnt or /run/media even if nothing is mounted there',
   }),
 };
+
+/** Settings of a flag that is given once for each value, so that an argument may follow it. */
+export const repeatable = { multiple: true, multipleNonGreedy: true } as const;

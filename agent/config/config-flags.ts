@@ -1,4 +1,5 @@
 import { Flags } from '@oclif/core';
+import { repeatable } from '#cli/flags';
 
 /** Flags and environment variables for all configuration keys except those that are only in the file, shared by all commands. */
 export const CONFIG_FLAGS = {
@@ -67,8 +68,7 @@ export const CONFIG_FLAGS = {
     description: 'Target that packages are applied to [default: host]',
     env: 'FLEET_AGENT_TARGETS',
     helpGroup: 'CONFIGURATION',
-    multiple: true,
-    multipleNonGreedy: true,
+    ...repeatable,
     delimiter: ',',
   }),
   kubeconfig: Flags.string({
@@ -121,8 +121,7 @@ export const CONFIG_FLAGS = {
     description: 'Registries, host[:port], to contact without TLS [default: none]',
     env: 'FLEET_AGENT_PLAIN_HTTP',
     helpGroup: 'CONFIGURATION',
-    multiple: true,
-    multipleNonGreedy: true,
+    ...repeatable,
     delimiter: ',',
   }),
   'ca-file': Flags.string({
@@ -140,7 +139,6 @@ export const CONFIG_FLAGS = {
     description: "'<cron> for <duration>': when a new release may begin to be applied [default: none]",
     env: 'FLEET_AGENT_WINDOWS',
     helpGroup: 'CONFIGURATION',
-    multiple: true,
-    multipleNonGreedy: true,
+    ...repeatable,
   }),
 };

@@ -3,6 +3,7 @@ import { FleetError } from '#bundles/errors';
 import { formatChannel, parseChannel, parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
 import { wordList } from '#cli/word-list';
+import { repeatable } from '#cli/flags';
 import { compareSides, type SidesDiff } from '../verify/diff/compare-sides.ts';
 import { formatDiff } from '../verify/diff/format-diff.ts';
 import { openPlace, type SideOptions, sideOfSource } from '../verify/diff/open-side.ts';
@@ -57,8 +58,7 @@ export default class Diff extends FleetCommand {
       env: 'FLEET_EXPORT_FROM',
     }),
     channel: Flags.string({
-      multiple: true,
-      multipleNonGreedy: true,
+      ...repeatable,
       description: 'Only this environment/cluster type',
     }),
     ...IDENTITY_FLAG,

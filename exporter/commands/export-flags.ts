@@ -3,7 +3,7 @@ import { Flags } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
 import { parseChannel, parseName } from '#bundles/names';
 import type { Progress } from '#cli/progress';
-import { FORCE_PATH_FLAG } from '#cli/flags';
+import { FORCE_PATH_FLAG, repeatable } from '#cli/flags';
 import { wordList } from '#cli/word-list';
 import { parseRecipient } from '#bundles/trust/age/recipient';
 import type { ExportRequest } from '../plan/prepare.ts';
@@ -20,16 +20,14 @@ export const EXPORT_FLAGS = {
   }),
   to: Flags.string({
     required: true,
-    multiple: true,
-    multipleNonGreedy: true,
+    ...repeatable,
     description:
       'The medium: a folder (a mounted stick), or a file ending in .tar; repeatable for a set of parts, one place for each stick',
     env: 'FLEET_EXPORT_TO',
   }),
   ...FORCE_PATH_FLAG,
   channel: Flags.string({
-    multiple: true,
-    multipleNonGreedy: true,
+    ...repeatable,
     description: "environment/cluster type [default: the channels that the sites' agents follow]",
   }),
   all: Flags.boolean({
@@ -37,13 +35,11 @@ export const EXPORT_FLAGS = {
     exclusive: ['channel', 'site'],
   }),
   site: Flags.string({
-    multiple: true,
-    multipleNonGreedy: true,
+    ...repeatable,
     description: 'Also carry the statement, values and receipts of this site',
   }),
   for: Flags.string({
-    multiple: true,
-    multipleNonGreedy: true,
+    ...repeatable,
     description:
       'Leave out blobs that the site already has according to: a signed report, a medium that came back with reports, an ' +
       'earlier medium, site:<site> (the newest reports that the office imported), or release:<environment>/<cluster type>@<number>',
@@ -61,14 +57,12 @@ export const EXPORT_FLAGS = {
     description: 'Encrypt every part with age to the agents of the sites on the medium',
   }),
   recipient: Flags.string({
-    multiple: true,
-    multipleNonGreedy: true,
+    ...repeatable,
     description: 'With --encrypt: also encrypt to this age recipient, age1..., for example one of the office',
     dependsOn: ['encrypt'],
   }),
   'plain-http': Flags.string({
-    multiple: true,
-    multipleNonGreedy: true,
+    ...repeatable,
     delimiter: ',',
     description: 'Registry, host[:port], that is reached without TLS',
     env: 'FLEET_EXPORT_PLAIN_HTTP',

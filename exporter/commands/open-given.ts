@@ -5,6 +5,7 @@ import { checkPrivate } from '#bundles/trust/keys/check-private';
 import type { OpenMedium, OpenOptions } from '#bundles/formats/medium/medium';
 import { openFiles } from '#bundles/formats/medium/open-files';
 import { openMedium } from '#bundles/formats/medium/open-medium';
+import { repeatable } from '#cli/flags';
 
 /** Argument of the commands that read media. */
 export const MEDIUM_ARG = {
@@ -16,8 +17,7 @@ export const MEDIUM_ARG = {
 
 export const IDENTITY_FLAG = {
   identity: Flags.string({
-    multiple: true,
-    multipleNonGreedy: true,
+    ...repeatable,
     description: 'age identity file that decrypts sealed parts',
   }),
 };

@@ -1,6 +1,7 @@
 import { Args, Flags } from '@oclif/core';
 import { parseChannel } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
+import { repeatable } from '#cli/flags';
 import { type Pruned, type PrunedRepository, pruneRegistry } from '../push/prune/prune-registry.ts';
 import { parseRootDigest, ROOT_FLAG } from './root-digest.ts';
 import { openSiteRegistry, REGISTRY_FLAGS } from './site-registry-flags.ts';
@@ -31,8 +32,7 @@ The registry's own garbage collection frees the space afterwards. Do not run pru
       description: 'Releases of each channel to keep, including the current one',
     }),
     channel: Flags.string({
-      multiple: true,
-      multipleNonGreedy: true,
+      ...repeatable,
       description: 'Only this environment/cluster type',
     }),
     yes: Flags.boolean({

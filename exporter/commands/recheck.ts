@@ -3,6 +3,7 @@ import { CODES } from '#bundles/errors';
 import { readPublicFile } from '#bundles/trust/keys/read-public-file';
 import { nameSome } from '#bundles/name-some';
 import { FleetCommand } from '#cli/fleet-command';
+import { repeatable } from '#cli/flags';
 import type { GivenMedium } from '../verify/evidence/check-refused.ts';
 import { type Recheck as Rechecked, recheck } from '../verify/evidence/recheck.ts';
 import { isRefusal } from '../verify/evidence/write-refusal.ts';
@@ -33,8 +34,7 @@ export default class Recheck extends FleetCommand {
   };
   static override flags = {
     key: Flags.string({
-      multiple: true,
-      multipleNonGreedy: true,
+      ...repeatable,
       description: 'Public key that may have signed it [default: the audit keys of the root]',
     }),
     ...ROOT_FLAG,

@@ -1,5 +1,6 @@
 import { Flags } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
+import { repeatable } from '#cli/flags';
 import { parseSize } from './show/parse-size.ts';
 import type { SetRequest } from '../write/write-set.ts';
 
@@ -9,8 +10,7 @@ export const SET_FLAGS = {
     description: 'Write parts of at most this size, such as 700MiB [default: 4GiB-1, which FAT32 takes]',
   }),
   'stick-size': Flags.string({
-    multiple: true,
-    multipleNonGreedy: true,
+    ...repeatable,
     description:
       'Capacity of each stick, such as 30GB; once for each stick, the last value applies to all further ones',
   }),

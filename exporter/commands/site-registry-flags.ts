@@ -2,6 +2,7 @@ import { Flags } from '@oclif/core';
 import { parseChannel, parseName } from '#bundles/names';
 import type { Progress } from '#cli/progress';
 import { wordList } from '#cli/word-list';
+import { repeatable } from '#cli/flags';
 import type { Selection } from '#bundles/transport/publish/choose-pointers';
 import { openRegistry } from '#bundles/transport/registry/open-registry';
 import type { Registry } from '#bundles/transport/registry/registry';
@@ -45,13 +46,11 @@ export const openSiteRegistry = (
 /** Flags that select channels and sites of a medium. */
 export const SELECTION_FLAGS = {
   channel: Flags.string({
-    multiple: true,
-    multipleNonGreedy: true,
+    ...repeatable,
     description: 'Only this environment/cluster type',
   }),
   site: Flags.string({
-    multiple: true,
-    multipleNonGreedy: true,
+    ...repeatable,
     description: 'Only the statement and receipts of this site',
   }),
 };

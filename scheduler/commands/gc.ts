@@ -4,6 +4,7 @@ import { FleetError, formatError } from '#bundles/errors';
 import { openLayout } from '#bundles/formats/layout/layout';
 import { parseChannel, parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
+import { repeatable } from '#cli/flags';
 import { readFleetChain } from '#bundles/transport/publish/read-fleet-chain';
 import { openRegistry } from '#bundles/transport/registry/open-registry';
 import { registryOptions } from '#bundles/transport/registry/registry-access';
@@ -41,7 +42,7 @@ Run it where you publish, and not while another machine publishes to the same re
     layout,
     registry,
     db,
-    site: Flags.string({ multiple: true, multipleNonGreedy: true, description: 'Only this site' }),
+    site: Flags.string({ ...repeatable, description: 'Only this site' }),
     keep: Flags.integer({
       default: 5,
       min: 0,

@@ -6,6 +6,7 @@ import { openLayout } from '#bundles/formats/layout/layout';
 import { nameSome } from '#bundles/name-some';
 import { formatChannel, parseChannel, parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
+import { repeatable } from '#cli/flags';
 import type { Selection } from '#bundles/transport/publish/choose-pointers';
 import { type PointerOutcome, publishLayout } from '#bundles/transport/publish/publish-layout';
 import { addFreight, type Freight, NO_FREIGHT } from '#bundles/transport/publish/send-batch';
@@ -58,8 +59,7 @@ With --to it is the rendered GitOps tree of each environment that goes out inste
     layout,
     registry,
     site: Flags.string({
-      multiple: true,
-      multipleNonGreedy: true,
+      ...repeatable,
       description: 'Only the statement and receipts of this site',
     }),
     repair: Flags.boolean({ description: 'Look for every blob, and send again what the registry lost' }),

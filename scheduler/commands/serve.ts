@@ -4,6 +4,7 @@ import { Flags } from '@oclif/core';
 import { type Logger, pino } from 'pino';
 import { FleetError } from '#bundles/errors';
 import { FleetCommand } from '#cli/fleet-command';
+import { repeatable } from '#cli/flags';
 import type { Authority } from '#bundles/trust/root/certificate';
 import { type Configuration, readConfiguration, requireSetting } from '../settings/configuration.ts';
 import {
@@ -92,8 +93,7 @@ export default class Serve extends FleetCommand {
     hostname: Flags.string({
       description: 'DNS name or address that agents know the hub by [default: this machine and localhost]',
       env: 'FLEET_HOSTNAMES',
-      multiple: true,
-      multipleNonGreedy: true,
+      ...repeatable,
       delimiter: ',',
     }),
     'tls-cert-file': Flags.string({

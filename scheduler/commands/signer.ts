@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { Flags } from '@oclif/core';
 import { pino } from 'pino';
 import { FleetCommand } from '#cli/fleet-command';
+import { repeatable } from '#cli/flags';
 import { checkRootExpiry } from '#bundles/trust/root/root';
 import { LOG_OPTIONS } from '../hub/http/audit-log.ts';
 import { openKeyDirectory } from '../keys/key-directory.ts';
@@ -44,27 +45,23 @@ Logs one JSON object for each signature and refusal to standard output. On SIGTE
     }),
     role: Flags.string({
       required: true,
-      multiple: true,
-      multipleNonGreedy: true,
+      ...repeatable,
       options: [...SIGNER_ROLES],
       description: 'Role of a key to hold; repeatable',
     }),
     limit: Flags.string({
-      multiple: true,
-      multipleNonGreedy: true,
+      ...repeatable,
       description: `Maximum number of signatures of a kind per hour [default: ${Object.entries(DEFAULT_LIMITS)
         .map(([sort, number]) => `${sort}=${number}`)
         .join(', ')}]`,
     }),
     chain: Flags.string({
-      multiple: true,
-      multipleNonGreedy: true,
+      ...repeatable,
       description:
         'A link of the promotion chain, like prod=qa or, with a soak time, prod=qa:24h: prod gets only candidates promoted from qa',
     }),
     evidence: Flags.string({
-      multiple: true,
-      multipleNonGreedy: true,
+      ...repeatable,
       description:
         'Share or number of agents that must comply before a promotion, by signed reports, like prod=95% or prod=3, of the agents of the environment before. With prod=95%:12h their reports are at most that old',
     }),

@@ -1,15 +1,12 @@
 import type { PlatformOptions } from './platform/load-options.ts';
-import { findRoot, type Root, sourcesOf } from './load-platform.ts';
-import { newProblems, throwProblems } from '../model/problems.ts';
+import { readRoot, type Root, sourcesOf } from './load-platform.ts';
 
 /**
  * The platform's environments, in the order of the promotion chain if the form defines one, else by name.
  * @throws FleetError the single mistake, or PLATFORM_INVALID with several; SOURCE_UNREACHABLE, SOURCE_MISSING, USAGE
  */
 export const listEnvironments = async (options: PlatformOptions): Promise<readonly string[]> => {
-  const problems = newProblems();
-  const root = await findRoot(options.platform, options.sources ?? sourcesOf(options), problems);
-  throwProblems(problems.found, 'the platform');
+  const root = await readRoot(options.platform, options.sources ?? sourcesOf(options));
   return environmentsOf(root);
 };
 

@@ -45,6 +45,17 @@ export const loadPlatform = async (options: LoadPlatformOptions): Promise<Platfo
   return remarks.length === 0 ? platform : { ...platform, advice: [...(platform.advice ?? []), ...remarks] };
 };
 
+/**
+ * The root of a platform without mistakes.
+ * @throws FleetError the single mistake, or PLATFORM_INVALID with several; SOURCE_UNREACHABLE, SOURCE_MISSING, USAGE
+ */
+export const readRoot = async (platform: string, sources: Sources, what = 'the platform'): Promise<Root> => {
+  const problems = newProblems();
+  const root = await findRoot(platform, sources, problems);
+  throwProblems(problems.found, what);
+  return root;
+};
+
 /** @throws FleetError PLATFORM_INVALID for a platform of neither form */
 export const findRoot = async (platform: string, sources: Sources, problems: Problems): Promise<Root> => {
   const { location, path } = parsePlatform(platform);

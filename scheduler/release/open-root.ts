@@ -2,9 +2,8 @@ import { FleetError, isFleetError } from '#bundles/errors';
 import { didYouMean } from '#bundles/nearest-name';
 import type { KeyDirectory } from '../keys/key-directory.ts';
 import { environmentsOf } from '../load/list-environments.ts';
-import { findRoot, type Root } from '../load/load-platform.ts';
+import { readRoot, type Root } from '../load/load-platform.ts';
 import type { Sources } from '../load/sources/open-sources.ts';
-import { newProblems, throwProblems } from '../model/problems.ts';
 
 export type RootOptions = {
   readonly platform: string;
@@ -15,9 +14,7 @@ export type RootOptions = {
 
 /** Opens the platform's root. @throws FleetError its first problem; USAGE if it belongs to another fleet than the keys */
 export const openRoot = async (options: RootOptions, sources: Sources): Promise<Root> => {
-  const problems = newProblems();
-  const root = await findRoot(options.platform, sources, problems);
-  throwProblems(problems.found, 'the platform');
+  const root = await readRoot(options.platform, sources);
   const signing = options.keys.root.fleet;
   const fleet = root.form === 'fleet' ? root.fleet.name : (options.fleet ?? signing);
   if (fleet === signing) return root;

@@ -1,4 +1,5 @@
 import { Flags } from '@oclif/core';
+import { repeatable } from '#cli/flags';
 
 /** Flags that every command of the scheduler accepts; fleet-scheduler.yaml may set each of them except --config. */
 export const configurationFlags = {
@@ -27,8 +28,7 @@ export const configurationFlags = {
   'plain-http': Flags.string({
     description: 'Registry, host[:port], that may be spoken to without TLS',
     env: 'FLEET_PLAIN_HTTP',
-    multiple: true,
-    multipleNonGreedy: true,
+    ...repeatable,
     delimiter: ',',
   }),
   'ca-file': Flags.string({
@@ -43,8 +43,7 @@ export const configurationFlags = {
   map: Flags.string({
     description:
       'Take this directory, or another repository or ref, for that repository: <url>[#branch]=<directory or url#ref>',
-    multiple: true,
-    multipleNonGreedy: true,
+    ...repeatable,
   }),
 };
 
@@ -61,14 +60,13 @@ export const platformFlags = {
 
 /** --environment, -e, repeatable. */
 export const environmentFlag = (description: string) =>
-  Flags.string({ char: 'e', multiple: true, multipleNonGreedy: true, description });
+  Flags.string({ char: 'e', ...repeatable, description });
 
 export const allowRemovalsFlag = Flags.string({
   description:
     'Packages that a release may remove although their Workload or policy was not deleted: names, or a number for each channel',
   env: 'FLEET_ALLOW_REMOVALS',
-  multiple: true,
-  multipleNonGreedy: true,
+  ...repeatable,
   delimiter: ',',
 });
 
@@ -78,8 +76,7 @@ export const hubFlags = { config, keys, layout, db };
 /** Selects published channels. */
 export const selectionFlags = {
   channel: Flags.string({
-    multiple: true,
-    multipleNonGreedy: true,
+    ...repeatable,
     description: 'Only this channel, environment/cluster type',
   }),
   environment: environmentFlag('Only the channels of this environment'),

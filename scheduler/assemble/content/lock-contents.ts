@@ -9,8 +9,8 @@ import { updateLockFile } from '../images/lock-file.ts';
 import { environmentsOf } from '../../load/list-environments.ts';
 import { loadEnvironments } from '../../load/load-environments.ts';
 import type { PlatformOptions } from '../../load/platform/load-options.ts';
-import { findRoot, sourcesOf } from '../../load/load-platform.ts';
-import { eachOnce, newProblems, throwProblems, toProblem } from '../../model/problems.ts';
+import { readRoot, sourcesOf } from '../../load/load-platform.ts';
+import { eachOnce, toProblem } from '../../model/problems.ts';
 import { withPlace } from '../../model/with-place.ts';
 import { collectContents, type WantedDebs } from './collect-contents.ts';
 import { selectionKey } from './debs/locked-debs.ts';
@@ -59,9 +59,7 @@ export type ContentsLock = {
 export const lockContents = async (options: LockContentsOptions): Promise<ContentsLock> => {
   const { signal } = options;
   const sources = options.sources ?? sourcesOf(options);
-  const problems = newProblems();
-  const root = await findRoot(options.platform, sources, problems);
-  throwProblems(problems.found, 'the platform');
+  const root = await readRoot(options.platform, sources);
   // A platform by Git URL has no place for the lock file; the caller that locks images reports it.
   if (root.location.kind !== 'directory') return NOTHING;
   const environments = options.environments ?? environmentsOf(root);

@@ -10,8 +10,8 @@ import { noCharts } from '../../load/charts/no-charts.ts';
 import { environmentsOf } from '../../load/list-environments.ts';
 import { loadEnvironments } from '../../load/load-environments.ts';
 import type { PlatformOptions } from '../../load/platform/load-options.ts';
-import { findRoot, type Root, sourcesOf } from '../../load/load-platform.ts';
-import { eachOnce, newProblems, throwProblems } from '../../model/problems.ts';
+import { readRoot, type Root, sourcesOf } from '../../load/load-platform.ts';
+import { eachOnce } from '../../model/problems.ts';
 import { collectReferences } from './collect-references.ts';
 import type { ImagePlaces } from '../../load/images/image-places.ts';
 import { type LockedAttachments, lockAttachments } from '../images/lock-attachments.ts';
@@ -52,9 +52,7 @@ export type PlatformLock = {
  */
 export const lockPlatform = async (options: LockOptions): Promise<PlatformLock> => {
   const sources = options.sources ?? sourcesOf(options);
-  const problems = newProblems();
-  const root = await findRoot(options.platform, sources, problems);
-  throwProblems(problems.found, 'the platform');
+  const root = await readRoot(options.platform, sources);
   if (root.location.kind !== 'directory') {
     throw new FleetError('USAGE', 'the lock file is written beside the platform, and this one is a Git URL', {
       hint: 'Clone it, give the directory, and commit what was written',

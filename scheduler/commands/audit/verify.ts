@@ -4,6 +4,7 @@ import { FleetError, formatError } from '#bundles/errors';
 import { openLayout } from '#bundles/formats/layout/layout';
 import { AUDIT_KINDS } from '#bundles/formats/statements/audit-lines';
 import { FleetCommand } from '#cli/fleet-command';
+import { repeatable } from '#cli/flags';
 import { openKeyDirectory } from '../../keys/key-directory.ts';
 import { readConfiguration, requireSetting } from '../../settings/configuration.ts';
 import { configurationFlags } from '../../settings/configuration-flags.ts';
@@ -23,8 +24,7 @@ export default class AuditVerify extends FleetCommand {
     keys,
     layout,
     head: Flags.string({
-      multiple: true,
-      multipleNonGreedy: true,
+      ...repeatable,
       description: 'Digest of an entry that the log must have, as noted earlier (sha256:...)',
     }),
   };

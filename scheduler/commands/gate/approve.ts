@@ -6,6 +6,7 @@ import type { Passwords } from '#bundles/trust/keys/passwords';
 import { nameSome } from '#bundles/name-some';
 import { formatChannel, parseChannel, parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
+import { repeatable } from '#cli/flags';
 import { MAX_STATEMENT_BYTES } from '#bundles/formats/statements/envelope';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
 import { type Approval, approve } from '../../release/approvals/approve.ts';
@@ -48,8 +49,7 @@ With --to it approves the promotion of a candidate, or with --stage a stage of t
     stage: Flags.string({ description: 'Only this stage of its rollout', dependsOn: ['to'] }),
     workspace: Flags.string({
       description: 'With --to: approve only what changes in this workspace; repeatable',
-      multiple: true,
-      multipleNonGreedy: true,
+      ...repeatable,
     }),
     bundle: Flags.string({ description: 'Signature file that cosign attest-blob wrote', exclusive: ['key'] }),
     key: Flags.string({ description: KEY_FORMS }),

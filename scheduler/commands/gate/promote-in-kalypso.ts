@@ -6,10 +6,9 @@ import { identityOf } from '../../deliver/git/commit-identity.ts';
 import { type DeliveredBase, deliverBase } from '../../deliver/kalypso/deliver-base.ts';
 import { type BasePromotion, type BaseWish, planBasePromotion } from '../../deliver/kalypso/promote-base.ts';
 import type { KalypsoRoot } from '../../load/kalypso/find-environments.ts';
-import { findRoot } from '../../load/load-platform.ts';
+import { readRoot } from '../../load/load-platform.ts';
 import type { PlatformOptions } from '../../load/platform/load-options.ts';
 import type { Sources } from '../../load/sources/open-sources.ts';
-import { newProblems, throwProblems } from '../../model/problems.ts';
 import type { Configuration } from '../../settings/configuration.ts';
 
 /** Flags of promote for a control plane in Kalypso's form. */
@@ -43,9 +42,7 @@ export const findKalypsoRoot = async (
   platform: string,
   sources: Sources,
 ): Promise<KalypsoRoot | undefined> => {
-  const problems = newProblems();
-  const root = await findRoot(platform, sources, problems);
-  throwProblems(problems.found, 'the platform');
+  const root = await readRoot(platform, sources);
   return root.form === 'kalypso' ? root.kalypso : undefined;
 };
 

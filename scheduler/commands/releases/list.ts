@@ -3,6 +3,7 @@ import { shortDigest } from '#bundles/digest';
 import { openLayout } from '#bundles/formats/layout/layout';
 import { formatChannel, parseChannel } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
+import { repeatable } from '#cli/flags';
 import { channelsIn, choosePointers } from '#bundles/transport/publish/choose-pointers';
 import { parseTime } from '#bundles/time';
 import { readConfiguration, requireSetting } from '../../settings/configuration.ts';
@@ -22,8 +23,7 @@ export default class ReleasesList extends FleetCommand {
     keys,
     layout,
     channel: Flags.string({
-      multiple: true,
-      multipleNonGreedy: true,
+      ...repeatable,
       description: 'Only this channel, environment/cluster type',
     }),
   };

@@ -3,6 +3,7 @@ import { hexOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
+import { repeatable } from '#cli/flags';
 import { formatTime } from '#bundles/time';
 import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
 import { readConfiguration, requireSetting } from '../../settings/configuration.ts';
@@ -18,8 +19,7 @@ import { writeDraft } from '../../keys/root/write-draft.ts';
 
 const { config, keys } = configurationFlags;
 
-const keysFlag = (description: string) =>
-  Flags.string({ multiple: true, multipleNonGreedy: true, description });
+const keysFlag = (description: string) => Flags.string({ ...repeatable, description });
 
 export default class RootInit extends FleetCommand {
   static override summary =

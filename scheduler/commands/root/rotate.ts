@@ -3,6 +3,7 @@ import { Args, Flags } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
 import { readPublicFile } from '#bundles/trust/keys/read-public-file';
 import { FleetCommand } from '#cli/fleet-command';
+import { repeatable } from '#cli/flags';
 import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
 import { fingerprint } from '#bundles/trust/keys/key';
 import { describeAuthority } from '../../keys/root/describe-root.ts';
@@ -14,8 +15,7 @@ import { isCounted, parseRole, type RootRole } from '../../keys/root/root-roles.
 import { type Rotation, rotateRoot } from '../../keys/root/rotate-root.ts';
 import { writeDraft } from '../../keys/root/write-draft.ts';
 
-const pairs = (description: string) =>
-  Flags.string({ multiple: true, multipleNonGreedy: true, default: [], description });
+const pairs = (description: string) => Flags.string({ ...repeatable, default: [], description });
 
 export default class RootRotate extends FleetCommand {
   static override description =

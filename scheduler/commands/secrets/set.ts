@@ -1,6 +1,7 @@
 import { Flags } from '@oclif/core';
 import { parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
+import { repeatable } from '#cli/flags';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { openHub, publishSite, siteSigner } from '../../hub/hub.ts';
@@ -20,13 +21,11 @@ export default class SecretsSet extends FleetCommand {
     name: Flags.string({ required: true, description: 'Name of the set' }),
     agent: Flags.string({
       description: 'Only this agent of the site may read it',
-      multiple: true,
-      multipleNonGreedy: true,
+      ...repeatable,
     }),
     'from-file': Flags.string({
       description: '<key>=<path>, or a path whose last part is the key',
-      multiple: true,
-      multipleNonGreedy: true,
+      ...repeatable,
     }),
     'from-env-file': Flags.string({ description: 'File of lines KEY=value' }),
     stdin: Flags.string({ description: 'Key whose value comes on standard input' }),

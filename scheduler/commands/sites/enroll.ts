@@ -4,6 +4,7 @@ import { openFiles } from '#bundles/formats/medium/open-files';
 import { formatChannel, parseChannel, parseName } from '#bundles/names';
 import { ask, canAsk } from '#cli/ask';
 import { FleetCommand } from '#cli/fleet-command';
+import { repeatable } from '#cli/flags';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import type { Enrolment } from '../../hub/sites/enroll/enroll-agents.ts';
@@ -41,8 +42,7 @@ export default class SitesEnroll extends FleetCommand {
     accept: Flags.string({
       description:
         'Accept only the key with this SHA-256 fingerprint (64 hex digits); required without a terminal',
-      multiple: true,
-      multipleNonGreedy: true,
+      ...repeatable,
     }),
     'replace-key': Flags.boolean({
       description:

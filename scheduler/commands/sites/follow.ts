@@ -2,6 +2,7 @@ import { Args, Flags } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
 import { formatChannel, parseChannel, parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
+import { repeatable } from '#cli/flags';
 import { registerFollower } from '../../hub/ingest/followers/register-follower.ts';
 import { auditLog } from '../../hub/http/audit-log.ts';
 import { FOLLOWERS_PATH } from '../../hub/http/hooks/notification-routes.ts';
@@ -32,8 +33,7 @@ export default class SitesFollow extends FleetCommand {
     'allow-unreleased': Flags.boolean({ description: 'Also take a channel without a release' }),
     label: Flags.string({
       description: '<name>=<value>: its labels, for gates and rollouts',
-      multiple: true,
-      multipleNonGreedy: true,
+      ...repeatable,
     }),
   };
 

@@ -3,6 +3,7 @@ import { FleetError } from '#bundles/errors';
 import { parseChannel, parseName } from '#bundles/names';
 import { parseJson } from '#bundles/json/parse-json';
 import { FleetCommand } from '#cli/fleet-command';
+import { repeatable } from '#cli/flags';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { openHub, publishSite, siteSigner } from '../../hub/hub.ts';
@@ -31,8 +32,7 @@ export default class SitesSet extends FleetCommand {
     agent: Flags.string({ description: "Only for this agent; its values override the site's" }),
     unset: Flags.string({
       description: 'Remove this value',
-      multiple: true,
-      multipleNonGreedy: true,
+      ...repeatable,
     }),
     channel: Flags.string({
       description: 'Let the agent follow this channel, environment/cluster type',

@@ -2,6 +2,7 @@ import { Flags } from '@oclif/core';
 import { FleetError, formatError, isFleetError } from '#bundles/errors';
 import { parseChannel, parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
+import { repeatable } from '#cli/flags';
 import { type Configuration, readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { platformOptions } from '../../load/platform/platform-options.ts';
@@ -52,8 +53,7 @@ export default class TokensCreate extends FleetCommand {
     }),
     label: Flags.string({
       description: '<name>=<value>: these labels, whatever the request says',
-      multiple: true,
-      multipleNonGreedy: true,
+      ...repeatable,
       relationships: [NOT_FOR_READERS],
     }),
     'replace-key': Flags.boolean({
@@ -63,14 +63,12 @@ export default class TokensCreate extends FleetCommand {
     reader: Flags.boolean({ description: 'For reading /v1/status and /metrics' }),
     only: Flags.string({
       description: '<environment> or <environment>/<workspace>: a reader that sees nothing else',
-      multiple: true,
-      multipleNonGreedy: true,
+      ...repeatable,
       relationships: [{ type: 'all' as const, flags: ['reader'] }],
     }),
     allow: Flags.string({
       description: `<verb>:<environment>, or * for all environments: may do this by the API; ${OF_WORKSPACES.join(', ')} also with /<workspace>. Verbs: ${VERBS.join(', ')}`,
-      multiple: true,
-      multipleNonGreedy: true,
+      ...repeatable,
       relationships: [
         { type: 'none' as const, flags: ['reader'] },
         { type: 'all' as const, flags: ['person'] },

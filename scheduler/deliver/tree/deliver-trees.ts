@@ -2,11 +2,11 @@ import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { RegistryOptions } from '#bundles/transport/registry/registry';
 import { environmentsOf } from '../../load/list-environments.ts';
-import { findRoot, sourcesOf } from '../../load/load-platform.ts';
+import { readRoot, sourcesOf } from '../../load/load-platform.ts';
 import type { HeldAssignment, HeldWorkload } from '../../model/model.ts';
 import type { Sources } from '../../load/sources/open-sources.ts';
 import { type Chain, loadPolicies, type Policies } from '../../release/chain/open-chain.ts';
-import { newProblems, problemsOf, throwProblems, toProblem } from '../../model/problems.ts';
+import { problemsOf, throwProblems, toProblem } from '../../model/problems.ts';
 import { type RenderedEnvironment, renderEnvironment } from '../../render/render-environment.ts';
 import type { CommitIdentity } from '../git/commit-identity.ts';
 import { bringTree, withdrawTree } from './bring-tree.ts';
@@ -81,9 +81,7 @@ export type Delivered = {
  */
 export const deliverTrees = async (delivery: TreeDelivery): Promise<readonly Delivered[]> => {
   const sources = delivery.sources ?? sourcesOf(delivery);
-  const problems = newProblems();
-  const root = await findRoot(delivery.platform, sources, problems);
-  throwProblems(problems.found, 'the platform');
+  const root = await readRoot(delivery.platform, sources);
   const environments = [...new Set(delivery.environments ?? environmentsOf(root))];
   refuseOneBranch(delivery.to, environments);
   const opened = await openTreeLayout(delivery);

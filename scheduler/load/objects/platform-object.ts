@@ -52,7 +52,7 @@ export type WorkloadTarget = {
 /** Places of fields of the spec. */
 type Places = Readonly<Record<string, Place | undefined>>;
 
-/** What is particular to a kind. */
+/** The fields of each kind. */
 export type Spec =
   | {
       readonly kind: 'Fleet';

@@ -9,8 +9,8 @@ import {
   type PlaceOptions,
 } from '../../deliver/tree/load-place.ts';
 import type { PromotionStory } from '../../deliver/git/promotion-words.ts';
-import { findRoot, sourcesOf } from '../../load/load-platform.ts';
-import { newProblems, throwProblems } from '../../model/problems.ts';
+import { readRoot, sourcesOf } from '../../load/load-platform.ts';
+import { throwProblems } from '../../model/problems.ts';
 import { loadPolicies } from '../../release/chain/open-chain.ts';
 import type { Platform } from '../../model/model.ts';
 import { type ExplainedPair, explainPlatform, type ExplainQuestion } from './explain-platform.ts';
@@ -62,9 +62,7 @@ export const explainEnvironment = async (
 
 const openChainOf = async (options: PlaceOptions & Required<Pick<PlaceOptions, 'sources'>>) => {
   if (options.layout === undefined) return undefined;
-  const problems = newProblems();
-  const root = await findRoot(options.platform, options.sources, problems);
-  throwProblems(problems.found, 'the platform');
+  const root = await readRoot(options.platform, options.sources);
   const policies = () => loadPolicies(options.sources, root);
   return await openTreeChain(options, root, await openTreeLayout(options), policies);
 };

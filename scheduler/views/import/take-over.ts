@@ -4,7 +4,7 @@ import { fillFolder } from '../../load/init/fill-folder.ts';
 import { withKustomizations } from '../../load/kalypso/kustomized-sources.ts';
 import { type KalypsoParts, readKalypsoParts } from '../../load/kalypso/load-kalypso.ts';
 import type { PlatformOptions } from '../../load/platform/load-options.ts';
-import { findRoot, loadPlatform, sourcesOf } from '../../load/load-platform.ts';
+import { readRoot, loadPlatform, sourcesOf } from '../../load/load-platform.ts';
 import { attempt, eachOnce, newProblems, throwProblems, toProblem } from '../../model/problems.ts';
 import type { Sources } from '../../load/sources/open-sources.ts';
 import { type RenderedEnvironment, renderEnvironment } from '../../render/render-environment.ts';
@@ -70,9 +70,7 @@ export type TakeoverReport = {
  */
 export const takeOver = async (options: TakeoverOptions): Promise<TakeoverReport> => {
   const sources = options.sources ?? sourcesOf(options);
-  const problems = newProblems();
-  const root = await findRoot(options.platform, sources, problems);
-  throwProblems(problems.found, 'the control plane');
+  const root = await readRoot(options.platform, sources, 'the control plane');
   if (root.form === 'fleet')
     throw new FleetError('USAGE', `${options.platform} is a platform of our form already`, {
       at: root.fleet.at,

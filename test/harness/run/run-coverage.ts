@@ -59,7 +59,7 @@ const vitest = spawn(
     '--project=unit',
     '--coverage',
     `--coverage.reportsDirectory=${folder.path}`,
-    // Counting lines makes tests several times slower, and nothing here is held against the clock.
+    // Counting lines makes tests several times slower, so no test here measures time.
     '--testTimeout=600000',
     '--hookTimeout=600000',
     ...process.argv.slice(2),
