@@ -37,6 +37,12 @@ export const hubOf = async ({
     throw new FleetError('USAGE', '--hub-token-file is missing: the hub takes a record only with a token', {
       hint: 'Make one with fleet-scheduler tokens create --person <name> --allow record:<environment>',
     });
-  const token = await readGivenFile(file);
-  return { url: new URL(hub).origin, token: token.trim() };
+  const token = (await readGivenFile(file)).trim();
+  // Checked here, because an error about the header would name the token.
+  if (!/^[!-~]+$/.test(token))
+    throw new FleetError('CONFIG_INVALID', 'the file is not one line with a token', {
+      at: { file },
+      hint: 'Write only the standard output of fleet-scheduler tokens create into it',
+    });
+  return { url: new URL(hub).origin, token };
 };

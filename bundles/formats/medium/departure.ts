@@ -49,8 +49,17 @@ export const nameVolumes = async (roots: readonly string[]): Promise<readonly st
   return names.filter((name) => name !== undefined);
 };
 
+/** The names that volumes have, in their order; a volume without one is left out. Writes nothing. */
+export const readVolumes = async (roots: readonly string[]): Promise<readonly string[]> => {
+  const names = await Promise.all(roots.map((root) => readName(root).catch(() => undefined)));
+  return names.filter((name) => name !== undefined && VOLUME.test(name)) as readonly string[];
+};
+
+const readName = async (root: string): Promise<string | undefined> =>
+  (await readOptional(root, VOLUME_FILE, 64))?.toString().trim();
+
 const nameOf = async (root: string): Promise<string | undefined> => {
-  const known = (await readOptional(root, VOLUME_FILE, 64))?.toString().trim();
+  const known = await readName(root);
   if (known !== undefined) return VOLUME.test(known) ? known : undefined;
   const name = randomUUID().replaceAll('-', '');
   await writeFileOntoMedium(root, VOLUME_FILE, Buffer.from(`${name}\n`));

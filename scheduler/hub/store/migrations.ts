@@ -404,4 +404,9 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
     },
   },
   '0027-compliance': { up: addCompliance },
+  '0028-medium-came-back': {
+    up: async (db: Kysely<unknown>) => {
+      await db.schema.alterTable('medium_departure').addColumn('returned_at', 'text').execute();
+    },
+  },
 };

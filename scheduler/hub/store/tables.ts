@@ -487,6 +487,8 @@ export type MediumDepartureRow = Pick<MediumReturnRow, 'created_at' | 'releases'
   /** fillingOf. */
   readonly filling: Digest;
   readonly recorded_at: Timestamp;
+  /** When one of its volumes came back; null: it did not, or it has no volume and is found by its contents. */
+  readonly returned_at: Timestamp | null;
 };
 
 /** The filling that was recorded last of a volume. */

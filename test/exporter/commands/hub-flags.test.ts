@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { type FleetError, formatError } from '#bundles/errors';
 import { hubOf } from '../../../exporter/commands/hub-flags.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
@@ -21,4 +22,17 @@ test('a hub is an https address with a token in a file, and each mistake is said
     [{ hub, 'hub-token-file': join(folder.path, 'none') }, 'CONFIG_INVALID'],
   ] as const)
     await expect(hubOf(flags)).rejects.toMatchObject({ code });
+});
+
+test('a token file with more than a token is refused without showing any of it', async () => {
+  await using folder = await temporaryDirectory('hub-flags');
+  const file = join(folder.path, 'token');
+  for (const text of ['ffd_secret\n{"level":"info"}\n', 'Token: ffd_secret\n', '\n']) {
+    await writeFile(file, text);
+    const error: unknown = await hubOf({ hub: 'https://hub.example', 'hub-token-file': file }).catch(
+      (refused: unknown) => refused,
+    );
+    expect(error).toMatchObject({ code: 'CONFIG_INVALID' });
+    expect(formatError(error as FleetError)).not.toContain('secret');
+  }
 });

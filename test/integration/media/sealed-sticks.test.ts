@@ -6,6 +6,7 @@ import { PROGRAMS, type ProgramName, sha256Of } from '../../../examples/story.ts
 import { acceptRequests } from '../../harness/fleets/accept-requests.ts';
 import { makeCompany } from '../../harness/fleets/company.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
+import { serve } from '../hub/hub-process.ts';
 import { type Outcome, runCommand, runOrFail, succeed } from '../../harness/run/run-command.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
@@ -26,6 +27,10 @@ describeWith(['age'], 'sealed sticks, from the office to a host and to another o
   };
   const agent = (name: string, ...words: readonly string[]): Promise<Outcome> =>
     run('fleet-agent', ...words, '--config', `${name}.yaml`, '--now', '2026-11-21T09:00:00Z');
+
+  const CONFIG = ['--config', 'office.yaml'];
+  const create = ['create', '--from', 'releases', '--site', 'plant-7', '--encrypt', '--part-size', '200KiB'];
+  let sticks: readonly string[];
 
   beforeAll(async () => {
     folder = await temporaryDirectory('sealed-sticks');
@@ -56,27 +61,14 @@ describeWith(['age'], 'sealed sticks, from the office to a host and to another o
       await ok('fleet-scheduler', 'sites', 'enroll', at(`request-${name}`), ...accepted, ...office);
       await ok('fleet-scheduler', 'sites', 'set', site, 'lineNumber=7', ...office);
     }
-    const create = [
-      'create',
-      '--from',
-      'releases',
-      '--site',
-      'plant-7',
-      '--encrypt',
-      '--part-size',
-      '200KiB',
-    ];
-    const sticks = [
-      '--stick-size',
-      '400KiB',
-      '--to',
-      at('a'),
-      '--to',
-      at('b'),
-      '--now',
-      '2026-11-21T08:40:00Z',
-    ];
-    expect(await ok('fleet-export', ...create, ...sticks)).toMatch(/sealed parts on 2 sticks/);
+    sticks = ['--stick-size', '400KiB', '--to', at('a'), '--to', at('b'), '--now', '2026-11-21T08:40:00Z'];
+    const token = ['tokens', 'create', '--person', 'office', '--allow', 'record:prod', ...CONFIG];
+    await writeFile(at('token'), succeed(await run('fleet-scheduler', ...token)).stdout);
+    await using hub = await serve(folder.path, [...CONFIG, '--listen', '127.0.0.1:0']);
+    const recorded = ['--hub', hub.url, '--hub-token-file', at('token')];
+    const filled = await ok('fleet-export', ...create, ...sticks, ...recorded);
+    expect(filled).toMatch(/sealed parts on 2 sticks/);
+    expect(filled).toContain(`recorded at ${hub.url}: on its way since`);
   });
   afterAll(() => folder?.[Symbol.asyncDispose]());
 
@@ -116,5 +108,15 @@ describeWith(['age'], 'sealed sticks, from the office to a host and to another o
     expect((await agent('press', 'status')).stdout).not.toContain('Sticks');
     // The same sticks again do no harm.
     succeed(await agent('press', 'import', at('a'), at('b')));
+  });
+
+  it('are on their way at the hub until one comes back, although the office cannot open them', async () => {
+    const media = async (): Promise<string> =>
+      succeed(await run('fleet-scheduler', 'media', 'list', ...CONFIG)).stdout;
+    expect(await media()).toMatch(/^on its way since .*: prod\/factory-host r1 for plant-7/m);
+    succeed(await agent('press', 'reports', 'export', at('a')));
+    succeed(await run('fleet-scheduler', 'reports', 'import', at('a'), ...CONFIG));
+    // The office has no identity that opens the sticks: the volume says which record it is.
+    expect(await media()).toMatch(/^No medium is on its way/);
   });
 });

@@ -20,7 +20,7 @@ const LISTED = 50;
 
 /**
  * Lists media that are on their way, the newest first, for readers of everything. A medium has come back once the hub took reports from
- * one with the same table of contents.
+ * its volume; of a record without a volume, from a medium with the same table of contents.
  */
 export const listUnderway = async (
   db: Database,
@@ -30,6 +30,7 @@ export const listUnderway = async (
   const rows = await db
     .selectFrom('medium_departure')
     .selectAll()
+    .where('returned_at', 'is', null)
     .orderBy('recorded_at', 'desc')
     .orderBy('filling')
     .limit(RECORDS)

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -197,19 +197,57 @@ test('a record that comes after the medium, or for another fleet, changes nothin
   const agent = await enrolled(hub, 'plant-8/press-1', PROD);
   const lines = chain(agent, [applied('web', hub.first, days(-3))]);
   const stick = await filled(hub, 'stick');
-  const late = await filled(hub, 'copy');
+  const late = await openFiles(stick);
+  const departure = await departureOf(late, hub.store.fleet);
+  await late[Symbol.asyncDispose]();
   await report(stick, agent, lines);
   await hub.importFrom(stick, days(-1));
   const record = async (path: string): Promise<void> => {
     await using medium = await openFiles(path);
     await recordDeparture(hub.store, await departureOf(medium, hub.store.fleet), NOW);
   };
-  await record(late);
+  await recordDeparture(hub.store, departure, NOW);
   await expect(record(await filled(hub, 'foreign', { fleet: 'other' }))).rejects.toMatchObject({
     code: 'WRONG_FLEET',
   });
   await expect(record(await hub.stick('empty'))).rejects.toMatchObject({ code: 'MEDIUM_EMPTY' });
   expect((await media(hub)).underway).toEqual([]);
+});
+
+test('sticks that are filled alike in one second are two media, and each comes back alone', async () => {
+  await using hub = await shop();
+  const agent = await enrolled(hub, 'plant-8/press-1', PROD);
+  const lines = chain(agent, [applied('web', hub.first, days(-3)), applied('web', hub.second, days(-2))]);
+  const sticks = [await filled(hub, 'one'), await filled(hub, 'two')] as const;
+  for (const stick of sticks) {
+    await using medium = await openFiles(stick);
+    await recordDeparture(hub.store, await departureOf(medium, hub.store.fleet), days(-3));
+  }
+  const underway = async (): Promise<number> => (await media(hub)).underway.length;
+  expect(await underway()).toBe(2);
+  for (const [at, stick] of sticks.entries()) {
+    await report(stick, agent, lines, at + 1, at + 1);
+    await hub.importFrom(stick, days(-1 + at / 10));
+    expect(await underway()).toBe(1 - at);
+  }
+});
+
+test('a medium that the office cannot open comes back by its volume, with the contents that were recorded', async () => {
+  await using hub = await shop();
+  const agent = await enrolled(hub, 'plant-8/press-1', PROD);
+  const stick = await filled(hub, 'sealed');
+  await using medium = await openFiles(stick);
+  await recordDeparture(hub.store, await departureOf(medium, hub.store.fleet), days(-3));
+  await rm(join(stick, MEDIUM_FILE));
+  await report(stick, agent, chain(agent, [applied('web', hub.first, days(-2))]));
+  await hub.importFrom(stick, days(-1));
+  const { underway, arrivals } = await media(hub);
+  expect(underway).toEqual([]);
+  expect(arrivals[0]?.carried).toEqual({
+    createdAt: formatTime(days(-4)),
+    releases: ['prod/kiosk r2'],
+    sites: ['plant-8'],
+  });
 });
 
 test('of a stick that is filled and recorded in any order, at most the last record is on its way', async () => {
