@@ -20,47 +20,45 @@ export type AgentHistory = {
   readonly online: boolean;
 };
 
+/** An agent of a channel, and when its channel had the first release of the candidate. */
+export type HeardAgent = {
+  readonly agent: ActualAgent;
+  readonly since: ChannelFacts['since'];
+  readonly history: AgentHistory;
+};
+
 /**
  * Facts about the candidate in an agent's reports. Facts from before the import of a release of the candidate do not count: an
  * earlier good health, or one reported too early, is not the candidate's.
  * @param standing comparison with the current release; undefined if the agent has not imported the candidate
  */
-export const agentFacts = (
-  agent: ActualAgent,
-  standing: Standing | undefined,
-  { since }: Pick<ChannelFacts, 'since'>,
-  history: AgentHistory,
-): AgentFacts => ({
-  name: `${agent.site}/${agent.agent}`,
-  labels: agent.labels,
-  ...(agent.follower !== null && { follower: agent.follower }),
-  enrolledAt: agent.enrolledAt,
-  knownAt: agent.reported ? agent.saidAt : null,
-  online: history.online,
-  state: stateOf(agent, standing, since, history),
-});
+export const agentFacts = (heard: HeardAgent, standing: Standing | undefined): AgentFacts => {
+  const { agent, history } = heard;
+  const facts = {
+    name: `${agent.site}/${agent.agent}`,
+    labels: agent.labels,
+    enrolledAt: agent.enrolledAt,
+    knownAt: agent.reported ? agent.saidAt : null,
+    online: history.online,
+    state: stateOf(heard, standing),
+  };
+  return agent.follower === null ? facts : { ...facts, follower: agent.follower };
+};
 
 /** Whether the agent has reported the import of a release that was made from the candidate. */
-export const hasImported = (
-  { channel, accepted }: Pick<ActualAgent, 'channel' | 'accepted'>,
-  since: ChannelFacts['since'],
-  { imported }: Pick<AgentHistory, 'imported'>,
-): boolean =>
+export const hasImported = ({ agent: { channel, accepted }, since, history }: HeardAgent): boolean =>
   since !== null &&
   accepted !== null &&
-  accepted.channel === formatChannel(channel) &&
+  history.imported !== undefined &&
   accepted.version >= since.version &&
-  imported !== undefined;
+  accepted.channel === formatChannel(channel);
 
-const stateOf = (
-  agent: ActualAgent,
-  standing: Standing | undefined,
-  since: ChannelFacts['since'],
-  { imported, faulted }: AgentHistory,
-): AgentState => {
+const stateOf = (heard: HeardAgent, standing: Standing | undefined): AgentState => {
+  const { agent, since, history } = heard;
   const { channel, accepted } = agent;
+  const { imported, faulted } = history;
   if (!since) return { kind: 'waiting', why: `${formatChannel(channel)} is not at this candidate` };
-  if (!imported || !standing || !hasImported(agent, since, { imported })) {
+  if (!imported || !standing || !hasImported(heard)) {
     const has = accepted
       ? `it reported ${accepted.channel} release ${accepted.version}`
       : 'it reported no release';

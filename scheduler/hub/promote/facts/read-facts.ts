@@ -13,13 +13,13 @@ import { freshnessPolicyFor } from '../../questions/state/freshness.ts';
 import { nextVisit } from '../../questions/state/next-visit.ts';
 import { channelsOf, withoutStates } from '../../questions/state/read-agents.ts';
 import { readDesired } from '../../questions/state/read-desired.ts';
-import { readStandings } from '../../questions/state/read-standings.ts';
+import { readStandings, type Standing } from '../../questions/state/read-standings.ts';
 import { type AgentHistory, agentFacts, hasImported } from './agent-facts.ts';
 import type { ChannelFacts, GateFacts } from './facts.ts';
 import type { Link } from './link.ts';
 import { type ChannelNow, channelFacts, heldFacts, readChannels } from './read-channels.ts';
 import { readAttestationFacts } from './read-attestations.ts';
-import { readHistory, readImporting } from './read-history.ts';
+import { type ImportingAgent, readHistory, readImporting } from './read-history.ts';
 
 const NO_HISTORY: AgentHistory = { imported: undefined, faulted: false, online: false };
 
@@ -43,47 +43,36 @@ export const readFacts = async (
   const db = hub.store?.db;
   const layout = await openOrStartLayout(hub.layout);
   const released = await readChannels(layout, roots, from);
-  const agents = db ? await readCandidateAgents(db, layout, roots, { from, shared, released, now }) : [];
-  const followed = channelsOf(agents.map(({ agent }) => agent));
+  const rows = db ? await readCandidateAgents(db, layout, roots, { from, shared, released }) : [];
+  const actual = rows.map(withoutStates(now));
+  const followed = channelsOf(actual);
   const current = await readChannels(layout, roots, from, followed);
   const channels = await channelFacts(layout, roots, current, { shared, followed });
   const sinceOf = sincesOf(channels, followed);
-  const histories = db
-    ? await readHistory(
-        db,
-        agents.map(({ row }) => row),
-        channels,
-      )
-    : [];
-  const told = agents.map(({ row, agent }, at) => ({
-    row,
+  const histories = db ? await readHistory(db, rows, channels) : [];
+  const told = actual.map((agent, at) => ({
     agent,
     since: sinceOf.get(agent.channel) ?? null,
     history: histories[at] ?? NO_HISTORY,
   }));
   const desired = await readDesired(hub.layout, followed, root, signal);
-  const importers = new Map(
-    told.flatMap((one) => (hasImported(one.agent, one.since, one.history) ? [[one.row, one] as const] : [])),
-  );
-  const compared = db
-    ? await readStandings(db, [...importers.keys()], {
-        desired,
-        now,
-        take: (row, standing) => {
-          const one = importers.get(row);
-          return one && agentFacts(one.agent, standing, one, one.history);
-        },
-      })
-    : undefined;
+  const importers = [...told.keys()].filter((at) => told[at] && hasImported(told[at]));
+  const standings = new Map<number, Standing>();
+  if (db)
+    await readStandings(
+      db,
+      importers.flatMap((at) => rows[at] ?? []),
+      { desired, now, take: (standing, at) => void standings.set(importers[at] ?? 0, standing) },
+    );
   return {
     from,
     to,
     shared,
     channels,
     held: heldFacts(current, shared),
-    agents: told.map(({ row, agent, since, history }) => {
-      const visit = nextVisit(agent, freshnessPolicyFor(freshness, agent.channel), now);
-      const facts = compared?.get(row) ?? agentFacts(agent, undefined, { since }, history);
+    agents: told.map((one, at) => {
+      const visit = nextVisit(one.agent, freshnessPolicyFor(freshness, one.agent.channel), now);
+      const facts = agentFacts(one, standings.get(at));
       return visit ? { ...facts, visit } : facts;
     }),
     checks: db
@@ -106,22 +95,19 @@ const readCandidateAgents = async (
   db: Database,
   layout: Layout,
   roots: readonly TrustRoot[],
-  { from, shared, released, now }: CandidateAgents,
-) => {
+  { from, shared, released }: CandidateAgents,
+): Promise<readonly ImportingAgent[]> => {
   const channels = await channelFacts(layout, roots, released, { shared, followed: [] });
   const newest = released.flatMap(({ channel, release }) =>
     release ? [{ release_channel: formatChannel(channel), release_version: release.predicate.version }] : [],
   );
-  const toActual = withoutStates(now);
-  const rows = await readImporting(db, from, channels, newest);
-  return rows.map((row) => ({ row, agent: toActual(row) }));
+  return await readImporting(db, from, channels, newest);
 };
 
 type CandidateAgents = {
   readonly from: string;
   readonly shared: Digest;
   readonly released: readonly ChannelNow[];
-  readonly now: Date;
 };
 
 /** The first release of the candidate in each channel that agents follow. */

@@ -10,6 +10,8 @@ export type JudgedAgent = AgentFacts & {
   readonly absent: boolean;
   /** It complies, and its word is fresh. */
   readonly complies: boolean;
+  /** Since when it complies without a break, in ms; undefined if it does not. */
+  readonly since: number | undefined;
   /** Seconds for which its own words show that it complied without a break; 0 if it does not. */
   readonly soakedSeconds: number;
   /** Why it does not comply; undefined if it does. */
@@ -57,21 +59,22 @@ export const baseOf = ({ compliance, evidence }: PromotionPolicy): 'reported' | 
  * medium has soaked for as long as that report covers, not for the days that the medium travelled.
  */
 const judgeAgent = (policy: PromotionPolicy, agent: AgentFacts, now: Date): JudgedAgent => {
-  const silent = secondsBetween(agent.knownAt ?? agent.enrolledAt, now);
+  // Each time is parsed once: this is done for each agent of a fleet.
+  const heard = Date.parse(agent.knownAt ?? agent.enrolledAt);
+  const silent = Math.floor((now.getTime() - heard) / 1000);
   const fresh = agent.knownAt !== null && silent <= (policy.freshnessSeconds ?? Number.POSITIVE_INFINITY);
   const why = isUnsigned(policy, agent)
     ? `its notifications are unsigned: it follows by ${agent.follower}`
     : whyNot(agent, fresh, now);
-  const complies = why === undefined;
+  const since =
+    why === undefined && agent.state.kind === 'complies' ? Date.parse(agent.state.since) : undefined;
   return {
     ...agent,
     fresh,
     absent: policy.absent !== undefined && silent > policy.absent.afterSeconds,
-    complies,
-    soakedSeconds:
-      complies && agent.state.kind === 'complies'
-        ? Math.max(0, secondsBetween(agent.state.since, new Date(agent.knownAt ?? 0)))
-        : 0,
+    complies: why === undefined,
+    since,
+    soakedSeconds: since === undefined ? 0 : Math.max(0, Math.floor((heard - since) / 1000)),
     why,
   };
 };
@@ -85,7 +88,3 @@ const whyNot = ({ knownAt, state }: AgentFacts, fresh: boolean, now: Date): stri
   if (state.kind !== 'complies') return `${state.kind}: ${state.why}`;
   return fresh ? undefined : `stale: its newest word is of ${knownAt}, now it is ${formatTime(now)}`;
 };
-
-/** Negative if `from` is later. */
-const secondsBetween = (from: string, to: Date): number =>
-  Math.floor((to.getTime() - new Date(from).getTime()) / 1000);

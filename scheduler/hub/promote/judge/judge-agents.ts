@@ -144,9 +144,9 @@ const earliestSoak = (
   { needed, soakSeconds }: { readonly needed: number; readonly soakSeconds: number },
 ): number | undefined => {
   const dueOf = (agent: JudgedAgent): number | undefined => {
-    if (!agent.complies || agent.state.kind !== 'complies') return undefined;
+    if (agent.since === undefined) return undefined;
     if (agent.soakedSeconds < soakSeconds && !agent.online) return undefined;
-    return new Date(agent.state.since).getTime() + soakSeconds * 1000;
+    return agent.since + soakSeconds * 1000;
   };
   const times = counted.flatMap((agent) => dueOf(agent) ?? []).toSorted((a, b) => a - b);
   const last = times[needed - 1];

@@ -149,7 +149,7 @@ const isAbsent = ({ heardAt, enrolledAt }: AgentFact, { absent }: RolloutPlan, n
   absent !== null && isOlder(heardAt ?? enrolledAt, absent.afterSeconds, now);
 
 const isOlder = (at: Timestamp | null, seconds: number, now: Date): boolean =>
-  at === null || now.getTime() - parseTime(at).getTime() > seconds * 1000;
+  at === null || now.getTime() - Date.parse(at) > seconds * 1000;
 
 const whyPending = ({ state, heardAt }: AgentFact, { freshnessSeconds }: RolloutPlan, now: Date): string => {
   switch (state.kind) {

@@ -34,20 +34,19 @@ export const readFacts = async (
   const nameOf = namesOf();
   const agents = (await readAgentsOf(db, channels)).filter((row) => starts.has(nameOf(row)));
   const desired = await readDesired(hub.layout, channels, hub.keys.root);
-  const take = (row: KnownAgent, standing: Standing): AgentFact['state'] => {
+  const toActual = withoutStates(now);
+  const facts = new Map([...starts.keys()].map((channel) => [channel, [] as AgentFact[]]));
+  const take = (standing: Standing, at: number): void => {
+    const row = agents[at];
+    if (!row) return;
     const channel = nameOf(row);
     const wanted = desired.get(channel);
     const packages = wanted?.kind === 'release' ? wanted.packages : NO_PACKAGES;
-    return stateOf(standing, packages, starts.get(channel) ?? '');
-  };
-  const states = await readStandings(db, agents, { desired, now, take });
-  const toActual = withoutStates(now);
-  const facts = new Map([...starts.keys()].map((channel) => [channel, [] as AgentFact[]]));
-  for (const row of agents) {
+    const state = stateOf(standing, packages, starts.get(channel) ?? '');
     const { site, agent, labels, enrolledAt, heardAt } = toActual(row);
-    const state = states.get(row);
-    if (state) facts.get(nameOf(row))?.push({ site, agent, labels, enrolledAt, heardAt, state });
-  }
+    facts.get(channel)?.push({ site, agent, labels, enrolledAt, heardAt, state });
+  };
+  await readStandings(db, agents, { desired, now, take });
   return facts;
 };
 

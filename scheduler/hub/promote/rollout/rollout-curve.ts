@@ -20,20 +20,27 @@ export const curveOf = (
 ): readonly CurvePoint[] => {
   if (start === undefined) return [];
   const began = parseTime(start).getTime();
-  const since = compliant.map((agents) =>
-    agents
-      .flatMap(({ state }) => (state.kind === 'complies' ? [parseTime(state.since).getTime()] : []))
-      .toSorted((a, b) => a - b),
-  );
   const stepMs = (now.getTime() - began) / POINTS;
-  return Array.from({ length: POINTS + 1 }, (_, index) => {
-    const at = index === POINTS ? now : new Date(began + Math.floor(index * stepMs));
-    return { at: formatTime(at), complies: since.map((times) => countUntil(times, at.getTime())) };
-  });
+  const points = Array.from({ length: POINTS + 1 }, (_, index) =>
+    formatTime(index === POINTS ? now : new Date(began + Math.floor(index * stepMs))),
+  );
+  const stages = compliant.map((agents) => countUntil(points, agents));
+  return points.map((at, index) => ({ at, complies: stages.map((counts) => counts[index] ?? 0) }));
 };
 
-/** @param times sorted */
-const countUntil = (times: readonly number[], end: number): number => {
-  const found = times.findIndex((time) => time > end);
-  return found < 0 ? times.length : found;
+/** How many agents comply at each point. Times are compared as text: there are as many as agents. @param points sorted */
+const countUntil = (points: readonly Timestamp[], agents: readonly AgentFact[]): readonly number[] => {
+  const begin = points.map(() => 0);
+  for (const { state } of agents) {
+    if (state.kind !== 'complies') continue;
+    let [low, high] = [0, points.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((points[middle] ?? '') < state.since) low = middle + 1;
+      else high = middle;
+    }
+    if (low < begin.length) begin[low] = (begin[low] ?? 0) + 1;
+  }
+  let sum = 0;
+  return begin.map((count) => (sum += count));
 };

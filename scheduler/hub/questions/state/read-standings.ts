@@ -23,51 +23,56 @@ export type Standing =
 const NAMES = 500;
 
 /** The releases that agents are compared with, and the fields that a question takes from each comparison. */
-export type StandingQuestion<A, T> = {
+export type StandingQuestion<T> = {
   /** By formatChannel. */
   readonly desired: ReadonlyMap<string, Desired>;
   readonly now: Date;
-  readonly take: (agent: A, standing: Standing) => T;
+  /** @param at index of the agent */
+  readonly take: (standing: Standing, at: number) => T;
 };
 
 /**
- * Compares agents with the releases of their channels, by agent. A question costs the number of agents, of different sets of packages
+ * Compares agents with the releases of their channels, each in its place. A question costs the number of agents, of different sets of packages
  * and of assignments in trouble, and not of all assignments: of agents that comply, or that a rollout does not reach yet, no states are read.
  */
-export const readStandings = async <A extends KnownAgent, T>(
+export const readStandings = async <T>(
   db: Database,
-  agents: readonly A[],
-  { desired, now, take }: StandingQuestion<A, T>,
-): Promise<ReadonlyMap<A, T>> => {
+  agents: readonly KnownAgent[],
+  { desired, now, take }: StandingQuestion<T>,
+): Promise<readonly T[]> => {
   const wantedOf = packagesOf(desired);
-  const taken = new Map<A, T>();
-  const differing: A[] = [];
-  for (const agent of agents) {
-    const { checked_at: checkedAt, settled_at: settledAt } = agent;
-    if (complies(agent, wantedOf(agent)))
-      taken.set(agent, take(agent, { kind: 'complies', checkedAt, settledAt }));
-    else differing.push(agent);
-  }
+  const differing = agents.filter((agent) => !complies(agent, wantedOf(agent)));
   const judged = await judgeDiffering(db, differing, desired, now);
-  const changed: A[] = [];
-  for (const agent of differing) {
-    const rows = judged.get(agent.id);
-    if (rows?.some(({ verdict }) => verdict !== 'complies'))
-      taken.set(agent, take(agent, { kind: 'differs', rows }));
-    else changed.push(agent);
-  }
+  const differs = (rows: readonly JudgedAssignment[] | undefined): boolean =>
+    rows?.some(({ verdict }) => verdict !== 'complies') ?? false;
+  // Of agents of which a report came between two statements, all states are read at once.
+  const changed = differing.filter(({ id }) => !differs(judged.get(id)));
+  const reread = await judgeWhole(db, changed, desired, now);
+  return agents.map((agent, at) => {
+    const rows = reread.get(agent.id) ?? judged.get(agent.id);
+    const { checked_at: checkedAt, settled_at: settledAt } = agent;
+    return take(rows ? { kind: 'differs', rows } : { kind: 'complies', checkedAt, settledAt }, at);
+  });
+};
+
+/** Judges agents from the states of all of their assignments. */
+const judgeWhole = async (
+  db: Database,
+  agents: readonly KnownAgent[],
+  desired: ReadonlyMap<string, Desired>,
+  now: Date,
+): Promise<ReadonlyMap<string, readonly JudgedAssignment[]>> => {
   const toActual = withoutStates(now);
-  // Agents of which a report came between two statements: all of their states are read at once.
-  for (let start = 0; start < changed.length; start += NAMES) {
-    const part = changed.slice(start, start + NAMES);
+  const judged = new Map<string, readonly JudgedAssignment[]>();
+  for (let start = 0; start < agents.length; start += NAMES) {
+    const part = agents.slice(start, start + NAMES);
     const states = await readStates(db, { agents: part.map(({ id }) => id) });
     for (const row of part) {
       const agent = { ...toActual(row), states: states.get(row.id) ?? [] };
-      const release = desired.get(formatChannel(agent.channel)) ?? NONE;
-      taken.set(row, take(row, { kind: 'differs', rows: judgeAssignments(release, agent) }));
+      judged.set(row.id, judgeAssignments(desired.get(formatChannel(agent.channel)) ?? NONE, agent));
     }
   }
-  return taken;
+  return judged;
 };
 
 /** The digest of the packages that the channel of an agent has; undefined: it has no release. */

@@ -52,13 +52,13 @@ export const countCompliance = async (
     const verdicts = await readStandings(db, rows, {
       desired,
       now,
-      take: (_, standing) => verdictsOf(standing),
+      take: verdictsOf,
     });
-    for (const row of rows) {
+    for (const [at, row] of rows.entries()) {
       const { reported, saidAt, silent } = toActual(row);
       const policy = freshnessPolicyFor(policies, channelOf(row));
       const freshness = freshnessOf(reported ? saidAt : null, policy, now);
-      const condition = conditionOf(verdicts.get(row) ?? [], { reported, silent, freshness });
+      const condition = conditionOf(verdicts[at] ?? [], { reported, silent, freshness });
       const of = counts.get(row.environment) ?? { ...NOBODY };
       counts.set(row.environment, { ...of, [condition]: of[condition] + 1 });
     }

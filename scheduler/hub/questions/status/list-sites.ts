@@ -122,7 +122,8 @@ const judgeAgents = async (
 ): Promise<readonly Judged[]> => {
   const toActual = withoutStates(now);
   const whole = agents.filter(({ environment }) => seesWhole(visible, environment));
-  const standings = await readStandings(db, whole, { desired, now, take: (_, standing) => standing });
+  const take = (standing: Standing, at: number) => [whole[at], standing] as const;
+  const standings = new Map(await readStandings(db, whole, { desired, now, take }));
   const limited = await readLimited(db, agents, desired, { visible, now });
   return agents.flatMap((row) => {
     const agent = toActual(row);

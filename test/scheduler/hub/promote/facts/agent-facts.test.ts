@@ -64,10 +64,8 @@ const judged = (version: number, states: readonly ActualState[], history: Partia
   const rows = whatRunsWhere(new Map([['qa/kiosk', desired]]), [agent], NOW);
   const imported = { at: ago(2.5), receivedAt: ago(2.4), clockTrusted: true };
   return agentFacts(
-    agent,
+    { agent, since: SINCE, history: { imported, faulted: false, online: true, ...history } },
     { kind: 'differs', rows },
-    { since: SINCE },
-    { imported, faulted: false, online: true, ...history },
   );
 };
 
