@@ -1,16 +1,16 @@
 import { sql } from 'kysely';
 import { type Channel, parseChannel } from '#bundles/names';
 import { releaseValue } from '../../ingest/reports/facts.ts';
-import { type KnownAgent, readAgents, selectAgents } from '../../questions/state/read-agents.ts';
+import { type FleetAgent, readFleet, selectAgents } from '../../questions/state/read-agents.ts';
 import type { Database } from '../../store/tables.ts';
 import { valuesTable } from '../../store/values-table.ts';
 import type { AgentHistory, Stated } from './agent-facts.ts';
 import type { ChannelFacts } from './facts.ts';
 
 /** An agent, and the number of the event by which it first imported a release of the candidate; null: it reported none. */
-export type ImportingAgent = KnownAgent & { readonly imported_seq: number | null };
+export type ImportingAgent = FleetAgent & { readonly imported_seq: number | null };
 
-type Accepted = Pick<KnownAgent, 'release_channel' | 'release_version'>;
+type Accepted = Pick<FleetAgent, 'release_channel' | 'release_version'>;
 
 /**
  * Reads the agents of an environment with their first import, in their current life, of a release of their channel that has the candidate.
@@ -61,7 +61,7 @@ const readFirsts = async (
     channel.environment === environment ? [[value, channel.clusterType]] : [],
   );
   if (asked.length === 0)
-    return (await readAgents(db, { environment })).map((agent) => ({ ...agent, imported_seq: null }));
+    return (await readFleet(db, { environment })).map((agent) => ({ ...agent, imported_seq: null }));
   type First = { agent: string; life: number; cluster_type: string; seq: number };
   const firsts = sql<First>`(
     with asked(value, cluster_type) as (${valuesTable(['text', 'text'], asked)})

@@ -3,8 +3,8 @@ import type { Timestamp } from '#bundles/time';
 import type { Hub } from '../../hub.ts';
 import { isFailed } from '../../../model/event-steps.ts';
 import {
-  type KnownAgent,
-  readAgents,
+  type FleetAgent,
+  readFleet,
   shareChannels,
   withoutStates,
 } from '../../questions/state/read-agents.ts';
@@ -53,7 +53,7 @@ export const readFacts = async (
 const NO_PACKAGES: ReadonlyMap<string, unknown> = new Map();
 
 /** The names of the channels of agents, each formatted once. */
-const namesOf = (): ((row: KnownAgent) => string) => {
+const namesOf = (): ((row: FleetAgent) => string) => {
   const channelOf = shareChannels();
   const names = new Map<Channel, string>();
   return (row) => {
@@ -65,12 +65,12 @@ const namesOf = (): ((row: KnownAgent) => string) => {
 };
 
 /** Agents of a channel, or of all channels of the environments of several. */
-const readAgentsOf = async (db: Database, channels: readonly Channel[]): Promise<readonly KnownAgent[]> => {
+const readAgentsOf = async (db: Database, channels: readonly Channel[]): Promise<readonly FleetAgent[]> => {
   const [channel] = channels;
-  if (channel && channels.length === 1) return readAgents(db, channel);
-  const agents: KnownAgent[] = [];
+  if (channel && channels.length === 1) return readFleet(db, channel);
+  const agents: FleetAgent[] = [];
   for (const environment of new Set(channels.map((one) => one.environment)))
-    agents.push(...(await readAgents(db, { environment })));
+    agents.push(...(await readFleet(db, { environment })));
   return agents;
 };
 

@@ -3,7 +3,7 @@ import { formatChannel } from '#bundles/names';
 import { packagesDigest } from '../../ingest/reports/agent-state.ts';
 import type { Database } from '../../store/tables.ts';
 import { readStates } from './read-actual.ts';
-import { type KnownAgent, withoutStates } from './read-agents.ts';
+import { type FleetAgent, withoutStates } from './read-agents.ts';
 import {
   type ActualState,
   type Desired,
@@ -30,7 +30,7 @@ const NOTHING: Packages = new Map();
  */
 export const judgeDiffering = async (
   db: Database,
-  agents: readonly KnownAgent[],
+  agents: readonly FleetAgent[],
   desired: ReadonlyMap<string, Desired>,
   now: Date,
 ): Promise<ReadonlyMap<string, readonly JudgedAssignment[]>> => {
@@ -73,7 +73,7 @@ const statesOf = (
 /** Packages by assignment, by their digest, each set read of one of its agents. */
 const readPackages = async (
   db: Database,
-  agents: readonly KnownAgent[],
+  agents: readonly FleetAgent[],
 ): Promise<ReadonlyMap<Digest, Packages>> => {
   const examples = [
     ...new Map(agents.flatMap(({ id, packages }) => (packages === null ? [] : [[packages, id] as const]))),
@@ -108,7 +108,7 @@ const readPackages = async (
 /** States in trouble: of few agents by their names, of many by their environments. */
 const readTroubles = async (
   db: Database,
-  agents: readonly KnownAgent[],
+  agents: readonly FleetAgent[],
 ): Promise<ReadonlyMap<string, readonly ActualState[]>> => {
   if (agents.length === 0) return new Map();
   const part =

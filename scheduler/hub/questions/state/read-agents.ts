@@ -18,10 +18,8 @@ const AGENT_COLUMNS = [
   'cluster_type',
   'labels',
   'life',
-  'head_seq',
   'release_version',
   'release_channel',
-  'release_at',
   'enrolled_at',
   'heard_at',
   'online_at',
@@ -34,19 +32,22 @@ const AGENT_COLUMNS = [
 ] as const satisfies readonly (keyof AgentRow)[];
 
 const STATE_COLUMNS = [
-  'newest_seq',
   'packages',
   'checked_at',
   'settled_at',
 ] as const satisfies readonly (keyof AgentStateRow)[];
 
 /** An agent and its state as a whole, whose columns are null as long as it never reported. */
-export type KnownAgent = Pick<AgentRow, (typeof AGENT_COLUMNS)[number]> & {
+export type FleetAgent = Pick<AgentRow, (typeof AGENT_COLUMNS)[number]> & {
   readonly [column in (typeof STATE_COLUMNS)[number]]: AgentStateRow[column] | null;
 } & {
   /** Sum of its running packages that failed, that drifted, and that it could not check. */
   readonly troubles: number | null;
 };
+
+/** With the columns that only a page of agents shows. */
+export type KnownAgent = FleetAgent &
+  Pick<AgentRow, 'head_seq' | 'release_at'> & { readonly newest_seq: number | null };
 
 /** Selects agents that are not revoked, by name. */
 export const selectAgents = (db: Database, filter: Part) =>
@@ -62,22 +63,35 @@ export const selectAgents = (db: Database, filter: Part) =>
 
 /** Agents that are not revoked, by name; of a page one more than its limit. */
 export const readAgents = async (db: Database, filter: Part, page?: Page): Promise<readonly KnownAgent[]> => {
-  let query = selectAgents(db, filter);
+  let query = selectAgents(db, filter).select([
+    'agent.head_seq',
+    'agent.release_at',
+    'agent_state.newest_seq',
+  ]);
   if (page) query = query.limit(page.limit + 1);
   if (page?.cursor !== undefined)
     query = query.where('agent.id', '>', decodeCursor(page.cursor, [''] as const)[0]);
   return await query.execute();
 };
 
-/** Agents without the states of their assignments. Those of a channel share its object. */
-export const withoutStates = (now: Date): ((row: KnownAgent) => ActualAgent) => {
+/** Agents that are not revoked, by name, for questions about a whole fleet. */
+export const readFleet = (db: Database, filter: Part): Promise<readonly FleetAgent[]> =>
+  selectAgents(db, filter).execute();
+
+/** Agents without the states of their assignments. Those of a channel share its object, and those with the same labels share these. */
+export const withoutStates = (now: Date): ((row: FleetAgent) => ActualAgent) => {
   const times = { since: silentSince(now), at: formatTime(now) };
-  const shared = shareChannels();
-  return (row) => toAgent(row, shared(row), times);
+  const channelOf = shareChannels();
+  const known = new Map<string, ActualAgent['labels']>();
+  return (row) => {
+    const labels = known.get(row.labels) ?? labelsOf(row);
+    known.set(row.labels, labels);
+    return toAgent(row, { channel: channelOf(row), labels, ...times });
+  };
 };
 
 /** The channels of rows, one object for each. */
-export const shareChannels = (): ((row: Pick<KnownAgent, 'environment' | 'cluster_type'>) => Channel) => {
+export const shareChannels = (): ((row: Pick<FleetAgent, 'environment' | 'cluster_type'>) => Channel) => {
   const environments = new Map<string, Map<string, Channel>>();
   return (row) => {
     const types = environments.get(row.environment) ?? new Map<string, Channel>();
@@ -88,21 +102,28 @@ export const shareChannels = (): ((row: Pick<KnownAgent, 'environment' | 'cluste
   };
 };
 
-export const siteOf = ({ id }: Pick<KnownAgent, 'id'>): string => id.slice(0, id.indexOf('/'));
+export const siteOf = ({ id }: Pick<FleetAgent, 'id'>): string => id.slice(0, id.indexOf('/'));
 
 const toAgent = (
-  row: KnownAgent,
-  channel: Channel,
-  { since, at }: { readonly since: Timestamp; readonly at: Timestamp },
+  row: FleetAgent,
+  {
+    channel,
+    labels,
+    since,
+    at,
+  }: Pick<ActualAgent, 'channel' | 'labels'> & {
+    readonly since: Timestamp;
+    readonly at: Timestamp;
+  },
 ): ActualAgent => {
   const site = siteOf(row);
   return {
     site,
     agent: row.id.slice(site.length + 1),
     channel,
-    labels: labelsOf(row),
+    labels,
     enrolledAt: row.enrolled_at,
-    reported: row.newest_seq !== null,
+    reported: row.packages !== null,
     heardAt: row.heard_at,
     saidAt: row.said_at,
     online: row.online_at !== null,
@@ -113,13 +134,9 @@ const toAgent = (
         : { since: row.held_at, until: row.held_until, by: row.held_by, reason: row.held_reason },
     follower: row.follower,
     accepted:
-      row.release_version === null || row.release_channel === null || row.release_at === null
+      row.release_version === null || row.release_channel === null
         ? null
-        : {
-            channel: row.release_channel,
-            version: row.release_version,
-            at: row.release_at,
-          },
+        : { channel: row.release_channel, version: row.release_version },
     states: [],
   };
 };

@@ -5,7 +5,7 @@ import { packagesDigest } from '../../ingest/reports/agent-state.ts';
 import type { Database } from '../../store/tables.ts';
 import { judgeDiffering } from './judge-differing.ts';
 import { readStates } from './read-actual.ts';
-import { type KnownAgent, shareChannels, withoutStates } from './read-agents.ts';
+import { type FleetAgent, shareChannels, withoutStates } from './read-agents.ts';
 import { type Desired, type JudgedAssignment, judgeAssignments, NONE } from './what-runs-where.ts';
 
 /** How an agent stands to the current release of its channel, without regard to the age of its words. */
@@ -37,7 +37,7 @@ export type StandingQuestion<T> = {
  */
 export const readStandings = async <T>(
   db: Database,
-  agents: readonly KnownAgent[],
+  agents: readonly FleetAgent[],
   { desired, now, take }: StandingQuestion<T>,
 ): Promise<readonly T[]> => {
   const wantedOf = packagesOf(desired);
@@ -58,7 +58,7 @@ export const readStandings = async <T>(
 /** Judges agents from the states of all of their assignments. */
 const judgeWhole = async (
   db: Database,
-  agents: readonly KnownAgent[],
+  agents: readonly FleetAgent[],
   desired: ReadonlyMap<string, Desired>,
   now: Date,
 ): Promise<ReadonlyMap<string, readonly JudgedAssignment[]>> => {
@@ -78,7 +78,7 @@ const judgeWhole = async (
 /** The digest of the packages that the channel of an agent has; undefined: it has no release. */
 const packagesOf = (
   desired: ReadonlyMap<string, Desired>,
-): ((agent: Pick<KnownAgent, 'environment' | 'cluster_type'>) => Digest | undefined) => {
+): ((agent: Pick<FleetAgent, 'environment' | 'cluster_type'>) => Digest | undefined) => {
   const channelOf = shareChannels();
   const wanted = new Map<Channel, Digest | undefined>();
   return (agent) => {
@@ -91,5 +91,5 @@ const packagesOf = (
   };
 };
 
-const complies = ({ packages, troubles }: KnownAgent, wanted: Digest | undefined): boolean =>
+const complies = ({ packages, troubles }: FleetAgent, wanted: Digest | undefined): boolean =>
   packages !== null && packages === wanted && troubles === 0;

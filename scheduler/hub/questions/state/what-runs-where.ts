@@ -99,7 +99,7 @@ export type ActualAgent = {
   /** Kind of the follower that reports for it; null: an agent that signs its reports. */
   readonly follower: FollowerKind | null;
   /** Release of its last import, as reported. */
-  readonly accepted: { readonly channel: string; readonly version: number; readonly at: Timestamp } | null;
+  readonly accepted: { readonly channel: string; readonly version: number } | null;
   readonly states: readonly ActualState[];
 };
 

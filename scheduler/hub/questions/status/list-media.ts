@@ -100,7 +100,7 @@ export const listMedia = async (
         agent: row.id,
         channel: formatChannel(channel),
         back: reports.get(row.id) ?? null,
-        accepted,
+        accepted: accepted && row.release_at !== null ? { ...accepted, at: row.release_at } : null,
         newest: wanted?.kind === 'release' ? { version: wanted.version, issuedAt: wanted.issuedAt } : null,
         acknowledged: receipts.get(row.id) ?? 0,
         visit: nextVisit({ heardAt, enrolledAt, online }, policy, now) ?? null,

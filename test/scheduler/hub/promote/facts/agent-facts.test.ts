@@ -58,7 +58,7 @@ const judged = (version: number, states: readonly ActualState[], history: Partia
     online: true,
     held: null,
     follower: null,
-    accepted: { channel: 'qa/kiosk', version, at: ago(2.5) },
+    accepted: { channel: 'qa/kiosk', version },
     states,
   };
   const rows = whatRunsWhere(new Map([['qa/kiosk', desired]]), [agent], NOW);
