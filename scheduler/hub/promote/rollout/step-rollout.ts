@@ -1,4 +1,5 @@
 import { type Channel, formatChannel } from '#bundles/names';
+import { makeLimit } from '#bundles/transport/publish/limit';
 import type { Hub } from '../../hub.ts';
 import type { KeyDirectory } from '../../../keys/key-directory.ts';
 import { decideRollout, type RolloutDecision } from '../../../release/rollout/begin-rollout.ts';
@@ -14,6 +15,9 @@ export type Judged = {
   readonly compliant: readonly (readonly AgentFact[])[];
 };
 
+/** Channels whose files are read at once. */
+const AT_ONCE = 8;
+
 /** Judges the rollouts of channels by the facts in the hub. Channels whose release is not in one are left out. */
 export const assessRollouts = async (
   hub: Pick<Hub, 'store' | 'layout' | 'keys'>,
@@ -21,12 +25,12 @@ export const assessRollouts = async (
   channels: readonly Channel[],
   now: Date,
 ): Promise<readonly Judged[]> => {
-  const rollouts: Rolling[] = [];
   const layout = await releases.open();
-  for (const channel of channels) {
-    const rolling = await readRolling(layout, hub.keys, channel, now);
-    if (rolling) rollouts.push(rolling);
-  }
+  const limit = makeLimit(AT_ONCE);
+  const read = await Promise.all(
+    channels.map((channel) => limit(() => readRolling(layout, hub.keys, channel, now))),
+  );
+  const rollouts = read.filter((rolling) => rolling !== undefined);
   const started = rollouts.map(({ channel, progress }) => ({ channel, start: progress.started[0] ?? '' }));
   const facts = await readFacts(hub, started, now);
   return rollouts.map((rolling) => {

@@ -34,8 +34,7 @@ export const judgeDiffering = async (
   desired: ReadonlyMap<string, Desired>,
   now: Date,
 ): Promise<ReadonlyMap<string, readonly JudgedAssignment[]>> => {
-  const packages = await readPackages(db, agents);
-  const troubles = await readTroubles(db, agents);
+  const [packages, troubles] = await Promise.all([readPackages(db, agents), readTroubles(db, agents)]);
   const toActual = withoutStates(now);
   const alike = new Map<string, readonly JudgedAssignment[]>();
   const judged = new Map<string, readonly JudgedAssignment[]>();
