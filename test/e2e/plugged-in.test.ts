@@ -93,11 +93,7 @@ describeWith(
     let unit: string;
     let deb: string;
 
-    const sh = async (script: string): Promise<string> => {
-      const { code, stdout, stderr } = await host.exec(['/bin/sh', '-c', script]);
-      if (code !== 0) throw new Error(`'${script}' ended with ${code}: ${stdout}${stderr}`);
-      return stdout.trim();
-    };
+    const sh = (script: string): Promise<string> => host.sh(script);
 
     beforeAll(async () => {
       folder = await temporaryDirectory('office');

@@ -51,6 +51,8 @@ export type FactoryHost = AsyncDisposable & {
   readonly cable?: Cable;
   /** Runs a command inside as root, in a unit of its own. Its exit code and output come back; 125: not running. */
   readonly exec: (argv: readonly string[], options?: ExecOptions) => Promise<Outcome>;
+  /** Runs a shell script by exec: what it printed, trimmed. @throws Error with its output if it fails */
+  readonly sh: (text: string) => Promise<string>;
   /** As exec, beside the system: systemd starts no unit for it. A quarter of the time, for what only reads. */
   readonly look: (argv: readonly string[], options?: ExecOptions) => Promise<Outcome>;
   /**
@@ -151,6 +153,11 @@ export const startFactoryHost = async (name: string, options: FactoryHostOptions
     diskDir: join(state, 'disk'),
     ...(network && { cable: network.cable }),
     exec: (argv, execOptions) => runCommand(privileged('exec', state, ...argv), execOptions),
+    sh: async (text) => {
+      const { code, stdout, stderr } = await host.exec(['/bin/sh', '-c', text]);
+      if (code !== 0) throw new Error(`'${text}' ended with ${code}: ${stdout}${stderr}`);
+      return stdout.trim();
+    },
     look: (argv, execOptions) => runCommand(privileged('look', state, ...argv), execOptions),
     crash: () => down('9'),
     start,

@@ -67,11 +67,7 @@ describeWith(['factoryBase'], 'a stick that is plugged into a booted host', ({ f
   const loops: string[] = [];
   let version = 0;
 
-  const sh = async (script: string): Promise<string> => {
-    const { code, stdout, stderr } = await host.exec(['/bin/sh', '-c', script]);
-    if (code !== 0) throw new Error(`'${script}' ended with ${code}: ${stdout}${stderr}`);
-    return stdout.trim();
-  };
+  const sh = (script: string): Promise<string> => host.sh(script);
 
   /** Writes a folder into the file system of a loop device that the host has; a device each, as on a machine. */
   const plug = async (loop: string, folder: string, { mib = 24, readOnly = false } = {}): Promise<Stick> => {

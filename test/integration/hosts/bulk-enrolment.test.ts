@@ -35,11 +35,6 @@ describeWith(['factoryBase'], 'hosts that are made from one image', ({ factoryBa
     await office?.[Symbol.asyncDispose]();
   });
 
-  const sh = async (host: FactoryHost, script: string): Promise<string> => {
-    const { code, stdout, stderr } = await host.exec(['/bin/sh', '-c', script]);
-    if (code !== 0) throw new Error(`'${script}' ended with ${code}: ${stdout}${stderr}`);
-    return stdout.trim();
-  };
   /** What an image holds: the program, the units and their words, and no state. @param port of a hub on this machine */
   const startFromImage = async (name: string, port?: number): Promise<FactoryHost> => {
     const host = await startFactoryHost(name, {
@@ -54,9 +49,8 @@ describeWith(['factoryBase'], 'hosts that are made from one image', ({ factoryBa
         input: (await readFile(join(UNITS, unit), 'utf8')).replace(/^RestartSec=.*$/m, 'RestartSec=1s'),
       });
     if (port !== undefined)
-      await sh(host, `mkdir /etc/fleet-agent; echo 'hub: ${hub}' > /etc/fleet-agent/agent.yaml`);
-    await sh(
-      host,
+      await host.sh(`mkdir /etc/fleet-agent; echo 'hub: ${hub}' > /etc/fleet-agent/agent.yaml`);
+    await host.sh(
       `printf '#!/bin/sh\\nexec /usr/local/bin/node ${program.file} "$@"\\n' > /usr/bin/fleet-agent
        chmod 755 /usr/bin/fleet-agent
        echo 'FLEET_ENROLL=--hosts /media/stick/hosts.json --root-sha256 ${rootSha256}${port === undefined ? ' /media/stick' : ''}' > /etc/default/fleet-agent`,
@@ -66,7 +60,7 @@ describeWith(['factoryBase'], 'hosts that are made from one image', ({ factoryBa
     return host;
   };
   const enrolled = (host: FactoryHost): Promise<string> =>
-    sh(host, 'until test -e /var/lib/fleet-agent/enrolled-at-first-boot; do sleep 0.2; done');
+    host.sh('until test -e /var/lib/fleet-agent/enrolled-at-first-boot; do sleep 0.2; done');
 
   it('ask at their first boot, each with its own line and key, and the office takes all of them by their tokens', async () => {
     await writeFile(
@@ -88,7 +82,7 @@ describeWith(['factoryBase'], 'hosts that are made from one image', ({ factoryBa
     const [first, second] = await Promise.all(NAMES.map((name) => startFromImage(name)));
     await Promise.all([first, second].map((host) => enrolled(host as FactoryHost)));
     const keys = await Promise.all(
-      [first, second].map((host) => sh(host as FactoryHost, 'cat /var/lib/fleet-agent/agent.key')),
+      [first, second].map((host) => (host as FactoryHost).sh('cat /var/lib/fleet-agent/agent.key')),
     );
     expect(keys[0]).not.toBe(keys[1]);
 
@@ -103,7 +97,7 @@ describeWith(['factoryBase'], 'hosts that are made from one image', ({ factoryBa
     await (first as FactoryHost).stop();
     await (first as FactoryHost).start();
     expect(
-      await sh(first as FactoryHost, 'systemctl show -P ConditionResult fleet-agent-enroll.service'),
+      await (first as FactoryHost).sh('systemctl show -P ConditionResult fleet-agent-enroll.service'),
     ).toBe('no');
   });
 
@@ -118,8 +112,7 @@ describeWith(['factoryBase'], 'hosts that are made from one image', ({ factoryBa
     await mkdir(stolen);
     await writeFile(join(stolen, 'hosts.json'), JSON.stringify({ fleet, hosts: [own] }));
     const [, second] = hosts;
-    await sh(
-      second as FactoryHost,
+    await (second as FactoryHost).sh(
       `hostname ${NAMES[0]} && fleet-agent enroll --state /var/lib/stolen --hosts /media/stick/stolen/hosts.json --root-sha256 ${rootSha256} --force-path /media/stick/stolen`,
     );
     const refused = await runCommand(
@@ -135,7 +128,7 @@ describeWith(['factoryBase'], 'hosts that are made from one image', ({ factoryBa
   it('enrol at a hub that is out of reach at their first boot as soon as it answers, and their agents report to it', async () => {
     const port = await freePort();
     const host = await startFromImage(ONLINE, port);
-    await sh(host, 'until journalctl -u fleet-agent-enroll | grep -q HUB_UNREACHABLE; do sleep 0.2; done');
+    await host.sh('until journalctl -u fleet-agent-enroll | grep -q HUB_UNREACHABLE; do sleep 0.2; done');
     const address = host.cable?.machineAddress ?? '';
     await using hub = await serve(office.path, ['--listen', `${address}:${port}`, '--hostname', address]);
     await enrolled(host);

@@ -39,11 +39,7 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
       names,
       ...(version !== undefined && { version }),
     });
-  const sh = async (script: string): Promise<string> => {
-    const { code, stdout, stderr } = await host.exec(['/bin/sh', '-c', script]);
-    if (code !== 0) throw new Error(`'${script}' ended with ${code}: ${stdout}${stderr}`);
-    return stdout.trim();
-  };
+  const sh = (script: string): Promise<string> => host.sh(script);
   const installed = (files: readonly string[], at = 'one'): Promise<string> =>
     sh(`dpkg -i ${files.map((file) => `/media/${at}/${basename(file)}`).join(' ')}`);
   const trialEnded = () =>

@@ -39,11 +39,7 @@ describeWith(
   ({ podmanHost, busybox }) => {
     let host: FactoryHost;
     let media: TemporaryDirectory;
-    const sh = async (script: string): Promise<string> => {
-      const { code, stdout, stderr } = await host.exec(['/bin/sh', '-c', script]);
-      if (code !== 0) throw new Error(`'${script}' ended with ${code}: ${stdout}${stderr}`);
-      return stdout.trim();
-    };
+    const sh = (script: string): Promise<string> => host.sh(script);
     const ask = async (
       verb: 'apply' | 'settle' | 'observe',
       spec: PackageSpec | null,

@@ -2,12 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { describeWith } from '../../harness/run/describe-with.ts';
+import { applyYaml } from '../../harness/flux/apply-definitions.ts';
 import { startFlux } from '../../harness/flux/start-flux.ts';
-import type { Cluster } from '../../harness/kubernetes/cluster.ts';
 import { startOwnCluster } from '../../harness/kubernetes/own-cluster.ts';
 import { startRegistry } from '../../harness/neighbours/registry.ts';
 import { writeFiles } from '../../scheduler/file-tree.ts';
-import { ours } from '../../scheduler/fleet-platform.ts';
+import { ours, shopByFlux } from '../../scheduler/fleet-platform.ts';
 import { type Office, startOffice } from './hub-process.ts';
 
 const DOCS = join(import.meta.dirname, '../../../docs');
@@ -15,40 +15,16 @@ const PATIENCE = { timeout: 100_000, interval: 500 };
 
 /** One application in a chain, whose first environment is followed by Flux. */
 const platform = (registry: string, text: string): Record<string, string> => ({
-  'platform/fleet.yaml': ours(
-    'Fleet',
-    'acme',
-    'spec:\n  environments: [{name: dev}, {name: prod, promotedFrom: dev}]\n',
-  ),
+  ...shopByFlux('acme', ['dev', 'prod'], {
+    registry,
+    plainHttp: true,
+    interval: '1s',
+    applyInterval: '5s',
+  }),
   'platform/promotion/dev-to-prod.yaml': ours(
     'PromotionPolicy',
     'dev-to-prod',
     'spec:\n  from: dev\n  to: prod\n  compliance: {percent: 100, atLeast: 1}\n',
-  ),
-  'platform/base/edge.yaml': ours(
-    'ClusterType',
-    'edge',
-    'spec: {reconciler: flux-oci, namespaceService: namespace}\n',
-  ),
-  'platform/base/all.yaml': ours(
-    'SchedulingPolicy',
-    'all',
-    'spec:\n  deploymentTargetSelector: {workspace: sales}\n  clusterTypeSelector: {}\n',
-  ),
-  'platform/base/config.yaml': ours(
-    'Config',
-    'all',
-    `spec:\n  values: ${JSON.stringify({ reconciler: { registry, plainHttp: true, interval: '1s', applyInterval: '5s' } })}\n`,
-  ),
-  'platform/base/shop.yaml': ours(
-    'WorkloadRegistration',
-    'shop',
-    'spec:\n  workspace: sales\n  workload: {repo: ../apps/shop, path: deploy}\n',
-  ),
-  'apps/shop/deploy/shop.yaml': ours(
-    'Workload',
-    'shop',
-    'spec:\n  deploymentTargets: [{name: web, environment: dev, manifests: {path: manifests}}]\n',
   ),
   'apps/shop/manifests/text.yaml': `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: text}\ndata: {text: ${text}}\n`,
 });
@@ -63,12 +39,6 @@ describeWith(
   ['kube', 'kwok', 'flux', 'dockerRegistry'],
   'a cluster that follows by Flux',
   ({ kube, kwok, flux, dockerRegistry }) => {
-    const apply = async (cluster: Cluster, yaml: string): Promise<void> => {
-      const words = ['apply', '--server-side', '--force-conflicts', '-f', '-'];
-      const { code, stderr } = await cluster.kubectl(words, { input: yaml });
-      expect([code, stderr]).toEqual([0, '']);
-    };
-
     const release = async (office: Office, registry: string, text: string): Promise<void> => {
       await writeFiles(office.path, platform(`${registry}/fleet`, text));
       await office.scheduler('build', '--platform', 'platform', '--environment', 'dev');
@@ -125,13 +95,13 @@ describeWith(
         .replace('<the token>', token)
         .replace('<PEM>', office.authority.trim().replaceAll('\n', '\n    '))
         .replace('https://hub.example:8443/v1/followers/plant-7/edge/flux', `${hub.url}${path}`);
-      await apply(cluster, ours);
+      await applyYaml(cluster, ours);
       const root = (await blockOf('reconcilers.md', 'flux-oci root'))
         .replace('oci://registry.example/halden/prod/edge', `oci://${registry.host}/fleet/dev/edge`)
         .replace('  ref:\n', '  insecure: true\n  ref:\n')
         .replace(/ {2}verify:\n.*?(?=---)/s, '')
         .replace('interval: 1m', 'interval: 1s');
-      await apply(cluster, root);
+      await applyYaml(cluster, root);
       await expect.poll(() => statusOf(office), PATIENCE).toEqual([['shop-web', 'complies', 'flux', 1]]);
       await expect.poll(() => complianceOf(office), PATIENCE).toEqual(['1 of 1, 100 %', true]);
 

@@ -1,9 +1,8 @@
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Bundle, readBundle } from '#bundles/formats/bundle/read-bundle';
-import { digestOf } from '#bundles/digest';
-import { findReference, openLayout, referenceOf } from '#bundles/formats/layout/layout';
+import { readBundle } from '#bundles/formats/bundle/read-bundle';
+import { openLayout } from '#bundles/formats/layout/layout';
 import { parseMedium } from '#bundles/formats/medium/medium';
 import { openMedium } from '#bundles/formats/medium/open-medium';
 import { mirrorPath } from '#bundles/transport/registry/mirror-path';
@@ -13,120 +12,53 @@ import { judgeOffer } from '../../../agent/acquire/offers/judge-offer.ts';
 import { readOffer } from '../../../agent/acquire/offers/read-offer.ts';
 import type { Agent } from '../../../agent/store/agent.ts';
 import { loadKey } from '../../../agent/hub/agent-key.ts';
-import { enroll } from '../../../agent/enroll/enroll.ts';
-import { registryProvider } from '../../../agent/images/registry/registry-provider.ts';
 import { exportReports } from '../../../agent/report/export-reports.ts';
 import { EXAMPLE_IMAGES } from '../../../examples/make-images.ts';
-import { folderTarget } from '../../agent/folder-target.ts';
-import { openFast, testAgent, testEdge } from '../../agent/world.ts';
+import { openFast } from '../../agent/world.ts';
 import { policyOf } from '../../bundles/trust/images/sign-image.ts';
 import { newKey } from '../../bundles/trust/root/new-key.ts';
 import { verdict } from '../../bundles/verdict.ts';
-import { acceptRequests } from '../../harness/fleets/accept-requests.ts';
-import { type Company, makeCompany } from '../../harness/fleets/company.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
-import { startOciRegistry } from '../../harness/neighbours/oci-registry.ts';
-import { startRegistry } from '../../harness/neighbours/registry.ts';
-import { runExporter } from '../../harness/run/run-exporter.ts';
-import { type Outcome, runCommand, runOrFail } from '../../harness/run/run-command.ts';
-import { runScheduler } from '../../harness/run/run-scheduler.ts';
-import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
+import { type Outcome } from '../../harness/run/run-command.ts';
+import {
+  enrollByStick,
+  REGISTRIES,
+  type RegistryCompany,
+  startRegistryCompany,
+  succeed,
+} from './registry-company.ts';
 
-const HOST = 'registry.halden.example';
-const MANIFESTS = [
-  'apps/telemetry/collector/deployment.yaml',
-  'apps/telemetry/edge/deployment.yaml',
-  'apps/line-control/kubernetes/deployment.yaml',
-  'apps/order-api/kubernetes/deployment.yaml',
-];
-const CHANNEL = { environment: 'prod', clusterType: 'factory-line' };
-
-const KINDS = [
-  ['dockerRegistry', 'a registry without the referrers API', startRegistry],
-  ['ociregistry', 'a registry with the referrers API', startOciRegistry],
-] as const;
-
-for (const [part, title, start] of KINDS) {
+for (const [part, title, start] of REGISTRIES) {
   describeWith(['cosign', 'skopeo', part], `images signed by cosign in ${title}`, (paths) => {
     let registry: AsyncDisposable & { readonly host: string };
-    let folder: TemporaryDirectory;
-    let company: Company;
-    const at = (...names: readonly string[]) => join(folder.path, ...names);
-
-    const run = (...words: readonly string[]): Promise<Outcome> =>
-      runScheduler(folder.path, words, { ...process.env, HOME: folder.path });
-    const exporter = (...words: readonly string[]): Promise<Outcome> => runExporter(folder.path, words);
-    const cosign = (...words: readonly string[]): Promise<Outcome> =>
-      runCommand([paths.cosign, ...words], {
-        cwd: folder.path,
-        env: { PATH: process.env['PATH'], HOME: folder.path, COSIGN_PASSWORD: 'builder' },
-      });
-    const succeed = async (outcome: Promise<Outcome>): Promise<string> => {
-      const { code, stdout, stderr } = await outcome;
-      expect(code, stdout + stderr).toBe(0);
-      return stdout + stderr;
-    };
+    let office: RegistryCompany;
+    const at = (...names: readonly string[]) => office.at(...names);
+    const cosign = (...words: readonly string[]): Promise<Outcome> => office.tool(paths.cosign, ...words);
     const imageOf = (name: string): string =>
-      (EXAMPLE_IMAGES.find((image) => image.includes(`/${name}:`)) ?? '').replace(HOST, registry.host);
-    /** The digest that the tag names: of an index. */
-    const topOf = async (name: string): Promise<string> => {
-      const layout = await openLayout(at('images'));
-      const tag = EXAMPLE_IMAGES.find((image) => image.includes(`/${name}:`)) ?? '';
-      return `${registry.host}/${name}@${findReference(layout, tag)?.digest}`;
-    };
+      (EXAMPLE_IMAGES.find((image) => image.includes(`/${name}:`)) ?? '').replace(/^[^/]+/, registry.host);
     const sign = async (name: string, key = 'builder'): Promise<void> => {
       const services = ['--signing-config', 'services.json', '--trusted-root', 'authorities.json'];
-      await succeed(cosign('sign', '--key', `${key}.key`, '--yes', ...services, await topOf(name)));
+      await succeed(cosign('sign', '--key', `${key}.key`, '--yes', ...services, await office.topOf(name)));
     };
     const signInOlderForm = async (reference: string): Promise<void> => {
       const words = ['--new-bundle-format=false', '--use-signing-config=false', '--tlog-upload=false'];
       await succeed(cosign('sign', '--key', 'builder.key', '--yes', ...words, reference));
     };
     const build = (...words: readonly string[]) =>
-      run('build', '--platform', 'platform', '--keys', 'keys', '--layout', 'releases', ...words);
-    const bundleOf = async (layout = 'releases'): Promise<Bundle> => {
-      const { blobs, manifests } = await openLayout(at(layout));
-      const prefix = `${CHANNEL.environment}/${CHANNEL.clusterType}:b-`;
-      const found = manifests.filter((one) => referenceOf(one)?.startsWith(prefix));
-      expect(found).toHaveLength(1);
-      return readBundle(blobs, digestOf(await readFile(blobs.path(found[0]?.digest ?? digestOf('')))));
-    };
-
+      office.run('build', '--platform', 'platform', '--keys', 'keys', '--layout', 'releases', ...words);
     beforeAll(async () => {
       registry = await start(paths[part as keyof typeof paths]);
-      folder = await temporaryDirectory('signed');
-      company = await makeCompany(folder.path);
-      for (const image of EXAMPLE_IMAGES) {
-        const target = `docker://${image.replace(HOST, registry.host)}`;
-        const words = ['copy', '--all', '--preserve-digests', '--dest-tls-verify=false'];
-        await runOrFail([paths.skopeo, ...words, `oci:${at('images')}:${image}`, target]);
-      }
-      for (const file of MANIFESTS) await company.edit(file, (text) => text.replaceAll(HOST, registry.host));
-      await rm(at('platform/images.lock.yaml'));
+      office = await startRegistryCompany(registry, paths.skopeo);
       await succeed(cosign('signing-config', 'create', '--out', 'services.json'));
       await succeed(cosign('trusted-root', 'create', '--out', 'authorities.json'));
       for (const name of ['builder', 'stranger'])
         await succeed(cosign('generate-key-pair', '--output-key-prefix', name));
-      await company.edit('platform/base/image-policy.yaml', () => '');
-      const pem = (await readFile(at('builder.pub'), 'utf8')).trimEnd().replaceAll('\n', '\n      ');
-      await writeFile(
-        at('platform/base/image-policy.yaml'),
-        `apiVersion: fleet-ferry/v1alpha1
-kind: ImagePolicy
-metadata:
-  name: ours
-spec:
-  match: ["${registry.host}/**"]
-  keys:
-    - |
-      ${pem}
-`,
-      );
-      await succeed(run('images', 'lock', '--platform', 'platform'));
+      await office.writePolicy('**');
+      await succeed(office.run('images', 'lock', '--platform', 'platform'));
     });
     afterAll(async () => {
       await registry?.[Symbol.asyncDispose]();
-      await folder?.[Symbol.asyncDispose]();
+      await office?.[Symbol.asyncDispose]();
     });
 
     it('hold what is unsigned, with the line, the key and what to do', async () => {
@@ -149,10 +81,10 @@ spec:
       const lock = await readFile(at('platform/images.lock.yaml'), 'utf8');
       // One platform alone runs it, so the lock names that platform's manifest and notes the index.
       const pinned = new RegExp(`${imageOf('line-control')}"?: (\\S+)@(sha256:\\S+)`).exec(lock);
-      expect(lock).toContain(`${pinned?.[2]}: ${(await topOf('line-control')).split('@')[1]}`);
-      await signInOlderForm(await topOf('line-control'));
+      expect(lock).toContain(`${pinned?.[2]}: ${(await office.topOf('line-control')).split('@')[1]}`);
+      await signInOlderForm(await office.topOf('line-control'));
       await succeed(build('--pull-images', '--environment', 'prod'));
-      const { config } = await bundleOf();
+      const { config } = await office.bundleOf();
       expect(config.critical).toEqual(['imagePolicy']);
       expect(config.imagePolicy?.map(({ name }) => name)).toEqual(['ours']);
       const names = (one: string) => config.closure.find(({ names: [name] = [] }) => name?.includes(one));
@@ -162,15 +94,15 @@ spec:
     });
 
     it('build the same bundle again, though somebody else has signed since and no registry is asked', async () => {
-      const before = (await bundleOf()).digest;
-      await signInOlderForm(await topOf('line-control'));
+      const before = (await office.bundleOf()).digest;
+      await signInOlderForm(await office.topOf('line-control'));
       await sign('telemetry', 'stranger');
       await sign('telemetry');
       const said = await succeed(build('--pull-images', '--environment', 'prod'));
       expect(said).toContain('unchanged');
-      expect((await bundleOf()).digest).toBe(before);
+      expect((await office.bundleOf()).digest).toBe(before);
       await succeed(
-        run(
+        office.run(
           'build',
           '--platform',
           'platform',
@@ -184,12 +116,14 @@ spec:
           'prod',
         ),
       );
-      expect((await bundleOf('again')).digest).toBe(before);
+      expect((await office.bundleOf('again')).digest).toBe(before);
     });
 
     it('are published so that cosign finds their signatures beside them', async () => {
-      await succeed(run('publish', '--layout', 'releases', '--registry', `oci://${registry.host}/fleet`));
-      const telemetry = (await topOf('telemetry')).split('@')[1];
+      await succeed(
+        office.run('publish', '--layout', 'releases', '--registry', `oci://${registry.host}/fleet`),
+      );
+      const telemetry = (await office.topOf('telemetry')).split('@')[1];
       const image = `${registry.host}/fleet/prod/factory-line@${telemetry}`;
       const words = ['--key', 'builder.pub', '--insecure-ignore-tlog', '--allow-insecure-registry'];
       expect(await succeed(cosign('verify', ...words, image))).toContain('signatures were verified');
@@ -198,27 +132,11 @@ spec:
     });
 
     it('are judged again at a site that only a stick reaches, and come into its registry with their signatures', async () => {
-      const stick = at('stick');
-      await mkdir(stick);
       using state = openFast(at('state'), { create: true });
-      const root = digestOf(await readFile(at('keys/1.root.json')));
-      const wish = {
-        fleet: 'halden',
-        site: 'plant-7',
-        agent: 'line-1',
-        channel: CHANNEL,
-        labels: {},
-        pinnedRoot: root,
-      };
-      // The scheduler's clock is the machine's.
-      const edge = testEdge(new Date());
-      await enroll(state, edge, wish, stick);
-      await mkdir(at('hub'), { recursive: true });
-      const accepted = await acceptRequests(stick);
-      const places = ['--keys', 'keys', '--layout', 'releases', '--db', 'hub/hub.db'];
-      await succeed(run('sites', 'enroll', stick, ...accepted, ...places));
-      await succeed(exporter('create', '--from', 'releases', '--site', 'plant-7', '--to', stick));
-      const verified = await succeed(exporter('verify', stick, '--details', '--root-sha256', root.slice(7)));
+      const { stick, root, agent: agentOf } = await enrollByStick(office, state);
+      const verified = await succeed(
+        office.exporter('verify', stick, '--details', '--root-sha256', root.slice(7)),
+      );
       expect(verified).toMatch(/\d images signed as the policies ask/);
       expect(verified).toMatch(/built \S+ by fleet-scheduler\/\S+ from candidate sha256:[0-9a-f]{64}/);
       expect(verified).toMatch(/ {2}platform: \S+ at /);
@@ -227,12 +145,7 @@ spec:
         { host: registry.host, prefix: 'mirror' },
         { plainHttp: [], env: {} },
       );
-      const target = { ...folderTarget(at('machine')), kind: 'kubernetes' as const };
-      const agent = testAgent(state, folder.path, {
-        targets: [target],
-        images: [registryProvider(client)],
-        edge,
-      });
+      const agent = agentOf(client);
       const importStick = async (more: Partial<Agent> = {}) => {
         await using medium = await openMedium(stick);
         return await judgeOffer({ ...agent, ...more }, await readOffer(agent, medium));
@@ -243,7 +156,7 @@ spec:
       expect((await importStick()).images.brought).toBeGreaterThan(0);
 
       const words = ['--key', 'builder.pub', '--insecure-ignore-tlog', '--allow-insecure-registry'];
-      const name = await topOf('telemetry');
+      const name = await office.topOf('telemetry');
       const mirrored = `${registry.host}/mirror/${mirrorPath(name)}@${name.split('@')[1]}`;
       expect(await succeed(cosign('verify', ...words, mirrored))).toContain('signatures were verified');
       // Killed, run again: nothing is missing, and nothing is brought twice.
@@ -253,16 +166,16 @@ spec:
       const { packages } = await importMedium(agent, stick);
       expect(packages.map(({ outcome }) => outcome)).toContain('failed');
       await exportReports(agent, await loadKey(state.directory), stick);
-      await company.edit(
+      await office.company.edit(
         'apps/line-control/kubernetes/deployment.yaml',
         (text) => `${text}\n# Another bundle.\n`,
       );
-      await company.edit('apps/line-control/kubernetes/deployment.yaml', (text) =>
+      await office.company.edit('apps/line-control/kubernetes/deployment.yaml', (text) =>
         text.replace(/replicas: \d+/, 'replicas: 7'),
       );
       await succeed(build('--pull-images', '--environment', 'prod'));
       await succeed(
-        exporter('create', '--from', 'releases', '--site', 'plant-7', '--to', stick, '--for', stick),
+        office.exporter('create', '--from', 'releases', '--site', 'plant-7', '--to', stick, '--for', stick),
       );
       const [listed] = parseMedium(await readFile(join(stick, 'fleet/medium.json'))).bundles;
       const { config } = await readBundle((await openLayout(at('releases'))).blobs, listed?.digest ?? root);
@@ -270,7 +183,7 @@ spec:
       expect(evidence.size).toBeGreaterThan(2);
       const assumed = new Set(listed?.assumed.map(({ digest }) => digest));
       expect([...evidence].filter((digest) => !assumed.has(digest))).toEqual([]);
-      expect(await succeed(exporter('verify', stick, '--root-sha256', root.slice(7)))).toContain(
+      expect(await succeed(office.exporter('verify', stick, '--root-sha256', root.slice(7)))).toContain(
         'expected at the site, signatures of images too',
       );
       expect(await verdict(() => importStick(own))).toBe('IMAGE_UNSIGNED');

@@ -8,6 +8,7 @@ import { build } from '../../../scheduler/release/build.ts';
 import { initDevRoot } from '../../../scheduler/keys/root/init-dev-root.ts';
 import { openKeyDirectory } from '../../../scheduler/keys/key-directory.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
+import { applyYaml } from '../../harness/flux/apply-definitions.ts';
 import { startFlux } from '../../harness/flux/start-flux.ts';
 import { commitFolder, makeGitRepository } from '../../harness/neighbours/git-repository.ts';
 import { startGitServer } from '../../harness/neighbours/git-server.ts';
@@ -84,13 +85,6 @@ describeWith(
     }, 300_000);
     afterAll(() => stack.disposeAsync());
 
-    const apply = async (yaml: string): Promise<void> => {
-      const { code, stderr } = await cluster.kubectl(
-        ['apply', '--server-side', '--force-conflicts', '-f', '-'],
-        { input: yaml },
-      );
-      expect([code, stderr]).toEqual([0, '']);
-    };
     /** What `kubectl get` prints of a field; the first line of what is wrong where it cannot. */
     const field = async (what: string, namespace: string, path: string): Promise<string> => {
       const words = ['get', ...what.split(' '), '-n', namespace, '-o', `jsonpath={${path}}`];
@@ -117,7 +111,7 @@ describeWith(
 
     it('takes each release from the registry, package by package, and prunes what left', async () => {
       const { public: own } = await (await openKeyDirectory(join(folder.path, 'keys'))).key('bundle');
-      await apply(secret('bundle-signers', own.pem));
+      await applyYaml(cluster, secret('bundle-signers', own.pem));
       const settings = {
         registry: `${registry.host}/fleet`,
         plainHttp: true,
@@ -134,7 +128,8 @@ describeWith(
       await release();
       const guide = await readFile(GUIDE, 'utf8');
       const [, root = ''] = /```yaml\n# flux-oci root\n(.*?)```/s.exec(guide) ?? [];
-      await apply(
+      await applyYaml(
+        cluster,
         root
           .replace('oci://registry.example/halden/prod/edge', `oci://${registry.host}/fleet/prod/edge`)
           .replace('  ref:\n', '  insecure: true\n  ref:\n')
@@ -169,7 +164,9 @@ describeWith(
 
     /** Flux verifies what a tag names with these keys: what it says of it. */
     const verify = async (name: string, tag: string, key: string): Promise<string> => {
-      await apply(`${secret(name, key)}---
+      await applyYaml(
+        cluster,
+        `${secret(name, key)}---
 apiVersion: source.toolkit.fluxcd.io/v1
 kind: OCIRepository
 metadata: {name: ${name}, namespace: flux-system}
@@ -179,7 +176,8 @@ spec:
   ref: {tag: ${tag}}
   insecure: true
   verify: {provider: cosign, secretRef: {name: ${name}}}
-`);
+`,
+      );
       const condition = '.status.conditions[?(@.type=="SourceVerified")]';
       const said = () => field(`ocirepository ${name}`, 'flux-system', `${condition}['status','message']`);
       await expect.poll(said, PATIENCE).not.toBe('');
@@ -204,7 +202,9 @@ spec:
       };
       await render();
       await makeGitRepository(at('gitops.git'), { prod: at('tree') });
-      await apply(`apiVersion: source.toolkit.fluxcd.io/v1
+      await applyYaml(
+        cluster,
+        `apiVersion: source.toolkit.fluxcd.io/v1
 kind: GitRepository
 metadata: {name: gitops, namespace: flux-system}
 spec: {interval: 1s, url: '${server.url}/gitops.git', ref: {branch: prod}}
@@ -213,7 +213,8 @@ apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
 metadata: {name: gitops, namespace: flux-system}
 spec: {interval: 1m, path: ./edge, prune: true, sourceRef: {kind: GitRepository, name: gitops}}
-`);
+`,
+      );
       for (const name of ['shop', 'wiki'])
         await expect
           .poll(() => field('configmap text', `prod-edge-${name}-web`, '.data.text'), PATIENCE)

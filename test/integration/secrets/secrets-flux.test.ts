@@ -6,47 +6,19 @@ import { build } from '../../../scheduler/release/build.ts';
 import { initDevRoot } from '../../../scheduler/keys/root/init-dev-root.ts';
 import { openKeyDirectory } from '../../../scheduler/keys/key-directory.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
+import { applyYaml } from '../../harness/flux/apply-definitions.ts';
 import { startFlux } from '../../harness/flux/start-flux.ts';
 import { startOwnCluster } from '../../harness/kubernetes/own-cluster.ts';
 import { startRegistry } from '../../harness/neighbours/registry.ts';
 import { runOrFail } from '../../harness/run/run-command.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { writeFiles } from '../../scheduler/file-tree.ts';
-import { ours } from '../../scheduler/fleet-platform.ts';
+import { shopByFlux } from '../../scheduler/fleet-platform.ts';
 import { programFile } from '../../harness/run/program-file.ts';
 
 const SCHEDULER = programFile('scheduler');
 const PATIENCE = { timeout: 100_000, interval: 200 };
 const PASSWORD = 'hunter2-and-nobody-else';
-
-const platform = (registry: string): Record<string, string> => ({
-  'platform/fleet.yaml': ours('Fleet', 'halden', 'spec:\n  environments: [{name: prod}]\n'),
-  'platform/base/edge.yaml': ours(
-    'ClusterType',
-    'edge',
-    'spec: {reconciler: flux-oci, namespaceService: namespace}\n',
-  ),
-  'platform/base/all.yaml': ours(
-    'SchedulingPolicy',
-    'all',
-    'spec:\n  deploymentTargetSelector: {workspace: sales}\n  clusterTypeSelector: {}\n',
-  ),
-  'platform/base/config.yaml': ours(
-    'Config',
-    'all',
-    `spec:\n  values:\n    reconciler: {registry: ${registry}, plainHttp: true, interval: 1s, sopsSecret: site-age}\n`,
-  ),
-  'platform/base/shop.yaml': ours(
-    'WorkloadRegistration',
-    'shop',
-    'spec:\n  workspace: sales\n  workload: {repo: ../apps/shop, path: deploy}\n',
-  ),
-  'apps/shop/deploy/shop.yaml': ours(
-    'Workload',
-    'shop',
-    'spec:\n  deploymentTargets: [{name: web, environment: prod, manifests: {path: manifests}}]\n',
-  ),
-});
 
 describeWith(
   ['kube', 'kwok', 'flux', 'dockerRegistry', 'sops'],
@@ -59,15 +31,17 @@ describeWith(
       const cluster = stack.use(await startOwnCluster({ kube, kwok, nodes: 1 }));
       stack.use(await startFlux(flux, cluster));
       const at = (name: string): string => join(folder.path, name);
-      const apply = async (yaml: string): Promise<void> => {
-        const { code, stderr } = await cluster.kubectl(['apply', '--server-side', '-f', '-'], {
-          input: yaml,
-        });
-        expect([code, stderr]).toEqual([0, '']);
-      };
       const { identity, recipient } = await generateAgeIdentity();
 
-      await writeFiles(folder.path, platform(`${registry.host}/fleet`));
+      await writeFiles(
+        folder.path,
+        shopByFlux('halden', ['prod'], {
+          registry: `${registry.host}/fleet`,
+          plainHttp: true,
+          interval: '1s',
+          sopsSecret: 'site-age',
+        }),
+      );
       const plain = `apiVersion: v1\nkind: Secret\nmetadata:\n    name: db\nstringData:\n    password: ${PASSWORD}\n`;
       await writeFile(at('db.yaml'), plain);
       const words = [
@@ -95,10 +69,13 @@ describeWith(
       const publish = ['publish', `oci://${registry.host}/fleet`, '--layout', at('releases')];
       await runOrFail([process.execPath, SCHEDULER, ...publish]);
 
-      await apply(
+      await applyYaml(
+        cluster,
         `apiVersion: v1\nkind: Secret\nmetadata: {name: site-age, namespace: flux-system}\nstringData: {age.agekey: ${identity}}\n`,
       );
-      await apply(`apiVersion: source.toolkit.fluxcd.io/v1
+      await applyYaml(
+        cluster,
+        `apiVersion: source.toolkit.fluxcd.io/v1
 kind: OCIRepository
 metadata: {name: fleet, namespace: flux-system}
 spec:
@@ -112,7 +89,8 @@ apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
 metadata: {name: fleet, namespace: flux-system}
 spec: {interval: 1m, retryInterval: 1s, path: ./, prune: true, sourceRef: {kind: OCIRepository, name: fleet}}
-`);
+`,
+      );
       const secret = async (): Promise<string> => {
         const path = 'jsonpath={.data.password}';
         const got = await cluster.kubectl(['get', 'secret', 'db', '-n', 'prod-edge-shop-web', '-o', path]);

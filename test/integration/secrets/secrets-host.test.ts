@@ -47,11 +47,7 @@ describeWith(['factoryBase'], 'secrets on a booted host', ({ factoryBase }) => {
   let fleet: TestFleet;
   let version = 0;
 
-  const sh = async (script: string): Promise<string> => {
-    const { code, stdout, stderr } = await host.exec(['/bin/sh', '-c', script]);
-    if (code !== 0) throw new Error(`'${script}' ended with ${code}: ${stdout}${stderr}`);
-    return stdout.trim();
-  };
+  const sh = (script: string): Promise<string> => host.sh(script);
   const agent = (words: string) =>
     host.exec(['/bin/sh', '-c', `FLEET_NOW=2026-11-21T08:00:00Z fleet-agent ${words}`]);
   const medium = async (password: string, what: TestPackage): Promise<string> => {

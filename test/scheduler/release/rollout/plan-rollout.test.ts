@@ -1,19 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { runs } from '../../../harness/run/long.ts';
-import { digestOf } from '#bundles/digest';
 import { isSelected, reachesEveryone } from '#bundles/trust/accept/is-selected';
 import type { RolloutPolicy, RolloutStage } from '../../../../scheduler/model/promotion.ts';
 import { EVERYONE, planRollout } from '../../../../scheduler/release/rollout/plan-rollout.ts';
-import { fleets, policies, policyOf, stageOf } from './rollout-world.ts';
-
-const RELEASE = {
-  channel: { environment: 'prod', clusterType: 'kiosk' },
-  candidate: digestOf('candidate'),
-  bundles: [digestOf('bundle')],
-  follows: 7,
-  before: { version: 7, release: digestOf('release 7') },
-};
+import { fleets, policies, policyOf, stageOf, RELEASE } from './rollout-world.ts';
 
 const plan = (policy: RolloutPolicy) => planRollout(policy, RELEASE);
 const rollouts = (...stages: readonly RolloutStage[]) =>

@@ -1,20 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { digestOf } from '#bundles/digest';
 import type { DecisionPredicate } from '#bundles/formats/statements/predicates';
 import { planRollout } from '../../../../scheduler/release/rollout/plan-rollout.ts';
 import { storePlan } from '../../../../scheduler/release/rollout/plan-document.ts';
 import { progressOf } from '../../../../scheduler/release/rollout/rollout-progress.ts';
-import { policyOf, stageOf } from './rollout-world.ts';
+import { policyOf, stageOf, RELEASE } from './rollout-world.ts';
 
-const { plan, digest } = storePlan(
-  planRollout(policyOf([stageOf('all', { percent: 100 })]), {
-    channel: { environment: 'prod', clusterType: 'kiosk' },
-    candidate: digestOf('candidate'),
-    bundles: [digestOf('bundle')],
-    follows: 7,
-    before: { version: 7, release: digestOf('release 7') },
-  }),
-);
+const { plan, digest } = storePlan(planRollout(policyOf([stageOf('all', { percent: 100 })]), RELEASE));
 
 type Decision = Pick<DecisionPredicate, 'decision'> & Partial<DecisionPredicate>;
 

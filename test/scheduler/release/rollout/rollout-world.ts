@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { digestOf } from '#bundles/digest';
 import type { RolloutPolicy, RolloutStage } from '../../../../scheduler/model/promotion.ts';
 
 /** Random fleets and rollout policies. */
@@ -22,6 +23,15 @@ export const policyOf = (
   at: { file: 'promotion/rollout.yaml', line: 1, column: 1 },
   ...over,
 });
+
+/** A release of prod/kiosk that follows release 7. */
+export const RELEASE = {
+  channel: { environment: 'prod', clusterType: 'kiosk' },
+  candidate: digestOf('candidate'),
+  bundles: [digestOf('bundle')],
+  follows: 7,
+  before: { version: 7, release: digestOf('release 7') },
+};
 
 const RINGS = ['pilot', 'early', 'late'];
 const REGIONS = ['eu', 'us'];

@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -55,6 +56,12 @@ const startTokenServer = (
       authorized ? TAGS : '{"errors":[{"code":"UNAUTHORIZED","message":"authentication required"}]}',
     );
   });
+};
+
+/** Asks for a token of the token server at the same address. */
+const askForToken = (request: Seen, response: ServerResponse): void => {
+  const challenge = `Bearer realm="http://${request.headers.host}/token"`;
+  response.writeHead(401, { 'www-authenticate': challenge }).end();
 };
 
 const pathsOf = (server: HostileServer): readonly string[] =>
@@ -118,10 +125,7 @@ describe('a registry with a token server', () => {
     await using server = await startHostileServer((request, response) => {
       if (request.url.startsWith('/token')) response.end(JSON.stringify({ access_token: valid }));
       else if (request.headers.authorization === `Bearer ${valid}`) response.end(TAGS);
-      else
-        response
-          .writeHead(401, { 'www-authenticate': `Bearer realm="http://${request.headers.host}/token"` })
-          .end();
+      else askForToken(request, response);
     });
     await using client = impatientClient(server.host);
     await client.repository('a').tags();
@@ -133,10 +137,7 @@ describe('a registry with a token server', () => {
   it('that refuses its own fresh token is REGISTRY_DENIED and not asked for ever', async () => {
     await using server = await startHostileServer((request, response) => {
       if (request.url.startsWith('/token')) response.end(JSON.stringify({ token: 'fresh' }));
-      else
-        response
-          .writeHead(401, { 'www-authenticate': `Bearer realm="http://${request.headers.host}/token"` })
-          .end();
+      else askForToken(request, response);
     });
     await using client = impatientClient(server.host);
     expect(await thrownBy(() => client.repository('a').tags())).toMatchObject({ code: 'REGISTRY_DENIED' });
@@ -146,10 +147,7 @@ describe('a registry with a token server', () => {
   it('whose token server does not know us is REGISTRY_DENIED; one that is busy is asked again', async () => {
     await using server = await startHostileServer((request, response, nth) => {
       if (request.url.startsWith('/token')) response.writeHead(nth < 4 ? 503 : 401).end();
-      else
-        response
-          .writeHead(401, { 'www-authenticate': `Bearer realm="http://${request.headers.host}/token"` })
-          .end();
+      else askForToken(request, response);
     });
     await using client = impatientClient(server.host);
     expect(await thrownBy(() => client.repository('a').tags())).toMatchObject({
@@ -164,10 +162,7 @@ describe('a registry with a token server', () => {
     async (token) => {
       await using server = await startHostileServer((request, response) => {
         if (request.url.startsWith('/token')) response.end(`{"token":${token}}`);
-        else
-          response
-            .writeHead(401, { 'www-authenticate': `Bearer realm="http://${request.headers.host}/token"` })
-            .end();
+        else askForToken(request, response);
       });
       await using client = impatientClient(server.host);
       expect(await thrownBy(() => client.repository('a').tags())).toMatchObject({ code: 'REGISTRY_REFUSED' });
@@ -192,10 +187,7 @@ describe('a registry with a token server', () => {
         await promise;
         response.end(JSON.stringify({ token: 'late' }));
       } else if (request.headers.authorization) response.end(TAGS);
-      else
-        response
-          .writeHead(401, { 'www-authenticate': `Bearer realm="http://${request.headers.host}/token"` })
-          .end();
+      else askForToken(request, response);
     });
     await using client = impatientClient(server.host, { patience: { headers: 30_000 } });
     const stop = new AbortController();

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { runs } from '../../../../harness/run/long.ts';
-import { digestOf } from '#bundles/digest';
 import { canonicalBytes } from '#bundles/json/canonical';
 import { formatTime } from '#bundles/time';
 import { isSelected } from '#bundles/trust/accept/is-selected';
@@ -10,7 +9,7 @@ import { type AgentFact, judgeRollout } from '../../../../../scheduler/hub/promo
 import { simulateRollout, timeline } from '../../../../../scheduler/hub/promote/rollout/simulate-rollout.ts';
 import { planRollout } from '../../../../../scheduler/release/rollout/plan-rollout.ts';
 import type { RolloutProgress } from '../../../../../scheduler/release/rollout/rollout-progress.ts';
-import { fleets, policies, policyOf, stageOf } from '../../../release/rollout/rollout-world.ts';
+import { fleets, policies, policyOf, stageOf, RELEASE } from '../../../release/rollout/rollout-world.ts';
 
 const START = new Date('2026-11-23T08:00:00Z');
 const HOUR = 3600;
@@ -18,13 +17,7 @@ const after = (seconds: number): Date => new Date(START.getTime() + seconds * 10
 const at = (seconds: number): string => formatTime(after(seconds));
 
 const planOf = (stages: readonly RolloutStage[], over: Partial<RolloutPolicy> = {}) =>
-  planRollout(policyOf(stages, over), {
-    channel: { environment: 'prod', clusterType: 'kiosk' },
-    candidate: digestOf('candidate'),
-    bundles: [digestOf('bundle')],
-    follows: 7,
-    before: { version: 7, release: digestOf('release 7') },
-  });
+  planRollout(policyOf(stages, over), RELEASE);
 
 const PILOT = stageOf('pilot', { selector: { matchLabels: { ring: 'pilot' } }, soakSeconds: 12 * HOUR });
 const ALL = stageOf('all', { percent: 100 });

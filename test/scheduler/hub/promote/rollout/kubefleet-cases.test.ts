@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { digestOf } from '#bundles/digest';
 import { formatTime } from '#bundles/time';
 import type { RolloutPolicy, RolloutStage, Share } from '../../../../../scheduler/model/promotion.ts';
 import {
@@ -10,7 +9,7 @@ import {
 import { simulateRollout } from '../../../../../scheduler/hub/promote/rollout/simulate-rollout.ts';
 import { planRollout } from '../../../../../scheduler/release/rollout/plan-rollout.ts';
 import type { RolloutProgress } from '../../../../../scheduler/release/rollout/rollout-progress.ts';
-import { policyOf, stageOf } from '../../../release/rollout/rollout-world.ts';
+import { policyOf, stageOf, RELEASE } from '../../../release/rollout/rollout-world.ts';
 
 /**
  * Cases of KubeFleet's own tests (kubefleet-dev/kubefleet at e160c1cd, pkg/controllers/updaterun), with their facts in our terms:
@@ -273,13 +272,7 @@ const CASES: readonly Case[] = [
 ];
 
 const planOf = (stages: readonly RolloutStage[], policy: Partial<RolloutPolicy> = {}) =>
-  planRollout(policyOf(stages, policy), {
-    channel: { environment: 'prod', clusterType: 'kiosk' },
-    candidate: digestOf('candidate'),
-    bundles: [digestOf('bundle')],
-    follows: 7,
-    before: { version: 7, release: digestOf('release 7') },
-  });
+  planRollout(policyOf(stages, policy), RELEASE);
 
 describe("KubeFleet's staged update runs", () => {
   it.each(CASES)(
