@@ -9,7 +9,7 @@ import { parseStatement } from '#bundles/trust/statements/verify-statement';
 import { parsePublicKey } from '#bundles/trust/keys/key';
 import { parseDocument } from '#bundles/json/validate';
 import { claimedAgent } from '../source/base/report-base.ts';
-import type { AgentsOf } from './medium-agents.ts';
+import type { AgentsOf } from '../source/base/site-agents.ts';
 import { newestReceipt } from './newest-receipt.ts';
 
 export type ListedReport = {

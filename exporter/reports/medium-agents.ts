@@ -1,16 +1,12 @@
 import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { OpenMedium } from '#bundles/formats/medium/medium';
-import type { SiteAgents } from '../source/base/site-agents.ts';
+import { type AgentsOf, eachSiteOnce } from '../source/base/site-agents.ts';
 import { type Evidence, judgeRoots, judgeSite } from '../source/check/judge.ts';
 
-/** Returns the agents of a site from its signed statement. @throws FleetError without a valid statement */
-export type AgentsOf = (site: string) => Promise<SiteAgents>;
-
 /** Uses the site statements on the medium, verified with the root given by hand. Each site is verified once. */
-export const mediumAgents = (open: OpenMedium, pinned: Digest, now: Date): AgentsOf => {
-  const known = new Map<string, Promise<SiteAgents>>();
-  const judge = async (site: string): Promise<SiteAgents> => {
+export const mediumAgents = (open: OpenMedium, pinned: Digest, now: Date): AgentsOf =>
+  eachSiteOnce(async (site) => {
     const documents = open.medium?.documents ?? [];
     if (!documents.some((it) => it.role === 'site' && it.site === site)) {
       throw new FleetError('SITE_MISSING', `${open.path} has no statement of site ${site}`, {
@@ -20,10 +16,4 @@ export const mediumAgents = (open: OpenMedium, pinned: Digest, now: Date): Agent
     const evidence: Evidence = { blobs: open.blobs, documents, now };
     const root = await judgeRoots(evidence, pinned);
     return { root, agents: (await judgeSite(evidence, root, site)).agents };
-  };
-  return (site) => {
-    const judged = known.get(site) ?? judge(site);
-    known.set(site, judged);
-    return judged;
-  };
-};
+  });

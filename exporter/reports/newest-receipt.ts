@@ -4,7 +4,7 @@ import { agentFolder, type OpenMedium, RECEIPTS_FOLDER } from '#bundles/formats/
 import { verifyReceipt } from '#bundles/trust/reports/receipt';
 import { MAX_STATEMENT_BYTES } from '#bundles/formats/statements/envelope';
 import type { ReceiptPredicate } from '#bundles/formats/statements/predicates';
-import type { AgentsOf } from './medium-agents.ts';
+import type { AgentsOf } from '../source/base/site-agents.ts';
 
 /** The receipt for an agent with the highest event number among the valid ones on the medium. */
 export const newestReceipt = async (

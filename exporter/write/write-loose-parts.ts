@@ -10,17 +10,12 @@ import { holds } from '../plan/medium/read-back.ts';
 import { checkFreeSpace } from '../plan/medium/free-space.ts';
 import { LOCK, lockMedium } from '../plan/medium/lock-medium.ts';
 import type { WriteOptions } from '../plan/medium/write-options.ts';
-import { type SetContent, writeSetPart } from './write-set-part.ts';
+import { type SetContent, type WrittenPart, writeSetPart } from './write-set-part.ts';
 
 type Loose = {
   readonly written: number;
   readonly removed: number;
-  readonly parts: readonly {
-    readonly number: number;
-    readonly stick: number;
-    readonly path: string;
-    readonly size: number;
-  }[];
+  readonly parts: readonly WrittenPart[];
 };
 
 /**

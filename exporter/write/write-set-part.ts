@@ -11,6 +11,13 @@ import type { PieceReader } from './piece-reader.ts';
 import type { SetLayout } from '../plan/medium/set-layout.ts';
 import type { WriteOptions } from '../plan/medium/write-options.ts';
 
+export type WrittenPart = {
+  readonly number: number;
+  readonly stick: number;
+  readonly path: string;
+  readonly size: number;
+};
+
 /** Input of every part. */
 export type SetContent = {
   readonly plan: Plan;

@@ -17,7 +17,7 @@ import type { SetLayout } from '../plan/medium/set-layout.ts';
 import type { SetWish } from '../plan/medium/set-limits.ts';
 import { writeLooseParts } from './write-loose-parts.ts';
 import type { WriteOptions, Written } from '../plan/medium/write-options.ts';
-import type { SetContent } from './write-set-part.ts';
+import type { SetContent, WrittenPart } from './write-set-part.ts';
 import { writeVolume } from './write-volume.ts';
 
 /** The part of a set to write now; default: all. */
@@ -57,12 +57,7 @@ export type WrittenSet = Written & {
   /** Capacity of each volume in bytes, the last for all further ones; empty if everything fits one volume. */
   readonly stickSizes: readonly number[];
   /** The mounted volumes by path. */
-  readonly parts: readonly {
-    readonly number: number;
-    readonly stick: number;
-    readonly path: string;
-    readonly size: number;
-  }[];
+  readonly parts: readonly WrittenPart[];
 };
 
 /** @throws FleetError USAGE if volumes are missing; DISK_FULL, PERMISSION, IO, MEDIUM_INVALID, MISSING_BLOB, DIGEST_MISMATCH, SIZE_MISMATCH */

@@ -5,7 +5,7 @@ import { hashLine } from '#bundles/formats/events/event';
 import { type FoundReport, findReports, readReport } from '#bundles/trust/reports/find-reports';
 import { MAX_STATEMENT_BYTES } from '#bundles/formats/statements/envelope';
 import { claimedAgent } from '../../source/base/report-base.ts';
-import type { AgentsOf } from '../medium-agents.ts';
+import type { AgentsOf } from '../../source/base/site-agents.ts';
 import { newestReceipt } from '../newest-receipt.ts';
 
 export type Acknowledged = {

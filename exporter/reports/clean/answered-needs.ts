@@ -14,7 +14,7 @@ import type { Timestamp } from '#bundles/time';
 import { parseDocument } from '#bundles/json/validate';
 import { newestReports } from '../../source/base/read-bases.ts';
 import { type AgentReport, readReport } from '../../source/base/report-base.ts';
-import type { AgentsOf } from '../medium-agents.ts';
+import type { AgentsOf } from '../../source/base/site-agents.ts';
 
 type Needs = { readonly agent: string; readonly missing: readonly Digest[]; readonly at: Timestamp };
 

@@ -11,7 +11,7 @@ import {
 } from '#bundles/formats/medium/medium';
 import { namesIn } from '#bundles/formats/medium/names-in';
 import { sizeOf } from '#bundles/formats/medium/plain-files';
-import type { AgentsOf } from '../medium-agents.ts';
+import type { AgentsOf } from '../../source/base/site-agents.ts';
 import { acknowledgedReports } from './acknowledged-reports.ts';
 import { answeredNeeds } from './answered-needs.ts';
 import type { Leftover, Leftovers } from './leftover.ts';

@@ -10,7 +10,7 @@ import { readMediumBases } from './medium-base.ts';
 import { readNeeds } from './read-needs.ts';
 import { readReleaseBase } from './release-base.ts';
 import { type AgentReport, describeUnknown, readReport, reportBase } from './report-base.ts';
-import { type SiteAgents, siteAgents } from './site-agents.ts';
+import { siteAgents, type AgentsOf } from './site-agents.ts';
 import { readSiteReports } from './site-base.ts';
 import { type Channel, parseChannel, parseName } from '#bundles/names';
 
@@ -22,8 +22,6 @@ type Found = {
   readonly asked: Map<Digest, string>;
   readonly notes: Set<string>;
 };
-
-type AgentsOf = (site: string) => Promise<SiteAgents>;
 
 /** Inputs of the lookup. */
 type Look = {

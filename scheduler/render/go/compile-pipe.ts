@@ -1,10 +1,10 @@
-import { fail, payForText, type Run, spend } from '../run.ts';
+import { fail, type Run } from '../run.ts';
 import { type TemplateSource, templateError } from '../template-source.ts';
 import { unreachable } from '../../model/unreachable.ts';
 import type { Command, Name, Operand, Pipe } from './ast.ts';
 import { forbiddenReason } from './functions/forbidden.ts';
 import { FUNCTION_NAMES, findFunction } from './functions/functions.ts';
-import { argument, arityProblem, type TemplateFunction } from './functions/template-function.ts';
+import { arityProblem, callFunction, type TemplateFunction } from './functions/template-function.ts';
 import { GO_FIELDS, GoContext, isGoField } from '../../model/go/go-context.ts';
 import { Opaque } from '../../model/go/opaque.ts';
 import { describe, isMap, lookup, truth, type Value } from '../../model/go/value.ts';
@@ -95,13 +95,7 @@ const compileCall = (
   return (run, frame, dot, last) => {
     const values = evaluates.map((evaluate) => evaluate(run, frame, dot));
     if (piped) values.push(last);
-    run.at = at;
-    for (let index = 0; index < values.length; index += 1)
-      values[index] = argument(run, name, fn, index, values[index]);
-    spend(run, 1);
-    const result = fn.body(run, ...values);
-    if (typeof result === 'string') payForText(run, result);
-    return result;
+    return callFunction(run, name, fn, at, values);
   };
 };
 

@@ -1,10 +1,10 @@
 import { forbiddenReason } from '../go/functions/forbidden.ts';
 import { FUNCTION_NAMES, findFunction } from '../go/functions/functions.ts';
-import { argument, arityProblem } from '../go/functions/template-function.ts';
+import { arityProblem, callFunction } from '../go/functions/template-function.ts';
 import { WholeFloat } from '../../model/go/number.ts';
 import { goText } from '../go/print.ts';
 import { describe, isList, isMap, type Value } from '../../model/go/value.ts';
-import { fail, payForText, type Run, spend } from '../run.ts';
+import { fail, type Run } from '../run.ts';
 import { type TemplateSource, templateError } from '../template-source.ts';
 import { type Evaluate, readPart, type Scope } from './scope.ts';
 import { isTrue } from './truth.ts';
@@ -148,13 +148,7 @@ export const compileHelper = (compiler: Compiler, call: Call): Evaluate => {
     bad(problem, words.length === 0 ? `To read a field of that name write this.${name}` : undefined);
   return (run, scope) => {
     const values = words.map((word) => word(run, scope));
-    run.at = at;
-    for (let index = 0; index < values.length; index += 1)
-      values[index] = argument(run, name, fn, index, values[index]);
-    spend(run, 1);
-    const result = fn.body(run, ...values);
-    if (typeof result === 'string') payForText(run, result);
-    return result;
+    return callFunction(run, name, fn, at, values);
   };
 };
 

@@ -1,4 +1,4 @@
-import { fail, type Run } from '../../run.ts';
+import { fail, payForText, type Run, spend } from '../../run.ts';
 import { unreachable } from '../../../model/unreachable.ts';
 import { isFloat, isInt, toNumber, WholeFloat } from '../../../model/go/number.ts';
 import { type Dict, describe, isList, isMap, type Value, type ValueMap } from '../../../model/go/value.ts';
@@ -69,7 +69,7 @@ const wrong = (run: Run, name: string, index: number, kind: ParameterName, value
 };
 
 /** Checks one argument and converts it to its parameter's kind. @throws FleetError TEMPLATE_FAILED */
-export const argument = (
+const argument = (
   run: Run,
   name: string,
   { parameters, rest }: TemplateFunction,
@@ -103,6 +103,23 @@ export const argument = (
       return isMap(value) ? value : wrong(run, name, index, kind, value);
   }
   return unreachable(kind);
+};
+
+/** Calls a function with values, which it converts in place. @param at the place of the call, for errors */
+export const callFunction = (
+  run: Run,
+  name: string,
+  fn: TemplateFunction,
+  at: Run['at'],
+  values: Value[],
+): Value => {
+  run.at = at;
+  for (let index = 0; index < values.length; index += 1)
+    values[index] = argument(run, name, fn, index, values[index]);
+  spend(run, 1);
+  const result = fn.body(run, ...values);
+  if (typeof result === 'string') payForText(run, result);
+  return result;
 };
 
 /** Message about a wrong number of arguments; undefined if `count` is valid. */
