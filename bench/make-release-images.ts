@@ -22,7 +22,7 @@ const LAYER = 'application/vnd.oci.image.layer.v1.tar+gzip';
 
 export const imageName = (index: number): string =>
   `registry.example/app-${String(index).padStart(2, '0')}:1`;
-export const IMAGES = 10;
+const IMAGES = 10;
 
 /** Seed of the changed layer; no other layer has it. */
 const CHANGED = 10_000;

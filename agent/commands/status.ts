@@ -26,10 +26,7 @@ export class Status extends AgentCommand {
 const HELD: ReadonlySet<string> = new Set(['PRUNE_BUDGET', 'REMOVAL_WAITS']);
 
 /** 7: a package failed. 8: something is held back, differs or cannot be read; or no release was ever accepted here. */
-export const exitCodeOfStatus = ({
-  packages,
-  release,
-}: Pick<StatusReport, 'packages' | 'release'>): 0 | 7 | 8 => {
+const exitCodeOfStatus = ({ packages, release }: Pick<StatusReport, 'packages' | 'release'>): 0 | 7 | 8 => {
   if (packages.some(({ status }) => status === 'failed' || status === 'broken')) return 7;
   const needsLook = packages.some(
     ({ status, code, drift, unreadable }) =>

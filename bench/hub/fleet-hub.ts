@@ -30,8 +30,8 @@ import { type Happening, type SimulatedAgent, simulateAgent } from './simulate-a
 export const FLEET = 'bench';
 export const NOW = new Date('2026-11-21T08:00:00Z');
 export const ASSIGNMENTS = 50;
-export const SHARED = digestOf('the candidate');
-export const CHANNELS: readonly Channel[] = ['prod', 'qa'].flatMap((environment) =>
+const SHARED = digestOf('the candidate');
+const CHANNELS: readonly Channel[] = ['prod', 'qa'].flatMap((environment) =>
   Array.from({ length: 10 }, (_, index) => ({ environment, clusterType: `type-${index}` })),
 );
 const [PROD, QA] = [CHANNELS.slice(0, 10), CHANNELS.slice(10)];

@@ -61,7 +61,7 @@ export const buildDebs = async (options: DebsOptions): Promise<readonly string[]
 };
 
 /** Debian sorts a tilde before everything: 1.0.0~rc.1 is older than 1.0.0. */
-export const debianVersion = (version: string): string => version.replace('-', '~').replaceAll('-', '.');
+const debianVersion = (version: string): string => version.replace('-', '~').replaceAll('-', '.');
 
 const buildDeb = async (
   packaged: Packaged,

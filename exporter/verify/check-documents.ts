@@ -222,7 +222,7 @@ const claims = (
   ...new Set(documents.filter((it) => it.role === role).flatMap((document) => claim(document) ?? [])),
 ];
 
-export const channelsOf = (documents: readonly Document[], wanted = 'release'): readonly Channel[] => [
+const channelsOf = (documents: readonly Document[], wanted = 'release'): readonly Channel[] => [
   ...new Map(
     documents.flatMap(({ role, environment, clusterType }) =>
       role === wanted && environment !== undefined && clusterType !== undefined

@@ -4,8 +4,8 @@ import { parseJson } from '#bundles/json/parse-json';
 /** A part of an answer: at most `limit` entries after those that `cursor` ends with. */
 export type Page = { readonly limit: number; readonly cursor?: string | undefined };
 
-export const MAX_LIMIT = 1000;
-export const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 1000;
+const DEFAULT_LIMIT = 100;
 
 /** @throws FleetError USAGE */
 export const parseLimit = (text: string | undefined): number => {

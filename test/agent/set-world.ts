@@ -15,7 +15,7 @@ import { memoryProvider } from './images/memory-provider.ts';
 import { onePackage, storedBlobs, type World } from './world.ts';
 
 /** Text that does not shrink: `size` letters. */
-export const noise = (seed: string, size = 2_000): string => {
+const noise = (seed: string, size = 2_000): string => {
   let text = '';
   for (let round = 0; text.length < size; round += 1) text += digestOf(`${seed} ${round}`).slice(7);
   return text.slice(0, size);

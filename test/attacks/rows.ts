@@ -216,7 +216,7 @@ export const ARCHIVES: readonly AttackRow[] = [
 ];
 
 /** What a medium may be besides one folder or one archive: sets of parts, sealed ones, patches; and what is made of one. */
-export const PARTS: readonly AttackRow[] = [
+const PARTS: readonly AttackRow[] = [
   rowOf(
     'P1',
     'good set',
@@ -342,7 +342,7 @@ export const PARTS: readonly AttackRow[] = [
 ];
 
 /** Over the network, at a hub, and on the machine. */
-export const NETWORK: readonly AttackRow[] = [
+const NETWORK: readonly AttackRow[] = [
   rowOf(
     'H1',
     'no or a wrong certificate',
@@ -532,7 +532,7 @@ export const NETWORK: readonly AttackRow[] = [
 ];
 
 /** Images that carry a signature, where a policy asks for one. */
-export const IMAGES: readonly AttackRow[] = [
+const IMAGES: readonly AttackRow[] = [
   rowOf('S0', 'signed image', 'nothing', 'ACCEPT', [
     ['ACCEPT', 'with a sigstore bundle'],
     ['ACCEPT', 'in the older form'],

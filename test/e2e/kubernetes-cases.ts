@@ -19,7 +19,7 @@ const START_MS = 300_000;
 const [CONTROL_IMAGE] = LINE_IMAGES;
 
 /** Where no node has a place for it. */
-export const neverHealthy = (text: string): string =>
+const neverHealthy = (text: string): string =>
   text.replace('      containers:\n', '      nodeSelector: {no: where}\n      containers:\n');
 
 /**

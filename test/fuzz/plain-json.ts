@@ -5,7 +5,7 @@ import { insist } from './target.ts';
  * JSON (RFC 8259) read the plainest way, without the engine's own reader: what that misreads, this does not. For texts that were
  * found to be JSON before; of anything else it makes whatever it makes.
  */
-export const readPlainJson = (text: string): unknown => {
+const readPlainJson = (text: string): unknown => {
   let at = 0;
   const space = (): void => {
     while (' \t\r\n'.includes(text[at] ?? 'x')) at += 1;

@@ -1,7 +1,7 @@
 import { inParallel as inLanes } from '#bundles/in-parallel';
 
 /** Concurrent requests to one API server. */
-export const AT_ONCE = 16;
+const AT_ONCE = 16;
 
 /** Runs `work` for all items with bounded concurrency. Returns the results in the items' order; rejects with the first error. */
 export const inParallel = <Item, Result>(

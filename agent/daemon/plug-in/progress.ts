@@ -4,7 +4,7 @@ import type { ErrorCode } from '#bundles/errors';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 
 /** RuntimeDirectory of fleet-agent-medium@.service. */
-export const RUN_FOLDER = '/run/fleet-agent-medium';
+const RUN_FOLDER = '/run/fleet-agent-medium';
 
 /** Why a medium was not mounted. */
 export type NotAdmitted =

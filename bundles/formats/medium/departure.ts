@@ -6,7 +6,7 @@ import { readOptional } from './plain-files.ts';
 import { writeFileOntoMedium } from './write-onto-medium.ts';
 
 /** Names of a kind that are kept of one medium. */
-export const MAX_NAMES = 1000;
+const MAX_NAMES = 1000;
 
 /** Table of contents of a medium: when it was filled, its releases ('prod/press r3'), and the sites that it has statements for. */
 export type MediumContents = {

@@ -22,9 +22,9 @@ export type LinearPattern = {
 };
 
 /** Longest text of an expression, in UTF-16 units. */
-export const MAX_PATTERN_LENGTH = 16 << 10;
+const MAX_PATTERN_LENGTH = 16 << 10;
 /** Most instructions of a program. A program of that size compiles in about 50 ms. */
-export const MAX_PATTERN_SIZE = 20_000;
+const MAX_PATTERN_SIZE = 20_000;
 
 /**
  * Compiles a regular expression whose matching takes time linear in the text: RE2 (re2js) does not backtrack. Each character read costs

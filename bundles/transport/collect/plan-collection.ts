@@ -90,7 +90,7 @@ export const planCollection = async (input: CollectionInput, signal: AbortSignal
 
 const POINTERS = ['log', 'release', 'lease', 'site', 'receipts'] as const;
 
-export const readPointers = async (
+const readPointers = async (
   repository: Repository,
   tags: readonly string[],
   signal: AbortSignal,

@@ -26,7 +26,7 @@ export const lackOfSpace = async (folder: string, bytes: number): Promise<string
 };
 
 /** Free bytes of the file system of a folder, which need not exist yet. */
-export const freeBytes = async (folder: string): Promise<number> => {
+const freeBytes = async (folder: string): Promise<number> => {
   const { bavail, bsize } = await fileSystemOf(folder);
   return bavail * bsize;
 };

@@ -114,7 +114,7 @@ const predicateOf = (
   };
 };
 
-export const toLine = ({ at, what, ok, digests, keys, code, message }: Check): CheckLine => ({
+const toLine = ({ at, what, ok, digests, keys, code, message }: Check): CheckLine => ({
   at,
   what,
   result: ok ? 'passed' : 'refused',

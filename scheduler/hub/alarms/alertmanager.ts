@@ -29,7 +29,7 @@ export const alertmanager = ({ url, tokenFile }: AlertmanagerSettings, access: A
  * Labels identify the alert. The severity is one of them, because routes match it, so an alarm of another severity is another
  * alert.
  */
-export const alertOf = (
+const alertOf = (
   { alarm, action, resolvedAt }: Notice,
   { fleet, now }: { readonly fleet: string; readonly now: Date },
 ) => ({
@@ -45,7 +45,7 @@ export const alertOf = (
 });
 
 /** 'AGENT_LATE' -> 'FleetAgentLate' */
-export const alertName = (kind: string): string =>
+const alertName = (kind: string): string =>
   `Fleet${kind
     .split('_')
     .map((word) => `${word.slice(0, 1)}${word.slice(1).toLowerCase()}`)

@@ -10,11 +10,11 @@ import { type Alarm, type AlarmSubject, makeAlarm } from './alarm.ts';
 import type { AgentFacts, AlarmFacts, End } from './alarm-facts.ts';
 
 /** Drifts of one assignment within a day from which on something is said to fight the agent. */
-export const FIGHTS_FROM = 3;
+const FIGHTS_FROM = 3;
 /** A receiver that fails for less is retried without an alarm. */
-export const RECEIVER_FAILS_MS = 15 * 60_000;
+const RECEIVER_FAILS_MS = 15 * 60_000;
 /** A build that fails for less is tried again without an alarm: a repository may be out of reach for a moment. */
-export const BUILD_FAILS_MS = 10 * 60_000;
+const BUILD_FAILS_MS = 10 * 60_000;
 /** Length of a text that an agent or a person wrote. */
 const MAX_TEXT = 300;
 

@@ -27,7 +27,7 @@ export const webhook = (
 });
 
 /** @param now when it is sent; the event's own time is that of its change */
-export const cloudEventOf = (
+const cloudEventOf = (
   { id, what, alarm, action, openedAt, resolvedAt }: Notice,
   { fleet, now }: { readonly fleet: string; readonly now: Date },
 ) => ({

@@ -62,7 +62,7 @@ export const readDeclarations = ({
 const FOLDER = 'workload/';
 
 /** The place of a registration's folder. */
-export const folderOf = (registration: string): string => `${FOLDER}${registration}`;
+const folderOf = (registration: string): string => `${FOLDER}${registration}`;
 
 /** The registration whose folder the place is; undefined for a file. */
 export const registrationOf = (place: string): string | undefined =>

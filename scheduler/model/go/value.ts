@@ -147,7 +147,7 @@ const byKey = (a: Value, b: Value): number => {
 };
 
 /** The keys of a map in the order in which Go ranges over it and prints it. */
-export const sortedKeys = (map: Dict): string[] => {
+const sortedKeys = (map: Dict): string[] => {
   const keys = Object.keys(map);
   return keys.length < 2 ? keys : keys.sort(byBytes);
 };

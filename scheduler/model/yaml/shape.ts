@@ -96,8 +96,7 @@ export const placeIn = (reading: Reading, node: Node | null): Place =>
 const resolve = (node: Node | null, reading: Reading): Node | null =>
   isAlias(node) ? (node.resolve(reading.parsed.document) ?? null) : node;
 
-export const isAbsent = (node: Node | null): boolean =>
-  node === null || (isScalar(node) && node.value === null);
+const isAbsent = (node: Node | null): boolean => node === null || (isScalar(node) && node.value === null);
 
 /** Text. A value that YAML reads as a number, boolean or date must be quoted, as in Kubernetes. */
 export const text: Shape<string> = shape({ type: 'string' }, (node, path, reading) => {

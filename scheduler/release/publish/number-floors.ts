@@ -20,7 +20,7 @@ const FILE = 'fleet-scheduler-floors.json';
 const NONE: NumberFloors = { releases: {}, leases: {} };
 
 /** @throws FleetError LAYOUT_INVALID, PERMISSION, IO */
-export const readNumberFloors = async (directory: string): Promise<NumberFloors> => {
+const readNumberFloors = async (directory: string): Promise<NumberFloors> => {
   const file = join(directory, FILE);
   try {
     const { releases, leases } = parseJson(await readFile(file, 'utf8')) as NumberFloors;

@@ -5,7 +5,7 @@ import type { BuiltBundle } from '../../assemble/bundle/build-bundle.ts';
 import type { PublishedRelease } from '../../load/releases/read-release.ts';
 
 /** Names of assignments that a statement or a build holds because a person rolled them back. */
-export const takenBackIn = (
+const takenBackIn = (
   held: readonly { readonly assignment: string; readonly code: string }[] = [],
 ): ReadonlySet<string> =>
   new Set(held.flatMap(({ assignment, code }) => (code === 'ROLLED_BACK' ? [assignment] : [])));

@@ -23,7 +23,7 @@ const formatEnvironment = (diff: EnvironmentDiff): string => {
 };
 
 /** '2 created, 1 configured, 0 deleted, 14 unchanged; held: shop-web; images: nginx :1.25 -> :1.27' */
-export const summarise = ({ outcome, counts, assignments, images }: TypeDiff): string => {
+const summarise = ({ outcome, counts, assignments, images }: TypeDiff): string => {
   const whole = outcome === 'created' || outcome === 'deleted' ? `${outcome}; ` : '';
   const names = (wanted: AssignmentDiff['outcome']): string =>
     assignments

@@ -1,5 +1,5 @@
 /** Documents as long as they may be, made to take as much memory as they can. */
-export const FLOODS = {
+const FLOODS = {
   'empty objects': '{},',
   'empty arrays': '[],',
   'arrays of one': '[0],',

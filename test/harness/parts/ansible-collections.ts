@@ -11,7 +11,7 @@ const RELEASE = 'ansible==7.7.0';
 const VERSION = '7.7.0';
 
 /** Those whose modules and filters need nothing that a plain host lacks. */
-export const COLLECTIONS = [
+const COLLECTIONS = [
   'ansible.posix',
   'ansible.utils',
   'community.crypto',

@@ -128,7 +128,7 @@ const fill = async (made: TestServer): Promise<void> => {
 export const HOSTILE = "<img src=x onerror=\"document.title='run'\"><b>bold</b>'; drop table agent; --";
 
 /** Clears a terminal and turns the direction of text; the hub answers with escapes in their place. */
-export const TERMINAL = '\u001b[2J\u202e';
+const TERMINAL = '\u001b[2J\u202e';
 
 const release = async ({ hub }: TestServer, version: number): Promise<Digest> => {
   const labels = { 'app.kubernetes.io/version': `${version} ${HOSTILE}` };

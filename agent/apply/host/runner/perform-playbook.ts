@@ -69,7 +69,7 @@ const archivesOf = ({
   ...roles.map(({ name, path }) => [path, join('roles', name), true] as const),
 ];
 
-export const playbookArgv = (
+const playbookArgv = (
   { playbook, mode, become, variables, vaultPassword }: PlaybookRequest,
   scratch: string,
 ): readonly string[] => [
@@ -87,7 +87,7 @@ export const playbookArgv = (
 ];
 
 /** Everything that Ansible would take from the host's configuration or from the network is set here. */
-export const playbookEnv = (
+const playbookEnv = (
   { vaultPassword }: Pick<PlaybookRequest, 'vaultPassword'>,
   scratch: string,
 ): Readonly<Record<string, string>> => ({

@@ -16,7 +16,7 @@ import {
   writeRequest,
 } from './step-folder.ts';
 
-export const runnerUnit = (id: string): string => `fleet-agent-runner@${id}.service`;
+const runnerUnit = (id: string): string => `fleet-agent-runner@${id}.service`;
 
 /**
  * Runs one step as root, apart from the restricted daemon: stores the request, starts its unit and returns the unit's result. Without

@@ -32,7 +32,7 @@ export type HealthContext = {
 };
 
 /** Default patience: a crashing pod may wait for another object of the package, so it gets the time of a few restarts. */
-export const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 30_000;
 
 export const current = (message: string): Verdict => ({ status: 'Current', message, proven: true });
 export const inProgress = (message: string): Verdict => ({ status: 'InProgress', message });

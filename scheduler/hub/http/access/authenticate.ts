@@ -56,7 +56,7 @@ export const checkOrigin = ({ headers }: FastifyRequest, { people }: PeopleConte
 const hostOf = (origin: string): string | undefined =>
   URL.canParse(origin) ? new URL(origin).host : undefined;
 
-export const CSRF_HEADER = 'x-fleet-csrf';
+const CSRF_HEADER = 'x-fleet-csrf';
 
 const checkCsrf = ({ headers }: FastifyRequest, csrf: string): void => {
   const given = Buffer.from(String(headers[CSRF_HEADER] ?? ''));

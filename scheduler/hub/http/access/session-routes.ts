@@ -14,9 +14,9 @@ import { checkOrigin } from './authenticate.ts';
 import { cookieOf, dropCookie, SESSION_COOKIE, setCookie } from './cookies.ts';
 import { principalOf } from './enforce-access.ts';
 
-export const ME_PATH = '/v1/me';
-export const SESSIONS_PATH = '/v1/sessions';
-export const BREAK_GLASS_PATH = '/v1/break-glass';
+const ME_PATH = '/v1/me';
+const SESSIONS_PATH = '/v1/sessions';
+const BREAK_GLASS_PATH = '/v1/break-glass';
 
 const PER_MINUTE = { max: 1200, timeWindow: 60_000 };
 /** A code has 192 bits; this bounds the work for wrong ones. */

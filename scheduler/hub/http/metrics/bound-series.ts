@@ -12,7 +12,7 @@ export type Bounded<Label extends string> = {
 
 /** Upper bound on the series of one metric with names in its labels. The others are summed under OTHER. */
 export const MAX_SERIES = 1000;
-export const OTHER = 'other';
+const OTHER = 'other';
 
 /**
  * Keeps the first `most` series; of the others `folded` labels are OTHER, and those that are alike then are combined.

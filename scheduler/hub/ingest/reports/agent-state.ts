@@ -26,7 +26,7 @@ export const updateAgentStates = async (tx: Tx, agents: readonly Life[]): Promis
 };
 
 /** All columns of an agent's state but its name. */
-export const STATE_COLUMNS = [
+const STATE_COLUMNS = [
   'newest_seq',
   'packages',
   'failed',

@@ -10,7 +10,7 @@ import { isQuiet } from './attention.ts';
 import type { StatusHub } from './read-status.ts';
 
 /** Conditions of an agent, of which each agent has the first that holds. */
-export const CONDITIONS = [
+const CONDITIONS = [
   'neverReported',
   /** Some assignment failed, drifted, or is not as its release has it, however long ago it was heard. */
   'differs',

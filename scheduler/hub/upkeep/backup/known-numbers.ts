@@ -19,7 +19,7 @@ export type KnownNumbers = {
   readonly sites: Readonly<Record<string, number>>;
 };
 
-export const NO_NUMBERS: KnownNumbers = { releases: {}, leases: {}, sites: {} };
+const NO_NUMBERS: KnownNumbers = { releases: {}, leases: {}, sites: {} };
 
 /** The higher of each number. */
 export const higherNumbers = (all: readonly KnownNumbers[]): KnownNumbers => {

@@ -20,7 +20,7 @@ const count = (text: string, part: string): number => {
 };
 
 /** Go's strings.Replace: an empty `old` matches before every character and at the end. */
-export const replaceAll = (run: Run, text: string, old: string, by: string): string => {
+const replaceAll = (run: Run, text: string, old: string, by: string): string => {
   if (old === '') {
     const characters = codePoints(text);
     checkLength(run, text.length + (characters.length + 1) * by.length);

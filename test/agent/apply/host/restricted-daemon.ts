@@ -6,7 +6,7 @@ import { agentOnHost, testProgramOnHost } from '../../../harness/run/program-fil
 const repository = resolve(import.meta.dirname, '../../../..');
 const agent = agentOnHost();
 /** Where the checkout lies on a host. */
-export const inside = '/opt/fleet-ferry';
+const inside = '/opt/fleet-ferry';
 const onHost = testProgramOnHost('test/agent/apply/host/on-host.ts');
 
 /** The command that runs on-host.ts inside a host. */

@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts'
 export const NOW = new Date('2026-11-21T08:00:00Z');
 export const EXPIRES = new Date('2028-11-21T08:00:00Z');
 
-export const online = publics([newKey()]);
+const online = publics([newKey()]);
 
 /** A root by these officers, two of whom must sign. */
 export const rootInputOf = (officers: readonly SigningKey[], change: Partial<RootInput> = {}): RootInput => ({

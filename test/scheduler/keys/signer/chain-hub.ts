@@ -18,7 +18,7 @@ import {
   toSign,
 } from './signer-world.ts';
 
-export const world = await newWorld();
+const world = await newWorld();
 const { keys } = world;
 export const S1 = digestOf('shared 1');
 export const HOUR_MS = 3_600_000;

@@ -40,7 +40,7 @@ const NEVER = new AbortController().signal;
 
 const config = (value: string): string => ours('Config', 'level', `spec:\n  values: {LEVEL: "${value}"}\n`);
 
-export const CHAIN =
+const CHAIN =
   'spec:\n  environments:\n    - {name: dev}\n    - {name: qa, promotedFrom: dev}\n    - {name: prod, promotedFrom: qa}\n';
 
 /** One application on one cluster type, in three environments, all in one repository. */

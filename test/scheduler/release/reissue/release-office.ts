@@ -70,12 +70,12 @@ export const openReleaseOffice = async (): Promise<ReleaseOffice> => {
   };
 };
 
-export const bundleOf = (text: string): TestBundle => ({
+const bundleOf = (text: string): TestBundle => ({
   kind: 'kubernetes',
   packages: { web: { 'app.yaml': `text: ${text}\n` } },
 });
 
-export const keysOf = (fleet: SignedFleet): KeyDirectory => {
+const keysOf = (fleet: SignedFleet): KeyDirectory => {
   const roots = fleet.roots.map((bytes) => parseRoot(bytes));
   const root = roots.at(-1);
   if (!root) throw new Error('a fleet has a root');

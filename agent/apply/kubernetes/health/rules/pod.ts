@@ -3,7 +3,7 @@ import { fieldOf, listOf, numberOf, textOf, timeOf } from '../live-field.ts';
 import { current, failed, type HealthContext, inProgress, type Verdict } from '../verdict.ts';
 
 /** How long a pod may wait for a node or a registry before it counts as failed. */
-export const GRACE_MS = 15_000;
+const GRACE_MS = 15_000;
 
 const IMAGE_REASONS: ReadonlySet<string> = new Set([
   'ErrImagePull',

@@ -16,11 +16,7 @@ export const windowOf = ({ group, kind }: WantedObject, windowMs: number): numbe
  * True if the status may describe the object before its change. False if the status names its generation, or if the object was written
  * since, most likely by its controller. Built-in kinds have observedGeneration or need no controller.
  */
-export const mayBeOld = (
-  { group, kind }: WantedObject,
-  live: LiveObject,
-  changedTo: string | undefined,
-): boolean =>
+const mayBeOld = ({ group, kind }: WantedObject, live: LiveObject, changedTo: string | undefined): boolean =>
   changedTo !== undefined &&
   changedTo === live.metadata.resourceVersion &&
   (PERIODS_MS.has(`${group}/${kind}`) || !isBuiltIn(group)) &&

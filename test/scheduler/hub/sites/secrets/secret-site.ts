@@ -77,7 +77,7 @@ export const sealedIn = async (hub: TestHub, digest: Digest | undefined): Promis
   readBlob((await openLayout(hub.layout)).blobs, digest ?? 'sha256:', MAX_SEALED_BYTES);
 
 /** Every file below a folder with its bytes. */
-export const everyFile = async (
+const everyFile = async (
   folder: string,
 ): Promise<readonly { readonly path: string; readonly bytes: Buffer }[]> => {
   const found = await readdir(folder, { recursive: true, withFileTypes: true });
