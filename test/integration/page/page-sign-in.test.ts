@@ -12,8 +12,17 @@ import { describeWith } from '../../harness/run/describe-with.ts';
 import { freePort } from '../../harness/neighbours/free-port.ts';
 import { CLIENT, startOidcProvider } from '../../harness/neighbours/oidc-provider.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
+import { ours } from '../../scheduler/fleet-platform.ts';
 import { decisionServer } from '../../scheduler/hub/http/decisions/decision-server.ts';
 import { axeFindings, openTab, scrollsSideways, startBrowser } from './browser.ts';
+
+const TWO_WORKSPACES = {
+  'platform/base/scale.yaml': ours(
+    'WorkloadRegistration',
+    'scale',
+    'spec:\n  workspace: weighing\n  workload: {repo: ../apps/scale, path: deploy}\n',
+  ),
+};
 
 /** A hub whose prod is promoted from qa, with the built page and a provider that people sign in at. */
 const startOffice = async (executable: string) => {
@@ -25,10 +34,16 @@ const startOffice = async (executable: string) => {
   const url = `http://127.0.0.1:${port}`;
   const provider = starting.use(await startOidcProvider([`${url}${CALLBACK_PATH}`]));
   provider.accounts.set('mara', { groups: ['line-3'] });
+  provider.accounts.set('lena', { groups: ['sales'] });
+  provider.accounts.set('otto', { groups: ['both'] });
   const people: People = {
     ...NOBODY,
     origin: url,
-    roles: [{ role: 'operator', groups: ['line-3'] }],
+    roles: [
+      { role: 'operator', groups: ['line-3'] },
+      { role: 'approver', groups: ['sales'], environments: ['prod'], workspaces: ['sales'] },
+      { role: 'approver', groups: ['both'], environments: ['prod'], workspaces: ['sales', 'weighing'] },
+    ],
     oidc: {
       issuer: provider.issuer,
       clientId: CLIENT.id,
@@ -40,7 +55,7 @@ const startOffice = async (executable: string) => {
       timeoutMs: 2_000,
     },
   };
-  const made = starting.use(await decisionServer({ page, people }));
+  const made = starting.use(await decisionServer({ page, people }, TWO_WORKSPACES));
   const now = new Date();
   made.setNow(now);
   const link = { from: 'qa', to: 'prod', mode: 'manual', state: 'ready', candidate: null };
@@ -74,6 +89,23 @@ describeWith(['chromium'], 'the sign-in of the page', ({ chromium }) => {
     expect(await page.evaluate(() => document.cookie)).toBe('');
     const reject = page.getByRole('button', { name: 'your roles do not allow reject:prod' });
     expect(await reject.isDisabled()).toBe(true);
+
+    // Approvers of workspaces: the candidate changes sales and weighing.
+    await using hers = await openTab(browser);
+    await hers.page.goto(`${url}/ui/pipeline`);
+    await signInAs(hers.page, 'lena');
+    const beyond = 'this candidate, which also changes 1 workspace that you may not see';
+    await hers.page.getByText(`You approve for sales, but not ${beyond}.`).waitFor();
+    const refused = hers.page.getByRole('button', {
+      name: `your roles do not allow reject:prod of ${beyond}`,
+    });
+    expect(await refused.isDisabled()).toBe(true);
+    await using his = await openTab(browser);
+    await his.page.goto(`${url}/ui/pipeline`);
+    await signInAs(his.page, 'otto');
+    await his.page.getByText('You approve for sales, weighing.').waitFor();
+    expect(await his.page.getByRole('button', { name: 'Reject qa to prod' }).isEnabled()).toBe(true);
+    expect([...hers.faults, ...his.faults]).toEqual([]);
 
     await page.getByRole('button', { name: 'Pause qa to prod' }).click();
     const dialog = page.getByRole('dialog');

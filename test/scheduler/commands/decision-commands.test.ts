@@ -60,6 +60,31 @@ test('approve shows the gate with the new approval', async () => {
   expect(approved.err).not.toMatch(/approvals +none/);
 });
 
+test('approve for a workspace shows what it does not cover, and is only for promotions', async () => {
+  const { office, at, flags } = await openOffice();
+  const key = ['--key', at('keys/bundle.key'), '--person', 'ann'];
+  const approve = (...words: readonly string[]) => runCommandClass(Approve, [...words, ...key, ...flags]);
+  const other = await approve('--to', 'prod', '--workspace', 'bakery');
+  expect(other.err).toContain('ann: approves only bakery, and the candidate changes nothing of it');
+  const own = await approve('--to', 'prod', '--workspace', 'sales', '--workspace', 'bakery');
+  expect(own.out).toMatch(/is approved for sales, bakery by ann\n$/);
+  expect(own.err).toMatch(/^ {2}approvals +1: ann/m);
+  expect((await office.entries()).map(({ predicate }) => predicate)).toMatchObject([
+    { workspaces: ['bakery'], critical: ['approvalWorkspaces'] },
+    { workspaces: ['bakery', 'sales'], critical: ['approvalWorkspaces'] },
+  ]);
+  for (const [words, why] of [
+    [['prod/press', '--workspace', 'sales'], 'only promotions are approved for workspaces'],
+    [
+      ['--to', 'prod', '--stage', 'all', '--workspace', 'sales'],
+      'a stage of a rollout is approved as a whole',
+    ],
+  ] as const) {
+    const { code, err } = await approve(...words);
+    expect([code, err]).toEqual([2, expect.stringContaining(why)]);
+  }
+});
+
 test('explain of an environment that nothing was promoted to is one line with the command that promotes', async () => {
   const { flags } = await openOffice();
   const nothing = await runCommandClass(Explain, [

@@ -8,6 +8,7 @@ import { judgeReport } from '../../ingest/reports/judge-report.ts';
 import { groupCommits } from '../../store/group-commits.ts';
 import type { AgentRow, ReceiptRow } from '../../store/tables.ts';
 import type { Context } from '../context.ts';
+import { noteRoom } from '../refused-reports.ts';
 
 export type TakenReport = { readonly answer: ReportAnswer; readonly ingested: Ingested };
 
@@ -19,8 +20,8 @@ export type StoreReport = (
 ) => Promise<{ readonly ingested: Ingested; readonly receipt: ReceiptRow | undefined }>;
 
 /** Stores reports that arrive meanwhile, of different agents, in one transaction with their receipts. */
-export const storeReports = ({ hub, receiptKey, clock }: Storing): StoreReport =>
-  groupCommits({
+export const storeReports = ({ hub, receiptKey, clock }: Storing): StoreReport => {
+  const store = groupCommits({
     keyOf: ({ agent }: Arrival) => agent.id,
     work: (arrivals) =>
       hub.store.transact(async (tx) => {
@@ -34,6 +35,8 @@ export const storeReports = ({ hub, receiptKey, clock }: Storing): StoreReport =
         }));
       }),
   });
+  return (arrival) => noteRoom(hub.store, clock, () => store(arrival));
+};
 
 type Taking = Pick<Context, 'hub' | 'clock'> & { readonly store: StoreReport };
 

@@ -17,6 +17,7 @@ import { visibleTo } from '../access/enforce-access.ts';
 import { prefersText } from '../prefers-text.ts';
 import { changeStream } from './change-stream.ts';
 import type { Context } from '../context.ts';
+import { checkRoom } from '../refused-reports.ts';
 import { historyRoutes } from './history-routes.ts';
 import type { HubServer } from '../hub-server.ts';
 import { lookupRoutes } from './lookup-routes.ts';
@@ -68,6 +69,7 @@ export const readerRoutes = async (server: HubServer, context: Context, page?: s
 
   const checkReady = atMostEvery(READY_MS, () => writeAndSign(context));
   server.get('/readyz', limited, async (_, reply) => {
+    checkRoom(hub.store, clock());
     await checkReady();
     const { leadership } = context;
     return answer(reply, leadership ? `ready\n${leadership.isLeading() ? 'leads' : 'follows'}` : 'ready');

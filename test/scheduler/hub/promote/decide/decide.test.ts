@@ -213,6 +213,8 @@ test('an approval for another environment, of an unknown candidate or by an unkn
   expect(await hand(draft.replace('"to":"prod"', '"to":"qa"'))).toBe('WRONG_ENVIRONMENT');
   expect(await hand(draft.replace(/("sha256":")[0-9a-f]{4}/, '$10000'))).toBe('MISSING_BLOB');
   expect(await hand(draft.replace(/("shared":"sha256:)[0-9a-f]{4}/, '$10000'))).toBe('SUBJECT_MISMATCH');
+  // An older reader would count it for everything.
+  expect(await hand(draft.replace('"critical":[]', '"critical":[],"workspaces":["sales"]'))).toBe('SCHEMA');
   const audit = loadSigningKey(await readFile(join(office.folder, 'keys', 'audit.key'), 'utf8'));
   expect(await hand(draft, audit)).toBe('UNKNOWN_KEY');
   expect(await kinds(office)).toEqual([]);
