@@ -143,6 +143,22 @@ describe('a reader of one environment', () => {
   });
 });
 
+test('an approver of one workspace sees the link to its environment, without the reason that names others', async () => {
+  await using made = await twoTeams();
+  const linksFor = async (...allowances: readonly string[]): Promise<unknown> => {
+    const order = { scope: 'decide', person: 'lena', allowances: allowances.map(parseAllowance) } as const;
+    const terms = { note: undefined, expires: addDays(NOW, 1), now: NOW };
+    const { token } = await createToken(made.hub.store, order, terms);
+    const { body } = await made.get(STATUS_PATH, { authorization: `Bearer ${token}` });
+    return (body as { readonly links: unknown }).links;
+  };
+  const seen = [{ to: 'prod', state: 'waiting', waitsFor: 'soak', why: null }];
+  expect(await linksFor('read:prod/production', 'approve:prod/production')).toMatchObject(seen);
+  expect(await linksFor('read:prod/production', 'reject:*/production')).toMatchObject(seen);
+  expect(await linksFor('read:prod/production', 'rollback:prod/production')).toEqual([]);
+  expect(await linksFor('read:qa', 'approve:qa/production')).toEqual([]);
+});
+
 describe('a reader of one workspace', () => {
   test('sees its assignments alone, and only agents that have one', async () => {
     await using made = await twoTeams();
