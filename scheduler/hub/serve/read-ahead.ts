@@ -34,7 +34,7 @@ const readAll = async (hub: Pick<Hub, 'keys' | 'layout'>): Promise<void> => {
     await orNothing(releases && nameCurrent(releases, channel));
 };
 
-/** What a gate reads of the candidates that an environment has released. */
+/** Reads the candidates that an environment has released, as a gate does. */
 const readCandidates = async (
   { keys: { roots }, layout: directory }: Pick<Hub, 'keys' | 'layout'>,
   environment: string,
