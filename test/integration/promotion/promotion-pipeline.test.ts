@@ -20,7 +20,7 @@ const WAIT = { timeout: 120_000, interval: 200 };
 test('a pipeline submits a candidate, approves, promotes and waits, over plain HTTP alone', async () => {
   await using folder = await temporaryDirectory('promotion-pipeline');
   const at = (...path: readonly string[]): string => join(folder.path, ...path);
-  const gate = 'spec: {from: dev, to: qa, approvals: {required: 1, notAuthor: false}}\n';
+  const gate = 'spec: {from: dev, to: qa, approvals: {required: 1, notAuthor: false, eachWorkspace: true}}\n';
   const files = { ...FILES, 'promotion/qa.yaml': ours('PromotionPolicy', 'dev-to-qa', gate) };
   await writeFiles(at('platform'), files);
   await makeGitRepository(at('platform.git'), { main: at('platform') });
@@ -45,7 +45,7 @@ test('a pipeline submits a candidate, approves, promotes and waits, over plain H
   });
   await commitFolder(at('platform.git'), 'main', at('platform'));
   const { token } = await scheduler(
-    'tokens create --person pipeline-7 --allow submit:dev --allow approve:qa --allow promote:qa --allow wait:*',
+    'tokens create --person pipeline-7 --allow submit:dev --allow approve:qa/sales --allow promote:qa --allow wait:*',
   );
   const { token: plant } = await scheduler(
     'sites follow plant-7/edge --by flux --channel qa/press --allow-unreleased',
@@ -86,7 +86,10 @@ test('a pipeline submits a candidate, approves, promotes and waits, over plain H
   const key = loadSigningKey(await readFile(at('keys', 'bundle.key'), 'utf8'));
   const signed = await signPayload(canonicalBytes(draft as Json), key);
   const statement = JSON.parse(signed.toString()) as object;
-  expect(await ask('POST', 'qa/approvals', { statement })).toMatchObject({ json: { outcome: 'appended' } });
+  // The hub builds qa from the candidate's commits to see that it changes this workspace alone.
+  expect(await ask('POST', 'qa/approvals', { statement })).toMatchObject({
+    json: { outcome: 'appended', workspaces: ['sales'] },
+  });
   expect(await ask('POST', 'qa/promotions', { candidate: digest, reason: 'tag 1.4' })).toMatchObject({
     status: 200,
     json: { outcome: 'promoted', from: 'dev', to: 'qa', candidate: digest },
