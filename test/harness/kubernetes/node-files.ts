@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { Bind } from '../hosts/factory-host.ts';
 import { temporaryDirectory } from '../run/temporary-directory.ts';
 import { makeBusyboxImage } from './busybox-image.ts';
+import { GO_MEMORY } from './component.ts';
 import { formatKubeconfig } from './kubeconfig.ts';
 
 /** Folders of the host that hold what must be there after a power cut, on a real disk. */
@@ -233,6 +234,7 @@ const service = (type: 'notify' | 'exec', after: readonly string[], words: reado
     `ExecStart=${[KUBE, ...words].join(' ')}`,
     `WorkingDirectory=${STATE}`,
     'Environment=HOME=/root',
+    ...Object.entries(GO_MEMORY).map(([name, value]) => `Environment=${name}=${value}`),
     'Restart=always',
     'RestartSec=1',
     'TimeoutStartSec=120',

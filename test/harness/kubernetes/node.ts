@@ -98,6 +98,8 @@ export const startNode = async (name: string, options: NodeOptions): Promise<Kub
 /** After a power cut the API still says Ready from before: it must be the kubelet of this boot that says so. */
 const AWAIT_READY = `
   boot=$(cat /proc/sys/kernel/random/boot_id)
-  status='{.status.nodeInfo.bootID} {.status.conditions[?(@.type=="Ready")].status}'
-  until [ "$(kubectl get node "$1" --output=jsonpath="$status" 2> /dev/null)" = "$boot True" ]; do sleep 0.1; done
-  until kubectl get serviceaccount default > /dev/null 2>&1; do sleep 0.1; done`;
+  hold() { until kubectl wait --timeout=120s "$@" > /dev/null 2>&1; do sleep 0.2; done; }
+  hold --for=create "node/$1"
+  hold --for=jsonpath='{.status.nodeInfo.bootID}'="$boot" "node/$1"
+  hold --for=condition=Ready "node/$1"
+  hold --for=create serviceaccount/default`;

@@ -10,7 +10,7 @@ import { runCommand } from '../run/run-command.ts';
 import { type ApiAnswer, type ApiClient, openApiClient } from './api-client.ts';
 import { AUDIT_POLICY, readAuditLog } from './audit-log.ts';
 import type { OwnCluster } from './cluster.ts';
-import { awaitReady, type Component, startComponent } from './component.ts';
+import { awaitReady, type Component, GO_MEMORY, startComponent } from './component.ts';
 import { fakeNode, isNodeReady } from './fake-node.ts';
 import { formatKubeconfig } from './kubeconfig.ts';
 
@@ -130,7 +130,10 @@ export const startOwnCluster = async (options: OwnClusterOptions): Promise<OwnCl
     kubeconfig,
     server,
     kubectl: (args, runOptions) =>
-      runCommand([...programs.kubectl, `--kubeconfig=${kubeconfig}`, ...args], runOptions),
+      runCommand([...programs.kubectl, `--kubeconfig=${kubeconfig}`, ...args], {
+        ...runOptions,
+        env: { ...(runOptions?.env ?? process.env), ...GO_MEMORY },
+      }),
     request: ask,
     // Nodes that run nothing have every image.
     bringImages: () => Promise.resolve(),
