@@ -293,10 +293,12 @@ describeWith(['kube', 'kwok'], 'health on a cluster', ({ kube, kwok }) => {
       metadata: { name, namespace: 'default' },
       data: { value },
     });
-    const kubectl = async (...args: readonly string[]): Promise<void> => {
-      const { code, stderr } = await cluster.kubectl(args);
-      expect(`${code} ${stderr}`).toBe('0 ');
+    const ask = async (method: string, path: string, body?: object): Promise<void> => {
+      const answer = await cluster.request(method, path, body);
+      expect(answer.status, JSON.stringify(answer.body)).toBe(200);
     };
+    const maps = '/api/v1/namespaces/default/configmaps';
+    const scaled = '/apis/apps/v1/namespaces/default/deployments/owned/scale';
 
     it('tells of a hand that edits or deletes, over a restart and a compaction, and of nothing else', async () => {
       const owned = await apply(config('one', 'a'), config('two', 'a'), deployment('owned', {}, 1));
@@ -308,15 +310,15 @@ describeWith(['kube', 'kwok'], 'health on a cluster', ({ kube, kwok }) => {
       await new Promise((resolve) => setTimeout(resolve, 1500));
 
       // A status, an annotation beside ours, a scale through a field that we own only in name, our own apply.
-      await kubectl('annotate', 'configmap/one', 'note=by-hand');
+      await ask('PATCH', `${maps}/one`, { metadata: { annotations: { note: 'by-hand' } } });
       await apply(config('two', 'b'));
-      await kubectl('delete', 'pod', '-l', 'app=owned', '--wait=false');
+      await ask('DELETE', '/api/v1/namespaces/default/pods?labelSelector=app%3Downed');
       await new Promise((resolve) => setTimeout(resolve, 2500));
       expect(told).toEqual([]);
 
-      await kubectl('patch', 'configmap/one', '-p', '{"data":{"value":"theirs"}}');
+      await ask('PATCH', `${maps}/one`, { data: { value: 'theirs' } });
       await tells('/ConfigMap/default/one');
-      await kubectl('scale', 'deployment/owned', '--replicas=4');
+      await ask('PATCH', scaled, { spec: { replicas: 4 } });
       await tells('/ConfigMap/default/one', 'apps/Deployment/default/owned');
 
       await cluster.killApiServer();
@@ -325,7 +327,7 @@ describeWith(['kube', 'kwok'], 'health on a cluster', ({ kube, kwok }) => {
       const from = { namespace: 'default', resourceVersion: '1' };
       const again = api.watch({ apiVersion: 'v1', kind: 'ConfigMap' }, from, NEVER)[Symbol.asyncIterator]();
       expect((await again.next()).value).toEqual({ type: 'expired' });
-      await kubectl('delete', 'configmap/two');
+      await ask('DELETE', `${maps}/two`);
       await tells('/ConfigMap/default/one', 'apps/Deployment/default/owned', '/ConfigMap/default/two');
       await apply(config('two', 'c'));
       controller.abort();

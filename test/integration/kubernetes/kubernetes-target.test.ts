@@ -96,6 +96,20 @@ describeWith(['kube', 'kwok'], 'a cluster as the target', ({ kube, kwok }) => {
     const { code, stderr } = await cluster.kubectl(['apply', ...flags, '-f', '-'], { input: yaml });
     expect(code, stderr).toBe(0);
   };
+  /** What needs no kubectl, as that takes a process and asks for all kinds first. */
+  const ask = async (method: string, path: string, body?: object): Promise<void> => {
+    const answer = await cluster.request(method, path, body);
+    expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300);
+  };
+  const makeNamespace = (name: string): Promise<void> =>
+    ask('POST', '/api/v1/namespaces', { metadata: { name } });
+  const mapsOf = (ns: string): string => `/api/v1/namespaces/${ns}/configmaps`;
+  const makeMap = (ns: string, name: string, data?: object): Promise<void> =>
+    ask('POST', mapsOf(ns), { metadata: { name }, ...(data && { data }) });
+  const removeMap = (ns: string, name: string): Promise<void> => ask('DELETE', `${mapsOf(ns)}/${name}`);
+  /** A merge patch. */
+  const changeMap = (ns: string, name: string, change: object): Promise<void> =>
+    ask('PATCH', `${mapsOf(ns)}/${name}`, change);
   /** What the last application of a package told of its objects. */
   const reasons = ({ events }: KubernetesSite): string =>
     JSON.stringify(events().findLast(({ detail }) => detail?.['changes'] !== undefined)?.detail);
@@ -188,7 +202,7 @@ spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
   });
 
   it('writes nothing when one object would be refused, and lists all that would be (P3)', async () => {
-    await kubectl('create', 'namespace', 'p3');
+    await makeNamespace('p3');
     await using site = await createSite(target());
     const bad = `${configMap('p3', 'good', '{a: "1"}')}${configMap('p3', 'bad', '{a: 1}')}
 apiVersion: v1
@@ -244,17 +258,8 @@ ${deployment('p3', 'typo', 'replica: 3')}`;
       const added = { hostNetwork: true, containers: [{ name: 'miner', image: 'miner' }] };
       const spec = JSON.stringify({ spec: { template: { spec: added } } });
       await kubectl('patch', '-n', 's4', 'deployment/web', '-p', spec);
-      await kubectl(
-        'patch',
-        '-n',
-        's4',
-        'configmap/web',
-        '--type=merge',
-        '-p',
-        '{"data":{"b":"2"}}',
-        '--field-manager=node-fetch',
-      );
-      await kubectl('label', '-n', 's4', 'configmap/web', 'team=night');
+      await changeMap('s4', 'web?fieldManager=node-fetch', { data: { b: '2' } });
+      await changeMap('s4', 'web', { metadata: { labels: { team: 'night' } } });
       await kubectl('rollout', 'restart', '-n', 's4', 'deployment/web');
     };
     const pod = async () => {
@@ -394,9 +399,9 @@ spec: {selector: {app: web}, ports: [{name: http, port: 80}${list === 'two' ? ',
   });
 
   it('takes over an object that the server has no record of, and sees no drift in it afterwards (S8)', async () => {
-    await kubectl('create', 'namespace', 's8b');
+    await makeNamespace('s8b');
     // Made without a single field, it has no managers until somebody applies it.
-    await kubectl('create', 'configmap', '-n', 's8b', 'bare');
+    await makeMap('s8b', 'bare');
     await using site = await createSite(target());
     await site.release([pack('s8b', configMap('s8b', 'bare', '{a: "1"}'))]);
     expect((await get('ConfigMap', 's8b', 'bare'))?.['data']).toEqual({ a: '1' });
@@ -431,8 +436,8 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: a
   });
 
   it('does as the annotations of an object say: ifNotPresent, ignore, prune and force (S10, R1)', async () => {
-    await kubectl('create', 'namespace', 's10');
-    await kubectl('create', 'configmap', '-n', 's10', 'there', '--from-literal=a=theirs');
+    await makeNamespace('s10');
+    await makeMap('s10', 'there', { a: 'theirs' });
     await using site = await createSite(target());
     const yaml = `${configMap('s10', 'there', '{a: ours}', '{fleet-ferry/apply: ifNotPresent}')}${configMap('s10', 'absent', '{a: ours}', '{fleet-ferry/apply: ifNotPresent}')}${configMap('s10', 'never', '{a: ours}', '{fleet-ferry/apply: ignore}')}${configMap('s10', 'stays', '{a: ours}', '{fleet-ferry/prune: disabled}')}`;
     const fixed = (value: string, force: string) =>
@@ -463,7 +468,7 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: a
   });
 
   it('never tells a secret’s value: in no message, step, event, report or file of its state (S11)', async () => {
-    await kubectl('create', 'namespace', 's11');
+    await makeNamespace('s11');
     await using site = await createSite(target(), { password: 'tellnobody' });
     const secret = (data: string) =>
       `apiVersion: v1\nkind: Secret\nmetadata: {name: web, namespace: s11}\n${data}\n`;
@@ -472,7 +477,8 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: a
     expect(await site.release([good])).toMatchObject([{ outcome: 'created' }]);
     const encoded = Buffer.from('tellnobody').toString('base64');
     expect((await get('Secret', 's11', 'web'))?.['data']).toEqual({ password: encoded });
-    await kubectl('patch', '-n', 's11', 'secret/web', '-p', '{"stringData":{"password":"changed"}}');
+    const changed = { stringData: { password: 'changed' } };
+    await ask('PATCH', '/api/v1/namespaces/s11/secrets/web', changed);
     expect(await observe(site.agent)).toMatchObject([{ corrected: true }]);
     const bad = pack('s11', secret('stringData: {password: x}\ntype: kubernetes.io/dockerconfigjson'), {
       inputs: [input],
@@ -563,20 +569,12 @@ ${namespace('vap')}`);
     await expect
       .poll(
         async () => {
-          const probe = await cluster.kubectl([
-            'create',
-            'configmap',
-            '-n',
-            'vap',
-            'probe',
-            '--from-literal=night=1',
-            '--dry-run=server',
-          ]);
-          return probe.code;
+          const probe = { metadata: { name: 'probe' }, data: { night: '1' } };
+          return (await cluster.request('POST', `${mapsOf('vap')}?dryRun=All`, probe)).status;
         },
         { timeout: 20_000 },
       )
-      .not.toBe(0);
+      .toBe(422);
     const [result] = await site.release([pack('vap', configMap('vap', 'shift', '{night: "yes"}'))]);
     expect(result).toMatchObject({ outcome: 'failed', code: 'API_REFUSED' });
     expect(result?.message).toContain('the factory sleeps at night');
@@ -612,8 +610,8 @@ ${namespace('vap')}`);
     await using site = await createSite(target());
     const all = `${namespace('i3')}${configMap('i3', 'ours', '{}')}${configMap('i3', 'given', '{}')}`;
     await site.release([pack('i3', all)]);
-    await kubectl('annotate', '-n', 'i3', 'configmap/given', 'fleet-ferry/assignment-');
-    await kubectl('create', 'configmap', '-n', 'i3', 'foreign');
+    await changeMap('i3', 'given', { metadata: { annotations: { 'fleet-ferry/assignment': null } } });
+    await makeMap('i3', 'foreign');
     // Dropping only the namespace deletes nothing in it.
     await site.release([pack('i3', configMap('i3', 'ours', '{}'))]);
     expect(await get('ConfigMap', 'i3', 'given')).toBeDefined();
@@ -645,7 +643,7 @@ ${namespace('vap')}`);
 
   it('hands objects over from a package that leaves to the one that takes its place (I4)', async () => {
     await using site = await createSite(target());
-    await kubectl('create', 'namespace', 'i4');
+    await makeNamespace('i4');
     await site.release([
       pack('old', configMap('i4', 'web', '{a: "1"}')),
       pack('steady', configMap('i4', 'x', '{}')),
@@ -666,7 +664,7 @@ ${namespace('vap')}`);
 
   it('hands an object over between packages that stay: the same one, and nothing fails on the way (I4)', async () => {
     await using site = await createSite(target({ healthTimeoutMs: 1000 }));
-    await kubectl('create', 'namespace', 'i4s');
+    await makeNamespace('i4s');
     const moved = (data: string) => configMap('i4s', 'moved', data);
     const own = (name: string, data: string) => configMap('i4s', name, `{v: "${data}"}`);
     const never = deployment('i4s', 'web', 'replicas: 1', 'nodeSelector: {no: where}');
@@ -714,7 +712,7 @@ ${namespace('vap')}`);
 
   it('gives back what it took from a leaving package when it does not come up itself (I4)', async () => {
     await using site = await createSite(target({ healthTimeoutMs: 3000 }));
-    await kubectl('create', 'namespace', 'back');
+    await makeNamespace('back');
     await site.release([pack('old', configMap('back', 'data', '{a: "1"}'))]);
     const uid = (await get('ConfigMap', 'back', 'data'))?.metadata.uid;
     const broken = `${configMap('back', 'data', '{a: "2"}')}${deployment('back', 'web', 'replicas: 1', 'nodeSelector: {no: where}')}`;
@@ -750,20 +748,12 @@ ${namespace('vap')}`);
     await using site = await createSite(target());
     const yaml = `${namespace('d1')}${deployment('d1', 'web', 'replicas: 1')}${configMap('d1', 'a', '{k: v}')}${configMap('d1', 'b', '{k: v}')}`;
     await site.release([pack('d1', yaml)]);
-    await kubectl('label', '-n', 'd1', 'configmap/a', 'team=night');
+    await changeMap('d1', 'a', { metadata: { labels: { team: 'night' } } });
     await kubectl('rollout', 'restart', '-n', 'd1', 'deployment/web');
     expect(await lookAtDrift(site.agent)).toMatchObject([{ drift: [] }]);
     await kubectl('scale', '-n', 'd1', 'deployment/web', '--replicas=0');
-    await kubectl(
-      'patch',
-      '-n',
-      'd1',
-      'configmap/a',
-      '--type=json',
-      '-p',
-      '[{"op":"remove","path":"/data/k"}]',
-    );
-    await kubectl('delete', '-n', 'd1', 'configmap/b');
+    await changeMap('d1', 'a', { data: { k: null } });
+    await removeMap('d1', 'b');
     const [{ drift } = { drift: [] }] = await lookAtDrift(site.agent);
     expect(drift.map(({ key, what }) => `${what} ${key}`)).toEqual([
       'content /ConfigMap/d1/a',
@@ -808,7 +798,7 @@ spec:
         value: { name: 'LINE', value: 'four' },
       },
     ]);
-    await kubectl('delete', '-n', 'd1k', 'configmap/web');
+    await removeMap('d1k', 'web');
     const [{ drift } = { drift: [] }] = await lookAtDrift(site.agent);
     expect(drift.map(({ key, message }) => `${key} ${message}`)).toEqual([
       expect.stringContaining('/ConfigMap/d1k/web'),
@@ -843,7 +833,9 @@ spec: {type: NodePort, selector: {app: web}, ports: [{port: 80, nodePort: 30180}
     const yaml = `${namespace('d1r')}${configMap('d1r', 'b', '{k: v}')}${service('web')}${deployment('d1r', 'web', 'replicas: 1')}`;
     await using site = await createSite(target());
     await site.release([pack('d1r', yaml)]);
-    await kubectl('delete', '-n', 'd1r', 'service/web', 'configmap/b', 'deployment/web');
+    await ask('DELETE', '/api/v1/namespaces/d1r/services/web');
+    await ask('DELETE', '/apis/apps/v1/namespaces/d1r/deployments/web');
+    await removeMap('d1r', 'b');
     await kubectlApply(service('taker'));
     const [seen] = await observe(site.agent);
     expect(seen).toMatchObject({ corrected: false, failure: { code: 'API_REFUSED' } });
@@ -852,10 +844,10 @@ spec: {type: NodePort, selector: {app: web}, ports: [{port: 80, nodePort: 30180}
     expect(await get('Deployment', 'd1r', 'web')).toBeDefined();
     // What newly differs is corrected at once; the refused object is tried again later, until the port is free.
     await observe(site.agent);
-    await kubectl('delete', '-n', 'd1r', 'configmap/b');
+    await removeMap('d1r', 'b');
     await observe(site.agent);
     expect(await get('ConfigMap', 'd1r', 'b')).toBeDefined();
-    await kubectl('delete', '-n', 'd1r', 'service/taker');
+    await ask('DELETE', '/api/v1/namespaces/d1r/services/taker');
     const later = new Date(site.agent.edge.now().getTime() + 86_400_000);
     Object.assign(site.agent, { edge: { ...site.agent.edge, now: () => later } });
     expect(await observe(site.agent)).toMatchObject([{ corrected: true }]);
@@ -877,16 +869,6 @@ spec: {type: NodePort, selector: {app: web}, ports: [{port: 80, nodePort: 30180}
     await using site = await createSite(target({ stepTimeoutMs: 1000 }));
     const held = configMap('x2', 'held', '{}').replace('annotations: {}', 'finalizers: [test.example/hold]');
     const web = (text: string): string => `${namespace('x2')}${configMap('x2', 'web', text)}`;
-    const release = (finalizer: string): Promise<unknown> =>
-      kubectl(
-        'patch',
-        '-n',
-        'x2',
-        'configmap/held',
-        '--type=merge',
-        '-p',
-        `{"metadata":{"finalizers":${finalizer}}}`,
-      );
     await site.release([pack('x2', `${web('{a: "1"}')}${held}`)]);
     const names = /ConfigMap x2\/held is being deleted since \S+: finalizers hold it: test\.example\/hold/;
     expect(await site.release([pack('x2', web('{a: "2"}'))])).toMatchObject([
@@ -902,7 +884,7 @@ spec: {type: NodePort, selector: {app: web}, ports: [{port: 80, nodePort: 30180}
     makeAllDue(site.agent.state, site.agent.edge.now());
     await observe(site.agent);
     expect(site.events()).toHaveLength(told);
-    await release('null');
+    await changeMap('x2', 'held', { metadata: { finalizers: null } });
     makeAllDue(site.agent.state, site.agent.edge.now());
     await observe(site.agent);
     expect(site.events().slice(told)).toMatchObject([
@@ -931,15 +913,7 @@ spec: {type: NodePort, selector: {app: web}, ports: [{port: 80, nodePort: 30180}
     makeAllDue(site.agent.state, site.agent.edge.now());
     expect(await reconcile(site.agent)).toMatchObject([{ outcome: 'skipped' }]);
     expect(site.events()).toHaveLength(told);
-    await kubectl(
-      'patch',
-      '-n',
-      'x4',
-      'configmap/held',
-      '--type=merge',
-      '-p',
-      '{"metadata":{"finalizers":null}}',
-    );
+    await changeMap('x4', 'held', { metadata: { finalizers: null } });
     makeAllDue(site.agent.state, site.agent.edge.now());
     await expect
       .poll(
@@ -1029,22 +1003,13 @@ spec:
     expect,
   }) => {
     const yaml = `${namespace('x3')}${configMap('x3', 'web', '{a: "1"}')}`;
-    await kubectlApply(
-      `${namespace('x3')}${configMap('x3', 'held', '{}').replace('annotations: {}', 'finalizers: [test.example/hold]')}`,
-    );
-    await kubectl('delete', 'namespace', 'x3', '--wait=false');
+    await makeNamespace('x3');
+    await ask('POST', mapsOf('x3'), { metadata: { name: 'held', finalizers: ['test.example/hold'] } });
+    await ask('DELETE', '/api/v1/namespaces/x3');
     await using site = await createSite(target());
     const released = site.release([pack('x3', yaml)]);
     await expect.poll(async () => openOperation(site.agent.state)?.phase).toBe('apply');
-    await kubectl(
-      'patch',
-      '-n',
-      'x3',
-      'configmap/held',
-      '--type=merge',
-      '-p',
-      '{"metadata":{"finalizers":null}}',
-    );
+    await changeMap('x3', 'held', { metadata: { finalizers: null } });
     expect(await released).toMatchObject([{ outcome: 'created' }]);
     expect((await get('ConfigMap', 'x3', 'web'))?.['data']).toEqual({ a: '1' });
   });
@@ -1066,7 +1031,7 @@ spec:
       {
         await using site = openSite(folder, target());
         await site.release([before(ns)]);
-        await kubectl('create', 'configmap', '-n', ns, 'adopted', '--from-literal=a=theirs');
+        await makeMap(ns, 'adopted', { a: 'theirs' });
         Object.assign(site.agent, {
           onJournal: (point: string) => {
             points.push(point);

@@ -60,6 +60,11 @@ describeWith(['kube', 'kwok', 'sops'], 'secrets on a cluster', ({ kube, kwok, so
       )
     );
   };
+  const edit = async (ns: string, name: string, password: string): Promise<void> => {
+    const path = `/api/v1/namespaces/${ns}/secrets/${name}`;
+    const { status } = await cluster.request('PATCH', path, { stringData: { password } });
+    expect(status).toBe(200);
+  };
   const encrypt = async (text: string, to: string): Promise<string> => {
     await using folder = await temporaryDirectory('sops');
     const file = join(folder.path, 'secret.yaml');
@@ -123,8 +128,7 @@ describeWith(['kube', 'kwok', 'sops'], 'secrets on a cluster', ({ kube, kwok, so
     const ns = 'drift';
     const bundle = packKubernetesBundle(site.fleet, { shop: `${namespace(ns)}${secret(ns, 'db')}` });
     await site.take({ secrets: { db: await site.seal('db', { password: ONE }) }, bundle });
-    const patch = JSON.stringify({ stringData: { password: TWO } });
-    await cluster.kubectl(['-n', ns, 'patch', 'secret', 'db', '-p', patch]);
+    await edit(ns, 'db', TWO);
     const [seen] = await lookAtDrift(site.agent);
     expect(seen?.drift).toMatchObject([
       { what: 'content', message: expect.stringContaining('data.password') },
@@ -222,15 +226,7 @@ spec:
       const folder = join(site.folder, 'copies', String(n));
       cpSync(join(site.folder, 'state'), join(folder, 'state'), { recursive: true });
       // Back to what ran, as far as an apply has changed it: each copy begins there.
-      await cluster.kubectl([
-        '-n',
-        ns,
-        'patch',
-        'secret',
-        'db',
-        '-p',
-        JSON.stringify({ stringData: { password: ONE } }),
-      ]);
+      await edit(ns, 'db', ONE);
       const { code, stdout, stderr } = await importApart(folder, n);
       expect(tracesIn('its output', stdout + stderr, ALL)).toEqual([]);
       expect(await tracesBelow(join(folder, 'state'), ALL), String(n)).toEqual([]);
