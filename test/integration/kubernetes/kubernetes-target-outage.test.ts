@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openClusterAccess } from '../../../agent/apply/kubernetes/api/cluster-access.ts';
 import { openKubernetesApi } from '../../../agent/apply/kubernetes/api/open-kubernetes-api.ts';
 import { kubernetesTarget } from '../../../agent/apply/kubernetes/kubernetes-target.ts';
@@ -12,6 +12,7 @@ import { findFailure } from '../../../agent/store/applied/failures.ts';
 import { findPackage } from '../../../agent/store/applied/packages.ts';
 import { copiesIn, createSite, FLEET, pack } from '../../agent/apply/kubernetes/kubernetes-site.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
+import type { OwnCluster } from '../../harness/kubernetes/cluster.ts';
 import { startOwnCluster } from '../../harness/kubernetes/own-cluster.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
@@ -49,27 +50,13 @@ const configMap = (name: string, text: string): string =>
   `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}, namespace: default}\ndata: {text: ${text}}\n---\n`;
 
 describeWith(['kube', 'kwok'], 'a cluster in trouble', ({ kube, kwok }) => {
-  it('whose store is full fails no package: it is said in one line, and what is under way stays so', async () => {
-    await using cluster = await startOwnCluster({ kube, kwok, etcdQuota: 16 << 20 });
-    await using site = await createSite(targetOf(cluster.kubeconfig));
-    expect(await site.release([pack('small', configMap('small', 'x'))])).toMatchObject([
-      { outcome: 'created' },
-    ]);
-    const big = Array.from({ length: 40 }, (_, i) => configMap(`big-${i}`, 'x'.repeat(900_000))).join('');
-    await expect(
-      site.release([pack('big', big), pack('small', configMap('small', 'x'))]),
-    ).rejects.toMatchObject({
-      code: 'API_UNREACHABLE',
-      message: expect.stringMatching(/store .* is full/) as string,
-    });
-    expect(openOperation(site.agent.state)).toMatchObject({ assignment: 'big', phase: 'apply' });
-    const wanted = findPackage(site.agent.state, 'big')?.desired;
-    expect(findFailure(site.agent.state, 'big', wanted)).toBeUndefined();
-    expect(site.events().filter(({ outcome }) => outcome === 'failed')).toEqual([]);
+  let cluster: OwnCluster;
+  beforeAll(async () => {
+    cluster = await startOwnCluster({ kube, kwok, etcdQuota: 16 << 20 });
   });
+  afterAll(() => cluster?.[Symbol.asyncDispose]());
 
   it('whose admission webhook is down takes the package when it is back', async () => {
-    await using cluster = await startOwnCluster({ kube, kwok });
     await using site = await createSite(targetOf(cluster.kubeconfig));
     const kubectl = async (args: readonly string[], input?: string): Promise<void> => {
       const { code, stderr } = await cluster.kubectl([...args], input === undefined ? {} : { input });
@@ -77,7 +64,7 @@ describeWith(['kube', 'kwok'], 'a cluster in trouble', ({ kube, kwok }) => {
     };
     await kubectl(['apply', '-f', '-'], WEBHOOK);
     await expect
-      .poll(() => site.release([pack('small', configMap('small', 'x'))]), { timeout: 60_000 })
+      .poll(() => site.release([pack('hooked', configMap('hooked', 'x'))]), { timeout: 60_000 })
       .toMatchObject([
         {
           outcome: 'failed',
@@ -98,11 +85,10 @@ describeWith(['kube', 'kwok'], 'a cluster in trouble', ({ kube, kwok }) => {
         },
         { timeout: 60_000 },
       )
-      .toMatchObject([{ assignment: 'small', outcome: 'created' }]);
+      .toMatchObject([{ assignment: 'hooked', outcome: 'created' }]);
   });
 
   it('whose credentials come from a plugin and change is asked with the new ones', async () => {
-    await using cluster = await startOwnCluster({ kube, kwok });
     await using folder = await temporaryDirectory('kubeconfig');
     const given = await readFile(cluster.kubeconfig, 'utf8');
     const token = /"?token"?: "?([0-9a-f]+)/.exec(given)?.[1] ?? '';
@@ -142,5 +128,24 @@ current-context: none
     expect((await api.types(signal)).length).toBeGreaterThan(30);
     expect(await api.version(signal)).toMatch(/^1\.\d+\.\d+/);
     await api.close();
+  });
+
+  // The last one, as the cluster takes nothing afterwards.
+  it('whose store is full fails no package: it is said in one line, and what is under way stays so', async () => {
+    await using site = await createSite(targetOf(cluster.kubeconfig));
+    expect(await site.release([pack('small', configMap('small', 'x'))])).toMatchObject([
+      { outcome: 'created' },
+    ]);
+    const big = Array.from({ length: 40 }, (_, i) => configMap(`big-${i}`, 'x'.repeat(900_000))).join('');
+    await expect(
+      site.release([pack('big', big), pack('small', configMap('small', 'x'))]),
+    ).rejects.toMatchObject({
+      code: 'API_UNREACHABLE',
+      message: expect.stringMatching(/store .* is full/) as string,
+    });
+    expect(openOperation(site.agent.state)).toMatchObject({ assignment: 'big', phase: 'apply' });
+    const wanted = findPackage(site.agent.state, 'big')?.desired;
+    expect(findFailure(site.agent.state, 'big', wanted)).toBeUndefined();
+    expect(site.events().filter(({ outcome }) => outcome === 'failed')).toEqual([]);
   });
 });

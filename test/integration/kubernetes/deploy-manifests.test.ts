@@ -4,12 +4,14 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { Enroll } from '../../../agent/commands/enroll.ts';
 import { CONFIG_FLAGS } from '../../../agent/config/config-flags.ts';
+import Serve from '../../../scheduler/commands/serve.ts';
 import type { Cluster } from '../../harness/kubernetes/cluster.ts';
 import { describeWithCluster } from '../../harness/kubernetes/describe-with-cluster.ts';
 import { startCluster } from '../../harness/kubernetes/start-cluster.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
-const DEPLOY = join(import.meta.dirname, '../../../deploy/kubernetes');
+const DEPLOY = join(import.meta.dirname, '../../../deploy');
+const AGENT = join(DEPLOY, 'kubernetes');
 
 type Container = {
   readonly name: string;
@@ -31,6 +33,8 @@ type Manifest = {
   };
 };
 
+const NAMESPACES = ['fleet-agent', 'fleet-hub'];
+
 type Overlay = { readonly resources: readonly string[]; readonly components: readonly string[] };
 
 /** What a platform engineer's overlay adds, by name. */
@@ -40,7 +44,7 @@ const OVERLAYS = {
   'offline on a single node': { resources: ['offline'], components: ['single-node'] },
 } satisfies Record<string, Overlay>;
 
-describeWithCluster('the manifests of the agent', () => {
+describeWithCluster('the manifests of', () => {
   let cluster: Cluster;
   let folder: TemporaryDirectory;
 
@@ -48,16 +52,28 @@ describeWithCluster('the manifests of the agent', () => {
     cluster = await startCluster();
     folder = await temporaryDirectory('overlay');
     // A dry run makes no namespace for what lies in it.
-    await cluster.kubectl(['create', 'namespace', 'fleet-agent']);
+    for (const name of NAMESPACES)
+      await cluster.request('POST', '/api/v1/namespaces', { metadata: { name } });
   });
   afterAll(async () => {
-    await cluster?.kubectl(['delete', 'namespace', 'fleet-agent', '--wait=false']);
+    for (const name of NAMESPACES) await cluster?.request('DELETE', `/api/v1/namespaces/${name}`);
     await cluster?.[Symbol.asyncDispose]();
     await folder?.[Symbol.asyncDispose]();
   });
 
+  const kustomize = async (path: string): Promise<string> => {
+    const { code, stdout, stderr } = await cluster.kubectl(['kustomize', path]);
+    expect(code, stderr).toBe(0);
+    return stdout;
+  };
+  /** By an API server, without a warning. */
+  const expectAccepted = async (text: string): Promise<void> => {
+    const apply = ['apply', '--server-side', '--dry-run=server', '--validate=strict', '--filename=-'];
+    const { code, stderr } = await cluster.kubectl(apply, { input: text });
+    expect([code, stderr]).toEqual([0, expect.not.stringContaining('Warning')]);
+  };
   const render = async ({ resources, components }: Overlay): Promise<string> => {
-    const from = (name: string): string => relative(folder.path, join(DEPLOY, name));
+    const from = (name: string): string => relative(folder.path, join(AGENT, name));
     const images = [{ name: 'fleet-agent', newName: 'registry.example/fleet-agent', newTag: '7' }];
     const overlay = {
       apiVersion: 'kustomize.config.k8s.io/v1beta1',
@@ -67,9 +83,7 @@ describeWithCluster('the manifests of the agent', () => {
       images,
     };
     await writeFile(join(folder.path, 'kustomization.yaml'), JSON.stringify(overlay));
-    const { code, stdout, stderr } = await cluster.kubectl(['kustomize', folder.path]);
-    expect(code, stderr).toBe(0);
-    return stdout;
+    return kustomize(folder.path);
   };
   const podOf = (text: string) => {
     const manifests = parseAllDocuments(text).map((document) => document.toJS() as Manifest);
@@ -78,12 +92,9 @@ describeWithCluster('the manifests of the agent', () => {
     return { pod, containers: [...pod.containers, ...(pod.initContainers ?? [])], manifests };
   };
 
-  it.each(Object.entries(OVERLAYS))('are accepted by an API server: %s', async (_name, overlay) => {
+  it.each(Object.entries(OVERLAYS))('the agent are accepted by an API server: %s', async (_name, overlay) => {
     const text = await render(overlay);
-    const apply = ['apply', '--server-side', '--dry-run=server', '--validate=strict', '--filename=-'];
-    const applied = await cluster.kubectl(apply, { input: text });
-    expect(applied.code, applied.stderr).toBe(0);
-    expect(applied.stderr).not.toContain('Warning');
+    await expectAccepted(text);
     const { pod, containers } = podOf(text);
     const volumes = new Set(pod.volumes.map(({ name }) => name));
     for (const { image, env = [], volumeMounts } of containers) {
@@ -95,14 +106,14 @@ describeWithCluster('the manifests of the agent', () => {
     }
   });
 
-  it('keep the state on the node where there is a single one, and claim a volume elsewhere', async () => {
+  it('the agent keep the state on the node where there is a single one, and claim a volume elsewhere', async () => {
     const kinds = async (name: keyof typeof OVERLAYS) =>
       podOf(await render(OVERLAYS[name])).manifests.map(({ kind }) => kind);
     expect(await kinds('offline')).toContain('PersistentVolumeClaim');
     expect(await kinds('offline on a single node')).not.toContain('PersistentVolumeClaim');
   });
 
-  it('enrol with the words that the command has', async () => {
+  it('the agent enrol with the words that the command has', async () => {
     const { pod } = podOf(await render(OVERLAYS.online));
     const [verb, ...words] = pod.initContainers?.[0]?.args ?? [];
     expect(verb).toBe('enroll');
@@ -112,8 +123,27 @@ describeWithCluster('the manifests of the agent', () => {
     expect(flags).toEqual(expect.arrayContaining(required.map(([name]) => name)));
   });
 
-  it('say in their own words how they are used', async () => {
+  it('the agent say in their own words how they are used', async () => {
     for (const folderName of ['base', 'online', 'offline', 'single-node'])
-      expect(await readFile(join(DEPLOY, folderName, 'kustomization.yaml'), 'utf8')).toMatch(/^# /);
+      expect(await readFile(join(AGENT, folderName, 'kustomization.yaml'), 'utf8')).toMatch(/^# /);
+  });
+
+  it('the hub are accepted by an API server, and use variables and flags that serve has', async () => {
+    const text = await kustomize(join(DEPLOY, 'hub'));
+    await expectAccepted(text);
+    const { pod, manifests } = podOf(text);
+    expect(manifests.map(({ kind }) => kind).toSorted()).toEqual([
+      'Deployment',
+      'Namespace',
+      'PersistentVolumeClaim',
+      'PodDisruptionBudget',
+      'Service',
+    ]);
+    const [container] = pod.containers;
+    const variables = Object.values(Serve.flags).map((flag) => ('env' in flag ? flag.env : undefined));
+    expect(variables).toEqual(expect.arrayContaining(container?.env?.map(({ name }) => name) ?? ['none']));
+    expect(container?.args?.slice(0, 2)).toEqual(['serve', '--config']);
+    const mounted = container?.volumeMounts.map(({ name }) => name).toSorted();
+    expect(mounted).toEqual(pod.volumes.map(({ name }) => name).toSorted());
   });
 });
