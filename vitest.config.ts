@@ -9,7 +9,7 @@ import { PROGRAMS_VARIABLE } from './test/harness/run/program-file.ts';
 /**
  * unit: no process, no socket, seconds. integration: one real neighbour each, in test/integration, and beside the unit tests what
  * needs a process or a socket of its own (*.integration.test.ts). e2e: the whole flow. LANES files of these at a time. alone: those of
- * test/integration that hold something against the clock which a busy machine takes longer for; one file at a time. *.long.test.ts are
+ * test/integration that hold something against the clock which a busy machine takes longer for; two files, after all others. *.long.test.ts are
  * files of the long run alone (test/harness/run/long.ts).
  */
 const OWN_NEIGHBOUR = 'test/{bundles,cli,scheduler,exporter,agent,docs}/**/*.integration.test.ts';
@@ -125,7 +125,9 @@ export default defineConfig({
           testTimeout: 300_000,
           hookTimeout: 300_000,
           env: { ...COMPILED, ...IN_MEMORY },
-          fileParallelism: false,
+          // Both wait for leases most of the time.
+          maxWorkers: 2,
+          sequence: { groupOrder: 2 },
         },
       },
     ],
