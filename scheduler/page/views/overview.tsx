@@ -88,6 +88,7 @@ const Filters = () => {
   const [query] = useSearchParams();
   return (
     <Form role="search" aria-label="Filters" key={query.toString()}>
+      {query.has('span') && <input type="hidden" name="span" value={query.get('span') ?? ''} />}
       <Group align="end" my="md">
         <TextInput name="environment" label="Environment" defaultValue={query.get('environment') ?? ''} />
         <TextInput name="site" label="Site" defaultValue={query.get('site') ?? ''} />

@@ -134,7 +134,16 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
     expect(await main.textContent()).toContain('received 89 d ago');
   });
 
-  test('pauses a rollout with a reason, and resumes it', async () => {
+  /** With the token that the tab has. */
+  const decide = async ({ page }: Tab, what: string, reason: string): Promise<void> => {
+    await page.getByRole('button', { name: what }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Reason').fill(reason);
+    await dialog.locator('button[type=submit]').click();
+    await dialog.waitFor({ state: 'detached' });
+  };
+
+  test('pauses a rollout with a reason, resumes it, advances it and takes it back', async () => {
     await using tab = await open();
     await tab.page.getByRole('link', { name: 'Rollouts' }).click();
     const stages = tab.page.getByRole('region', { name: 'Stages of prod/till' });
@@ -150,6 +159,10 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
       await dialog.getByRole('button', { name: verb, exact: true }).click();
       await tab.page.getByRole('button', { name: `${after} prod/till` }).waitFor();
     }
+    await decide(tab, 'Advance prod/till', 'all shops need the new scales');
+    await stages.getByRole('row', { name: /^all running/ }).waitFor();
+    await decide(tab, 'Take back prod/till', 'the scales are wrong');
+    await tab.page.getByRole('button', { name: 'Take back prod/till' }).waitFor({ state: 'detached' });
   });
 
   test('takes one assignment back to an earlier release with a reason, which the audit log then names', async () => {
@@ -169,6 +182,16 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
     expect(await entry.textContent()).toMatch(
       new RegExp(`roll-back.*oven-control-host.*to release ${to}.*visitor`),
     );
+
+    // It may have the newest again.
+    await page.goto(`${demo.url}/ui/sites/plant-007/press-1/oven-control-host`);
+    await page.getByRole('button', { name: 'Take back oven-control-host in prod/press' }).click();
+    await dialog.getByLabel('At all agents of prod/press, to').selectOption('');
+    await dialog.getByLabel('Reason').fill('the ovens are cool');
+    await dialog.getByRole('button', { name: 'Take back', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'Audit log' }).click();
+    await page.getByRole('row', { name: /resume.*the ovens are cool/ }).waitFor();
     expect(faults).toEqual([]);
   });
 
@@ -180,7 +203,12 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
     await tab.page.getByRole('heading', { name: 'Compare' }).waitFor();
     await tab.page.getByLabel('Environment').fill('qa');
     await tab.page.getByLabel('With').fill('prod');
-    await tab.page.keyboard.press('Enter');
+    await tab.page.getByRole('button', { name: 'Compare' }).click();
+    const same = tab.page.getByRole('row', { name: /^till\/label-printer-host same/ });
+    await tab.page.getByRole('link', { name: 'Show all' }).click();
+    await same.waitFor();
+    await tab.page.getByRole('link', { name: 'Show those that differ' }).click();
+    await same.waitFor({ state: 'detached' });
     const oven = tab.page.getByRole('row', { name: /^press\/oven-control-host/ });
     await oven.locator('summary').click();
     expect(await oven.textContent()).toMatch(/6 agents run it|3 of 3 agents run it/);

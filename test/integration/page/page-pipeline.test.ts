@@ -118,8 +118,29 @@ describeWith(['chromium'], 'the pipeline on the page', ({ chromium }) => {
       await tab.page.getByRole('button', { name: 'Reject qa to prod' }).click();
       await tab.page.getByRole('dialog').getByLabel('Reason').waitFor();
       await expect.poll(() => axeFindings(tab.page)).toEqual([]);
-      await tab.page.keyboard.press('Escape');
+      if (colorScheme === 'light') await tab.page.keyboard.press('Escape');
+      else await tab.page.getByRole('button', { name: 'Cancel' }).click();
       await expect.poll(() => tab.page.getByRole('dialog').count()).toBe(0);
     }
+    expect(await office.made.office.entries()).toEqual([]);
+  });
+
+  test('shows the typed token if asked to, and rejects a candidate', async () => {
+    await using office = await startOffice(chromium);
+    await using tab = await office.open();
+    const { page, faults } = tab;
+    await page.getByRole('button', { name: 'Reject qa to prod' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Reason').fill('smells of smoke');
+    const token = dialog.getByLabel('Token of a person');
+    await token.fill(await office.decider('reject:prod'));
+    expect(await token.getAttribute('type')).toBe('password');
+    await dialog.getByRole('button', { name: 'Show the token' }).click();
+    expect(await token.getAttribute('type')).toBe('text');
+    await dialog.getByRole('button', { name: 'Reject', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const [entry] = await office.made.office.entries();
+    expect(entry?.predicate).toMatchObject({ decision: 'reject', person: 'mara', reason: 'smells of smoke' });
+    expect(faults).toEqual([]);
   });
 });
