@@ -1,4 +1,4 @@
-import { Alert, Button, Text } from '@mantine/core';
+import { Alert, Button, Text, Title } from '@mantine/core';
 import { useRevalidator, useRouteError } from 'react-router';
 import { Refusal } from '../api/ask.ts';
 
@@ -7,8 +7,10 @@ export const Fault = () => {
   const error = useRouteError();
   const { revalidate, state } = useRevalidator();
   const isRefusal = error instanceof Refusal;
+  const title = isRefusal ? error.code : 'The page failed';
   return (
-    <Alert role="alert" variant="outline" color="red" title={isRefusal ? error.code : 'The page failed'}>
+    <Alert role="alert" variant="outline" color="red" title={title}>
+      <title>{`${title} - Fleet Ferry`}</title>
       <Text>{error instanceof Error ? error.message : String(error)}</Text>
       {isRefusal && error.hint !== undefined && <Text>{error.hint}.</Text>}
       {!isRefusal && (
@@ -25,3 +27,12 @@ export const Fault = () => {
     </Alert>
   );
 };
+
+/** For an address that no view has. */
+export const NoView = () => (
+  <>
+    <title>No such view - Fleet Ferry</title>
+    <Title order={1}>No such view</Title>
+    <Text>This hub has no such view. Follow a link above.</Text>
+  </>
+);

@@ -105,6 +105,12 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
       await examine(tab, pictureOf(address));
     });
 
+    test('an address without a view', async () => {
+      await tab.page.goto(`${demo.url}/ui/nowhere`);
+      await tab.page.getByRole('heading', { level: 1, name: 'No such view' }).waitFor();
+      expect(await axeFindings(tab.page)).toEqual([]);
+    });
+
     test('the sign-in', async () => {
       await using stranger = await openTab(browser, { bypassCSP: true, viewport: WIDE });
       await stranger.page.goto(`${demo.url}/ui/sign-in`);
