@@ -1,11 +1,8 @@
-import { Anchor, Button, Group, Table, Text, TextInput, Title } from '@mantine/core';
-import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
+import { Button, Group, Text, TextInput, Title } from '@mantine/core';
+import { Form, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
 import { type Where, where } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
-import { Age } from '../parts/age.tsx';
-import { Pages } from '../parts/pages.tsx';
-import { State } from '../parts/state.tsx';
-import { Wide } from '../parts/wide.tsx';
+import { RunningAgents } from '../parts/running-agents.tsx';
 
 /** Agents a page. */
 const AGENTS = 50;
@@ -18,7 +15,8 @@ export const readWhere = async ({ request }: LoaderFunctionArgs): Promise<Where>
 
 /** Where a workload, bundle or image runs, in which version and since when; now or at a past time. */
 export const WhereView = () => {
-  const { at, agents, next } = useLoaderData<Where>();
+  const answer = useLoaderData<Where>();
+  const { at, agents } = answer;
   const [query] = useSearchParams();
   return (
     <>
@@ -45,38 +43,7 @@ export const WhereView = () => {
         </Group>
       </Form>
       {agents.length === 0 && <Text>Nothing runs.</Text>}
-      <Wide
-        label="Agents"
-        headings={['Agent', 'Channel', 'Assignment', 'Version', 'Since', 'Health', 'Heard']}
-      >
-        {agents.flatMap(({ agent, site, channel, heardAt, running }) =>
-          running.map(({ assignment, name, since, health, drift }) => (
-            <Table.Tr key={`${agent} ${assignment}`}>
-              <Table.Th scope="row">
-                <Anchor component={Link} to={`/sites/${site}`}>
-                  {agent}
-                </Anchor>
-              </Table.Th>
-              <Table.Td>
-                {channel.environment}/{channel.clusterType}
-              </Table.Td>
-              <Table.Td>{assignment}</Table.Td>
-              <Table.Td>{name}</Table.Td>
-              <Table.Td>
-                <Age at={since} now={at} />
-              </Table.Td>
-              <Table.Td>
-                {health?.split(' sha256:')[0] ?? 'never reported'}{' '}
-                {drift === 'drifted' && <State mood="bad">drifted</State>}
-              </Table.Td>
-              <Table.Td>
-                <Age at={heardAt} now={at} />
-              </Table.Td>
-            </Table.Tr>
-          )),
-        )}
-      </Wide>
-      <Pages next={next} />
+      <RunningAgents where={answer} assignments />
     </>
   );
 };

@@ -1,4 +1,4 @@
-import { Anchor, Button, Table, Text, Title } from '@mantine/core';
+import { Button, Table, Text, Title } from '@mantine/core';
 import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import {
   type History as HistoryAnswer,
@@ -10,8 +10,7 @@ import {
 } from '#bundles/transport/hub/client';
 import { ask, given, refusedOr, Refusal } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
-import { Pages } from '../parts/pages.tsx';
-import { State } from '../parts/state.tsx';
+import { RunningAgents } from '../parts/running-agents.tsx';
 import { Wide } from '../parts/wide.tsx';
 import { Cell } from './workloads.tsx';
 
@@ -66,40 +65,13 @@ export const WorkloadView = () => {
   );
 };
 
-const Agents = ({ where: { at, agents, next } }: { readonly where: Where }) => (
+const Agents = ({ where }: { readonly where: Where }) => (
   <section aria-labelledby="agents">
     <Title order={2} id="agents">
       Agents
     </Title>
-    {agents.length === 0 && <Text>No agent of this page runs it.</Text>}
-    <Wide label="Agents" headings={['Agent', 'Channel', 'Version', 'Since', 'Health', 'Heard']}>
-      {agents.flatMap(({ agent, site, channel, heardAt, running }) =>
-        running.map(({ assignment, name, since, health, drift }) => (
-          <Table.Tr key={`${agent} ${assignment}`}>
-            <Table.Th scope="row">
-              <Anchor component={Link} to={`/sites/${site}`}>
-                {agent}
-              </Anchor>
-            </Table.Th>
-            <Table.Td>
-              {channel.environment}/{channel.clusterType}
-            </Table.Td>
-            <Table.Td>{name}</Table.Td>
-            <Table.Td>
-              <Age at={since} now={at} />
-            </Table.Td>
-            <Table.Td>
-              {health?.split(' sha256:')[0] ?? 'never reported'}{' '}
-              {drift === 'drifted' && <State mood="bad">drifted</State>}
-            </Table.Td>
-            <Table.Td>
-              <Age at={heardAt} now={at} />
-            </Table.Td>
-          </Table.Tr>
-        )),
-      )}
-    </Wide>
-    <Pages next={next} />
+    {where.agents.length === 0 && <Text>No agent of this page runs it.</Text>}
+    <RunningAgents where={where} assignments={false} />
   </section>
 );
 

@@ -18,15 +18,6 @@ export type Flood =
   | 'one wide string'
   | 'escapes';
 
-export const ALL_FLOODS = [
-  ...(Object.keys(FLOODS) as (keyof typeof FLOODS)[]),
-  'distinct keys',
-  'objects of distinct keys',
-  'one string',
-  'one wide string',
-  'escapes',
-] as const satisfies readonly Flood[];
-
 /** `before`, then a value of the kind, then `after`: `size` bytes together, or a few less. */
 export const flood = (kind: Flood, size: number, before: string, after: string): Buffer => {
   const bytes = Buffer.alloc(size, ' ');
