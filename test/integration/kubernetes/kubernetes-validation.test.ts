@@ -1,16 +1,18 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { readKubernetesObjects } from '../../../scheduler/model/kubernetes/kubernetes-object.ts';
 import { createObjectCheck } from '../../../scheduler/plan/validate/kubernetes/create-object-check.ts';
 import { readCustomKinds } from '../../../scheduler/plan/validate/kubernetes/custom-kinds.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
+import type { OwnCluster } from '../../harness/kubernetes/cluster.ts';
 import { startOwnCluster } from '../../harness/kubernetes/own-cluster.ts';
 import { KUBERNETES_VERSION } from '../../harness/parts/kube.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { GAPS } from './kubernetes-validation/gaps.ts';
 import { mutationsOf } from './kubernetes-validation/mutate-object.ts';
+import { PROBE_DEFINITION, PROBES } from './kubernetes-validation/probe-schemas.ts';
 
 const HERE = join(import.meta.dirname, 'kubernetes-validation');
 
@@ -29,13 +31,18 @@ const candidates = async (): Promise<readonly Candidate[]> => {
 };
 
 describeWith(['kube', 'kwok'], 'the verdict on rendered objects', ({ kube, kwok }) => {
+  let cluster: OwnCluster;
+  beforeAll(async () => {
+    cluster = await startOwnCluster({ kube, kwok, nodes: 1 });
+  });
+  afterAll(() => cluster?.[Symbol.asyncDispose]());
+
   test('is that of a real API server, but for the gaps that are listed', async () => {
     await using folder = await temporaryDirectory('validation');
     const all = await candidates();
     await mkdir(join(folder.path, 'objects'));
     const fileOf = (at: number) => join(folder.path, 'objects', `${String(at).padStart(5, '0')}.json`);
     await Promise.all(all.map(({ object }, at) => writeFile(fileOf(at), JSON.stringify(object))));
-    await using cluster = await startOwnCluster({ kube, kwok, nodes: 1 });
     const definition = join(HERE, 'press-definition.yaml');
     await cluster.kubectl(['apply', '-f', definition]);
     await cluster.kubectl([
@@ -70,5 +77,57 @@ describeWith(['kube', 'kwok'], 'the verdict on rendered objects', ({ kube, kwok 
     console.log(
       `${all.length} objects, ${refused.size} refused by Kubernetes ${KUBERNETES_VERSION}; the same verdict on ${all.length - disagreements.length}`,
     );
+  });
+
+  test('of generated schemas with combinations is, for custom resources, that of a real API server', async () => {
+    await using folder = await temporaryDirectory('custom-schemas');
+    const [crd, all] = [join(folder.path, 'definition.json'), join(folder.path, 'objects')];
+    await writeFile(crd, PROBE_DEFINITION);
+    await mkdir(all);
+    await Promise.all(
+      PROBES.map(({ object }) =>
+        writeFile(join(all, `${object.metadata.name}.json`), JSON.stringify(object)),
+      ),
+    );
+    const applied = await cluster.kubectl(['apply', '-f', crd]);
+    expect(applied.stderr).toBe('');
+    // The server lists a kind once it is established. kubectl wait fails where the definition has no conditions yet.
+    await expect
+      .poll(async () => (await cluster.kubectl(['get', '--raw', '/apis/press.example/v1'])).stdout, {
+        timeout: 30_000,
+      })
+      .toContain('"probes"');
+    const { stdout, stderr } = await cluster.kubectl([
+      'create',
+      '--dry-run=server',
+      '--validate=strict',
+      '-f',
+      all,
+    ]);
+    const taken = new Set([...stdout.matchAll(/\/(probe-\d+-\d+) created/g)].map(([, name]) => name));
+    const refused = new Set(
+      [...stderr.matchAll(/"?(probe-\d+-\d+)(?:\.json)?"? ?(?:is invalid|)/g)].map(([, name]) => name),
+    );
+    expect(taken.size + refused.difference(taken).size).toBe(PROBES.length);
+
+    const check = createObjectCheck(readCustomKinds([{ shown: crd, bytes: Buffer.from(PROBE_DEFINITION) }]));
+    const disagreements = PROBES.flatMap(({ schema, object }) => {
+      const [read] = readKubernetesObjects('object.json', Buffer.from(JSON.stringify(object)), []);
+      const ours = read ? check.judge(read, `~${KUBERNETES_VERSION}`) : [];
+      const isTaken = taken.has(object.metadata.name);
+      if ((ours.length === 0) === isTaken) return [];
+      const said = stderr.split('\n').find((line) => line.includes(object.metadata.name));
+      return [
+        {
+          schema: JSON.stringify(schema),
+          spec: JSON.stringify(object.spec),
+          ours: ours[0]?.message,
+          server: isTaken ? 'takes it' : said,
+        },
+      ];
+    });
+    expect(disagreements).toEqual([]);
+    expect(taken.size).toBeGreaterThan(PROBES.length / 4);
+    expect(refused.size).toBeGreaterThan(PROBES.length / 4);
   });
 });
