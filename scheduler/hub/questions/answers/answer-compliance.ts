@@ -55,31 +55,31 @@ type Asked = {
   readonly environment: string | undefined;
 };
 
-/** The last sample of each step. */
+/** The samples of the last hour of each step. The leader counts all environments in one hour, so the hours are found first. */
 const readSamples = async (
   db: Database,
   { first, step, environment }: Asked,
-): Promise<readonly ComplianceRow[]> =>
-  await db
+): Promise<readonly ComplianceRow[]> => {
+  const hours = await db
     .selectFrom('compliance')
-    .innerJoin(
-      (eb) => {
-        const query = eb
-          .selectFrom('compliance')
-          .select(({ fn }) => ['environment', fn.max('hour').as('hour')])
-          .where('hour', '>=', first)
-          .groupBy(['environment', sql`hour / ${sql.lit(step)}`]);
-        return (environment === undefined ? query : query.where('environment', '=', environment)).as('last');
-      },
-      (join) =>
-        join
-          .onRef('last.environment', '=', 'compliance.environment')
-          .onRef('last.hour', '=', 'compliance.hour'),
-    )
-    .selectAll('compliance')
-    .orderBy('compliance.environment')
-    .orderBy('compliance.hour')
+    .select(({ fn }) => fn.max('hour').as('hour'))
+    .where('hour', '>=', first)
+    .groupBy(sql`hour / ${sql.lit(step)}`)
     .execute();
+  if (hours.length === 0) return [];
+  let query = db
+    .selectFrom('compliance')
+    .selectAll()
+    .where(
+      'hour',
+      'in',
+      hours.map(({ hour }) => hour),
+    )
+    .orderBy('environment')
+    .orderBy('hour');
+  if (environment !== undefined) query = query.where('environment', '=', environment);
+  return await query.execute();
+};
 
 const toSample = ({ hour, never_reported: neverReported, ...row }: ComplianceRow): ComplianceSample => ({
   at: formatTime(new Date(hour * HOUR_MS)),
