@@ -70,8 +70,8 @@ describeWith(['kube', 'kwok'], 'two agents of one fleet on one cluster', ({ kube
     const third = start('lyon-1/other');
     const begin = Date.now();
     expect(await third.says()).toBe('working');
-    // Given back, not run out.
-    expect(Date.now() - begin).toBeLessThan(8000);
+    // Given back: an agent that may not wait gets it, well before the 15 s of a lease are over.
+    expect(Date.now() - begin).toBeLessThan(12_000);
     expect(await readSpec()).toMatchObject({
       holderIdentity: expect.stringMatching(/^lyon-1\/other, /) as string,
     });
