@@ -23,7 +23,7 @@ const ALONE = ['kubernetes-crash', 'kubernetes-lease'].map(
 
 /** What a program compiled to is kept from one start to the next: a run of all tests starts thousands. */
 const COMPILED = {
-  NODE_COMPILE_CACHE: join(process.env[PROGRAMS_VARIABLE] ?? cacheDirectory(process.env), 'compiled'),
+  NODE_COMPILE_CACHE: join(process.env[PROGRAMS_VARIABLE] || cacheDirectory(process.env), 'compiled'),
 };
 
 /**
