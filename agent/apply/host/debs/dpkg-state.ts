@@ -7,6 +7,8 @@ export type DpkgState = {
   readonly status: 'installed' | 'removed' | 'broken';
   /** dpkg's word for the state: 'half-configured'. */
   readonly word: string;
+  /** dpkg works on it only after it was unpacked again: 'reinstreq', which a power cut in an upgrade or removal leaves. */
+  readonly unpackAgain: boolean;
   readonly hold: boolean;
 };
 
@@ -32,7 +34,14 @@ export const readDpkg = async (
       // As apt names it; ${binary:Package} has the native architecture of libraries, too.
       const isNative = native === undefined || architecture === native || architecture === 'all';
       const key = isNative ? name : `${name}:${architecture}`;
-      return [[key, { version, word, hold: want === 'hold', status: statusOf(word, flag) }] as const];
+      const state = {
+        version,
+        word,
+        unpackAgain: flag === 'reinstreq',
+        hold: want === 'hold',
+        status: statusOf(word, flag),
+      } as const;
+      return [[key, state] as const];
     }),
   );
 };

@@ -46,14 +46,17 @@ export const performDebs = async (request: DebsRequest, work: StepWork): Promise
 };
 
 /**
- * Unpacks packages of the goal that a power cut left half installed. apt would configure what depends on one of them first, which
- * fails. A failure here is apt's to report. @returns the state of dpkg afterwards
+ * Unpacks packages of the goal that a power cut left half installed, or marked to be installed again. apt would configure one of them, or
+ * what depends on it, first, which fails. A failure here is apt's to report. @returns the state of dpkg afterwards
  */
 const unpackAgain = async (apt: Apt, request: DebsRequest, dpkg: Dpkg): Promise<Dpkg> => {
-  const half = request.install.filter(({ name }) => dpkg.get(name)?.word === 'half-installed');
-  if (half.length === 0) return dpkg;
+  const left = request.install.filter(({ name }) => {
+    const state = dpkg.get(name);
+    return state?.unpackAgain === true || state?.word === 'half-installed';
+  });
+  if (left.length === 0) return dpkg;
   const index = await readFile(join(apt.repository, 'Packages'), 'utf8');
-  const files = half.flatMap(({ name, version }) => {
+  const files = left.flatMap(({ name, version }) => {
     const entry = index.split('\n\n').find((one) => isEntryOf(one, name, version));
     const [, file] = /^Filename: (\S+)$/m.exec(entry ?? '') ?? [];
     return file === undefined ? [] : [join(apt.repository, file)];

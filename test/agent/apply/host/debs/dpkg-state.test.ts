@@ -20,6 +20,7 @@ test('packages have the names that apt gives them: with an architecture where it
     version: '2026b',
     status: 'installed',
     word: 'installed',
+    unpackAgain: false,
     hold: true,
   });
 });
@@ -29,7 +30,7 @@ test('what is neither installed nor removed is broken, and what dpkg only knows 
     'a\tall\t1\tinstall\tok\thalf-configured',
     'b\tall\t1\tdeinstall\tok\tconfig-files',
     'c\tall\t\tunknown\tok\tnot-installed',
-    'd\tall\t1\tinstall\treinstreq\thalf-installed',
+    'd\tall\t1\tinstall\treinstreq\thalf-configured',
     'e\tall\t1\tinstall\tok\ttriggers-pending',
   ]);
   expect([...dpkg].map(([name, { status }]) => `${name} ${status}`)).toEqual([
@@ -38,4 +39,5 @@ test('what is neither installed nor removed is broken, and what dpkg only knows 
     'd broken',
     'e installed',
   ]);
+  expect([...dpkg].flatMap(([name, { unpackAgain }]) => (unpackAgain ? [name] : []))).toEqual(['d']);
 });
