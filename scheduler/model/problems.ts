@@ -27,6 +27,17 @@ export const toProblem = (error: unknown, doing?: string): FleetError => {
 };
 
 /**
+ * As toFleetError, for a step that reads the content of one application: any mistake in it, and an unexpected exception, is of that
+ * application alone.
+ * @throws FleetError ABORTED, DISK_FULL: they end the run (endsRun)
+ */
+export const toMistake = (error: unknown, doing?: string): FleetError => {
+  const mistake = toFleetError(error, doing);
+  if (endsRun(mistake)) throw mistake;
+  return mistake;
+};
+
+/**
  * Runs a step. Its mistakes are added to `problems` and the result is undefined, so that later steps can report theirs.
  * @throws FleetError ABORTED, DISK_FULL
  */
@@ -34,9 +45,7 @@ export const attempt = async <T>(problems: Problems, step: () => Promise<T>): Pr
   try {
     return await step();
   } catch (error) {
-    const known = toFleetError(error);
-    if (endsRun(known)) throw known;
-    problems.found.push(...problemsOf(known));
+    problems.found.push(...problemsOf(toMistake(error)));
     return undefined;
   }
 };

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { ClosureEntry } from '#bundles/formats/bundle/config';
 import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { compareBytes, type Digest } from '#bundles/digest';
-import { FleetError, toFleetError } from '#bundles/errors';
+import { FleetError } from '#bundles/errors';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 import type { Application } from '../../load/applications/application.ts';
 import type { Content } from '../content/content.ts';
@@ -11,7 +11,7 @@ import { fileArtifact } from '../content/file-artifact.ts';
 import { firstOfEachField } from '../images/first-of-each-field.ts';
 import { imageRules } from '../images/image-rules.ts';
 import type { ClusterType, HeldAssignment, Platform, RenderedPackage } from '../../model/model.ts';
-import { endsRun } from '../../model/problems.ts';
+import { toMistake } from '../../model/problems.ts';
 import { withPlace } from '../../model/with-place.ts';
 import { firstOfEachKind } from '../../plan/validate/kubernetes/unknown-kinds.ts';
 import { assembleHost } from './host/assemble-host.ts';
@@ -121,9 +121,7 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
       for (const image of found) mergeImage(images, image);
       assembled.push(withImageBlobs(made, found));
     } catch (error) {
-      const known = toFleetError(error, `building ${idOf(rendered)}`);
-      if (endsRun(known)) throw known;
-      const placed = placeImage(known, rendered, input);
+      const placed = placeImage(toMistake(error, `building ${idOf(rendered)}`), rendered, input);
       const { name, at } = rendered.assignment.target;
       // An error without a place gets the place of the line that assigns the package.
       held.push({ assignment: rendered.assignment, error: withPlace(placed, at, placed.subject ?? name) });
@@ -139,9 +137,7 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
       for (const image of found) mergeImage(images, image);
       withKept.push(one.kept ? { ...one, kept: withImageBlobs(one.kept, found) } : one);
     } catch (error) {
-      const known = toFleetError(error);
-      if (endsRun(known)) throw known;
-      withKept.push(withoutKept(one, known));
+      withKept.push(withoutKept(one, toMistake(error)));
     }
   }
   const kept = withKept.flatMap((one) => one.kept ?? []);
@@ -212,7 +208,6 @@ const placeImage = (error: FleetError, rendered: RenderedPackage, input: BundleI
 
 /** If the last good package of a held assignment cannot be used either, nothing is released and both errors are reported. */
 const withoutKept = ({ assignment, error }: HeldPackage, why: FleetError): HeldPackage => {
-  if (endsRun(why)) throw why;
   const { code, subject, at, hint } = error;
   const message = `${error.message}; and its last good package cannot stay: ${why.message}`;
   return {

@@ -1,5 +1,5 @@
 import { compareBytes } from '#bundles/digest';
-import { FleetError, type Place, toFleetError } from '#bundles/errors';
+import { FleetError, type Place } from '#bundles/errors';
 import { loadApplications } from '../../load/applications/load-applications.ts';
 import type { ChartReference } from '../../load/charts/manifest-settings.ts';
 import type { Tools } from '../../load/applications/tools/tool.ts';
@@ -10,7 +10,7 @@ import { noCharts } from '../../load/charts/no-charts.ts';
 import type { DebianBase } from '../../model/debian-base.ts';
 import type { ClusterType, Platform } from '../../model/model.ts';
 import { type DebSelection, selectionKey, selectionOf } from './debs/locked-debs.ts';
-import { endsRun } from '../../model/problems.ts';
+import { toMistake } from '../../model/problems.ts';
 import type { Sources } from '../../load/sources/open-sources.ts';
 import { renderPlatform } from '../../render/render-platform.ts';
 import { schedulePlatform } from '../../plan/schedule/schedule-platform.ts';
@@ -57,9 +57,7 @@ export const collectContents = async (
             debs.set(selectionKey(selection), debs.get(selectionKey(selection)) ?? selection);
         }
       } catch (error) {
-        const known = toFleetError(error);
-        if (endsRun(known)) throw known;
-        problems.push(known);
+        problems.push(toMistake(error));
       }
     }
   }

@@ -1,5 +1,5 @@
 import { compareBytes } from '#bundles/digest';
-import { type FleetError, type Place, toFleetError } from '#bundles/errors';
+import type { FleetError, Place } from '#bundles/errors';
 import { normaliseImageName } from '#bundles/formats/bundle/image-name';
 import type { Application } from '../../load/applications/application.ts';
 import { type Applications, loadApplications } from '../../load/applications/load-applications.ts';
@@ -8,7 +8,7 @@ import type { ImageReference } from '../images/lock-images.ts';
 import { imagesInPackage } from './images-in-package.ts';
 import type { Charts } from '../../load/charts/charts.ts';
 import type { Platform, RenderedPackage } from '../../model/model.ts';
-import { endsRun } from '../../model/problems.ts';
+import { toMistake } from '../../model/problems.ts';
 import type { Sources } from '../../load/sources/open-sources.ts';
 import { renderPlatform } from '../../render/render-platform.ts';
 import { schedulePlatform } from '../../plan/schedule/schedule-platform.ts';
@@ -70,9 +70,7 @@ const applicationOrTell = (
   try {
     return applications.of(rendered);
   } catch (error) {
-    const known = toFleetError(error);
-    if (endsRun(known)) throw known;
-    problems.push(known);
+    problems.push(toMistake(error));
     return undefined;
   }
 };

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { canonicalBytes } from '#bundles/json/canonical';
 import { compareBytes, type Digest, digestOf } from '#bundles/digest';
-import { FleetError, toFleetError } from '#bundles/errors';
+import { FleetError } from '#bundles/errors';
 import { inParallel } from '#bundles/in-parallel';
 import type { Charts, PinnedChart } from '../charts/charts.ts';
 import type {
@@ -12,7 +12,7 @@ import type {
   SourceSnapshot,
 } from '../../model/model.ts';
 import type { Sources } from '../sources/open-sources.ts';
-import { endsRun } from '../../model/problems.ts';
+import { toMistake } from '../../model/problems.ts';
 import { withPlace } from '../../model/with-place.ts';
 import type { Application } from './application.ts';
 import type { ApplicationSource, HelmSource, ReadApplication } from './application-source.ts';
@@ -143,9 +143,7 @@ const orError = async <T>(work: () => Promise<T>): Promise<T | FleetError> => {
   try {
     return await work();
   } catch (error) {
-    const known = toFleetError(error, 'reading an application');
-    if (endsRun(known)) throw known;
-    return known;
+    return toMistake(error, 'reading an application');
   }
 };
 

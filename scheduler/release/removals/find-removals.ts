@@ -1,7 +1,6 @@
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import type { Candidate } from '#bundles/formats/candidate';
 import type { Digest } from '#bundles/digest';
-import { toFleetError } from '#bundles/errors';
 import type { Layout } from '#bundles/formats/layout/layout';
 import { statementFiles } from '#bundles/formats/statements/statement-files';
 import { PREDICATES } from '#bundles/media-types';
@@ -14,7 +13,7 @@ import type { EnvironmentBuild } from '../../assemble/build-environment.ts';
 import type { BuiltBundle } from '../../assemble/bundle/build-bundle.ts';
 import { readCandidate } from '../../assemble/candidate/read-candidate.ts';
 import type { ClusterType } from '../../model/model.ts';
-import { endsRun } from '../../model/problems.ts';
+import { toMistake } from '../../model/problems.ts';
 import { type PublishedRelease, readRelease } from '../../load/releases/read-release.ts';
 import { explainRemoval } from './explain-removal.ts';
 import type { Removal, RemovalReason } from './removal.ts';
@@ -141,8 +140,7 @@ const readMade = async (
     const { document, digest } = await readCandidate(named, [layout.blobs], signal);
     return { digest, candidate: document, builtAt };
   } catch (error) {
-    const known = toFleetError(error, `reading ${what}`);
-    if (endsRun(known)) throw known;
+    toMistake(error, `reading ${what}`);
     return undefined;
   }
 };

@@ -1,9 +1,9 @@
 import { isMap, isSeq } from 'yaml';
-import { FleetError, toFleetError } from '#bundles/errors';
+import { FleetError } from '#bundles/errors';
 import { parseJson } from '#bundles/json/parse-json';
 import type { Value } from '../../../model/model.ts';
 import { mayDefineKinds } from '../../../model/kubernetes/may-define-kinds.ts';
-import { endsRun } from '../../../model/problems.ts';
+import { toMistake } from '../../../model/problems.ts';
 import { type ParsedDocument, parseDocuments, placeOf } from '../../../model/yaml/parse-documents.ts';
 import { compileCustomSchema } from './compile-custom-schema.ts';
 import type { Check } from './walk.ts';
@@ -60,8 +60,7 @@ const documentsIn = (shown: string, bytes: Buffer): readonly ParsedDocument[] =>
   try {
     return [...parseDocuments(shown, bytes, [])];
   } catch (error) {
-    const known = toFleetError(error);
-    if (endsRun(known)) throw known;
+    toMistake(error);
     return [];
   }
 };
