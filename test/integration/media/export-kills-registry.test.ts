@@ -74,9 +74,11 @@ const killRandomly = async ({ words, begins, judge }: Kills): Promise<void> => {
     expect(tries, 'it is hardly ever killed before its end').toBeLessThan(KILLS * 4 + 8);
     const killAfterMs = longest * random();
     const { killed, said, ms } = await run(`n${tries}`, killAfterMs);
-    // The runs before may have met a busier machine.
-    if (!killed) longest = Math.min(longest, ms);
-    if (!killed) continue;
+    if (!killed) {
+      // The runs before may have met a busier machine.
+      longest = Math.min(longest, ms);
+      continue;
+    }
     kills += 1;
     await judge(`n${tries}`, `killed after ${killAfterMs.toFixed(1)} ms; ${said}`);
   }

@@ -61,8 +61,9 @@ export const rejectFor = async (
   const { candidate: asked, log } = await assess(hub, link, { now, signal, candidate: named, asks: null });
   const before = decidedBefore(log.entries, 'reject', wish)?.candidate;
   const candidate = before ?? asked;
-  if (!before) await check(candidate.candidate);
-  if (!before)
+  if (!before) {
+    await check(candidate.candidate);
     await decide(releases, hub.keys, { decision: 'reject', environment: to, candidate, person, reason, now });
+  }
   return { decision: 'reject', from, to, ...candidate, person, reason };
 };

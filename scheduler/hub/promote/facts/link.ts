@@ -1,6 +1,6 @@
 import { FleetError } from '#bundles/errors';
 import { didYouMean } from '#bundles/nearest-name';
-import { findRoot, sourcesOf } from '../../../load/load-platform.ts';
+import { readRoot, sourcesOf } from '../../../load/load-platform.ts';
 import { loadPromotion } from '../../../load/platform/load-promotion.ts';
 import type { PlatformOptions } from '../../../load/platform/load-options.ts';
 import type { Sources } from '../../../load/sources/open-sources.ts';
@@ -23,9 +23,8 @@ export const readPromotion = async (
   options: PlatformOptions,
   sources: Sources = sourcesOf(options),
 ): Promise<Promotion> => {
+  const root = await readRoot(options.platform, sources);
   const problems = newProblems();
-  const root = await findRoot(options.platform, sources, problems);
-  throwProblems(problems.found, 'the platform');
   const promotion = await loadPromotion(sources, root, problems);
   throwProblems(problems.found, 'promotion/');
   return promotion;

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { type Channel, parseChannel } from '#bundles/names';
 import { releaseValue } from '../../ingest/reports/facts.ts';
 import { type FleetAgent, readFleet, selectAgents } from '../../questions/state/read-agents.ts';
+import { PART, parts } from '../../store/parts.ts';
 import type { Database } from '../../store/tables.ts';
 import { valuesTable } from '../../store/values-table.ts';
 import type { AgentHistory, Stated } from './agent-facts.ts';
@@ -23,12 +24,12 @@ export const readImporting = async (
   newest: readonly Accepted[],
 ): Promise<readonly ImportingAgent[]> => {
   const values = importValues(channels, newest);
-  const [first = [], ...others] = inParts(values);
+  const [first = [], ...others] = parts([...values]);
   const agents = await readFirsts(db, environment, first);
   // Agents can have accepted releases that are newer than the layout's.
   const newer = [...importValues(channels, agents)].filter(([value]) => !values.has(value));
   const seqs = new Map<string, number>();
-  for (const part of [...others, ...inParts(newer)])
+  for (const part of [...others, ...parts(newer)])
     for (const { id, imported_seq: seq } of await readFirsts(db, environment, part))
       if (seq !== null && seq < (seqs.get(id) ?? Number.POSITIVE_INFINITY)) seqs.set(id, seq);
   if (seqs.size === 0) return agents;
@@ -39,16 +40,6 @@ export const readImporting = async (
     );
     return { ...agent, imported_seq: Number.isFinite(earliest) ? earliest : null };
   });
-};
-
-/** Values or names of one statement, below the parameter limits of the databases. */
-const VALUES = 500;
-
-const inParts = (values: Iterable<Value>): readonly (readonly Value[])[] => {
-  const all = [...values];
-  return Array.from({ length: Math.ceil(all.length / VALUES) }, (_, at) =>
-    all.slice(at * VALUES, (at + 1) * VALUES),
-  );
 };
 
 /** The first import of each of these values that is of the agent's life and channel. The index of releases alone has the answer. */
@@ -164,7 +155,7 @@ const lookUp = async (
 ): Promise<ReadonlyMap<string, Remembered>> => {
   const missing = new Map(agents.map((agent) => [agent.id, agent]));
   const found = new Map<string, Remembered>();
-  for (let start = 0; start < values.length; start += VALUES) {
+  for (const part of parts(values)) {
     let query = db
       .selectFrom('history')
       .innerJoin('report', (join) =>
@@ -182,8 +173,8 @@ const lookUp = async (
         'report.clock_trusted',
       ])
       .where(sql<boolean>`history.field = 'release'`)
-      .where('history.value', 'in', values.slice(start, start + VALUES));
-    if (missing.size <= VALUES) query = query.where('history.agent', 'in', [...missing.keys()]);
+      .where('history.value', 'in', part);
+    if (missing.size <= PART) query = query.where('history.agent', 'in', [...missing.keys()]);
     for (const { agent, life, seq, at, receivedAt, clock_trusted: trusted } of await query.execute()) {
       const wanted = missing.get(agent);
       if (wanted?.imported_seq === seq && wanted.life === life)

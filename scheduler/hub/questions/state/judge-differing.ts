@@ -1,6 +1,7 @@
 import type { Digest } from '#bundles/digest';
 import { formatChannel } from '#bundles/names';
 import { packagesDigest } from '../../ingest/reports/agent-state.ts';
+import { PART, parts } from '../../store/parts.ts';
 import type { Database } from '../../store/tables.ts';
 import { readStates } from './read-actual.ts';
 import { type FleetAgent, withoutStates } from './read-agents.ts';
@@ -14,9 +15,6 @@ import {
   type Running,
   type StateOf,
 } from './what-runs-where.ts';
-
-/** Names per IN, below the parameter limits of the databases. */
-const NAMES = 500;
 
 type Packages = ReadonlyMap<string, Digest>;
 
@@ -78,8 +76,7 @@ const readPackages = async (
     ...new Map(agents.flatMap(({ id, packages }) => (packages === null ? [] : [[packages, id] as const]))),
   ];
   const found = new Map<Digest, Packages>();
-  for (let start = 0; start < examples.length; start += NAMES) {
-    const part = examples.slice(start, start + NAMES);
+  for (const part of parts(examples)) {
     const rows = await db
       .selectFrom('assignment_state')
       .select(['agent', 'assignment', 'package'])
@@ -111,7 +108,7 @@ const readTroubles = async (
 ): Promise<ReadonlyMap<string, readonly ActualState[]>> => {
   if (agents.length === 0) return new Map();
   const part =
-    agents.length <= NAMES
+    agents.length <= PART
       ? { agents: agents.map(({ id }) => id) }
       : { environments: [...new Set(agents.map(({ environment }) => environment))] };
   return await readStates(db, part, 'in trouble');

@@ -4,6 +4,7 @@ import { findGaps, type Gap } from '../../ingest/reports/find-head.ts';
 import type { Visible } from '../../people/visible.ts';
 import { cutPage, type Page } from '../../page.ts';
 import { IN_TROUBLE } from '../../store/add-troubles.ts';
+import { parts } from '../../store/parts.ts';
 import type { AlarmRow, AssignmentStateRow, Database, ReportRow } from '../../store/tables.ts';
 import { valuesTable } from '../../store/values-table.ts';
 import { isIn, type Part } from './part.ts';
@@ -117,10 +118,9 @@ const readReports = async (
       if (digest !== null) named.set(`${agent} ${digest}`, [agent, life, digest]);
   const asked = [...named.values()];
   const found: ReportSource[] = [];
-  for (let start = 0; start < asked.length; start += ROWS) {
-    const part = valuesTable(['text', 'bigint', 'text'], asked.slice(start, start + ROWS));
+  for (const part of parts(asked, ROWS)) {
     const { rows } = await sql<ReportSource>`
-      with asked(agent, life, digest) as (${part})
+      with asked(agent, life, digest) as (${valuesTable(['text', 'bigint', 'text'], part)})
       select report.agent, report.digest, report.first_seq, report.last_seq, report.source,
         report.received_at, report.clock_trusted
       from asked cross join report

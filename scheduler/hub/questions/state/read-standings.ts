@@ -2,6 +2,7 @@ import type { Digest } from '#bundles/digest';
 import { type Channel, formatChannel } from '#bundles/names';
 import type { Timestamp } from '#bundles/time';
 import { packagesDigest } from '../../ingest/reports/agent-state.ts';
+import { parts } from '../../store/parts.ts';
 import type { Database } from '../../store/tables.ts';
 import { judgeDiffering } from './judge-differing.ts';
 import { readStates } from './read-actual.ts';
@@ -18,9 +19,6 @@ export type Standing =
     }
   /** The rows of its status table. Without the cells of assignments that are not in trouble, unless each row complies. */
   | { readonly kind: 'differs'; readonly rows: readonly JudgedAssignment[] };
-
-/** Names per IN, below the parameter limits of the databases. */
-const NAMES = 500;
 
 /** The releases that agents are compared with, and the fields that a question takes from each comparison. */
 export type StandingQuestion<T> = {
@@ -64,8 +62,7 @@ const judgeWhole = async (
 ): Promise<ReadonlyMap<string, readonly JudgedAssignment[]>> => {
   const toActual = withoutStates(now);
   const judged = new Map<string, readonly JudgedAssignment[]>();
-  for (let start = 0; start < agents.length; start += NAMES) {
-    const part = agents.slice(start, start + NAMES);
+  for (const part of parts(agents)) {
     const states = await readStates(db, { agents: part.map(({ id }) => id) });
     for (const row of part) {
       const agent = { ...toActual(row), states: states.get(row.id) ?? [] };

@@ -1,5 +1,4 @@
 import { cutPage } from '../../page.ts';
-import { channelOf } from '../../sites/agent-record.ts';
 import { type Freshness, freshnessOf, freshnessPolicyFor } from '../state/freshness.ts';
 import { readFreshness } from '../state/freshness-policies.ts';
 import { readAgents, withoutStates } from '../state/read-agents.ts';
@@ -55,8 +54,8 @@ export const countCompliance = async (
       take: verdictsOf,
     });
     for (const [at, row] of rows.entries()) {
-      const { reported, saidAt, silent } = toActual(row);
-      const policy = freshnessPolicyFor(policies, channelOf(row));
+      const { channel, reported, saidAt, silent } = toActual(row);
+      const policy = freshnessPolicyFor(policies, channel);
       const freshness = freshnessOf(reported ? saidAt : null, policy, now);
       const condition = conditionOf(verdicts[at] ?? [], { reported, silent, freshness });
       const of = counts.get(row.environment) ?? { ...NOBODY };

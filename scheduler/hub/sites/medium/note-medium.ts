@@ -27,8 +27,9 @@ export const fillingOf = (
 };
 
 /**
- * Stores that a medium came back, with its table of contents. The office may be unable to open a sealed one: its volumes say which
- * record it is. What is on a medium is unsigned, so the entry is for display only. A medium of which nothing is known is not stored.
+ * Stores that a medium came back, with its table of contents. The office may be unable to open a sealed one; then its volumes lead to
+ * the record of its departure, which has the contents. What is on a medium is unsigned, so the entry is for display only. A medium
+ * without readable contents and without such a record is not stored.
  */
 export const noteMedium = async (store: Store, medium: OpenMedium, now: Date): Promise<void> => {
   const volumes = await readVolumes(medium.roots);
