@@ -26,6 +26,7 @@ export type MigrateOptions = {
  */
 export const migrate = async (db: Database, options: MigrateOptions): Promise<void> => {
   const { name, migrations, storeError } = options;
+  if (await isCurrent(db, migrations)) return;
   const migrator = new Migrator({ db, provider: { getMigrations: async () => queued(migrations) } });
   for (let attempt = 1; ; attempt += 1) {
     const { error } = await migrator.migrateToLatest();
@@ -36,6 +37,24 @@ export const migrate = async (db: Database, options: MigrateOptions): Promise<vo
     if (!isFleetError(known, 'BUSY') || attempt === ATTEMPTS) throw known;
     await setTimeout(PAUSE_MS);
   }
+};
+
+/**
+ * Whether the database has exactly the migrations of this program, in one statement: the migrator reads the whole schema several times
+ * to find that out.
+ */
+const isCurrent = async (db: Database, migrations: MigrateOptions['migrations']): Promise<boolean> => {
+  const applied = await appliedIn(db).catch((error: unknown) => {
+    if (isFleetError(error, 'DATABASE_UNREACHABLE')) throw error;
+    // A new database has no such table. The migrator meets and names any other error.
+    return [];
+  });
+  return applied.length === Object.keys(migrations).length && applied.every((one) => one in migrations);
+};
+
+const appliedIn = async (db: Database): Promise<readonly string[]> => {
+  const { rows } = await sql<{ name: string }>`select name from kysely_migration`.execute(db);
+  return rows.map((row) => row.name);
 };
 
 /** Each migration first takes the lock of writers, as every writer does, so that neither waits for the other with a lock it needs. */
@@ -59,8 +78,7 @@ const checkNewer = async (
   { name, migrations }: MigrateOptions,
   cause: Error,
 ): Promise<void> => {
-  const { rows } = await sql<{ name: string }>`select name from kysely_migration`.execute(db);
-  const applied = new Set(rows.map((row) => row.name));
+  const applied = new Set(await appliedIn(db));
   const contract = [...applied].find((one) => !(one in migrations) && CONTRACT.test(one));
   const missing = Object.keys(migrations).find((one) => !applied.has(one));
   if (contract === undefined && missing === undefined) return;

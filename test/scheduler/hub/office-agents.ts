@@ -14,13 +14,23 @@ import { importReports } from '../../../scheduler/hub/ingest/reports/import-repo
 import { openStore } from '../../../scheduler/hub/store/open-store.ts';
 import { readRelease } from '../../../scheduler/load/releases/read-release.ts';
 import { NOW, type ChainOffice } from '../release/chain/chain-office.ts';
+import { dropDatabase, hubDatabaseAt } from './test-database.ts';
 import { ask, chain, type Happening, report, type TestAgent, testAgent } from './test-hub.ts';
 
 /** A hub over the layout of an office that really builds. */
 export const hubOf = async (office: ChainOffice): Promise<Hub> => {
-  const store = await openStore(join(office.folder, 'hub.db'), 'halden');
+  const db = await hubDatabaseAt(join(office.folder, 'hub.db'), 'halden');
+  const store = await openStore(db, 'halden');
   const { keys, layout } = office;
-  return { keys, layout, store, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+  return {
+    keys,
+    layout,
+    store,
+    [Symbol.asyncDispose]: async () => {
+      await store[Symbol.asyncDispose]();
+      await dropDatabase(db);
+    },
+  };
 };
 
 /** An agent, what happened to it so far, and how much of that a report has. */

@@ -1,6 +1,9 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { openStore } from '../../../scheduler/hub/store/open-store.ts';
 import type { PostgresqlServer } from '../../harness/neighbours/postgresql.ts';
 import { type Copies, makeCopies } from '../../harness/neighbours/postgresql-copies.ts';
+import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
 /** The PostgreSQL server that databases of tests are made on; undefined: they are SQLite files. */
 let server: PostgresqlServer | undefined;
@@ -29,20 +32,25 @@ export const databaseAt = async (file: string, template?: string): Promise<strin
   return server.url(await (template === undefined ? server.create() : copies.take(nameOf(template))));
 };
 
-const emptyHubs = oncePerServer(() => new Map<string, Promise<string>>());
+/** An empty database, as the server has it or as the bytes of its file. */
+type EmptyHub = { readonly place: string; readonly bytes: Buffer | undefined };
 
-/** Where the database of a test's hub is: this file, or a database of the server with the tables of an empty hub. */
+const emptyHubs = oncePerServer(() => new Map<string, Promise<EmptyHub>>());
+
+/** Where the database of a test's hub is: this file or a database of the server, with the tables of an empty hub. */
 export const hubDatabaseAt = async (file: string, fleet: string): Promise<string> => {
-  if (!server) return file;
   const known = emptyHubs().get(fleet) ?? emptyHub(fleet);
   emptyHubs().set(fleet, known);
-  return databaseAt(file, await known);
+  const { place, bytes } = await known;
+  if (bytes) writeFileSync(file, bytes, { mode: 0o600 });
+  return databaseAt(file, place);
 };
 
-const emptyHub = async (fleet: string): Promise<string> => {
-  const place = await databaseAt('');
+const emptyHub = async (fleet: string): Promise<EmptyHub> => {
+  await using folder = await temporaryDirectory('hub-template');
+  const place = await databaseAt(join(folder.path, 'hub.db'));
   await (await openStore(place, fleet))[Symbol.asyncDispose]();
-  return place;
+  return { place, bytes: server ? undefined : readFileSync(place) };
 };
 
 /** Frees a database of the server; a file goes with its folder. */

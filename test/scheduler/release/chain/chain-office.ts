@@ -15,7 +15,6 @@ import type {
 import { readCandidate } from '../../../../scheduler/assemble/candidate/read-candidate.ts';
 import { sharedDigest } from '../../../../scheduler/assemble/candidate/shared-digest.ts';
 import { type KeyDirectory, openKeyDirectory } from '../../../../scheduler/keys/key-directory.ts';
-import { initDevRoot } from '../../../../scheduler/keys/root/init-dev-root.ts';
 import { promotedTo, readAuditLog } from '../../../../scheduler/load/releases/audit-log.ts';
 import { lineagesOf } from '../../../../scheduler/load/releases/check-promoted.ts';
 import { readRelease } from '../../../../scheduler/load/releases/read-release.ts';
@@ -26,13 +25,15 @@ import { signDecision } from '../../../../scheduler/release/audit/decide.ts';
 import { type BuildOptions, type BuildOutcome, build } from '../../../../scheduler/release/build.ts';
 import { openReleases } from '../../../../scheduler/release/publish/open-releases.ts';
 import { rollbackRelease } from '../../../../scheduler/release/reissue/rollback-release.ts';
-import { readTemplate, writeTemplate } from '../../../harness/fleets/folder-template.ts';
+import { type FolderTemplate, readTemplate, writeTemplate } from '../../../harness/fleets/folder-template.ts';
+import { NOW, writeDevKeys } from '../../dev-keys.ts';
 import { temporaryDirectory } from '../../file-tree.ts';
 import { ours } from '../../fleet-platform.ts';
 
 type Files = Readonly<Record<string, string>>;
 
-export const NOW = new Date('2026-11-23T08:00:00Z');
+export { NOW };
+
 const REPO = 'https://git.example/halden/platform';
 /** The first commit. */
 const FIRST = digestOf('0').slice(7);
@@ -74,11 +75,10 @@ export const FILES: Files = {
   'apps/shop/web/web.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {a: b}\n',
 };
 
+type Commit = { readonly id: string; readonly files: Files };
+
 /** A repository in memory: every commit keeps its files. */
-const memorySources = (
-  commits: readonly { readonly id: string; readonly files: Files }[],
-  shownAs: string,
-): Sources => ({
+const memorySources = (commits: readonly Commit[], shownAs: string): Sources => ({
   locate: (repo, revision) => ({ kind: 'git', repo, revision }),
   read: async ({ role, location, path: asked, wanted = () => true, which = 'yaml' }) => {
     if (location.kind !== 'git') throw new Error('only Git here');
@@ -107,6 +107,8 @@ export type ChainOffice = {
   readonly folder: string;
   readonly layout: string;
   readonly keys: KeyDirectory;
+  /** Of the repository, oldest first. */
+  readonly commits: readonly Commit[];
   readonly commit: (change: Files) => void;
   readonly config: (file: string, value: string) => void;
   readonly build: (options?: Partial<BuildOptions>) => Promise<BuildOutcome>;
@@ -133,46 +135,40 @@ export const openChainOffice = async (
   },
 ): Promise<ChainOffice> => {
   const folder = await temporaryDirectory();
-  writeTemplate(await templates.keys(), folder);
-  return await openFolder(folder, files, keysFor, { repo, first });
+  await writeDevKeys(folder);
+  return await openFolder(folder, [{ id: first, files }], { repo, keysFor });
+};
+
+/** Offices in which something was done already: done once for each process, then copied. */
+export const officesAfter = (
+  work: (office: ChainOffice) => Promise<unknown>,
+  files: Files = FILES,
+): (() => Promise<ChainOffice>) => {
+  let made: Promise<readonly [FolderTemplate, readonly Commit[]]> | undefined;
+  const make = async () => {
+    const office = await openChainOffice(files);
+    await work(office);
+    return [await readTemplate(office.folder), office.commits] as const;
+  };
+  return async () => {
+    const [template, commits] = await (made ??= make());
+    const folder = await temporaryDirectory();
+    writeTemplate(template, folder);
+    return await openFolder(folder, [...commits], { repo: REPO });
+  };
 };
 
 /** An office as `openChainOffice` opens it, after its first build. */
-export const openBuiltOffice = async (): Promise<ChainOffice> => {
-  const folder = await temporaryDirectory();
-  writeTemplate(await templates.built(), folder);
-  return await openFolder(folder, FILES, undefined, { repo: REPO, first: FIRST });
-};
-
-const once = <T>(make: () => Promise<T>): (() => Promise<T>) => {
-  let made: Promise<T> | undefined;
-  return () => (made ??= make());
-};
-
-/** Folders of offices, made once for each process. */
-const templates = {
-  keys: once(async () => {
-    const folder = await temporaryDirectory();
-    await initDevRoot(join(folder, 'keys'), 'halden', NOW);
-    return await readTemplate(folder);
-  }),
-  built: once(async () => {
-    const office = await openChainOffice();
-    await office.build();
-    return await readTemplate(office.folder);
-  }),
-};
+export const openBuiltOffice = officesAfter((office) => office.build());
 
 const openFolder = async (
   folder: string,
-  files: Files,
-  keysFor: ((directory: KeyDirectory) => KeyDirectory) | undefined,
-  { repo, first }: { readonly repo: string; readonly first: string },
+  commits: Commit[],
+  { repo, keysFor }: { readonly repo: string; readonly keysFor?: Parameters<typeof openChainOffice>[1] },
 ): Promise<ChainOffice> => {
   const layout = join(folder, 'out');
   const opened = await openKeyDirectory(join(folder, 'keys'));
   const keys = keysFor ? keysFor(opened) : opened;
-  const commits = [{ id: first, files }];
   const commit = (change: Files): void => {
     const before = commits.at(-1)?.files ?? {};
     commits.push({ id: digestOf(String(commits.length)).slice(7), files: { ...before, ...change } });
@@ -197,6 +193,7 @@ const openFolder = async (
     layout,
     keys,
     platform,
+    commits,
     commit,
     config: (file, value) => commit({ [file]: config(value) }),
     candidateOf,

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import type { Digest } from '#bundles/digest';
 import type { FleetError } from '#bundles/errors';
@@ -13,7 +13,14 @@ import {
   rollBackAssignment,
 } from '../../../../scheduler/release/reissue/roll-back-assignment.ts';
 import { ours } from '../../fleet-platform.ts';
-import { type ChainOffice, FILES, NOW, openChainOffice, summarise } from '../chain/chain-office.ts';
+import {
+  type ChainOffice,
+  FILES,
+  NOW,
+  officesAfter,
+  openChainOffice,
+  summarise,
+} from '../chain/chain-office.ts';
 
 const MANIFEST = (name: string, value: string): string =>
   `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\ndata: {a: ${value}}\n`;
@@ -38,19 +45,26 @@ const TWO = {
 };
 
 let office: ChainOffice;
-beforeEach(async () => {
-  office = await openChainOffice(TWO);
-});
 
-const change = (name: 'web' | 'till', value: string): void =>
-  office.commit({ [`apps/shop/${name}/${name}.yaml`]: MANIFEST(name, value) });
+const change = (name: 'web' | 'till', value: string, at = office): void =>
+  at.commit({ [`apps/shop/${name}/${name}.yaml`]: MANIFEST(name, value) });
 
 /** The newest state goes to qa. */
-const toQa = async (): Promise<readonly string[]> => {
-  await office.build();
-  await office.promote('dev', 'qa');
-  return summarise(await office.build()).filter((line) => line.startsWith('qa/'));
+const toQa = async (at = office): Promise<readonly string[]> => {
+  await at.build();
+  await at.promote('dev', 'qa');
+  return summarise(await at.build()).filter((line) => line.startsWith('qa/'));
 };
+
+/** Release 1 is in qa. */
+const afterOne = officesAfter(toQa, TWO);
+
+/** Release 2 is in qa, with another web. */
+const afterTwo = officesAfter(async (at) => {
+  await toQa(at);
+  change('web', 'two', at);
+  await toQa(at);
+}, TWO);
 
 const wish = {
   channel: { environment: 'qa', clusterType: 'press' },
@@ -90,7 +104,7 @@ const decisions = async (): Promise<readonly string[]> =>
 
 describe('one assignment that is taken back', () => {
   it('has the package of then in the next release, and the others stay as they are', async () => {
-    await toQa();
+    office = await afterOne();
     const first = await released();
     change('web', 'two');
     change('till', 'two');
@@ -112,7 +126,7 @@ describe('one assignment that is taken back', () => {
   });
 
   it('stays there when the environment changes its own layer, and ends with the next promotion', async () => {
-    await toQa();
+    office = await afterOne();
     const first = await released();
     change('web', 'two');
     await toQa();
@@ -129,6 +143,7 @@ describe('one assignment that is taken back', () => {
   });
 
   it('is no direct change, where a policy forbids those', async () => {
+    office = await openChainOffice(TWO);
     office.commit({
       'promotion/qa.yaml': ours('PromotionPolicy', 'qa', 'spec: {from: dev, to: qa, direct: forbid}\n'),
     });
@@ -143,9 +158,7 @@ describe('one assignment that is taken back', () => {
   });
 
   it('closes the way to the next environment: what was promoted does not run there', async () => {
-    await toQa();
-    change('web', 'two');
-    await toQa();
+    office = await afterTwo();
     await takeBack('shop-web', 1);
     await office.build();
     // The gate and the signer judge what the statement says is held (judge-gate, H36).
@@ -156,6 +169,7 @@ describe('one assignment that is taken back', () => {
   });
 
   it('where nothing is promoted ends once it is built as another package', async () => {
+    office = await openChainOffice(TWO);
     await office.build();
     const first = await released('dev');
     change('web', 'two');
@@ -174,9 +188,7 @@ describe('one assignment that is taken back', () => {
   });
 
   it('is in the candidate, so that building it again gives the same bundle', async () => {
-    await toQa();
-    change('web', 'two');
-    await toQa();
+    office = await afterTwo();
     await takeBack('shop-web', 1);
     await office.build();
     const { digest } = await office.candidateOf('qa');
@@ -192,9 +204,7 @@ describe('one assignment that is taken back', () => {
 
   it('reaches all agents at once, unless not all of them have the release before', async () => {
     const stages = `spec:\n  environment: qa\n  stages:\n    - {name: pilot, selector: {matchLabels: {ring: pilot}}}\n    - {name: all, percent: 100}\n`;
-    await toQa();
-    change('web', 'two');
-    await toQa();
+    office = await afterTwo();
     office.commit({ 'promotion/rings.yaml': ours('RolloutPolicy', 'rings', stages) });
     await takeBack('shop-web', 1);
     const built = await office.build();
@@ -213,7 +223,7 @@ describe('one assignment that is taken back', () => {
   });
 
   it('must be in the release, have another package there, and have a reason', async () => {
-    await toQa();
+    office = await afterOne();
     change('till', 'two');
     await toQa();
     const refused = async (...words: Parameters<typeof takeBack>): Promise<FleetError> =>

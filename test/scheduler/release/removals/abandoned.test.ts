@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { readDesired } from '../../../../scheduler/hub/questions/state/read-desired.ts';
 import { describeStatus } from '../../../../scheduler/hub/questions/status/describe-status.ts';
 import { openKeyDirectory } from '../../../../scheduler/keys/key-directory.ts';
-import { makeOffice, NOW, type Office } from './office.ts';
+import { makeBuiltOffice, NOW, type Office } from './office.ts';
 
 const ENVIRONMENTS = '[{name: qa}, {name: prod}]';
 
@@ -16,8 +16,7 @@ const notes = async ({ folder, layout }: Office, name: string): Promise<readonly
 };
 
 test('status names a channel whose environment the platform has no more, until it is there again', async () => {
-  const office = await makeOffice();
-  await office.build();
+  const office = await makeBuiltOffice();
   expect(await notes(office, 'press')).toEqual([]);
   await office.edit('platform/fleet.yaml', (text) =>
     text.replace(ENVIRONMENTS, '[{name: qa}, {name: live}]'),
@@ -36,8 +35,7 @@ test('status names a channel whose environment the platform has no more, until i
 });
 
 test('status names a channel whose cluster type was renamed', async () => {
-  const office = await makeOffice();
-  await office.build();
+  const office = await makeBuiltOffice();
   await office.edit('platform/base/press.yaml', (text) => text.replace('name: press', 'name: anvil'));
   const { channels } = await office.build();
   expect(channels.map(({ clusterType, outcome }) => `${clusterType} ${outcome}`)).toEqual([

@@ -5,7 +5,15 @@ import { parseAllowance } from '../../../../scheduler/settings/allowance.ts';
 import { explainRemoval } from '../../../../scheduler/release/removals/explain-removal.ts';
 import { readWaiting } from '../../../../scheduler/release/removals/waiting.ts';
 import { clusterType } from '../../model-objects.ts';
-import { makeOffice, type Office, summarise, target, workload } from './office.ts';
+import {
+  directory,
+  makeBuiltOffice,
+  makeOffice,
+  type Office,
+  summarise,
+  target,
+  workload,
+} from './office.ts';
 
 type Edit = readonly [file: string, change: ((text: string) => string) | undefined];
 
@@ -72,17 +80,16 @@ const MISTAKES: Readonly<Record<string, readonly [...Edit, string]>> = {
   ],
 };
 
+/** An application that no registration has. */
+const OTHER = {
+  'apps/other/deploy/workload.yaml': workload('other', target('one', 'prod', 'host')),
+  'apps/other/host/package.yaml': directory('/opt/labels/other'),
+};
+
 test.for(Object.entries(MISTAKES))(
   '%s holds its channel, and names the package and the reason; the other channel goes on',
   async ([, [file, change, reason]]) => {
-    const office = await makeOffice();
-    await office.edit('apps/other/deploy/workload.yaml', () =>
-      workload('other', target('one', 'prod', 'host')),
-    );
-    await office.edit('apps/other/host/package.yaml', () =>
-      instead('/opt/labels', '/opt/labels/other')(office.files['apps/labels/host/package.yaml'] ?? ''),
-    );
-    await office.build();
+    const office = await makeBuiltOffice(OTHER);
     await office.edit('apps/scale/host/package.yaml', instead('/opt/scale', '/opt/scale/new'));
     const outcome = await afterwards(office, [file, change]);
     expect(summarise(outcome)).toEqual(['press removals-held 1', `  ${reason}`, 'till released 2']);
@@ -122,8 +129,7 @@ const SLIPS: Readonly<Record<string, readonly [...Edit, string]>> = {
 test.for(Object.entries(SLIPS))(
   '%s, misspelled, is held with its place, and its last good package stays',
   async ([, [file, change, told]]) => {
-    const office = await makeOffice();
-    await office.build();
+    const office = await makeBuiltOffice();
     await office.edit(file, change);
     const blocked = await office.build();
     expect(summarise(blocked).slice(0, 2)).toEqual([
@@ -177,14 +183,12 @@ const MEANT: Readonly<Record<string, readonly [readonly Edit[], readonly string[
 };
 
 test.for(Object.entries(MEANT))('removing %s is released, and named', async ([, [edits, told]]) => {
-  const office = await makeOffice();
-  await office.build();
+  const office = await makeBuiltOffice();
   expect(summarise(await afterwards(office, ...edits))).toEqual(told);
 });
 
 test('a held channel is released when its removals are allowed by name or number, and then waits no more', async () => {
-  const office = await makeOffice();
-  await office.build();
+  const office = await makeBuiltOffice();
   await office.edit('platform/base/policies.yaml', instead('place: hall', 'place: nowhere'));
   const allow = async (...words: readonly (string | number)[]) =>
     summarise(await office.build({ allowRemovals: parseAllowance(words) })).filter((line) =>
@@ -199,8 +203,7 @@ test('a held channel is released when its removals are allowed by name or number
 });
 
 test('an object that another channel was released without is still one that was deleted', async () => {
-  const office = await makeOffice();
-  await office.build();
+  const office = await makeBuiltOffice();
   // The tills get an application that the presses do not have; their releases have other candidates from here on.
   await office.edit(SCALE, (text) => `${text}${target('desk', 'prod', 'till')}`);
   expect(summarise(await office.build())).toEqual(['press unchanged 1', 'till released 2']);
@@ -214,8 +217,7 @@ test('an object that another channel was released without is still one that was 
 });
 
 test('a deletion beside a mistake excuses only what was deleted', async () => {
-  const office = await makeOffice();
-  await office.build();
+  const office = await makeBuiltOffice();
   const outcome = await afterwards(
     office,
     ['platform/base/labels.yaml', undefined],

@@ -1,12 +1,16 @@
+import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type BuildOptions, type BuildOutcome, build } from '../../../../scheduler/release/build.ts';
 import type { ChannelOutcome } from '../../../../scheduler/release/publish-environment.ts';
 import { describeRemovals } from '../../../../scheduler/release/removals/removal.ts';
-import { initDevRoot } from '../../../../scheduler/keys/root/init-dev-root.ts';
 import { openKeyDirectory } from '../../../../scheduler/keys/key-directory.ts';
-import { readTree, temporaryDirectory, writeFiles } from '../../file-tree.ts';
+import { type FolderTemplate, readTemplate, writeTemplate } from '../../../harness/fleets/folder-template.ts';
+import { NOW, writeDevKeys } from '../../dev-keys.ts';
+import { temporaryDirectory, writeFiles } from '../../file-tree.ts';
 import { ours } from '../../fleet-platform.ts';
+
+export { NOW };
 
 /** A platform of two cluster types and three applications, that can be edited and built again and again. */
 export type Office = {
@@ -38,7 +42,7 @@ const policy = (name: string, runs: string, place: string): string =>
   clusterTypeSelector: {labelSelector: {matchLabels: {place: ${place}}}}
 `,
   );
-const directory = (path: string): string =>
+export const directory = (path: string): string =>
   ours('HostPackage', 'files', `spec:\n  directories: [{path: ${path}}]\n`);
 
 const FILES: Readonly<Record<string, string>> = {
@@ -66,13 +70,40 @@ const FILES: Readonly<Record<string, string>> = {
   'apps/info/host/package.yaml': directory('/opt/info'),
 };
 
-export const NOW = new Date('2026-11-23T08:00:00Z');
-
-/** @param more files beside the platform's */
+/** @param more files beside the platform's, or instead of them */
 export const makeOffice = async (more: Readonly<Record<string, string>> = {}): Promise<Office> => {
   const folder = await temporaryDirectory();
   await writeFiles(folder, { ...FILES, ...more });
-  await initDevRoot(join(folder, 'keys'), 'halden', NOW);
+  await writeDevKeys(folder);
+  return openFolder(folder);
+};
+
+/** Folders of offices after their first build, made once for each process. */
+const built = new Map<string, Promise<FolderTemplate>>();
+
+/** An office as `makeOffice` makes it, after the first build of an environment. */
+export const makeBuiltOffice = async (
+  more: Readonly<Record<string, string>> = {},
+  environment = 'prod',
+): Promise<Office> => {
+  const key = JSON.stringify([more, environment]);
+  const template = built.get(key) ?? buildOffice(more, environment);
+  built.set(key, template);
+  const folder = await temporaryDirectory();
+  writeTemplate(await template, folder);
+  return openFolder(folder);
+};
+
+const buildOffice = async (
+  more: Readonly<Record<string, string>>,
+  environment: string,
+): Promise<FolderTemplate> => {
+  const office = await makeOffice(more);
+  await office.build({ environments: [environment] });
+  return await readTemplate(office.folder);
+};
+
+const openFolder = (folder: string): Office => {
   const layout = join(folder, 'out');
   return {
     folder,
@@ -80,7 +111,7 @@ export const makeOffice = async (more: Readonly<Record<string, string>> = {}): P
     files: FILES,
     edit: async (file, change) => {
       if (!change) return rm(join(folder, file));
-      const text = (await readTree(folder))[file] ?? '';
+      const text = readFileSync(join(folder, file), 'utf8');
       const changed = change(text);
       if (changed === text) throw new Error(`nothing changed in ${file}`);
       await writeFiles(folder, { [file]: changed });

@@ -6,13 +6,12 @@ import { readConfiguration } from '../../../../scheduler/settings/configuration.
 import { newBuildMemory } from '../../../../scheduler/assemble/incremental/build-memory.ts';
 import { buildStep } from '../../../../scheduler/hub/watch/build-step.ts';
 import { runCommandClass } from '../../commands/run-command-class.ts';
-import { makeOffice, NOW } from './office.ts';
+import { makeBuiltOffice, NOW } from './office.ts';
 
 const later = (text: string): string => text.replace('place: hall', 'place: attic');
 
 test('build says which packages a release would remove and how to go on, and ends with 8', async () => {
-  const office = await makeOffice();
-  await office.build();
+  const office = await makeBuiltOffice();
   await office.edit('platform/base/screens.yaml', later);
   const at = (name: string): string => join(office.folder, name);
   const flags = ['--platform', at('platform'), '--keys', at('keys'), '--layout', office.layout, '-e', 'prod'];
@@ -55,8 +54,7 @@ test('build says which packages a release would remove and how to go on, and end
 });
 
 test('build says that --allow-removals does not remove what is only held, and what does', async () => {
-  const office = await makeOffice();
-  await office.build();
+  const office = await makeBuiltOffice();
   await office.edit('apps/labels/deploy/workload.yaml', (text) =>
     text.replaceAll('runs: host', 'runs: hots'),
   );
@@ -71,8 +69,7 @@ test('build says that --allow-removals does not remove what is only held, and wh
 });
 
 test('the loop counts and logs a channel that waits, and releases it once its configuration allows that', async () => {
-  const office = await makeOffice();
-  await office.build();
+  const office = await makeBuiltOffice();
   await office.edit('platform/base/screens.yaml', later);
   const step = async (more: string) => {
     const lines: object[] = [];

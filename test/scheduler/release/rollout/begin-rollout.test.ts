@@ -17,7 +17,7 @@ import { carryOut, readRolling } from '../../../../scheduler/release/rollout/car
 import { readPlan } from '../../../../scheduler/release/rollout/plan-document.ts';
 import { EVERYONE } from '../../../../scheduler/release/rollout/plan-rollout.ts';
 import { writeFiles } from '../../file-tree.ts';
-import { makeOffice, NOW, type Office, summarise } from '../removals/office.ts';
+import { makeBuiltOffice, makeOffice, NOW, type Office, summarise } from '../removals/office.ts';
 
 const CHANNEL = { environment: 'prod', clusterType: 'press' };
 const PILOT = { selector: { ring: 'pilot' }, percent: 100 };
@@ -82,8 +82,7 @@ const follow = async (
 
 /** Release 1 reaches everyone; release 2 is in its first stage. */
 const inStages = async (): Promise<Office> => {
-  const office = await makeOffice();
-  await office.build();
+  const office = await makeBuiltOffice();
   await writeFiles(office.folder, { 'platform/promotion/rollout.yaml': POLICY });
   await change(office, 'one');
   await office.build();
@@ -95,15 +94,13 @@ const change = (office: Office, to: string) =>
 
 describe('the release of a changed channel', () => {
   it('reaches everyone at once without a RolloutPolicy', async () => {
-    const office = await makeOffice();
-    await office.build();
+    const office = await makeBuiltOffice();
     expect(await stateOf(office)).toEqual([1, EVERYONE]);
     expect(await decisionsOf(office)).toEqual([]);
   });
 
   it('begins with the first stage, and only for channels that changed', async () => {
-    const office = await makeOffice();
-    await office.build();
+    const office = await makeBuiltOffice();
     await writeFiles(office.folder, { 'platform/promotion/rollout.yaml': POLICY });
     await change(office, 'one');
     const { channels } = await office.build();

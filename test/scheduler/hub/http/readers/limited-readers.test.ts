@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import {
   COMPARE_PATH,
   COMPLIANCE_PATH,
@@ -72,7 +72,8 @@ const report = async (made: TestServer, id: string, channel: Channel, packages: 
 };
 
 /** Asks as a reader that may see only this. */
-const readerOf = async ({ hub, get }: TestServer, ...only: readonly string[]) => {
+const readerOf = async (...only: readonly string[]) => {
+  const { hub, get } = made;
   const allowances = only.length === 0 ? undefined : only.map((place) => parseAllowance(`read:${place}`));
   const terms = { note: undefined, expires: addDays(NOW, 1), now: NOW };
   const { token } = await createToken(hub.store, { scope: 'reader', allowances }, terms);
@@ -86,25 +87,30 @@ type Rows = { readonly rows: readonly { readonly site: string; readonly assignme
 const rowsOf = (body: Rows): readonly string[] =>
   body.rows.map(({ site, assignment }) => `${site} ${assignment}`);
 
+/** One for all tests: readers change nothing. */
+let made: TestServer;
+beforeAll(async () => {
+  made = await twoTeams();
+  return () => made[Symbol.asyncDispose]();
+});
+
 test('counts over time are for readers of a whole environment', async () => {
-  await using made = await twoTeams();
   await sampleCompliance(made.hub, NOW);
   const environmentsFor = async (...only: readonly string[]): Promise<readonly string[]> => {
-    const { body } = await (await readerOf(made, ...only))(COMPLIANCE_PATH);
+    const { body } = await (await readerOf(...only))(COMPLIANCE_PATH);
     const { environments } = body as { readonly environments: readonly { readonly environment: string }[] };
     return environments.map(({ environment }) => environment);
   };
   expect(await environmentsFor()).toEqual(['prod', 'qa']);
   expect(await environmentsFor('qa', 'prod/production')).toEqual(['qa']);
-  const ask = await readerOf(made, 'prod');
+  const ask = await readerOf('prod');
   expect((await ask(`${COMPLIANCE_PATH}?environment=qa`)).body).toMatchObject({ environments: [] });
   expect(await ask(`${COMPLIANCE_PATH}?since=soon`)).toMatchObject({ status: 400, body: { code: 'USAGE' } });
 });
 
 describe('a reader of one environment', () => {
   test('sees its agents and links and nothing of another environment', async () => {
-    await using made = await twoTeams();
-    const ask = await readerOf(made, 'qa');
+    const ask = await readerOf('qa');
     for (const path of [STATUS_PATH, `${STATUS_PATH}?limit=10`]) {
       const { body } = await ask(path);
       expect(rowsOf(body)).toEqual(['qa-site labels', 'qa-site oven']);
@@ -118,13 +124,12 @@ describe('a reader of one environment', () => {
       expect(text).toContain(path === WORKLOADS_PATH ? 'qa/factory-host' : 'qa-site/press-1');
       expect(text).not.toMatch(/prod[-/]/);
     }
-    const prod = await readerOf(made, 'prod');
+    const prod = await readerOf('prod');
     expect((await prod(STATUS_PATH)).body).toMatchObject({ links: [{ to: 'prod', why: 'labels soak' }] });
   });
 
   test('does not learn what another environment, site or agent is called', async () => {
-    await using made = await twoTeams();
-    const ask = await readerOf(made, 'qa');
+    const ask = await readerOf('qa');
     for (const name of ['prod', 'prod-site', 'prod-site/press-1', 'none'])
       expect(await ask(`${WHERE_PATH}?name=${name}`)).toMatchObject({ status: 400, body: { code: 'USAGE' } });
     expect((await ask(`${WHERE_PATH}?name=qa-site`)).status).toBe(200);
@@ -132,19 +137,17 @@ describe('a reader of one environment', () => {
   });
 
   test('compares only environments that it may read, and reads no metrics of the whole fleet', async () => {
-    await using made = await twoTeams();
-    const ask = await readerOf(made, 'qa');
+    const ask = await readerOf('qa');
     const compared = await ask(`${COMPARE_PATH}?left=qa&right=prod`);
     expect(compared).toMatchObject({ status: 403, body: { code: 'ROLE_MISSING' } });
     expect(await ask('/metrics')).toMatchObject({ status: 403, body: { code: 'TOKEN_SCOPE' } });
-    const everything = await readerOf(made);
+    const everything = await readerOf();
     expect((await everything(`${COMPARE_PATH}?left=qa&right=prod`)).status).toBe(200);
     expect((await everything('/metrics')).status).toBe(200);
   });
 });
 
 test('an approver of one workspace sees the link to its environment, without the reason that names others', async () => {
-  await using made = await twoTeams();
   const linksFor = async (...allowances: readonly string[]): Promise<unknown> => {
     const order = { scope: 'decide', person: 'lena', allowances: allowances.map(parseAllowance) } as const;
     const terms = { note: undefined, expires: addDays(NOW, 1), now: NOW };
@@ -161,8 +164,7 @@ test('an approver of one workspace sees the link to its environment, without the
 
 describe('a reader of one workspace', () => {
   test('sees its assignments alone, and only agents that have one', async () => {
-    await using made = await twoTeams();
-    const ask = await readerOf(made, 'prod/production');
+    const ask = await readerOf('prod/production');
     for (const path of [STATUS_PATH, `${STATUS_PATH}?limit=10`]) {
       const { body } = await ask(path);
       expect(rowsOf(body)).toEqual(['prod-site oven']);
@@ -179,8 +181,7 @@ describe('a reader of one workspace', () => {
   });
 
   test('compares what both environments show to it', async () => {
-    await using made = await twoTeams();
-    const ask = await readerOf(made, 'prod/production', 'qa');
+    const ask = await readerOf('prod/production', 'qa');
     const { body } = await ask(`${COMPARE_PATH}?left=qa&right=prod`);
     expect((body as { assignments: readonly { assignment: string }[] }).assignments).toMatchObject([
       { assignment: 'oven' },
@@ -188,10 +189,9 @@ describe('a reader of one workspace', () => {
   });
 
   test('may be of all environments, and is shown nothing of a workspace that has no release', async () => {
-    await using made = await twoTeams();
-    const oven = await readerOf(made, '*/production');
+    const oven = await readerOf('*/production');
     expect(rowsOf((await oven(STATUS_PATH)).body)).toEqual(['prod-site oven', 'qa-site oven']);
-    const none = await readerOf(made, '*/paint');
+    const none = await readerOf('*/paint');
     for (const path of [STATUS_PATH, HISTORY_PATH, EVENTS_PATH, WHERE_PATH, WORKLOADS_PATH]) {
       const { status, text } = await none(path);
       expect(status).toBe(200);
@@ -201,8 +201,7 @@ describe('a reader of one workspace', () => {
 });
 
 test('a reader of everything sees what it saw before there were limits', async () => {
-  await using made = await twoTeams();
-  const ask = await readerOf(made);
+  const ask = await readerOf();
   expect(rowsOf((await ask(STATUS_PATH)).body)).toHaveLength(5);
   expect((await ask(EVENTS_PATH)).text).toContain('the line was cleaned');
 });

@@ -19,7 +19,7 @@ import { openKeyDirectory } from '../../../../../scheduler/keys/key-directory.ts
 import { readConfiguration } from '../../../../../scheduler/settings/configuration.ts';
 import { type ChainOffice, NOW, openBuiltOffice } from '../../../release/chain/chain-office.ts';
 import { policy } from '../gate/gate-cases.ts';
-import { databaseAt } from '../../test-database.ts';
+import { hubDatabaseAt } from '../../test-database.ts';
 
 const SECRET = 'a secret of checks and of no one else';
 const LOG = { info: () => {}, warn: () => {}, error: () => {} } as never;
@@ -64,7 +64,7 @@ beforeEach(async () => {
     join(office.folder, 'fleet-scheduler.yaml'),
     'keys: keys\nlayout: out\ncheckSecretFile: secret\n',
   );
-  store = await openStore(await databaseAt(join(office.folder, 'hub.db')), 'halden');
+  store = await openStore(await hubDatabaseAt(join(office.folder, 'hub.db'), 'halden'), 'halden');
   hub = { keys: await openKeyDirectory(join(office.folder, 'keys')), store, layout: office.layout };
   asker = await askerOf();
 });

@@ -4,22 +4,25 @@ import { openKeyDirectory } from '../../../../../scheduler/keys/key-directory.ts
 import { type AuditEntry, readAuditLog } from '../../../../../scheduler/load/releases/audit-log.ts';
 import type { Chain } from '../../../../../scheduler/hub/promote/decide/chain.ts';
 import { openOrStartLayout } from '#bundles/formats/layout/layout';
-import { makeOffice, type Office } from '../../../release/removals/office.ts';
+import { ours } from '../../../fleet-platform.ts';
+import { makeBuiltOffice, type Office } from '../../../release/removals/office.ts';
 
 export type ChainedOffice = Office & {
   readonly openChain: () => Promise<Chain>;
   readonly entries: () => Promise<readonly AuditEntry[]>;
 };
 
+const CHAIN = ours(
+  'Fleet',
+  'halden',
+  'spec:\n  environments: [{name: qa}, {name: prod, promotedFrom: qa}]\n',
+);
+
 /** An office whose prod is promoted from qa, and qa is built. @param policies files below promotion/ */
 export const chainedOffice = async (
   policies: Readonly<Record<string, string>> = {},
 ): Promise<ChainedOffice> => {
-  const office = await makeOffice(policies);
-  await office.edit('platform/fleet.yaml', (text) =>
-    text.replace('{name: prod}', '{name: prod, promotedFrom: qa}'),
-  );
-  await office.build({ environments: ['qa'] });
+  const office = await makeBuiltOffice({ ...policies, 'platform/fleet.yaml': CHAIN }, 'qa');
   const { folder, layout } = office;
   const { signal } = new AbortController();
   const openChain = async (): Promise<Chain> => {

@@ -17,6 +17,7 @@ import { openKeyDirectory } from '../../../../../scheduler/keys/key-directory.ts
 import { readAuditLog } from '../../../../../scheduler/load/releases/audit-log.ts';
 import { changeShared, type ChainedOffice, chainedOffice } from '../../promote/decide/chained-office.ts';
 import { NOW as START } from '../../../release/removals/office.ts';
+import { hubDatabaseAt } from '../../test-database.ts';
 import { chain, enrolledHub, happenings, NOW, receiptOn, report } from '../../test-hub.ts';
 
 const { signal } = new AbortController();
@@ -37,7 +38,7 @@ const numbersOf = async (office: ChainedOffice, layout: string, now: Date): Prom
 /** An office that was backed up at its first release, then published the second release and a decision. */
 const backedUp = async () => {
   const office = await chainedOffice();
-  const db = join(office.folder, 'hub.db');
+  const db = await hubDatabaseAt(join(office.folder, 'hub.db'), 'halden');
   const folder = join(office.folder, 'backup');
   const registry = join(office.folder, 'registry');
   const publish = async (layout: string, now: Date) => {
