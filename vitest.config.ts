@@ -44,7 +44,15 @@ const BY_NODE = { experimental: { viteModuleRunner: false, nodeLoader: false } }
 /** How long `expect.poll` waits: a busy machine takes a while, and a condition that holds ends the wait. */
 const PATIENT = { poll: { timeout: 60_000 } };
 
-const SEEDED = ['test/harness/run/seed-properties.ts'];
+const ANY = {
+  setupFiles: ['test/harness/run/seed-properties.ts'],
+  ...BY_NODE,
+  expect: PATIENT,
+  env: { ...COMPILED, ...IN_MEMORY },
+};
+
+/** Tests with a real neighbour. One that takes longer than five minutes waits for something that will not come. */
+const WITH_NEIGHBOURS = { ...ANY, testTimeout: 300_000, hookTimeout: 300_000 };
 
 export default defineConfig({
   // vitest starts the longest files first by the durations it keeps here; in node_modules a fresh clone would have none.
@@ -60,10 +68,8 @@ export default defineConfig({
     projects: [
       {
         test: {
+          ...ANY,
           name: 'unit',
-          setupFiles: SEEDED,
-          ...BY_NODE,
-          expect: PATIENT,
           include: ['test/{bundles,cli,scheduler,exporter,agent,docs}/**/*.test.ts'],
           exclude: [OWN_NEIGHBOUR],
           // A property test on a machine that has other things to do may take a while; how long proves nothing.
@@ -71,11 +77,7 @@ export default defineConfig({
           hookTimeout: 60_000,
           isolate: false,
           // One thread for file work per process: tests wait for each call anyway, and waking others costs more than it saves.
-          env: {
-            UV_THREADPOOL_SIZE: '1',
-            ...COMPILED,
-            ...IN_MEMORY,
-          },
+          env: { ...ANY.env, UV_THREADPOOL_SIZE: '1' },
           // Tests allocate much and keep little: a larger young generation means fewer collections, and helper threads for each of
           // them would only wait for the two processes that use the cores already.
           execArgv: ['--max-semi-space-size=64', '--single-threaded-gc'],
@@ -85,46 +87,31 @@ export default defineConfig({
       },
       {
         test: {
+          ...WITH_NEIGHBOURS,
           name: 'integration',
-          setupFiles: SEEDED,
-          ...BY_NODE,
-          expect: PATIENT,
           include: ['test/integration/**/*.test.ts', OWN_NEIGHBOUR],
           exclude: [...ALONE, ...LONG_ONLY],
           isolate: false,
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
-          env: { ...COMPILED, ...IN_MEMORY },
           maxWorkers: LANES,
           sequence: { groupOrder: 1 },
         },
       },
       {
         test: {
+          ...WITH_NEIGHBOURS,
           name: 'e2e',
-          setupFiles: SEEDED,
-          ...BY_NODE,
-          expect: PATIENT,
           include: ['test/e2e/**/*.test.ts'],
           exclude: LONG_ONLY,
           isolate: false,
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
-          env: { ...COMPILED, ...IN_MEMORY },
           maxWorkers: LANES,
           sequence: { groupOrder: 1 },
         },
       },
       {
         test: {
+          ...WITH_NEIGHBOURS,
           name: 'alone',
-          setupFiles: SEEDED,
-          ...BY_NODE,
-          expect: PATIENT,
           include: ALONE,
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
-          env: { ...COMPILED, ...IN_MEMORY },
           // Both wait for leases most of the time.
           maxWorkers: 2,
           sequence: { groupOrder: 2 },
