@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { defineConfig, type Plugin } from 'rolldown';
 import { inAscii } from './bundling/in-ascii.ts';
+import { kubeConfigAlone } from './bundling/kube-config-alone.ts';
 import { licencesBeside } from './bundling/licences-beside.ts';
 import { nodeAsleep } from './bundling/node-asleep.ts';
 import { sqliteBeside } from './bundling/sqlite-beside.ts';
@@ -17,31 +18,6 @@ import { startFile } from './bundling/start-file.ts';
  */
 const OUT = process.env['FLEET_BUNDLE_OUT'] ?? join(import.meta.dirname, 'dist', 'agent');
 const { resolve } = createRequire(import.meta.url);
-
-const KUBERNETES = join('@kubernetes', 'client-node', 'dist');
-const TYPED_API = '\0kubernetes-typed-api';
-
-/**
- * Of the Kubernetes client only its KubeConfig is used (cluster-access.ts). That class mentions the typed API, 15 MB of
- * generated classes and an HTTP client for them, in makeApiClient, which nobody here calls.
- */
-const kubeConfigAlone = (): Plugin => {
-  const library = dirname(resolve('@kubernetes/client-node'));
-  return {
-    name: 'kube-config-alone',
-    resolveId: (source, importer) => {
-      if (source === '@kubernetes/client-node') return join(library, 'config.js');
-      return source === './gen/index.js' && importer?.includes(KUBERNETES) ? TYPED_API : null;
-    },
-    load: (id) =>
-      id === TYPED_API
-        ? [
-            "const absent = () => { throw new Error('the typed Kubernetes API is not part of this bundle'); };",
-            'export { absent as createConfiguration, absent as ServerConfiguration };',
-          ].join('\n')
-        : null,
-  };
-};
 
 const UNDICI = '\0undici';
 /** What is imported of undici, by us and by KubeConfig, and where it lies. */

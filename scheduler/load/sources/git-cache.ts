@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { access, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { access, appendFile, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FleetError, toFleetError } from '#bundles/errors';
@@ -74,6 +74,9 @@ const removeLeftLock = async (file: string): Promise<void> => {
 /** Disables attributes that would change bytes on checkout, for every file. */
 const RAW_BYTES = '* -text -filter -ident -working-tree-encoding -export-subst\n';
 
+/** The promisor remote for contents that a partial fetch left out; each command sets its URL. */
+const PARTIAL = `[core]\n\trepositoryFormatVersion = 1\n[extensions]\n\tpartialClone = ${REMOTE}\n`;
+
 /** Creates the cached bare repository if it does not exist. */
 export const prepare = async (git: Git, repository: GitRepository): Promise<void> => {
   if (await exists(repository.gitDirectory)) return;
@@ -84,9 +87,7 @@ export const prepare = async (git: Git, repository: GitRepository): Promise<void
     if (made.code !== 0) throw new FleetError('IO', `the cache could not be made: ${made.lastLine}`);
     await mkdir(join(draft, 'info'), { recursive: true });
     await writeFile(join(draft, 'info', 'attributes'), RAW_BYTES);
-    // The promisor remote for contents that a partial fetch left out; each command sets its URL.
-    await runGit(git, ['--git-dir', draft, 'config', 'core.repositoryFormatVersion', '1']);
-    await runGit(git, ['--git-dir', draft, 'config', 'extensions.partialClone', REMOTE]);
+    await appendFile(join(draft, 'config'), PARTIAL);
     await keep(draft, repository.gitDirectory);
   } finally {
     await rm(draft, { recursive: true, force: true });

@@ -1,7 +1,7 @@
-import { mkdir, realpath } from 'node:fs/promises';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, readlink, stat, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import { runOrFail } from '../run/run-command.ts';
-import { temporaryDirectory } from '../run/temporary-directory.ts';
 
 /** What a commit says. The same words, date, parent and files give the same commit id on every machine. */
 export type CommitWords = {
@@ -11,6 +11,10 @@ export type CommitWords = {
 };
 
 const DATE = new Date('2026-01-01T00:00:00Z');
+/** As `git init --bare` writes it. A push starts no process that looks for garbage. */
+const CONFIG =
+  '[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n[receive]\n\tautogc = false\n';
+const WHO = 'Fleet Ferry <fleet@example.invalid>';
 
 /**
  * Makes the bare repository `path` with one branch for each entry of `branches`, each one commit that holds exactly
@@ -21,14 +25,15 @@ export const makeGitRepository = async (
   branches: Readonly<Record<string, string>>,
   words?: CommitWords,
 ): Promise<Readonly<Record<string, string>>> => {
-  await mkdir(path, { recursive: true });
-  await git(path, ['init', '--quiet', '--bare', '--template=', '.']);
-  const [first = 'main'] = Object.keys(branches);
-  await git(path, ['symbolic-ref', 'HEAD', `refs/heads/${first}`]);
-  const commits: Record<string, string> = {};
-  for (const [branch, folder] of Object.entries(branches))
-    commits[branch] = await commitFolder(path, branch, folder, words);
-  return commits;
+  const names = Object.keys(branches);
+  for (const folder of ['objects', 'refs/heads']) await mkdir(join(path, folder), { recursive: true });
+  await writeFile(join(path, 'config'), CONFIG);
+  await writeFile(join(path, 'HEAD'), `ref: refs/heads/${names[0] ?? 'main'}\n`);
+  const commits = await Promise.all(
+    Object.entries(branches).map(([branch, folder]) => readCommit(path, branch, folder, words)),
+  );
+  const ids = await importCommits(path, commits);
+  return Object.fromEntries(names.map((name, index) => [name, ids[index] ?? '']));
 };
 
 /** Adds a commit to a branch (or begins it) whose tree is exactly `folder`, ignored files too. Returns its id. */
@@ -36,49 +41,64 @@ export const commitFolder = async (
   repository: string,
   branch: string,
   folder: string,
-  { message = 'Files', date = DATE }: CommitWords = {},
+  words?: CommitWords,
 ): Promise<string> => {
-  await using work = await temporaryDirectory('index');
-  const env = {
-    GIT_INDEX_FILE: join(work.path, 'index'),
-    GIT_WORK_TREE: await realpath(folder),
-    GIT_AUTHOR_DATE: stamp(date),
-    GIT_COMMITTER_DATE: stamp(date),
-  };
-  const ref = `refs/heads/${branch}`;
-  const parents = await git(repository, ['for-each-ref', '--format=%(objectname)', ref]);
-  await git(repository, ['add', '--all', '--force', '.'], env, folder);
-  const tree = await git(repository, ['write-tree'], env);
-  const parent = parents === '' ? [] : ['-p', parents];
-  const commit = await git(repository, ['commit-tree', tree, ...parent, '-m', message], env);
-  await git(repository, ['update-ref', ref, commit]);
-  return commit;
+  const [id = ''] = await importCommits(repository, [await readCommit(repository, branch, folder, words)]);
+  return id;
 };
 
-const stamp = (date: Date): string => `${Math.floor(date.getTime() / 1000)} +0000`;
-
-/** git with nothing of the user's: no configuration, no identity, no prompts. */
-const git = async (
+/** A commit in the words of git-fast-import(1), which makes it in one process. */
+const readCommit = async (
   repository: string,
-  words: readonly string[],
-  env: NodeJS.ProcessEnv = {},
-  cwd: string = repository,
-): Promise<string> => {
-  const options = {
-    cwd,
-    env: {
-      PATH: process.env['PATH'],
-      GIT_DIR: await realpath(repository),
-      GIT_CONFIG_GLOBAL: '/dev/null',
-      GIT_CONFIG_SYSTEM: '/dev/null',
-      GIT_AUTHOR_NAME: 'Fleet Ferry',
-      GIT_AUTHOR_EMAIL: 'fleet@example.invalid',
-      GIT_COMMITTER_NAME: 'Fleet Ferry',
-      GIT_COMMITTER_EMAIL: 'fleet@example.invalid',
-      ...env,
-    },
+  branch: string,
+  folder: string,
+  { message = 'Files', date = DATE }: CommitWords = {},
+): Promise<readonly Buffer[]> => {
+  const ref = `refs/heads/${branch}`;
+  const who = `${WHO} ${Math.floor(date.getTime() / 1000)} +0000`;
+  const packed = await readFile(join(repository, 'packed-refs'), 'utf8').catch(() => '');
+  const hasParent = existsSync(join(repository, ref)) || packed.includes(` ${ref}\n`);
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = await Promise.all(
+    entries
+      .filter((entry) => !entry.isDirectory())
+      .map((entry) => ({ link: entry.isSymbolicLink(), file: join(entry.parentPath, entry.name) }))
+      .filter(({ file }) => !/(?:^|\/)\.git(?:\/|$)/.test(relative(folder, file)))
+      .map(async ({ link, file }) => {
+        const mode = link ? '120000' : ((await stat(file)).mode & 0o100) === 0 ? '100644' : '100755';
+        const bytes = link ? Buffer.from(await readlink(file)) : await readFile(file);
+        return [Buffer.from(`M ${mode} inline ${relative(folder, file)}\n`), ...data(bytes)];
+      }),
+  );
+  return [
+    Buffer.from(`commit ${ref}\nmark :1\nauthor ${who}\ncommitter ${who}\n`),
+    ...data(Buffer.from(message.endsWith('\n') ? message : `${message}\n`)),
+    Buffer.from(`${hasParent ? `from ${ref}^0\n` : ''}deleteall\n`),
+    ...files.flat(),
+    Buffer.from('get-mark :1\n'),
+  ];
+};
+
+const data = (bytes: Buffer): readonly Buffer[] => [
+  Buffer.from(`data ${bytes.length}\n`),
+  bytes,
+  Buffer.from('\n'),
+];
+
+/** git with nothing of the user's: no configuration, no prompts. @returns the ids, in order */
+const importCommits = async (
+  repository: string,
+  commits: readonly (readonly Buffer[])[],
+): Promise<readonly string[]> => {
+  const env = {
+    PATH: process.env['PATH'],
+    GIT_DIR: repository,
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_CONFIG_SYSTEM: '/dev/null',
   };
-  const settings = ['core.autocrlf=false', 'core.fileMode=true', 'safe.directory=*', 'gc.auto=0'];
-  const { stdout } = await runOrFail(['git', ...settings.flatMap((one) => ['-c', one]), ...words], options);
-  return stdout.trim();
+  // A pack of few objects would be unpacked by a second process.
+  const settings = ['safe.directory=*', 'fastimport.unpackLimit=1'];
+  const argv = ['git', ...settings.flatMap((one) => ['-c', one]), 'fast-import', '--quiet'];
+  const { stdout } = await runOrFail(argv, { env, input: Buffer.concat(commits.flat()) });
+  return stdout.trim().split('\n');
 };

@@ -31,3 +31,16 @@ export const copyBuiltAgent = async (
   await cp(join(made, 'agent'), directory, AS_MADE);
   return join(directory, 'fleet-agent.mjs');
 };
+
+/** The folder of the hub's page: in $FLEET_TEST_PROGRAMS where `npm test` has built it, otherwise `directory`, where it is built now. */
+export const builtPage = async (directory: string, env: NodeJS.ProcessEnv = process.env): Promise<string> => {
+  const made = env[PROGRAMS_VARIABLE];
+  if (made) return join(made, 'scheduler', BUILT_PAGE);
+  // Vite leaves 300 MB in a process, which every later fork of it copies the page tables of.
+  const { buildPage } = await import('../../../bundling/build-page.ts');
+  await buildPage(directory);
+  return directory;
+};
+
+/** Where `npm run build` puts it, below the scheduler. */
+const BUILT_PAGE = 'scheduler/page/dist';

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { defineConfig } from 'rolldown';
 import { filesBeside } from '../../../bundling/files-beside.ts';
+import { kubeConfigAlone } from '../../../bundling/kube-config-alone.ts';
 import { nodeAsleep } from '../../../bundling/node-asleep.ts';
 import { sqliteBeside } from '../../../bundling/sqlite-beside.ts';
 import { TEST_PROGRAMS } from './program-file.ts';
@@ -14,7 +15,7 @@ export default defineConfig(
     cwd: ROOT,
     input: join(ROOT, file),
     platform: 'node' as const,
-    plugins: [sqliteBeside(OUT), nodeAsleep(), filesBeside(ROOT, OUT)],
+    plugins: [sqliteBeside(OUT), nodeAsleep(), filesBeside(ROOT, OUT), kubeConfigAlone()],
     output: {
       dir: OUT,
       entryFileNames: `${file.replaceAll('/', '-').replace(/\.ts$/, '')}.mjs`,

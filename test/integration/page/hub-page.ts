@@ -4,7 +4,7 @@ import type { Digest } from '#bundles/digest';
 import { addDays, formatTime, HOUR_MS } from '#bundles/time';
 import { makeAlarm } from '../../../scheduler/hub/alarms/alarm.ts';
 import { keepAlarms } from '../../../scheduler/hub/alarms/keep-alarms.ts';
-import { buildPage } from '../../../bundling/build-page.ts';
+import { builtPage } from '../../harness/run/built-programs.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { readBundle } from '../../../bundles/formats/bundle/read-bundle.ts';
 import { openLayout } from '../../../bundles/formats/layout/layout.ts';
@@ -22,8 +22,7 @@ const OLD: Digest = `sha256:${'a'.repeat(64)}`;
 export const startHubPage = async (): Promise<HubPage> => {
   await using starting = new AsyncDisposableStack();
   const folder = starting.use(await temporaryDirectory('hub-page'));
-  const page = joinPath(folder.path, 'page');
-  await buildPage(page);
+  const page = await builtPage(joinPath(folder.path, 'page'));
   const made = starting.use(await testServer({ page }));
   await fill(made);
   await made.server.listen({ host: '127.0.0.1', port: 0 });

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addDays, formatTime } from '#bundles/time';
-import { buildPage } from '../../../bundling/build-page.ts';
 import { type Demo, startDemo } from '../../../examples/demo/start-demo.ts';
 import { ADDRESSES, type Address } from '../../../scheduler/page/addresses.ts';
+import { builtPage } from '../../harness/run/built-programs.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import {
@@ -54,8 +54,7 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
 
   beforeAll(async () => {
     const folder = world.use(await temporaryDirectory('demo'));
-    const page = join(folder.path, 'page');
-    await buildPage(page);
+    const page = await builtPage(join(folder.path, 'page'));
     demo = world.use(await startDemo({ sites: 31, folder: folder.path, page, port: 0, now: NOW }));
     browser = await startBrowser(chromium);
   });

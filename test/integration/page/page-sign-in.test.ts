@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { addDays, formatTime } from '#bundles/time';
-import { buildPage } from '../../../bundling/build-page.ts';
 import { CALLBACK_PATH } from '../../../scheduler/hub/http/access/sign-in-routes.ts';
 import { NOBODY, type People } from '../../../scheduler/hub/people/people.ts';
 import { endSessionsOf } from '../../../scheduler/hub/people/session.ts';
 import { recordLinkStates } from '../../../scheduler/hub/questions/state/link-states.ts';
 import { createToken } from '../../../scheduler/hub/sites/tokens/create-token.ts';
+import { builtPage } from '../../harness/run/built-programs.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { freePort } from '../../harness/neighbours/free-port.ts';
 import { CLIENT, startOidcProvider } from '../../harness/neighbours/oidc-provider.ts';
@@ -28,8 +28,7 @@ const TWO_WORKSPACES = {
 const startOffice = async (executable: string) => {
   await using starting = new AsyncDisposableStack();
   const folder = starting.use(await temporaryDirectory('page-sign-in'));
-  const page = join(folder.path, 'page');
-  await buildPage(page);
+  const page = await builtPage(join(folder.path, 'page'));
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const provider = starting.use(await startOidcProvider([`${url}${CALLBACK_PATH}`]));

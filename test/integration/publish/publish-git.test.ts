@@ -41,8 +41,11 @@ import {
 const TOKEN = 'a-token-that-nobody-may-see';
 const PROGRAM = programFile('scheduler');
 
-/** A platform in directories, a bare repository for the tree behind HTTP, and ways to look at it. */
-const workshop = async () => {
+/**
+ * A platform in directories, a bare repository for the tree at an http URL, and ways to look at it. Git reads the URL as a file unless
+ * `isServed`: then a server answers, which takes four processes for each request.
+ */
+const workshop = async (isServed = false) => {
   const root = await temporaryDirectory();
   const at = (...names: readonly string[]): string => join(root, ...names);
   await mkdir(at('git/org'), { recursive: true });
@@ -55,13 +58,24 @@ const workshop = async () => {
     '.github/workflows/check-promote.yaml': 'on: push\n',
   });
   await makeGitRepository(bare, { dev: at('start') });
-  const server = await startGitServer(at('git'));
-  const url = `${server.url}/org/gitops.git`;
+  const server = isServed ? await startGitServer(at('git')) : undefined;
+  const base = server?.url ?? 'http://git.example';
+  const url = `${base}/org/gitops.git`;
   // Azure DevOps has its repositories below this folder.
   await mkdir(at('git/org/_git'));
   await symlink(bare, at('git/org/_git/gitops'));
-  const azureUrl = `${server.url}/org/_git/gitops`;
-  const env = { PATH: process.env['PATH'], HOME: root, GIT_CONFIG_NOSYSTEM: '1' };
+  const azureUrl = `${base}/org/_git/gitops`;
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: root,
+    GIT_CONFIG_NOSYSTEM: '1',
+    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+    ...(!server && {
+      GIT_CONFIG_COUNT: '1',
+      GIT_CONFIG_KEY_0: `url.file://${at('git')}/.insteadOf`,
+      GIT_CONFIG_VALUE_0: `${base}/`,
+    }),
+  };
   const maps = [
     `${CONTROL_PLANE}#dev=${at('dev')}`,
     `${CONTROL_PLANE}=${at('main')}`,
@@ -130,13 +144,13 @@ const workshop = async () => {
     files,
     strangers,
     setValue,
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: async () => server?.[Symbol.asyncDispose](),
   };
 };
 
 describe('a tree on a branch', () => {
   test('goes out as one commit beside what others have there, and not at all when it is there already', async () => {
-    await using shop = await workshop();
+    await using shop = await workshop(true);
     const before = await shop.head();
     const first = await shop.publish();
     expect(first).toMatchObject({ outcome: 'pushed', to: `${shop.url} dev`, removed: [], problems: [] });
@@ -310,7 +324,7 @@ git update-ref refs/heads/dev "$(git -c user.name=Other -c user.email=o@example.
   });
 
   test('the command, killed at any moment, leaves the old branch or the new one', async () => {
-    await using shop = await workshop();
+    await using shop = await workshop(true);
     const args = ['--platform', shop.at('main'), '--environment', 'dev', '--cache', shop.at('cache')];
     const maps = shop.maps.flatMap((map) => ['--map', map]);
     const publish = (): ReturnType<typeof spawn> =>
@@ -353,13 +367,16 @@ const AUTHORIZATIONS = {
   azure: `Basic ${Buffer.from(`:${TOKEN}`).toString('base64')}`,
 };
 
-describe.each(['github', 'gitea', 'gitlab', 'azure'] as const)('a proposal on %s', (kind) => {
-  const urlOf = (forge: ForgeServer, number: number): string =>
-    kind === 'azure'
-      ? `${forge.api}/org/_git/gitops/pullrequest/${number}`
-      : `https://forge.example/org/gitops/pulls/${number}`;
+type Kind = keyof typeof AUTHORIZATIONS;
 
-  const propose = async (
+const urlOf = (kind: Kind, forge: ForgeServer, number: number): string =>
+  kind === 'azure'
+    ? `${forge.api}/org/_git/gitops/pullrequest/${number}`
+    : `https://forge.example/org/gitops/pulls/${number}`;
+
+const proposeOn =
+  (kind: Kind) =>
+  async (
     shop: Awaited<ReturnType<typeof workshop>>,
     forge: ForgeServer,
     more: Partial<TreeDelivery> = {},
@@ -372,6 +389,51 @@ describe.each(['github', 'gitea', 'gitlab', 'azure'] as const)('a proposal on %s
       ...more,
     });
 
+const labelsOf = (forge: ForgeServer): readonly (readonly string[])[] =>
+  forge.pulls.map(({ labels }) => labels.map(({ name }) => name));
+
+/** What the API of each forge says differently; the branches are the same for all. */
+describe.each(['gitea', 'gitlab', 'azure'] as const)('a proposal on %s', (kind) => {
+  const propose = proposeOn(kind);
+
+  test('is opened with its label, found again, replaced, opened again and not where somebody closed it', async () => {
+    await using shop = await workshop();
+    await using forge = await startForge(kind, shop.bare);
+    await writeFiles(shop.at('dev'), kalypsoDev(CONTROL_PLANE, 'a'.repeat(40)));
+    forge.failNext = { status: 503, message: 'busy' };
+    expect((await propose(shop, forge)).problems.map(({ code }) => code)).toEqual(['FORGE_UNREACHABLE']);
+    forge.failNext = { status: 401, message: 'Bad credentials' };
+    const refused = await propose(shop, forge);
+    expect(refused.problems.map(({ code }) => code)).toEqual(['FORGE_REFUSED']);
+    expect(JSON.stringify([refused, refused.problems.map(String)])).not.toContain(TOKEN);
+    const first = await propose(shop, forge);
+    expect(first).toMatchObject({ outcome: 'proposed', pullRequest: urlOf(kind, forge, 1) });
+    expect(labelsOf(forge)).toEqual([['promoted']]);
+    for (const pull of forge.pulls) pull.labels = [];
+    await propose(shop, forge);
+    expect(labelsOf(forge)).toEqual([['promoted']]);
+    await shop.setValue('https://second.example.com');
+    const second = await propose(shop, forge);
+    expect(second.superseded).toEqual([first.proposal]);
+    await shop.setValue('https://eu.example.com');
+    expect(await propose(shop, forge)).toMatchObject({
+      outcome: 'proposed',
+      proposal: first.proposal,
+      superseded: [second.proposal],
+    });
+    expect(forge.pulls.map(({ state }) => state)).toEqual(['closed', 'closed', 'open']);
+    for (const pull of forge.pulls) pull.state = 'closed';
+    await shop.git('update-ref', '-d', `refs/heads/${first.proposal}`);
+    expect(await propose(shop, forge)).toMatchObject({ outcome: 'declined', proposal: first.proposal });
+    expect(await shop.branches()).toEqual(['dev']);
+    expect([...forge.authorizations]).toEqual([AUTHORIZATIONS[kind]]);
+  });
+});
+
+describe('a proposal on github', () => {
+  const kind = 'github';
+  const propose = proposeOn(kind);
+
   test('is one branch named by the change and one pull request, however often it runs', async () => {
     await using shop = await workshop();
     await using forge = await startForge(kind, shop.bare);
@@ -380,7 +442,7 @@ describe.each(['github', 'gitea', 'gitlab', 'azure'] as const)('a proposal on %s
     expect(first).toMatchObject({
       outcome: 'proposed',
       proposal: expect.stringMatching(/^deployment\/[0-9a-f]{12}$/),
-      pullRequest: urlOf(forge, 1),
+      pullRequest: urlOf(kind, forge, 1),
     });
     expect(await shop.branches()).toEqual([first.proposal, 'dev']);
     expect(await shop.head()).toBe(before);
@@ -450,10 +512,10 @@ describe.each(['github', 'gitea', 'gitlab', 'azure'] as const)('a proposal on %s
     await using forge = await startForge(kind, shop.bare);
     await writeFiles(shop.at('dev'), kalypsoDev(CONTROL_PLANE, 'a'.repeat(40)));
     await propose(shop, forge);
-    expect(forge.pulls.map(({ labels }) => labels.map(({ name }) => name))).toEqual([['promoted']]);
+    expect(labelsOf(forge)).toEqual([['promoted']]);
     for (const pull of forge.pulls) pull.labels = [];
     await propose(shop, forge);
-    expect(forge.pulls.map(({ labels }) => labels.map(({ name }) => name))).toEqual([['promoted']]);
+    expect(labelsOf(forge)).toEqual([['promoted']]);
   });
 
   test('whose pull request could not be opened gets it by the next run', async () => {
@@ -472,7 +534,7 @@ describe.each(['github', 'gitea', 'gitlab', 'azure'] as const)('a proposal on %s
     expect(await propose(shop, forge)).toMatchObject({
       outcome: 'proposed',
       proposal: without.proposal,
-      pullRequest: urlOf(forge, 1),
+      pullRequest: urlOf(kind, forge, 1),
     });
     expect([...forge.authorizations]).toEqual([AUTHORIZATIONS[kind]]);
     const found = await runCommand(['grep', '-rl', TOKEN, shop.at('.')]);
@@ -492,7 +554,7 @@ test('a proposal needs a branch that it is for, and a forge that is known', asyn
 });
 
 test('the environment’s GitOpsRepo is a place too, with Git’s insteadOf', async () => {
-  await using shop = await workshop();
+  await using shop = await workshop(true);
   await writeFiles(shop.at('dev'), {
     'gitops.yaml': `apiVersion: scheduler.kalypso.io/v1alpha1
 kind: GitOpsRepo
