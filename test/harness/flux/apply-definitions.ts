@@ -11,17 +11,26 @@ export const applyYaml = async (cluster: Cluster, yaml: string): Promise<void> =
   if (code !== 0) throw new FleetError('IO', `kubectl could not apply what it was given: ${stderr}`);
 };
 
-/** Applies a file of custom resource definitions and returns when the API server serves them all. */
-export const applyDefinitions = async (cluster: Cluster, file: string): Promise<void> => {
-  const applied = await cluster.kubectl(['apply', '--server-side', '-f', file]);
-  if (applied.code !== 0) throw new FleetError('IO', `kubectl could not apply ${file}: ${applied.stderr}`);
+type Definition = {
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+};
+
+/** Applies a file, or a folder of files, of custom resource definitions and returns when the API server serves them all. */
+export const applyDefinitions = async (cluster: Cluster, path: string): Promise<void> => {
+  const words = ['apply', '--server-side', '-f', path, '--output=name'];
+  const { code, stdout, stderr } = await cluster.kubectl(words);
+  if (code !== 0) throw new FleetError('IO', `kubectl could not apply ${path}: ${stderr}`);
   const limit = AbortSignal.timeout(PATIENCE_MS);
-  // kubectl's wait fails, not waits, on a definition that has no conditions at all yet.
-  for (;;) {
-    const words = ['wait', '--for=condition=Established', '-f', file, '--timeout=30s'];
-    const { code, stderr } = await cluster.kubectl(words);
-    if (code === 0) return;
-    if (limit.aborted) throw new FleetError('IO', `${file} is not established: ${stderr}`);
-    await sleep(100);
+  for (const line of stdout.trim().split('\n')) {
+    const at = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${line.slice(line.indexOf('/') + 1)}`;
+    while (!isEstablished((await cluster.request('GET', at)).body)) {
+      if (limit.aborted) throw new FleetError('IO', `${line} is not established.`);
+      await sleep(100);
+    }
   }
 };
+
+const isEstablished = (definition: unknown): boolean =>
+  (definition as Definition).status?.conditions?.some(
+    ({ type, status }) => type === 'Established' && status === 'True',
+  ) ?? false;

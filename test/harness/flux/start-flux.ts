@@ -1,6 +1,5 @@
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { FleetError } from '../../../bundles/errors.ts';
 import { freePort } from '../neighbours/free-port.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { awaitReady, startComponent } from '../kubernetes/component.ts';
@@ -13,10 +12,8 @@ const READY_MS = 60_000;
 export const startFlux = async (folder: string, cluster: Cluster): Promise<AsyncDisposable> => {
   await using cleanup = new AsyncDisposableStack();
   const work = cleanup.use(await temporaryDirectory('flux'));
-  for (const name of await readdir(join(folder, 'crds')))
-    await applyDefinitions(cluster, join(folder, 'crds', name));
-  const made = await cluster.kubectl(['create', 'namespace', 'flux-system']);
-  if (made.code !== 0) throw new FleetError('IO', `kubectl could not make flux-system: ${made.stderr}`);
+  await applyDefinitions(cluster, join(folder, 'crds'));
+  await cluster.request('POST', '/api/v1/namespaces', { metadata: { name: 'flux-system' } });
   const storage = `127.0.0.1:${await freePort()}`;
   await mkdir(join(work.path, 'storage'));
   const events = `127.0.0.1:${await freePort()}`;

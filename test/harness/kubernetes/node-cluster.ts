@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { FleetError } from '../../../bundles/errors.ts';
 import type { ExecOptions } from '../hosts/factory-host.ts';
+import { kubectlOf } from '../parts/kube.ts';
 import { type Outcome, runCommand } from '../run/run-command.ts';
 import { temporaryDirectory } from '../run/temporary-directory.ts';
 import type { Cluster } from './cluster.ts';
@@ -51,7 +52,7 @@ export const startNodeCluster = async (
     kubeconfig,
     server,
     kubectl: (args, runOptions) =>
-      runCommand([options.kube, 'kubectl', `--kubeconfig=${kubeconfig}`, ...args], runOptions),
+      runCommand([kubectlOf(options.kube), `--kubeconfig=${kubeconfig}`, ...args], runOptions),
     request: client.request,
     bringImages: async (archive) => {
       const input: ExecOptions = { input: await readFile(archive) };

@@ -6,6 +6,7 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Bind } from '../hosts/factory-host.ts';
+import { kubectlOf } from '../parts/kube.ts';
 import { temporaryDirectory } from '../run/temporary-directory.ts';
 import { makeBusyboxImage } from './busybox-image.ts';
 import { GO_MEMORY } from './component.ts';
@@ -63,7 +64,7 @@ export const writeNodeFiles = async (
     bind(settings, SETTINGS),
     bind(units, '/usr/local/lib/systemd/system'),
     bind(programs.kube, KUBE),
-    bind(programs.kube, '/usr/local/bin/kubectl'),
+    bind(kubectlOf(programs.kube), '/usr/local/bin/kubectl'),
     bind(join(settings, 'kubeconfig'), '/root/.kube/config'),
     bind(join(settings, 'containerd.toml'), '/etc/containerd/config.toml'),
     bind(join(settings, 'pods.conflist'), '/etc/cni/net.d/10-pods.conflist'),

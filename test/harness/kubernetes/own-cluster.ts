@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { FleetError } from '../../../bundles/errors.ts';
 import { freePort } from '../neighbours/free-port.ts';
 import { claimHostFolder, releaseHostFolder, removeHostFolder } from '../hosts/host-folders.ts';
+import { kubectlOf } from '../parts/kube.ts';
 import { runCommand } from '../run/run-command.ts';
 import { type ApiAnswer, type ApiClient, openApiClient } from './api-client.ts';
 import { AUDIT_POLICY, readAuditLog } from './audit-log.ts';
@@ -191,7 +192,7 @@ const programsOf = ({ kube, programs }: OwnClusterOptions): ClusterPrograms => (
   'kube-apiserver': [kube, 'kube-apiserver'],
   'kube-controller-manager': [kube, 'kube-controller-manager'],
   'kube-scheduler': [kube, 'kube-scheduler'],
-  kubectl: [kube, 'kubectl'],
+  kubectl: [kubectlOf(kube)],
   ...programs,
 });
 

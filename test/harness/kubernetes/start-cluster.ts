@@ -5,6 +5,7 @@ import { FleetError } from '../../../bundles/errors.ts';
 import { findProgram } from '../run/find-program.ts';
 import { startK3dCluster } from '../k3d/k3d-cluster.ts';
 import { findPart, thisMachine } from '../parts.ts';
+import { kubectlOf } from '../parts/kube.ts';
 import { runCommand, runOrFail } from '../run/run-command.ts';
 import { type ClusterChoice, chooseCluster } from './choose-cluster.ts';
 import type { Cluster } from './cluster.ts';
@@ -70,7 +71,7 @@ const programsIn = (folder: string): OwnClusterOptions['programs'] =>
 /** Our own where it was built, else the one in PATH. */
 const kubectlHere = (): readonly string[] => {
   const kube = findPart('kube', thisMachine());
-  if (kube.present) return [kube.path, 'kubectl'];
+  if (kube.present) return [kubectlOf(kube.path)];
   const path = findProgram('kubectl');
   if (path === undefined) throw new FleetError('TOOL_MISSING', 'There is no kubectl here.');
   return [path];

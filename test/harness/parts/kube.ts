@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { runOrFail } from '../run/run-command.ts';
 import { buildVersion } from './cache-folder.ts';
 import { orExplain } from './or-explain.ts';
@@ -18,19 +18,24 @@ const versionFlags = (): readonly string[] => {
   return Object.entries(version).map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`);
 };
 
+const SOURCES = ['go.mod', 'go.sum', 'main.go', 'kubectl/main.go', 'untranslated/untranslated.go'];
+
 const flags = ['-mod=readonly', '-buildvcs=false', '-ldflags', ['-s', '-w', ...versionFlags()].join(' ')];
 
 /** Another source, another lock of dependencies or other flags: another program. */
 const versionOf = (machine: Machine): string => {
   const hash = createHash('sha256').update(JSON.stringify(flags));
-  for (const file of ['go.mod', 'go.sum', 'main.go']) hash.update(readFileSync(join(module(machine), file)));
+  for (const file of SOURCES) hash.update(readFileSync(join(module(machine), file)));
   return `${KUBERNETES_VERSION}-${hash.digest('hex').slice(0, 12)}`;
 };
 
 const family = (machine: Machine): string => join(machine.cache, 'kube');
 const program = (machine: Machine): string => join(family(machine), versionOf(machine), 'kube');
 
-/** etcd 3.6, the programs of Kubernetes and kubectl in one file: `kube <program> <arguments>`. */
+/** kubectl, a program of its own in the folder of parts.kube. */
+export const kubectlOf = (kube: string): string => join(dirname(kube), 'kubectl');
+
+/** etcd 3.6 and the programs of Kubernetes in one file: `kube <program> <arguments>`; beside it, kubectl. */
 export const kube: Part = {
   title: 'Kubernetes',
   variable: 'FLEET_KUBE',
@@ -41,13 +46,12 @@ export const kube: Part = {
     await mkdir(family(machine), { recursive: true });
     await orExplain(`Go could not build Kubernetes ${KUBERNETES_VERSION}`, () =>
       buildVersion(family(machine), async (temporary) => {
-        const target = join(temporary, 'kube');
-        await runOrFail(['go', 'build', ...flags, '-o', target, '.'], {
+        await runOrFail(['go', 'build', ...flags, '-o', temporary, '.', './kubectl'], {
           cwd: module(machine),
           env: { ...machine.env, CGO_ENABLED: '0' },
           signal: machine.signal,
         });
-        await runOrFail([target, 'kubectl', 'version', '--client']);
+        await runOrFail([join(temporary, 'kubectl'), 'version', '--client']);
         return versionOf(machine);
       }),
     );

@@ -525,9 +525,11 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: a
     expect(site.events().filter(({ outcome }) => outcome === 'failed')).toEqual([]);
   });
 
-  it('leaves a package under way when the API server stays away, and ends it when it is back', async () => {
+  it('leaves a package under way when the API server stays away, calls no other in sync, and ends it when it is back (D4)', async () => {
     const impatient = await connect(500);
     await using site = await createSite(target({ open: async () => impatient }));
+    await using quiet = await createSite(target({ open: async () => impatient }));
+    await quiet.release([pack('d4', `${namespace('d4')}${configMap('d4', 'a', '{k: v}')}`)]);
     const many = Array.from({ length: 400 }, (_, i) => configMap('away', `c-${i}`, `{n: "${i}"}`)).join('');
     let stopped: Promise<void> | undefined;
     Object.assign(site.agent, {
@@ -541,7 +543,9 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: a
     expect(openOperation(site.agent.state)).toMatchObject({ assignment: 'away', phase: 'apply' });
     expect(await lookAtDrift(site.agent)).toMatchObject([{ drift: [{ key: 'package:away' }] }]);
     await stopped;
+    expect(await observe(quiet.agent)).toMatchObject([{ drift: [], error: { code: 'API_UNREACHABLE' } }]);
     await cluster.startApiServer();
+    expect(await observe(quiet.agent)).toEqual([{ assignment: 'd4', drift: [] }]);
     await resume(site.agent);
     expect(findPackage(site.agent.state, 'away')).toMatchObject({ status: 'healthy' });
     expect(site.events().filter(({ outcome }) => outcome === 'failed')).toEqual([]);
@@ -852,17 +856,6 @@ spec: {type: NodePort, selector: {app: web}, ports: [{port: 80, nodePort: 30180}
     Object.assign(site.agent, { edge: { ...site.agent.edge, now: () => later } });
     expect(await observe(site.agent)).toMatchObject([{ corrected: true }]);
     expect(findPackage(site.agent.state, 'd1r')).toMatchObject({ status: 'healthy' });
-  });
-
-  it('calls a cluster that cannot be asked an error, never in sync (D4)', async () => {
-    const impatient = await connect(200);
-    await using site = await createSite(target({ open: async () => impatient }));
-    await site.release([pack('d4', `${namespace('d4')}${configMap('d4', 'a', '{k: v}')}`)]);
-    await cluster.stopApiServer();
-    expect(await observe(site.agent)).toMatchObject([{ drift: [], error: { code: 'API_UNREACHABLE' } }]);
-    await cluster.startApiServer();
-    expect(await observe(site.agent)).toEqual([{ assignment: 'd4', drift: [] }]);
-    await impatient.close();
   });
 
   it('stands with a release that removes an object which a finalizer holds, names both, and ends the removal later (X2)', async () => {

@@ -1,10 +1,10 @@
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openTools } from '../../../scheduler/load/applications/tools/find-tool.ts';
 import { renderKustomize } from '../../../scheduler/load/applications/render-kustomize.ts';
+import { kubectlOf } from '../../harness/parts/kube.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { temporaryDirectory, writeFiles } from '../../scheduler/file-tree.ts';
 import {
@@ -46,12 +46,8 @@ describeWith(['kustomize', 'kube'], 'a kustomization', (paths) => {
 
   it('gives the same objects with kubectl alone', async () => {
     const directory = await applicationWorld(overlay());
-    const folder = join(directory, 'bin');
-    await mkdir(folder);
-    await writeFile(join(folder, 'kubectl'), `#!/bin/sh\nexec ${paths.kube} kubectl "$@"\n`);
-    await chmod(join(folder, 'kubectl'), 0o755);
     const one = await makeApplications(directory, programs);
-    const two = await makeApplications(directory, [join(folder, 'kubectl')]);
+    const two = await makeApplications(directory, [kubectlOf(paths.kube)]);
     expect(two.held).toEqual([]);
     expect(two.files).toEqual(one.files);
   });

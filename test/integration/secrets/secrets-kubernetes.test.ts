@@ -15,6 +15,7 @@ import { tracesBelow, tracesIn } from '../../agent/secrets/traces-of.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import type { OwnCluster } from '../../harness/kubernetes/cluster.ts';
 import { startOwnCluster } from '../../harness/kubernetes/own-cluster.ts';
+import { isTried, LONG } from '../../harness/run/long.ts';
 import { packKubernetesBundle } from '../../harness/fleets/kubernetes-bundle.ts';
 import { runCommand, runOrFail, succeed } from '../../harness/run/run-command.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
@@ -223,6 +224,7 @@ spec:
     };
     let died = 0;
     for (let n = 1; ; n++) {
+      if (!isTried(n - 1)) continue;
       const folder = join(site.folder, 'copies', String(n));
       cpSync(join(site.folder, 'state'), join(folder, 'state'), { recursive: true });
       // Back to what ran, as far as an apply has changed it: each copy begins there.
@@ -238,7 +240,7 @@ spec:
       expect(await dataOf(ns, 'git')).toEqual({ password: OTHER });
       expect(await tracesBelow(join(folder, 'state'), ALL), String(n)).toEqual([]);
     }
-    expect(died).toBeGreaterThanOrEqual(6);
+    expect(died).toBeGreaterThanOrEqual(LONG ? 6 : 2);
   });
 
   it('that are wrong in the package or not here fail it by name, before anything is written', async () => {

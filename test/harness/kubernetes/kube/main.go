@@ -1,19 +1,16 @@
-// kube is a whole Kubernetes for tests in one program: `kube kube-apiserver --etcd-servers=...`.
-// A link that bears the name of one of the programs works as well, as kubectl in a host's PATH.
+// kube is a whole Kubernetes for tests in one program, but for kubectl: `kube kube-apiserver --etcd-servers=...`.
 package main
 
 import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"go.etcd.io/etcd/server/v3/etcdmain"
 	"k8s.io/component-base/cli"
-	kubectl "k8s.io/kubectl/pkg/cmd"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllers "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
@@ -30,12 +27,10 @@ var programs = map[string]func(){
 	"kube-controller-manager": cobraProgram(controllers.NewControllerManagerCommand),
 	"kube-scheduler":          cobraProgram(func() *cobra.Command { return scheduler.NewSchedulerCommand() }),
 	"kubelet":                 cobraProgram(func() *cobra.Command { return kubelet.NewKubeletCommand(context.Background()) }),
-	"kubectl":                 cobraProgram(kubectl.NewDefaultKubectlCommand),
 }
 
 func main() {
-	os.Args[0] = filepath.Base(os.Args[0])
-	if _, linked := programs[os.Args[0]]; !linked && len(os.Args) > 1 {
+	if len(os.Args) > 1 {
 		os.Args = os.Args[1:]
 	}
 	run, known := programs[os.Args[0]]

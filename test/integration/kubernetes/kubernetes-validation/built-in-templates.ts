@@ -1,0 +1,161 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { isClusterScoped } from '../../../../scheduler/model/kubernetes/kubernetes-object.ts';
+import { applyDefinitions } from '../../../harness/flux/apply-definitions.ts';
+import type { Cluster } from '../../../harness/kubernetes/cluster.ts';
+import { describeWith } from '../../../harness/run/describe-with.ts';
+import { succeed } from '../../../harness/run/run-command.ts';
+import { renderBuiltIn } from '../../../scheduler/load/templates/render-template.ts';
+import { reconciler } from '../../../scheduler/load/templates/render-reconciler.ts';
+
+const OWN = 'dev-edge-shop-web';
+const GUIDE = join(import.meta.dirname, '../../../../docs/reconcilers.md');
+
+/** Tests of what built-in templates write. @param cluster one without definitions of others */
+export const builtInTemplates = (cluster: () => Cluster): void => {
+  describe('what built-in templates write, before the real API server', () => {
+    const kubectl = (words: readonly string[], input?: string) =>
+      cluster().kubectl(words, input === undefined ? {} : { input });
+    const strictly = (yaml: string) =>
+      kubectl(['apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', '-'], yaml);
+    const define = (file: string): Promise<void> => applyDefinitions(cluster(), file);
+    const accepted = async (name: string, edit = (yaml: string): string => yaml): Promise<void> => {
+      for (const settings of ['all', 'needed'] as const) {
+        const { code, stdout, stderr } = await strictly(edit(reconciler(name, settings)));
+        expect([code, stderr], `${name} with ${settings}`).toEqual([0, '']);
+        expect(stdout).toContain('serverside-applied (server dry run)');
+      }
+    };
+
+    beforeAll(async () => {
+      for (const name of [OWN, 'flux-system', 'argo', 'argocd', 'fleet-local', 'fleet-default'])
+        succeed(await kubectl(['create', 'namespace', name]));
+    }, 300_000);
+
+    it('the dry run is strict: a field that no definition has is refused', async () => {
+      const { code, stderr } = await strictly(
+        `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: ${OWN}}\ndate: {}\n`,
+      );
+      expect([code, stderr]).toEqual([1, expect.stringContaining('.date: field not declared') as string]);
+    });
+
+    it('a guarded namespace is taken, and guards', async () => {
+      const { files, held } = renderBuiltIn({
+        clusterType: { namespaceService: 'guarded-namespace' },
+        config: {
+          LOG: 'info',
+          namespaceService: {
+            quota: { pods: 2, 'requests.storage': '10Gi' },
+            containers: { limits: { memory: '128Mi' } },
+            ingressFrom: ['ingress'],
+            egressTo: ['10.0.0.0/8'],
+          },
+        },
+      });
+      expect(held).toEqual([]);
+      for (const file of ['namespace.yaml', 'platform-config.yaml']) {
+        const { code, stderr } = await kubectl(
+          ['apply', '--server-side', '--force-conflicts', '--validate=strict', '-f', '-'],
+          files[file],
+        );
+        expect([code, stderr]).toEqual([0, '']);
+      }
+      const pod = (name: string, more = ''): string =>
+        `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}, namespace: ${OWN}}\nspec:\n  containers:\n    - name: a\n      image: a\n${more}`;
+      await expect.poll(async () => (await kubectl(['create', '-f', '-'], pod('one'))).code).toBe(0);
+      const limits = await kubectl([
+        'get',
+        'pod',
+        'one',
+        '-n',
+        OWN,
+        '-o',
+        'jsonpath={.spec.containers[0].resources}',
+      ]);
+      expect(JSON.parse(limits.stdout)).toEqual({
+        limits: { memory: '128Mi' },
+        requests: { cpu: '50m', memory: '64Mi' },
+      });
+      const privileged = await kubectl(
+        ['create', '-f', '-'],
+        pod('two', '      securityContext: {privileged: true}\n'),
+      );
+      expect(privileged.stderr).toContain('violates PodSecurity "baseline');
+      succeed(await kubectl(['create', '-f', '-'], pod('three')));
+      const tooMany = await kubectl(['create', '-f', '-'], pod('four'));
+      expect(tooMany.stderr).toContain('exceeded quota: assignment');
+      const can = async (verb: string, what: string, group: string) =>
+        (
+          await kubectl(['auth', 'can-i', verb, what, '-n', OWN, '--as=eve', `--as-group=${group}`])
+        ).stdout.trim();
+      expect(await can('list', 'pods', 'workspace:team')).toBe('yes');
+      expect(await can('get', 'secrets', 'workspace:team')).toBe('no');
+      expect(await can('delete', 'deployments.apps', 'workspace:team')).toBe('no');
+      expect(await can('list', 'pods', 'workspace:others')).toBe('no');
+    });
+
+    it('knows every kind without a namespace that this Kubernetes has', async () => {
+      const { stdout } = await kubectl(['api-resources', '--namespaced=false', '--no-headers']);
+      const kinds = stdout
+        .trim()
+        .split('\n')
+        .map((line) => line.trim().split(/\s+/).at(-1) ?? '');
+      expect(kinds.length).toBeGreaterThan(20);
+      expect(kinds.filter((kind) => !isClusterScoped(kind))).toEqual([]);
+      const namespaced = await kubectl(['api-resources', '--namespaced=true', '--no-headers']);
+      const wrong = namespaced.stdout
+        .trim()
+        .split('\n')
+        .map((line) => line.trim().split(/\s+/).at(-1) ?? '')
+        .filter(isClusterScoped);
+      expect(wrong).toEqual([]);
+    });
+
+    describeWith(['flux'], "Flux's definitions take", ({ flux }) => {
+      beforeAll(() => define(join(flux, 'crds')), 200_000);
+      it.each(['flux', 'flux-oci'])('%s', (name) => accepted(name));
+    });
+
+    describeWith(['argoDefinitions'], "Argo CD's definition takes", ({ argoDefinitions }) => {
+      beforeAll(() => define(argoDefinitions), 200_000);
+      it.each(['argocd', 'argocd-oci'])('%s', (name) => accepted(name));
+
+      it('the root of argocd-oci, as the guide has it', async () => {
+        const guide = await readFile(GUIDE, 'utf8');
+        const [, root = ''] = /```yaml\n# argocd-oci root\n(.*?)```/s.exec(guide) ?? [];
+        const { code, stdout, stderr } = await strictly(root);
+        expect([code, stderr]).toEqual([0, '']);
+        expect(stdout).toContain('application.argoproj.io/fleet');
+      });
+    });
+
+    describeWith(
+      ['rancherFleetDefinitions'],
+      "Rancher Fleet's definitions take",
+      ({ rancherFleetDefinitions }) => {
+        beforeAll(() => define(rancherFleetDefinitions), 200_000);
+        it('rancher-fleet', () => accepted('rancher-fleet'));
+
+        it('rancher-fleet-helm, by the name that HelmOp had before where they are that old', async () => {
+          const { stdout } = await kubectl(['get', 'crd', '-o', 'name']);
+          const kind = stdout.includes('/helmops.fleet.cattle.io') ? 'HelmOp' : 'HelmApp';
+          await accepted('rancher-fleet-helm', (yaml) => yaml.replace('kind: HelmOp', `kind: ${kind}`));
+        });
+      },
+    );
+
+    describeWith(
+      ['symphonyDefinitions', 'flux'],
+      "Symphony's definitions take",
+      ({ symphonyDefinitions, flux }) => {
+        beforeAll(async () => {
+          await define(join(flux, 'crds'));
+          for (const name of ['fabric.symphony_targets.yaml', 'solution.symphony_instances.yaml'])
+            await define(join(symphonyDefinitions, name));
+        }, 200_000);
+        it('symphony', () => accepted('symphony'));
+      },
+    );
+  });
+};

@@ -1,0 +1,149 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { Enroll } from '../../../../agent/commands/enroll.ts';
+import { CONFIG_FLAGS } from '../../../../agent/config/config-flags.ts';
+import Serve from '../../../../scheduler/commands/serve.ts';
+import type { Cluster } from '../../../harness/kubernetes/cluster.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
+
+const DEPLOY = join(import.meta.dirname, '../../../../deploy');
+const AGENT = join(DEPLOY, 'kubernetes');
+
+type Container = {
+  readonly name: string;
+  readonly image: string;
+  readonly args?: readonly string[];
+  readonly env?: readonly { readonly name: string }[];
+  readonly volumeMounts: readonly { readonly name: string }[];
+};
+type Manifest = {
+  readonly kind: string;
+  readonly spec?: {
+    readonly template: {
+      readonly spec: {
+        readonly containers: readonly Container[];
+        readonly initContainers?: readonly Container[];
+        readonly volumes: readonly { readonly name: string }[];
+      };
+    };
+  };
+};
+
+const NAMESPACES = ['fleet-agent', 'fleet-hub'];
+
+type Overlay = { readonly resources: readonly string[]; readonly components: readonly string[] };
+
+/** What a platform engineer's overlay adds, by name. */
+const OVERLAYS = {
+  online: { resources: ['online'], components: [] },
+  offline: { resources: ['offline'], components: [] },
+  'offline on a single node': { resources: ['offline'], components: ['single-node'] },
+} satisfies Record<string, Overlay>;
+
+/** Tests of the manifests in deploy/. */
+export const deployManifests = (cluster: () => Cluster): void => {
+  describe('the manifests of', () => {
+    let folder: TemporaryDirectory;
+
+    beforeAll(async () => {
+      folder = await temporaryDirectory('overlay');
+      // A dry run makes no namespace for what lies in it.
+      for (const name of NAMESPACES)
+        await cluster().request('POST', '/api/v1/namespaces', { metadata: { name } });
+    });
+    afterAll(async () => {
+      await folder?.[Symbol.asyncDispose]();
+    });
+
+    const kustomize = async (path: string): Promise<string> => {
+      const { code, stdout, stderr } = await cluster().kubectl(['kustomize', path]);
+      expect(code, stderr).toBe(0);
+      return stdout;
+    };
+    /** By an API server, without a warning. */
+    const expectAccepted = async (text: string): Promise<void> => {
+      const apply = ['apply', '--server-side', '--dry-run=server', '--validate=strict', '--filename=-'];
+      const { code, stderr } = await cluster().kubectl(apply, { input: text });
+      expect([code, stderr]).toEqual([0, expect.not.stringContaining('Warning')]);
+    };
+    const render = async ({ resources, components }: Overlay): Promise<string> => {
+      const from = (name: string): string => relative(folder.path, join(AGENT, name));
+      const images = [{ name: 'fleet-agent', newName: 'registry.example/fleet-agent', newTag: '7' }];
+      const overlay = {
+        apiVersion: 'kustomize.config.k8s.io/v1beta1',
+        kind: 'Kustomization',
+        resources: resources.map(from),
+        components: components.map(from),
+        images,
+      };
+      await writeFile(join(folder.path, 'kustomization.yaml'), JSON.stringify(overlay));
+      return kustomize(folder.path);
+    };
+    const podOf = (text: string) => {
+      const manifests = parseAllDocuments(text).map((document) => document.toJS() as Manifest);
+      const pod = manifests.find(({ kind }) => kind === 'Deployment')?.spec?.template.spec;
+      if (!pod) throw new Error('there is no Deployment');
+      return { pod, containers: [...pod.containers, ...(pod.initContainers ?? [])], manifests };
+    };
+
+    it.each(Object.entries(OVERLAYS))(
+      'the agent are accepted by an API server: %s',
+      async (_name, overlay) => {
+        const text = await render(overlay);
+        await expectAccepted(text);
+        const { pod, containers } = podOf(text);
+        const volumes = new Set(pod.volumes.map(({ name }) => name));
+        for (const { image, env = [], volumeMounts } of containers) {
+          expect(image).toBe('registry.example/fleet-agent:7');
+          expect(volumeMounts.filter(({ name }) => !volumes.has(name))).toEqual([]);
+          const keys = Object.values(CONFIG_FLAGS).map(({ env: key }) => key);
+          for (const { name } of env.filter((it) => it.name.startsWith('FLEET_AGENT_')))
+            expect(keys).toContain(name);
+        }
+      },
+    );
+
+    it('the agent keep the state on the node where there is a single one, and claim a volume elsewhere', async () => {
+      const kinds = async (name: keyof typeof OVERLAYS) =>
+        podOf(await render(OVERLAYS[name])).manifests.map(({ kind }) => kind);
+      expect(await kinds('offline')).toContain('PersistentVolumeClaim');
+      expect(await kinds('offline on a single node')).not.toContain('PersistentVolumeClaim');
+    });
+
+    it('the agent enrol with the words that the command has', async () => {
+      const { pod } = podOf(await render(OVERLAYS.online));
+      const [verb, ...words] = pod.initContainers?.[0]?.args ?? [];
+      expect(verb).toBe('enroll');
+      const flags = words.map((word) => /^--([a-z0-9-]+)=./.exec(word)?.[1] ?? word);
+      expect(Object.keys(Enroll.flags)).toEqual(expect.arrayContaining(flags));
+      const required = Object.entries(Enroll.flags).filter(([, flag]) => 'required' in flag && flag.required);
+      expect(flags).toEqual(expect.arrayContaining(required.map(([name]) => name)));
+    });
+
+    it('the agent say in their own words how they are used', async () => {
+      for (const folderName of ['base', 'online', 'offline', 'single-node'])
+        expect(await readFile(join(AGENT, folderName, 'kustomization.yaml'), 'utf8')).toMatch(/^# /);
+    });
+
+    it('the hub are accepted by an API server, and use variables and flags that serve has', async () => {
+      const text = await kustomize(join(DEPLOY, 'hub'));
+      await expectAccepted(text);
+      const { pod, manifests } = podOf(text);
+      expect(manifests.map(({ kind }) => kind).toSorted()).toEqual([
+        'Deployment',
+        'Namespace',
+        'PersistentVolumeClaim',
+        'PodDisruptionBudget',
+        'Service',
+      ]);
+      const [container] = pod.containers;
+      const variables = Object.values(Serve.flags).map((flag) => ('env' in flag ? flag.env : undefined));
+      expect(variables).toEqual(expect.arrayContaining(container?.env?.map(({ name }) => name) ?? ['none']));
+      expect(container?.args?.slice(0, 2)).toEqual(['serve', '--config']);
+      const mounted = container?.volumeMounts.map(({ name }) => name).toSorted();
+      expect(mounted).toEqual(pod.volumes.map(({ name }) => name).toSorted());
+    });
+  });
+};
