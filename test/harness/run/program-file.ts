@@ -47,16 +47,17 @@ export type TestProgram = (typeof TEST_PROGRAMS)[number];
 /** The file of a test's own program, for Node: bundled or the source, as `programFile`. */
 export const testProgramFile = (file: TestProgram, env: NodeJS.ProcessEnv = process.env): string => {
   const folder = env[PROGRAMS_VARIABLE];
-  return folder ? join(folder, 'test', bundledName(file)) : join(REPOSITORY, file);
+  return folder ? join(folder, 'test', `${bundledName(file)}.mjs`) : join(REPOSITORY, file);
 };
 
-const bundledName = (file: TestProgram): string => `${file.replaceAll('/', '-').replace(/\.ts$/, '')}.mjs`;
+/** Name of the bundled program, without its extension. */
+export const bundledName = (file: TestProgram): string => file.replaceAll('/', '-').replace(/\.ts$/, '');
 
 /** As testProgramFile, for a booted host: what to bind there, and the file inside. */
 export const testProgramOnHost = (file: TestProgram, env: NodeJS.ProcessEnv = process.env) => {
   const folder = env[PROGRAMS_VARIABLE];
   const [from, to, inside] = folder
-    ? [join(folder, 'test'), '/opt/fleet-tests', bundledName(file)]
+    ? [join(folder, 'test'), '/opt/fleet-tests', `${bundledName(file)}.mjs`]
     : [REPOSITORY, '/opt/fleet-ferry', file];
   return { bind: { from, to, readOnly: true }, file: join(to, inside) };
 };
