@@ -198,7 +198,7 @@ describeWith(['factoryBase'], 'a factory host that only ever sees a stick', ({ f
     await office.fill(stick, SITE);
     let cuts = 0;
     for (const milliseconds of LONG ? [250, 450, 650, 850, 1100, 1400] : [450, 1100]) {
-      const importing = site.agent('import', '/media/stick');
+      const importing = site.startAgent('import', '/media/stick');
       const ended = await Promise.race([importing.then(() => 'done'), sleep(milliseconds).then(() => 'cut')]);
       if (ended === 'done') break;
       await site.host.crash();

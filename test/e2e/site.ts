@@ -3,6 +3,7 @@ import {
   type FactoryHostOptions,
   startFactoryHost,
 } from '../harness/hosts/factory-host.ts';
+import { KEPT_AGENT_BIND, keptAgent } from '../harness/hosts/kept-agent.ts';
 import { agentOnHost } from '../harness/run/program-file.ts';
 import type { Outcome } from '../harness/run/run-command.ts';
 import { succeed } from '../harness/run/run-command.ts';
@@ -10,7 +11,10 @@ import { succeed } from '../harness/run/run-command.ts';
 /** A booted Debian host without network, with the agent on it and a stick plugged in at /media/stick. */
 export type SiteHost = AsyncDisposable & {
   readonly host: FactoryHost;
+  /** One command after the other, in one process. */
   readonly agent: (...words: readonly string[]) => Promise<Outcome>;
+  /** The command as a process of its own. */
+  readonly startAgent: (...words: readonly string[]) => Promise<Outcome>;
   readonly enroll: (
     rootSha256: string,
     site: string,
@@ -36,14 +40,14 @@ export const startSite = async (
   const host = await startFactoryHost(name, {
     base,
     ...options,
-    binds: [program.bind, { from: stick, to: STICK }],
+    binds: [program.bind, KEPT_AGENT_BIND, { from: stick, to: STICK }],
   });
-  const agent = (...words: readonly string[]): Promise<Outcome> =>
-    host.exec(['/usr/local/bin/node', program.file, ...words]);
+  const agent = keptAgent(host);
   const shell = (script: string): Promise<Outcome> => host.look(['/bin/sh', '-c', script]);
   return {
     host,
     agent,
+    startAgent: (...words) => host.exec(['/usr/local/bin/node', program.file, ...words]),
     shell,
     enroll: (rootSha256, site, agentName, channel, medium = STICK) =>
       agent(

@@ -6,8 +6,7 @@
 #   factory-host.sh plug STATE LINK SUBNET up|down   a cable to this machine: SUBNET.1 here (LINK), SUBNET.2 there (eth0)
 #   factory-host.sh cable STATE LINK up|down         lets it through, or not
 #   factory-host.sh signal STATE NUMBER  to its PID 1
-#   factory-host.sh exec STATE ARGV...   a command inside, as a unit of its own
-#   factory-host.sh look STATE ARGV...   a command inside, without a unit
+#   factory-host.sh look STATE ARGV...   a command inside
 #   factory-host.sh clear STATE          its control groups, once it is down
 #   factory-host.sh sweep STATE          kill it, then remove every trace
 #
@@ -179,7 +178,8 @@ enter() { # PID ARGV...
   target=$1
   shift
   exec nsenter --target "$target" --mount --uts --ipc --net --pid --cgroup --root --wd \
-    env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 "$@"
+    env -i --chdir=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
+    NODE_COMPILE_CACHE=/var/cache/compiled "$@"
 }
 
 await() { # STATE
@@ -249,13 +249,6 @@ case $verb in
   look)
     pid=$(pid1 "$state") || { echo "The host is not running." >&2 && exit 125; }
     enter "$pid" "$@"
-    ;;
-  exec)
-    pid=$(pid1 "$state") || { echo "The host is not running." >&2 && exit 125; }
-    # A transient unit: in the host's own groups and journal, with its exit code and our three streams.
-    enter "$pid" systemd-run --quiet --pipe --wait --collect --service-type=exec --property=WorkingDirectory=/root \
-      --setenv=HOME=/root --setenv=LANG=C.UTF-8 --setenv=NODE_COMPILE_CACHE=/var/cache/compiled \
-      --setenv=PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin -- "$@"
     ;;
   *) echo "factory-host.sh: no such verb: $verb" >&2 && exit 2 ;;
 esac

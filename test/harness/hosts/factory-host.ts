@@ -1,12 +1,13 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { FleetError, toFleetError } from '../../../bundles/errors.ts';
 import { asRoot } from './as-root.ts';
 import { claimHostFolder, releaseHostFolder } from './host-folders.ts';
+import { openHostShell, SHELL_ARGV } from './host-shell.ts';
 import { cacheDirectory } from '../parts/cache-folder.ts';
 import { type Outcome, runCommand, runOrFail } from '../run/run-command.ts';
 
@@ -51,10 +52,12 @@ export type FactoryHost = AsyncDisposable & {
   readonly cable?: Cable;
   /** Runs a command inside as root, in a unit of its own. Its exit code and output come back; 125: not running. */
   readonly exec: (argv: readonly string[], options?: ExecOptions) => Promise<Outcome>;
-  /** Runs a shell script by exec: what it printed, trimmed. @throws Error with its output if it fails */
-  readonly sh: (text: string) => Promise<string>;
-  /** As exec, beside the system: systemd starts no unit for it. A quarter of the time, for what only reads. */
+  /** Starts a command as exec does, whose streams are those of the returned process. It ends when its input ends, if it reads it. */
+  readonly open: (argv: readonly string[]) => ChildProcessWithoutNullStreams;
+  /** As exec, beside the system: systemd starts no unit for it. */
   readonly look: (argv: readonly string[], options?: ExecOptions) => Promise<Outcome>;
+  /** Runs a shell script by look: what it printed, trimmed. @throws Error with its output if it fails */
+  readonly sh: (text: string) => Promise<string>;
   /**
    * The power is cut: SIGKILL to PID 1, and with it to everything inside. The disk stays, memory (/run, /tmp) is lost.
    * The kernel lives on, so what was written but not synced is kept: torn writes are not part of it.
@@ -70,6 +73,11 @@ export type FactoryHost = AsyncDisposable & {
 
 const script = join(import.meta.dirname, 'factory-host.sh');
 const privileged = (...words: readonly string[]): readonly string[] => asRoot(['sh', script, ...words]);
+/** A transient unit: in the host's own groups and journal, with its exit code and our three streams. */
+const IN_A_UNIT =
+  'systemd-run --quiet --pipe --wait --collect --service-type=exec --property=WorkingDirectory=/root --setenv=HOME --setenv=LANG --setenv=NODE_COMPILE_CACHE --setenv=PATH --'.split(
+    ' ',
+  );
 /** SIGRTMIN+4 asks systemd for poweroff.target (systemd(1), 'Signals'); glibc's SIGRTMIN is 34. */
 const POWER_OFF = '38';
 const BOOT_MS = 120_000;
@@ -144,6 +152,19 @@ export const startFactoryHost = async (name: string, options: FactoryHostOptions
     releaseHostFolder(state);
   };
 
+  const open = (argv: readonly string[]): ChildProcessWithoutNullStreams => {
+    const [program = '', ...words] = privileged('look', state, ...argv);
+    return spawn(program, words);
+  };
+  const shell = existsSync(join(options.base, SHELL_ARGV[0])) ? openHostShell(open) : undefined;
+  const look: FactoryHost['look'] = (argv, { input, signal } = {}) =>
+    shell && !signal
+      ? shell(argv, input)
+      : runCommand(privileged('look', state, ...argv), {
+          ...(input !== undefined && { input }),
+          ...(signal && { signal }),
+        });
+
   const host: FactoryHost = {
     name,
     get rootDir() {
@@ -152,13 +173,14 @@ export const startFactoryHost = async (name: string, options: FactoryHostOptions
     },
     diskDir: join(state, 'disk'),
     ...(network && { cable: network.cable }),
-    exec: (argv, execOptions) => runCommand(privileged('exec', state, ...argv), execOptions),
+    exec: (argv, execOptions) => look([...IN_A_UNIT, ...argv], execOptions),
+    open: (argv) => open([...IN_A_UNIT, ...argv]),
+    look,
     sh: async (text) => {
-      const { code, stdout, stderr } = await host.exec(['/bin/sh', '-c', text]);
+      const { code, stdout, stderr } = await look(['/bin/sh', '-c', text]);
       if (code !== 0) throw new Error(`'${text}' ended with ${code}: ${stdout}${stderr}`);
       return stdout.trim();
     },
-    look: (argv, execOptions) => runCommand(privileged('look', state, ...argv), execOptions),
     crash: () => down('9'),
     start,
     stop: () => down(POWER_OFF),

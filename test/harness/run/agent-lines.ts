@@ -3,4 +3,4 @@ import { COMMANDS } from '../../../agent/commands.ts';
 import { PROGRAM } from '../../../agent/program.ts';
 import { answerLines } from './answer-lines.ts';
 
-answerLines({ ...PROGRAM, commands: COMMANDS });
+await answerLines({ ...PROGRAM, commands: COMMANDS });

@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline';
 import type { Program } from '#cli/load-config';
 import { runProgram } from '#cli/run-program';
 import type { Outcome } from './run-command.ts';
@@ -9,11 +10,19 @@ export type CommandLine = {
   readonly env: NodeJS.ProcessEnv;
 };
 
-/** Answers each message to this process, a CommandLine, with the Outcome of `program`. */
-export const answerLines = (program: Program): void => {
-  process.on('message', (line: CommandLine) => {
-    void run(program, line).then((outcome) => process.send?.(outcome));
-  });
+/** Answers each message to this process, a CommandLine, with the Outcome of `program`; without a channel, each line `[id, CommandLine]`. */
+export const answerLines = async (program: Program): Promise<void> => {
+  if (process.send) {
+    process.on('message', (line: CommandLine) => {
+      void run(program, line).then((outcome) => process.send?.(outcome));
+    });
+    return;
+  }
+  const write = process.stdout.write.bind(process.stdout);
+  for await (const text of createInterface({ input: process.stdin })) {
+    const [id, line] = JSON.parse(text) as [number, CommandLine];
+    write(`${JSON.stringify([id, await run(program, line)])}\n`);
+  }
 };
 
 /** In place: libuv and children read the environment of the process, not an object that replaces process.env. */

@@ -3,4 +3,4 @@ import { COMMANDS } from '../../../scheduler/commands.ts';
 import { PROGRAM } from '../../../scheduler/program.ts';
 import { answerLines } from './answer-lines.ts';
 
-answerLines({ ...PROGRAM, commands: COMMANDS });
+await answerLines({ ...PROGRAM, commands: COMMANDS });

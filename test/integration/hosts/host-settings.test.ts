@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Drift } from '../../../agent/model/target.ts';
-import { DAEMON_BINDS, installRestrictedDaemon, ON_HOST } from '../../agent/apply/host/restricted-daemon.ts';
+import {
+  askOnHost,
+  DAEMON_BINDS,
+  installRestrictedDaemon,
+} from '../../agent/apply/host/restricted-daemon.ts';
 import type { PackageSpec } from '../../agent/apply/host/sandbox.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { type FactoryHost, startFactoryHost } from '../../harness/hosts/factory-host.ts';
@@ -10,21 +14,16 @@ describeWith(
   'accounts, kernel parameters and temporary files of a host',
   ({ factoryBase }) => {
     let host: FactoryHost;
+    let ask: ReturnType<typeof askOnHost>;
     beforeAll(async () => {
       host = await startFactoryHost('host-settings', {
         base: factoryBase,
         binds: DAEMON_BINDS,
       });
+      ask = askOnHost(host);
     });
     afterAll(() => host?.remove());
 
-    const ask = async (request: object): Promise<unknown> => {
-      const { stdout, stderr } = await host.exec(ON_HOST, { input: JSON.stringify(request) });
-      if (stdout === '') throw new Error(stderr);
-      const { answer, error } = JSON.parse(stdout) as { answer?: unknown; error?: { message: string } };
-      if (error) throw new Error(JSON.stringify(error));
-      return answer;
-    };
     const apply = (spec: PackageSpec | null) => ask({ verb: 'apply', spec }) as Promise<readonly string[]>;
     const observe = async (spec: PackageSpec) =>
       ((await ask({ verb: 'observe', spec })) as readonly Drift[]).map(({ message }) => message);

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { CheckResult, Drift } from '../../../agent/model/target.ts';
 import type { HostUnit } from '../../../bundles/formats/bundle/host-package.ts';
-import { DAEMON_BINDS, ON_HOST } from '../../agent/apply/host/restricted-daemon.ts';
+import { askOnHost, DAEMON_BINDS } from '../../agent/apply/host/restricted-daemon.ts';
 import type { PackageSpec } from '../../agent/apply/host/sandbox.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { LONG } from '../../harness/run/long.ts';
@@ -11,21 +11,16 @@ import { type FactoryHost, startFactoryHost } from '../../harness/hosts/factory-
 
 describeWith(['factoryBase'], 'the host target on a booted host', ({ factoryBase }) => {
   let host: FactoryHost;
+  let ask: ReturnType<typeof askOnHost>;
   beforeAll(async () => {
     host = await startFactoryHost('host-target', {
       base: factoryBase,
       binds: DAEMON_BINDS,
     });
+    ask = askOnHost(host);
   });
   afterAll(() => host?.remove());
 
-  const ask = async (request: object): Promise<unknown> => {
-    const { code, stdout, stderr } = await host.exec(ON_HOST, { input: JSON.stringify(request) });
-    if (code !== 0) throw new Error(`on-host.ts ended with ${code}: ${stderr}`);
-    const { answer, error } = JSON.parse(stdout) as { answer?: unknown; error?: { code: string } };
-    if (error) throw Object.assign(new Error(JSON.stringify(error)), error);
-    return answer;
-  };
   const apply = (spec: PackageSpec | null, limit?: number) =>
     ask({ verb: 'apply', spec, limit }) as Promise<readonly string[]>;
   const settle = (spec: PackageSpec) => ask({ verb: 'settle', spec }) as Promise<readonly CheckResult[]>;

@@ -3,7 +3,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { CheckResult, Drift } from '../../../agent/model/target.ts';
 import type { BuiltPackage } from '../../agent/apply/host/built-package.ts';
-import { DAEMON_BINDS, installRestrictedDaemon, ON_HOST } from '../../agent/apply/host/restricted-daemon.ts';
+import {
+  askOnHost,
+  DAEMON_BINDS,
+  installRestrictedDaemon,
+} from '../../agent/apply/host/restricted-daemon.ts';
 import type { PackageSpec } from '../../agent/apply/host/sandbox.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { type FactoryHost, startFactoryHost } from '../../harness/hosts/factory-host.ts';
@@ -38,19 +42,14 @@ describeWith(
   'quadlets of a booted host with Podman',
   ({ podmanHost, busybox }) => {
     let host: FactoryHost;
+    let askHost: ReturnType<typeof askOnHost>;
     let media: TemporaryDirectory;
     const sh = (script: string): Promise<string> => host.sh(script);
-    const ask = async (
+    const ask = (
       verb: 'apply' | 'settle' | 'observe',
       spec: PackageSpec | null,
       built?: BuiltPackage,
-    ): Promise<unknown> => {
-      const { stdout, stderr } = await host.exec(ON_HOST, { input: JSON.stringify({ verb, spec, built }) });
-      if (stdout === '') throw new Error(stderr);
-      const { answer, error } = JSON.parse(stdout) as { answer?: unknown; error?: { message: string } };
-      if (error) throw new Error(error.message);
-      return answer;
-    };
+    ): Promise<unknown> => askHost({ verb, spec, built });
     const settle = async (spec: PackageSpec) =>
       ((await ask('settle', spec)) as readonly CheckResult[]).map(
         ({ name, outcome }) => `${name} ${outcome}`,
@@ -65,6 +64,7 @@ describeWith(
         disks: ['/var/lib/containers'],
         binds: [...DAEMON_BINDS, { from: media.path, to: '/media', readOnly: true }],
       });
+      askHost = askOnHost(host);
       await host.exec(['/bin/sh', '-c', 'cat > /etc/containers/containers.conf'], { input: SETTINGS });
       await sh(
         'podman load -q -i /media/web.tar && podman tag $(podman images -q | head -n 1) localhost/web:1',
@@ -159,7 +159,7 @@ describeWith(
       const answer = async (verb: 'apply' | 'observe', built: BuiltPackage | null): Promise<unknown> => {
         const said = await ask({ verb, spec: null, ...(built && { built }) });
         const line = await sh('cat /run/answer');
-        const { answer: given, error } = JSON.parse(line) as { answer?: unknown; error?: object };
+        const [, { answer: given, error }] = JSON.parse(line) as [0, { answer?: unknown; error?: object }];
         if (error) throw new Error(JSON.stringify(error) + said);
         return given;
       };

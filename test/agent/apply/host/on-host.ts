@@ -1,6 +1,7 @@
 /**
- * Runs inside a booted host: plans, applies, settles or observes a package with the real target on '/', and prints what came
- * of it as JSON. What the agent keeps in its database is kept in a file here. `{ verb, spec, limit }` on its input.
+ * Runs inside a booted host: plans, applies, settles or observes a package with the real target on '/'. What the agent keeps in its
+ * database is kept in a file here. Each line `[id, { verb, spec, limit }]` of its input is answered with a line `[id, { answer }]` or
+ * `[id, { error }]`.
  */
 import {
   closeSync,
@@ -12,7 +13,7 @@ import {
   renameSync,
   writeSync,
 } from 'node:fs';
-import { text } from 'node:stream/consumers';
+import { createInterface } from 'node:readline';
 import { hostTarget } from '../../../../agent/apply/host/host-target.ts';
 import { runCommand } from '../../../../agent/apply/host/run-command.ts';
 import type { OwnedObject } from '../../../../agent/model/target.ts';
@@ -30,7 +31,6 @@ type Request = {
 
 const state = '/var/lib/agent';
 const file = `${state}/inventory.json`;
-mkdirSync(state, { recursive: true });
 
 const inventory = {
   get owned(): readonly OwnedObject[] {
@@ -45,18 +45,19 @@ const inventory = {
   },
 };
 
-const target = hostTarget({
-  state,
-  root: '/',
-  services: 'systemd',
-  backups: `${state}/backups`,
-  maxBackupBytes: 64 << 20,
-  pinnedBackups: () => new Set(),
-  isRoot: true,
-  run: runCommand,
-});
-
 const answer = async ({ verb, spec, limit, built }: Request): Promise<unknown> => {
+  mkdirSync(state, { recursive: true });
+  // A new one each time, as if the agent had been started again.
+  const target = hostTarget({
+    state,
+    root: '/',
+    services: 'systemd',
+    backups: `${state}/backups`,
+    maxBackupBytes: 64 << 20,
+    pinnedBackups: () => new Set(),
+    isRoot: true,
+    run: runCommand,
+  });
   const desired = built ? await desiredFrom(built, state) : packageOf(spec ?? {});
   switch (verb) {
     case 'plan': {
@@ -82,10 +83,16 @@ const answer = async ({ verb, spec, limit, built }: Request): Promise<unknown> =
   }
 };
 
-try {
-  const request = JSON.parse(await text(process.stdin)) as Request;
-  process.stdout.write(JSON.stringify({ answer: await answer(request) }));
-} catch (error) {
-  if (!isFleetError(error)) throw error;
-  process.stdout.write(JSON.stringify({ error: { code: error.code, message: error.message } }));
+const answerOrError = async (request: Request): Promise<object> => {
+  try {
+    return { answer: await answer(request) };
+  } catch (error) {
+    if (!isFleetError(error)) throw error;
+    return { error: { code: error.code, message: error.message } };
+  }
+};
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const [id, request] = JSON.parse(line) as [number, Request];
+  process.stdout.write(`${JSON.stringify([id, await answerOrError(request)])}\n`);
 }

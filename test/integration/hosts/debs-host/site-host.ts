@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { digestOf, hexOf } from '#bundles/digest';
 import { parseCertificateRequest } from '#bundles/trust/root/certificate-request';
 import { agentOnHost } from '../../../harness/run/program-file.ts';
+import { KEPT_AGENT_BIND, keptAgent } from '../../../harness/hosts/kept-agent.ts';
 import { type Bind, startFactoryHost } from '../../../harness/hosts/factory-host.ts';
 import {
   createTestFleet,
@@ -15,7 +16,7 @@ import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts'
 const repository = resolve(import.meta.dirname, '../../../..');
 const UNITS = '/opt/deploy';
 const agentHere = agentOnHost();
-const NOW = 'FLEET_NOW=2026-11-21T08:00:00Z';
+const NOW = { FLEET_NOW: '2026-11-21T08:00:00Z' };
 
 /** A booted host with an enrolled agent of this work tree, the units of the product and no network. */
 export const startSiteHost = async (
@@ -32,6 +33,7 @@ export const startSiteHost = async (
     blockDevices,
     binds: [
       agentHere.bind,
+      KEPT_AGENT_BIND,
       { from: join(repository, 'deploy'), to: UNITS, readOnly: true },
       { from: media.path, to: '/media' },
       ...binds,
@@ -39,13 +41,10 @@ export const startSiteHost = async (
   });
   let version = 0;
 
-  const exec = (script: string) => host.exec(['/bin/sh', '-c', script]);
-  const sh = async (script: string): Promise<string> => {
-    const { code, stdout, stderr } = await exec(script);
-    if (code !== 0) throw new Error(`'${script}' ended with ${code}: ${stdout}${stderr}`);
-    return stdout.trim();
-  };
-  const agent = (words: string) => exec(`${NOW} fleet-agent ${words}`);
+  const exec = (script: string) => host.look(['/bin/sh', '-c', script]);
+  const sh = (script: string): Promise<string> => host.sh(script);
+  const kept = keptAgent(host, NOW);
+  const agent = (words: string) => kept(...words.split(' '));
   /** Writes a medium with a release of these packages and returns the command that imports it. */
   const release = async (...packages: readonly TestPackage[]): Promise<string> => {
     version += 1;

@@ -3,7 +3,7 @@ import { assembleHost } from '../../../../scheduler/assemble/bundle/host/assembl
 import { openLayout } from '../../../../bundles/formats/layout/layout.ts';
 import { resolveImages } from '../../../../scheduler/assemble/images/resolve-images.ts';
 import type { BuiltPackage } from '../../../agent/apply/host/built-package.ts';
-import { DAEMON_BINDS, ON_HOST } from '../../../agent/apply/host/restricted-daemon.ts';
+import { askOnHost, DAEMON_BINDS } from '../../../agent/apply/host/restricted-daemon.ts';
 import type { BusyboxImage } from '../../../harness/kubernetes/busybox-image.ts';
 import { type FactoryHost, startFactoryHost } from '../../../harness/hosts/factory-host.ts';
 import { noAccess } from '../../../scheduler/assemble/content/no-access.ts';
@@ -74,15 +74,9 @@ export type PlaybooksHost = Awaited<ReturnType<typeof startPlaybooksHost>>;
 /** A booted host without network, and what the host target does with built packages there. */
 export const startPlaybooksHost = async (name: string, base: string) => {
   const host: FactoryHost = await startFactoryHost(name, { base, binds: DAEMON_BINDS });
-  const ask = async (verb: 'plan' | 'apply' | 'observe', built: BuiltPackage | null): Promise<unknown> => {
-    const { code, stdout, stderr } = await host.exec(ON_HOST, {
-      input: JSON.stringify({ verb, spec: null, ...(built && { built }) }),
-    });
-    if (code !== 0) throw new Error(`on-host.ts ended with ${code}: ${stderr}`);
-    const { answer, error } = JSON.parse(stdout) as { answer?: unknown; error?: { message: string } };
-    if (error) throw new Error(error.message);
-    return answer;
-  };
+  const askHost = askOnHost(host);
+  const ask = (verb: 'plan' | 'apply' | 'observe', built: BuiltPackage | null): Promise<unknown> =>
+    askHost({ verb, spec: null, ...(built && { built }) });
   const playbookLines = async (verb: 'plan' | 'apply', built: BuiltPackage | null) =>
     ((await ask(verb, built)) as readonly string[]).filter((line) => line.includes(' playbook:'));
   /** What the plan says of playbooks. */
