@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { programFile } from '../harness/run/program-file.ts';
 import { runCommand, succeed } from '../harness/run/run-command.ts';
 import { temporaryDirectory } from '../harness/run/temporary-directory.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
-const EXPORTER = join(ROOT, 'exporter/fleet-export.js');
-const AGENT = join(ROOT, 'agent/fleet-agent.js');
+const EXPORTER = programFile('exporter');
+const AGENT = programFile('agent');
 
 const start = (env: NodeJS.ProcessEnv, words: readonly string[] = [EXPORTER, '--version']) =>
   runCommand([process.execPath, ...words], { env: { PATH: process.env['PATH'], ...env } });

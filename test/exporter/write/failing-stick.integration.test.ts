@@ -19,10 +19,10 @@ const FORMS: readonly Form[] = ['directory', 'tar', 'set', 'sealed'];
 const identity = await generateIdentity();
 const recipient = await identityToRecipient(identity);
 
-/** Every call costs minutes: a long run (or FLEET_MOMENTS=all) makes them, others five of them. */
+/** Every call costs minutes: a long run (or FLEET_MOMENTS=all) makes them, others four of them. */
 const ALL = LONG || process.env['FLEET_MOMENTS'] === 'all';
 
-const stepOf = (calls: number): number => (ALL ? 1 : Math.ceil(calls / 5));
+const stepOf = (calls: number): number => (ALL ? 1 : Math.ceil(calls / 4));
 
 /** How a stick fails, from its n-th call on. */
 type Failure = {
@@ -148,17 +148,17 @@ describe.each(FAILURES)('a stick that $what', ({ concerns, errno, codes, usual =
         else expect(stateOf(path), moment).toEqual(expected);
       }
       process.stdout.write(`${form}, ${errno}: ${tried} moments\n`);
-      expect(tried).toBeGreaterThan(3);
+      expect(tried).toBeGreaterThan(2);
     },
     600_000,
   );
 });
 
 describe.each([
-  { what: 'nothing', leaves: false },
-  { what: 'an empty folder', leaves: true },
-])('a stick that is pulled, which leaves $what where it was mounted', ({ leaves }) => {
-  it.each(FORMS)(
+  { what: 'nothing', leaves: false, usual: ['directory', 'sealed'] as const },
+  { what: 'an empty folder', leaves: true, usual: ['tar', 'set'] as const },
+])('a stick that is pulled, which leaves $what where it was mounted', ({ leaves, usual }) => {
+  it.each(ALL ? FORMS : usual)(
     'is the old medium or the new one, and is not called filled: %s',
     async (form) => {
       const { calls } = await fillWhileFailing(await plugIn(form), form, Infinity, () => {});
@@ -190,7 +190,7 @@ describe.each([
         if (error) expect(['IO', 'MEDIUM_MISSING'], moment).toContain(error.code);
       }
       process.stdout.write(`${form}, pulled: ${tried} moments\n`);
-      expect(tried).toBeGreaterThan(3);
+      expect(tried).toBeGreaterThan(2);
     },
     600_000,
   );

@@ -1,23 +1,16 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Digest, hexOf } from '../../../bundles/digest.ts';
-import { openMedium } from '../../../bundles/formats/medium/open-medium.ts';
-import { verifyMedium } from '../../../exporter/verify/verify-medium.ts';
 import { makeCompany } from '../../harness/fleets/company.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
-import { programFile } from '../../harness/run/program-file.ts';
 import { runExporter } from '../../harness/run/run-exporter.ts';
 import { type Outcome, runCommand, runOrFail, succeed } from '../../harness/run/run-command.ts';
 import { NOW, newFleet, newSigningKey, type SignedFleet } from '../../harness/fleets/signed-fleet.ts';
 import { type TestBundle, writeSignedLayout } from '../../harness/fleets/signed-layout.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
-const PROGRAM = programFile('exporter');
 const CHANNEL = { environment: 'prod', clusterType: 'kiosk' };
 
 const KIOSK = ['--channel', 'prod/kiosk', '--kind'] as const;
@@ -58,13 +51,7 @@ beforeAll(async () => {
   bundle = found[0] as Digest;
   await writeFile(path('bundle.pub'), fleet.keys.bundle.public.pem);
   await writeFile(path('release.pub'), fleet.keys.release.public.pem);
-  await runOrFail(
-    [process.execPath, PROGRAM, 'create', '--from', 'layout', '--site', 'plant-7', '--to', 'medium'],
-    {
-      cwd: folder.path,
-      env: env(),
-    },
-  );
+  succeed(await fleetExport('create', '--from', 'layout', '--site', 'plant-7', '--to', 'medium'));
   const index = JSON.parse(await readFile(path('medium/index.json'), 'utf8')) as {
     manifests: { annotations: Record<string, string> }[];
   };
@@ -154,62 +141,6 @@ describe('what the scheduler builds', () => {
     expect(checks.map(({ what }) => what)).toEqual(expect.arrayContaining(names));
     expect(names.length).toBeGreaterThan(10);
   });
-});
-
-describe('a plug that is pulled', () => {
-  /** export-kills.test.ts has more of them; here the blobs are big. */
-  const ROUNDS = 2;
-
-  it('leaves the old medium or the new one, as a folder and as a tar, and the next run finishes', async () => {
-    const layout = writeSignedLayout(fleet, path('kill-layout'));
-    const old = Array.from({ length: 12 }, (_, index) => Buffer.alloc(1_000_000, `old ${index}`));
-    await layout.release({ channel: CHANNEL, version: 1, bundles: [bundleOf('old', 'host', old)] });
-    for (const name of ['kill', 'kill.tar'])
-      await fleetExport('create', '--all', '--from', 'kill-layout', '--to', name);
-    const next = Array.from({ length: 12 }, (_, index) => Buffer.alloc(1_000_000, `new ${index}`));
-    await layout.release({ channel: CHANNEL, version: 2, bundles: [bundleOf('new', 'host', next)] });
-
-    let killed = 0;
-    for (let round = 0; round < ROUNDS; round += 1) {
-      for (const name of ['kill', 'kill.tar']) {
-        await cp(path(name), path(`round-${name}`), { recursive: true });
-        const words = ['create', '--all', '--from', 'kill-layout', '--to', `round-${name}`];
-        const child = spawn(process.execPath, [PROGRAM, ...words], {
-          cwd: folder.path,
-          env: env(),
-          stdio: 'ignore',
-        });
-        const ended = once(child, 'exit');
-        await writingBegins(path(`round-${name}`), child);
-        await sleep(round * 40);
-        if (child.exitCode === null && child.kill('SIGKILL')) killed += 1;
-        await ended;
-        expect([1, 2]).toContain(await releaseOn(path(`round-${name}`)));
-        succeed(await fleetExport(...words));
-        expect(await releaseOn(path(`round-${name}`))).toBe(2);
-        await rm(path(`round-${name}`), { recursive: true });
-      }
-    }
-    expect(killed).toBeGreaterThan(0);
-    expect((await readdir(folder.path)).filter((name) => name.endsWith('.partial'))).toEqual([]);
-  });
-
-  const writingBegins = async (medium: string, writer: ChildProcess): Promise<void> => {
-    const blobs = join(medium, 'blobs/sha256');
-    const before = existsSync(blobs) ? (await readdir(blobs)).length : 0;
-    while (writer.exitCode === null) {
-      if (existsSync(`${medium}.partial`)) return;
-      if (existsSync(blobs) && (await readdir(blobs)).length > before) return;
-      await sleep(2);
-    }
-  };
-
-  const releaseOn = async (medium: string): Promise<number | undefined> => {
-    await using open = await openMedium(medium);
-    const { checks } = await verifyMedium(open, undefined, NOW);
-    expect(checks.filter(({ ok }) => !ok)).toEqual([]);
-    return open.medium?.documents.find(({ role }) => role === 'release')?.version;
-  };
 });
 
 describeWith(['cosign'], 'stock cosign', ({ cosign }) => {

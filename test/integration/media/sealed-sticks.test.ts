@@ -2,13 +2,22 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { PROGRAMS, type ProgramName, sha256Of } from '../../../examples/story.ts';
+import { type ProgramName, sha256Of } from '../../../examples/story.ts';
 import { acceptRequests } from '../../harness/fleets/accept-requests.ts';
 import { makeCompany } from '../../harness/fleets/company.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { serve } from '../hub/hub-process.ts';
-import { type Outcome, runCommand, runOrFail, succeed } from '../../harness/run/run-command.ts';
+import { runAgent } from '../../harness/run/run-agent.ts';
+import { type Outcome, runOrFail, succeed } from '../../harness/run/run-command.ts';
+import { runExporter } from '../../harness/run/run-exporter.ts';
+import { runScheduler } from '../../harness/run/run-scheduler.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
+
+const RUN = {
+  'fleet-scheduler': runScheduler,
+  'fleet-export': runExporter,
+  'fleet-agent': runAgent,
+} as const;
 
 /** Content that does not shrink, to fill more than one stick. */
 const FIRMWARE = Buffer.concat(
@@ -19,7 +28,7 @@ describeWith(['age'], 'sealed sticks, from the office to a host and to another o
   let folder: TemporaryDirectory;
   const at = (...names: readonly string[]): string => join(folder.path, ...names);
   const run = (program: ProgramName, ...words: readonly string[]): Promise<Outcome> =>
-    runCommand([process.execPath, PROGRAMS[program], ...words], { cwd: folder.path });
+    RUN[program](folder.path, words);
   const ok = async (program: ProgramName, ...words: readonly string[]): Promise<string> => {
     const { code, stdout, stderr } = await run(program, ...words);
     expect(code, `${words.join(' ')}: ${stderr}`).toBe(0);

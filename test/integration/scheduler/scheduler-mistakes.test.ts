@@ -202,7 +202,7 @@ describe('fleet-scheduler build', () => {
     expect(await rests(here.folder)).toEqual([]);
     if (others === 0) expect(await readdir(here.folder)).not.toContain('releases');
     // validate finds what build finds, and writes nothing.
-    const found = await here.runKept('validate', '--platform', 'platform', '--json');
+    const found = await here.runKept('validate', '--platform', 'platform', '--environment', 'prod', '--json');
     expect(found.code).toBe(code === 'SOURCE_UNREACHABLE' ? 5 : 3);
     const { problems } = JSON.parse(found.stdout) as { problems: { error: { code: string } }[] };
     expect(problems.map(({ error }) => error.code)).toContain(code);
@@ -328,7 +328,7 @@ describe('two builds into one layout', () => {
     }
     // On an idle machine they may come one after the other.
     for (const environment of ['dev', 'prod']) {
-      const again = await here.run(...BUILD, '--environment', environment);
+      const again = await here.runKept(...BUILD, '--environment', environment);
       succeed(again);
     }
     expect(await released(here)).toHaveLength(2 * CHANNELS);
@@ -339,13 +339,16 @@ describe('two builds into one layout', () => {
     async (ms) => {
       await using folder = await temporaryDirectory('mistakes');
       const here = await company(folder.path);
-      const child = spawn(process.execPath, [PROGRAM, ...BUILD], { cwd: folder.path, stdio: 'ignore' });
+      const child = spawn(process.execPath, [PROGRAM, ...BUILD, '--environment', 'prod'], {
+        cwd: folder.path,
+        stdio: 'ignore',
+      });
       const gone = once(child, 'exit');
       setTimeout(() => child.kill('SIGKILL'), ms);
       await gone;
-      const told = await here.run(...BUILD);
+      const told = await here.runKept(...BUILD, '--environment', 'prod');
       succeed(told);
-      expect(await released(here)).toHaveLength(3 * CHANNELS);
+      expect(await released(here)).toHaveLength(CHANNELS);
       expect(await rests(folder.path)).toEqual([]);
     },
   );
@@ -353,7 +356,7 @@ describe('two builds into one layout', () => {
   test('one stopped by Ctrl-C says so, and the next one goes on', async () => {
     await using folder = await temporaryDirectory('mistakes');
     const here = await company(folder.path);
-    const child = spawn(process.execPath, [PROGRAM, ...BUILD], {
+    const child = spawn(process.execPath, [PROGRAM, ...BUILD, '--environment', 'prod'], {
       cwd: folder.path,
       stdio: ['ignore', 'ignore', 'pipe'],
     });
@@ -366,8 +369,8 @@ describe('two builds into one layout', () => {
     const [code] = (await once(child, 'close')) as [number];
     expect(said).toContain('fleet-scheduler: ABORTED: ');
     expect(code).toBe(1);
-    succeed(await here.run(...BUILD));
-    expect(await released(here)).toHaveLength(3 * CHANNELS);
+    succeed(await here.runKept(...BUILD, '--environment', 'prod'));
+    expect(await released(here)).toHaveLength(CHANNELS);
     expect(await rests(folder.path)).toEqual([]);
   });
 });
@@ -403,22 +406,22 @@ describe.skipIf(!asRoot)(`a disk of a few kilobytes${asRoot ? '' : `${SKIPPED}ne
     await runOrFail(['mount', '-t', 'tmpfs', '-o', 'size=200k', 'tmpfs', disk]);
     try {
       const build = [...INPUTS, '--layout', 'disk/releases'];
-      const told = await here.run(...build);
+      const told = await here.runKept(...build);
       expect(told.stderr).toMatch(
         /DISK_FULL: writing to \S+releases: ENOSPC.* Free some space and run it again/,
       );
       expect(told.code).toBe(6);
       expect(await rests(disk)).toEqual([]);
-      expect(JSON.parse((await here.run(...build, '--json')).stdout)).toMatchObject({
+      expect(JSON.parse((await here.runKept(...build, '--json')).stdout)).toMatchObject({
         error: { code: 'DISK_FULL', retryable: true },
       });
       await runOrFail(['mount', '-o', 'remount,size=10m', disk]);
-      succeed(await here.run(...build));
+      succeed(await here.runKept(...build));
       await runOrFail(['mount', '-o', 'remount,ro', disk]);
-      const unwritable = await here.run(...build);
+      const unwritable = await here.runKept(...build);
       expect(unwritable.stderr).toMatch(/PERMISSION: .*(?:cannot be written|EROFS)/);
       expect(unwritable.code).toBe(6);
-      const fresh = await here.run(...INPUTS, '--layout', 'disk/other/releases');
+      const fresh = await here.runKept(...INPUTS, '--layout', 'disk/other/releases');
       expect(fresh.stderr).toMatch(/PERMISSION: .*EROFS: read-only file system/);
     } finally {
       await runOrFail(['umount', disk]);
