@@ -1,14 +1,15 @@
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openKeyDirectory } from '../../../scheduler/keys/key-directory.ts';
 import { parts } from '../../harness/parts.ts';
-import { programFile } from '../../harness/run/program-file.ts';
+import type { RunLine } from '../../harness/run/kept-program.ts';
 import { runCommand } from '../../harness/run/run-command.ts';
+import { runScheduler } from '../../harness/run/run-scheduler.ts';
+import { shellProgram } from '../../harness/run/shell-program.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
-const PROGRAM = programFile('scheduler');
 
 /** The blocks of a page that are typed, each with the heading it stands under. */
 const blocksOf = (page: string): readonly { readonly heading: string; readonly script: string }[] => {
@@ -24,37 +25,37 @@ const page = await readFile(join(ROOT, 'docs', 'ceremonies.md'), 'utf8');
 const blocks = blocksOf(page);
 
 /** The passwords are in the environment, and nobody is there to type yes: all else is as the page says. */
-const SHIM = `#!/bin/sh
-case "$1 $2" in
-  'root sign') exec "${process.execPath}" "${PROGRAM}" "$@" --yes ;;
-  *) exec "${process.execPath}" "${PROGRAM}" "$@" ;;
-esac
-`;
+const run: RunLine = (cwd, words, env) =>
+  runScheduler(cwd, words.slice(0, 2).join(' ') === 'root sign' ? [...words, '--yes'] : words, env);
 
 describe('the page about ceremonies', () => {
   let folder: TemporaryDirectory;
+  let program: AsyncDisposable;
 
   beforeAll(async () => {
     folder = await temporaryDirectory('ceremony');
     await mkdir(join(folder.path, 'stick'));
     await mkdir(join(folder.path, 'bin'));
-    await writeFile(join(folder.path, 'bin', 'fleet-scheduler'), SHIM);
-    await chmod(join(folder.path, 'bin', 'fleet-scheduler'), 0o755);
+    program = await shellProgram(join(folder.path, 'bin'), 'fleet-scheduler', run, environment());
   });
 
-  afterAll(() => folder?.[Symbol.asyncDispose]());
+  afterAll(async () => {
+    await program?.[Symbol.asyncDispose]();
+    await folder?.[Symbol.asyncDispose]();
+  });
+
+  const environment = (): NodeJS.ProcessEnv => ({
+    HOME: folder.path,
+    PATH: `${join(folder.path, 'bin')}:${process.env['PATH']}`,
+    FLEET_KEY_PASSWORD: 'correct horse',
+  });
 
   it.each(blocks.map(({ heading, script }, index) => [index + 1, heading, script] as const))(
     'is true: block %i, %s',
     async (_number, _heading, script) => {
       const { code, stdout, stderr } = await runCommand(['sh', '-euc', script], {
         cwd: folder.path,
-        env: {
-          HOME: folder.path,
-          NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
-          PATH: `${join(folder.path, 'bin')}:${process.env['PATH']}`,
-          FLEET_KEY_PASSWORD: 'correct horse',
-        },
+        env: environment(),
       });
       expect({ code, said: code === 0 ? '' : stdout + stderr }).toEqual({ code: 0, said: '' });
     },
