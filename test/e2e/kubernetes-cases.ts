@@ -24,7 +24,7 @@ const neverHealthy = (text: string): string =>
 
 /**
  * What an agent does for a cluster while nothing fails: the same on whatever cluster `open` gives, of which only API and
- * rights are needed. What needs an API server that can be stopped is in kubernetes-faults.test.ts.
+ * rights are needed.
  */
 export const casesOfLine = (
   open: () => Promise<Cluster>,
@@ -42,24 +42,11 @@ export const casesOfLine = (
   }, START_MS);
   afterAll(() => stack.disposeAsync(), START_MS);
 
-  const packageOf = (name: 'line-control' | 'telemetry') => line.peek().packages[`${name}-line`];
-  const editionOf = async (): Promise<string | undefined> =>
-    (await line.deployment(line.namespaces.telemetry, 'telemetry'))?.metadata.annotations?.['edition'];
   /** What a pod of line-control serves; '' while there is none. */
   const page = async (): Promise<string> => {
     const inPod = ['exec', 'deployment/line-control', `--namespace=${line.namespaces.control}`, '--'];
     const fetched = await cluster.kubectl([...inPod, 'wget', '-q', '-O-', 'http://127.0.0.1:8080/']);
     return fetched.stdout;
-  };
-  /** Once two looks in a row saw the same, controllers are done with what they had to do. */
-  const quiet = async (look: () => Promise<ObjectVersions>): Promise<ObjectVersions> => {
-    let before = await look();
-    for (;;) {
-      await sleep(1500);
-      const now = await look();
-      if (JSON.stringify(now) === JSON.stringify(before)) return now;
-      before = now;
-    }
   };
 
   it('is rolled out from the registry, by images that have a digest', async () => {
@@ -76,24 +63,8 @@ export const casesOfLine = (
     if (pods === 'real') expect(await page()).toBe(pageOf(CONTROL_IMAGE, 'first'));
   });
 
-  it('is not written to while nothing changes, so that who may only read can do the job', async () => {
-    const name = `fleet-reader-${line.id}`;
-    await using reader = await makeReader(cluster, {
-      name,
-      namespace: line.namespaces.agent,
-      file: line.at('reader'),
-    });
-    const may = ['auth', 'can-i', 'patch', 'deployments', '--all-namespaces'];
-    expect((await cluster.kubectl([...may, `--kubeconfig=${reader.kubeconfig}`])).stdout.trim()).toBe('no');
-    const look = await lookAtVersions(cluster, Object.values(line.namespaces));
-    const before = await quiet(look);
-    expect(Object.keys(before).length).toBeGreaterThan(20);
-    const asReader = { FLEET_AGENT_ON_DRIFT: 'correct', FLEET_AGENT_KUBECONFIG: reader.kubeconfig };
-    succeed(await line.call(['run', '--once'], asReader));
-    succeed(await line.call(['run', '--once'], { FLEET_AGENT_ON_DRIFT: 'correct' }));
-    await sleep(4000);
-    expect(await look()).toEqual(before);
-  });
+  it('is not written to while nothing changes, so that who may only read can do the job', () =>
+    isNotWritten(cluster, line));
 
   it('is corrected as soon as somebody changes something', async () => {
     const { control, telemetry } = line.namespaces;
@@ -116,13 +87,11 @@ export const casesOfLine = (
   }
 
   it('rolls back alone what never gets healthy, while the other package of the release goes on', async () => {
-    await line.office.edit(TELEMETRY_FILE, (text) =>
-      text.replace('  name: telemetry\n', '  name: telemetry\n  annotations: {edition: second}\n'),
-    );
+    await line.office.edit(TELEMETRY_FILE, ofEdition('second'));
     await line.office.edit(CONTROL_FILE, neverHealthy);
-    await line.until('the other one runs', async () => (await editionOf()) === 'second');
-    await line.until('it is rolled back', () => packageOf('line-control')?.status === 'failed');
-    expect(packageOf('line-control')).toMatchObject({ code: 'CHECK_FAILED' });
+    await line.until('the other one runs', async () => (await editionOf(line)) === 'second');
+    await line.until('it is rolled back', () => packageOf(line, 'line-control')?.status === 'failed');
+    expect(packageOf(line, 'line-control')).toMatchObject({ code: 'CHECK_FAILED' });
     expect(await line.field.faults()).toEqual([]);
     const { stdout } = await line.call(['status']);
     expect(stdout).toMatch(/^line-control-line +failed .*CHECK_FAILED: /m);
@@ -131,45 +100,98 @@ export const casesOfLine = (
     await line.allRight();
   });
 
-  it('says by name which package a policy refuses, and applies the others', async () => {
-    await using policy = await refuseMaps(cluster, line);
-    await line.office.edit(TELEMETRY_FILE, (text) => text.replace('edition: second', 'edition: third'));
-    await line.release();
-    await line.until('it is refused', () => packageOf('line-control')?.status === 'failed');
-    expect(packageOf('line-control')).toMatchObject({
-      code: 'API_REFUSED',
-      message: expect.stringContaining(policy.message) as string,
-    });
-    await line.until('the other one runs', async () => (await editionOf()) === 'third');
-    await policy[Symbol.asyncDispose]();
-    await line.release();
-    await line.allRight();
-  });
+  it('says by name which package a policy refuses, and applies the others', () =>
+    isRefusedByPolicy(cluster, line));
 
-  it('keeps a second agent off while it works, which says who is at work', async () => {
-    await cp(line.at('state'), line.at('copy'), { recursive: true });
-    await line.office.edit(CONTROL_FILE, neverHealthy);
-    await line.catchPhase('settle');
-    const { telemetry } = line.namespaces;
-    await cluster.request('PATCH', `/apis/apps/v1/namespaces/${telemetry}/deployments/telemetry`, {
-      spec: { replicas: 2 },
-    });
-    const second = await line.call(['run', '--once'], { FLEET_AGENT_STATE: line.at('copy') });
-    expect(second.stderr + second.stdout).toMatch(/BUSY.*another fleet-agent is at work on this cluster/s);
-    await line.release();
-    await line.allRight();
-  });
+  it('keeps a second agent off while it works, which says who is at work', () =>
+    keepsSecondOff(cluster, line));
 
-  it('removes what left the release only inside the budget', async () => {
-    await rm(join(line.office.folder, 'platform/base/workloads/line-control.yaml'));
-    await line.until('it is held', () => packageOf('line-control')?.code === 'PRUNE_BUDGET');
-    const { control } = line.namespaces;
-    expect(await line.deployment(control, 'line-control')).toBeDefined();
-    expect(await line.stopAgent()).toBe(0);
-    succeed(await line.call(['run', '--once'], { FLEET_AGENT_PRUNE_BUDGET: '1' }));
-    expect(await line.deployment(control, 'line-control')).toBeUndefined();
-    expect(Object.keys(line.peek().packages)).toEqual(['telemetry-line']);
+  it('removes what left the release only inside the budget', () => removesInBudget(line));
+};
+
+const packageOf = (line: FactoryLine, name: 'line-control' | 'telemetry') =>
+  line.peek().packages[`${name}-line`];
+const editionOf = async (line: FactoryLine): Promise<string | undefined> =>
+  (await line.deployment(line.namespaces.telemetry, 'telemetry'))?.metadata.annotations?.['edition'];
+const ofEdition =
+  (edition: string) =>
+  (text: string): string =>
+    text.replace(
+      /^( {2}name: telemetry\n)( {2}annotations: .*\n)?/m,
+      `$1  annotations: {edition: ${edition}}\n`,
+    );
+/** Once two looks in a row saw the same, controllers are done with what they had to do. */
+const quiet = async (look: () => Promise<ObjectVersions>): Promise<ObjectVersions> => {
+  let before = await look();
+  for (;;) {
+    await sleep(1500);
+    const now = await look();
+    if (JSON.stringify(now) === JSON.stringify(before)) return now;
+    before = now;
+  }
+};
+
+/** While nothing changes nobody writes, and an account that may only read can do the job. */
+export const isNotWritten = async (cluster: Cluster, line: FactoryLine): Promise<void> => {
+  const name = `fleet-reader-${line.id}`;
+  await using reader = await makeReader(cluster, {
+    name,
+    namespace: line.namespaces.agent,
+    file: line.at('reader'),
   });
+  const may = ['auth', 'can-i', 'patch', 'deployments', '--all-namespaces'];
+  expect((await cluster.kubectl([...may, `--kubeconfig=${reader.kubeconfig}`])).stdout.trim()).toBe('no');
+  const look = await lookAtVersions(cluster, Object.values(line.namespaces));
+  const before = await quiet(look);
+  expect(Object.keys(before).length).toBeGreaterThan(20);
+  const asReader = { FLEET_AGENT_ON_DRIFT: 'correct', FLEET_AGENT_KUBECONFIG: reader.kubeconfig };
+  succeed(await line.call(['run', '--once'], asReader));
+  succeed(await line.call(['run', '--once'], { FLEET_AGENT_ON_DRIFT: 'correct' }));
+  await sleep(4000);
+  expect(await look()).toEqual(before);
+};
+
+/** A package that a policy of the cluster refuses is named, and the other is applied. */
+export const isRefusedByPolicy = async (cluster: Cluster, line: FactoryLine): Promise<void> => {
+  await using policy = await refuseMaps(cluster, line);
+  await line.office.edit(TELEMETRY_FILE, ofEdition('third'));
+  await line.release();
+  await line.until('it is refused', () => packageOf(line, 'line-control')?.status === 'failed');
+  expect(packageOf(line, 'line-control')).toMatchObject({
+    code: 'API_REFUSED',
+    message: expect.stringContaining(policy.message) as string,
+  });
+  await line.until('the other one runs', async () => (await editionOf(line)) === 'third');
+  await policy[Symbol.asyncDispose]();
+  await line.release();
+  await line.allRight();
+};
+
+/** A second agent, with a copy of the state directory, is refused while the first one works. */
+export const keepsSecondOff = async (cluster: Cluster, line: FactoryLine): Promise<void> => {
+  await cp(line.at('state'), line.at('copy'), { recursive: true });
+  await line.office.edit(CONTROL_FILE, neverHealthy);
+  await line.catchPhase('settle');
+  const { telemetry } = line.namespaces;
+  await cluster.request('PATCH', `/apis/apps/v1/namespaces/${telemetry}/deployments/telemetry`, {
+    spec: { replicas: 2 },
+  });
+  const second = await line.call(['run', '--once'], { FLEET_AGENT_STATE: line.at('copy') });
+  expect(second.stderr + second.stdout).toMatch(/BUSY.*another fleet-agent is at work on this cluster/s);
+  await line.release();
+  await line.allRight();
+};
+
+/** What left the release is removed only inside the budget. The last case: the package is gone afterwards. */
+export const removesInBudget = async (line: FactoryLine): Promise<void> => {
+  await rm(join(line.office.folder, 'platform/base/workloads/line-control.yaml'));
+  await line.until('it is held', () => packageOf(line, 'line-control')?.code === 'PRUNE_BUDGET');
+  const { control } = line.namespaces;
+  expect(await line.deployment(control, 'line-control')).toBeDefined();
+  expect(await line.stopAgent()).toBe(0);
+  succeed(await line.call(['run', '--once'], { FLEET_AGENT_PRUNE_BUDGET: '1' }));
+  expect(await line.deployment(control, 'line-control')).toBeUndefined();
+  expect(Object.keys(line.peek().packages)).toEqual(['telemetry-line']);
 };
 
 /** A policy of the cluster that takes no ConfigMap of a release, in the line's namespace alone. Returns once it holds. */

@@ -1,30 +1,106 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeWith } from '../harness/run/describe-with.ts';
+import { fillEtcd, makeRoomInEtcd } from '../harness/neighbours/faulty-etcd.ts';
+import { writesOf } from '../harness/kubernetes/audit-log.ts';
+import type { OwnCluster } from '../harness/kubernetes/cluster.ts';
+import { startOwnCluster } from '../harness/kubernetes/own-cluster.ts';
+import { type FactoryLine, startLine } from './kubernetes-line.ts';
 import { chooseCluster } from '../harness/kubernetes/choose-cluster.ts';
 import { describeWithPods } from '../harness/kubernetes/describe-with-cluster.ts';
 import { startNodeCluster } from '../harness/kubernetes/node-cluster.ts';
 import { startCluster } from '../harness/kubernetes/start-cluster.ts';
-import { LONG } from '../harness/run/long.ts';
 import { parts } from '../harness/parts.ts';
-import { casesOfLine } from './kubernetes-cases.ts';
+import { LONG } from '../harness/run/long.ts';
+import {
+  casesOfLine,
+  isNotWritten,
+  isRefusedByPolicy,
+  keepsSecondOff,
+  removesInBudget,
+} from './kubernetes-cases.ts';
 
 const NODE_PARTS = ['nodeBase', 'kube', 'busybox', 'dockerRegistry'] as const;
 const TITLE = 'a line of a factory, on line,';
 
 const { how } = chooseCluster();
+const hasPods = how === 'given' || how === 'k3d';
 const hasNode = NODE_PARTS.every((name) => parts[name].present);
 
-// Real pods are those of the quickstart on a cluster, of agent-in-cluster and of images-stick.
+describeWith(['kube', 'kwok', 'dockerRegistry'], `${TITLE} on a cluster whose API server fails`, (paths) => {
+  const stack = new AsyncDisposableStack();
+  let cluster: OwnCluster;
+  let line: FactoryLine;
+
+  beforeAll(async () => {
+    cluster = stack.use(await startOwnCluster({ ...paths, nodes: 1, audit: true, etcdQuota: 24 << 20 }));
+    line = stack.use(await startLine(cluster, paths));
+    await line.release();
+    await line.enrol();
+    await line.startAgent('10m');
+    await line.allRight();
+  });
+  afterAll(() => stack.disposeAsync());
+
+  it('is asked for no write at all while nothing changes, so that who may only read can do the job', async () => {
+    // kubectl's question of what the reader may do is a review, which is created.
+    const agentWrites = async (): Promise<number> =>
+      writesOf(await cluster.readAudit()).filter(({ userAgent }) => !userAgent?.startsWith('kubectl/'))
+        .length;
+    const before = await agentWrites();
+    expect(before).toBeGreaterThan(10);
+    await isNotWritten(cluster, line);
+    expect(await agentWrites()).toBe(before);
+    expect(await line.stopAgent()).toBe(0);
+    await line.startAgent('3s');
+  });
+
+  it('goes on automatically when the API server is killed in the middle of a package and comes back', async () => {
+    await line.release();
+    await line.catchPhase('apply', 'settle');
+    await cluster.killApiServer();
+    expect(line.peek().open?.assignment).toBe('line-control-line');
+    await sleep(2000);
+    await cluster.startApiServer();
+    await line.allRight();
+    expect(line.events().filter(({ code }) => code?.startsWith('API_'))).toEqual([]);
+  });
+
+  it('says by name which package a policy refuses, and applies the others', () =>
+    isRefusedByPolicy(cluster, line));
+
+  it('keeps a second agent off while it works, which says who is at work', () =>
+    keepsSecondOff(cluster, line));
+
+  it('waits for a store that is full, says so, and is right when somebody made room', async () => {
+    await fillEtcd(cluster);
+    await line.release();
+    await line.until(
+      'it says so',
+      () => line.peek().packages['line-control-line']?.code === 'API_UNREACHABLE',
+    );
+    const { stdout } = await line.call(['status']);
+    expect(stdout).toMatch(/^line-control-line .*API_UNREACHABLE: the store behind .* is full/m);
+    await makeRoomInEtcd(cluster);
+    await line.allRight(90_000);
+  });
+
+  it('removes what left the release only inside the budget', () => removesInBudget(line));
+});
+
+// In every run, real pods are those of the quickstart on a cluster, of agent-in-cluster and of images-stick.
 if (hasNode && LONG)
   describeWith(NODE_PARTS, `${TITLE} on a node`, (paths) => {
     casesOfLine(() => startNodeCluster('line-node', paths), 'real', paths);
   });
 
 // What decides is outside: the count of what was skipped names the outermost group.
-describeWithPods(`${TITLE} on the cluster that this machine has`, () => {
-  describeWith(['dockerRegistry'], 'with a registry', ({ dockerRegistry }) => {
-    const pods = how === 'given' || how === 'k3d' ? 'real' : 'fake';
-    // Not needed by fake nodes; describeWithPods has seen to it for real ones.
-    const busybox = parts.busybox.present ? parts.busybox.path : '';
-    casesOfLine(() => startCluster({ nodes: 1 }), pods, { dockerRegistry, busybox });
+if (LONG || hasPods)
+  describeWithPods(`${TITLE} on the cluster that this machine has`, () => {
+    describeWith(['dockerRegistry'], 'with a registry', ({ dockerRegistry }) => {
+      const pods = hasPods ? 'real' : 'fake';
+      // Not needed by fake nodes; describeWithPods has seen to it for real ones.
+      const busybox = parts.busybox.present ? parts.busybox.path : '';
+      casesOfLine(() => startCluster({ nodes: 1 }), pods, { dockerRegistry, busybox });
+    });
   });
-});
