@@ -28,7 +28,7 @@ const CHECKS = [
 ];
 
 /** Seconds of each run, and cases of each operation. */
-const [SECONDS, CASES] = LONG ? [600, 1000] : [15, 2];
+const [SECONDS, CASES] = LONG ? [600, 1000] : [5, 1];
 
 const PARAMETERS = '[parameters]\nenvironment = "prod"\n';
 

@@ -5,7 +5,7 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 /** A tab, and everything that its page did wrong: errors in scripts, dialogs, and what the page's policy had to stop. */
-export type Tab = AsyncDisposable & { readonly page: Page; readonly faults: readonly string[] };
+export type Tab = AsyncDisposable & { readonly page: Page; readonly faults: string[] };
 
 export const startBrowser = (executablePath: string): Promise<Browser> =>
   // Without a sandbox: the tests run as root, and load nothing but the page.
@@ -28,7 +28,7 @@ export const openTab = async (browser: Browser, options: BrowserContextOptions =
 };
 
 type Axe = {
-  readonly run: () => Promise<{
+  readonly run: (options: object) => Promise<{
     readonly violations: readonly {
       readonly id: string;
       readonly impact: string | null;
@@ -37,10 +37,13 @@ type Axe = {
   }>;
 };
 
-/** Serious and critical findings of axe. The tab needs `bypassCSP`, because the page's policy stops scripts of tests, too. */
-export const axeFindings = async (page: Page): Promise<readonly string[]> => {
-  await page.evaluate(await readFile(AXE, 'utf8'));
-  const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: Axe }).axe.run());
+/** Serious and critical findings of axe, of all rules or those named. The tab needs `bypassCSP`, because the page's policy stops scripts of tests, too. */
+export const axeFindings = async (page: Page, rules?: readonly string[]): Promise<readonly string[]> => {
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(await readFile(AXE, 'utf8'));
+  const { violations } = await page.evaluate(
+    (options) => (globalThis as unknown as { axe: Axe }).axe.run(options),
+    { resultTypes: ['violations'], ...(rules && { runOnly: rules }) },
+  );
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, nodes }) =>

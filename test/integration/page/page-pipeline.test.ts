@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { addDays, formatTime } from '#bundles/time';
 import { recordLinkStates } from '../../../scheduler/hub/questions/state/link-states.ts';
 import { parseAllowance } from '../../../scheduler/hub/sites/tokens/allowance.ts';
@@ -18,16 +18,12 @@ import { signIn } from './sign-in.ts';
 const TERMS = { note: undefined, expires: addDays(NOW, 30), now: NOW };
 
 /** A hub whose prod is promoted from qa, with the built page. */
-const startOffice = async (executable: string) => {
+const startOffice = async (browser: Browser, page: string) => {
   await using starting = new AsyncDisposableStack();
-  const folder = starting.use(await temporaryDirectory('page-pipeline'));
-  const page = await builtPage(join(folder.path, 'page'));
   const made = starting.use(await decisionServer({ page }));
   const link = { from: 'qa', to: 'prod', mode: 'manual', state: 'ready', candidate: null };
   await recordLinkStates(made.store, [{ ...link, waitsFor: null, why: null }], formatTime(addDays(NOW, -2)));
   await made.server.listen({ host: '127.0.0.1', port: 0 });
-  const browser: Browser = await startBrowser(executable);
-  starting.defer(() => browser.close());
   const { port } = made.server.server.address() as AddressInfo;
   const { token } = await createToken(made.store, { scope: 'reader' }, TERMS);
   const decider = async (...allowances: readonly string[]): Promise<string> => {
@@ -53,8 +49,18 @@ const decide = async (page: Page, verb: string, reason: string, token?: string):
 };
 
 describeWith(['chromium'], 'the pipeline on the page', ({ chromium }) => {
+  const world = new AsyncDisposableStack();
+  let browser: Browser;
+  let built: string;
+  beforeAll(async () => {
+    built = await builtPage(join(world.use(await temporaryDirectory('page-pipeline')).path, 'page'));
+    browser = await startBrowser(chromium);
+    world.defer(() => browser.close());
+  });
+  afterAll(() => world.disposeAsync());
+
   test('shows each condition of a gate, pauses, resumes and promotes what was shown', async () => {
-    await using office = await startOffice(chromium);
+    await using office = await startOffice(browser, built);
     await using tab = await office.open();
     const { page, faults } = tab;
     const gate = page.getByRole('region', { name: 'Gate of prod' });
@@ -91,7 +97,7 @@ describeWith(['chromium'], 'the pipeline on the page', ({ chromium }) => {
   });
 
   test('shows why the hub refuses a token, decides nothing, and asks for another', async () => {
-    await using office = await startOffice(chromium);
+    await using office = await startOffice(browser, built);
     await using tab = await office.open();
     const { page } = tab;
     await decide(page, 'Promote', 'not mine to decide', await office.decider('pause:prod'));
@@ -104,28 +110,28 @@ describeWith(['chromium'], 'the pipeline on the page', ({ chromium }) => {
   });
 
   test('has no serious finding of axe, with a dialog and without, and fits a phone', async () => {
-    await using office = await startOffice(chromium);
+    await using office = await startOffice(browser, built);
+    await using tab = await office.open({ bypassCSP: true, viewport: { width: 320, height: 640 } });
+    const { page } = tab;
+    const dialog = page.getByRole('dialog');
     for (const colorScheme of ['light', 'dark'] as const) {
-      await using tab = await office.open({
-        colorScheme,
-        bypassCSP: true,
-        viewport: { width: 320, height: 640 },
-      });
-      await tab.page.getByRole('heading', { level: 2, name: 'qa to prod' }).waitFor();
-      expect(await axeFindings(tab.page)).toEqual([]);
-      expect(await scrollsSideways(tab.page)).toBe(false);
-      await tab.page.getByRole('button', { name: 'Reject qa to prod' }).click();
-      await tab.page.getByRole('dialog').getByLabel('Reason').waitFor();
-      await expect.poll(() => axeFindings(tab.page)).toEqual([]);
-      if (colorScheme === 'light') await tab.page.keyboard.press('Escape');
-      else await tab.page.getByRole('button', { name: 'Cancel' }).click();
-      await expect.poll(() => tab.page.getByRole('dialog').count()).toBe(0);
+      await page.emulateMedia({ colorScheme });
+      await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor();
+      const rules = colorScheme === 'light' ? undefined : ['color-contrast'];
+      expect(await axeFindings(page, rules)).toEqual([]);
+      expect(await scrollsSideways(page)).toBe(false);
+      await page.getByRole('button', { name: 'Reject qa to prod' }).click();
+      await dialog.getByLabel('Reason').waitFor();
+      await expect.poll(() => axeFindings(page, rules)).toEqual([]);
+      if (colorScheme === 'light') await page.keyboard.press('Escape');
+      else await page.getByRole('button', { name: 'Cancel' }).click();
+      await expect.poll(() => dialog.count()).toBe(0);
     }
     expect(await office.made.office.entries()).toEqual([]);
   });
 
   test('shows the typed token if asked to, and rejects a candidate', async () => {
-    await using office = await startOffice(chromium);
+    await using office = await startOffice(browser, built);
     await using tab = await office.open();
     const { page, faults } = tab;
     await page.getByRole('button', { name: 'Reject qa to prod' }).click();

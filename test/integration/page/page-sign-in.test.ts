@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { addDays, formatTime } from '#bundles/time';
 import { CALLBACK_PATH } from '../../../scheduler/hub/http/access/sign-in-routes.ts';
 import { NOBODY, type People } from '../../../scheduler/hub/people/people.ts';
@@ -25,10 +25,8 @@ const TWO_WORKSPACES = {
 };
 
 /** A hub whose prod is promoted from qa, with the built page and a provider that people sign in at. */
-const startOffice = async (executable: string) => {
+const startOffice = async (page: string) => {
   await using starting = new AsyncDisposableStack();
-  const folder = starting.use(await temporaryDirectory('page-sign-in'));
-  const page = await builtPage(join(folder.path, 'page'));
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const provider = starting.use(await startOidcProvider([`${url}${CALLBACK_PATH}`]));
@@ -60,10 +58,8 @@ const startOffice = async (executable: string) => {
   const link = { from: 'qa', to: 'prod', mode: 'manual', state: 'ready', candidate: null };
   await recordLinkStates(made.store, [{ ...link, waitsFor: null, why: null }], formatTime(addDays(now, -2)));
   await made.server.listen({ host: '127.0.0.1', port });
-  const browser: Browser = await startBrowser(executable);
-  starting.defer(() => browser.close());
   const running = starting.move();
-  return { made, url, provider, browser, now, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  return { made, url, provider, now, [Symbol.asyncDispose]: () => running.disposeAsync() };
 };
 
 const signInAs = async (page: Page, login: string): Promise<void> => {
@@ -74,9 +70,19 @@ const signInAs = async (page: Page, login: string): Promise<void> => {
 };
 
 describeWith(['chromium'], 'the sign-in of the page', ({ chromium }) => {
+  const world = new AsyncDisposableStack();
+  let browser: Browser;
+  let built: string;
+  beforeAll(async () => {
+    built = await builtPage(join(world.use(await temporaryDirectory('page-sign-in')).path, 'page'));
+    browser = await startBrowser(chromium);
+    world.defer(() => browser.close());
+  });
+  afterAll(() => world.disposeAsync());
+
   test('leads over the provider to the view, where each button does what the roles allow', async () => {
-    await using office = await startOffice(chromium);
-    const { made, url, browser } = office;
+    await using office = await startOffice(built);
+    const { made, url } = office;
     await using tab = await openTab(browser);
     const { page } = tab;
     await page.goto(`${url}/ui/pipeline`);
@@ -142,8 +148,8 @@ describeWith(['chromium'], 'the sign-in of the page', ({ chromium }) => {
   });
 
   test('says that the provider is down, and takes a break-glass code, which everybody sees', async () => {
-    await using office = await startOffice(chromium);
-    const { made, url, browser, provider, now } = office;
+    await using office = await startOffice(built);
+    const { made, url, provider, now } = office;
     await using tab = await openTab(browser, { bypassCSP: true, viewport: { width: 320, height: 640 } });
     const { page } = tab;
     provider.isDown = true;
@@ -165,8 +171,8 @@ describeWith(['chromium'], 'the sign-in of the page', ({ chromium }) => {
   });
 
   test('shows one of its own sentences and nothing that an address says', async () => {
-    await using office = await startOffice(chromium);
-    await using tab = await openTab(office.browser);
+    await using office = await startOffice(built);
+    await using tab = await openTab(browser);
     const { page } = tab;
     await page.goto(`${office.url}/ui/sign-in?fault=no-role`);
     expect(await page.getByRole('alert').textContent()).toContain('You are known, but have no role');

@@ -1,5 +1,5 @@
-import type { Browser, Request } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Browser, Page, Request } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { openTab, scrollsSideways, startBrowser, type Tab } from './browser.ts';
 import { signIn } from './sign-in.ts';
@@ -12,17 +12,28 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
   let hub: HubPage;
   let browser: Browser;
   let token: string;
+  /** The tab that most tests use one after the other, signed in, and its page. */
+  let tab: Tab;
+  let page: Page;
 
   beforeAll(async () => {
     hub = await startHubPage();
     token = await hub.made.reader();
     browser = await startBrowser(chromium);
+    tab = await signedIn('/sessions');
+    ({ page } = tab);
   });
   afterAll(async () => {
     await browser?.close();
     await hub?.[Symbol.asyncDispose]();
   });
 
+  afterEach(() => expect(tab.faults.splice(0)).toEqual([]));
+
+  const visit = async (path: string): Promise<void> => {
+    await page.goto(`${hub.url}/ui${path}`);
+    await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  };
   const signedIn = (path: string, options: Parameters<typeof openTab>[1] = {}): Promise<Tab> =>
     signIn(browser, { url: hub.url, token, path }, options);
 
@@ -56,8 +67,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
   });
 
   test('lists sites in pages, with filters in the address and the state of promotions', async () => {
-    await using tab = await signedIn('/');
-    const { page, faults } = tab;
+    await visit('/');
     const row = (name: string) => page.getByRole('row', { name: new RegExp(`^${name} `) });
     expect(await row('alpha-failed').textContent()).toContain('1 failed');
     expect(await row('alpha-drifted').textContent()).toContain('1 drifted');
@@ -83,36 +93,30 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     await page.getByRole('link', { name: 'Show all' }).click();
     await row('alpha-failed').waitFor();
     expect(await page.getByLabel('Site', { exact: true }).inputValue()).toBe('');
-    expect(faults).toEqual([]);
   });
 
   test.each(['/', '/workloads', '/media', '/alarms', '/audit'])(
     'filters by a button, and keeps the filter in the address: %s',
     async (path) => {
-      await using tab = await signedIn(path);
-      const { page, faults } = tab;
+      await visit(path);
       await page.getByLabel('Environment').fill('prod');
       await page.getByRole('button', { name: 'Filter' }).click();
       await expect.poll(() => page.url()).toContain('environment=prod');
       await expect.poll(() => page.getByRole('main').getAttribute('aria-busy')).toBe('false');
       expect(await page.getByLabel('Environment').inputValue()).toBe('prod');
-      expect(faults).toEqual([]);
     },
   );
 
   test('asks for what runs where by a button', async () => {
-    await using tab = await signedIn('/where');
-    const { page, faults } = tab;
+    await visit('/where');
     await page.getByLabel('Name').fill('alpha-behind');
     await page.getByRole('button', { name: 'Search' }).click();
     await expect.poll(() => page.url()).toContain('name=alpha-behind');
     await expect.poll(() => page.getByRole('main').textContent()).toContain('alpha-behind/press-1');
-    expect(faults).toEqual([]);
   });
 
   test('goes on to more events of a site, and to older changes of a workload', async () => {
-    await using tab = await signedIn('/sites/alpha-many');
-    const { page, faults } = tab;
+    await visit('/sites/alpha-many');
     const events = page.getByRole('region', { name: 'Events' }).last();
     const first = await events.getByRole('row').nth(1).textContent();
     await page.getByRole('link', { name: 'More events' }).click();
@@ -122,12 +126,10 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     const newest = await changes.getByRole('row').nth(1).textContent();
     await page.getByRole('link', { name: 'Older changes' }).click();
     await expect.poll(() => changes.getByRole('row').nth(1).textContent()).not.toBe(newest);
-    expect(faults).toEqual([]);
   });
 
   test('leads by its first link past the header', async () => {
-    await using tab = await signedIn('/alarms');
-    const { page } = tab;
+    await visit('/alarms');
     await page.getByRole('heading', { level: 1, name: 'Alarms' }).waitFor();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
@@ -138,8 +140,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
   });
 
   test('draws how many agents complied over time, and has the same numbers as a table', async () => {
-    await using tab = await signedIn('/');
-    const { page, faults } = tab;
+    await visit('/');
     const chart = page.getByRole('figure', { name: 'Agents of prod' });
     const hasInk = (): Promise<boolean> =>
       chart.locator('canvas').evaluate((canvas: HTMLCanvasElement) => {
@@ -157,7 +158,6 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     expect(await newest.getByRole('cell').allTextContents()).toEqual(['56', '1', '5']);
     await page.getByRole('link', { name: '30 days' }).click();
     await expect.poll(() => page.url()).toContain('span=30d');
-    expect(faults).toEqual([]);
   });
 
   test('shows its views without charts when the library of an older page is gone', async () => {
@@ -201,15 +201,13 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
   });
 
   test('shows at a site the age and the source of every word, and no markup of an agent', async () => {
-    await using tab = await signedIn('/sites/alpha-failed');
-    const { page, faults } = tab;
+    await visit('/sites/alpha-failed');
     const oven = page.getByRole('row', { name: /^oven / });
     const text = await oven.textContent();
     expect(text).toContain(HOSTILE);
     expect(text).toContain('24 h ago, event 1, over the network, received just now');
     expect(await page.getByRole('region', { name: 'Events' }).last().textContent()).toContain('CHECK_FAILED');
     expect(await page.title()).toBe('Site alpha-failed - Fleet Ferry');
-    expect(faults).toEqual([]);
   });
 
   const SHOWN = [
@@ -224,8 +222,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
   ] as const;
 
   test.each(SHOWN)('shows hostile words of an agent and of a version as text: %s', async (path, heading) => {
-    await using tab = await signedIn(path);
-    const { page, faults } = tab;
+    await visit(path);
     await page.getByRole('heading', { level: 1, name: heading }).waitFor();
     const main = page.getByRole('main');
     const text = (await main.textContent()) ?? '';
@@ -233,20 +230,16 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     expect(text).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     expect(await main.locator('img, b').count()).toBe(0);
     expect(await page.title()).toBe(`${heading} - Fleet Ferry`);
-    expect(faults).toEqual([]);
   });
 
   test('searches for a hostile text and finds nothing', async () => {
-    await using tab = await signedIn(`/search?q=${encodeURIComponent(HOSTILE)}`);
-    const { page, faults } = tab;
+    await visit(`/search?q=${encodeURIComponent(HOSTILE)}`);
     await page.getByText('Nothing is called so.').waitFor();
     expect(await page.getByLabel('Name or digest').inputValue()).toBe(HOSTILE);
-    expect(faults).toEqual([]);
   });
 
   test('finds a site by a part of its name, and goes on to one package there', async () => {
-    await using tab = await signedIn('/search');
-    const { page } = tab;
+    await visit('/search');
     await page.getByLabel('Name or digest').fill('drifted');
     await page.keyboard.press('Enter');
     await page.getByRole('link', { name: 'alpha-drifted', exact: true }).click();
@@ -257,8 +250,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
   });
 
   test('lists open alarms with their last notice, and leads to the place of each', async () => {
-    await using tab = await signedIn('/alarms?severity=critical');
-    const { page, faults } = tab;
+    await visit('/alarms?severity=critical');
     const row = page.getByRole('row', { name: /^PACKAGE_FAILED critical/ });
     await row.waitFor();
     expect(await row.textContent()).toContain('24 h ago');
@@ -272,22 +264,18 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     expect(await late.textContent()).toContain('no receiver took one');
     await row.getByRole('link', { name: 'alpha-failed/press-1, oven' }).click();
     await page.getByRole('heading', { level: 1, name: 'oven at alpha-failed/press-1' }).waitFor();
-    expect(faults).toEqual([]);
   });
 
   test('shows what the hub learns while the view is open', async () => {
-    await using tab = await signedIn('/?site=late-comer');
-    const { page, faults } = tab;
+    await visit('/?site=late-comer');
     const row = page.getByRole('row', { name: /^late-comer / });
     expect(await row.count()).toBe(0);
     await join(hub.made, testAgent('late-comer/press-1'));
     await row.waitFor();
-    expect(faults).toEqual([]);
   });
 
   test('shows the refusal of the hub, and asks again', async () => {
-    await using tab = await signedIn('/');
-    const { page } = tab;
+    await visit('/');
     await page.getByLabel('Environment').fill('NOT A NAME');
     await page.keyboard.press('Enter');
     expect(await page.getByRole('alert').textContent()).toContain('NAME_INVALID');
@@ -303,8 +291,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
   });
 
   test('shows that a view failed, with buttons that reload it', async () => {
-    await using tab = await signedIn('/');
-    const { page } = tab;
+    await visit('/');
     // As the hub of a later version may answer.
     await page.route(/v1\/sites/, (route) => route.fulfill({ json: {} }));
     await page.goto(`${hub.url}/ui/`);
@@ -315,8 +302,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
   });
 
   test('says after an upgrade of the hub that the tab has an older page, and loses nothing that was typed', async () => {
-    await using tab = await signedIn('/');
-    const { page, faults } = tab;
+    await visit('/');
     const reload = page.getByRole('button', { name: 'Reload' });
     await page.getByLabel('Site', { exact: true }).fill('plant-0');
     const asked = page.waitForResponse(`${hub.url}/ui/`);
@@ -337,12 +323,10 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     await reload.click();
     await page.getByRole('heading', { level: 1, name: 'Fleet acme' }).waitFor();
     await expect.poll(() => reload.count()).toBe(0);
-    expect(faults).toEqual([]);
   });
 
   test('is reached by keyboard alone', async () => {
-    await using tab = await signedIn('/?site=alpha-failed');
-    const { page } = tab;
+    await visit('/?site=alpha-failed');
     const link = page.getByRole('link', { name: 'alpha-failed' });
     await link.waitFor();
     for (let presses = 0; presses < 30; presses += 1) {
