@@ -1,6 +1,6 @@
 import { digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { openLayout, openOrStartLayout, referenceOf } from '#bundles/formats/layout/layout';
+import { completeLayout, openLayout, openOrStartLayout, referenceOf } from '#bundles/formats/layout/layout';
 import { SITE_ARTIFACT } from '#bundles/media-types';
 import { type Configuration, type FactLabel, requireSetting } from '../settings/configuration.ts';
 import { describeDatabase } from '../settings/database-url.ts';
@@ -48,6 +48,7 @@ export const openHub = async (configuration: Configuration, { create = false } =
   }
   const store = await openStore(db, keys.root.fleet);
   try {
+    await completeLayout(layout);
     // The first enrolment creates the layout. If there are sites and no layout, the path is wrong.
     if (!create && (await store.db.selectFrom('site').select('name').executeTakeFirst()))
       await openLayout(layout);

@@ -150,6 +150,17 @@ export const writeLayoutIndex = async (layout: Layout, manifests: readonly Descr
   }
 };
 
+/** Writes the marker of a layout that has an index and no marker: the process that started it ended between the two. */
+export const completeLayout = async (directory: string): Promise<void> => {
+  if (await readOptional(directory, 'oci-layout')) return;
+  if (!(await readOptional(directory, 'index.json'))) return;
+  try {
+    await writeFileAtomically(join(directory, 'oci-layout'), layoutMarker());
+  } catch (error) {
+    throw toFleetError(error, `writing to ${directory}`);
+  }
+};
+
 export const layoutMarker = (): Buffer => Buffer.from(LAYOUT_FILE);
 
 export const referenceOf = (descriptor: Descriptor): string | undefined => descriptor.annotations?.[REF_NAME];

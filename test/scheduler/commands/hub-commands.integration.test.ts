@@ -1,4 +1,4 @@
-import { cp, readdir, readFile } from 'node:fs/promises';
+import { cp, readdir, rm, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Digest } from '#bundles/digest';
@@ -179,6 +179,17 @@ describe('the way of a stick through the commands', () => {
     expect(await readdir(hub.path)).not.toContain('relases');
     const set = await runCommandClass(SitesSet, ['plant-7', 'port=8080', ...places(hub)]);
     expect(set.out).toContain('site plant-7 is at statement 2;');
+  });
+
+  it('completes a layout whose first writer was killed before the marker', async () => {
+    await using hub = await testHub();
+    const stick = await hub.stick();
+    await ask(stick, testAgent('plant-7/press-1'));
+    await enrolAll(stick, hub);
+    await rm(join(hub.layout, 'oci-layout'));
+    const status = await runCommandClass(Status, places(hub));
+    expect([status.code, status.err]).toEqual([0, '']);
+    expect(await readdir(hub.layout)).toContain('oci-layout');
   });
 
   it('brings the newest order into a layout that lacks it, and says so', async () => {

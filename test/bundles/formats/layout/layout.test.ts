@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { digestOf } from '#bundles/digest';
 import {
+  completeLayout,
   encodeIndex,
   findReference,
   layoutReference,
@@ -125,6 +126,14 @@ describe('an OCI layout', () => {
     await writeFile(join(folder.path, 'index.json'), encodeIndex([entry('a')]));
     const { manifests } = await openOrStartLayout(folder.path);
     expect(manifests.map(({ digest }) => digest)).toEqual([digestOf('a')]);
+    await completeLayout(folder.path);
+    expect((await openLayout(folder.path)).manifests).toEqual(manifests);
+  });
+
+  it('is not completed where there is none', async () => {
+    await using folder = await temporaryDirectory();
+    await completeLayout(folder.path);
+    expect(await verdict(() => openLayout(folder.path))).toBe('MEDIUM_MISSING');
   });
 
   it('may name more releases than fit into a manifest', async () => {
