@@ -5,10 +5,11 @@ import { inputsOf, runCase } from '../fuzz/one-case.ts';
 import { agreeOnJson } from '../fuzz/plain-json.ts';
 import { randomOf } from '../fuzz/random.ts';
 import { insist, type Target } from '../fuzz/target.ts';
+import { runs } from '../harness/run/long.ts';
 import { TARGETS } from '../fuzz/targets.ts';
 
 /** The same parsers and changes as `npm run fuzz`, for a moment; and whatever that ever found. */
-const CASES = 40;
+const CASES = runs(40, 4);
 
 describe('what a stranger wrote', () => {
   it.each(TARGETS)('is read or refused by a name, and never more than that: $name', async (target) => {

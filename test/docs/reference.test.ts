@@ -79,6 +79,9 @@ const isShown = (name: string, path: string): boolean =>
 const holdsFields = ({ properties, items, additionalProperties: others }: Schema): boolean =>
   [{ properties }, items, others].some((one) => (one as Schema | undefined)?.['properties'] !== undefined);
 
+/** About so many changes of a kind are tried. */
+const TRIED = 100;
+
 /** What no schema can say: that a text is a JSON Schema. */
 const BEYOND = /^\/spec\/schema = "/;
 
@@ -119,10 +122,12 @@ describe.each(AUTHORED.map(({ name, kind }) => [name, kind] as const))('the sche
     const changes = objectsOf(name)
       .flatMap(partsOf)
       .flatMap((object, at) => [...changesOf(object, kind === 'HostPackage' && at > 0 ? ['spec'] : [])]);
+    // Odd, so that neighbouring values are not always the same ones.
+    const share = Math.floor(changes.length / TRIED) | 1;
     const judged = changes
-      .filter((_, index) => changes.length < 300 || isTried(index))
+      .filter((_, index) => isTried(index, share))
       .map(({ what, value }) => ({ what, schema: fits(judge, value), scheduler: isRead(value) }));
-    expect(judged.filter(({ schema }) => schema).length).toBeGreaterThan(3);
+    expect(judged.filter(({ schema }) => schema).length).toBeGreaterThan(0);
     expect(judged.filter(({ schema }) => !schema).length).toBeGreaterThan(20);
     const other = judged.filter(({ what, schema, scheduler }) => schema !== scheduler && !BEYOND.test(what));
     expect(other).toEqual([]);

@@ -22,6 +22,7 @@ import {
   report,
   testAgent,
 } from '../../scheduler/hub/test-hub.ts';
+import { runs } from '../../harness/run/long.ts';
 import { mutateBytes } from '../mutate-bytes.ts';
 import { mutateJson } from '../mutate-json.ts';
 import { mutateStick, type Stick, type StickEntry } from '../mutate-stick.ts';
@@ -198,7 +199,7 @@ export const OFFICE: readonly Target[] = [
     name: 'office-medium',
     corpus: VERBS.map((verb) => Buffer.from(JSON.stringify({ verb, entries }))),
     mutate: mutateStick(VERBS, PATHS, FILES, PLACES),
-    unitCases: 10,
+    unitCases: runs(10, 3),
     run,
   },
 ];

@@ -4,5 +4,5 @@ export const LONG = process.env['FLEET_LONG'] === '1';
 /** How many cases a property makes: one of `share` of `full`, and all of them in a long run. */
 export const runs = (full: number, share = 10): number => (LONG ? full : Math.ceil(full / share));
 
-/** Whether the case at `index` (from 0) is tried: each third one, and all of them in a long run. */
-export const isTried = (index: number): boolean => LONG || index % 3 === 0;
+/** Whether the case at `index` (from 0) is tried: one of `share`, and all of them in a long run. */
+export const isTried = (index: number, share = 3): boolean => LONG || index % share === 0;

@@ -16,6 +16,7 @@ import {
   type TestBundle,
   writeSignedLayout,
 } from '../../../harness/fleets/signed-layout.ts';
+import { isTried } from '../../../harness/run/long.ts';
 import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 import { checkReachable, type MemoryRegistry, memoryRegistry } from './memory-destination.ts';
 
@@ -294,7 +295,9 @@ describe('publishing a layout', () => {
     const fresh = pointerOf(world, 'prod/kiosk:release');
     const requests = count;
     expect(requests).toBeGreaterThan(10);
-    for (let at = 1; at <= requests; at++) {
+    const stops = Array.from({ length: requests }, (_, index) => index + 1);
+    // The last two write the pointer and what it names.
+    for (const at of stops.filter((one) => isTried(one) || one > requests - 2)) {
       reset();
       let left = at;
       world.registry.before = () => {

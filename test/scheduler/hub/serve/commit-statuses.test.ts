@@ -5,7 +5,7 @@ import { openStore } from '../../../../scheduler/hub/store/open-store.ts';
 import type { Promotion, PromotionPolicy } from '../../../../scheduler/model/promotion.ts';
 import { readConfiguration } from '../../../../scheduler/settings/configuration.ts';
 import { startForge } from '../../../harness/neighbours/forge-server.ts';
-import { makeGitRepository } from '../../../harness/neighbours/git-repository.ts';
+import { writeOneCommit } from '../../../harness/neighbours/one-commit.ts';
 import { writeFiles } from '../../file-tree.ts';
 import { FILES, NOW, openChainOffice } from '../../release/chain/chain-office.ts';
 import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
@@ -36,9 +36,8 @@ const openStatuses = async ({
 } = {}) => {
   await using opening = new AsyncDisposableStack();
   const folder = opening.use(await temporaryDirectory('statuses'));
-  await writeFiles(folder.path, { 'app/one.txt': 'one' });
   const bare = join(folder.path, 'app.git');
-  const { main: first = '' } = await makeGitRepository(bare, { main: join(folder.path, 'app') });
+  const first = await writeOneCommit(bare);
   const forge = opening.use(await startForge('gitea', bare));
   const office = await openChainOffice(FILES, undefined, { repo, first });
   await writeFiles(office.folder, {

@@ -2,17 +2,15 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { chooseForge } from '../../../../../scheduler/deliver/git/forge/choose-forge.ts';
 import { startForge } from '../../../../harness/neighbours/forge-server.ts';
-import { makeGitRepository } from '../../../../harness/neighbours/git-repository.ts';
+import { writeOneCommit } from '../../../../harness/neighbours/one-commit.ts';
 import { temporaryDirectory } from '../../../../harness/run/temporary-directory.ts';
-import { writeFiles } from '../../../file-tree.ts';
 
 test.for(['gitlab', 'azure'] as const)(
   '%s: a commit status has its own words for the states',
   async (kind) => {
     await using folder = await temporaryDirectory('commit-status');
-    await writeFiles(folder.path, { 'app/one.txt': 'one' });
     const repository = join(folder.path, 'app.git');
-    const { main: commit = '' } = await makeGitRepository(repository, { main: join(folder.path, 'app') });
+    const commit = await writeOneCommit(repository);
     await using server = await startForge(kind, repository);
     const path = kind === 'azure' ? 'org/_git/gitops' : 'org/gitops';
     await using forge = chooseForge(`https://git.example/${path}`, {
@@ -47,9 +45,8 @@ test.for(['github', 'gitea'] as const)(
   '%s: a commit status has context, state and a short description',
   async (kind) => {
     await using folder = await temporaryDirectory('commit-status');
-    await writeFiles(folder.path, { 'app/one.txt': 'one' });
     const repository = join(folder.path, 'app.git');
-    const { main: commit = '' } = await makeGitRepository(repository, { main: join(folder.path, 'app') });
+    const commit = await writeOneCommit(repository);
     await using server = await startForge(kind, repository);
     await using forge = chooseForge('https://git.example/org/gitops', {
       forge: `${kind}=${server.api}`,

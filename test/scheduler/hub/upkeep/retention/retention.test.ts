@@ -48,13 +48,13 @@ type Happens = (index: number) => Happening;
 const another: Happens = (index) => step('abc'[index % 3] ?? '', dayOf(index));
 
 /** An agent installs another package of the oven every fourth day, and reports it by stick; the press stays as it was. */
-const reportedHub = (happens: Happens) =>
+const reportedHub = (happens: Happens, reports = REPORTS) =>
   hubsAfter(async (hub) => {
     const agent = await enrolled(hub, 'plant-7/press-1');
     const stick = await hub.stick();
     const first = step('f', day(0), { assignment: 'press' });
-    const lines = chain(agent, [first, ...Array.from({ length: REPORTS }, (_, index) => happens(index))]);
-    for (let index = 0; index < REPORTS; index += 1) {
+    const lines = chain(agent, [first, ...Array.from({ length: reports }, (_, index) => happens(index))]);
+    for (let index = 0; index < reports; index += 1) {
       await report(stick, agent, lines, index === 0 ? 1 : index + 2, index + 2, floors(index + 1));
       await hub.importFrom(stick, dayOf(index));
     }
@@ -136,11 +136,9 @@ describe('retention', () => {
   });
 
   it('keeps the events of a check that fails now', async () => {
-    await using hub = await reportedHub((index) =>
-      index === 1
-        ? step('a', dayOf(1), { type: 'check', outcome: 'failed', code: 'CHECK_FAILED', assignment: 'pump' })
-        : another(index),
-    )();
+    const fails = { type: 'check', outcome: 'failed', code: 'CHECK_FAILED', assignment: 'pump' } as const;
+    const happens: Happens = (index) => (index === 1 ? step('a', dayOf(1), fails) : another(index));
+    await using hub = await reportedHub(happens, 5)();
     expect(await remove(hub)).toMatchObject({ events: 2 });
   });
 
