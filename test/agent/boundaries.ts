@@ -9,7 +9,8 @@ export const boundariesIn = (printed: string): readonly Boundary[] =>
     .map((point, at) => ({ point, n: at + 1 }));
 
 /** The same for all packages and numbers: 'apply: step n done', 'apply (roll back): staged'. */
-const sortOf = ({ point }: Boundary): string => point.replace(/^(\w+) [^: ]+/, '$1').replace(/\d+/g, 'n');
+export const sortOf = ({ point }: Boundary): string =>
+  point.replace(/^(\w+) [^: ]+/, '$1').replace(/\d+/g, 'n');
 
 /** The first boundary of each sort. */
 export const oneOfEachSort = (boundaries: readonly Boundary[]): readonly Boundary[] =>
