@@ -38,6 +38,8 @@ import type { OwnCluster } from '../../harness/kubernetes/cluster.ts';
 import { startOwnCluster } from '../../harness/kubernetes/own-cluster.ts';
 import { isTried } from '../../harness/run/long.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
+import { clusterInTrouble } from './kubernetes-target/cluster-in-trouble.ts';
+import { healthOnCluster } from './kubernetes-target/health.ts';
 
 const signal = new AbortController().signal;
 
@@ -117,7 +119,7 @@ describeWith(['kube', 'kwok'], 'a cluster as the target', ({ kube, kwok }) => {
   beforeAll(async () => {
     folder = await temporaryDirectory('kubernetes-target');
     ({ identity } = await generateAgeIdentity());
-    cluster = await startOwnCluster({ kube, kwok, nodes: 1, audit: true });
+    cluster = await startOwnCluster({ kube, kwok, nodes: 1, audit: true, etcdQuota: 32 << 20 });
     api = await connect();
     admin = await connect();
   });
@@ -530,7 +532,7 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: a
     await using site = await createSite(target({ open: async () => impatient }));
     await using quiet = await createSite(target({ open: async () => impatient }));
     await quiet.release([pack('d4', `${namespace('d4')}${configMap('d4', 'a', '{k: v}')}`)]);
-    const many = Array.from({ length: 400 }, (_, i) => configMap('away', `c-${i}`, `{n: "${i}"}`)).join('');
+    const many = Array.from({ length: 150 }, (_, i) => configMap('away', `c-${i}`, `{n: "${i}"}`)).join('');
     let stopped: Promise<void> | undefined;
     Object.assign(site.agent, {
       onJournal: (point: string) => {
@@ -1063,4 +1065,7 @@ spec:
     expect(points.length).toBeGreaterThan(8);
     for (const [index] of points.entries()) if (isTried(index)) await run(`crash-${index}`, index + 1);
   });
+
+  healthOnCluster(() => cluster);
+  clusterInTrouble(() => cluster);
 });
