@@ -12,7 +12,9 @@ export const serveProgram = async (argv: readonly string[], host: string): Promi
   // Tied to this process where setpriv can: a killed run leaves no server behind.
   const tie = findProgram('setpriv') === undefined ? [] : ['setpriv', '--pdeathsig=KILL'];
   const [first = '', ...words] = [...tie, ...argv];
-  const server = spawn(first, words, { stdio: ['ignore', 'ignore', 'pipe'] });
+  // A registry written in Go has a heap of some MiB, of which it would collect the garbage all the time.
+  const env = { GOGC: '400', ...process.env };
+  const server = spawn(first, words, { stdio: ['ignore', 'ignore', 'pipe'], env });
   let log = '';
   server.stderr.on('data', (chunk: Buffer) => {
     log = (log + chunk.toString('utf8')).slice(-4096);

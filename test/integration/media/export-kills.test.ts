@@ -51,7 +51,7 @@ const THEIRS = ['holiday.jpg', 'fleet/requests/a.json', 'fleet/parts/notes.txt',
 
 let world: World;
 let disk: TemporaryDirectory;
-let env: NodeJS.ProcessEnv;
+const { env } = process;
 
 /** Media lie on a disk here, where a sync takes its time. */
 const path = (...names: readonly string[]): string => join(disk.path, ...names);
@@ -59,7 +59,6 @@ const path = (...names: readonly string[]): string => join(disk.path, ...names);
 beforeAll(async () => {
   world = await makeKioskWorld();
   disk = await temporaryDirectory('export-kills');
-  env = { ...process.env, NODE_COMPILE_CACHE: path('compiled') };
   for (const form of ['directory', 'set', 'sealed'] as const) {
     await fillForm(world.path('layout'), path(form), form, recipient);
     await addTheirs(path(form));
@@ -67,14 +66,6 @@ beforeAll(async () => {
   await fillForm(world.path('layout'), path('tar.tar'), 'tar');
   await addTheirs(path('none'));
   await world.layout.release({ channel: KIOSK, version: 2, bundles: [bundleOf('two')] });
-  // Only a run that ends keeps what it compiled, and those that are timed must not be the first.
-  for (const form of ['directory', 'sealed'] as const) {
-    const one: Case = { what: form, to: form };
-    const to = place(one, 'warm');
-    const run = await runToKill({ words: wordsOf(one, to), env });
-    expect(run.code, run.said).toBe(0);
-    await rm(to, { recursive: true });
-  }
 });
 afterAll(async () => {
   await world[Symbol.asyncDispose]();

@@ -7,17 +7,21 @@ import { importAgentBase } from '../../harness/hosts/agent-base-image.ts';
 import { asRoot } from '../../harness/hosts/as-root.ts';
 import { copyBuiltPrograms } from '../../harness/run/built-programs.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
+import { LONG } from '../../harness/run/long.ts';
 import { openPodman } from '../../harness/hosts/podman.ts';
 import { runCommand, runOrFail, succeed } from '../../harness/run/run-command.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../../..');
 const PROGRAMS = ['fleet-agent', 'fleet-export', 'fleet-scheduler'] as const;
+/** They differ in the program alone. The image of the agent runs in a cluster, too (e2e/agent-in-cluster). */
 const DOCKERFILES = {
-  'fleet-agent': 'Dockerfile.agent',
-  'fleet-export': 'deploy/images/Dockerfile.export',
   'fleet-scheduler': 'deploy/images/Dockerfile.scheduler',
-} as const;
+  ...(LONG && {
+    'fleet-agent': 'Dockerfile.agent',
+    'fleet-export': 'deploy/images/Dockerfile.export',
+  }),
+};
 
 let folder: TemporaryDirectory;
 /** What `npm run build` and `npm run bundle:agent` leave: a folder with `dist`. */

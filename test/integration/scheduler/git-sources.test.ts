@@ -36,6 +36,7 @@ import {
   SHOP,
   shopRepository,
 } from '../../scheduler/kalypso-platform.ts';
+import { LONG } from '../../harness/run/long.ts';
 import { succeed } from '../../harness/run/run-command.ts';
 import { runScheduler } from '../../harness/run/run-scheduler.ts';
 
@@ -564,10 +565,9 @@ describeWith(
 
     test.for([
       'real-kaizen-prod',
-      'real-kaizen-stage',
       'real-microsoft-dev',
-      'real-microsoft-stage',
       'real-configuratix-dev',
+      ...(LONG ? ['real-kaizen-stage', 'real-microsoft-stage'] : []),
     ])('%s: render from its URL writes the tree byte for byte', async (name) => {
       const { at, branches, environment, controlPlane, main } = await lay(name);
       const home = { ...ENV, HOME: at('home') };
