@@ -41,11 +41,13 @@ export type DebsOptions = {
   readonly version?: string;
   /** All three, unless a test builds fewer. */
   readonly names?: readonly string[];
+  /** The official build of Node in node_modules, unless a test packs less. */
+  readonly node?: NodeInside;
 };
 
 /** Builds the Debian packages with dpkg-deb and returns their paths. The same input gives the same bytes. */
 export const buildDebs = async (options: DebsOptions): Promise<readonly string[]> => {
-  const node = findNode(REPOSITORY);
+  const node = options.node ?? findNode(REPOSITORY);
   await mkdir(options.out, { recursive: true });
   const made: string[] = [];
   for (const packaged of PACKAGED) {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
 import { acceptRequests } from '../harness/fleets/accept-requests.ts';
@@ -10,6 +10,7 @@ import { asRoot } from '../harness/hosts/as-root.ts';
 import { freePort } from '../harness/neighbours/free-port.ts';
 import { agentOnHost, programFile } from '../harness/run/program-file.ts';
 import { describeWith } from '../harness/run/describe-with.ts';
+import { LONG } from '../harness/run/long.ts';
 import { runCommand, runOrFail, succeed } from '../harness/run/run-command.ts';
 import { temporaryDirectory } from '../harness/run/temporary-directory.ts';
 import { canary, tracesOf, tracesUnder } from '../integration/secrets/secrets-walk/canaries.ts';
@@ -51,10 +52,19 @@ const makeDeb = async (folder: string, version: string): Promise<string> => {
 };
 
 const makeAnsible = async (folder: string): Promise<void> => {
-  const galaxy = (...words: readonly string[]) => runOrFail(['ansible-galaxy', ...words], { cwd: folder });
-  await galaxy('collection', 'init', 'factory.printer');
-  await galaxy('collection', 'build', 'factory/printer');
-  await galaxy('role', 'init', 'clock');
+  const files = {
+    'printer/galaxy.yml':
+      'namespace: factory\nname: printer\nversion: 1.0.0\nreadme: README.md\nauthors: [a]\nlicense: [MIT]\n',
+    'printer/README.md': 'x\n',
+    'clock/meta/main.yml':
+      'galaxy_info: {author: a, description: d, license: MIT, min_ansible_version: "2.1"}\n',
+    'clock/tasks/main.yml': '[]\n',
+  };
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), text);
+  }
+  await runOrFail(['ansible-galaxy', 'collection', 'build', 'printer'], { cwd: folder });
   await runOrFail(['tar', '-czf', 'clock.tar.gz', 'clock'], { cwd: folder });
 };
 
@@ -174,7 +184,7 @@ describeWith(
           /apps\/info-screen\/host\/package\.yaml:7:7: CONTENT_UNPINNED: nothing says what .*\/labels\.bin must be/,
         );
         succeed(await office.scheduler('images', 'lock', '--images', 'images'));
-        await office.build();
+        await office.build('-e', 'prod');
         // Fetched to be locked, and never again.
         expect(asked.toSorted()).toEqual([
           '/clock.tar.gz',
@@ -224,7 +234,7 @@ describeWith(
         // The next release has another deb, and brings that alone.
         await office.edit('apps/info-screen/host/package.yaml', () => packageYaml(base, 'greeter-2.deb'));
         succeed(await office.scheduler('images', 'lock', '--images', 'images'));
-        await office.build();
+        await office.build('-e', 'prod');
         succeed(await site.agent('reports', 'export', '/media/stick'));
         succeed(await office.scheduler('reports', 'import', stick));
         const delta = join(work, 'delta.tar');
@@ -277,7 +287,7 @@ describeWith(
       await writeFile(join(host, 'ansible/vaulted.yml'), VAULTED_PLAYBOOK);
       const bring = async (yaml: string) => {
         await writeFile(join(host, 'package.yaml'), yaml);
-        await office.build();
+        await office.build('-e', 'prod');
         await rm(join(stick, 'blobs'), { recursive: true, force: true });
         await office.fill(stick, 'shop-4');
         return agent('import', '/media/stick', '--prune');
@@ -305,49 +315,53 @@ describeWith(
       expect(said.at(-1)).toContain('withheld because of no_log');
 
       // The daemon corrects the file by the playbook, and hands its reports over to the hub itself.
-      const { cable } = site.host;
-      if (!cable) throw new Error('the host has no cable');
-      await cable.reconnect();
-      const hub = `${cable.machineAddress}:${await freePort()}`;
-      const settings = { keys: 'keys', layout: 'releases', db: 'hub/hub.db', listen: hub };
-      const serving = { ...settings, hostnames: [cable.machineAddress] };
-      await writeFile(join(office.folder, 'hub.yaml'), JSON.stringify(serving));
-      const serve = ['serve', '--config', join(office.folder, 'hub.yaml')];
-      await using served = makeProcess([process.execPath, programFile('scheduler'), ...serve], {
-        cwd: office.folder,
-        ready: '"msg":"listening"',
-      });
-      await served.start();
-      const token = succeed(await office.scheduler('tokens', 'create', '--site', 'shop-4', '--json')).stdout;
-      await write('/root/token', `${(JSON.parse(token) as { readonly token: string }).token}\n`);
-      const named = '--fleet halden --site shop-4 --name screen-1 --channel prod/kiosk'.split(' ');
-      const online = ['--hub', `https://${hub}`, '--token-file', '/root/token'];
-      const enrolled = await agent('enroll', ...named, ...online, '--root-sha256', office.rootSha256);
-      expect(enrolled.code, enrolled.text).toBe(0);
-      const reported = () => eventsAtHub(office.folder, 'shop-4/screen-1');
-      const before = reported().length;
-      const daemon = [
-        '/usr/local/bin/node',
-        agentOnHost().file,
-        'run',
-        '--interval',
-        '1s',
-        '--hub',
-        online[1] ?? '',
-      ];
-      succeed(await site.host.exec(['systemd-run', '--quiet', '--unit=daemon', ...daemon]));
-      await expect
-        .poll(
-          () =>
-            reported()
-              .slice(before)
-              .map(({ type }) => type),
-          { timeout: 120_000, interval: 500 },
-        )
-        .toContain('corrected');
-      await shell('systemctl stop daemon');
-      expect(await shell('cat /srv/info-screen/pin')).toBe(pin);
-      said.push(served.log(), JSON.stringify(reported()));
+      if (LONG) {
+        const { cable } = site.host;
+        if (!cable) throw new Error('the host has no cable');
+        await cable.reconnect();
+        const hub = `${cable.machineAddress}:${await freePort()}`;
+        const settings = { keys: 'keys', layout: 'releases', db: 'hub/hub.db', listen: hub };
+        const serving = { ...settings, hostnames: [cable.machineAddress] };
+        await writeFile(join(office.folder, 'hub.yaml'), JSON.stringify(serving));
+        const serve = ['serve', '--config', join(office.folder, 'hub.yaml')];
+        await using served = makeProcess([process.execPath, programFile('scheduler'), ...serve], {
+          cwd: office.folder,
+          ready: '"msg":"listening"',
+        });
+        await served.start();
+        const token = succeed(
+          await office.scheduler('tokens', 'create', '--site', 'shop-4', '--json'),
+        ).stdout;
+        await write('/root/token', `${(JSON.parse(token) as { readonly token: string }).token}\n`);
+        const named = '--fleet halden --site shop-4 --name screen-1 --channel prod/kiosk'.split(' ');
+        const online = ['--hub', `https://${hub}`, '--token-file', '/root/token'];
+        const enrolled = await agent('enroll', ...named, ...online, '--root-sha256', office.rootSha256);
+        expect(enrolled.code, enrolled.text).toBe(0);
+        const reported = () => eventsAtHub(office.folder, 'shop-4/screen-1');
+        const before = reported().length;
+        const daemon = [
+          '/usr/local/bin/node',
+          agentOnHost().file,
+          'run',
+          '--interval',
+          '1s',
+          '--hub',
+          online[1] ?? '',
+        ];
+        succeed(await site.host.exec(['systemd-run', '--quiet', '--unit=daemon', ...daemon]));
+        await expect
+          .poll(
+            () =>
+              reported()
+                .slice(before)
+                .map(({ type }) => type),
+            { timeout: 120_000, interval: 500 },
+          )
+          .toContain('corrected');
+        await shell('systemctl stop daemon');
+        expect(await shell('cat /srv/info-screen/pin')).toBe(pin);
+        said.push(served.log(), JSON.stringify(reported()));
+      }
 
       const secrets = [pin, hidden, password];
       expect(said.flatMap((text) => tracesOf('what was said', text, secrets))).toEqual([]);
@@ -360,8 +374,8 @@ describeWith(
       await write('/run/words', words.join('\n'));
       const found = await shell(`journalctl --sync; journalctl --flush
         grep -rlaF -f /run/words /etc /home /root /srv /tmp /usr/bin /var || true`);
-      // The second is the file that the playbook writes.
-      expect(found).toBe('/root/hidden\n/srv/info-screen/pin');
+      // The second is the file that the playbook writes, which was changed above and not corrected in a usual run.
+      expect(found).toBe(LONG ? '/root/hidden\n/srv/info-screen/pin' : '/root/hidden');
     }, 600_000);
   },
 );

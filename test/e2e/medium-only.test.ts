@@ -1,14 +1,15 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { acceptRequests } from '../harness/fleets/accept-requests.ts';
 import { tamper } from '../../examples/tamper.ts';
 import { describeWith } from '../harness/run/describe-with.ts';
 import { LONG } from '../harness/run/long.ts';
 import { temporaryDirectory } from '../harness/run/temporary-directory.ts';
-import { openOffice } from './office.ts';
-import { startSite } from './site.ts';
-import { succeed } from '../harness/run/run-command.ts';
+import { type Office, openOffice } from './office.ts';
+import { type SiteHost, startSite } from './site.ts';
+import { runAgent } from '../harness/run/run-agent.ts';
+import { runOrFail, succeed } from '../harness/run/run-command.ts';
 
 const SITE = 'plant-7';
 const CHANNEL = 'prod/factory-host';
@@ -20,24 +21,61 @@ type Row = {
   readonly verdict: string;
 };
 
-describeWith(['factoryBase'], 'a factory host that only ever sees a stick', ({ factoryBase }) => {
-  test('enrols, runs a release, repairs itself, rolls one package back, and its history comes home', async () => {
-    await using folder = await temporaryDirectory('office');
-    await using media = await temporaryDirectory('media');
-    const stick = join(media.path, 'stick');
-    await mkdir(stick);
-    const office = await openOffice(folder.path);
-    await office.build();
-    await using site = await startSite('plant-seven', factoryBase, stick);
+describeWith(['factoryBase'], 'factory hosts that only ever see a stick', ({ factoryBase }) => {
+  const stack = new AsyncDisposableStack();
+  let office: Office;
+  let site: SiteHost;
+  let media = '';
+  let stick = '';
+  /** The printer's program as it works. */
+  let printLoop = '';
 
+  beforeAll(async () => {
+    const folder = stack.use(await temporaryDirectory('office'));
+    media = stack.use(await temporaryDirectory('media')).path;
+    stick = join(media, 'stick');
+    await mkdir(stick);
+    [office, site] = await Promise.all([
+      openBuilt(folder.path),
+      startSite('plant-seven', factoryBase, stick),
+    ]);
+    stack.use(site);
+  });
+  afterAll(() => stack.disposeAsync());
+  const openBuilt = async (folder: string): Promise<Office> => {
+    const opened = await openOffice(folder);
+    await opened.build('-e', 'prod');
+    return opened;
+  };
+  const build = () => office.build('-e', 'prod');
+  const takeRequests = async (medium: string, name: string): Promise<void> => {
+    succeed(await office.scheduler('sites', 'enroll', medium, ...(await acceptRequests(medium))));
+    succeed(await office.scheduler('sites', 'set', name, 'lineNumber=7'));
+  };
+
+  test('two agents of different cluster types at one site share one stick', async () => {
+    await using shop = await startSite('shop', factoryBase, stick);
     // There is no way in or out but the stick.
     expect((await site.shell('ip -o link | grep -vc " lo:"')).stdout.trim()).toBe('0');
     succeed(await site.enroll(office.rootSha256, SITE, 'press-2', CHANNEL));
-    succeed(await office.scheduler('sites', 'enroll', stick, ...(await acceptRequests(stick))));
-    succeed(await office.scheduler('sites', 'set', SITE, 'lineNumber=7'));
+    succeed(await shop.enroll(office.rootSha256, SITE, 'screen-1', 'prod/kiosk'));
+    await takeRequests(stick, SITE);
     await office.fill(stick, SITE);
     succeed(await site.agent('import', '/media/stick'));
+    succeed(await shop.agent('import', '/media/stick'));
+    expect((await shop.shell('systemctl is-active info-screen scale-reader')).stdout).toBe(
+      'active\ninactive\n',
+    );
+    for (const one of [site, shop]) succeed(await one.agent('reports', 'export', '/media/stick'));
+    succeed(await office.scheduler('reports', 'import', stick));
+    expect([...statesOf(await office.status())]).toEqual([
+      ['plant-7/press-2 label-printer-host', 'complies'],
+      ['plant-7/press-2 scale-reader-host', 'complies'],
+      ['plant-7/screen-1 info-screen-kiosk', 'complies'],
+    ]);
+  });
 
+  test('one of them runs the release, repairs itself, rolls one package back, and its history comes home', async () => {
     // Real units run, in their slice, with the value that only the site knows in its one field.
     expect((await site.shell('systemctl is-active scale-reader label-printer')).stdout).toBe(
       'active\nactive\n',
@@ -70,11 +108,14 @@ describeWith(['factoryBase'], 'a factory host that only ever sees a stick', ({ f
     expect(await site.read('/etc/label-printer/label.zpl')).toContain('Halden Foods');
 
     // Release 2: the printer's program does not start; the scale reader's change is good.
-    await office.edit('apps/label-printer/host/print-loop', () => '#!/bin/sh\nexit 1\n');
+    await office.edit('apps/label-printer/host/print-loop', (text) => {
+      printLoop = text;
+      return '#!/bin/sh\nexit 1\n';
+    });
     await office.edit('apps/scale-reader/host/scale.json', (text) =>
       text.replace('"decimals": 3', '"decimals": 2'),
     );
-    await office.build();
+    await build();
     succeed(await site.agent('reports', 'export', '/media/stick'));
     succeed(await office.scheduler('reports', 'import', stick));
     await office.fill(stick, SITE, '--for', stick);
@@ -110,92 +151,62 @@ describeWith(['factoryBase'], 'a factory host that only ever sees a stick', ({ f
     expect(outboxOf((await site.agent('status', '--json')).stdout)).toBeLessThan(before);
   });
 
-  test('refuses a tampered, an old and a foreign stick by name, and stays as it is', async () => {
-    await using folder = await temporaryDirectory('office');
-    await using media = await temporaryDirectory('media');
-    const [stick, old, foreign] = ['stick', 'old', 'foreign'].map((name) => join(media.path, name)) as [
+  test('it refuses a tampered, an old and a foreign stick by name, and stays as it is', async () => {
+    const [other, old, foreign] = ['other', 'old', 'foreign'].map((name) => join(media, name)) as [
       string,
       string,
       string,
     ];
-    await mkdir(stick);
-    const office = await openOffice(folder.path);
-    await office.build();
-    await using site = await startSite('plant-eight', factoryBase, media.path);
-    const at = (path: string): string => path.replace(media.path, '/media/stick');
-    succeed(await site.enroll(office.rootSha256, SITE, 'press-2', CHANNEL, at(stick)));
-    succeed(await office.scheduler('sites', 'enroll', stick, ...(await acceptRequests(stick))));
-    succeed(await office.scheduler('sites', 'set', SITE, 'lineNumber=7'));
-    await office.fill(stick, SITE);
+    /** Lays the medium onto the stick, which a host has one folder for. */
+    const importFrom = async (medium: string) => {
+      await runOrFail(['sh', '-c', `rm -rf ${stick}/* && cp -r ${medium}/. ${stick}`]);
+      return site.agent('import', '/media/stick');
+    };
+    // The printer works again.
+    await office.edit('apps/label-printer/host/print-loop', () => printLoop);
+    await build();
     await office.fill(old, SITE);
-    succeed(await site.agent('import', at(stick)));
+    succeed(await importFrom(old));
     await office.edit('apps/label-printer/host/label.zpl', (text) => `${text}\n`);
-    await office.build();
-    await office.fill(stick, SITE);
+    await build();
+    await office.fill(other, SITE);
 
-    await tamper(stick);
-    const tampered = await site.agent('import', at(stick));
+    await tamper(other);
+    const tampered = await importFrom(other);
     expect([tampered.code, tampered.stderr]).toEqual([4, expect.stringContaining('DIGEST_MISMATCH')]);
     expect(await site.read('/etc/label-printer/label.zpl')).not.toMatch(/\n\n$/);
 
-    await office.fill(stick, SITE);
-    succeed(await site.agent('import', at(stick)));
-    const replay = await site.agent('import', at(old));
+    await office.fill(other, SITE);
+    succeed(await importFrom(other));
+    const replay = await importFrom(old);
     expect([replay.code, replay.stderr]).toEqual([4, expect.stringContaining('ROLLBACK')]);
 
+    // A folder asks for the other site.
     await mkdir(foreign);
-    await using neighbour = await startSite('plant-nine', factoryBase, foreign);
-    succeed(await neighbour.enroll(office.rootSha256, 'plant-9', 'press-1', CHANNEL));
-    succeed(await office.scheduler('sites', 'enroll', foreign, ...(await acceptRequests(foreign))));
-    succeed(await office.scheduler('sites', 'set', 'plant-9', 'lineNumber=1'));
+    await mkdir(join(media, 'root'));
+    const env = {
+      ...process.env,
+      FLEET_AGENT_STATE: join(media, 'state'),
+      FLEET_AGENT_ROOT: join(media, 'root'),
+      FLEET_AGENT_SERVICES: 'none',
+    };
+    const who = `--fleet halden --site plant-9 --name press-1 --channel ${CHANNEL} --root-sha256`.split(' ');
+    succeed(await runAgent(office.folder, ['enroll', foreign, ...who, office.rootSha256], env));
+    await takeRequests(foreign, 'plant-9');
     await office.fill(foreign, 'plant-9');
-    const wrong = await site.agent('import', at(foreign));
+    const wrong = await importFrom(foreign);
     expect([wrong.code, wrong.stderr]).toEqual([4, expect.stringContaining('WRONG_SITE')]);
     expect(wrong.stderr).toContain('plant-9');
     succeed(await site.agent('diff'));
   });
 
-  test('two agents of different cluster types at one site share one stick', async () => {
-    await using folder = await temporaryDirectory('office');
-    await using media = await temporaryDirectory('media');
-    const stick = join(media.path, 'stick');
-    await mkdir(stick);
-    const office = await openOffice(folder.path);
-    await office.build();
-    await using press = await startSite('press', factoryBase, stick);
-    await using shop = await startSite('shop', factoryBase, stick);
-    succeed(await press.enroll(office.rootSha256, SITE, 'press-2', CHANNEL));
-    succeed(await shop.enroll(office.rootSha256, SITE, 'screen-1', 'prod/kiosk'));
-    succeed(await office.scheduler('sites', 'enroll', stick, ...(await acceptRequests(stick))));
-    succeed(await office.scheduler('sites', 'set', SITE, 'lineNumber=3'));
-    await office.fill(stick, SITE);
-    succeed(await press.agent('import', '/media/stick'));
-    succeed(await shop.agent('import', '/media/stick'));
-    expect((await press.shell('systemctl is-active scale-reader')).stdout.trim()).toBe('active');
-    expect((await shop.shell('systemctl is-active info-screen')).stdout.trim()).toBe('active');
-    expect((await shop.shell('systemctl is-active scale-reader')).stdout.trim()).toBe('inactive');
-    for (const site of [press, shop]) succeed(await site.agent('reports', 'export', '/media/stick'));
-    succeed(await office.scheduler('reports', 'import', stick));
-    const states = statesOf(await office.status());
-    expect([...states]).toEqual([
-      ['plant-7/press-2 label-printer-host', 'complies'],
-      ['plant-7/press-2 scale-reader-host', 'complies'],
-      ['plant-7/screen-1 info-screen-kiosk', 'complies'],
-    ]);
-  });
-
   test('the power is cut again and again during an import; in the end everything runs and each event is home once', async () => {
-    await using folder = await temporaryDirectory('office');
-    await using media = await temporaryDirectory('media');
-    const stick = join(media.path, 'stick');
-    await mkdir(stick);
-    const office = await openOffice(folder.path);
-    await office.build();
-    await using site = await startSite('power', factoryBase, stick);
-    succeed(await site.enroll(office.rootSha256, SITE, 'press-2', CHANNEL));
-    succeed(await office.scheduler('sites', 'enroll', stick, ...(await acceptRequests(stick))));
-    succeed(await office.scheduler('sites', 'set', SITE, 'lineNumber=7'));
-    await office.fill(stick, SITE);
+    const own = join(media, 'power');
+    await mkdir(own);
+    await using site = await startSite('power', factoryBase, own);
+    succeed(await site.enroll(office.rootSha256, 'plant-8', 'press-1', CHANNEL));
+    await takeRequests(own, 'plant-8');
+    await office.fill(own, 'plant-8');
     let cuts = 0;
     for (const milliseconds of LONG ? [250, 450, 650, 850, 1100, 1400] : [450, 1100]) {
       const importing = site.startAgent('import', '/media/stick');
@@ -216,9 +227,10 @@ describeWith(['factoryBase'], 'a factory host that only ever sees a stick', ({ f
       (await site.shell('find / -xdev -name ".fleet-*" -not -path "/proc/*" | wc -l')).stdout.trim(),
     ).toBe('0');
     succeed(await site.agent('reports', 'export', '/media/stick'));
-    const taken = succeed(await office.scheduler('reports', 'import', stick, '--json'));
+    const taken = succeed(await office.scheduler('reports', 'import', own, '--json'));
     expect(taken.stdout).not.toMatch(/"alarm":\s*"/);
-    expect(new Set(statesOf(await office.status()).values())).toEqual(new Set(['complies']));
+    const states = [...statesOf(await office.status())].filter(([of]) => of.startsWith('plant-8/'));
+    expect(states.map(([, verdict]) => verdict)).toEqual(['complies', 'complies']);
   });
 });
 

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { basename, join } from 'node:path';
@@ -12,6 +12,7 @@ import { describeWith } from '../harness/run/describe-with.ts';
 import { type FactoryHost, startFactoryHost } from '../harness/hosts/factory-host.ts';
 import { LONG } from '../harness/run/long.ts';
 import { loopDevices } from '../harness/hosts/loop-devices.ts';
+import { THIN_NODE_BIND, thinNode } from '../harness/hosts/thin-node.ts';
 import { PROGRAMS_VARIABLE } from '../harness/run/program-file.ts';
 import { runCommand, runOrFail, succeed } from '../harness/run/run-command.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/run/temporary-directory.ts';
@@ -109,7 +110,7 @@ describeWith(
     });
     const openAndBuild = async (): Promise<void> => {
       office = await openOffice(folder.path);
-      await office.build();
+      await office.build('-e', 'prod');
     };
     const buildDeb = async (): Promise<void> => {
       const programs = process.env[PROGRAMS_VARIABLE] ?? join(media.path, 'programs');
@@ -123,7 +124,7 @@ describeWith(
         base: factoryBase,
         node: false,
         blockDevices: [number],
-        binds: [{ from: media.path, to: '/media' }],
+        binds: [{ from: media.path, to: '/media' }, THIN_NODE_BIND],
       });
       await afterBoot();
     };
@@ -220,7 +221,7 @@ describeWith(
       await office.edit('apps/scale-reader/host/scale.json', (text) =>
         text.replace('"decimals": 3', '"decimals": 2'),
       );
-      await office.build();
+      await office.build('-e', 'prod');
       await office.fill(stick, SITE, '--for', stick);
       expect(await plugIn()).toMatch(/^DONE: Release \d+ is installed\./);
       expect(await sh('cat /etc/scale-reader/scale.json')).toMatch(/"decimals": ?2/);
@@ -242,7 +243,7 @@ describeWith(
     /** A release that brings this Debian package of the agent, on the stick. */
     const releaseAgent = async (file: string): Promise<void> => {
       await writeFile(join(folder.path, 'apps/line-agent/host/package.yaml'), agentPackage(file));
-      await office.build();
+      await office.build('-e', 'prod');
       await office.fill(stick, SITE, '--for', stick);
     };
     const agentPackage = (file: string): string => {
@@ -281,12 +282,20 @@ spec:
           control,
           (await readFile(control, 'utf8')).replace(/^Version: .*$/m, `Version: ${version}`),
         );
-        const own = await readFile(main);
-        if (program !== undefined) await writeFile(main, program);
         const file = `fleet-agent_${version}.deb`;
         const made = join(media.path, 'published', file);
-        await runOrFail(['dpkg-deb', '-Znone', '--root-owner-group', '-b', unpacked, made]);
-        await writeFile(main, own);
+        const pack = () => runOrFail(['dpkg-deb', '-Znone', '--root-owner-group', '-b', unpacked, made]);
+        if (program === undefined) await pack();
+        else {
+          const node = join(unpacked, 'usr/lib/fleet-agent/node');
+          const own = await readFile(main);
+          await rename(node, join(media.path, 'node'));
+          await cp((await thinNode(media.path)).program, node);
+          await writeFile(main, program);
+          await pack();
+          await writeFile(main, own);
+          await rename(join(media.path, 'node'), node);
+        }
         digests.set(file, hexOf(digestOf(await readFile(made))));
         return file;
       };

@@ -110,6 +110,7 @@ export const startFactoryHost = async (name: string, options: FactoryHostOptions
   const network = options.network === 'machine' ? await planCable(state) : undefined;
 
   let system: ChildProcess | undefined;
+  const opened = new Set<ChildProcess>();
 
   const start = async (): Promise<'running' | 'degraded'> => {
     if (system !== undefined && !hasEnded(system))
@@ -143,6 +144,8 @@ export const startFactoryHost = async (name: string, options: FactoryHostOptions
       await end;
     }
     system = undefined;
+    // nsenter stops with its child, which a shutdown stops before it kills it.
+    for (const child of opened) child.kill('SIGKILL');
     await runOrFail(privileged('clear', state));
   };
 
@@ -154,7 +157,10 @@ export const startFactoryHost = async (name: string, options: FactoryHostOptions
 
   const open = (argv: readonly string[]): ChildProcessWithoutNullStreams => {
     const [program = '', ...words] = privileged('look', state, ...argv);
-    return spawn(program, words);
+    const child = spawn(program, words);
+    opened.add(child);
+    child.once('close', () => opened.delete(child));
+    return child;
   };
   const shell = existsSync(join(options.base, SHELL_ARGV[0])) ? openHostShell(open) : undefined;
   const look: FactoryHost['look'] = (argv, { input, signal } = {}) =>

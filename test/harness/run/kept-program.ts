@@ -11,14 +11,14 @@ export type RunLine = (cwd: string, words: readonly string[], env?: NodeJS.Proce
 /**
  * Keeps one process that runs command lines of a program, one after the other. The modules and the entry are those of the program; the
  * start and the compilation are paid once. Tests of signals, of standard input, of two processes at once, of memory and of what a start
- * does run the program itself (programFile).
+ * does run the program itself (programFile). @param startEnv environment of the process, for what modules read when they are loaded
  */
-export const keptProgram = (name: string, file: TestProgram): RunLine => {
+export const keptProgram = (name: string, file: TestProgram, startEnv?: NodeJS.ProcessEnv): RunLine => {
   let kept: ChildProcess | undefined;
   let last: Promise<unknown> = Promise.resolve();
 
   const runNext = async (line: CommandLine): Promise<Outcome> => {
-    if (kept?.connected !== true) kept = start(file);
+    if (kept?.connected !== true) kept = start(file, startEnv);
     const child = kept;
     child.channel?.ref();
     const ended = new AbortController();
@@ -43,8 +43,9 @@ export const keptProgram = (name: string, file: TestProgram): RunLine => {
 };
 
 /** It ends with this process, whose end it does not delay. */
-const start = (file: TestProgram): ChildProcess => {
+const start = (file: TestProgram, env = process.env): ChildProcess => {
   const child = fork(testProgramFile(file), {
+    env,
     execArgv: [],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });

@@ -8,6 +8,7 @@ import { digestOf, hexOf } from '#bundles/digest';
 import { readIdentity } from '../../../agent/store/identity.ts';
 import { acquireLock } from '../../../agent/store/lock.ts';
 import { openState } from '../../../agent/store/state.ts';
+import { runAgent } from '../../harness/run/run-agent.ts';
 import { programFile } from '../../harness/run/program-file.ts';
 import {
   createTestFleet,
@@ -33,24 +34,30 @@ beforeAll(async () => {
 });
 afterAll(() => folder[Symbol.asyncDispose]());
 
+const environment = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({
+  ...process.env,
+  FLEET_NOW: NOW.toISOString(),
+  FLEET_AGENT_STATE: at('state'),
+  FLEET_AGENT_ROOT: at('root'),
+  FLEET_AGENT_SERVICES: 'none',
+  ...env,
+});
+
+/** The program as a process of its own. */
 const start = (env: NodeJS.ProcessEnv, words: readonly string[], uid?: number) =>
   spawn(process.execPath, [PROGRAM, ...words], {
     ...(uid === undefined ? {} : { uid }),
-    env: {
-      ...process.env,
-      FLEET_NOW: NOW.toISOString(),
-      FLEET_AGENT_STATE: at('state'),
-      FLEET_AGENT_ROOT: at('root'),
-      FLEET_AGENT_SERVICES: 'none',
-      ...env,
-    },
+    env: environment(env),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
 
-/** The program as a person starts it. */
+/** The command line of a person, in a process that is kept. */
 const agent = (...words: readonly string[]) => agentWith({}, ...words);
 
-const agentWith = (env: NodeJS.ProcessEnv, ...words: readonly string[]) => ended(start(env, words));
+const agentWith = async (env: NodeJS.ProcessEnv, ...words: readonly string[]) => {
+  const { code, stdout: out, stderr: err } = await runAgent(folder.path, words, environment(env));
+  return { code, out, err };
+};
 
 const ended = async (child: ReturnType<typeof start>) => {
   const [out, err, [code]] = await Promise.all([
@@ -90,7 +97,7 @@ const liveFile = () => readFile(at('root/etc/line.conf'), 'utf8');
 
 describe('fleet-agent, from the first start', () => {
   it('says what it is and what to type', async () => {
-    const help = await agent('import', '--help');
+    const help = await ended(start({}, ['import', '--help']));
     succeed(help);
     expect(help.out).toContain('$ fleet-agent import /media/stick');
     expect(await agent('status')).toMatchObject({ code: 5, err: expect.stringContaining('NOT_ENROLLED') });

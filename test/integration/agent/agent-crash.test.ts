@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { createWorldBefore, goOn, SCENARIOS, secondMedium } from '../../agent/crash-scenarios.ts';
+import { oneOfEachSort } from '../../agent/boundaries.ts';
 import { cutEverywhere } from '../../agent/cut-everywhere.ts';
 import type { World } from '../../agent/world.ts';
+import { LONG } from '../../harness/run/long.ts';
 import { testProgramFile } from '../../harness/run/program-file.ts';
 
 const program = testProgramFile('test/agent/crash-import.ts');
@@ -22,10 +23,8 @@ const importApart = async (
   medium: string,
   n: number,
 ): Promise<{ signal: string | null; printed: string }> => {
-  // Compiling the same modules in each process would be most of the work.
-  const env = { ...process.env, NODE_COMPILE_CACHE: join(world.folder, 'compiled') };
   try {
-    const { stdout } = await run(process.execPath, [program, folder, medium, String(n)], { env });
+    const { stdout } = await run(process.execPath, [program, folder, medium, String(n)]);
     return { signal: null, printed: stdout };
   } catch (error) {
     const { signal, stderr } = error as { signal: string | null; stderr: string };
@@ -41,6 +40,8 @@ describe('an import whose process is killed with SIGKILL', () => {
       await cutEverywhere(world, scenario, {
         apart: (folder, n) => importApart(folder, medium, n),
         goOn: (folder, n) => goOn(folder, medium, n),
+        // interrupted-import.integration.test.ts stops at every boundary in its own process.
+        choose: LONG ? (all) => all : oneOfEachSort,
       });
     },
     // Dozens of programs one after the other.

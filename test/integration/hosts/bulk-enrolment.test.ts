@@ -136,6 +136,7 @@ describeWith(['factoryBase'], 'hosts that are made from one image', ({ factoryBa
     await expect
       .poll(async () => (await office.scheduler('events', '--site', 'plant-7', '--json')).stdout, {
         timeout: 60_000,
+        interval: 1000,
       })
       .toContain('press-3');
     expect(hub.log.filter(({ level }) => Number(level) >= 50)).toEqual([]);

@@ -5,11 +5,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
 import { parseCertificateRequest } from '#bundles/trust/root/certificate-request';
 import { VERSION } from '#bundles/version';
-import { buildDebs } from '../../../bundling/debian/build-debs.ts';
+import { buildDebs, type DebsOptions } from '../../../bundling/debian/build-debs.ts';
 import { buildPrograms } from '../../harness/run/build-programs.ts';
 import { bundleAgent } from '../../harness/run/bundle-agent.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { type FactoryHost, startFactoryHost } from '../../harness/hosts/factory-host.ts';
+import { THIN_NODE_BIND, thinNode } from '../../harness/hosts/thin-node.ts';
 import { LONG } from '../../harness/run/long.ts';
 import { runOrFail } from '../../harness/run/run-command.ts';
 import { PROGRAMS_VARIABLE } from '../../harness/run/program-file.ts';
@@ -30,15 +31,10 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
   let fleet: TestFleet;
   let programs: string;
 
-  const build = (out: string, names: readonly string[], version?: string) =>
-    buildDebs({
-      programs,
-      out: join(folder.path, out),
-      epoch: EPOCH,
-      compression: 'none',
-      names,
-      ...(version !== undefined && { version }),
-    });
+  const build = (out: string, names: readonly string[], more: Partial<DebsOptions> = {}) =>
+    buildDebs({ programs, out: join(folder.path, out), epoch: EPOCH, compression: 'none', names, ...more });
+  /** The long run cuts the power while Node itself is unpacked. */
+  const thin = async (): Promise<Partial<DebsOptions>> => (LONG ? {} : { node: await thinNode(folder.path) });
   const sh = (script: string): Promise<string> => host.sh(script);
   const installed = (files: readonly string[], at = 'one'): Promise<string> =>
     sh(`dpkg -i ${files.map((file) => `/media/${at}/${basename(file)}`).join(' ')}`);
@@ -58,7 +54,7 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
     host = await startFactoryHost('debian-packages', {
       base: factoryBase,
       node: false,
-      binds: [{ from: folder.path, to: '/media' }],
+      binds: [{ from: folder.path, to: '/media' }, THIN_NODE_BIND],
     });
   });
   afterAll(async () => {
@@ -68,8 +64,8 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
 
   it('have the same bytes for the same input', async () => {
     const [one = '', two = ''] = [
-      ...(await build('same-1', ['fleet-export'])),
-      ...(await build('same-2', ['fleet-export'])),
+      ...(await build('same-1', ['fleet-export'], await thin())),
+      ...(await build('same-2', ['fleet-export'], await thin())),
     ];
     expect(digestOf(readFileSync(two))).toBe(digestOf(readFileSync(one)));
   });
@@ -114,7 +110,10 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
     await sh('systemctl start fleet-agent');
     const first = await sh('systemctl show --value -p InvocationID fleet-agent');
 
-    await installed(await build('two', ['fleet-agent'], '99.0.0-rc.1'), 'two');
+    await installed(
+      await build('two', ['fleet-agent'], { ...(await thin()), version: '99.0.0-rc.1' }),
+      'two',
+    );
     await trialEnded();
     expect(await sh('ls -A /var/lib/fleet-agent/upgrade')).toBe('guard');
     expect(await sh('dpkg-query --show fleet-agent')).toBe('fleet-agent\t99.0.0~rc.1');
@@ -122,7 +121,7 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
     expect(await sh('systemctl show --value -p InvocationID fleet-agent')).not.toBe(first);
 
     // The next version migrates the database and ends.
-    const [good = ''] = await build('good', ['fleet-agent'], '99.1.0');
+    const [good = ''] = await build('good', ['fleet-agent'], { ...(await thin()), version: '99.1.0' });
     const bad = join(folder.path, 'bad');
     await runOrFail(['dpkg-deb', '-R', good, bad]);
     const program = join(bad, 'usr/lib/fleet-agent/fleet-agent.mjs');

@@ -149,7 +149,7 @@ describeWith(['factoryBase', 'debianMirror'], 'services of Debian', ({ factoryBa
   afterAll(() => site?.[Symbol.asyncDispose]());
 
   it('are solved at build time to what apt of the host answers', async () => {
-    for (const release of [1, 2]) {
+    for (const release of LONG ? [1, 2] : [2]) {
       const sources = mirrorSources('/mirror', release > 1);
       const said = await site.sh(`mkdir -p /tmp/sources
         cat > /tmp/sources/mirror.sources << 'END'

@@ -50,7 +50,7 @@ describeWith(['factoryBase'], 'Debian packages on a booted host without a networ
   });
   afterAll(() => site?.[Symbol.asyncDispose]());
 
-  // Each test begins with a host that has none of them, and no conffiles of them.
+  // Each test begins with a host that has none of them, and no conffiles of them. The agent may still have them in its inventory.
   beforeEach(async () => {
     await sh('dpkg --purge hello libgreet half 2>/dev/null; true');
   });
@@ -246,7 +246,6 @@ describeWith(['factoryBase'], 'Debian packages on a booted host without a networ
     await sh('dpkg --unpack /media/admin/half-1.deb');
     await applied(await packed('greeter', [hello('1.0'), libgreet('1.0')]));
     expect(await dpkg('hello', 'libgreet', 'half')).toBe('ii half 1, ii hello 1.0, ii libgreet 1.0');
-    await applied(nothing);
   });
 
   it('go back to an older version after a power cut left the newer one half installed', async () => {
@@ -257,7 +256,6 @@ describeWith(['factoryBase'], 'Debian packages on a booted host without a networ
     );
     await applied(await packed('greeter', [hello('1.0'), libgreet('1.0')]));
     expect(await dpkg('hello', 'libgreet')).toBe('ii hello 1.0, ii libgreet 1.0');
-    await applied(nothing);
   });
 
   // dpkg unpacks such a package again, whatever else its state says: while it begins an upgrade it is half-configured, then unpacked.
@@ -271,7 +269,6 @@ describeWith(['factoryBase'], 'Debian packages on a booted host without a networ
       await cutPower();
       await applied(await packed('greeter', [hello('1.1'), libgreet('1.0')], asDependency));
       expect(await dpkg('hello', 'libgreet')).toBe('ii hello 1.1, ii libgreet 1.0');
-      await applied(nothing);
     },
   );
 
@@ -290,7 +287,6 @@ describeWith(['factoryBase'], 'Debian packages on a booted host without a networ
     const { code, output } = await install;
     expect(code, output).toBe(0);
     expect(await dpkg('hello', 'libgreet')).toBe('ii hello 1.0, ii libgreet 1.0');
-    await applied(nothing);
   });
 
   it('are installed by a unit that is no more exposed than documented, like the service', async () => {

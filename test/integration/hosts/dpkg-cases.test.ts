@@ -5,6 +5,7 @@ import { describeWith } from '../../harness/run/describe-with.ts';
 import { type FactoryHost, startFactoryHost } from '../../harness/hosts/factory-host.ts';
 import { isTried } from '../../harness/run/long.ts';
 import { packageFiles, type TestPackage } from '../../harness/fleets/signed-medium.ts';
+import { askLines } from '../../harness/run/answered-lines.ts';
 import { testProgramOnHost } from '../../harness/run/program-file.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import type { BuiltPackage } from '../../agent/apply/host/built-package.ts';
@@ -19,6 +20,7 @@ describeWith(['factoryBase'], 'the plan says what dpkg then does', ({ factoryBas
   let host: FactoryHost;
   let media: TemporaryDirectory;
   let folders = 0;
+  const ask = askLines<CaseRequest, CaseResult>(() => host.open(['/usr/local/bin/node', runCase.file]));
 
   const built = async ({ debs, ...policies }: DebRelease): Promise<BuiltPackage> => {
     folders += 1;
@@ -63,11 +65,9 @@ describeWith(['factoryBase'], 'the plan says what dpkg then does', ({ factoryBas
       holds,
       names: [...new Set([...admin, ...(first?.debs ?? []), ...next.debs].map(({ name }) => name))],
     };
-    const { code, stdout, stderr } = await host.exec(['/usr/local/bin/node', runCase.file], {
-      input: JSON.stringify(request),
-    });
-    expect(code, stderr).toBe(0);
-    const result = JSON.parse(stdout) as CaseResult;
+    const asked = await ask(request);
+    if ('noAnswer' in asked) throw new Error(asked.noAnswer.stderr);
+    const result = asked.answer;
     expect(result.wrong).toBe('');
     if (plan instanceof RegExp) {
       expect(result.error).toMatch(plan);

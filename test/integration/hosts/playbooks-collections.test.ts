@@ -1,8 +1,10 @@
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { LONG } from '../../harness/run/long.ts';
+import { runOrFail } from '../../harness/run/run-command.ts';
+import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { build, KEY, type PlaybooksHost, setup, startPlaybooksHost, tasks } from './playbooks-host/world.ts';
 
 /** A task for each collection, a module or a filter of it, that changes something on a fresh host; in their order. */
@@ -34,7 +36,7 @@ const TRIED = LONG ? TASKS : TASKS.slice(0, 2);
 
 describeWith(
   ['factoryBase', 'ansible', 'ansibleCollections'],
-  'collections as their authors publish them, on a booted host without network',
+  'collections as their authors publish them, and a role, on a booted host without network',
   ({ factoryBase, ansibleCollections }) => {
     let world: PlaybooksHost;
     beforeAll(async () => {
@@ -49,34 +51,55 @@ describeWith(
             [`${name}.tar.gz`, await readFile(join(ansibleCollections, `${name}.tar.gz`))] as const,
         ),
       );
+      await using folder = await temporaryDirectory('role');
+      await mkdir(join(folder.path, 'clock-role/tasks'), { recursive: true });
+      await writeFile(
+        join(folder.path, 'clock-role/tasks/main.yml'),
+        '- copy: {dest: /etc/of-role, content: role}\n',
+      );
+      await runOrFail(['tar', '-czf', 'role.tar.gz', 'clock-role'], { cwd: folder.path });
       const sources = TRIED.map(([name]) => `{source: ${name}.tar.gz}`).join(', ');
-      const built = await build(`${setup()}  collections: [${sources}]\n`, {
-        ...Object.fromEntries(tarballs),
-        'ansible/site.yml': tasks(TRIED.map(([, task]) => task).join('')),
-      });
-      expect(await world.plan(built)).toEqual([
-        `created ${KEY}: new; its check would change task "login" (site.yml:4), ${LONG ? 'task "paths" (site.yml:6), task "key" (site.yml:8) and 2 more' : 'task "paths" (site.yml:6)'}`,
-      ]);
+      const built = await build(
+        `${setup()}  roles: [{name: factory.clock, source: role.tar.gz}]\n  collections: [${sources}]\n`,
+        {
+          ...Object.fromEntries(tarballs),
+          'role.tar.gz': await readFile(join(folder.path, 'role.tar.gz')),
+          'ansible/site.yml': `${tasks(TRIED.map(([, task]) => task).join(''))}  roles: [factory.clock]\n`,
+        },
+      );
+      if (LONG)
+        expect(await world.plan(built)).toEqual([
+          expect.stringMatching(
+            /^created .*: new; its check would change task "factory.clock : copy" \(.*\), task "login" \(site\.yml:4\), task "paths" \(site\.yml:6\) and 3 more$/,
+          ),
+        ]);
       expect(await world.apply(built)).toEqual([
-        `created ${KEY}: ${TRIED.length} changed; a second run would change nothing`,
+        `created ${KEY}: ${TRIED.length + 1} changed; a second run would change nothing`,
       ]);
+      expect(await world.sh('cat /etc/of-role')).toBe('role');
       expect(await world.sh('cat /etc/press.paths; cut -c 1-11 /root/.ssh/authorized_keys')).toBe(
         '{"line.speed": 3}ssh-ed25519',
       );
-      if (LONG)
-        expect(await world.sh('cat /etc/press.ini /etc/press.domain; head -n 1 /etc/press.key')).toBe(
-          '[press]\nline = 7\nplant.co.uk-----BEGIN PRIVATE KEY-----',
-        );
+      if (!LONG) return;
+      expect(await world.sh('cat /etc/press.ini /etc/press.domain; head -n 1 /etc/press.key')).toBe(
+        '[press]\nline = 7\nplant.co.uk-----BEGIN PRIVATE KEY-----',
+      );
       // Ansible alone, with what the package placed.
       const placed = KEY.slice('playbook:'.length);
       const recap = await world.sh(`cd /var/lib/fleet-ferry/ansible/clock-host
+        mkdir -p /root/roles/factory.clock
         for tarball in $(find . -name '*.tar.gz'); do
-          name=$(tar -xOf $tarball MANIFEST.json | python3 -c 'import json, sys; i = json.load(sys.stdin)["collection_info"]; print(i["namespace"], i["name"], sep="/")')
+          if ! manifest=$(tar -xOf $tarball MANIFEST.json 2> /dev/null); then
+            tar -xf $tarball -C /root/roles/factory.clock --strip-components=1
+            continue
+          fi
+          name=$(echo "$manifest" | python3 -c 'import json, sys; i = json.load(sys.stdin)["collection_info"]; print(i["namespace"], i["name"], sep="/")')
           mkdir -p /root/collections/ansible_collections/$name
           tar -xf $tarball -C /root/collections/ansible_collections/$name
         done
-        ANSIBLE_COLLECTIONS_PATH=/root/collections ansible-playbook -c local -i localhost, ${placed}/site.yml 2>&1 | tail -n 12`);
-      expect(recap).toMatch(new RegExp(`ok=${TRIED.length} +changed=0 +unreachable=0 +failed=0`));
+        ANSIBLE_COLLECTIONS_PATH=/root/collections ANSIBLE_ROLES_PATH=/root/roles \
+          ansible-playbook -c local -i localhost, ${placed}/site.yml 2>&1 | tail -n 12`);
+      expect(recap).toMatch(new RegExp(`ok=${TRIED.length + 1} +changed=0 +unreachable=0 +failed=0`));
     });
   },
 );

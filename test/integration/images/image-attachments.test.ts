@@ -8,6 +8,7 @@ import { judgeOffer } from '../../../agent/acquire/offers/judge-offer.ts';
 import { readOffer } from '../../../agent/acquire/offers/read-offer.ts';
 import { openFast } from '../../agent/world.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
+import { LONG } from '../../harness/run/long.ts';
 import {
   enrollByStick,
   REGISTRIES,
@@ -20,8 +21,19 @@ const OLDER = ['--new-bundle-format=false', '--use-signing-config=false', '--tlo
 const SERVICES = ['--signing-config', 'services.json', '--trusted-root', 'authorities.json'];
 const VERIFYING = ['--key', 'builder.pub', '--insecure-ignore-tlog', '--allow-insecure-registry'];
 
-for (const [part, title, start] of REGISTRIES) {
-  describeWith(['cosign', 'oras', 'skopeo', part], `what lies beside images in ${title}`, (paths) => {
+const [WITHOUT, WITH] = REGISTRIES;
+
+/** The registry of the office, and that of the site: without and with the referrers API, and in the long run both of a kind. */
+const PAIRS = LONG
+  ? ([
+      [WITHOUT, WITHOUT],
+      [WITH, WITH],
+    ] as const)
+  : ([[WITHOUT, WITH]] as const);
+
+for (const [[part, title, start], [sitePart, siteTitle, startSite]] of PAIRS) {
+  const parts = ['cosign', 'oras', 'skopeo', part, sitePart] as const;
+  describeWith(parts, `what lies beside images in ${title}, at a site with ${siteTitle}`, (paths) => {
     let registry: AsyncDisposable & { readonly host: string };
     let office: RegistryCompany;
     const at = (...names: readonly string[]) => office.at(...names);
@@ -66,7 +78,7 @@ for (const [part, title, start] of REGISTRIES) {
     };
 
     beforeAll(async () => {
-      registry = await start(paths[part as keyof typeof paths]);
+      registry = await start(paths[part]);
       office = await startRegistryCompany(registry, paths.skopeo);
       await cosign('signing-config', 'create', '--out', 'services.json');
       await cosign('trusted-root', 'create', '--out', 'authorities.json');
@@ -153,7 +165,7 @@ for (const [part, title, start] of REGISTRIES) {
       const { stick, root, agent: agentOf } = await enrollByStick(office, state);
       await succeed(office.exporter('verify', stick, '--root-sha256', root.slice(7)));
 
-      await using site = await start(paths[part as keyof typeof paths]);
+      await using site = await startSite(paths[sitePart]);
       await using client = openRegistry({ host: site.host, prefix: 'mirror' }, { plainHttp: [], env: {} });
       const agent = agentOf(client);
       const importStick = async () => {

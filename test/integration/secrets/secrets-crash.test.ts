@@ -56,11 +56,8 @@ describe('an agent with secrets whose process is killed with SIGKILL', () => {
       return folder;
     };
     const importApart = async (folder: string, n: number) => {
-      const env = { ...process.env, NODE_COMPILE_CACHE: join(world.folder, 'compiled') };
       try {
-        const { stdout, stderr } = await run(process.execPath, [program, folder, medium, String(n)], {
-          env,
-        });
+        const { stdout, stderr } = await run(process.execPath, [program, folder, medium, String(n)]);
         return { signal: null, printed: stdout + stderr };
       } catch (error) {
         const { signal, stdout, stderr } = error as { signal: string | null; stdout: string; stderr: string };

@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +9,7 @@ import { readIdentity } from '../../../agent/store/identity.ts';
 import { openState } from '../../../agent/store/state.ts';
 import { secretPackage } from '../../agent/secrets/secret-world.ts';
 import { tracesBelow, tracesIn } from '../../agent/secrets/traces-of.ts';
-import { programFile } from '../../harness/run/program-file.ts';
+import { keptProgram } from '../../harness/run/kept-program.ts';
 import {
   createTestFleet,
   packTestBundle,
@@ -22,7 +20,6 @@ import {
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { succeed } from '../../harness/run/run-command.ts';
 
-const PROGRAM = programFile('agent');
 const ONE = 'MARKER-first-password-8c1f';
 const TWO = 'MARKER-second-password-77ab';
 const THREE = 'MARKER-third-password-5d2e';
@@ -43,27 +40,18 @@ beforeAll(async () => {
 });
 afterAll(() => folder[Symbol.asyncDispose]());
 
-/** The program as a person starts it who wants to know everything. */
+/** The program with DEBUG in its environment, so that it says everything. */
+const runLine = keptProgram('fleet-agent', 'test/harness/run/agent-lines.ts', { ...process.env, DEBUG: '*' });
 const agent = async (...words: readonly string[]) => {
-  const child = spawn(process.execPath, [PROGRAM, ...words], {
-    env: {
-      ...process.env,
-      DEBUG: '*',
-      NODE_COMPILE_CACHE: at('compiled'),
-      FLEET_NOW: '2026-11-21T08:00:00Z',
-      FLEET_AGENT_STATE: at('state'),
-      FLEET_AGENT_ROOT: at('root'),
-      FLEET_AGENT_SERVICES: 'none',
-      TMPDIR: at('stick'),
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
+  const { code, stdout, stderr } = await runLine(folder.path, words, {
+    ...process.env,
+    FLEET_NOW: '2026-11-21T08:00:00Z',
+    FLEET_AGENT_STATE: at('state'),
+    FLEET_AGENT_ROOT: at('root'),
+    FLEET_AGENT_SERVICES: 'none',
+    TMPDIR: at('stick'),
   });
-  const [out, err, [code]] = await Promise.all([
-    Array.fromAsync(child.stdout),
-    Array.fromAsync(child.stderr),
-    once(child, 'exit') as Promise<[number | null]>,
-  ]);
-  const text = Buffer.concat([...out, ...err] as Buffer[]).toString();
+  const text = stdout + stderr;
   said.push(text);
   return { code, text };
 };
@@ -145,6 +133,7 @@ describe('the verbs of an agent with secrets', () => {
       expect((await agent(...words)).code, words.join(' ')).not.toBe(1);
 
     expect(existsSync(at('stick/fleet/reports'))).toBe(true);
+    expect(said.filter((text) => /\boclif:/.test(text)).length).toBeGreaterThan(20);
     expect(tracesIn('what was said', said.join('\n'), secrets)).toEqual([]);
     expect(await tracesBelow(at('stick'), secrets)).toEqual([]);
     const own = ageFile(at('state'));

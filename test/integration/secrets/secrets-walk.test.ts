@@ -10,12 +10,22 @@ import { eventsAtHub } from '../../e2e/reliability/hub-record.ts';
 import { makeProcess } from '../../e2e/reliability/process.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { freePort } from '../../harness/neighbours/free-port.ts';
+import { keptProgram } from '../../harness/run/kept-program.ts';
 import { programFile } from '../../harness/run/program-file.ts';
 import { type Outcome, runCommand, runOrFail } from '../../harness/run/run-command.ts';
+import { runScheduler } from '../../harness/run/run-scheduler.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { writeHostSecrets, writePlainSecrets } from './secrets-walk/author-files.ts';
 import { canary, tracesOf, tracesUnder } from './secrets-walk/canaries.ts';
 import { type PryingServer, startPryingServer } from './secrets-walk/prying-server.ts';
+
+/** They say everything, as with DEBUG in the environment of each. */
+const DEBUGGING = { ...process.env, DEBUG: '*' };
+const KEPT = {
+  scheduler: keptProgram('fleet-scheduler', 'test/harness/run/scheduler-lines.ts', DEBUGGING),
+  exporter: keptProgram('fleet-export', 'test/harness/run/exporter-lines.ts', DEBUGGING),
+  agent: keptProgram('fleet-agent', 'test/harness/run/agent-lines.ts', DEBUGGING),
+} as const;
 
 /**
  * Every kind of secret on the whole way, from the author to the site and back, with a value that is nowhere else: what any program
@@ -54,10 +64,8 @@ describeWith(['sops'], 'secrets on the whole way', ({ sops }) => {
     words: readonly string[],
     more: NodeJS.ProcessEnv = {},
   ): Promise<Outcome> => {
-    const outcome = await runCommand([process.execPath, programFile(name), ...words], {
-      cwd: folder,
-      env: { ...env, ...more },
-    });
+    const runLine = more['DEBUG'] === '' ? runScheduler : KEPT[name];
+    const outcome = await runLine(folder, words, { ...env, ...more });
     const by = `fleet-${name} ${words.join(' ')} (${outcome.code})`;
     said.push({ by, text: `${outcome.stdout}\n${outcome.stderr}` });
     return outcome;
@@ -303,6 +311,7 @@ describeWith(['sops'], 'secrets on the whole way', ({ sops }) => {
     said.push({ by: 'the hub', text: hubLog }, { by: 'the answers of the hub', text: plainFetch });
     expect(said.flatMap(({ by, text }) => tracesOf(by, text, secrets))).toEqual([]);
     expect(said.length).toBeGreaterThan(40);
+    expect(said.filter(({ text }) => /\boclif:/.test(text)).length).toBeGreaterThan(40);
     // What an author writes in plain text is where the design has it: in the bundle, and what was applied of it.
     const { plain, plainLater, own, ownLater, git: inUrl, registry, ...never } = SECRETS;
     const written = [plain, plainLater, own, ownLater];

@@ -1,9 +1,9 @@
 /**
- * Runs inside a booted host: a case of dpkg-cases.ts with the real target on '/'. Prints what the plan announced, what dpkg did, and
- * whether a failed release left the host as it was. `CaseRequest` on its input.
+ * Runs inside a booted host: cases of dpkg-cases.ts with the real target on '/'. Answers each line `[id, CaseRequest]` with what the plan
+ * announced, what dpkg did, and whether a failed release left the host as it was, `[id, CaseResult]`.
  */
 import { rmSync, mkdirSync } from 'node:fs';
-import { text } from 'node:stream/consumers';
+import { createInterface } from 'node:readline';
 import { hostTarget } from '../../../../agent/apply/host/host-target.ts';
 import { fromStep } from '../../../../agent/apply/host/host-step.ts';
 import { readDpkg } from '../../../../agent/apply/host/debs/dpkg-state.ts';
@@ -129,4 +129,7 @@ const runCase = async ({ admin, first, here, next, holds, names }: CaseRequest):
   }
 };
 
-process.stdout.write(JSON.stringify(await runCase(JSON.parse(await text(process.stdin)) as CaseRequest)));
+for await (const line of createInterface({ input: process.stdin })) {
+  const [id, request] = JSON.parse(line) as [number, CaseRequest];
+  process.stdout.write(`${JSON.stringify([id, await runCase(request)])}\n`);
+}
