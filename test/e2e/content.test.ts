@@ -184,7 +184,7 @@ describeWith(
           /apps\/info-screen\/host\/package\.yaml:7:7: CONTENT_UNPINNED: nothing says what .*\/labels\.bin must be/,
         );
         succeed(await office.scheduler('images', 'lock', '--images', 'images'));
-        await office.build('-e', 'prod');
+        await office.build();
         // Fetched to be locked, and never again.
         expect(asked.toSorted()).toEqual([
           '/clock.tar.gz',
@@ -234,7 +234,7 @@ describeWith(
         // The next release has another deb, and brings that alone.
         await office.edit('apps/info-screen/host/package.yaml', () => packageYaml(base, 'greeter-2.deb'));
         succeed(await office.scheduler('images', 'lock', '--images', 'images'));
-        await office.build('-e', 'prod');
+        await office.build();
         succeed(await site.agent('reports', 'export', '/media/stick'));
         succeed(await office.scheduler('reports', 'import', stick));
         const delta = join(work, 'delta.tar');
@@ -287,7 +287,7 @@ describeWith(
       await writeFile(join(host, 'ansible/vaulted.yml'), VAULTED_PLAYBOOK);
       const bring = async (yaml: string) => {
         await writeFile(join(host, 'package.yaml'), yaml);
-        await office.build('-e', 'prod');
+        await office.build();
         await rm(join(stick, 'blobs'), { recursive: true, force: true });
         await office.fill(stick, 'shop-4');
         return agent('import', '/media/stick', '--prune');

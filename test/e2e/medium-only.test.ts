@@ -44,10 +44,9 @@ describeWith(['factoryBase'], 'factory hosts that only ever see a stick', ({ fac
   afterAll(() => stack.disposeAsync());
   const openBuilt = async (folder: string): Promise<Office> => {
     const opened = await openOffice(folder);
-    await opened.build('-e', 'prod');
+    await opened.build();
     return opened;
   };
-  const build = () => office.build('-e', 'prod');
   const takeRequests = async (medium: string, name: string): Promise<void> => {
     succeed(await office.scheduler('sites', 'enroll', medium, ...(await acceptRequests(medium))));
     succeed(await office.scheduler('sites', 'set', name, 'lineNumber=7'));
@@ -115,7 +114,7 @@ describeWith(['factoryBase'], 'factory hosts that only ever see a stick', ({ fac
     await office.edit('apps/scale-reader/host/scale.json', (text) =>
       text.replace('"decimals": 3', '"decimals": 2'),
     );
-    await build();
+    await office.build();
     succeed(await site.agent('reports', 'export', '/media/stick'));
     succeed(await office.scheduler('reports', 'import', stick));
     await office.fill(stick, SITE, '--for', stick);
@@ -164,11 +163,11 @@ describeWith(['factoryBase'], 'factory hosts that only ever see a stick', ({ fac
     };
     // The printer works again.
     await office.edit('apps/label-printer/host/print-loop', () => printLoop);
-    await build();
+    await office.build();
     await office.fill(old, SITE);
     succeed(await importFrom(old));
     await office.edit('apps/label-printer/host/label.zpl', (text) => `${text}\n`);
-    await build();
+    await office.build();
     await office.fill(other, SITE);
 
     await tamper(other);

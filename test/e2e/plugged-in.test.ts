@@ -110,7 +110,7 @@ describeWith(
     });
     const openAndBuild = async (): Promise<void> => {
       office = await openOffice(folder.path);
-      await office.build('-e', 'prod');
+      await office.build();
     };
     const buildDeb = async (): Promise<void> => {
       const programs = process.env[PROGRAMS_VARIABLE] ?? join(media.path, 'programs');
@@ -221,7 +221,7 @@ describeWith(
       await office.edit('apps/scale-reader/host/scale.json', (text) =>
         text.replace('"decimals": 3', '"decimals": 2'),
       );
-      await office.build('-e', 'prod');
+      await office.build();
       await office.fill(stick, SITE, '--for', stick);
       expect(await plugIn()).toMatch(/^DONE: Release \d+ is installed\./);
       expect(await sh('cat /etc/scale-reader/scale.json')).toMatch(/"decimals": ?2/);
@@ -243,7 +243,7 @@ describeWith(
     /** A release that brings this Debian package of the agent, on the stick. */
     const releaseAgent = async (file: string): Promise<void> => {
       await writeFile(join(folder.path, 'apps/line-agent/host/package.yaml'), agentPackage(file));
-      await office.build('-e', 'prod');
+      await office.build();
       await office.fill(stick, SITE, '--for', stick);
     };
     const agentPackage = (file: string): string => {

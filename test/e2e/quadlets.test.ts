@@ -72,7 +72,7 @@ describeWith(
         /apps\/info-screen\/host\/package\.yaml:7:7: IMAGE_UNPINNED: the image registry\.example\/retail\/screen:1 has no digest/,
       );
       succeed(await office.scheduler('images', 'lock', '--images', 'images'));
-      await office.build('-e', 'prod');
+      await office.build();
       await office.fill(stick, 'shop-4');
       succeed(await site.agent('import', '/media/stick'));
       expect(pinnedIn(await site.read(QUADLET))).toBe(first.pinned);
@@ -91,7 +91,7 @@ describeWith(
       await office.edit('apps/info-screen/host/package.yaml', (before) =>
         before.replace('Network=host\n', 'Network=host\n        Environment=LINE=2\n'),
       );
-      await office.build('-e', 'prod');
+      await office.build();
       succeed(await site.agent('reports', 'export', '/media/stick'));
       succeed(await office.scheduler('reports', 'import', stick));
       const delta = join(work, 'delta.tar');
@@ -104,7 +104,7 @@ describeWith(
 
       const second = await make('two');
       succeed(await office.scheduler('images', 'lock', '--update', '--images', 'images'));
-      await office.build('-e', 'prod');
+      await office.build();
       const whole = join(work, 'whole.tar');
       await office.fill(whole, 'shop-4');
       await runOrFail(['cp', whole, join(stick, 'whole.tar')]);

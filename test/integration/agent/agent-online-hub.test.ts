@@ -67,7 +67,7 @@ describeWith(['dockerRegistry'], 'an agent at the real hub', ({ dockerRegistry }
       FLEET_AGENT_POLL: '1s',
       FLEET_AGENT_INTERVAL: '5s',
     };
-    await office.build('-e', 'prod');
+    await office.build();
     const to = `oci://${registry.host}/fleet`;
     const serve = [
       'serve',

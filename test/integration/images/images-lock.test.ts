@@ -23,8 +23,8 @@ describeWith(['dockerRegistry', 'skopeo'], 'images of a platform from a registry
   });
 
   const run = (...words: readonly string[]): Promise<Outcome> => office.run(...words);
-  const build = (...words: readonly string[]) =>
-    run('build', '--platform', 'platform', '--keys', 'keys', '--layout', 'releases', ...words);
+  const BUILD = ['--platform', 'platform', '--keys', 'keys', '--layout', 'releases'];
+  const build = (...words: readonly string[]) => run('build', ...BUILD, '--environment', 'prod', ...words);
   const lockFile = () => readFile(office.at('platform/images.lock.yaml'), 'utf8');
 
   it('are unpinned until they are locked', async () => {

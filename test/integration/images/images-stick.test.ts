@@ -100,7 +100,7 @@ describeWith(['nodeBase', 'kube', 'busybox'], 'a cluster that nothing reaches bu
   it('runs the pods of a release from the images that came with it', async () => {
     succeed(await agent(...ENROLL, office.rootSha256));
     succeed(await office.scheduler('sites', 'enroll', stick.path, ...(await acceptRequests(stick.path))));
-    await office.build('-e', 'prod');
+    await office.build();
     await office.fill(stick.path, 'plant-7');
     const imported = await agent('import', '/media/stick');
     expect(imported.code, imported.stdout + imported.stderr).toBe(0);
@@ -117,7 +117,7 @@ describeWith(['nodeBase', 'kube', 'busybox'], 'a cluster that nothing reaches bu
     succeed(await agent('reports', 'export', '/media/stick'));
     await makeImage(LINE_CONTROL, 'two\n');
     succeed(await office.scheduler('images', 'lock', LINE_CONTROL, '--images', 'images', '--update'));
-    await office.build('-e', 'prod');
+    await office.build();
     await office.fill(stick.path, 'plant-7', '--for', stick.path);
     const medium = parseMedium(await readFile(join(stick.path, 'fleet/medium.json')));
     expect(medium.bundles.flatMap(({ assumed }) => assumed).length).toBeGreaterThan(2);
@@ -131,7 +131,7 @@ describeWith(['nodeBase', 'kube', 'busybox'], 'a cluster that nothing reaches bu
     succeed(await agent('reports', 'export', '/media/stick'));
     await makeImage(LINE_CONTROL, 'three\n');
     succeed(await office.scheduler('images', 'lock', LINE_CONTROL, '--images', 'images', '--update'));
-    await office.build('-e', 'prod');
+    await office.build();
     await office.fill(stick.path, 'plant-7', '--for', stick.path);
     // What the kubelet does to images that nothing runs from when the disk is full.
     const names = (await node.ctr(['images', 'ls', '-q'])).stdout
@@ -151,7 +151,7 @@ describeWith(['nodeBase', 'kube', 'busybox'], 'a cluster that nothing reaches bu
   }, async () => {
     for (const image of EXAMPLE_IMAGES) await makeImage(image, 'four\n');
     succeed(await office.scheduler('images', 'lock', '--images', 'images', '--update'));
-    await office.build('-e', 'prod');
+    await office.build();
     await office.fill(stick.path, 'plant-7');
     for (const seconds of [0.4, 0.6, 0.8, 1, 1.4, 2].filter((_, index) => isTried(index))) {
       await node.exec([

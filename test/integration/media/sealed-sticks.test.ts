@@ -51,7 +51,7 @@ describeWith(['age'], 'sealed sticks, from the office to a host and to another o
         '  files:\n    - path: /opt/scale-reader/firmware.bin\n      source: firmware.bin\n',
       ),
     );
-    await company.build();
+    await company.build({ environments: ['prod'] });
     await writeFile(at('office.yaml'), 'platform: platform\nkeys: keys\nlayout: releases\ndb: hub.db\n');
     const root = await sha256Of(at('keys/1.root.json'));
     for (const [name, site] of [

@@ -38,6 +38,7 @@ beforeAll(async () => {
     HOME: home,
     PATH: [dirname(process.execPath), process.env['PATH']].join(delimiter),
     FLEET_NOW: NOW.toISOString(),
+    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
   };
   programs = {
     checkout: {
@@ -127,7 +128,9 @@ describe('fleet-export as it is installed', () => {
   it('keeps what Node compiled of it in the cache folder of its user', async () => {
     const home = join(folder.path, 'another home');
     await mkdir(home);
-    await runOrFail([programs.built.export, '--version'], { env: { ...env, HOME: home } });
+    await runOrFail([programs.built.export, '--version'], {
+      env: { ...env, HOME: home, NODE_COMPILE_CACHE: undefined },
+    });
     expect(await readdir(join(home, '.cache/fleet-ferry/code'))).toHaveLength(1);
   });
 });
