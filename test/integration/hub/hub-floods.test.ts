@@ -98,7 +98,7 @@ const BODIES: readonly Buffer[] = [
 ].map((text) => Buffer.from(text));
 const JUNK = Buffer.from('{"token":"ffe_nothing","request":{}}');
 
-/** Asks without a pause until the signal; what it was answered, counted by code. */
+/** Asks once a second until the signal; what it was answered, counted by code. */
 const attack = async (client: Client, at: number, signal: AbortSignal, answers: Map<string, number>) => {
   while (!signal.aborted) {
     const isLong = at % 2 === 0;
@@ -106,7 +106,7 @@ const attack = async (client: Client, at: number, signal: AbortSignal, answers: 
     const reply = await client.send(isLong ? REPORTS_PATH : ENROLL_PATH, body).catch(() => undefined);
     const { code } = (reply?.json() ?? { code: 'cut off' }) as { readonly code: string };
     answers.set(code, (answers.get(code) ?? 0) + 1);
-    await sleep(200);
+    await sleep(1_000);
   }
 };
 

@@ -25,7 +25,7 @@ import {
 /** Reports of each agent, and events of each report. */
 const SIZE = 50;
 /** Between reports of one agent in a usual run, so that the rest of the machine goes on; a long run has no pause. */
-const PAUSE_MS = 20;
+const PAUSE_MS = 100;
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, at) => at + 1);
 

@@ -21,7 +21,13 @@ import { startGitServer } from '../../harness/neighbours/git-server.ts';
 import { runCommand, runOrFail } from '../../harness/run/run-command.ts';
 import { temporaryDirectory, writeFiles } from '../../scheduler/file-tree.ts';
 import { hubOf } from '../../scheduler/hub/office-agents.ts';
-import { type ChainOffice, FILES, NOW, openChainOffice } from '../../scheduler/release/chain/chain-office.ts';
+import {
+  type ChainOffice,
+  FILES,
+  NOW,
+  openBuiltOffice,
+  openChainOffice,
+} from '../../scheduler/release/chain/chain-office.ts';
 
 const TOKEN = 'a-token-that-nobody-may-see';
 const POLICY = `apiVersion: fleet-ferry/v1alpha1
@@ -31,8 +37,8 @@ spec: {from: dev, to: qa, compliance: {percent: 95}, soak: 12h, approvals: {requ
 `;
 
 /** A chain of environments, and a GitOps repository with a branch for each of them, behind HTTP and a forge. */
-const workshop = async (files = FILES) => {
-  const office = await openChainOffice(files);
+const workshop = async (files?: typeof FILES) => {
+  const office = files ? await openChainOffice(files) : await openBuiltOffice();
   const root = await temporaryDirectory();
   const bare = join(root, 'git/org/gitops.git');
   await writeFiles(join(root, 'start'), { 'README.md': 'by hand\n' });
@@ -103,7 +109,6 @@ const promoteLevel = async (office: ChainOffice, level: string): Promise<string>
 test('a promotion is proposed to the branch of the next environment, with what people need to decide', async () => {
   await using shop = await workshop();
   const { office, forge } = shop;
-  await office.build();
   expect(await shop.publish()).toMatchObject({ outcome: 'waiting' });
   expect(forge.pulls).toEqual([]);
   const first = await promoteLevel(office, 'base-1');
@@ -144,7 +149,6 @@ Made from
 test('what changes before the merge is added to the proposal; afterwards it is a proposal of its own', async () => {
   await using shop = await workshop();
   const { office, forge } = shop;
-  await office.build();
   await promoteLevel(office, 'base-1');
   const { proposal } = await shop.publish();
   office.config('environments/qa/level.yaml', 'qa-1');
@@ -164,7 +168,6 @@ test('what changes before the merge is added to the proposal; afterwards it is a
 test('a proposal that a person closed is not opened again for the same candidate', async () => {
   await using shop = await workshop();
   const { office, forge } = shop;
-  await office.build();
   await promoteLevel(office, 'base-1');
   const { proposal } = await shop.publish();
   await shop.settle('closed');
@@ -199,7 +202,6 @@ test('the next promotion takes the place of the proposal before, and names what 
 test('the proposal of a candidate that was rejected is closed', async () => {
   await using shop = await workshop();
   const { office, forge } = shop;
-  await office.build();
   await promoteLevel(office, 'base-1');
   const { proposal } = await shop.publish();
   await office.reject('qa', 'loses orders');
@@ -212,7 +214,6 @@ test('the proposal of a candidate that was rejected is closed', async () => {
 test('--candidate renders that candidate, and in a chained environment only the promoted one', async () => {
   await using shop = await workshop();
   const { office } = shop;
-  await office.build();
   const old = await office.candidateOf('dev');
   const given = old.digest === undefined ? [] : [{ digest: old.digest, document: old.document }];
   const [candidate] = given;
@@ -230,7 +231,6 @@ test('--candidate renders that candidate, and in a chained environment only the 
 test('commits have the configured committer and a signature that git verifies', async () => {
   await using shop = await workshop();
   const { office, root, env } = shop;
-  await office.build();
   await promoteLevel(office, 'base-1');
   const key = join(root, 'signing');
   await runOrFail(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-C', 'bot', '-f', key]);
@@ -264,7 +264,6 @@ test('commits have the configured committer and a signature that git verifies', 
 test('a stranger’s commit on the proposal stays', async () => {
   await using shop = await workshop();
   const { office, root, bare } = shop;
-  await office.build();
   await promoteLevel(office, 'base-1');
   const { proposal } = await shop.publish();
   await writeFiles(join(root, 'theirs'), { 'press/shop-web/extra.yaml': 'by hand\n' });
@@ -349,7 +348,6 @@ test('the stages of a rollout are written to the folders of clusters one after t
       }),
     );
 
-  await office.build();
   await promoteLevel(office, 'base-1');
   await office.build();
   expect(await publish()).toMatchObject({ outcome: 'pushed', problems: [] });
