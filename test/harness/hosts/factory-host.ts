@@ -138,14 +138,19 @@ export const startFactoryHost = async (name: string, options: FactoryHostOptions
     if (running === undefined) return;
     if (!hasEnded(running)) {
       const end = once(running, 'exit');
+      // PID 1 ends when all in its namespace are reaped. nsenter stops with its child, which a shutdown stops first, and reaps no more.
+      const leave = () => {
+        for (const child of opened) child.kill('SIGKILL');
+      };
+      leave();
+      const leaving = setInterval(leave, 50);
       const sent = await runCommand(privileged('signal', state, signal));
       // It has no PID 1 yet, or no longer: unshare is all that there is.
       if (sent.code !== 0) running.kill('SIGKILL');
       await end;
+      clearInterval(leaving);
     }
     system = undefined;
-    // nsenter stops with its child, which a shutdown stops before it kills it.
-    for (const child of opened) child.kill('SIGKILL');
     await runOrFail(privileged('clear', state));
   };
 
@@ -159,6 +164,8 @@ export const startFactoryHost = async (name: string, options: FactoryHostOptions
     const [program = '', ...words] = privileged('look', state, ...argv);
     const child = spawn(program, words);
     opened.add(child);
+    // Root's process cannot be killed by another user.
+    child.on('error', () => {});
     child.once('close', () => opened.delete(child));
     return child;
   };

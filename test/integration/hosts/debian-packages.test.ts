@@ -72,7 +72,10 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
 
   it('install the programs, and start no agent that is not enrolled', async () => {
     expect((await host.exec(['/bin/sh', '-c', 'command -v node'])).code).not.toBe(0);
-    const said = await installed(await build('one', ['fleet-agent', 'fleet-export', 'fleet-scheduler']));
+    const said = await installed([
+      ...(await build('one', ['fleet-agent'])),
+      ...(await build('one', ['fleet-export', 'fleet-scheduler'], await thin())),
+    ]);
     expect(said).toContain('fleet-agent: this host is not enrolled, so the service is not started.');
     for (const name of ['fleet-agent', 'fleet-export', 'fleet-scheduler']) {
       expect(await sh(`${name} --version`)).toContain(VERSION);
