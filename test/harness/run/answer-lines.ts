@@ -10,6 +10,9 @@ export type CommandLine = {
   readonly env: NodeJS.ProcessEnv;
 };
 
+/** Where it is 1, standard error comes in between standard output, as on a terminal. */
+export const MERGED_VARIABLE = 'FLEET_TEST_MERGED';
+
 /** Answers each message to this process, a CommandLine, with the Outcome of `program`; without a channel, each line `[id, CommandLine]`. */
 export const answerLines = async (program: Program): Promise<void> => {
   if (process.send) {
@@ -41,7 +44,8 @@ const keep =
   };
 
 const run = async (program: Program, { cwd, words, env }: CommandLine): Promise<Outcome> => {
-  const [stdout, stderr]: [string[], string[]] = [[], []];
+  const stdout: string[] = [];
+  const stderr: string[] = env[MERGED_VARIABLE] === '1' ? stdout : [];
   process.stdout.write = keep(stdout);
   process.stderr.write = keep(stderr);
   process.exitCode = 0;
@@ -53,5 +57,5 @@ const run = async (program: Program, { cwd, words, env }: CommandLine): Promise<
   for (const signal of ['SIGINT', 'SIGTERM']) process.removeAllListeners(signal);
   process.exitCode = 0;
   process.chdir('/');
-  return { code, stdout: stdout.join(''), stderr: stderr.join('') };
+  return { code, stdout: stdout.join(''), stderr: stderr === stdout ? '' : stderr.join('') };
 };

@@ -7,6 +7,11 @@ import { CODES, type ErrorCode } from '../../../bundles/errors.ts';
 import { findAirGap } from '../../harness/fleets/air-gap.ts';
 import { SKIPPED } from '../../harness/run/count-results.ts';
 import { type PartName, parts } from '../../harness/parts.ts';
+import { MERGED_VARIABLE } from '../../harness/run/answer-lines.ts';
+import type { RunLine } from '../../harness/run/kept-program.ts';
+import { runExporter } from '../../harness/run/run-exporter.ts';
+import { runScheduler } from '../../harness/run/run-scheduler.ts';
+import { shellProgram } from '../../harness/run/shell-program.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { firstUntrue, inThisRun, type Known } from './air-gap-page/match-output.ts';
 import { type Place, startPlace } from './air-gap-page/start-place.ts';
@@ -81,8 +86,25 @@ describe.skipIf(!gap.present)(
         NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       };
       const media = { from: at('media'), to: '/media' };
+      // The office has a network, so that its programs may run outside of its mounts, in kept processes.
+      const kept =
+        (run: RunLine): RunLine =>
+        async (cwd, words, whole) => {
+          const named = words.map((word) => word.replace(/^\/media(?=\/)/, media.from));
+          const outcome = await run(cwd, named, { ...whole, [MERGED_VARIABLE]: '1' });
+          return { ...outcome, stdout: outcome.stdout.replaceAll(media.from, media.to) };
+        };
+      await mkdir(at('office-bin'));
+      for (const [name, run] of [
+        ['fleet-scheduler', runScheduler],
+        ['fleet-export', runExporter],
+      ] as const)
+        cleanup.use(await shellProgram(at('office-bin'), name, kept(run), { ...env, HOME: at('office') }));
+      const atOffice = { ...env, PATH: [at('office-bin'), env.PATH].join(delimiter) };
       places = {
-        office: cleanup.use(await startPlace({ home: at('office'), mounts: [media], network: true, env })),
+        office: cleanup.use(
+          await startPlace({ home: at('office'), mounts: [media], network: true, env: atOffice }),
+        ),
         plant: cleanup.use(
           await startPlace({
             home: at('plant'),
