@@ -1,12 +1,15 @@
 import { join } from 'node:path';
 import { freePort } from '../../test/harness/neighbours/free-port.ts';
 import { NODE_KUBECONFIG, type NodeOptions, startNode } from '../../test/harness/kubernetes/node.ts';
+import { PROGRAMS_VARIABLE } from '../../test/harness/run/program-file.ts';
 import { Broken, REPOSITORY } from '../story.ts';
 import type { Plant } from './plant.ts';
 
 const SETTINGS = '/etc/fleet-agent';
 const STICK = '/media/stick';
 const AGENT = '/opt/fleet-agent';
+/** What `npm run bundle:agent` makes, or in tests the agent that was built for all of them. */
+const AGENT_FILES = join(process.env[PROGRAMS_VARIABLE] || join(REPOSITORY, 'dist'), 'agent');
 
 /**
  * A cluster of one node on a host that has nothing but a cable to this machine. The agent is installed as on any Debian
@@ -23,7 +26,7 @@ export const startNodePlant = async (
     network: 'machine',
     binds: [
       { from: stick, to: STICK },
-      { from: join(REPOSITORY, 'dist/agent'), to: AGENT, readOnly: true },
+      { from: AGENT_FILES, to: AGENT, readOnly: true },
       {
         from: join(REPOSITORY, 'deploy/systemd/fleet-agent.service'),
         to: '/etc/systemd/system/fleet-agent.service',

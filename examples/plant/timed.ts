@@ -17,7 +17,7 @@ export const timed = async ({ what, holds, seconds = 120, signal, say }: Wait): 
   const took = (): number => (performance.now() - began) / 1000;
   while (!(await holds())) {
     if (took() > seconds) throw new Broken(`${what}: not after ${seconds} s.`);
-    await sleep(500, undefined, { signal });
+    await sleep(1000, undefined, { signal });
   }
   say(styleText('green', `${what} (${took().toFixed(1)} s).`));
 };
