@@ -27,7 +27,7 @@ export const parseYaml11Collection = (text: string): ConfigValue | undefined => 
     const { document } = parse(text);
     if (!document || !isCollection(document) || isOtherVersion(document) || !endsBeforeErrors(document, text))
       return undefined;
-    return read(document.contents, { document, text, nodes: 0 }, 0);
+    return read(document.contents, { document, text, targets: new Map(), nodes: 0 }, 0);
   } catch {
     // Unreadable content stays text: a broken alias, a "billion laughs" value, absurd nesting.
     return undefined;
@@ -79,7 +79,13 @@ const isOtherVersion = ({ directives }: Document): boolean =>
 
 const isCollection = ({ contents }: Document): boolean => isMap(contents) || isSeq(contents);
 
-type Walk = { readonly document: Document; readonly text: string; nodes: number };
+type Walk = {
+  readonly document: Document;
+  readonly text: string;
+  /** Resolved before: the library walks the whole document for each alias. */
+  readonly targets: Map<Alias, Node>;
+  nodes: number;
+};
 
 const read = (node: Node | null, walk: Walk, depth: number): ConfigValue => {
   if (depth > 64 || ++walk.nodes > 100_000) throw new RangeError('too much for one value');
@@ -89,9 +95,10 @@ const read = (node: Node | null, walk: Walk, depth: number): ConfigValue => {
   return isScalar(node) ? readScalar(node, walk) : null;
 };
 
-const targetOf = (node: Alias, { document }: Walk): Node => {
-  const target = node.resolve(document);
+const targetOf = (node: Alias, { document, targets }: Walk): Node => {
+  const target = targets.get(node) ?? node.resolve(document);
   if (!target) throw new RangeError('unknown anchor');
+  targets.set(node, target);
   return target;
 };
 

@@ -46,8 +46,12 @@ export type TestServer = AsyncDisposable & {
   readonly reader: () => Promise<string>;
 };
 
-export const testServer = async (options: Partial<ServerOptions> = {}): Promise<TestServer> => {
-  const hub = await testHub();
+/** @param opened disposed of with the server; a hub without anything by default */
+export const testServer = async (
+  options: Partial<ServerOptions> = {},
+  opened?: TestHub,
+): Promise<TestServer> => {
+  const hub = opened ?? (await testHub());
   let now = NOW;
   let changes = 0;
   const log: Record<string, unknown>[] = [];

@@ -5,11 +5,12 @@ import type { Digest } from '#bundles/digest';
 import type { Channel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
 import { readFacts } from '../../../../../scheduler/hub/promote/facts/read-facts.ts';
+import { siteSigner } from '../../../../../scheduler/hub/hub.ts';
 import { registerFollower } from '../../../../../scheduler/hub/ingest/followers/register-follower.ts';
 import { FOLLOWERS_PATH } from '../../../../../scheduler/hub/http/hooks/notification-routes.ts';
 import { readActual } from '../../../../../scheduler/hub/questions/state/read-actual.ts';
 import { type Answer, testServer, type TestServer } from '../../serve/test-server.ts';
-import { NOW } from '../../test-hub.ts';
+import { hubsAfter, NOW } from '../../test-hub.ts';
 
 const EDGE: Channel = { environment: 'prod', clusterType: 'edge' };
 const ago = (minutes: number): string => formatTime(new Date(NOW.getTime() - minutes * 60_000));
@@ -23,7 +24,7 @@ const packages = (text: string) => ({
 });
 
 const release = async (
-  { hub }: TestServer,
+  { hub }: Pick<TestServer, 'hub'>,
   version: number,
   text: string,
   minutes: number,
@@ -39,15 +40,23 @@ const release = async (
   return bundle as Digest;
 };
 
+/** Hubs with release 1 and a follower. */
+const followed = (kind: 'flux' | 'argo-cd') =>
+  hubsAfter(async (hub) => {
+    const bundle = await release({ hub }, 1, 'one', 60);
+    const order = { site: 'plant-7', name: 'edge', kind, channel: EDGE, labels: { ring: 'pilot' } };
+    const { token } = await registerFollower(hub.store, order, await siteSigner(hub), NOW);
+    return { bundle, secret: token };
+  });
+const FOLLOWED = { flux: followed('flux'), 'argo-cd': followed('argo-cd') };
+
 const withFollower = async (
   kind: 'flux' | 'argo-cd' = 'flux',
   options: Parameters<typeof testServer>[0] = {},
 ): Promise<Follower> => {
-  const made = await testServer(options);
-  const bundle = await release(made, 1, 'one', 60);
-  const order = { site: 'plant-7', name: 'edge', kind, channel: EDGE, labels: { ring: 'pilot' } };
-  const { token } = await registerFollower(made.hub.store, order, made.context.signer, NOW);
-  return { ...made, secret: token, bundle };
+  const hub = await FOLLOWED[kind]();
+  const made = await testServer(options, hub);
+  return { ...made, secret: hub.secret, bundle: hub.bundle };
 };
 
 /** An event as notification-controller posts it. */

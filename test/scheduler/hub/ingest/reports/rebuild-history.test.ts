@@ -235,7 +235,7 @@ describe('the history of an agent', () => {
           });
         }
       }),
-      { numRuns: runs(60) },
+      { numRuns: runs(60, 20) },
     );
   });
 
