@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { access, appendFile, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { access, appendFile, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FleetError, toFleetError } from '#bundles/errors';
@@ -94,11 +94,23 @@ export const prepare = async (git: Git, repository: GitRepository): Promise<void
   }
 };
 
+/** How many fetched commits a cached repository names. One that is no longer named is fetched again. */
+const FETCHED = 32;
+
 /**
- * Fetches one commit and its trees, without blobs, into the cache.
+ * Fetches one commit and its trees, without blobs, into the cache, where it is not there yet. Needs the lock of withCache.
  * @throws FleetError SOURCE_UNREACHABLE, SOURCE_MISSING
  */
 export const fetchCommit = async (git: Git, repository: GitRepository, commit: string): Promise<void> => {
+  // A list of our own: in a partial clone git would fetch a missing commit to say whether it is there.
+  const file = join(repository.gitDirectory, 'fetched');
+  const fetched = (await readFile(file, 'utf8').catch(() => '')).split('\n');
+  if (fetched.includes(commit)) return;
+  await requestCommit(git, repository, commit);
+  await writeFile(file, [commit, ...fetched].slice(0, FETCHED).join('\n'));
+};
+
+const requestCommit = async (git: Git, repository: GitRepository, commit: string): Promise<void> => {
   const at = ['--git-dir', repository.gitDirectory];
   const fetch = [...at, 'fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--filter=blob:none'];
   const one = await runGit(git, [...fetch, '--depth=1', REMOTE, commit]);

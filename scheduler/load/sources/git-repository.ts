@@ -103,7 +103,7 @@ const branchHint = (refs: ReadonlyMap<string, string>): string => {
  * @throws FleetError SOURCE_UNREACHABLE, SOURCE_MISSING, WORKSPACE_LIMIT
  */
 export const checkOut = async (plain: Git, repository: GitRepository, wanted: Wanted): Promise<string> => {
-  const { commit, path, bound, fetched } = wanted;
+  const { commit, path, bound } = wanted;
   const folder = createHash('sha256').update(path).digest('hex').slice(0, 12);
   // The key includes the repository, so that naming a commit gives no access to another repository's files.
   const key = basename(repository.gitDirectory, '.git');
@@ -117,11 +117,8 @@ export const checkOut = async (plain: Git, repository: GitRepository, wanted: Wa
   await withCache(git, repository, async () => {
     if (await exists(target)) return;
     if (bound) await dropOvergrown(repository, bound);
-    const id = `${key}-${commit}`;
-    if (!(await exists(repository.gitDirectory))) fetched.delete(id);
     await prepare(git, repository);
-    if (!fetched.has(id)) await fetchCommit(git, repository, commit);
-    fetched.add(id);
+    await fetchCommit(git, repository, commit);
     const draft = `${target}.${randomUUID()}`;
     await makeDirectory(draft);
     try {
@@ -144,8 +141,6 @@ export type Wanted = {
   readonly path: string;
   /** Limits, for a tenant's files. */
   readonly bound: Bound | undefined;
-  /** Commits that this run has fetched: each further folder of one needs no request. Added to. */
-  readonly fetched: Set<string>;
 };
 
 /** Submodules in a folder that checkOut returned. They stay empty, because the platform does not name their repositories. */

@@ -113,7 +113,6 @@ export const openSources = (options: SourceOptions): Sources => {
       return { repository, commit: known.commit };
     }
   };
-  const fetched = new Set<string>();
   // Only one step at a time writes to a repository's cache.
   const queues = new Map<string, Promise<unknown>>();
   const directoryOf = async (
@@ -126,7 +125,7 @@ export const openSources = (options: SourceOptions): Sources => {
     const key = repositoryKey(location.repo);
     const turn = (queues.get(key) ?? Promise.resolve())
       .catch(() => undefined)
-      .then(() => checkOut(gitFor(location), repository, { commit, path, bound, fetched }));
+      .then(() => checkOut(gitFor(location), repository, { commit, path, bound }));
     queues.set(key, turn);
     const root = await turn;
     // Only a commit that is in the cache can be a fallback.

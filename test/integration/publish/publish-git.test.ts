@@ -1,6 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, lstat, mkdir, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -285,6 +296,18 @@ git update-ref refs/heads/dev "$(git -c user.name=Other -c user.email=o@example.
     expect(await pushBranch(git, scratch, { ...push, commit })).toBe('moved');
     expect(await pushBranch(git, repository, { branch: 'dev', commit: undefined, expected })).toBe('moved');
     expect(await shop.head()).toBe(theirs);
+  });
+
+  test('a commit is fetched once', async () => {
+    await using shop = await workshop();
+    const git = { env: shop.env, signal: undefined };
+    const repository = await openRepository(git, shop.url, shop.at('cache'));
+    const commit = await shop.head();
+    await bringCommit(git, repository, commit);
+    await rename(shop.at('git'), shop.at('away'));
+    await bringCommit(git, repository, commit);
+    const unknown = bringCommit(git, repository, '0'.repeat(40));
+    await expect(unknown).rejects.toMatchObject({ code: 'SOURCE_UNREACHABLE' });
   });
 
   test('publishers beside each other with one cache all succeed, and one commit is made', async () => {
