@@ -172,9 +172,9 @@ describeWith(
     const cutPower = async (sign: string): Promise<void> => {
       await plug();
       await sh(
-        // A sign may be there for milliseconds.
+        // Some signs of the long run are there for milliseconds.
         `systemctl start --no-block ${unit}
-        timeout 300 nice -n -20 sh -c 'until ${sign.replaceAll("'", `'\\''`)}; do sleep 0.01; done'`,
+        timeout 300 nice -n -20 sh -c 'until ${sign.replaceAll("'", `'\\''`)}; do sleep ${LONG ? 0.01 : 0.1}; done'`,
       );
       await host.crash();
       await root('losetup', '-d', loop);

@@ -120,7 +120,7 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
     await trialEnded();
     expect(await sh('ls -A /var/lib/fleet-agent/upgrade')).toBe('guard');
     expect(await sh('dpkg-query --show fleet-agent')).toBe('fleet-agent\t99.0.0~rc.1');
-    await expect.poll(agentIs).toBe('enabled\nactive');
+    await expect.poll(agentIs, { interval: 500 }).toBe('enabled\nactive');
     expect(await sh('systemctl show --value -p InvocationID fleet-agent')).not.toBe(first);
 
     // The next version migrates the database and ends.
@@ -148,7 +148,7 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
     await trialEnded();
     expect(JSON.parse(await sh('fleet-agent status --json'))).toHaveProperty('packages');
     expect(await sh('dpkg-query --show fleet-agent')).toBe('fleet-agent\t99.0.0~rc.1');
-    await expect.poll(agentIs).toBe('enabled\nactive');
+    await expect.poll(agentIs, { interval: 500 }).toBe('enabled\nactive');
     expect(await sh('dpkg -i /media/bad.deb 2>&1 || true')).toMatch(
       /version 99\.1\.0 did not come up on this host: it ended 3 times .*with status 3/,
     );
@@ -172,7 +172,7 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
       await trialEnded();
       expect(await sh('dpkg-query --show fleet-agent; dpkg --audit')).toBe('fleet-agent\t99.0.0~rc.1');
       expect(JSON.parse(await sh('fleet-agent status --json'))).toHaveProperty('packages');
-      await expect.poll(agentIs).toBe('enabled\nactive');
+      await expect.poll(agentIs, { interval: 500 }).toBe('enabled\nactive');
       await expect.poll(() => sh('systemctl --failed --plain --no-legend'), { timeout: 10_000 }).toBe('');
       await sh('rm -rf /var/lib/fleet-agent/upgrade/refused');
     }
@@ -182,12 +182,12 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
     await sh('echo FLEET_UPGRADE_SECONDS=5 >> /etc/default/fleet-agent');
     await sh(`sed -i s/1s/1min/ ${dropIn}/restarts.conf; systemctl daemon-reload`);
     await sh('systemctl kill --signal=KILL fleet-agent');
-    await expect.poll(agentIs).toBe('enabled\nactivating');
+    await expect.poll(agentIs, { interval: 500 }).toBe('enabled\nactivating');
     await sh('dpkg -i /media/bad.deb');
     await trialEnded();
     expect(await sh(`cat ${place}/refused/99.1.0`)).toMatch(/^it completed no look within \d+ s$/);
     expect(await sh('dpkg-query --show fleet-agent')).toBe('fleet-agent\t99.0.0~rc.1');
-    await expect.poll(agentIs).toBe('enabled\nactive');
+    await expect.poll(agentIs, { interval: 500 }).toBe('enabled\nactive');
 
     await sh('dpkg --remove fleet-agent');
     expect(

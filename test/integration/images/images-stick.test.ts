@@ -124,7 +124,7 @@ describeWith(['nodeBase', 'kube', 'busybox'], 'a cluster that nothing reaches bu
     const imported = await agent('import', '/media/stick');
     expect(imported.code, imported.stdout + imported.stderr).toBe(0);
     expect(imported.stdout).toContain('Brought 1 container image.');
-    await expect.poll(pageOf, { timeout: 120_000 }).toBe('two\n');
+    await expect.poll(pageOf, { timeout: 120_000, interval: 1000 }).toBe('two\n');
   });
 
   it('refuses such a stick when the images are gone, and asks for them', async () => {
@@ -143,7 +143,7 @@ describeWith(['nodeBase', 'kube', 'busybox'], 'a cluster that nothing reaches bu
     expect(refused.code).toBe(5);
     await office.fill(stick.path, 'plant-7');
     succeed(await agent('import', '/media/stick'));
-    await expect.poll(pageOf, { timeout: 120_000 }).toBe('three\n');
+    await expect.poll(pageOf, { timeout: 120_000, interval: 1000 }).toBe('three\n');
   });
 
   // images-containerd.test.ts kills an import of an image in every run.
@@ -169,7 +169,7 @@ describeWith(['nodeBase', 'kube', 'busybox'], 'a cluster that nothing reaches bu
       }
       const imported = await agent('import', '/media/stick');
       expect(imported.code, imported.stdout + imported.stderr).toBe(0);
-      await expect.poll(pageOf, { timeout: 120_000 }).toBe('four\n');
+      await expect.poll(pageOf, { timeout: 120_000, interval: 1000 }).toBe('four\n');
       const check = await node.ctr(['images', 'check']);
       expect(check.stdout).not.toContain('incomplete');
     });

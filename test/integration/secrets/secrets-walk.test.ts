@@ -228,7 +228,7 @@ describeWith(['sops'], 'secrets on the whole way', ({ sops }) => {
     const words = [process.execPath, programFile('agent'), 'run', '--interval', '1s'];
     await using daemon = makeProcess(words, { cwd: folder, env });
     await daemon.start();
-    await expect.poll(() => corrected().length, { timeout: 60_000 }).toBeGreaterThan(before);
+    await expect.poll(() => corrected().length, { timeout: 60_000, interval: 200 }).toBeGreaterThan(before);
     expect(await daemon.end('SIGTERM')).toBe(0);
     const atHub = JSON.stringify(eventsAtHub(folder, 'plant-7/press-1'));
     said.push({ by: 'the daemon', text: daemon.log() }, { by: 'its reports at the hub', text: atHub });
