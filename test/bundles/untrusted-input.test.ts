@@ -9,7 +9,7 @@ import { runs } from '../harness/run/long.ts';
 import { TARGETS } from '../fuzz/targets.ts';
 
 /** The same parsers and changes as `npm run fuzz`, for a moment; and whatever that ever found. */
-const CASES = runs(40, 4);
+const CASES = runs(40, 2);
 
 describe('what a stranger wrote', () => {
   it.each(TARGETS)('is read or refused by a name, and never more than that: $name', async (target) => {

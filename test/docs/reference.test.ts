@@ -80,7 +80,7 @@ const holdsFields = ({ properties, items, additionalProperties: others }: Schema
   [{ properties }, items, others].some((one) => (one as Schema | undefined)?.['properties'] !== undefined);
 
 /** About so many changes of a kind are tried. */
-const TRIED = 100;
+const TRIED = 200;
 
 /** What no schema can say: that a text is a JSON Schema. */
 const BEYOND = /^\/spec\/schema = "/;
