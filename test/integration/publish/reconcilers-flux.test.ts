@@ -70,7 +70,7 @@ const platform = (reconciler: string, settings: object): Record<string, string> 
   'platform/base/wiki.yaml': registration('wiki'),
 });
 
-describeWith(['kube', 'kwok', 'flux', 'dockerRegistry'], 'stock Flux, told once', (paths) => {
+describeWith(['kube', 'kwok', 'flux', 'dockerRegistry'], 'stock Flux', (paths) => {
   let world: FluxWorld;
   let folder: TemporaryDirectory;
   const stack = new AsyncDisposableStack();
@@ -161,7 +161,7 @@ spec:
     return said();
   };
 
-  it('fetches an application from Git, told by the rendered tree in Git, and prunes what left', async () => {
+  it('fetches an application from Git, as the rendered tree in Git says, and prunes what left', async () => {
     await using git = await temporaryDirectory('flux-git');
     await using server = await startGitServer(git.path);
     const at = (name: string): string => join(git.path, name);
