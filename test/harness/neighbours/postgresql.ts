@@ -39,8 +39,6 @@ const FAST = [
   'autovacuum = off',
   // Without statistics of the tables it compiles plans of small questions, which takes seconds.
   'jit = off',
-  // Each copy of a database keeps a connection.
-  'max_connections = 400',
 ];
 
 /** Starts a server of the test's own with the programs in `folder` (parts.postgresql). Its user is "app". */
