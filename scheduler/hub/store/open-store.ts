@@ -129,6 +129,8 @@ const checkFleet = async (db: Database, fleet: string, place: string): Promise<v
         .select([eb.val(fleet).as('name'), eb.val(0).as('writes')])
         .where('known.rows', '=', 0),
     )
+    // Another replica that starts at the same time.
+    .onConflict((conflict) => conflict.column('name').doNothing())
     .execute();
   const { name } = await db.selectFrom('fleet').select('name').executeTakeFirstOrThrow();
   if (name === fleet) return;

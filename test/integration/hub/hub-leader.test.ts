@@ -113,11 +113,27 @@ describeWith(['postgresql'], 'replicas with one PostgreSQL database', ({ postgre
     await vi.waitFor(() => expect([first, second].filter((one) => one.isLeading())).toHaveLength(1));
   });
 
+  it('a replica starts while another one names the fleet of a new database', async () => {
+    const db = server.url(await server.create());
+    await using first = await openStore(db, 'acme');
+    await first.db.deleteFrom('fleet').execute();
+    let start: ReturnType<typeof openStore> | undefined;
+    await first.db.transaction().execute(async (tx) => {
+      await tx.insertInto('fleet').values({ name: 'acme', writes: 0 }).execute();
+      start = openStore(db, 'acme');
+      await vi.waitFor(async () => {
+        const waiting = `select pid from pg_stat_activity where wait_event_type = 'Lock'`;
+        expect(await server.run(waiting)).toHaveLength(1);
+      });
+    });
+    await using second = await start;
+    expect(await second?.db.selectFrom('fleet').select('name').execute()).toEqual([{ name: 'acme' }]);
+  });
+
   it('a name that one process claimed is free for the others after it', async () => {
     await using stack = new AsyncDisposableStack();
     const db = server.url(await server.create());
-    const stores = await Promise.all([openStore(db, 'acme'), openStore(db, 'acme')]);
-    for (const store of stores) stack.use(store);
+    const stores = [stack.use(await openStore(db, 'acme')), stack.use(await openStore(db, 'acme'))];
     const claim = await stores[0]?.claim('a decision');
     expect(await stores[1]?.claim('a decision')).toBeUndefined();
     await using other = await stores[1]?.claim('another decision');
