@@ -127,7 +127,7 @@ describeWith(['schemathesis'], 'the API under requests that its document describ
       expect([...answers].filter(([status]) => status.startsWith('5'))).toEqual([]);
       const all = [...answers.values()].reduce((sum, count) => sum + count, 0);
       // How many fit into the time is the machine's affair; none would mean that nothing was tested.
-      expect(all).toBeGreaterThan(5);
+      expect(all).toBeGreaterThan(0);
     },
     (SECONDS + 180) * 1000,
   );
