@@ -1,6 +1,6 @@
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, describe } from 'vitest';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { LONG } from '../../harness/run/long.ts';
 import { type PostgresqlServer, startPostgresql } from '../../harness/neighbours/postgresql.ts';
@@ -86,5 +86,9 @@ describeWith(['postgresql'], "the hub's tests, on PostgreSQL", async ({ postgres
     useServer(undefined);
     await server[Symbol.asyncDispose]();
   });
-  for (const file of files) await import(join(folder, `${file}.test.ts`));
+  // Each in a suite of its own: hooks of a file would run for the tests of all files.
+  for (const file of files)
+    describe(file, async () => {
+      await import(join(folder, `${file}.test.ts`));
+    });
 });
