@@ -143,17 +143,20 @@ export const encodeIndex = (manifests: readonly Descriptor[]): Buffer => {
 export const writeLayoutIndex = async (layout: Layout, manifests: readonly Descriptor[]): Promise<Layout> => {
   try {
     await writeFileAtomically(join(layout.directory, 'index.json'), encodeIndex(manifests));
-    await writeFileAtomically(join(layout.directory, 'oci-layout'), layoutMarker());
-    return { ...layout, manifests };
   } catch (error) {
     throw toFleetError(error, `writing to ${layout.directory}`);
   }
+  await writeMarker(layout.directory);
+  return { ...layout, manifests };
 };
 
 /** Writes the marker of a layout that has an index and no marker: the process that started it ended between the two. */
 export const completeLayout = async (directory: string): Promise<void> => {
   if (await readOptional(directory, 'oci-layout')) return;
-  if (!(await readOptional(directory, 'index.json'))) return;
+  if (await readOptional(directory, 'index.json')) await writeMarker(directory);
+};
+
+const writeMarker = async (directory: string): Promise<void> => {
   try {
     await writeFileAtomically(join(directory, 'oci-layout'), layoutMarker());
   } catch (error) {

@@ -130,7 +130,7 @@ describe('an OCI layout', () => {
     expect((await openLayout(folder.path)).manifests).toEqual(manifests);
   });
 
-  it('is not completed where there is none', async () => {
+  it('gets no marker in a folder without an index', async () => {
     await using folder = await temporaryDirectory();
     await completeLayout(folder.path);
     expect(await verdict(() => openLayout(folder.path))).toBe('MEDIUM_MISSING');
