@@ -28,7 +28,7 @@ const CHECKS = [
 ];
 
 /** Seconds of each run, and cases of each operation. */
-const [SECONDS, CASES] = LONG ? [600, 1000] : [5, 1];
+const [SECONDS, CASES] = LONG ? [600, 1000] : [15, 1];
 
 const PARAMETERS = '[parameters]\nenvironment = "prod"\n';
 
@@ -127,7 +127,7 @@ describeWith(['schemathesis'], 'the API under requests that its document describ
       expect([...answers].filter(([status]) => status.startsWith('5'))).toEqual([]);
       const all = [...answers.values()].reduce((sum, count) => sum + count, 0);
       // How many fit into the time is the machine's affair; none would mean that nothing was tested.
-      expect(all).toBeGreaterThan(0);
+      expect(all).toBeGreaterThan(5);
     },
     (SECONDS + 180) * 1000,
   );
