@@ -132,7 +132,7 @@ export const healthOnCluster = (cluster: () => OwnCluster): void => {
     }) => {
       const broken = await apply(deployment('crash', {}, 1), deployment('image', {}, 1));
       expect(failedOf(await settle(broken))).toEqual([]);
-      // Fake nodes have every image and run for ever. What a kubelet would say is written by hand, and stays.
+      // Fake nodes accept every image, and their pods never end. The test writes the status that a kubelet would write; nothing overwrites it.
       const { items } = await api.list({ apiVersion: 'v1', kind: 'Pod' }, { namespace: 'default' }, NEVER);
       const image = 'Container image "shop.example/till:1" is not present';
       for (const { metadata, status } of items) {
