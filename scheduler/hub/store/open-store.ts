@@ -39,7 +39,7 @@ export const openStore = async (place: string, fleet: string, options: StoreOpti
   const db = await openDatabase(place, options);
   try {
     await migrate(db, { name, storeError, migrations: options.migrations ?? MIGRATIONS });
-    await checkFleet(db, fleet, name);
+    await checkFleet(db, fleet, place);
   } catch (error) {
     await db.destroy();
     throw storeError(error, `opening ${name}`);
@@ -115,26 +115,35 @@ export const storeExists = async (place: string): Promise<boolean> => {
 };
 
 const checkFleet = async (db: Database, fleet: string, place: string): Promise<void> => {
-  await db
-    .insertInto('fleet')
-    .columns(['name', 'writes'])
-    .expression((eb) =>
-      eb
-        .selectFrom(
-          eb
-            .selectFrom('fleet')
-            .select(({ fn }) => fn.countAll().as('rows'))
-            .as('known'),
-        )
-        .select([eb.val(fleet).as('name'), eb.val(0).as('writes')])
-        .where('known.rows', '=', 0),
-    )
-    // Another replica that starts at the same time.
-    .onConflict((conflict) => conflict.column('name').doNothing())
-    .execute();
-  const { name } = await db.selectFrom('fleet').select('name').executeTakeFirstOrThrow();
+  const [known] = await db.selectFrom('fleet').select('name').execute();
+  const name = known?.name ?? (await nameFleet(db, fleet, place));
   if (name === fleet) return;
-  throw new FleetError('WRONG_FLEET', `${place} is the database of fleet ${name}, the keys are of ${fleet}`, {
-    hint: 'Give the --db that belongs to these --keys',
-  });
+  throw new FleetError(
+    'WRONG_FLEET',
+    `${describeDatabase(place)} is the database of fleet ${name}, the keys are of ${fleet}`,
+    { hint: 'Give the --db that belongs to these --keys' },
+  );
 };
+
+/** Writes the name of the fleet into a new database. Of hubs that start at the same time, one writes its name. @returns the name that is there */
+const nameFleet = (db: Database, fleet: string, place: string): Promise<string> =>
+  db.transaction().execute(async (tx) => {
+    // SQLite has one writer at a time.
+    if (isDatabaseUrl(place)) await sql`lock table fleet in share row exclusive mode`.execute(tx);
+    await tx
+      .insertInto('fleet')
+      .columns(['name', 'writes'])
+      .expression((eb) =>
+        eb
+          .selectFrom(
+            eb
+              .selectFrom('fleet')
+              .select(({ fn }) => fn.countAll().as('rows'))
+              .as('known'),
+          )
+          .select([eb.val(fleet).as('name'), eb.val(0).as('writes')])
+          .where('known.rows', '=', 0),
+      )
+      .execute();
+    return (await tx.selectFrom('fleet').select('name').executeTakeFirstOrThrow()).name;
+  });

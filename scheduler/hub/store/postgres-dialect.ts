@@ -6,7 +6,7 @@ import {
   PostgresQueryCompiler,
   RawNode,
 } from 'kysely';
-import { type ClientConfig, type CustomTypesConfig, Pool, types as catalogue } from 'pg';
+import { type ClientBase, type ClientConfig, type CustomTypesConfig, Pool, types as catalogue } from 'pg';
 import { FleetError, toFleetError } from '#bundles/errors';
 
 /** Connections of one process: one writer at a time, the others read. */
@@ -17,6 +17,15 @@ const CONNECT_TIMEOUT_MS = 10_000;
 
 /** How long a writer waits for another before BUSY. */
 const LOCK_TIMEOUT_MS = 10_000;
+
+/**
+ * Statements for each connection. PgBouncer refuses the same settings in the startup packet. The hub's questions are small: without
+ * statistics of the tables PostgreSQL takes them for large and compiles their plans (PostgreSQL, "Just-in-Time Compilation"), for seconds.
+ */
+const SETTINGS = `set lock_timeout = ${LOCK_TIMEOUT_MS}; set jit = off`;
+
+/** The pool waits for the answer, although its types do not say so. */
+const applySettings = (client: ClientBase): unknown => client.query(SETTINGS);
 
 /** Types of PostgreSQL's catalogue that arrive as text, although the hub's numbers are integers below 2^53: bigint and sums of them. */
 const NUMBERS: ReadonlySet<number> = new Set([catalogue.builtins.INT8, catalogue.builtins.NUMERIC]);
@@ -34,14 +43,17 @@ export const connectionTo = (url: string): ClientConfig => ({
   connectionString: url,
   application_name: 'fleet-scheduler',
   connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-  lock_timeout: LOCK_TIMEOUT_MS,
   keepAlive: true,
   types,
 });
 
 /** A pool of connections to a PostgreSQL database. A commit that returned survives a power failure, as the server is configured. */
 export const openPostgres = (url: string): Dialect => {
-  const pool = new Pool({ ...connectionTo(url), max: MAX_CONNECTIONS });
+  const pool = new Pool({
+    ...connectionTo(url),
+    max: MAX_CONNECTIONS,
+    onConnect: applySettings,
+  });
   // An idle connection that the server closes is replaced at the next query, which then reports an error.
   pool.on('error', () => {});
   // Neither does a connection that breaks in use end the process: its query, or the next one, fails.

@@ -32,14 +32,7 @@ const asOwner = (argv: readonly string[]): readonly string[] =>
     ? ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups', ...argv]
     : argv;
 
-const FAST = [
-  'fsync = off',
-  'full_page_writes = off',
-  'synchronous_commit = off',
-  'autovacuum = off',
-  // Without statistics of the tables it compiles plans of small questions, which takes seconds.
-  'jit = off',
-];
+const FAST = ['fsync = off', 'full_page_writes = off', 'synchronous_commit = off', 'autovacuum = off'];
 
 /** Starts a server of the test's own with the programs in `folder` (parts.postgresql). Its user is "app". */
 export const startPostgresql = async (

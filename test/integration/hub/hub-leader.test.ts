@@ -4,10 +4,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { pino } from 'pino';
 import { type Duty, lead, type Leadership, type Wakeup } from '../../../scheduler/hub/serve/lead.ts';
-import { openStore } from '../../../scheduler/hub/store/open-store.ts';
+import { openStore, type Store } from '../../../scheduler/hub/store/open-store.ts';
 import { chain, FLEET, reportOf } from '../../scheduler/hub/test-hub.ts';
 import { connect, enroll, handOver, networkAgent, newToken, startOffice } from './hub-process.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
@@ -113,21 +114,43 @@ describeWith(['postgresql'], 'replicas with one PostgreSQL database', ({ postgre
     await vi.waitFor(() => expect([first, second].filter((one) => one.isLeading())).toHaveLength(1));
   });
 
-  it('a replica starts while another one names the fleet of a new database', async () => {
-    const db = server.url(await server.create());
+  /** Opens the store of a fleet while another hub names acme in a new database. */
+  const openWhileNamed = async (db: string, fleet: string): Promise<Store> => {
     await using first = await openStore(db, 'acme');
     await first.db.deleteFrom('fleet').execute();
-    let start: ReturnType<typeof openStore> | undefined;
+    let opening: Promise<Store> | undefined;
     await first.db.transaction().execute(async (tx) => {
       await tx.insertInto('fleet').values({ name: 'acme', writes: 0 }).execute();
-      start = openStore(db, 'acme');
+      opening = openStore(db, fleet);
+      opening.catch(() => {});
       await vi.waitFor(async () => {
         const waiting = `select pid from pg_stat_activity where wait_event_type = 'Lock'`;
         expect(await server.run(waiting)).toHaveLength(1);
       });
     });
-    await using second = await start;
-    expect(await second?.db.selectFrom('fleet').select('name').execute()).toEqual([{ name: 'acme' }]);
+    if (opening === undefined) throw new Error('nothing was opened');
+    return await opening;
+  };
+
+  it('a replica starts while another one names the fleet of a new database', async () => {
+    await using store = await openWhileNamed(server.url(await server.create()), 'acme');
+    expect(await store.db.selectFrom('fleet').select('name').execute()).toEqual([{ name: 'acme' }]);
+  });
+
+  it('a hub of another fleet that starts at that moment is refused', async () => {
+    const db = server.url(await server.create());
+    await expect(openWhileNamed(db, 'bravo')).rejects.toMatchObject({ code: 'WRONG_FLEET' });
+    await using store = await openStore(db, 'acme');
+    expect(await store.db.selectFrom('fleet').select('name').execute()).toEqual([{ name: 'acme' }]);
+  });
+
+  it('a connection sets in its session how long it waits for locks, and that no plan is compiled: PgBouncer refuses both at the start', async () => {
+    await using store = await openStore(server.url(await server.create()), 'acme');
+    const settings = sql`select name, setting, source from pg_settings where name in ('jit', 'lock_timeout') order by name`;
+    expect((await settings.execute(store.db)).rows).toEqual([
+      { name: 'jit', setting: 'off', source: 'session' },
+      { name: 'lock_timeout', setting: '10000', source: 'session' },
+    ]);
   });
 
   it('a name that one process claimed is free for the others after it', async () => {
