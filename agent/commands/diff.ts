@@ -3,7 +3,7 @@ import { lookAtDrift, type PackageDrift } from '../observe/observe.ts';
 import { AgentCommand } from './agent-command.ts';
 import { table } from './table.ts';
 
-export class Diff extends AgentCommand {
+export default class Diff extends AgentCommand {
   static override summary =
     'Compare live state with the bundle. Changes nothing; exit code 8 when something differs.';
   static override examples = [

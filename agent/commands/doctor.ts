@@ -1,7 +1,7 @@
 import { type ErrorCode, type FleetError, isFleetError } from '#bundles/errors';
 import { freeBytesOf } from '../acquire/blobs/free-space.ts';
 import { examineKubernetes } from '../apply/kubernetes/examine/examine-kubernetes.ts';
-import { openCluster } from '../apply/make-targets.ts';
+import { openCluster } from '../apply/kubernetes/make-kubernetes.ts';
 import type { Target } from '../model/target.ts';
 import type { Config } from '../config/config.ts';
 import { makeProviders } from '../images/make-providers.ts';
@@ -18,7 +18,7 @@ const WITHOUT_STATE: ReadonlySet<ErrorCode> = new Set([
   'STORE_CORRUPT',
 ]);
 
-export class Doctor extends AgentCommand {
+export default class Doctor extends AgentCommand {
   static override summary =
     'Look at clock, disk, permissions, systemd, trust root, secrets, store, registry, hub and clusters. Exit code 8 when one is bad.';
   static override examples = ['<%= config.bin %> doctor', '<%= config.bin %> doctor --json'];

@@ -12,7 +12,7 @@ import { freeBytesOf } from '../acquire/blobs/free-space.ts';
 import type { Config } from '../config/config.ts';
 import { policyOf } from '../config/policy-of.ts';
 import { type Enrolled, enroll } from '../enroll/enroll.ts';
-import { type EnrolledOnline, enrollOnline, type OnlineWish } from '../enroll/enroll-online.ts';
+import type { EnrolledOnline, OnlineWish } from '../enroll/enroll-online.ts';
 import { enrolledBefore } from '../enroll/enrolled-before.ts';
 import { ownLine } from '../enroll/own-line.ts';
 import { readHostFacts } from '../enroll/read-host-facts.ts';
@@ -22,7 +22,7 @@ import { findIdentity } from '../store/identity.ts';
 import { openState, type State, stateFile } from '../store/state.ts';
 import { AgentCommand, type ConfigFlags } from './agent-command.ts';
 
-export class Enroll extends AgentCommand {
+export default class Enroll extends AgentCommand {
   static override summary =
     'Create the key of this machine and request its enrolment in a fleet, at the hub or on a medium.';
   static override description =
@@ -132,6 +132,7 @@ export class Enroll extends AgentCommand {
       onJournal: () => {},
       signal: this.signal,
     };
+    const { enrollOnline } = await import('../enroll/enroll-online.ts');
     const enrolled = await enrollOnline(base, wish, config.hub, token, { env: process.env });
     if (enrolled.devRoot) this.say(DEV_ROOT_NOTICE);
     this.log(`Enrolled in fleet ${enrolled.fleet} as ${wish.site}/${wish.agent}. The key's fingerprint:`);

@@ -3,7 +3,7 @@ import { type History as HistoryReport, readHistory } from '../observe/read-hist
 import { AgentCommand } from './agent-command.ts';
 import { table } from './table.ts';
 
-export class History extends AgentCommand {
+export default class History extends AgentCommand {
   static override summary = 'Show the last operations and the unacknowledged events.';
   static override examples = ['<%= config.bin %> history', '<%= config.bin %> history --limit 100 --json'];
   static override flags = {

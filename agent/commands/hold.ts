@@ -4,7 +4,7 @@ import type { SiteHold } from '../store/conditions.ts';
 import { sayHeld } from '../store/site-hold.ts';
 import { AgentCommand } from './agent-command.ts';
 
-export class Hold extends AgentCommand {
+export default class Hold extends AgentCommand {
   static override summary = 'Hold this machine unchanged while work is running that must not be disturbed.';
   static override description =
     'New releases are fetched, verified and staged, drift is reported, and nothing is applied or corrected until the hold ' +

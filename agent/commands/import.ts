@@ -5,7 +5,7 @@ import { type ImportResult, importMedium } from '../daemon/import-medium.ts';
 import { AgentCommand } from './agent-command.ts';
 import { exitCodeOf, showMissing, showPackages } from './show-packages.ts';
 
-export class Import extends AgentCommand {
+export default class Import extends AgentCommand {
   static override summary = 'Verify a medium and apply its release for this machine.';
   static override description =
     'Nothing changes unless everything on the medium that is for this machine is signed, complete and newer than the ' +

@@ -40,7 +40,7 @@ const UPGRADE_SECONDS = 3600;
 type Phase = 'admit' | 'take' | 'report' | 'end';
 
 /** The phases of fleet-agent-medium@.service; between them systemd mounts and unmounts. */
-export class PlugIn extends AgentCommand {
+export default class PlugIn extends AgentCommand {
   static override hidden = true;
   static override summary = 'Perform one phase for a medium that was plugged in.';
   static override description =

@@ -6,7 +6,7 @@ import type { Pruned } from '../model/target.ts';
 import { AgentCommand } from './agent-command.ts';
 import { exitCodeOf, showPackages } from './show-packages.ts';
 
-export class Prune extends AgentCommand {
+export default class Prune extends AgentCommand {
   static override summary = 'Remove all packages that left the bundle.';
   static override description =
     'A release that would remove more packages than the prune budget, or all of them, waits for a confirmation: a mistake in a ' +

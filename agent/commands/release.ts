@@ -3,7 +3,7 @@ import { releaseSite } from '../apply/operator/hold-site.ts';
 import type { SiteHold } from '../store/conditions.ts';
 import { AgentCommand } from './agent-command.ts';
 
-export class Release extends AgentCommand {
+export default class Release extends AgentCommand {
   static override summary = 'End the hold of this machine.';
   static override description =
     'Waiting releases are applied by the daemon at once, within the maintenance windows, or with "run --once". Without a hold it does nothing.';

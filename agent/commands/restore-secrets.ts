@@ -1,7 +1,7 @@
 import { type Restored, restoreSecrets } from '../apply/restore-secrets.ts';
 import { AgentCommand } from './agent-command.ts';
 
-export class RestoreSecrets extends AgentCommand {
+export default class RestoreSecrets extends AgentCommand {
   static override summary =
     'Restore the files of secrets that a boot removed from memory, before the services that read them start.';
   static override description =

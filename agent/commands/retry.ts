@@ -4,7 +4,7 @@ import { retryPackages } from '../apply/operator/retry-packages.ts';
 import { AgentCommand } from './agent-command.ts';
 import { exitCodeOf, showPackages } from './show-packages.ts';
 
-export class Retry extends AgentCommand {
+export default class Retry extends AgentCommand {
   static override summary = 'Retry failed packages after their cause was repaired.';
   static override examples = [
     '<%= config.bin %> retry',

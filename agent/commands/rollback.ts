@@ -4,7 +4,7 @@ import { rollBackPackage } from '../apply/operator/roll-back-package.ts';
 import { AgentCommand } from './agent-command.ts';
 import { exitCodeOf, showPackages } from './show-packages.ts';
 
-export class Rollback extends AgentCommand {
+export default class Rollback extends AgentCommand {
   static override summary = 'Roll one package back to its previous version, until the next release.';
   static override description =
     'For an emergency in which the office cannot be reached. It is reported with your name and reason, and the next release ends it.';

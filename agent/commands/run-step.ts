@@ -6,7 +6,7 @@ import { isStepId, type StoredResult } from '../apply/host/runner/step-folder.ts
 import { AgentCommand } from './agent-command.ts';
 
 /** The program of fleet-agent-runner@.service. */
-export class RunStep extends AgentCommand {
+export default class RunStep extends AgentCommand {
   static override hidden = true;
   static override summary = 'Perform one step that the agent requested and store its result.';
   static override description =

@@ -1,11 +1,8 @@
 import { Flags } from '@oclif/core';
-import { pino } from 'pino';
 import { isFleetError, plainText } from '#bundles/errors';
 import type { Config } from '../config/config.ts';
 import { sleep } from '../daemon/wake-signal.ts';
 import type { Log } from '../model/log.ts';
-import { makeDaemon } from '../daemon/make-daemon.ts';
-import { runDaemon } from '../daemon/run-daemon.ts';
 import { parseWindows } from '#bundles/windows';
 import type { Edge } from '../model/edge.ts';
 import { askedWithRecipient } from '../enroll/ask-with-recipient.ts';
@@ -19,7 +16,7 @@ import { exitCodeOfLook, showLook } from './show-look.ts';
 /** Interval at which a daemon that started before enrolment checks for it. */
 const ENROLMENT_MS = 10_000;
 
-export class Run extends AgentCommand {
+export default class Run extends AgentCommand {
   static override summary = 'Run the daemon: apply new releases, correct drift and report events.';
   static override description =
     'Resumes an interrupted operation, applies pending packages, and corrects or reports drift at every interval ' +
@@ -41,6 +38,7 @@ export class Run extends AgentCommand {
     if (flags.once) return this.show(await this.changing(flags, (agent) => lookAround(agent)));
     const config = this.readConfig(flags);
     parseWindows(config.windows);
+    const { pino } = await import('pino');
     const log = pino({
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
@@ -60,6 +58,8 @@ export class Run extends AgentCommand {
       return;
     }
     await askedWithRecipient(state, readIdentity(state), edge.now());
+    const { makeDaemon } = await import('../daemon/make-daemon.ts');
+    const { runDaemon } = await import('../daemon/run-daemon.ts');
     await using daemon = makeDaemon(await this.agentOf(config, state, edge), config, log, process.env);
     await runDaemon(daemon);
   }

@@ -8,7 +8,7 @@ import { AgentCommand } from './agent-command.ts';
 import { table } from './table.ts';
 import type { Contact } from '../store/contact.ts';
 
-export class Status extends AgentCommand {
+export default class Status extends AgentCommand {
   static override summary = 'Show the packages of this machine, their release and their health.';
   static override description =
     'Exit code 7 when a package failed; 8 when one is held back or differs from its release, or no release was accepted yet.';

@@ -1,4 +1,3 @@
-import { openRegistry } from '#bundles/transport/registry/open-registry';
 import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { parseRegistryAddress } from '#bundles/transport/registry/registry-address';
 import type { Config } from '../config/config.ts';
@@ -22,6 +21,7 @@ export const makeProviders = async (
     providers.push(containerdProvider(socket, openCtr(socket, env)));
   }
   if (imageRegistry !== '') {
+    const { openRegistry } = await import('#bundles/transport/registry/open-registry');
     const registry = openRegistry(parseRegistryAddress(imageRegistry), registryOptions({ ...config, env }));
     providers.push(registryProvider(registry));
   }

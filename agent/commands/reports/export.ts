@@ -5,7 +5,7 @@ import { loadKey } from '../../hub/agent-key.ts';
 import { type ExportedReport, exportReports } from '../../report/export-reports.ts';
 import { AgentCommand } from '../agent-command.ts';
 
-export class ReportsExport extends AgentCommand {
+export default class ReportsExport extends AgentCommand {
   static override summary = 'Write the events of this machine onto a medium, signed, for the office.';
   static override description =
     'Events stay here until a receipt comes back on a medium, so a lost stick loses nothing: export again.';

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { Enroll } from '../../../../agent/commands/enroll.ts';
+import Enroll from '../../../../agent/commands/enroll.ts';
 import { CONFIG_FLAGS } from '../../../../agent/config/config-flags.ts';
 import Serve from '../../../../scheduler/commands/serve.ts';
 import type { Cluster } from '../../../harness/kubernetes/cluster.ts';
