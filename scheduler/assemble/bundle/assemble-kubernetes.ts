@@ -59,7 +59,7 @@ export const assembleKubernetes = (
   const clashes =
     new Set(owns).size < owns.length
       ? clashesOf(
-          files.flatMap(({ made }) => made.objects),
+          files.flatMap(({ made }) => made.objects()),
           namespace,
         )
       : [];
@@ -122,6 +122,7 @@ const withTemplate = <T>(
 ): T => {
   const before = problems.length;
   const result = read();
+  if (problems.length === before) return result;
   const template = path.startsWith('namespace.')
     ? clusterType.namespaceService
     : path.startsWith('reconciler.')

@@ -91,10 +91,7 @@ const inNamespace = (
   });
   return {
     text: put(text),
-    // Computed only if two objects clash.
-    get objects() {
-      return objects.map(putIn);
-    },
+    objects: () => objects().map(putIn),
     owns: owns.map(put),
     images: images.map(put),
     unknown: unknown.map(putIn),
@@ -142,9 +139,10 @@ const prepare = (
     stampNamespace(object, namespace);
     suspects.push(...pinImages(object, { offline, imageLocks, rules }, images, problems));
   }
+  const prepared = objects.map(toPrepared);
   return {
     text: formatObjects(objects),
-    objects: objects.map(toPrepared),
+    objects: () => prepared,
     owns: objects.map((object) => identityOf(object, namespace)),
     images: [...images],
     unknown,

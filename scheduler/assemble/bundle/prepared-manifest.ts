@@ -6,7 +6,8 @@ import type { ObjectBounds } from './tenancy.ts';
 /** A manifest file as it goes into a package. */
 export type PreparedManifest = {
   readonly text: string;
-  readonly objects: readonly PreparedObject[];
+  /** Computed only if two objects clash. */
+  readonly objects: () => readonly PreparedObject[];
   /** Identities of the objects, unique in a bundle: 'Deployment.apps shop/web'. */
   readonly owns: readonly string[];
   /** Images its objects run, normalised 'host/repo@sha256:...'. */

@@ -34,7 +34,8 @@ const prepare = (content: Buffer | string, namespace: string, cache: ManifestCac
     imageLocks: new Map(),
     bounds: UNBOUND,
   };
-  return { ...prepareManifest(input, cache, problems), problems: problems.map(formatError) };
+  const made = prepareManifest(input, cache, problems);
+  return { ...made, objects: made.objects(), problems: problems.map(formatError) };
 };
 
 test('what was prepared for one namespace serves the next, to the byte and the place', () => {
