@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { LONG } from './test/harness/run/long.ts';
 import { cacheDirectory } from './test/harness/parts/cache-folder.ts';
+import { HUGE_PAGES } from './test/harness/run/huge-pages.ts';
 import { PROGRAMS_VARIABLE } from './test/harness/run/program-file.ts';
 
 /**
@@ -52,7 +53,12 @@ const ANY = {
 };
 
 /** Tests with a real neighbour. One that takes longer than five minutes waits for something that will not come. */
-const WITH_NEIGHBOURS = { ...ANY, testTimeout: 300_000, hookTimeout: 300_000 };
+const WITH_NEIGHBOURS = {
+  ...ANY,
+  env: { ...ANY.env, ...HUGE_PAGES },
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
+};
 
 export default defineConfig({
   // vitest starts the longest files first by the durations it keeps here; in node_modules a fresh clone would have none.

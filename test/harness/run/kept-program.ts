@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { FleetError } from '../../../bundles/errors.ts';
 import type { CommandLine } from './answer-lines.ts';
+import { HUGE_PAGES } from './huge-pages.ts';
 import { type TestProgram, testProgramFile } from './program-file.ts';
 import type { Outcome } from './run-command.ts';
 
@@ -45,7 +46,7 @@ export const keptProgram = (name: string, file: TestProgram, startEnv?: NodeJS.P
 /** It ends with this process, whose end it does not delay. */
 const start = (file: TestProgram, env = process.env): ChildProcess => {
   const child = fork(testProgramFile(file), {
-    env,
+    env: { ...env, ...HUGE_PAGES },
     execArgv: [],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });

@@ -12,3 +12,6 @@ fc.configureGlobal({
   numRuns: runs(100),
   ...(given !== 'random' && { seed: Number(given) }),
 });
+
+// It is for the processes of vitest alone (huge-pages.ts): the programs that tests start run as users run them.
+delete process.env['GLIBC_TUNABLES'];
