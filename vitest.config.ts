@@ -9,18 +9,12 @@ import { PROGRAMS_VARIABLE } from './test/harness/run/program-file.ts';
 
 /**
  * unit: no process, no socket, seconds. integration: one real neighbour each, in test/integration, and beside the unit tests what
- * needs a process or a socket of its own (*.integration.test.ts). e2e: the whole flow. LANES files of these at a time. alone: those of
- * test/integration that hold something against the clock which a busy machine takes longer for; two files, after all others. *.long.test.ts are
- * files of the long run alone (test/harness/run/long.ts).
+ * needs a process or a socket of its own (*.integration.test.ts). e2e: the whole flow. LANES files of these at a time.
+ * *.long.test.ts are files of the long run alone (test/harness/run/long.ts).
  */
 const OWN_NEIGHBOUR = 'test/{bundles,cli,scheduler,exporter,agent,docs}/**/*.integration.test.ts';
 
 const LONG_ONLY = LONG ? [] : ['**/*.long.test.ts'];
-
-/** The seconds of a lease, and what an API server does with them. */
-const ALONE = ['kubernetes-crash', 'kubernetes-lease'].map(
-  (name) => `test/integration/kubernetes/${name}.test.ts`,
-);
 
 /** What a program compiled to is kept from one start to the next: a run of all tests starts thousands. */
 const COMPILED = {
@@ -96,7 +90,7 @@ export default defineConfig({
           ...WITH_NEIGHBOURS,
           name: 'integration',
           include: ['test/integration/**/*.test.ts', OWN_NEIGHBOUR],
-          exclude: [...ALONE, ...LONG_ONLY],
+          exclude: LONG_ONLY,
           isolate: false,
           maxWorkers: LANES,
           sequence: { groupOrder: 1 },
@@ -111,16 +105,6 @@ export default defineConfig({
           isolate: false,
           maxWorkers: LANES,
           sequence: { groupOrder: 1 },
-        },
-      },
-      {
-        test: {
-          ...WITH_NEIGHBOURS,
-          name: 'alone',
-          include: ALONE,
-          // Both wait for leases most of the time.
-          maxWorkers: 2,
-          sequence: { groupOrder: 2 },
         },
       },
     ],

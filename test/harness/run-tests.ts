@@ -24,12 +24,7 @@ import { runFailedAgain } from './run/run-again.ts';
 import { runVitest, type VitestRun } from './run/run-vitest.ts';
 import { temporaryDirectory } from './run/temporary-directory.ts';
 
-const PROJECTS = ['unit', 'integration', 'e2e', 'alone'] as const;
-
-/** What a person asks for, and which projects that is (vitest.config.ts). */
-const PROJECTS_OF: Readonly<Record<string, readonly string[]>> = {
-  integration: ['integration', 'alone'],
-};
+const PROJECTS = ['unit', 'integration', 'e2e'] as const;
 
 /** Go's compiler spends a quarter of its time on garbage; and with one flag for all programs, what they have in common is compiled once. */
 const GO_BUILDS = { GOGC: '400', GOFLAGS: '-trimpath' };
@@ -93,7 +88,7 @@ const readArguments = (
   );
   const asked = (values['project'] ?? []).filter((project) => typeof project === 'string');
   return {
-    projects: asked.length === 0 ? PROJECTS : asked.flatMap((project) => PROJECTS_OF[project] ?? [project]),
+    projects: asked.length === 0 ? PROJECTS : asked,
     rest: words.filter((_, index) => !ours.has(index)),
   };
 };

@@ -38,8 +38,8 @@ export const TEST_PROGRAMS = [
   'test/harness/run/exporter-lines.ts',
   'test/harness/run/scheduler-lines.ts',
   'test/integration/hosts/debs-host/run-case.ts',
-  'test/integration/kubernetes/kubernetes-crash/look-apart.ts',
-  'test/integration/kubernetes/kubernetes-lease/hold-lease.ts',
+  'test/integration/kubernetes/kubernetes-target/killed-agent/look-apart.ts',
+  'test/integration/kubernetes/kubernetes-target/lease/hold-lease-apart.ts',
 ] as const;
 
 export type TestProgram = (typeof TEST_PROGRAMS)[number];

@@ -21,25 +21,24 @@ import { lookAtDrift, observe } from '../../../agent/observe/observe.ts';
 import { makeAllDue } from '../../../agent/store/applied/attempts.ts';
 import { readOwned } from '../../../agent/store/applied/inventory.ts';
 import { findPackage } from '../../../agent/store/applied/packages.ts';
-import { FleetError } from '../../../bundles/errors.ts';
 import { generateAgeIdentity } from '../../../bundles/trust/age/recipient.ts';
 import {
   copiesIn,
   createSite,
   FLEET,
-  type KubernetesPackage,
   type KubernetesSite,
-  openSite,
   pack,
 } from '../../agent/apply/kubernetes/kubernetes-site.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { writesOf } from '../../harness/kubernetes/audit-log.ts';
 import type { OwnCluster } from '../../harness/kubernetes/cluster.ts';
 import { startOwnCluster } from '../../harness/kubernetes/own-cluster.ts';
-import { isTried } from '../../harness/run/long.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { clusterInTrouble } from './kubernetes-target/cluster-in-trouble.ts';
 import { healthOnCluster } from './kubernetes-target/health.ts';
+import { killedOnCluster } from './kubernetes-target/killed-agent.ts';
+import { leaseOnCluster } from './kubernetes-target/lease.ts';
+import { secretsOnCluster } from './kubernetes-target/secrets.ts';
 
 const signal = new AbortController().signal;
 
@@ -1009,63 +1008,9 @@ spec:
     expect((await get('ConfigMap', 'x3', 'web'))?.['data']).toEqual({ a: '1' });
   });
 
-  it.concurrent('ends the same wherever it is interrupted, and never leaves an object that nobody owns (I1)', async ({
-    expect,
-  }) => {
-    await using directory = await temporaryDirectory('interrupted');
-    const before = (ns: string): KubernetesPackage =>
-      pack('crash', `${namespace(ns)}${configMap(ns, 'kept', '{a: "1"}')}${configMap(ns, 'gone', '{}')}`);
-    const after = (ns: string): KubernetesPackage =>
-      pack(
-        'crash',
-        `${namespace(ns)}${configMap(ns, 'adopted', '{a: "2"}')}${configMap(ns, 'kept', '{a: "2"}')}${configMap(ns, 'new', '{}')}${deployment(ns, 'web')}`,
-      );
-    const run = async (ns: string, stopAt: number): Promise<readonly string[]> => {
-      const points: string[] = [];
-      const folder = `${directory.path}/${ns}`;
-      {
-        await using site = openSite(folder, target());
-        await site.release([before(ns)]);
-        await makeMap(ns, 'adopted', { a: 'theirs' });
-        Object.assign(site.agent, {
-          onJournal: (point: string) => {
-            points.push(point);
-            if (points.length === stopAt) throw new FleetError('ABORTED', 'the test stops here');
-          },
-        } satisfies Partial<Agent>);
-        await site.release([after(ns)]).catch((error: unknown) => {
-          expect(error).toMatchObject({ code: 'ABORTED' });
-        });
-      }
-      await using site = openSite(folder, target());
-      await site.release([after(ns)]);
-      const { items } = await admin.list({ apiVersion: 'v1', kind: 'ConfigMap' }, { namespace: ns }, signal);
-      const names = items.map(({ metadata }) => metadata.name).filter((name) => name !== 'kube-root-ca.crt');
-      const at = `after ${points.at(-1)}`;
-      expect(names, at).toEqual(['adopted', 'kept', 'new']);
-      expect((await get('ConfigMap', ns, 'kept'))?.['data'], at).toEqual({ a: '2' });
-      expect(
-        readOwned(site.agent.state, 'crash').map(({ key }) => key),
-        at,
-      ).toEqual([
-        `/ConfigMap/${ns}/adopted`,
-        `/ConfigMap/${ns}/kept`,
-        `/ConfigMap/${ns}/new`,
-        `/Namespace//${ns}`,
-        `apps/Deployment/${ns}/web`,
-      ]);
-      expect(await lookAtDrift(site.agent), at).toEqual([{ assignment: 'crash', drift: [] }]);
-      await site.release([]);
-      const left = await get('ConfigMap', ns, 'adopted');
-      expect(left?.['data'], at).toEqual({ a: 'theirs' });
-      expect(left?.metadata.annotations, at).toBeUndefined();
-      return points;
-    };
-    const points = await run('calm', 0);
-    expect(points.length).toBeGreaterThan(8);
-    for (const [index] of points.entries()) if (isTried(index)) await run(`crash-${index}`, index + 1);
-  });
-
+  leaseOnCluster(() => cluster);
+  killedOnCluster(() => cluster);
+  secretsOnCluster(() => cluster);
   healthOnCluster(() => cluster);
   clusterInTrouble(() => cluster);
 });

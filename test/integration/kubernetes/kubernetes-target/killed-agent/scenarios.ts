@@ -1,11 +1,13 @@
-import { openClusterAccess } from '../../../../agent/apply/kubernetes/api/cluster-access.ts';
-import { openKubernetesApi } from '../../../../agent/apply/kubernetes/api/open-kubernetes-api.ts';
-import { kubernetesTarget } from '../../../../agent/apply/kubernetes/kubernetes-target.ts';
-import { resume } from '../../../../agent/apply/perform.ts';
-import { reconcile } from '../../../../agent/apply/reconcile.ts';
-import { readEdge } from '../../../../agent/model/edge.ts';
-import { observe } from '../../../../agent/observe/observe.ts';
-import { acquireLock, placeHeld } from '../../../../agent/store/lock.ts';
+import { openClusterAccess } from '../../../../../agent/apply/kubernetes/api/cluster-access.ts';
+import type { KubernetesApi } from '../../../../../agent/apply/kubernetes/api/kubernetes-api.ts';
+import { openKubernetesApi } from '../../../../../agent/apply/kubernetes/api/open-kubernetes-api.ts';
+import { kubernetesTarget } from '../../../../../agent/apply/kubernetes/kubernetes-target.ts';
+import { resume } from '../../../../../agent/apply/perform.ts';
+import { reconcile } from '../../../../../agent/apply/reconcile.ts';
+import { readEdge } from '../../../../../agent/model/edge.ts';
+import { observe } from '../../../../../agent/observe/observe.ts';
+import { acquireLock, placeHeld } from '../../../../../agent/store/lock.ts';
+import { FleetError, isFleetError } from '../../../../../bundles/errors.ts';
 import {
   copiesIn,
   FLEET,
@@ -13,8 +15,8 @@ import {
   type KubernetesSite,
   openSite,
   pack,
-} from '../../../agent/apply/kubernetes/kubernetes-site.ts';
-import { NOW } from '../../../agent/world.ts';
+} from '../../../../agent/apply/kubernetes/kubernetes-site.ts';
+import { NOW } from '../../../../agent/world.ts';
 
 const namespace = (ns: string): string => `apiVersion: v1\nkind: Namespace\nmetadata: {name: ${ns}}\n---\n`;
 const configMap = (ns: string, name: string, text: string): string =>
@@ -137,20 +139,22 @@ export const SCENARIOS: readonly Scenario[] = [
   },
 ];
 
+export const connect = async (kubeconfig: string): Promise<KubernetesApi> =>
+  openKubernetesApi(await openClusterAccess({ kubeconfig, context: '' }), {
+    patienceMs: 20_000,
+    requestMs: 20_000,
+  });
+
+type Place = { readonly folder: string; readonly api: KubernetesApi; readonly ns: string };
+
 /** An agent's state directory on the cluster, locked; each call is a process as far as its target goes. */
 export const openLocked = async (
-  folder: string,
-  kubeconfig: string,
-  ns: string,
+  { folder, api, ns }: Place,
   onJournal: (point: string) => void = () => {},
 ): Promise<KubernetesSite> => {
   const { bootId } = readEdge(undefined, 'auto', process.env);
   const state = `${folder}/state`;
   const lock = await acquireLock(state, 'run', NOW, { bootId });
-  const api = openKubernetesApi(await openClusterAccess({ kubeconfig, context: '' }), {
-    patienceMs: 20_000,
-    requestMs: 20_000,
-  });
   const target = kubernetesTarget({
     open: () => Promise.resolve(api),
     fleet: FLEET,
@@ -170,7 +174,6 @@ export const openLocked = async (
     ...site,
     [Symbol.asyncDispose]: async () => {
       await site[Symbol.asyncDispose]();
-      await api.close();
       lock[Symbol.dispose]();
     },
   };
@@ -181,4 +184,33 @@ export const look = async ({ agent }: KubernetesSite): Promise<void> => {
   await resume(agent);
   await reconcile(agent);
   await observe(agent);
+};
+
+/** Throws at every request of an agent that is dead. */
+const mortal = (api: KubernetesApi, isDead: () => boolean): KubernetesApi =>
+  new Proxy(api, {
+    get: (of, name) => {
+      if (isDead()) throw stopped();
+      return Reflect.get(of, name);
+    },
+  });
+
+const stopped = (): FleetError => new FleetError('ABORTED', 'the test stops here');
+
+/**
+ * A look that goes no further than the n-th boundary: from there on, it neither writes to its journal nor asks the cluster for anything, so
+ * that its lease stays taken. @param n 0: it goes through @returns the boundaries
+ */
+export const lookUntil = async (n: number, place: Place): Promise<readonly string[]> => {
+  const points: string[] = [];
+  const isDead = (): boolean => n > 0 && points.length >= n;
+  const onJournal = (point: string): void => {
+    if (!isDead()) points.push(point);
+    if (isDead()) throw stopped();
+  };
+  await using site = await openLocked({ ...place, api: mortal(place.api, isDead) }, onJournal);
+  await look(site).catch((error: unknown) => {
+    if (!isFleetError(error, 'ABORTED')) throw error;
+  });
+  return points;
 };
