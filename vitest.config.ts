@@ -76,11 +76,12 @@ export default defineConfig({
           testTimeout: 60_000,
           hookTimeout: 60_000,
           isolate: false,
-          // One thread for file work per process: tests wait for each call anyway, and waking others costs more than it saves.
+          setupFiles: [...ANY.setupFiles, 'test/harness/run/files-in-turn.ts'],
+          // One thread for the file work that is left to it: tests wait for each call anyway, and waking others costs more than it saves.
           env: { ...ANY.env, UV_THREADPOOL_SIZE: '1' },
-          // Tests allocate much and keep little: a larger young generation means fewer collections, and helper threads for each of
-          // them would only wait for the two processes that use the cores already.
-          execArgv: ['--max-semi-space-size=64', '--single-threaded-gc'],
+          // Tests allocate much and keep little: a large young generation from the start means fewer collections, and helper threads for
+          // each of them would only wait for the two processes that use the cores already.
+          execArgv: ['--min-semi-space-size=128', '--max-semi-space-size=128', '--single-threaded-gc'],
           // vitest leaves one core free, which on two cores halves it.
           maxWorkers: Math.max(2, availableParallelism() - 1),
         },

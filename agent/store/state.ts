@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import { type BlobDirectory, openBlobDirectory } from '#bundles/formats/layout/blob-directory';
+import { keepPrepared } from '#cli/keep-prepared';
 import { keepDatabasePrivate, keepDirectoryPrivate } from '#cli/keep-private';
 import { readUser } from '../model/edge.ts';
 import { MIGRATIONS } from './migrations.ts';
@@ -34,6 +35,7 @@ export const openState = (directory: string, { create = false } = {}): State => 
     db.pragma('synchronous = FULL');
     db.pragma('foreign_keys = ON');
     migrate(db, file);
+    keepPrepared(db);
     return {
       directory,
       db,

@@ -1,3 +1,4 @@
+import { type Digest, digestOf } from '../../digest.ts';
 import { FleetError } from '../../errors.ts';
 import { formatTime } from '../../time.ts';
 import { readRoot, type TrustRoot } from './read-root.ts';
@@ -13,6 +14,9 @@ export type { TrustRoot } from './read-root.ts';
  * @throws FleetError TOO_LARGE, BAD_JSON, TOO_DEEP, TOO_MANY, ROOT_FORMAT, ROOT_THRESHOLD_NEW
  */
 export const parseRoot = (bytes: Uint8Array): TrustRoot => {
+  const digest = digestOf(bytes);
+  const before = parsed.get(digest);
+  if (before) return before;
   const document = readRootDocument(bytes);
   const root = readRoot(bytes, document);
   if (!isSignedBy(document, document)) {
@@ -20,8 +24,15 @@ export const parseRoot = (bytes: Uint8Array): TrustRoot => {
       subject: `root ${root.version}`,
     });
   }
+  const [oldest] = parsed.keys();
+  if (parsed.size >= MAX_PARSED && oldest !== undefined) parsed.delete(oldest);
+  parsed.set(digest, root);
   return root;
 };
+
+/** Roots that were parsed, by the digest of their bytes: an agent reads its own ten times in an import. */
+const parsed = new Map<Digest, TrustRoot>();
+const MAX_PARSED = 64;
 
 /** @throws FleetError ROOT_EXPIRED */
 export const checkRootExpiry = (root: TrustRoot, now: Date): void => {

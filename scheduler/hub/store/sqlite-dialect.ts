@@ -1,8 +1,9 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import SQLite from 'better-sqlite3';
-import { type Dialect, type Driver, type SqliteDatabase, SqliteDialect } from 'kysely';
+import { type Dialect, type Driver, SqliteDialect } from 'kysely';
 import { FleetError, toFleetError } from '#bundles/errors';
+import { keepPrepared } from '#cli/keep-prepared';
 import { keepDatabasePrivate } from '#cli/keep-private';
 
 /** How long a writer waits for another before BUSY. */
@@ -15,6 +16,7 @@ export const openSqlite = async (file: string): Promise<Dialect> => {
   const database = new SQLite(file, { timeout: BUSY_TIMEOUT_MS });
   database.pragma('journal_mode = WAL');
   database.pragma('synchronous = FULL');
+  keepPrepared(database);
   return dialectOf(database);
 };
 
@@ -23,7 +25,7 @@ export const openSqlite = async (file: string): Promise<Dialect> => {
  * Transaction"); another rollback would fail and hide the cause.
  */
 const dialectOf = (database: SQLite.Database): Dialect => {
-  const dialect = new SqliteDialect({ database: withPrepared(database) });
+  const dialect = new SqliteDialect({ database });
   const createDriver = (): Driver => {
     const driver = dialect.createDriver();
     const rollback = driver.rollbackTransaction.bind(driver);
@@ -37,28 +39,6 @@ const dialectOf = (database: SQLite.Database): Dialect => {
     createAdapter: () => dialect.createAdapter(),
     createQueryCompiler: () => dialect.createQueryCompiler(),
     createIntrospector: (db) => dialect.createIntrospector(db),
-  };
-};
-
-/** Prepared statements that are kept, and the longest text of one: those with many values differ from call to call. */
-const MAX_PREPARED = 300;
-const MAX_TEXT = 8192;
-
-/** Prepares each statement once. SQLite itself prepares it again after a change of the schema. */
-const withPrepared = (database: SQLite.Database): SqliteDatabase => {
-  const known = new Map<string, SQLite.Statement>();
-  return {
-    close: () => void database.close(),
-    prepare: (text) => {
-      const before = known.get(text);
-      if (before) return before;
-      const statement = database.prepare(text);
-      if (text.length > MAX_TEXT) return statement;
-      const [oldest] = known.keys();
-      if (known.size >= MAX_PREPARED && oldest !== undefined) known.delete(oldest);
-      known.set(text, statement);
-      return statement;
-    },
   };
 };
 

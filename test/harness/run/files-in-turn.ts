@@ -1,0 +1,99 @@
+import fs from 'node:fs';
+import promises from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+
+/**
+ * Run once in each process of the unit tests: a call of node:fs/promises makes its system call at once and settles in the next turn of the
+ * event loop, after the timers that are due. With a thread for each call it takes five to ten times the CPU time, and unit tests make a
+ * million calls. Calls with a handle, a signal or a stream among their arguments remain with the thread.
+ */
+type Call = (this: unknown, ...given: never[]) => unknown;
+
+// A test may replace the timers.
+const nextTurn = setImmediate;
+
+const inTurn = (call: Call): Call =>
+  function (...given) {
+    return new Promise((resolve, reject) => {
+      try {
+        nextTurn(resolve, call.apply(this, given));
+      } catch (error) {
+        nextTurn(reject, error);
+      }
+    });
+  };
+
+const isPlain = (value: unknown): boolean =>
+  typeof value !== 'object' ||
+  value === null ||
+  ArrayBuffer.isView(value) ||
+  (Object.getPrototypeOf(value) === Object.prototype && !('signal' in value));
+
+/** Replaces a function, or a method of handles, which Node's own refuses on a closed one. */
+const replace = (owner: unknown, name: string, call: Call): void => {
+  const methods = owner as Record<string, Call>;
+  const byThread = methods[name] as Call;
+  const atOnce = inTurn(call);
+  methods[name] = function (...given) {
+    const isOpen = ((this as { readonly fd?: number } | undefined)?.fd ?? 0) >= 0;
+    return (isOpen && given.every(isPlain) ? atOnce : byThread).apply(this, given);
+  };
+};
+
+const BY_PATH =
+  'access appendFile chmod copyFile link lstat mkdir mkdtemp readFile readdir readlink realpath rename rm rmdir stat statfs symlink truncate unlink utimes writeFile';
+for (const name of BY_PATH.split(' ')) replace(promises, name, fs[`${name}Sync` as 'statSync']);
+
+const example = await promises.open(import.meta.filename);
+const Handle = example.constructor as new (native: unknown) => typeof example;
+/** Node's handle wraps one of its C++ part, which closes the file. */
+const [native] = Object.getOwnPropertySymbols(example)
+  .filter(({ description }) => description === 'kHandle')
+  .map((key) => Object.getPrototypeOf((example as never)[key]) as object);
+type Native = { readonly closeSync: () => void };
+replace(native, 'close', function () {
+  (this as Native).closeSync();
+});
+await example.close();
+
+const numbered = (name: string, call: (fd: number, ...given: never[]) => unknown): void =>
+  replace(Handle.prototype, name, function (...given) {
+    return call((this as typeof example).fd, ...given);
+  });
+numbered('stat', fs.fstatSync);
+numbered('sync', fs.fsyncSync);
+numbered('datasync', fs.fdatasyncSync);
+numbered('truncate', fs.ftruncateSync);
+type Span = readonly [bytes: Uint8Array, offset: number, length: number, position: number | null];
+const span = (call: (fd: number, ...given: Span) => number, counted: string) =>
+  ((fd: number, ...given: Span) => ({ [counted]: call(fd, ...given), buffer: given[0] })) as (
+    fd: number,
+  ) => unknown;
+numbered('read', span(fs.readSync, 'bytesRead'));
+numbered('write', span(fs.writeSync, 'bytesWritten'));
+
+type Open = (path: string, flags: number, mode: number, request: undefined, failure: Failure) => unknown;
+type Failure = { errno?: number };
+const { openFileHandle } = (
+  process as unknown as { binding: (name: 'fs') => { openFileHandle: Open } }
+).binding('fs');
+const { O_RDONLY, O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_EXCL } = fs.constants;
+const FLAGS: Readonly<Record<string, number>> = {
+  r: O_RDONLY,
+  'r+': O_RDWR,
+  w: O_WRONLY | O_CREAT | O_TRUNC,
+  wx: O_WRONLY | O_CREAT | O_TRUNC | O_EXCL,
+};
+const openByThread = promises.open;
+promises.open = async (path, flags = 'r', mode = 0o666) => {
+  const bits = typeof flags === 'string' ? FLAGS[flags] : flags;
+  const failure: Failure = {};
+  if (typeof path === 'string' && !path.includes('\0') && bits !== undefined && typeof mode === 'number') {
+    const opened = openFileHandle(path, bits, mode, undefined, failure);
+    // Otherwise the thread fails in the same way, with Node's error.
+    if (failure.errno === undefined)
+      return new Promise((resolve) => void nextTurn(resolve, new Handle(opened)));
+  }
+  return openByThread(path, flags, mode);
+};
+syncBuiltinESMExports();
