@@ -27,8 +27,8 @@ const CHECKS = [
   'response_schema_conformance',
 ];
 
-/** Seconds of each run, and cases of each operation. */
-const [SECONDS, CASES] = LONG ? [600, 1000] : [15, 1];
+/** How much is tried: two cases of each operation, or all phases of Schemathesis again and again until the time is over. */
+const EXTENT = LONG ? ['--max-examples=1000', '--max-time=600'] : ['--max-examples=2', '--phases=fuzzing'];
 
 const PARAMETERS = '[parameters]\nenvironment = "prod"\n';
 
@@ -115,8 +115,7 @@ describeWith(['schemathesis'], 'the API under requests that its document describ
           ...target.headers.map((header) => `--header=${header}`),
           `--include-path-regex=${paths}`,
           `--checks=${CHECKS.join(',')}`,
-          `--max-time=${SECONDS}`,
-          `--max-examples=${CASES}`,
+          ...EXTENT,
           '--seed=1',
           '--no-color',
         ],
@@ -125,10 +124,8 @@ describeWith(['schemathesis'], 'the API under requests that its document describ
       expect(code, stdout + stderr).toBe(0);
       const answers = await answersOf(url, target.reader);
       expect([...answers].filter(([status]) => status.startsWith('5'))).toEqual([]);
-      const all = [...answers.values()].reduce((sum, count) => sum + count, 0);
-      // How many fit into the time is the machine's affair; none would mean that nothing was tested.
-      expect(all).toBeGreaterThan(5);
+      expect(stdout).toMatch(/ Selected: (\d+)\/\d+\n +Tested: \1\n/);
     },
-    (SECONDS + 180) * 1000,
+    900_000,
   );
 });
