@@ -133,12 +133,16 @@ const isRight = async (to: string): Promise<boolean> => {
   return open.medium !== undefined && (await verifyMedium(open, undefined, NOW)).ok;
 };
 
+const stateOf = (to: string, form: Form) => digestsOf(form === 'tar' ? dirname(to) : to);
+
+/** What a calm run makes, by form. */
+const calmStates = new Map<Form, ReturnType<typeof stateOf>>();
+
 /** Is it the medium that a calm run makes, in every byte? */
 const isWhole = (to: string, form: Form): boolean => {
-  const calm = mediumOf('calm', form);
-  const states = [to, calm].map((path) => digestsOf(form === 'tar' ? dirname(path) : path));
-  expect([...(states[0] ?? [])].map(([path]) => path)).toEqual([...(states[1] ?? [])].map(([path]) => path));
-  expect(states[0]).toEqual(states[1]);
+  const calm = calmStates.get(form) ?? stateOf(mediumOf('calm', form), form);
+  calmStates.set(form, calm);
+  expect(stateOf(to, form)).toEqual(calm);
   return true;
 };
 
@@ -230,6 +234,7 @@ describe.each(FORMS)('a large medium that is read back behind the writing: a %s'
     } finally {
       await rename(kept, layer.file);
     }
+    if (!LONG && lie !== 'has other bytes' && lie !== 'is too short') return;
     expect(await saidOf(to, readBack)).toBeUndefined();
     expect(await isRight(to)).toBe(true);
   });
@@ -347,16 +352,17 @@ describe.each(FORMS)('a large medium that is read back behind the writing: a %s'
     },
   );
 
-  it('shows a script how far it is, forwards and to the end', async () => {
-    const to = mediumOf('progress', form);
-    const { code, stderr } = await create(to, ['--progress', 'json']);
-    expect(code, stderr).toBe(0);
-    const lines = stderr.split('\n').filter((line) => line.startsWith('{"phase":"writing"'));
-    const done = lines.map((line) => JSON.parse(line) as { readonly done: number; readonly total: number });
-    expect(done.map((one) => one.done)).toEqual(done.map((one) => one.done).toSorted((x, y) => x - y));
-    expect(done.at(-1)?.done).toBe(done.at(-1)?.total);
-    expect(stderr).not.toContain('reading back');
-  });
+  if (form === 'tar' || LONG)
+    it('shows a script how far it is, forwards and to the end', async () => {
+      const to = mediumOf('progress', form);
+      const { code, stderr } = await create(to, ['--progress', 'json']);
+      expect(code, stderr).toBe(0);
+      const lines = stderr.split('\n').filter((line) => line.startsWith('{"phase":"writing"'));
+      const done = lines.map((line) => JSON.parse(line) as { readonly done: number; readonly total: number });
+      expect(done.map((one) => one.done)).toEqual(done.map((one) => one.done).toSorted((x, y) => x - y));
+      expect(done.at(-1)?.done).toBe(done.at(-1)?.total);
+      expect(stderr).not.toContain('reading back');
+    });
 });
 
 type Told = { readonly name: string; readonly expected: number; bytes: number };
