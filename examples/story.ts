@@ -4,7 +4,10 @@ import { cp, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { styleText } from 'node:util';
 import { isFleetError } from '../bundles/errors.ts';
-import { programFile } from '../test/harness/run/program-file.ts';
+import type { RunLine } from '../test/harness/run/kept-program.ts';
+import { programFile, PROGRAMS_VARIABLE } from '../test/harness/run/program-file.ts';
+import { runExporter } from '../test/harness/run/run-exporter.ts';
+import { runScheduler } from '../test/harness/run/run-scheduler.ts';
 
 export const REPOSITORY = join(import.meta.dirname, '..');
 
@@ -16,6 +19,11 @@ export const PROGRAMS = {
 } as const;
 
 export type ProgramName = keyof typeof PROGRAMS;
+
+/** Tests run the office's command lines in one process for each program: most of what a short command costs is its start. */
+const KEPT: Partial<Record<ProgramName, RunLine>> = process.env[PROGRAMS_VARIABLE]
+  ? { 'fleet-scheduler': runScheduler, 'fleet-export': runExporter }
+  : {};
 
 export type Ran = { readonly code: number; readonly stdout: string; readonly stderr: string };
 
@@ -91,6 +99,11 @@ export const createStory = (name: string, { signal, inside = false }: StoryOptio
       .join(' ');
     throw new Broken(`${words} ended with ${ran.code} instead of ${allowed.join(' or ')}.`);
   };
+  const start = (program: ProgramName, words: readonly string[], prefix: readonly string[]): Promise<Ran> => {
+    const kept = KEPT[program];
+    if (kept !== undefined && prefix.length === 0) return kept(cwd, words);
+    return runCommand([...prefix, process.execPath, PROGRAMS[program], ...words], { cwd, signal });
+  };
   let step = 0;
   return {
     at,
@@ -105,10 +118,9 @@ export const createStory = (name: string, { signal, inside = false }: StoryOptio
       const near = words
         .map((word) => (word.startsWith(work) ? shown(word) : word))
         .map((word) => (word.includes(' ') ? JSON.stringify(word) : word));
-      const argv = [...prefix, process.execPath, PROGRAMS[program], ...words];
-      return show(`$ ${program} ${near.join(' ')}`, () => runCommand(argv, { cwd, signal }), expected);
+      return show(`$ ${program} ${near.join(' ')}`, () => start(program, words, prefix), expected);
     },
-    ask: (program, words) => runCommand([process.execPath, PROGRAMS[program], ...words], { cwd, signal }),
+    ask: (program, words) => start(program, words, []),
     begin: async () => {
       await rm(work, { recursive: true, force: true });
       await mkdir(work, { recursive: true });

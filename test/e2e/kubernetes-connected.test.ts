@@ -88,7 +88,7 @@ describeWith(['kube', 'kwok', 'dockerRegistry'], `${TITLE} on a cluster whose AP
   it('removes what left the release only inside the budget', () => removesInBudget(line));
 });
 
-// In every run, real pods are those of the quickstart on a cluster, of agent-in-cluster and of images-stick.
+// In every run, real pods are those of the quickstart on a cluster and of agent-in-cluster.
 if (hasNode && LONG)
   describeWith(NODE_PARTS, `${TITLE} on a node`, (paths) => {
     casesOfLine(() => startNodeCluster('line-node', paths), 'real', paths);
