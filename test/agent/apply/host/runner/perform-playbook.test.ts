@@ -46,7 +46,6 @@ test('runs locally in check mode with the folders of the step alone', async () =
       'ansible-playbook',
       '--connection=local',
       '--inventory=localhost,',
-      '--diff',
       '--check',
       '--extra-vars=ansible_python_interpreter=/usr/bin/python3',
       '--extra-vars',
