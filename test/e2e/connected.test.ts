@@ -121,9 +121,9 @@ describeWith(
       succeed(await site.shell('systemctl enable --now fleet-agent'));
       succeed(await site.shell('cat > /root/token', `${await office.token(SITE)}\n`));
       const words = `--site ${SITE} --name press-2 --channel prod/factory-host --token-file /root/token`;
-      succeed(await site.agent('enroll', ...words.split(' '), '--root-sha256', office.rootSha256));
+      succeed(await site.startAgent('enroll', ...words.split(' '), '--root-sha256', office.rootSha256));
       const other = `--state /root/other ${words.replace('press-2', 'press-3')}`.split(' ');
-      const again = await site.agent('enroll', ...other, '--root-sha256', office.rootSha256);
+      const again = await site.startAgent('enroll', ...other, '--root-sha256', office.rootSha256);
       expect(again).toMatchObject({ code: 4, stderr: expect.stringContaining('TOKEN_INVALID') });
       succeed(await office.scheduler('sites', 'set', SITE, 'lineNumber=7'));
       const isActive = async (): Promise<boolean> =>

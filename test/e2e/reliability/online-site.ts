@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { NO_CONTACT } from '../../../agent/store/contact.ts';
 import type { Note } from '../../../agent/observe/note.ts';
 import { type Cable, type FactoryHost, startFactoryHost } from '../../harness/hosts/factory-host.ts';
+import { askLines } from '../../harness/run/answered-lines.ts';
+import { KEPT_AGENT_BIND, keptAgent } from '../../harness/hosts/kept-agent.ts';
 import { agentOnHost } from '../../harness/run/program-file.ts';
-import type { Outcome } from '../../harness/run/run-command.ts';
+import { type Outcome, succeed } from '../../harness/run/run-command.ts';
 
 const REPOSITORY = join(import.meta.dirname, '..', '..', '..');
 
@@ -13,7 +15,10 @@ export type OnlineSite = AsyncDisposable & {
   readonly host: FactoryHost;
   readonly cable: Cable;
   readonly shell: (script: string, input?: string) => Promise<Outcome>;
+  /** One command after the other, in one process. */
   readonly agent: (...words: readonly string[]) => Promise<Outcome>;
+  /** The command as a process of its own. */
+  readonly startAgent: (...words: readonly string[]) => Promise<Outcome>;
   /** A file of the host; '' where there is none. Looked at from outside: the host does not notice. */
   readonly read: (path: string) => Promise<string>;
   /** What its status is made of, read beside it: cheaper than the command. */
@@ -49,6 +54,7 @@ export const startOnlineSite = async (name: string, options: OnlineSiteOptions):
     network: 'machine',
     binds: [
       program.bind,
+      KEPT_AGENT_BIND,
       { from: stick, to: '/media/stick' },
       { from: faketime, to: '/opt/faketime.so', readOnly: true },
     ],
@@ -57,7 +63,7 @@ export const startOnlineSite = async (name: string, options: OnlineSiteOptions):
   if (!cable) throw new Error('the host has no cable');
   const shell = (script: string, input?: string): Promise<Outcome> =>
     host.look(['/bin/sh', '-c', script], input === undefined ? {} : { input });
-  const agent = (...words: readonly string[]): Promise<Outcome> =>
+  const startAgent = (...words: readonly string[]): Promise<Outcome> =>
     host.exec(['/usr/bin/fleet-agent', ...words]);
   const unit = await readFile(join(REPOSITORY, 'deploy/systemd/fleet-agent.service'), 'utf8');
   succeed(await shell('cat > /etc/systemd/system/fleet-agent.service', unit));
@@ -69,35 +75,41 @@ export const startOnlineSite = async (name: string, options: OnlineSiteOptions):
        mount -t tmpfs -o size=${stateBytes},mode=700 tmpfs /var/lib/fleet-agent`,
     ),
   );
+  const ask = askLines<null, Omit<Peek, keyof Note> & { readonly note: Partial<Note> }>(() =>
+    host.open(['/usr/bin/python3', '-I', '-S', '-c', PEEK]),
+  );
   return {
     host,
     cable,
     shell,
-    agent,
+    agent: keptAgent(host),
+    startAgent,
     read: (path) => readFile(join(host.rootDir, path), 'utf8').catch(() => ''),
     peek: async () => {
-      const { stdout } = succeed(await host.look(['/usr/bin/python3', '-I', '-S', '-c', PEEK]));
-      const { note, ...seen } = JSON.parse(stdout) as Omit<Peek, keyof Note> & {
-        readonly note: Partial<Note>;
-      };
+      const asked = await ask(null);
+      if ('noAnswer' in asked)
+        throw new Error(`peek ended with ${asked.noAnswer.code}: ${asked.noAnswer.stderr}`);
+      const { note, ...seen } = asked.answer;
       return { registry: NO_CONTACT, hub: NO_CONTACT, ...note, ...seen };
     },
     [Symbol.asyncDispose]: () => host.remove(),
   };
 };
 
-/** SQLite reads no file by way of /proc, so something inside has to. */
+/** SQLite reads no file by way of /proc, so one process inside answers. */
 const PEEK = `
-import json, sqlite3
-db = sqlite3.connect('/var/lib/fleet-agent/state.db', timeout=5)
-events, first = db.execute('select count(*), min(seq) from outbox').fetchone()
-row = db.execute("select kind || ' ' || assignment || ', ' || phase from operation where ended_at is null").fetchone()
-try:
-    with open('/var/lib/fleet-agent/daemon.json') as file:
-        note = json.load(file)
-except (FileNotFoundError, ValueError):
-    note = {}
-wanting = db.execute("select count(*) from package where status != 'healthy'").fetchone()[0]
-print(json.dumps({'events': events, 'from': first, 'unfinished': row and row[0], 'wanting': wanting, 'note': note}))
+import contextlib, json, sqlite3, sys
+def peek(db):
+    events, first = db.execute('select count(*), min(seq) from outbox').fetchone()
+    row = db.execute("select kind || ' ' || assignment || ', ' || phase from operation where ended_at is null").fetchone()
+    try:
+        with open('/var/lib/fleet-agent/daemon.json') as file:
+            note = json.load(file)
+    except (FileNotFoundError, ValueError):
+        note = {}
+    wanting = db.execute("select count(*) from package where status != 'healthy'").fetchone()[0]
+    return {'events': events, 'from': first, 'unfinished': row and row[0], 'wanting': wanting, 'note': note}
+for line in sys.stdin:
+    with contextlib.closing(sqlite3.connect('/var/lib/fleet-agent/state.db', timeout=5)) as db:
+        print(json.dumps([json.loads(line)[0], peek(db)]), flush=True)
 `;
-import { succeed } from '../../harness/run/run-command.ts';
