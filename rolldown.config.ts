@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { defineConfig, type Plugin } from 'rolldown';
+import { AS_FUNCTION } from './bundling/as-function.ts';
 import { inAscii } from './bundling/in-ascii.ts';
 import { kubeConfigAlone } from './bundling/kube-config-alone.ts';
 import { licencesBeside } from './bundling/licences-beside.ts';
@@ -9,8 +10,8 @@ import { sqliteBeside } from './bundling/sqlite-beside.ts';
 import { startFile } from './bundling/start-file.ts';
 
 /**
- * `npm run bundle:agent`: the agent for machines without a checkout. dist/agent holds main.mjs (the whole program),
- * fleet-agent.mjs (checks the version of Node, then imports main.mjs), the link fleet-agent, the SQLite add-on
+ * `npm run bundle:agent`: the agent for machines without a checkout. dist/agent holds main.cjs (the whole program),
+ * fleet-agent.mjs (checks the version of Node, then runs main.cjs), the link fleet-agent, the SQLite add-on
  * better_sqlite3.node, and LICENCES.txt. `FLEET_ADDON` names the platform of the add-on (linux-x64, linux-arm64); the rest is the same for all.
  *
  * What it leaves out and squeezes is for a daemon that sleeps most of the time: every module it evaluates, and the text
@@ -66,8 +67,8 @@ export default defineConfig({
     inAscii(),
   ],
   output: {
-    file: join(OUT, 'main.mjs'),
-    format: 'esm',
+    file: join(OUT, 'main.cjs'),
+    ...AS_FUNCTION,
     codeSplitting: false,
     // Functions keep their names: stack traces of a machine far away are read by people.
     minify: { compress: true, mangle: { keepNames: true }, codegen: { removeWhitespace: true } },

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type BuildOptions, defineConfig, type Plugin } from 'rolldown';
+import { AS_FUNCTION } from './bundling/as-function.ts';
 import { pageBeside } from './bundling/build-page.ts';
 import { filesBeside } from './bundling/files-beside.ts';
 import { inAscii } from './bundling/in-ascii.ts';
@@ -34,8 +35,8 @@ const programOf = (folder: string, name: string, more?: (out: string) => Plugin)
     ],
     output: {
       dir: out,
-      entryFileNames: 'main.mjs',
-      format: 'esm',
+      entryFileNames: 'main.cjs',
+      ...AS_FUNCTION,
       codeSplitting: false,
       // Functions keep their names: stack traces of a machine far away are read by people.
       minify: { compress: true, mangle: { keepNames: true }, codegen: { removeWhitespace: true } },

@@ -4,4 +4,4 @@ import { COMMANDS } from './commands.ts';
 import { PROGRAM } from './program.ts';
 
 /** The agent as one file. */
-await runProgram({ ...PROGRAM, commands: COMMANDS }, process.argv.slice(2));
+void runProgram({ ...PROGRAM, commands: COMMANDS }, process.argv.slice(2));

@@ -6,7 +6,7 @@ const KEEP_COMPILED = "import('#cli/keep-compiled')";
 
 /** What the first file of a program says in the checkout, and its replacement in the installed program. */
 const WORDS = (name: string): readonly (readonly [checkout: string, built: string])[] => [
-  ["import('./main.ts')", "import('./main.mjs')"],
+  ["import('./main.ts')", "import('./run-compiled.mjs')"],
   // An installed program brings no Node.
   [
     `Start it with "npx ${name}" in the checkout, which brings its own.`,
@@ -15,7 +15,7 @@ const WORDS = (name: string): readonly (readonly [checkout: string, built: strin
 ];
 
 /**
- * Copies the first file of a program beside its bundle, main.mjs, and links the program's name to it. The file stays plain
+ * Copies the first file of a program beside its bundle, main.cjs, with what runs that, and links the program's name to it. The file stays plain
  * JavaScript, so that an older Node (and, for some, a shell) can parse it and report NODE_TOO_OLD.
  * @param file path from `root`, such as exporter/fleet-export.js
  */
@@ -29,6 +29,7 @@ export const startFile = (root: string, file: string, out: string): Plugin => ({
       text = text.replace(KEEP_COMPILED, "import('./keep-compiled.mjs')");
       copyFileSync(join(root, 'cli/keep-compiled.js'), join(out, 'keep-compiled.mjs'));
     }
+    copyFileSync(join(root, 'cli/run-compiled.js'), join(out, 'run-compiled.mjs'));
     writeFileSync(target, text);
     chmodSync(target, 0o755);
     // The name that people type. Node follows the link, so it finds what lies beside the file.

@@ -2,4 +2,4 @@ import { runProgram } from '#cli/run-program';
 import { COMMANDS } from './commands.ts';
 import { PROGRAM } from './program.ts';
 
-await runProgram({ ...PROGRAM, commands: COMMANDS }, process.argv.slice(2));
+void runProgram({ ...PROGRAM, commands: COMMANDS }, process.argv.slice(2));

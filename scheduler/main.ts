@@ -5,4 +5,4 @@ import { setFlags } from './v8-flags.ts';
 
 setFlags(process.argv[2]);
 
-await runProgram({ ...PROGRAM, commands: COMMANDS }, process.argv.slice(2));
+void runProgram({ ...PROGRAM, commands: COMMANDS }, process.argv.slice(2));

@@ -5,7 +5,7 @@ const repository = join(import.meta.dirname, '../../..');
 
 /**
  * Makes what `npm run bundle:agent` makes, into `directory`. It needs nothing but Node to run.
- * @returns the path of fleet-agent.mjs; the whole program is main.mjs beside it
+ * @returns the path of fleet-agent.mjs; the whole program is main.cjs beside it
  */
 export const bundleAgent = async (directory: string): Promise<string> => {
   const program = join(repository, 'node_modules/.bin/rolldown');

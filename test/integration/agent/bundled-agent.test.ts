@@ -94,7 +94,8 @@ describeWith(['kube', 'kwok', 'containerd', 'dockerRegistry'], 'the agent as one
       'fleet-agent',
       'fleet-agent.mjs',
       'keep-compiled.mjs',
-      'main.mjs',
+      'main.cjs',
+      'run-compiled.mjs',
     ]);
     const typed = await runCommand([join(dirname(program), 'fleet-agent'), '--version']);
     expect(typed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^fleet-agent\/\d/), stderr: '' });
@@ -225,7 +226,7 @@ type Coverage = {
   }[];
 };
 
-const mainOf = (program: string): string => join(dirname(program), 'main.mjs');
+const mainOf = (program: string): string => join(dirname(program), 'main.cjs');
 
 /** How often V8 ran the piece of the program where `what` stands: the innermost counted range around it says so. */
 const timesEvaluated = async (program: string, folder: string, what: RegExp): Promise<number | undefined> => {
@@ -233,7 +234,7 @@ const timesEvaluated = async (program: string, folder: string, what: RegExp): Pr
   expect(offset).toBeGreaterThan(0);
   const [file = ''] = await readdir(folder);
   const { result } = JSON.parse(await readFile(join(folder, file), 'utf8')) as Coverage;
-  const script = result.find(({ url }) => url.endsWith('/main.mjs'));
+  const script = result.find(({ url }) => url.endsWith('/main.cjs'));
   const around = script?.functions
     .flatMap(({ ranges }) => ranges)
     .filter(({ startOffset, endOffset }) => startOffset <= offset && offset < endOffset)

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { mkdir, readdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, extname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
@@ -125,13 +125,29 @@ describe('fleet-export as it is installed', () => {
       await inBoth((form) => start(form, words));
   });
 
-  it('keeps what Node compiled of it in the cache folder of its user', async () => {
+  it('keeps its compiled code in the cache folder of its user, and compiles again when that is damaged', async () => {
     const home = join(folder.path, 'another home');
     await mkdir(home);
-    await runOrFail([programs.built.export, '--version'], {
-      env: { ...env, HOME: home, NODE_COMPILE_CACHE: undefined },
-    });
-    expect(await readdir(join(home, '.cache/fleet-ferry/code'))).toHaveLength(1);
+    const version = () =>
+      runOrFail([programs.built.export, '--version'], {
+        env: { ...env, HOME: home, NODE_COMPILE_CACHE: undefined },
+      });
+    await version();
+    const code = join(home, '.cache/fleet-ferry/code');
+    const [kept = ''] = (await readdir(code, { recursive: true })).filter((name) =>
+      name.includes('exporter-'),
+    );
+    const whole = await readFile(join(code, kept));
+    await version();
+    expect(await readFile(join(code, kept))).toEqual(whole);
+    const damaged = Buffer.from(whole);
+    damaged.fill(0xff, damaged.length >> 1);
+    await writeFile(join(code, kept), damaged);
+    await version();
+    expect((await readFile(join(code, kept))).subarray(-64)).not.toEqual(damaged.subarray(-64));
+    expect(
+      (await readdir(join(code, dirname(kept)))).filter((name) => name.includes('exporter-')),
+    ).toHaveLength(1);
   });
 });
 
