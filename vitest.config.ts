@@ -76,12 +76,18 @@ export default defineConfig({
           testTimeout: 60_000,
           hookTimeout: 60_000,
           isolate: false,
-          setupFiles: [...ANY.setupFiles, 'test/harness/run/files-in-turn.ts'],
           // One thread for the file work that is left to it: tests wait for each call anyway, and waking others costs more than it saves.
           env: { ...ANY.env, UV_THREADPOOL_SIZE: '1' },
           // Tests allocate much and keep little: a large young generation from the start means fewer collections, and helper threads for
           // each of them would only wait for the two processes that use the cores already.
-          execArgv: ['--min-semi-space-size=128', '--max-semi-space-size=128', '--single-threaded-gc'],
+          execArgv: [
+            '--min-semi-space-size=128',
+            '--max-semi-space-size=128',
+            '--single-threaded-gc',
+            ...['files-in-turn', 'imports-unreported'].map(
+              (name) => `--import=${new URL(`test/harness/run/${name}.ts`, import.meta.url).href}`,
+            ),
+          ],
           // vitest leaves one core free, which on two cores halves it.
           maxWorkers: Math.max(2, availableParallelism() - 1),
         },

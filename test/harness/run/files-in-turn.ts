@@ -3,7 +3,7 @@ import promises from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 
 /**
- * Run once in each process of the unit tests: a call of node:fs/promises makes its system call at once and settles in the next turn of the
+ * Imported first by each process of the unit tests: a call of node:fs/promises makes its system call at once and settles in the next turn of the
  * event loop, after the timers that are due. With a thread for each call it takes five to ten times the CPU time, and unit tests make a
  * million calls. Calls with a handle, a signal or a stream among their arguments remain with the thread.
  */
@@ -30,13 +30,13 @@ const isPlain = (value: unknown): boolean =>
   (Object.getPrototypeOf(value) === Object.prototype && !('signal' in value));
 
 /** Replaces a function, or a method of handles, which Node's own refuses on a closed one. */
-const replace = (owner: unknown, name: string, call: Call): void => {
+const replace = (owner: unknown, name: string, call: Call, fits = isPlain): void => {
   const methods = owner as Record<string, Call>;
   const byThread = methods[name] as Call;
   const atOnce = inTurn(call);
   methods[name] = function (...given) {
     const isOpen = ((this as { readonly fd?: number } | undefined)?.fd ?? 0) >= 0;
-    return (isOpen && given.every(isPlain) ? atOnce : byThread).apply(this, given);
+    return (isOpen && given.every(fits) ? atOnce : byThread).apply(this, given);
   };
 };
 
@@ -56,10 +56,12 @@ replace(native, 'close', function () {
 });
 await example.close();
 
-const numbered = (name: string, call: (fd: number, ...given: never[]) => unknown): void =>
-  replace(Handle.prototype, name, function (...given) {
+const numbered = (name: string, call: (fd: number, ...given: never[]) => unknown, fits = isPlain): void => {
+  const ofHandle: Call = function (...given) {
     return call((this as typeof example).fd, ...given);
-  });
+  };
+  replace(Handle.prototype, name, ofHandle, fits);
+};
 numbered('stat', fs.fstatSync);
 numbered('sync', fs.fsyncSync);
 numbered('datasync', fs.fdatasyncSync);
@@ -71,6 +73,8 @@ const span = (call: (fd: number, ...given: Span) => number, counted: string) =>
   ) => unknown;
 numbered('read', span(fs.readSync, 'bytesRead'));
 numbered('write', span(fs.writeSync, 'bytesWritten'));
+const writeAll = (fd: number, buffers: never) => ({ bytesWritten: fs.writevSync(fd, buffers), buffers });
+numbered('writev', writeAll, Array.isArray);
 
 type Open = (path: string, flags: number, mode: number, request: undefined, failure: Failure) => unknown;
 type Failure = { errno?: number };
@@ -85,15 +89,17 @@ const FLAGS: Readonly<Record<string, number>> = {
   wx: O_WRONLY | O_CREAT | O_TRUNC | O_EXCL,
 };
 const openByThread = promises.open;
-promises.open = async (path, flags = 'r', mode = 0o666) => {
+promises.open = (path, flags = 'r', mode = 0o666) => {
   const bits = typeof flags === 'string' ? FLAGS[flags] : flags;
-  const failure: Failure = {};
-  if (typeof path === 'string' && !path.includes('\0') && bits !== undefined && typeof mode === 'number') {
+  if (typeof path !== 'string' || path.includes('\0') || bits === undefined || typeof mode !== 'number')
+    return openByThread(path, flags, mode);
+  const open = inTurn(() => {
+    const failure: Failure = {};
     const opened = openFileHandle(path, bits, mode, undefined, failure);
-    // Otherwise the thread fails in the same way, with Node's error.
-    if (failure.errno === undefined)
-      return new Promise((resolve) => void nextTurn(resolve, new Handle(opened)));
-  }
-  return openByThread(path, flags, mode);
+    // Opened again for Node's error.
+    if (failure.errno !== undefined) fs.closeSync(fs.openSync(path, bits, mode));
+    return new Handle(opened);
+  });
+  return open() as ReturnType<typeof openByThread>;
 };
 syncBuiltinESMExports();
