@@ -10,19 +10,15 @@ import type { ApiAnswer } from '../../harness/kubernetes/api-client.ts';
 import type { OwnCluster } from '../../harness/kubernetes/cluster.ts';
 import { startOwnCluster } from '../../harness/kubernetes/own-cluster.ts';
 import { KUBERNETES_VERSION } from '../../harness/parts/kube.ts';
-import { builtInTemplates } from './kubernetes-validation/built-in-templates.ts';
+import { builtInTemplates, type Judge, type Judged } from './kubernetes-validation/built-in-templates.ts';
 import { deployManifests } from './kubernetes-validation/deploy-manifests.ts';
 import { GAPS } from './kubernetes-validation/gaps.ts';
 import { mutationsOf } from './kubernetes-validation/mutate-object.ts';
 import { PROBE_DEFINITION, PROBES } from './kubernetes-validation/probe-schemas.ts';
+import { stockFlux } from './kubernetes-validation/stock-flux.ts';
 
 const HERE = join(import.meta.dirname, 'kubernetes-validation');
 
-type Judged = {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly metadata: { readonly namespace?: unknown };
-};
 type Candidate = { readonly what: string; readonly object: Judged };
 type Definition = {
   readonly spec: {
@@ -76,8 +72,7 @@ describeWith(['kube', 'kwok'], 'a real API server, and the verdict on rendered o
       expect.fail(`${base} has no ${kind}`);
     return (namespace) => (namespaced ? `${base}/namespaces/${namespace}/${name}` : `${base}/${name}`);
   };
-  /** What the server answers to each object, which it makes in none but a dry run. */
-  const judge = async (objects: readonly Judged[]): Promise<readonly ApiAnswer[]> => {
+  const judge: Judge = async (objects) => {
     const places = new Map<string, ReturnType<typeof placeOf>>();
     const answers: ApiAnswer[] = [];
     const waiting = [...objects.entries()].values();
@@ -95,7 +90,7 @@ describeWith(['kube', 'kwok'], 'a real API server, and the verdict on rendered o
     return answers;
   };
 
-  builtInTemplates(() => cluster);
+  builtInTemplates(() => cluster, judge);
   deployManifests(() => cluster);
 
   test('is that of a real API server, but for the gaps that are listed', async () => {
@@ -156,4 +151,6 @@ describeWith(['kube', 'kwok'], 'a real API server, and the verdict on rendered o
     expect(taken).toBeGreaterThan(PROBES.length / 4);
     expect(PROBES.length - taken).toBeGreaterThan(PROBES.length / 4);
   });
+
+  stockFlux(() => cluster);
 });

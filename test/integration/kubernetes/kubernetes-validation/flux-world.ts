@@ -5,7 +5,6 @@ import { initDevRoot } from '../../../../scheduler/keys/root/init-dev-root.ts';
 import { build } from '../../../../scheduler/release/build.ts';
 import { startFlux } from '../../../harness/flux/start-flux.ts';
 import type { Cluster } from '../../../harness/kubernetes/cluster.ts';
-import { startOwnCluster } from '../../../harness/kubernetes/own-cluster.ts';
 import { type Registry, startRegistry } from '../../../harness/neighbours/registry.ts';
 import { succeed } from '../../../harness/run/run-command.ts';
 import { runScheduler } from '../../../harness/run/run-scheduler.ts';
@@ -31,14 +30,11 @@ export const FLUX_OBJECTS = {
   kustomizations: '/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/flux-system/kustomizations',
 } as const;
 
-export const startFluxWorld = async (paths: {
-  readonly kube: string;
-  readonly kwok: string;
-  readonly flux: string;
-  readonly dockerRegistry: string;
-}): Promise<FluxWorld> => {
+export const startFluxWorld = async (
+  cluster: Cluster,
+  paths: { readonly flux: string; readonly dockerRegistry: string },
+): Promise<FluxWorld> => {
   await using cleanup = new AsyncDisposableStack();
-  const cluster = cleanup.use(await startOwnCluster({ ...paths, nodes: 1 }));
   cleanup.use(await startFlux(paths.flux, cluster));
   const registry = cleanup.use(await startRegistry(paths.dockerRegistry));
   const field: FluxWorld['field'] = async (path, ...names) => {

@@ -1,0 +1,265 @@
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { digestOf } from '#bundles/digest';
+import { OCI_INDEX, OCI_MANIFEST } from '#bundles/media-types';
+import { generatePrivateKey, loadSigningKey } from '#bundles/trust/keys/key';
+import { openKeyDirectory } from '../../../../scheduler/keys/key-directory.ts';
+import { describeWith } from '../../../harness/run/describe-with.ts';
+import type { Cluster } from '../../../harness/kubernetes/cluster.ts';
+import { applyYaml } from '../../../harness/flux/apply-definitions.ts';
+import { commitFolder, makeGitRepository } from '../../../harness/neighbours/git-repository.ts';
+import { startGitServer } from '../../../harness/neighbours/git-server.ts';
+import { succeed } from '../../../harness/run/run-command.ts';
+import { runScheduler } from '../../../harness/run/run-scheduler.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
+import { writeFiles } from '../../../scheduler/file-tree.ts';
+import { ours } from '../../../scheduler/fleet-platform.ts';
+import { expectDecrypted } from './encrypted-secrets.ts';
+import {
+  FLUX_OBJECTS,
+  type FluxWorld,
+  makeFleet,
+  PATIENCE,
+  releaseTo,
+  removeFluxObjects,
+  startFluxWorld,
+} from './flux-world.ts';
+import { expectNotified } from './notifications.ts';
+
+const GUIDE = join(import.meta.dirname, '../../../../docs/reconcilers.md');
+
+const configMap = (name: string, text: string): string =>
+  `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\ndata: {text: ${JSON.stringify(text)}}\n`;
+
+const secret = (name: string, key: string): string =>
+  `apiVersion: v1\nkind: Secret\nmetadata: {name: ${name}, namespace: flux-system}\nstringData: {fleet.pub: ${JSON.stringify(key)}}\n`;
+
+const workload = (name: string, manifests = '{path: manifests}'): string =>
+  ours(
+    'Workload',
+    name,
+    `spec:\n  deploymentTargets: [{name: web, environment: prod, manifests: ${manifests}}]\n`,
+  );
+
+const registration = (name: string): string =>
+  ours(
+    'WorkloadRegistration',
+    name,
+    `spec:\n  workspace: sales\n  workload: {repo: ../apps/${name}, path: deploy}\n`,
+  );
+
+/** Two applications on one cluster type, whose reconciler is Flux. */
+const platform = (reconciler: string, settings: object): Record<string, string> => ({
+  'platform/fleet.yaml': ours('Fleet', 'halden', 'spec:\n  environments: [{name: prod}]\n'),
+  'platform/base/edge.yaml': ours(
+    'ClusterType',
+    'edge',
+    `spec: {reconciler: ${reconciler}, namespaceService: guarded-namespace}\n`,
+  ),
+  'platform/base/all.yaml': ours(
+    'SchedulingPolicy',
+    'all',
+    'spec:\n  deploymentTargetSelector: {workspace: sales}\n  clusterTypeSelector: {}\n',
+  ),
+  'platform/base/config.yaml': ours(
+    'Config',
+    'all',
+    `spec:\n  values: ${JSON.stringify({ LOG: 'info', reconciler: settings })}\n`,
+  ),
+  'platform/base/shop.yaml': registration('shop'),
+  'platform/base/wiki.yaml': registration('wiki'),
+});
+
+/** Tests of what stock Flux makes of our bundles and trees. @param cluster one that may have Flux's definitions, and is left with them */
+export const stockFlux = (cluster: () => Cluster): void =>
+  describeWith(['flux', 'dockerRegistry'], 'stock Flux', (paths) => {
+    let world: FluxWorld;
+    let folder: TemporaryDirectory;
+    const stack = new AsyncDisposableStack();
+
+    beforeAll(async () => {
+      world = stack.use(await startFluxWorld(cluster(), paths));
+      folder = stack.use(await temporaryDirectory('flux-test'));
+      await makeFleet(folder.path);
+    }, 300_000);
+    afterAll(() => stack.disposeAsync());
+
+    it('takes each release from the registry, package by package, and prunes what left', async () => {
+      const { cluster, registry, field, text } = world;
+      const release = (): Promise<void> => releaseTo(folder.path, registry);
+      const { public: own } = await (await openKeyDirectory(join(folder.path, 'keys'))).key('bundle');
+      const settings = {
+        registry: `${registry.host}/fleet`,
+        plainHttp: true,
+        interval: '1s',
+        cosignSecret: 'bundle-signers',
+      };
+      await writeFiles(folder.path, {
+        ...platform('flux-oci', settings),
+        'apps/shop/deploy/shop.yaml': workload('shop'),
+        'apps/shop/manifests/text.yaml': configMap('text', 'one'),
+        'apps/wiki/deploy/wiki.yaml': workload('wiki'),
+        'apps/wiki/manifests/text.yaml': configMap('text', 'wiki'),
+      });
+      await release();
+      const guide = await readFile(GUIDE, 'utf8');
+      const [, root = ''] = /```yaml\n# flux-oci root\n(.*?)```/s.exec(guide) ?? [];
+      const rootHere = root
+        .replace('oci://registry.example/halden/prod/edge', `oci://${registry.host}/fleet/prod/edge`)
+        .replace('  ref:\n', '  insecure: true\n  ref:\n')
+        .replace('interval: 1m', 'interval: 1s');
+      await applyYaml(cluster, `${secret('bundle-signers', own.pem)}---\n${rootHere}`);
+      const shop = 'prod-edge-shop-web';
+      const wiki = 'prod-edge-wiki-web';
+      await expect.poll(() => text(shop), PATIENCE).toBe('one');
+      await expect.poll(() => text(wiki), PATIENCE).toBe('wiki');
+      const inShop = `/api/v1/namespaces/${shop}`;
+      expect(await field(`${inShop}/configmaps/platform-config`, 'data')).toEqual({ LOG: 'info' });
+      expect(await field(`${inShop}/resourcequotas/assignment`, 'spec', 'hard', 'pods')).toBe('50');
+      const ready = async (): Promise<string | undefined> =>
+        (await conditionOf(`${FLUX_OBJECTS.kustomizations}/${shop}`, 'Ready'))?.message;
+      await expect.poll(ready, PATIENCE).toMatch(/^Applied revision: bundle@sha256:[0-9a-f]{64}$/);
+
+      await writeFiles(folder.path, { 'apps/shop/manifests/text.yaml': configMap('text', 'two') });
+      await release();
+      await expect.poll(() => text(shop), PATIENCE).toBe('two');
+
+      await rm(join(folder.path, 'platform/base/wiki.yaml'));
+      await release();
+      await expect.poll(() => world.exists(wiki), PATIENCE).toBe(false);
+      expect(await text(shop)).toBe('two');
+
+      await removeFluxObjects(world);
+      await expect.poll(() => world.exists(shop), PATIENCE).toBe(false);
+    }, 600_000);
+
+    type Condition = { readonly type: string; readonly status: string; readonly message: string };
+    const conditionOf = async (path: string, type: string): Promise<Condition | undefined> => {
+      const conditions = (await world.field(path, 'status', 'conditions')) as
+        | readonly Condition[]
+        | undefined;
+      return conditions?.find((condition) => condition.type === type);
+    };
+
+    /** Flux verifies what a tag names with these keys: what it says of it. */
+    const verify = async (name: string, tag: string, key: string): Promise<string> => {
+      await applyYaml(
+        world.cluster,
+        `${secret(name, key)}---
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: OCIRepository
+metadata: {name: ${name}, namespace: flux-system}
+spec:
+  interval: 1m
+  url: oci://${world.registry.host}/fleet/prod/edge
+  ref: {tag: ${tag}}
+  insecure: true
+  verify: {provider: cosign, secretRef: {name: ${name}}}
+`,
+      );
+      const said = async (): Promise<string> => {
+        const found = await conditionOf(`${FLUX_OBJECTS.ocirepositories}/${name}`, 'SourceVerified');
+        return found === undefined ? '' : `${found.status} ${found.message}`;
+      };
+      await expect.poll(said, PATIENCE).not.toBe('');
+      return said();
+    };
+
+    it('fetches an application from Git, as the rendered tree in Git says, and prunes what left', async () => {
+      await using git = await temporaryDirectory('flux-git');
+      await using server = await startGitServer(git.path);
+      const at = (name: string): string => join(git.path, name);
+      const manifests = `{repo: '${server.url}/shop.git', branch: main, path: deploy}`;
+      await writeFiles(git.path, {
+        ...platform('flux', { interval: '1s', applyInterval: '1m' }),
+        'apps/shop/deploy/shop.yaml': workload('shop', manifests),
+        'apps/wiki/deploy/wiki.yaml': workload('wiki', manifests),
+        'shop/deploy/text.yaml': configMap('text', 'from Git'),
+      });
+      await makeGitRepository(at('shop.git'), { main: at('shop') });
+      const render = async (): Promise<void> => {
+        const words = ['render', '--platform', 'platform', '--environment', 'prod', '--out', 'tree'];
+        succeed(await runScheduler(git.path, words));
+      };
+      await render();
+      await makeGitRepository(at('gitops.git'), { prod: at('tree') });
+      await applyYaml(
+        world.cluster,
+        `apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: gitops, namespace: flux-system}
+spec: {interval: 1s, url: '${server.url}/gitops.git', ref: {branch: prod}}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: gitops, namespace: flux-system}
+spec: {interval: 1m, path: ./edge, prune: true, sourceRef: {kind: GitRepository, name: gitops}}
+`,
+      );
+      for (const name of ['shop', 'wiki'])
+        await expect.poll(() => world.text(`prod-edge-${name}-web`), PATIENCE).toBe('from Git');
+      await writeFiles(git.path, { 'shop/deploy/text.yaml': configMap('text', 'changed') });
+      await commitFolder(at('shop.git'), 'main', at('shop'));
+      await expect.poll(() => world.text('prod-edge-shop-web'), PATIENCE).toBe('changed');
+      await rm(at('platform/base/wiki.yaml'));
+      await render();
+      await commitFolder(at('gitops.git'), 'prod', at('tree'));
+      await expect.poll(() => world.exists('prod-edge-wiki-web'), PATIENCE).toBe(false);
+      expect(await world.text('prod-edge-shop-web')).toBe('changed');
+      await removeFluxObjects(world);
+    }, 600_000);
+
+    it("spec.verify takes our own statement with the bundle signers' key, and nothing else", async () => {
+      const { public: own } = await (await openKeyDirectory(join(folder.path, 'keys'))).key('bundle');
+      expect(await verify('own', 'bundle', own.pem)).toMatch(
+        /^True verified signature of revision bundle@sha256:/,
+      );
+      const stranger = loadSigningKey(generatePrivateKey());
+      expect(await verify('stranger', 'bundle', stranger.public.pem)).toMatch(
+        /^False failed to verify the signature using provider 'cosign': no /,
+      );
+
+      const manifests = `${world.registry.url}/v2/fleet/prod/edge/manifests`;
+      const put = async (tag: string, mediaType: string, body: Uint8Array): Promise<string> => {
+        const headers = { 'content-type': mediaType };
+        const { status } = await fetch(`${manifests}/${tag}`, { method: 'PUT', headers, body });
+        expect(status).toBe(201);
+        return digestOf(body);
+      };
+      const get = async (tag: string, mediaType: string): Promise<Buffer> => {
+        const answer = await fetch(`${manifests}/${tag}`, { headers: { accept: mediaType } });
+        expect(answer.status).toBe(200);
+        return Buffer.from(await answer.arrayBuffer());
+      };
+      const bytes = await get('bundle', OCI_MANIFEST);
+      const forged = Buffer.from(
+        JSON.stringify({ ...JSON.parse(bytes.toString()), annotations: { a: 'b' } }),
+      );
+      const digest = await put('forged', OCI_MANIFEST, forged);
+      expect(await verify('unsigned', 'forged', own.pem)).toMatch(
+        /^False failed to verify the signature using provider 'cosign': no /,
+      );
+      // The real bundle's statement, hung on what was forged.
+      const list = await get(digestOf(bytes).replace(':', '-'), OCI_INDEX);
+      await put(digest.replace(':', '-'), OCI_INDEX, list);
+      expect(await verify('borrowed', 'forged', own.pem)).toMatch(
+        /^False failed to verify the signature using provider 'cosign': no /,
+      );
+      await removeFluxObjects(world);
+    }, 300_000);
+
+    it(
+      'is in the status table and opens a gate by what notification-controller posts to the hub',
+      () => expectNotified(world),
+      300_000,
+    );
+
+    describeWith(['sops'], 'with SOPS', ({ sops }) => {
+      it(
+        'decrypts what a bundle carries, in the namespace that the bundle gives it',
+        () => expectDecrypted(world, sops),
+        300_000,
+      );
+    });
+  });
