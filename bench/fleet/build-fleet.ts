@@ -5,13 +5,13 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
 import { buildEnvironment, type EnvironmentBuild } from '../../scheduler/assemble/build-environment.ts';
 import { newBuildMemory } from '../../scheduler/assemble/incremental/build-memory.ts';
 import { loadPlatform, sourcesOf } from '../../scheduler/load/load-platform.ts';
 import { renderPlatform } from '../../scheduler/render/render-platform.ts';
 import { renderTree } from '../../scheduler/render/render-tree.ts';
 import { schedulePlatform } from '../../scheduler/plan/schedule/schedule-platform.ts';
-import { setFlags } from '../../scheduler/v8-flags.ts';
 import type { Edit } from './make-fleet.ts';
 
 /** Its input, as JSON. */
@@ -41,8 +41,8 @@ export type Answer = {
 };
 
 const task = JSON.parse(process.argv[2] as string) as Task;
-// As in a program that builds once; a server sets other flags.
-if (task.edits.length === 0) setFlags('build');
+// As fleet-scheduler.js for a build; a server sets other flags.
+if (task.edits.length === 0) setFlagsFromString('--invocation-count-for-turbofan=200000');
 const memory = task.edits.length > 0 ? newBuildMemory() : undefined;
 const options = { ...task, fleet: 'bench', cacheDirectory: `${task.platform}-cache`, env: process.env };
 const { signal } = new AbortController();
