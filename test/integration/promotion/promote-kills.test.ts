@@ -8,40 +8,39 @@ import { readAuditLog } from '../../../scheduler/load/releases/audit-log.ts';
 import { LONG } from '../../harness/run/long.ts';
 import { programFile } from '../../harness/run/program-file.ts';
 import { type Outcome, runCommand } from '../../harness/run/run-command.ts';
+import { runScheduler } from '../../harness/run/run-scheduler.ts';
 import { chainedOffice, type ChainedOffice } from '../../scheduler/hub/promote/decide/chained-office.ts';
 import { temporaryDirectory } from '../../scheduler/file-tree.ts';
 
 const KILLER = fileURLToPath(new URL('../../scheduler/hub/promote/decide/kill-at-write.ts', import.meta.url));
 
-/** The real program. `killAt`: it is killed before this change of the layout, counted from 1. */
+const env = { ...process.env, FLEET_NOW: '2026-11-23T09:00:00Z' };
+
+const wordsFor = ({ folder }: ChainedOffice, layout: string, person = 'ann'): readonly string[] => [
+  'promote',
+  'prod',
+  `--platform=${join(folder, 'platform')}`,
+  `--keys=${join(folder, 'keys')}`,
+  `--cache=${join(folder, 'cache')}`,
+  `--layout=${layout}`,
+  `--person=${person}`,
+];
+
+/** The program as it is started. `killAt`: it is killed before this change of the layout, counted from 1. */
 const promote = (
   office: ChainedOffice,
   layout: string,
   { person = 'ann', killAt = 0 } = {},
-): Promise<Outcome> =>
-  runCommand(
-    [
-      process.execPath,
-      ...(killAt > 0 ? ['--import', KILLER] : []),
-      programFile('scheduler'),
-      'promote',
-      'prod',
-      `--platform=${join(office.folder, 'platform')}`,
-      `--keys=${join(office.folder, 'keys')}`,
-      `--cache=${join(office.folder, 'cache')}`,
-      `--layout=${layout}`,
-      `--person=${person}`,
-    ],
+): Promise<Outcome> => {
+  const killer = killAt > 0 ? ['--import', KILLER] : [];
+  return runCommand(
+    [process.execPath, ...killer, programFile('scheduler'), ...wordsFor(office, layout, person)],
     {
       cwd: office.folder,
-      env: {
-        ...process.env,
-        FLEET_NOW: '2026-11-23T09:00:00Z',
-        FLEET_TEST_KILL_AT: String(killAt),
-        FLEET_TEST_KILL_BELOW: layout,
-      },
+      env: { ...env, FLEET_TEST_KILL_AT: String(killAt), FLEET_TEST_KILL_BELOW: layout },
     },
   );
+};
 
 const entriesOf = async (office: ChainedOffice, layout: string) => {
   const { roots } = await openKeyDirectory(join(office.folder, 'keys'));
@@ -61,7 +60,7 @@ test('a promote that is killed at any change of the layout leaves a valid log, a
     if (killed.code === 0) break;
     expect(killed.code, killed.stderr).not.toBe(1);
     found.push(entries.length);
-    const again = await promote(office, layout);
+    const again = await runScheduler(office.folder, wordsFor(office, layout), env);
     expect([again.code, again.stderr], `after change ${killAt}`).toEqual([0, expect.any(String)]);
     expect(await entriesOf(office, layout)).toHaveLength(1);
     const built = await office.build({ environments: ['prod'], layout });

@@ -96,7 +96,7 @@ describe('an agent with secrets whose process is killed with SIGKILL', () => {
       expect.arrayContaining(['apply changed: applied', 'apply failing (roll back): kept']),
     );
     for (const [index, point] of points.entries()) {
-      if (!isTried(index)) continue;
+      if (!isTried(index, 5)) continue;
       const folder = copy(String(index));
       const died = await importApart(folder, index + 1);
       expect(died.signal, `${point}: ${died.printed}`).toBe('SIGKILL');
