@@ -32,6 +32,7 @@ import {
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { writesOf } from '../../harness/kubernetes/audit-log.ts';
 import type { OwnCluster } from '../../harness/kubernetes/cluster.ts';
+import { startLineTo } from '../../harness/kubernetes/line-to-cluster.ts';
 import { startOwnCluster } from '../../harness/kubernetes/own-cluster.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { clusterInTrouble } from './kubernetes-target/cluster-in-trouble.ts';
@@ -68,8 +69,11 @@ describeWith(['kube', 'kwok'], 'a cluster as the target', ({ kube, kwok }) => {
   let folder: TemporaryDirectory;
   let identity: string;
 
-  const connect = async (patienceMs = 30_000): Promise<KubernetesApi> =>
-    openKubernetesApi(await openClusterAccess({ kubeconfig: cluster.kubeconfig, context: '' }), {
+  const connect = async (
+    patienceMs = 30_000,
+    { kubeconfig }: Pick<OwnCluster, 'kubeconfig'> = cluster,
+  ): Promise<KubernetesApi> =>
+    openKubernetesApi(await openClusterAccess({ kubeconfig, context: '' }), {
       patienceMs,
       requestMs: 30_000,
     });
@@ -527,15 +531,18 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: a
   });
 
   it('leaves a package under way when the API server stays away, calls no other in sync, and ends it when it is back (D4)', async () => {
-    const impatient = await connect(500);
+    await using line = await startLineTo(cluster);
+    const impatient = await connect(500, line);
     await using site = await createSite(target({ open: async () => impatient }));
     await using quiet = await createSite(target({ open: async () => impatient }));
     await quiet.release([pack('d4', `${namespace('d4')}${configMap('d4', 'a', '{k: v}')}`)]);
     const many = Array.from({ length: 150 }, (_, i) => configMap('away', `c-${i}`, `{n: "${i}"}`)).join('');
-    let stopped: Promise<void> | undefined;
+    let isCut = false;
     Object.assign(site.agent, {
       onJournal: (point: string) => {
-        if (point.includes('step 20 done')) stopped ??= cluster.killApiServer();
+        if (isCut || !point.includes('step 20 done')) return;
+        isCut = true;
+        line.set('down');
       },
     } satisfies Partial<Agent>);
     await expect(site.release([pack('away', `${namespace('away')}${many}`)])).rejects.toMatchObject({
@@ -543,9 +550,8 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: a
     });
     expect(openOperation(site.agent.state)).toMatchObject({ assignment: 'away', phase: 'apply' });
     expect(await lookAtDrift(site.agent)).toMatchObject([{ drift: [{ key: 'package:away' }] }]);
-    await stopped;
     expect(await observe(quiet.agent)).toMatchObject([{ drift: [], error: { code: 'API_UNREACHABLE' } }]);
-    await cluster.startApiServer();
+    line.set('whole');
     expect(await observe(quiet.agent)).toEqual([{ assignment: 'd4', drift: [] }]);
     await resume(site.agent);
     expect(findPackage(site.agent.state, 'away')).toMatchObject({ status: 'healthy' });

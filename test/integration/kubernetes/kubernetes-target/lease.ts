@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, readFile, writeFile } from 'node:fs/promises';
+import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { acquireLock } from '../../../../agent/store/lock.ts';
 import type { OwnCluster } from '../../../harness/kubernetes/cluster.ts';
-import { startFaultyLine } from '../../../harness/neighbours/faulty-line.ts';
+import { startLineTo } from '../../../harness/kubernetes/line-to-cluster.ts';
 import { testProgramFile } from '../../../harness/run/program-file.ts';
 import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 import { type Holder, holdLease } from './lease/hold-lease.ts';
@@ -134,12 +134,8 @@ export const leaseOnCluster = (cluster: () => OwnCluster): void => {
     });
 
     it('stop when the server is away for longer than a renewal may take, before another one could begin', async () => {
-      await using folder = await temporaryDirectory('lease');
-      await using line = await startFaultyLine(new URL(cluster().server).host);
-      const kubeconfig = join(folder.path, 'kubeconfig');
-      const given = await readFile(cluster().kubeconfig, 'utf8');
-      await writeFile(kubeconfig, given.replace(cluster().server, `https://${line.host}`));
-      const first = start('cut off', { kubeconfig, times: { deadlineMs: 2000 } });
+      await using line = await startLineTo(cluster());
+      const first = start('cut off', { kubeconfig: line.kubeconfig, times: { deadlineMs: 2000 } });
       expect(await first.begins).toBe('working');
       const begin = Date.now();
       line.set('down');
