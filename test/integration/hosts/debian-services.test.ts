@@ -12,8 +12,8 @@ import type { TestPackage } from '../../harness/fleets/signed-medium.ts';
 import { nothing, type SiteHost, startSiteHost } from './debs-host/site-host.ts';
 import { packageOfDebs } from './debs-host/test-deb.ts';
 
-/** In a usual run the two small ones: the database alone is 60 MB. */
-const TRIED: readonly string[] = LONG ? SERVICES : ['mosquitto', 'nginx'];
+/** In a usual run one small one: the database alone is 60 MB. */
+const TRIED: readonly string[] = LONG ? SERVICES : ['nginx'];
 
 /** Percent of the lines that dpkg logs in an operation, after which the long run cuts the power. */
 const SHARES = [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100];
