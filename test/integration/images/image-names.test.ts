@@ -8,6 +8,7 @@ import {
   repositoryOf,
 } from '#bundles/formats/bundle/image-name';
 import { buildGoOracle, type GoOracle, hasGo } from '../../harness/neighbours/go-oracle.ts';
+import { runs } from '../../harness/run/long.ts';
 
 /**
  * Our reader of image names against the real distribution/reference: on every text in that module's own tests, on names of our
@@ -15,7 +16,7 @@ import { buildGoOracle, type GoOracle, hasGo } from '../../harness/neighbours/go
  */
 
 const SEED = Number(process.env['IMAGE_NAMES_SEED'] ?? 20_261_123);
-const COUNT = Number(process.env['IMAGE_NAMES_COUNT'] ?? 20_000);
+const COUNT = Number(process.env['IMAGE_NAMES_COUNT'] ?? runs(20_000, 4));
 const MODULE = `${import.meta.dirname}/image-names`;
 
 /** `host` is missing where the first part can be no host; `full` is what containerd makes of the name. */

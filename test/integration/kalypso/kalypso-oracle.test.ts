@@ -8,6 +8,7 @@ import { isReadDifferently } from '../../../scheduler/model/yaml/yaml-1-1-value.
 import { typeKalypsoValue } from '../../../scheduler/load/platform/config-layers.ts';
 import type { Value } from '../../../scheduler/model/model.ts';
 import { buildGoOracle, type GoOracle, hasGo } from '../../harness/neighbours/go-oracle.ts';
+import { runs } from '../../harness/run/long.ts';
 import { schema, value } from './kalypso-oracle/schemas.ts';
 import { tagged, type Tagged } from './kalypso-oracle/tagged.ts';
 import { FORMATS, textFor } from './kalypso-oracle/texts.ts';
@@ -19,7 +20,7 @@ import { YAML_SEEDS, yamlText } from './kalypso-oracle/yaml-texts.ts';
  */
 
 const SEED = Number(process.env['KALYPSO_ORACLE_SEED'] ?? 20_261_123);
-const COUNT = Number(process.env['KALYPSO_ORACLE_COUNT'] ?? 2000);
+const COUNT = Number(process.env['KALYPSO_ORACLE_COUNT'] ?? runs(2000, 4));
 
 type Answer = {
   readonly valid: boolean;

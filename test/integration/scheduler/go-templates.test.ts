@@ -6,6 +6,7 @@ import { FORBIDDEN_NAMES } from '../../../scheduler/render/go/functions/forbidde
 import { FUNCTION_NAMES, findFunction } from '../../../scheduler/render/go/functions/functions.ts';
 import { toYaml } from '../../../scheduler/model/yaml/to-yaml.ts';
 import { hasGo } from '../../harness/neighbours/go-oracle.ts';
+import { runs } from '../../harness/run/long.ts';
 import { compare, showComparison } from './go-templates/compare.ts';
 import { encode, generated, handwritten, yamlValue } from './go-templates/corpus.ts';
 import { calls, callsOf, OURS, templates } from './go-templates/grammar.ts';
@@ -18,10 +19,10 @@ import { regexpCase } from './go-templates/regexps.ts';
  */
 
 const SEED = Number(process.env['GO_TEMPLATES_SEED'] ?? 20_261_121);
-const COUNT = Number(process.env['GO_TEMPLATES_COUNT'] ?? 4000);
+const COUNT = Number(process.env['GO_TEMPLATES_COUNT'] ?? runs(4000, 4));
 /** Templates that go to the oracle at once. */
 const CHUNK = 5000;
-const LONG = 4 * 60 * 60 * 1000;
+const PATIENCE = 4 * 60 * 60 * 1000;
 
 if (!hasGo)
   console.warn('SKIPPED: Go templates are not compared with the real ones, because there is no `go` here.');
@@ -70,7 +71,7 @@ describe.skipIf(!hasGo)('Go templates, compared with the real engine', () => {
     expectEqual('hand-written', [all]);
   });
 
-  it('calls every function alike, with likely and unlikely arguments', { timeout: LONG }, () => {
+  it('calls every function alike, with likely and unlikely arguments', { timeout: PATIENCE }, () => {
     const names = FUNCTION_NAMES.filter((name) => !OURS.includes(name));
     const each = Math.max(10, Math.floor(COUNT / names.length));
     const all = names.flatMap((name) => fc.sample(callsOf(name), { numRuns: each, seed: SEED }));
@@ -80,12 +81,12 @@ describe.skipIf(!hasGo)('Go templates, compared with the real engine', () => {
     expectEqual('functions', chunks);
   });
 
-  it('renders generated pipelines alike, or refuses them alike', { timeout: LONG }, () =>
+  it('renders generated pipelines alike, or refuses them alike', { timeout: PATIENCE }, () =>
     expectEqual('pipelines', sample(calls, COUNT)),
   );
 
   it('renders generated templates of the whole language alike, or refuses them alike', {
-    timeout: LONG,
+    timeout: PATIENCE,
   }, () => {
     expectEqual('templates', sample(templates, COUNT));
     expectEqual('simple templates', [generated(1000, SEED)]);
@@ -128,7 +129,7 @@ describe.skipIf(!hasGo)('Go templates, compared with the real engine', () => {
     expect(FUNCTION_NAMES.filter((name) => !known.has(name))).toEqual([]);
   });
 
-  it('matches regular expressions alike, or refuses them alike', { timeout: LONG }, () => {
+  it('matches regular expressions alike, or refuses them alike', { timeout: PATIENCE }, () => {
     let matching = 0;
     for (const cases of sample(regexpCase, COUNT)) {
       const answers = oracle.ask(cases.map((one) => JSON.stringify(one)));
@@ -146,7 +147,7 @@ describe.skipIf(!hasGo)('Go templates, compared with the real engine', () => {
     expect(matching).toBeGreaterThan(COUNT / 5);
   });
 
-  it('writes generated values as the same YAML', { timeout: LONG }, () => {
+  it('writes generated values as the same YAML', { timeout: PATIENCE }, () => {
     for (const values of sample(yamlValue, COUNT)) {
       const answers = oracle.ask(values.map((value) => `{"yaml":${encode(value)}}`));
       values.forEach((value, index) =>
