@@ -104,6 +104,7 @@ inside() { # STATE
   mount_devices "$root/dev"
   mount -t tmpfs -o mode=755,nosuid,nodev tmpfs "$root/run"
   mask_generators "$root/run/systemd/system-generators"
+  mask_units "$root/run/systemd/system"
   mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs "$root/tmp"
   mount_groups "$root/sys/fs/cgroup"
   mount_binds "$1" "$root"
@@ -122,6 +123,14 @@ mask_generators() { # DIRECTORY
   mkdir -p "$1"
   for name in cryptsetup debug getty gpt-auto hibernate-resume integritysetup rc-local run ssh system-update tpm2 veritysetup; do
     ln -s /dev/null "$1/systemd-$name-generator"
+  done
+}
+
+# Services for people at a terminal and for a file of logins, which take a quarter of the time of a boot.
+mask_units() { # DIRECTORY
+  mkdir -p "$1"
+  for name in dev-hugepages.mount systemd-logind.service systemd-update-utmp.service systemd-update-utmp-runlevel.service; do
+    ln -s /dev/null "$1/$name"
   done
 }
 
