@@ -94,10 +94,10 @@ describeWith(['factoryBase'], 'hosts that are made from one image', ({ factoryBa
     expect(listed.stdout).toMatch(/"ring":\s*"canary"/);
 
     // The unit runs once.
-    await (first as FactoryHost).stop();
-    await (first as FactoryHost).start();
     expect(
-      await (first as FactoryHost).sh('systemctl show -P ConditionResult fleet-agent-enroll.service'),
+      await (first as FactoryHost).sh(
+        'systemctl restart fleet-agent-enroll.service; systemctl show -P ConditionResult fleet-agent-enroll.service',
+      ),
     ).toBe('no');
   });
 
