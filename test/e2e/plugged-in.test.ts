@@ -194,7 +194,7 @@ describeWith(
     /** Carries the folder to the host as a stick, starts the unit that udev would start, and carries what is on it back. */
     const plugIn = async (): Promise<string> => {
       const image = await plug();
-      const { code } = await host.exec(['systemctl', 'start', unit]);
+      const { code } = await host.look(['systemctl', 'start', unit]);
       const said = await sh(
         `journalctl --sync; journalctl -o cat -u ${unit} | grep -o 'DONE.*' | tail -n 1 || true`,
       );

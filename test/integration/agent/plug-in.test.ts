@@ -85,7 +85,7 @@ describeWith(['factoryBase'], 'a stick that is plugged into a booted host', ({ f
   const start = async ({ device }: Stick, fileSystem = 'ext4'): Promise<number> => {
     const number = await sh(`cat /sys/class/block/${device}/dev`);
     await sh(`mkdir -p /run/udev/data; printf 'E:ID_FS_TYPE=${fileSystem}\\n' > /run/udev/data/b${number}`);
-    return (await host.exec(['systemctl', 'start', `fleet-agent-medium@${device}.service`])).code;
+    return (await host.look(['systemctl', 'start', `fleet-agent-medium@${device}.service`])).code;
   };
   const journal = ({ device }: Stick): Promise<string> =>
     sh(`journalctl --sync; journalctl -o cat -u fleet-agent-medium@${device}.service`);

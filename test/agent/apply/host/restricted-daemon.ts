@@ -43,7 +43,7 @@ export const askOnHost = (host: FactoryHost) => {
  */
 export const installRestrictedDaemon = async (host: FactoryHost) => {
   const sh = async (script: string, input = ''): Promise<string> =>
-    (await host.exec(['/bin/sh', '-c', script], { input })).stdout;
+    (await host.look(['/bin/sh', '-c', script], { input })).stdout;
   const unit = async (name: string, change: (text: string) => string): Promise<void> => {
     const text = await readFile(join(repository, 'deploy/systemd', name), 'utf8');
     await sh(`cat > '/etc/systemd/system/${name}'`, change(text));
