@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 
 /** Most bytes and chunks of one write: a socket delivers 64 KiB at a time, and batches save system calls. */
-const BATCH_BYTES = 512 << 10;
+const BATCH_BYTES = 1 << 20;
 const BATCH_CHUNKS = 64;
 
 /**

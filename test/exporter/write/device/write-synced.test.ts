@@ -33,7 +33,7 @@ const slowly = <T>(work: () => Promise<T>): Promise<T> =>
 const CHUNK_SIZE = fc.oneof(
   fc.integer({ min: 1, max: 1000 }),
   fc.integer({ min: 30_000, max: 70_000 }),
-  fc.constantFrom(64 << 10, (64 << 10) - 1, 512 << 10, (512 << 10) + 1),
+  fc.constantFrom(64 << 10, (64 << 10) - 1, 1 << 20, (1 << 20) + 1),
 );
 
 async function* piecesOf(bytes: Uint8Array, sizes: readonly number[]): AsyncGenerator<Uint8Array> {
