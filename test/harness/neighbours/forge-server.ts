@@ -85,8 +85,12 @@ export const startForge = async (
     return found.code === 0;
   };
 
+  /** A commit that is there stays. */
+  const commits = new Set<string>();
   const hasCommit = async (sha: string): Promise<boolean> => {
+    if (commits.has(sha)) return true;
     const found = await runCommand(['git', '--git-dir', repository, 'cat-file', '-e', `${sha}^{commit}`]);
+    if (found.code === 0) commits.add(sha);
     return found.code === 0;
   };
 

@@ -44,6 +44,20 @@ const BY_PATH =
   'access appendFile chmod copyFile link lstat mkdir mkdtemp readFile readdir readlink realpath rename rm rmdir stat statfs symlink truncate unlink utimes writeFile';
 for (const name of BY_PATH.split(' ')) replace(promises, name, fs[`${name}Sync` as 'statSync']);
 
+/** Streams of files call these. */
+type WithCallback = Record<string, (...given: unknown[]) => void>;
+for (const name of ['open', 'read', 'write', 'writev', 'close']) {
+  (fs as unknown as WithCallback)[name] = (...given) => {
+    const last = typeof given.at(-1) === 'function' ? given.pop() : () => {};
+    const settle = last as (error: unknown, result?: unknown, content?: unknown) => void;
+    try {
+      nextTurn(settle, null, (fs[`${name}Sync` as 'openSync'] as Call)(...(given as never[])), given[1]);
+    } catch (error) {
+      nextTurn(settle, error);
+    }
+  };
+}
+
 const example = await promises.open(import.meta.filename);
 const Handle = example.constructor as new (native: unknown) => typeof example;
 /** Node's handle wraps one of its C++ part, which closes the file. */
@@ -66,6 +80,8 @@ numbered('stat', fs.fstatSync);
 numbered('sync', fs.fsyncSync);
 numbered('datasync', fs.fdatasyncSync);
 numbered('truncate', fs.ftruncateSync);
+numbered('readFile', fs.readFileSync);
+numbered('writeFile', fs.writeFileSync);
 type Span = readonly [bytes: Uint8Array, offset: number, length: number, position: number | null];
 const span = (call: (fd: number, ...given: Span) => number, counted: string) =>
   ((fd: number, ...given: Span) => ({ [counted]: call(fd, ...given), buffer: given[0] })) as (

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { link, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { type Digest, digestOf, hexOf } from '#bundles/digest';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import { readBlob } from '#bundles/formats/layout/verified';
@@ -31,7 +31,11 @@ const makeMedium = async (): Promise<Made> => {
   return { ...folder, medium };
 };
 
-const pipe = (path: string): void => void execFileSync('mkfifo', [path]);
+/** A program makes one pipe, of which each test gets a link. */
+const pipes = await temporaryDirectory('pipe');
+execFileSync('mkfifo', [join(pipes.path, 'pipe')]);
+afterAll(() => pipes[Symbol.asyncDispose]());
+const pipe = (path: string): Promise<void> => link(join(pipes.path, 'pipe'), path);
 
 const KINDS: readonly (readonly [string, (made: Made, at: string) => Promise<unknown> | void])[] = [
   [
@@ -45,7 +49,7 @@ const KINDS: readonly (readonly [string, (made: Made, at: string) => Promise<unk
     'pipe',
     async (_, at) => {
       await rm(at, { recursive: true, force: true });
-      pipe(at);
+      await pipe(at);
     },
   ],
 ];

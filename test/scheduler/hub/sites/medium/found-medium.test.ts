@@ -1,13 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { link, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { canonicalBytes } from '#bundles/json/canonical';
 import { compareBytes, type Digest, digestFromHex } from '#bundles/digest';
 import { agentFolder, MEDIUM_FILE, REQUESTS_FOLDER } from '#bundles/formats/medium/medium';
 import { requestPath } from '../../../../../scheduler/hub/sites/enroll/read-requests.ts';
 import { verdict } from '../../../../bundles/verdict.ts';
 import { filesOf } from '../../../../exporter/files-of.ts';
+import { temporaryDirectory } from '../../../../harness/run/temporary-directory.ts';
 import {
   ask,
   chain,
@@ -19,6 +20,11 @@ import {
   type TestHub,
   testAgent,
 } from '../../test-hub.ts';
+
+/** A program makes one pipe, of which each test gets a link. */
+const pipes = await temporaryDirectory('pipe');
+execFileSync('mkfifo', [join(pipes.path, 'pipe')]);
+afterAll(() => pipes[Symbol.asyncDispose]());
 
 /** Everything below a folder, with its bytes. */
 const contentOf = (path: string): readonly (readonly [string, string])[] =>
@@ -109,7 +115,7 @@ describe('a stick that somebody prepared, at the office', () => {
     const at = join(stick, place);
     await rm(at, { recursive: true, force: true });
     await mkdir(dirname(at), { recursive: true });
-    execFileSync('mkfifo', [at]);
+    await link(join(pipes.path, 'pipe'), at);
     expect(await verdict(() => hub.importFrom(stick))).toBe('MEDIUM_INVALID');
     expect(await verdict(() => hub.enroll(stick))).toBe('MEDIUM_INVALID');
   });
