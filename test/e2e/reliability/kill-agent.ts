@@ -36,7 +36,7 @@ const makeField = async (): Promise<Field> => {
 };
 const field = await makeField();
 const report = await runKills(office, field, {
-  victims: [victim],
+  victim,
   kills,
   seed,
   recoveryMs: 60_000,

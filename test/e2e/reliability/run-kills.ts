@@ -16,8 +16,7 @@ import { makeProcess, type Process } from './process.ts';
 export type Victim = 'agent' | 'hub' | 'publish';
 
 export type KillOptions = {
-  /** Killed in turn. */
-  readonly victims: readonly Victim[];
+  readonly victim: Victim;
   readonly kills: number;
   readonly seed: number;
   /** How long what was killed may take to be as it shall be. */
@@ -47,7 +46,7 @@ const AGENT = `${SITE}/${NAME}`;
 export const runKills = async (
   office: OnlineOffice,
   field: Field,
-  { victims, kills, seed, recoveryMs, say = () => {} }: KillOptions,
+  { victim, kills, seed, recoveryMs, say = () => {} }: KillOptions,
 ): Promise<KillReport> => {
   const random = seeded(seed);
   const state = join(office.folder, 'agent-state');
@@ -60,14 +59,13 @@ export const runKills = async (
   await enrol(office, field, env);
   let changes = 1;
   await field.change(changes, true);
-  if (victims.includes('publish')) await office.release();
+  if (victim === 'publish') await office.release();
   await agent.start();
   await converged(office, field, state, { agent, recoveryMs: 120_000 });
 
   const moments: Record<string, number> = {};
   const recoveries: number[] = [];
   for (let kill = 1; kill <= kills; kill++) {
-    const victim = victims[(kill - 1) % victims.length] ?? 'agent';
     const calm = new AbortController();
     const load = keepBusy(calm.signal, random, field, () => ++changes);
     // Some of the kills meet a process that has only just begun to recover from the last one.
