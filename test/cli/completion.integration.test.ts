@@ -3,13 +3,21 @@ import { delimiter, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findProgram } from '../harness/run/find-program.ts';
 import { programFile } from '../harness/run/program-file.ts';
-import { runCommand, runOrFail } from '../harness/run/run-command.ts';
+import { runAgent } from '../harness/run/run-agent.ts';
+import { runCommand, runOrFail, succeed } from '../harness/run/run-command.ts';
+import { runExporter } from '../harness/run/run-exporter.ts';
+import { runScheduler } from '../harness/run/run-scheduler.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/run/temporary-directory.ts';
 
 const PROGRAMS = {
   'fleet-export': programFile('exporter'),
   'fleet-scheduler': programFile('scheduler'),
   'fleet-agent': programFile('agent'),
+} as const;
+const KEPT = {
+  'fleet-export': runExporter,
+  'fleet-scheduler': runScheduler,
+  'fleet-agent': runAgent,
 } as const;
 type Name = keyof typeof PROGRAMS;
 const NAMES = Object.keys(PROGRAMS) as Name[];
@@ -34,7 +42,7 @@ beforeAll(async () => {
   for (const program of NAMES) {
     await symlink(PROGRAMS[program], join(bin, program));
     for (const shell of SHELLS) {
-      const { stdout } = await runOrFail([process.execPath, PROGRAMS[program], 'completion', shell]);
+      const { stdout } = succeed(await KEPT[program](folder.path, ['completion', shell]));
       await writeFile(scriptOf(program, shell), stdout);
     }
   }

@@ -14,6 +14,7 @@ import { runScheduler } from '../../harness/run/run-scheduler.ts';
 import { shellProgram } from '../../harness/run/shell-program.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { firstUntrue, inThisRun, type Known } from './air-gap-page/match-output.ts';
+import { keepProgram } from './air-gap-page/keep-program.ts';
 import { type Place, startPlace } from './air-gap-page/start-place.ts';
 import { readTypedPage, type TypedBlock } from './air-gap-page/typed-page.ts';
 import { writePrograms } from './air-gap-page/write-programs.ts';
@@ -94,7 +95,7 @@ describe.skipIf(!gap.present)(
           const outcome = await run(cwd, named, { ...whole, [MERGED_VARIABLE]: '1' });
           return { ...outcome, stdout: outcome.stdout.replaceAll(media.from, media.to) };
         };
-      await mkdir(at('office-bin'));
+      for (const name of ['office-bin', 'plant-bin']) await mkdir(at(name));
       for (const [name, run] of [
         ['fleet-scheduler', runScheduler],
         ['fleet-export', runExporter],
@@ -112,6 +113,7 @@ describe.skipIf(!gap.present)(
             network: false,
             env: {
               ...env,
+              PATH: [at('plant-bin'), env.PATH].join(delimiter),
               // As the page says for a desk; each block has a shell of its own here, which forgets what was exported.
               FLEET_AGENT_CONFIG: at('plant', 'agent.yaml'),
               // The registry inside the gap has no certificate.
@@ -121,6 +123,8 @@ describe.skipIf(!gap.present)(
           }),
         ),
       };
+      const agent = cleanup.use(keepProgram(places.plant, 'test/harness/run/agent-lines.ts'));
+      cleanup.use(await shellProgram(at('plant-bin'), 'fleet-agent', agent, places.plant.env));
       if (parts.dockerRegistry.present) await serveRegistry(parts.dockerRegistry.path, at('registry'));
     });
 
@@ -134,7 +138,8 @@ describe.skipIf(!gap.present)(
     ): Promise<() => Promise<void>> => {
       const server = spawn('setpriv', ['--pdeathsig=KILL', ...place.words(`exec ${script}`)], {
         stdio: ['ignore', 'pipe', 'pipe'],
-        env: place.env,
+        // The program itself, which a signal ends.
+        env: { ...place.env, PATH: [join(folder.path, 'bin'), place.env['PATH']].join(delimiter) },
       });
       const ended = once(server, 'exit');
       const stopBy = async (signal: NodeJS.Signals): Promise<void> => {

@@ -1,17 +1,13 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdir, readFile, symlink } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findAirGap } from '../../harness/fleets/air-gap.ts';
-import type { RunLine } from '../../harness/run/kept-program.ts';
-import { testProgramFile } from '../../harness/run/program-file.ts';
-import type { Outcome } from '../../harness/run/run-command.ts';
 import { shellProgram } from '../../harness/run/shell-program.ts';
 import { SKIPPED } from '../../harness/run/count-results.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { firstUntrue, inThisRun, type Known } from '../media/air-gap-page/match-output.ts';
 import { type Place, startPlace } from '../media/air-gap-page/start-place.ts';
+import { keepProgram } from '../media/air-gap-page/keep-program.ts';
 import { readTypedPage, type TypedBlock } from '../media/air-gap-page/typed-page.ts';
 import { writePrograms } from '../media/air-gap-page/write-programs.ts';
 
@@ -23,20 +19,6 @@ const AUTHOR = { NAME: 'Halden Foods', EMAIL: 'platform@halden.example' };
 const blocks = readTypedPage(await readFile(join(ROOT, 'docs', 'promotion-walk.md'), 'utf8'));
 
 const gap = findAirGap();
-
-/** Runs command lines of the scheduler in one process in the place, where it sees the stick. The programs of the plant are started. */
-const keepScheduler = (place: Place): RunLine & Disposable => {
-  const [command = '', ...words] = place.words(
-    `exec '${process.execPath}' '${testProgramFile('test/harness/run/scheduler-lines.ts')}'`,
-  );
-  const child = spawn(command, words, { env: place.env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
-  const run: RunLine = async (cwd, line, env = place.env) => {
-    child.send({ cwd, words: line, env });
-    const [outcome] = (await once(child, 'message')) as [Outcome];
-    return outcome;
-  };
-  return Object.assign(run, { [Symbol.dispose]: () => void child.kill('SIGKILL') });
-};
 
 describe.skipIf(!gap.present)(
   `the page from dev to prod${gap.present ? '' : `${SKIPPED}${gap.reason})`}`,
@@ -50,7 +32,7 @@ describe.skipIf(!gap.present)(
     beforeAll(async () => {
       const folder = cleanup.use(await temporaryDirectory('promotion-walk'));
       const at = (...names: readonly string[]): string => join(folder.path, ...names);
-      for (const name of ['office', 'plant', join('media', 'stick')])
+      for (const name of ['office', 'plant', 'plant-bin', join('media', 'stick')])
         await mkdir(at(name), { recursive: true });
       await writePrograms(at('bin'));
       await symlink(ROOT, at('office', 'fleet-ferry'));
@@ -66,10 +48,19 @@ describe.skipIf(!gap.present)(
       const mounts = [{ from: at('media'), to: '/media' }];
       places = {
         office: cleanup.use(await startPlace({ home: at('office'), mounts, network: true, env })),
-        plant: cleanup.use(await startPlace({ home: at('plant'), mounts, network: false, env })),
+        plant: cleanup.use(
+          await startPlace({
+            home: at('plant'),
+            mounts,
+            network: false,
+            env: { ...env, PATH: [at('plant-bin'), env.PATH].join(delimiter) },
+          }),
+        ),
       };
-      const run = cleanup.use(keepScheduler(places.office));
-      cleanup.use(await shellProgram(at('bin'), 'fleet-scheduler', run, places.office.env));
+      const scheduler = cleanup.use(keepProgram(places.office, 'test/harness/run/scheduler-lines.ts'));
+      cleanup.use(await shellProgram(at('bin'), 'fleet-scheduler', scheduler, places.office.env));
+      const agent = cleanup.use(keepProgram(places.plant, 'test/harness/run/agent-lines.ts'));
+      cleanup.use(await shellProgram(at('plant-bin'), 'fleet-agent', agent, places.plant.env));
     });
     afterAll(() => cleanup.disposeAsync());
 
