@@ -36,6 +36,8 @@ export const retargetSources = (sources: Sources, git: Git, side: Side): Retarge
   const { location: platform } = parsePlatform(side.platform);
   const mapped = new Map<string, string>();
   const trees = new Map<string, Promise<WorkTree | undefined>>();
+  /** Commits of `ref`, by the top of a work tree. */
+  const commits = new Map<string, Promise<string | undefined>>();
   let hits = 0;
   const workTree = (directory: string): Promise<WorkTree | undefined> => {
     const known = trees.get(directory) ?? findWorkTree(git, directory);
@@ -79,7 +81,10 @@ export const retargetSources = (sources: Sources, git: Git, side: Side): Retarge
       const tree = await workTree(location.directory);
       if (!tree || !(await isOurs(location.directory, tree))) return await sources.read(request);
       hits += 1;
-      const commit = await commitOf(git, location.directory, ref);
+      const found = commits.get(tree.top) ?? findCommit(git, tree.top, ref);
+      commits.set(tree.top, found);
+      const commit = await found;
+      if (commit === undefined) throw refMissing(location.directory, ref);
       const below = relative(tree.top, await realpath(location.directory));
       return await sources.read({
         ...request,
@@ -99,28 +104,24 @@ const isOwnHead = (ref: string): boolean => /^(?:HEAD|@)(?:$|[~^])/.test(ref);
 
 const findWorkTree = async (git: Git, directory: string): Promise<WorkTree | undefined> => {
   const at = ['-C', directory, 'rev-parse'];
-  const found = await runGit(git, [...at, '--path-format=absolute', '--show-toplevel', '--git-common-dir']);
-  const [top, gitDirectory] = found.out.split('\n');
-  if (found.code !== 0 || !top || !gitDirectory) return undefined;
-  const branch = await runGit(git, [...at, '--abbrev-ref', 'HEAD']);
-  const name = branch.code === 0 ? branch.out.trim() : '';
-  return { top, gitDirectory, branch: name === '' || name === 'HEAD' ? undefined : name };
+  const places = ['--path-format=absolute', '--show-toplevel', '--git-common-dir'];
+  const found = await runGit(git, [...at, ...places, '--abbrev-ref', 'HEAD']);
+  const [top, gitDirectory, head] = found.out.split('\n');
+  if (!top || !gitDirectory) return undefined;
+  // A repository without a commit fails at HEAD, after the two paths.
+  const isBranch = found.code === 0 && head && head !== 'HEAD';
+  return { top, gitDirectory, branch: isBranch ? head : undefined };
 };
 
-/** @throws FleetError SOURCE_MISSING */
-const commitOf = async (git: Git, directory: string, ref: string): Promise<string> => {
-  const found = await runGit(git, [
-    '-C',
-    directory,
-    'rev-parse',
-    '--verify',
-    '--quiet',
-    '--end-of-options',
-    `${ref}^{commit}`,
-  ]);
-  if (found.code === 0) return found.out.trim();
-  throw new FleetError('SOURCE_MISSING', `${directory} has no ${JSON.stringify(ref)}`, {
+/** @returns undefined if the repository has no such ref */
+const findCommit = async (git: Git, top: string, ref: string): Promise<string | undefined> => {
+  const words = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${ref}^{commit}`];
+  const found = await runGit(git, ['-C', top, ...words]);
+  return found.code === 0 ? found.out.trim() : undefined;
+};
+
+const refMissing = (directory: string, ref: string): FleetError =>
+  new FleetError('SOURCE_MISSING', `${directory} has no ${JSON.stringify(ref)}`, {
     subject: directory,
     hint: 'Name a branch, a tag or a commit of the repository that the directory is in',
   });
-};
