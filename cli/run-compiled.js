@@ -8,18 +8,17 @@
 const { readFileSync, renameSync, writeFileSync } = process.getBuiltinModule('node:fs');
 const { createRequire, getCompileCacheDir } = process.getBuiltinModule('node:module');
 const path = process.getBuiltinModule('node:path');
-const v8 = process.getBuiltinModule('node:v8');
 const { constants, Script } = process.getBuiltinModule('node:vm');
-const { crc32 } = process.getBuiltinModule('node:zlib');
 
 const file = path.join(import.meta.dirname, 'main.cjs');
 const source = readFileSync(file);
-const sum = crc32(source);
+const crc32 = (bytes) => process.getBuiltinModule('node:zlib').crc32(bytes);
 
 /** Undefined without a cache. Node names the folder by its own version, the processor and the user. */
 const folder = getCompileCacheDir();
-const [verb = ''] = /^[a-z-]*$/.exec(process.argv[2] ?? '') ?? [];
-const cache = folder && path.join(folder, `${path.basename(import.meta.dirname)}-${crc32(file)}-${verb}`);
+const sum = folder && crc32(source);
+const placeOf = (verb) => path.join(folder, `${path.basename(import.meta.dirname)}-${crc32(file)}-${verb}`);
+const [verb = ''] = /^[a-z][a-z-]*$/.exec(process.argv[2] ?? '') ?? [];
 
 /** V8 does not check the bytes of its code: two checksums come first, of the program and of the code. */
 const HEAD = 8;
@@ -29,9 +28,9 @@ const headOf = (code) => {
   head.writeUInt32LE(crc32(code), 4);
   return head;
 };
-const read = () => {
+const read = (place) => {
   try {
-    const kept = readFileSync(cache);
+    const kept = readFileSync(place);
     const code = kept.subarray(HEAD);
     return headOf(code).equals(kept.subarray(0, HEAD)) ? code : undefined;
   } catch {
@@ -39,23 +38,27 @@ const read = () => {
   }
 };
 
-const known = cache && read();
+const own = folder && read(placeOf(verb));
+/** What a verb without code of its own starts with. */
+const known = own ?? (folder && read(placeOf('')));
 const script = new Script(source.toString('latin1'), {
   filename: file,
   cachedData: known,
   importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
 });
 
+/** Exit code of a mistake in the command line. Its verb may not exist: any mistyped word would have a file. */
 const USAGE = 2;
-let saved = cache === undefined || (known !== undefined && !script.cachedDataRejected);
+let saved = folder === undefined || (own !== undefined && !script.cachedDataRejected);
 const save = () => {
-  if (saved || process.exitCode === USAGE) return;
+  if (saved || (process.exitCode === USAGE && known !== undefined)) return;
   saved = true;
+  const place = placeOf(process.exitCode === USAGE ? '' : verb);
   const code = script.createCachedData();
-  const draft = `${cache}.${process.pid}`;
+  const draft = `${place}.${process.pid}`;
   try {
     writeFileSync(draft, Buffer.concat([headOf(code), code]), { mode: 0o600 });
-    renameSync(draft, cache);
+    renameSync(draft, place);
   } catch {
     // An unwritable cache is no error: the next start compiles again.
   }
@@ -63,6 +66,7 @@ const save = () => {
 if (!saved) {
   process.once('exit', save);
   // V8 refuses code that was saved under other flags than those of the start.
+  const v8 = process.getBuiltinModule('node:v8');
   const { setFlagsFromString } = v8;
   v8.setFlagsFromString = (flags) => {
     save();
