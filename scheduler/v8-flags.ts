@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 
-/** What fleet-scheduler.js sets for `serve`, in V8's defaults. */
+/** V8's defaults of the flags that fleet-scheduler.js sets for `serve`. */
 const HUB_DEFAULTS = ['--semi-space-growth-factor=2', '--heap-growing-percent=0'];
 
 /** Restores V8's defaults for a hub that also builds: a build holds hundreds of megabytes and would be collected too often. */
