@@ -49,10 +49,8 @@ it('the npm package installs without network and scripts, and its three programs
     env,
   });
   for (const name of PROGRAMS) {
-    const run = (word: string) => runCommand([join(prefix, 'bin', name), word], { env });
-    expect((await run('--version')).stdout).toContain(VERSION);
-    const { code, stdout } = await run('--help');
-    expect([code, stdout]).toEqual([0, expect.stringContaining(`$ ${name} `)]);
+    const { code, stdout } = await runCommand([join(prefix, 'bin', name), '--version'], { env });
+    expect([code, stdout]).toEqual([0, expect.stringContaining(`${name}/${VERSION} `)]);
   }
   // SQLite's add-on is found where npm put it.
   const made = join(folder.path, 'layout');
