@@ -54,6 +54,13 @@ const WITH_NEIGHBOURS = {
   hookTimeout: 300_000,
 };
 
+/** An argument of Node. */
+const importFirst = (name: string): string =>
+  `--import=${new URL(`test/harness/run/${name}.ts`, import.meta.url).href}`;
+
+/** Unit tests with a database for a neighbour: their files are read as those of unit tests are. */
+const IN_TURN = 'test/integration/hub/hub-postgresql.test.ts';
+
 export default defineConfig({
   // vitest starts the longest files first by the durations it keeps here; in node_modules a fresh clone would have none.
   cacheDir: join(cacheDirectory(process.env), 'vite'),
@@ -84,9 +91,7 @@ export default defineConfig({
             '--min-semi-space-size=128',
             '--max-semi-space-size=128',
             '--single-threaded-gc',
-            ...['files-in-turn', 'imports-unreported'].map(
-              (name) => `--import=${new URL(`test/harness/run/${name}.ts`, import.meta.url).href}`,
-            ),
+            ...['files-in-turn', 'imports-unreported'].map(importFirst),
           ],
           // vitest leaves one core free, which on two cores halves it.
           maxWorkers: Math.max(2, availableParallelism() - 1),
@@ -97,8 +102,19 @@ export default defineConfig({
           ...WITH_NEIGHBOURS,
           name: 'integration',
           include: ['test/integration/**/*.test.ts', OWN_NEIGHBOUR],
-          exclude: LONG_ONLY,
+          exclude: [...LONG_ONLY, IN_TURN],
           isolate: false,
+          maxWorkers: LANES,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          ...WITH_NEIGHBOURS,
+          name: 'integration-in-turn',
+          include: [IN_TURN],
+          isolate: false,
+          execArgv: [importFirst('files-in-turn')],
           maxWorkers: LANES,
           sequence: { groupOrder: 1 },
         },
