@@ -11,16 +11,20 @@ export type Wait = {
   readonly say: (text: string) => void;
 };
 
-/** What is asked is mostly a program that starts. */
-const POLL_MS = 2000;
+/** Most conditions start a program, so pauses get longer. */
+const PAUSES_MS = { first: 500, longest: 2000 } as const;
 
 /** Polls until the condition holds, and prints how long it took. @throws Broken at its time limit */
 export const timed = async ({ what, holds, seconds = 120, signal, say }: Wait): Promise<void> => {
   const began = performance.now();
   const took = (): number => (performance.now() - began) / 1000;
-  while (!(await holds())) {
+  for (
+    let pause: number = PAUSES_MS.first;
+    !(await holds());
+    pause = Math.min(2 * pause, PAUSES_MS.longest)
+  ) {
     if (took() > seconds) throw new Broken(`${what}: not after ${seconds} s.`);
-    await sleep(POLL_MS, undefined, { signal });
+    await sleep(pause, undefined, { signal });
   }
   say(styleText('green', `${what} (${took().toFixed(1)} s).`));
 };
