@@ -1,38 +1,16 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { delimiter, dirname, join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
-import { OCI_MANIFEST } from '#bundles/media-types';
-import { readIdentity } from '../../../agent/store/identity.ts';
-import { openState } from '../../../agent/store/state.ts';
 import { createCertifiedFleet, startHubServer } from '../../agent/hub-server.ts';
-import { type Blobs, closureEntry, putImage, putLayer } from '../../agent/images/image-fixture.ts';
 import { onePackage } from '../../agent/world.ts';
 import { copyBuiltAgent } from '../../harness/run/built-programs.ts';
-import { startContainerd } from '../../harness/hosts/containerd.ts';
-import { describeWith } from '../../harness/run/describe-with.ts';
-import { startCluster } from '../../harness/kubernetes/start-cluster.ts';
-import { packKubernetesBundle } from '../../harness/fleets/kubernetes-bundle.ts';
-import { startRegistry } from '../../harness/neighbours/registry.ts';
-import { type Outcome, runCommand, succeed } from '../../harness/run/run-command.ts';
-import {
-  createTestFleet,
-  packTestBundle,
-  type TestBundle,
-  type TestFleet,
-  writeTestMedium,
-} from '../../harness/fleets/signed-medium.ts';
+import { runCommand } from '../../harness/run/run-command.ts';
+import { createTestFleet, packTestBundle, type TestFleet } from '../../harness/fleets/signed-medium.ts';
+import { KUBE_CONFIG, mainOf, startMachine, timesEvaluated } from './bundled-agent/machine.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
-/** One agent of its own: a state directory, a stick, and the program with nothing around it that it could import. */
-type Machine = AsyncDisposable & {
-  readonly folder: string;
-  readonly agent: (words: readonly string[], env?: NodeJS.ProcessEnv) => Promise<Outcome>;
-  readonly enroll: () => Promise<Outcome>;
-  readonly medium: (version: number, bundle: TestBundle) => Promise<string>;
-};
-
-describeWith(['kube', 'kwok', 'containerd', 'dockerRegistry'], 'the agent as one file', (paths) => {
+describe('the agent as one file', () => {
   const stack = new AsyncDisposableStack();
   let program = '';
   let fleet: TestFleet;
@@ -43,49 +21,6 @@ describeWith(['kube', 'kwok', 'containerd', 'dockerRegistry'], 'the agent as one
     fleet = await createTestFleet();
   });
   afterAll(() => stack.disposeAsync());
-
-  const startMachine = async (): Promise<Machine> => {
-    const directory = await temporaryDirectory('machine');
-    const folder = directory.path;
-    const agent: Machine['agent'] = (words, env = {}) =>
-      runCommand([process.execPath, program, ...words], {
-        cwd: folder,
-        env: {
-          PATH: process.env['PATH'],
-          FLEET_AGENT_STATE: join(folder, 'state'),
-          FLEET_AGENT_ROOT: folder,
-          FLEET_AGENT_SERVICES: 'none',
-          ...env,
-        },
-      });
-    const root = hexOf(digestOf(fleet.roots[0] ?? ''));
-    return {
-      folder,
-      agent,
-      enroll: () =>
-        agent([
-          'enroll',
-          ...Object.entries({
-            fleet: fleet.name,
-            site: 'plant-7',
-            name: 'kiosk-1',
-            channel: 'prod/factory-host',
-            'root-sha256': root,
-          }).map(([flag, value]) => `--${flag}=${value}`),
-          folder,
-        ]),
-      medium: async (version, bundle) => {
-        using state = openState(join(folder, 'state'));
-        const { key } = readIdentity(state);
-        const site = { site: 'plant-7', version: 1, agents: [{ name: 'kiosk-1', key }] };
-        return await writeTestMedium(join(folder, `medium-${version}`), fleet, {
-          site,
-          release: { version, bundle },
-        });
-      },
-      [Symbol.asyncDispose]: () => directory[Symbol.asyncDispose](),
-    };
-  };
 
   it('is a program, its start file, its add-on and the name that people type', async () => {
     expect((await readdir(dirname(program))).toSorted()).toEqual([
@@ -108,7 +43,7 @@ describeWith(['kube', 'kwok', 'containerd', 'dockerRegistry'], 'the agent as one
   });
 
   it('enrols by stick, imports, repairs and tells, and evaluates nothing of Kubernetes for it', async () => {
-    await using machine = await startMachine();
+    await using machine = await startMachine(program, fleet);
     const { folder, agent } = machine;
     expect(await machine.enroll()).toMatchObject({ code: 0, stderr: '' });
     const medium = await machine.medium(1, packTestBundle(fleet, [onePackage('line', 'one')]));
@@ -128,7 +63,7 @@ describeWith(['kube', 'kwok', 'containerd', 'dockerRegistry'], 'the agent as one
   });
 
   it('joins at a hub once: asked again, as by a pod that starts anew, it needs neither token nor hub', async () => {
-    await using machine = await startMachine();
+    await using machine = await startMachine(program, fleet);
     const certified = await createCertifiedFleet();
     const hub = await startHubServer(certified, machine.folder);
     const token = join(machine.folder, 'token');
@@ -148,96 +83,4 @@ describeWith(['kube', 'kwok', 'containerd', 'dockerRegistry'], 'the agent as one
     await rm(token);
     expect(await enroll()).toEqual(first);
   });
-
-  it('applies to a cluster, with images for the containerd and the registry of the site', {
-    timeout: 240_000,
-  }, async () => {
-    await using machine = await startMachine();
-    const { agent, folder } = machine;
-    await using cluster = await startCluster();
-    await using containerd = await startContainerd(paths.containerd);
-    await using registry = await startRegistry(paths.dockerRegistry);
-    const env = {
-      FLEET_AGENT_TARGETS: 'kubernetes',
-      FLEET_AGENT_KUBECONFIG: cluster.kubeconfig,
-      FLEET_AGENT_CONTAINERD: containerd.socket,
-      FLEET_AGENT_IMAGE_REGISTRY: `oci://${registry.host}/mirror`,
-      PATH: [dirname(paths.containerd), process.env['PATH']].join(delimiter),
-    };
-    const images: Blobs = new Map();
-    const image = putImage(images, { layers: [await putLayer(images, { app: '#!/bin/sh\n' })] });
-    const closure = [closureEntry(image, 'edge.example/line')];
-    const manifests = [
-      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'bundled-agent' } },
-      {
-        apiVersion: 'v1',
-        kind: 'ConfigMap',
-        metadata: { name: 'line', namespace: 'bundled-agent' },
-        data: { speed: '7' },
-      },
-    ];
-    const yaml = manifests.map((object) => JSON.stringify(object)).join('\n---\n');
-    succeed(await machine.enroll());
-    const medium = await machine.medium(1, packKubernetesBundle(fleet, { line: yaml }, { closure, images }));
-    const imported = await agent(['import', medium], env);
-    expect(imported).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining('Brought 1 container image.'),
-    });
-    // A busy machine takes long enough for lines of progress.
-    expect(imported.stderr.replaceAll(/^\{"phase":"bringing images",.*\}\n/gm, '')).toBe('');
-    const speed = [
-      'get',
-      'configmap',
-      'line',
-      '--namespace=bundled-agent',
-      '--output=jsonpath={.data.speed}',
-    ];
-    expect((await cluster.kubectl(speed)).stdout).toBe('7');
-    expect(await containerd.ctr('images', 'ls', '-q')).toContain(`edge.example/line@${image.digest}`);
-    const tag = `${registry.url}/v2/mirror/edge.example/line/manifests/i-${hexOf(image.digest)}`;
-    expect((await fetch(tag, { method: 'HEAD', headers: { accept: OCI_MANIFEST } })).status).toBe(200);
-
-    const patch = ['--type=merge', '--patch={"data":{"speed":"9"}}'];
-    await cluster.kubectl(['patch', 'configmap', 'line', '--namespace=bundled-agent', ...patch]);
-    const coverage = join(folder, 'coverage');
-    expect(await agent(['run', '--once'], { ...env, NODE_V8_COVERAGE: coverage })).toMatchObject({
-      code: 0,
-      stderr: '',
-    });
-    expect((await cluster.kubectl(speed)).stdout).toBe('7');
-    expect(await timesEvaluated(program, coverage, KUBE_CONFIG)).toBe(1);
-    await cluster.kubectl(['delete', 'namespace', 'bundled-agent', '--wait=false']);
-  });
 });
-
-const KUBE_CONFIG = /\bclass KubeConfig\b|\bKubeConfig ?= ?class\b/;
-
-type Coverage = {
-  readonly result: readonly {
-    readonly url: string;
-    readonly functions: readonly {
-      readonly ranges: readonly {
-        readonly startOffset: number;
-        readonly endOffset: number;
-        readonly count: number;
-      }[];
-    }[];
-  }[];
-};
-
-const mainOf = (program: string): string => join(dirname(program), 'main.cjs');
-
-/** How often V8 ran the piece of the program where `what` stands: the innermost counted range around it says so. */
-const timesEvaluated = async (program: string, folder: string, what: RegExp): Promise<number | undefined> => {
-  const offset = (await readFile(mainOf(program), 'latin1')).search(what);
-  expect(offset).toBeGreaterThan(0);
-  const [file = ''] = await readdir(folder);
-  const { result } = JSON.parse(await readFile(join(folder, file), 'utf8')) as Coverage;
-  const script = result.find(({ url }) => url.endsWith('/main.cjs'));
-  const around = script?.functions
-    .flatMap(({ ranges }) => ranges)
-    .filter(({ startOffset, endOffset }) => startOffset <= offset && offset < endOffset)
-    .toSorted((a, b) => a.endOffset - a.startOffset - (b.endOffset - b.startOffset));
-  return around?.[0]?.count;
-};

@@ -35,6 +35,7 @@ import type { OwnCluster } from '../../harness/kubernetes/cluster.ts';
 import { startLineTo } from '../../harness/kubernetes/line-to-cluster.ts';
 import { startOwnCluster } from '../../harness/kubernetes/own-cluster.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
+import { bundledAgentOnCluster } from './kubernetes-target/bundled-agent.ts';
 import { clusterInTrouble } from './kubernetes-target/cluster-in-trouble.ts';
 import { healthOnCluster } from './kubernetes-target/health.ts';
 import { killedOnCluster } from './kubernetes-target/killed-agent.ts';
@@ -1014,6 +1015,7 @@ spec:
     expect((await get('ConfigMap', 'x3', 'web'))?.['data']).toEqual({ a: '1' });
   });
 
+  bundledAgentOnCluster(() => cluster);
   leaseOnCluster(() => cluster);
   killedOnCluster(() => cluster);
   secretsOnCluster(() => cluster);
