@@ -80,8 +80,8 @@ export const startNode = async (name: string, options: NodeOptions): Promise<Kub
   return {
     name,
     exec: host.exec,
-    kubectl: (args, execOptions) => host.exec(['kubectl', ...args], execOptions),
-    ctr: (args, execOptions) => host.exec(['ctr', '--namespace', 'k8s.io', ...args], execOptions),
+    kubectl: (args, execOptions) => host.look(['kubectl', ...args], execOptions),
+    ctr: (args, execOptions) => host.look(['ctr', '--namespace', 'k8s.io', ...args], execOptions),
     crash: host.crash,
     start: async () => {
       await host.start();
