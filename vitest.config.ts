@@ -54,13 +54,6 @@ const WITH_NEIGHBOURS = {
   hookTimeout: 300_000,
 };
 
-/** An argument of Node. */
-const importFirst = (name: string): string =>
-  `--import=${new URL(`test/harness/run/${name}.ts`, import.meta.url).href}`;
-
-/** Unit tests with a database for a neighbour: their files are read as those of unit tests are. */
-const IN_TURN = 'test/integration/hub/hub-postgresql.test.ts';
-
 export default defineConfig({
   // vitest starts the longest files first by the durations it keeps here; in node_modules a fresh clone would have none.
   cacheDir: join(cacheDirectory(process.env), 'vite'),
@@ -83,16 +76,11 @@ export default defineConfig({
           testTimeout: 60_000,
           hookTimeout: 60_000,
           isolate: false,
-          // One thread for the file work that is left to it: tests wait for each call anyway, and waking others costs more than it saves.
+          // One thread for file work per process: tests wait for each call anyway, and waking others costs more than it saves.
           env: { ...ANY.env, UV_THREADPOOL_SIZE: '1' },
           // Tests allocate much and keep little: a large young generation from the start means fewer collections, and helper threads for
           // each of them would only wait for the two processes that use the cores already.
-          execArgv: [
-            '--min-semi-space-size=128',
-            '--max-semi-space-size=128',
-            '--single-threaded-gc',
-            ...['files-in-turn', 'imports-unreported'].map(importFirst),
-          ],
+          execArgv: ['--min-semi-space-size=128', '--max-semi-space-size=128', '--single-threaded-gc'],
           // vitest leaves one core free, which on two cores halves it.
           maxWorkers: Math.max(2, availableParallelism() - 1),
         },
@@ -102,19 +90,8 @@ export default defineConfig({
           ...WITH_NEIGHBOURS,
           name: 'integration',
           include: ['test/integration/**/*.test.ts', OWN_NEIGHBOUR],
-          exclude: [...LONG_ONLY, IN_TURN],
+          exclude: LONG_ONLY,
           isolate: false,
-          maxWorkers: LANES,
-          sequence: { groupOrder: 1 },
-        },
-      },
-      {
-        test: {
-          ...WITH_NEIGHBOURS,
-          name: 'integration-in-turn',
-          include: [IN_TURN],
-          isolate: false,
-          execArgv: [importFirst('files-in-turn')],
           maxWorkers: LANES,
           sequence: { groupOrder: 1 },
         },

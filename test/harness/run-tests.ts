@@ -53,7 +53,7 @@ const main = async (words: readonly string[]): Promise<number> => {
       cwd: machine.repository,
       env: { ...machine.env, ...facts, ...(needsParts && built) },
       output: 'inherit',
-      words: [...projects.flatMap((project) => ['--project', `${project}*`]), ...words],
+      words: [...projects.flatMap((project) => ['--project', project]), ...words],
     });
   const { report, exitCode, unsteady } = await runFailedAgain(await vitest(rest), (file) => {
     say(`Running again, alone: ${relative(machine.repository, file)}`);
