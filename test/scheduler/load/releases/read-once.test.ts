@@ -1,6 +1,3 @@
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openLayout } from '#bundles/formats/layout/layout';
 import { parseRoot } from '#bundles/trust/root/root';
@@ -11,13 +8,14 @@ import {
   type SignedFleet,
   writeSignedLayout,
 } from '../../../harness/fleets/signed-layout.ts';
+import { temporaryDirectory } from '../../file-tree.ts';
 
 const QA = { environment: 'qa', clusterType: 'host' };
 const PROD = { environment: 'prod', clusterType: 'host' };
 
 const world = async () => {
   const fleet = await newFleet();
-  const directory = await mkdtemp(join(tmpdir(), 'read-once-'));
+  const directory = await temporaryDirectory();
   const writer = writeSignedLayout(fleet, directory);
   const release = (channel: typeof QA, version: number) =>
     writer.release({ channel, version, bundles: [{ kind: 'host', packages: { web: { 'a.json': '{}' } } }] });
