@@ -1,4 +1,4 @@
-import { Command, Errors, Flags, ux } from '@oclif/core';
+import { Command, Errors, Flags, type Interfaces, ux } from '@oclif/core';
 import {
   type FleetError,
   formatError,
@@ -9,6 +9,9 @@ import {
 } from '#bundles/errors';
 import { didYouMean } from '#bundles/nearest-name';
 import { usageSentence } from './usage-sentence.ts';
+
+/** Values of flags or arguments by name, as oclif declares them. */
+type Output = Interfaces.OutputFlags<Interfaces.FlagInput>;
 
 /**
  * Base of all commands of the three programs: `--json`, an AbortSignal for SIGINT and SIGTERM, one reading of the clock, and
@@ -46,6 +49,15 @@ export abstract class FleetCommand extends Command {
     const stop = (): void => this.#controller.abort();
     process.once('SIGINT', stop);
     process.once('SIGTERM', stop);
+  }
+
+  /** Without oclif's search for a missing argument on standard input, which takes what arrives there within 10 ms. */
+  protected override parse<F extends Output, B extends Output, A extends Output>(
+    options?: Interfaces.Input<F, B, A>,
+    argv?: string[],
+  ): Promise<Interfaces.ParserOutput<F, B, A>> {
+    for (const arg of Object.values(options?.args ?? {})) arg.ignoreStdin = true;
+    return super.parse(options, argv);
   }
 
   /** Output may quote untrusted media and reports: control characters are escaped. */

@@ -9,11 +9,12 @@ type Result = { readonly stdout: string; readonly stderr: string; readonly exitC
 const fixture = (file: string): string =>
   fileURLToPath(new URL(`../fixtures/program/${file}`, import.meta.url));
 
-const start = (file: string, args: readonly string[]): Promise<Result> =>
+const start = (file: string, args: readonly string[], input = ''): Promise<Result> =>
   new Promise((resolve) => {
-    execFile(process.execPath, [fixture(file), ...args], (error, stdout, stderr) => {
+    const child = execFile(process.execPath, [fixture(file), ...args], (error, stdout, stderr) => {
       resolve({ stdout, stderr, exitCode: error ? Number(error.code) : 0 });
     });
+    child.stdin?.end(input);
   });
 
 const LINES = [
@@ -108,6 +109,12 @@ describe('a command line that is wrong', () => {
       expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'USAGE', retryable: false } });
     },
   );
+});
+
+describe('standard input', () => {
+  it('gives no argument that is missing: it may be the list that a loop of the shell reads', async () => {
+    expect(await start('main.ts', ['greet'], 'world\n')).toEqual(run('greet'));
+  });
 });
 
 describe('a refusal', () => {
