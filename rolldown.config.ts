@@ -69,8 +69,5 @@ export default defineConfig({
   output: {
     file: join(OUT, 'main.cjs'),
     ...AS_FUNCTION,
-    codeSplitting: false,
-    // Functions keep their names: stack traces of a machine far away are read by people.
-    minify: { compress: true, mangle: { keepNames: true }, codegen: { removeWhitespace: true } },
   },
 });

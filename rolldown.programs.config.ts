@@ -37,9 +37,6 @@ const programOf = (folder: string, name: string, more?: (out: string) => Plugin)
       dir: out,
       entryFileNames: 'main.cjs',
       ...AS_FUNCTION,
-      codeSplitting: false,
-      // Functions keep their names: stack traces of a machine far away are read by people.
-      minify: { compress: true, mangle: { keepNames: true }, codegen: { removeWhitespace: true } },
     },
   };
 };

@@ -6,7 +6,7 @@ import type { ObjectBounds } from './tenancy.ts';
 /** A manifest file as it goes into a package. */
 export type PreparedManifest = {
   readonly text: string;
-  /** Computed only if two objects clash. */
+  /** A function: the objects in another namespace are made only if two of them clash. */
   readonly objects: () => readonly PreparedObject[];
   /** Identities of the objects, unique in a bundle: 'Deployment.apps shop/web'. */
   readonly owns: readonly string[];

@@ -9,8 +9,8 @@ import { writeFiles } from '../../scheduler/file-tree.ts';
 import { fleetPlatform, ours } from '../../scheduler/fleet-platform.ts';
 
 /**
- * Input that somebody made to hurt: each is refused by name, in seconds, at its file and line, and what is not touched by it is judged as
- * ever. What Git or the file system could be tricked by lies in real repositories.
+ * Hostile input. `validate` refuses each file by an error code, in seconds, at its file and line, and judges the other files as before. Input that
+ * exploits Git or the file system lies in real repositories.
  */
 
 const git = async (folder: string, ...words: readonly string[]): Promise<void> => {
