@@ -169,7 +169,7 @@ const observeDebs = async (
   { debs }: Owned,
   signal: AbortSignal,
 ): Promise<readonly Drift[]> => {
-  if (!install || whyInert(options) === 'root is not /') return [];
+  if (!install || options.root !== '/') return [];
   const dpkg = await readDpkg({ run: options.run, signal });
   return install.packages
     .filter(({ name, asDependency }) => !asDependency || debs.has(name))

@@ -6,7 +6,6 @@ import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { type DpkgState, readDpkg } from '../debs/dpkg-state.ts';
 import { type AptChange, describeChange, goalOfChange, simulateApt } from '../debs/simulate-apt.ts';
-import { whyInert } from '../host-options.ts';
 import { type DebsDetail, note, toStep } from '../host-step.ts';
 import { asJson, debKey, type OwnedDeb } from '../owned-state.ts';
 import type { DebRelease } from '../step-request.ts';
@@ -25,8 +24,7 @@ export const planDebs = async (context: PlanContext): Promise<Part> => {
   const { options, wanted, owned, signal } = context;
   const install = wanted?.install;
   if (!install && owned.debs.size === 0) return { steps: [], owns: [] };
-  if (whyInert(options) === 'root is not /')
-    return { steps: [note('debs', 'skipped', 'root is not /')], owns: [] };
+  if (options.root !== '/') return { steps: [note('debs', 'skipped', 'root is not /')], owns: [] };
   const dpkg = await readDpkg({ run: options.run, signal });
   const available = new Map((install?.packages ?? []).map((deb) => [deb.name, deb]));
   const named = [...available.values()].filter((deb) => !deb.asDependency || owned.debs.has(deb.name));

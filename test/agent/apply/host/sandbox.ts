@@ -10,7 +10,7 @@ import type {
   StepResult,
   Target,
 } from '../../../../agent/model/target.ts';
-import type { HostCheck, HostUnit } from '../../../../bundles/formats/bundle/host-package.ts';
+import type { HostCheck, HostInstall, HostUnit } from '../../../../bundles/formats/bundle/host-package.ts';
 import { type Digest, digestOf } from '../../../../bundles/digest.ts';
 import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
@@ -25,6 +25,7 @@ export type PackageSpec = {
   readonly files?: Readonly<Record<string, string | FileSpec>>;
   readonly units?: readonly (Partial<HostUnit> & { readonly name: string })[];
   readonly checks?: readonly HostCheck[];
+  readonly install?: HostInstall;
   readonly siteInputs?: readonly { file: string; pointer: string; value: string | number }[];
 };
 
@@ -60,6 +61,7 @@ export const packageOf = (spec: PackageSpec): DesiredPackage => {
     units: (spec.units ?? []).map((unit) => ({ enabled: false, active: false, restartOn: [], ...unit })),
     checks: (spec.checks ?? []).filter((check) => !isProbe(check)),
     probes: (spec.checks ?? []).filter(isProbe),
+    ...(spec.install && { install: spec.install }),
     critical: [],
   };
   const json = Buffer.from(JSON.stringify(document));
