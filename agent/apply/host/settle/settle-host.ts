@@ -13,7 +13,8 @@ import { checkUnit } from './check-unit.ts';
 
 /**
  * Runs all checks of a package and returns their results, in the order they are listed. Units are checked first, because programs,
- * addresses and files fail while units are starting. If the agent does not start units, each unit that should run is a skipped check.
+ * addresses and files fail while units are starting. What the agent does not do here is a skipped check: each unit that should run, each
+ * playbook, and the installation of Debian packages.
  * @throws FleetError ABORTED, and the codes of readWanted for an unreadable package. A failed check is a result
  */
 export const settleHost = async (
@@ -21,7 +22,7 @@ export const settleHost = async (
   desired: DesiredPackage,
   signal: AbortSignal,
 ): Promise<readonly CheckResult[]> => {
-  const { checks, units: listed } = readWanted(desired);
+  const { checks, units: listed, playbooks, install } = readWanted(desired);
   const secrets = secretTexts(desired);
   const withoutSecrets = (text: string, length: number): string => redact(text, secrets, length);
   const results = new Map<HostCheck, CheckResult>();
@@ -51,15 +52,14 @@ export const settleHost = async (
   await Promise.all(probes.map((check) => perform(check, () => probe(check))));
   const inert = whyInert(options);
   const watched = new Set(units.map(({ unit }) => unit));
+  const skipped = (name: string, message: string): CheckResult => ({ name, outcome: 'skipped', message });
   const unstarted = listed.filter(({ name, active }) => inert && active && !watched.has(name));
   return [
     ...checks.flatMap((check) => results.get(check) ?? []),
-    ...unstarted.map(
-      ({ name }): CheckResult => ({
-        name,
-        outcome: 'skipped',
-        message: `${name} is not started: ${inert}`,
-      }),
-    ),
+    ...unstarted.map(({ name }) => skipped(name, `${name} is not started: ${inert}`)),
+    ...(install && options.root !== '/'
+      ? [skipped('debs', 'Debian packages are not installed: root is not /')]
+      : []),
+    ...(inert ? playbooks.map(({ name }) => skipped(name, `playbook ${name} is not run: ${inert}`)) : []),
   ];
 };

@@ -32,6 +32,13 @@ test.each(['none', 'systemd'] as const)(
     expect(ofDebs.map(({ key, outcome, reason }) => `${key} ${outcome}: ${reason}`)).toEqual([
       'debs skipped: root is not /',
     ]);
+    expect(await host.target.settle(desired, never)).toEqual([
+      {
+        name: 'debs',
+        outcome: 'skipped',
+        message: 'Debian packages are not installed: root is not /',
+      },
+    ]);
     const drifts = await host.target.observe(desired, [], never);
     expect(drifts.filter(({ key }) => key.startsWith('deb'))).toEqual([]);
     expect(programs).toEqual([]);
