@@ -11,12 +11,12 @@ import type { Config } from '../config/config.ts';
 import { ageFile } from '../hub/age-identity.ts';
 import { keyFile } from '../hub/agent-key.ts';
 import { examineIdentity } from './examine-identity.ts';
-import { examineUpgrade } from './examine-upgrade.ts';
 import { examineFolders, nearest } from './examine-folders.ts';
 import { readStaleness } from '../acquire/staleness/read-staleness.ts';
 import { readCondition } from '../store/conditions.ts';
 import { stateFile } from '../store/state.ts';
 import { readRoot, readTrustRow } from '../store/trust.ts';
+import { readUpgrade } from '../store/upgrade-trial.ts';
 
 export type Finding = Examined;
 
@@ -210,4 +210,33 @@ const examineTargets = async ({ targets, images, signal }: Machine): Promise<rea
   const found: Finding[] = [];
   for (const it of [...targets, ...images]) found.push(...((await it.examine?.(signal)) ?? []));
   return found;
+};
+
+const UNIT = 'fleet-agent-trial.service';
+
+/** Reports an upgrade of the agent that is under way, cannot continue or was undone; nothing otherwise. */
+const examineUpgrade = async (state: string, signal: AbortSignal): Promise<readonly Examined[]> => {
+  const name = 'upgrade';
+  const upgrade = readUpgrade(state);
+  if (upgrade === undefined) return [];
+  if (upgrade.kind === 'undone') return [{ name, verdict: 'warning', message: upgrade.message }];
+  const { stdout } = await runCommand(['systemctl', 'show', '--value', '--property=SubState', UNIT], {
+    timeoutMs: 10_000,
+    signal,
+    env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' },
+  });
+  switch (stdout.trim()) {
+    case 'start-pre':
+    case 'start':
+    case 'running':
+      return [{ name, verdict: 'warning', message: upgrade.message }];
+    case 'auto-restart': {
+      const message = `${upgrade.message}. Its last attempt failed, and the next one begins within 10 seconds: "dpkg --audit" and "df" may show why`;
+      return [{ name, verdict: 'bad', message }];
+    }
+    default: {
+      const message = `${upgrade.message}. ${UNIT} does not run: "systemctl start ${UNIT}" continues it`;
+      return [{ name, verdict: 'bad', message }];
+    }
+  }
 };

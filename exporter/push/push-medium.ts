@@ -1,4 +1,4 @@
-import type { Digest } from '#bundles/digest';
+import { type Digest, compareBytes } from '#bundles/digest';
 import { inParallel } from '#bundles/in-parallel';
 import type { OpenMedium } from '#bundles/formats/medium/medium';
 import { openCarrier } from '#bundles/transport/publish/carrier';
@@ -12,10 +12,10 @@ import {
 import type { PointerTag } from '#bundles/transport/publish/upload-batch';
 import { surveyBatch } from '#bundles/transport/publish/survey-batch';
 import { pushEvidence } from '#bundles/transport/registry/push-evidence';
-import type { Registry } from '#bundles/transport/registry/registry';
+import type { Registry, RegistryAddress } from '#bundles/transport/registry/registry';
 import { type PreparedPointer, type PreparedPush, type PushRequest, preparePush } from './prepare-push.ts';
-import { type References, referencesOf } from './references-of.ts';
 import { removeNeeds } from './refuse-missing.ts';
+import { bundleTag, imageTag } from '#bundles/transport/registry/references';
 
 export type PushedPointer = {
   /** 'prod/line', 'sites/plant-7' */
@@ -171,4 +171,27 @@ const bytesOf = ({ pointers, mirror }: PreparedPush): number => {
   const stages = [...mirror, ...pointers.flatMap(({ batch }) => batch ?? [])].map((it) => it.stages);
   for (const { blobs } of stages.flat(2)) for (const { digest, size } of blobs) sizes.set(digest, size);
   return [...sizes.values()].reduce((sum, size) => sum + size, 0);
+};
+
+/** Name ('registry.example/app@sha256:...', 'prod/line:release') -> reference in the registry. */
+export type References = Readonly<Record<string, string>>;
+
+const referencesOf = (
+  { pointers, mirror }: Pick<PreparedPush, 'pointers' | 'mirror'>,
+  { host, prefix }: RegistryAddress,
+): References => {
+  const at = (path: string): string => [host, prefix, path].filter(Boolean).join('/');
+  const found: (readonly [string, string])[] = [];
+  for (const { path, names, image } of mirror)
+    for (const name of names) found.push([name, `${at(path)}:${imageTag(image.digest)}@${image.digest}`]);
+  for (const { pointer, batch } of pointers) {
+    const { repository, tag, artifact } = pointer;
+    found.push([`${repository}:${tag}`, `${at(repository)}:${tag}@${artifact.digest}`]);
+    for (const upload of batch?.stages.flat() ?? []) {
+      const { digest } = upload.descriptor;
+      if (upload.tag !== bundleTag(digest)) continue;
+      found.push([`${repository}@${digest}`, `${at(repository)}:${upload.tag}@${digest}`]);
+    }
+  }
+  return Object.fromEntries(found.toSorted(([a], [b]) => compareBytes(a, b)));
 };

@@ -1,5 +1,5 @@
 import type { Candidate } from '#bundles/formats/candidate';
-import type { FleetError } from '#bundles/errors';
+import { type FleetError, toFleetError } from '#bundles/errors';
 import { inParallel } from '#bundles/in-parallel';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 import type { Layout } from '#bundles/formats/layout/layout';
@@ -7,7 +7,7 @@ import type { CandidateSource } from '#bundles/formats/statements/predicates';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { NO_LOCKS } from '../model/content-locks.ts';
 import { openTools } from '../load/applications/tools/find-tool.ts';
-import { loadApplications } from '../load/applications/load-applications.ts';
+import { loadApplications, type Applications } from '../load/applications/load-applications.ts';
 import { type BuiltBundle, buildBundle } from './bundle/build-bundle.ts';
 import { readRolledBack, type RollbackPlace } from './bundle/rolled-back.ts';
 import { type LastGood, NO_LAST_GOOD, readLastGood } from './bundle/last-good-packages.ts';
@@ -17,7 +17,6 @@ import { plainSecrets } from './bundle/secret-documents.ts';
 import { checkRest, checkSources, checkTools } from './candidate/check-candidate.ts';
 import { type GivenCandidate, isOwn } from './candidate/given-candidate.ts';
 import { makeCandidate, toCandidateSource } from './candidate/make-candidate.ts';
-import { whyUnread } from './candidate/why-unread.ts';
 import { type Charts, openCharts } from '../load/charts/charts.ts';
 import { noCharts } from '../load/charts/no-charts.ts';
 import type { Contents } from './content/content.ts';
@@ -27,7 +26,7 @@ import { type BuildMemory, memoryOf } from './incremental/build-memory.ts';
 import { internPlatform } from './incremental/intern-platform.ts';
 import { keepBundle, reuseBundle } from './incremental/reuse-bundle.ts';
 import { internApplications, startBuild } from './incremental/start-build.ts';
-import type { Assignment, ClusterType, Platform } from '../model/model.ts';
+import type { Assignment, ClusterType, Platform, RenderedPackage } from '../model/model.ts';
 import type { Sources } from '../load/sources/open-sources.ts';
 import { renderAll } from '../render/render-all.ts';
 import type { RenderedEnvironment } from '../render/render-environment.ts';
@@ -194,4 +193,29 @@ const lastGoodOf = async (
   )?.bundle;
   if (!previous || (again && kept === undefined)) return NO_LAST_GOOD;
   return await readLastGood(previous.layout, previous.roots, platform.environment, clusterType, kept);
+};
+
+/** Error for a role of the candidate whose files are missing: an ordinary build would hold its assignments with this error. */
+const whyUnread =
+  (
+    { heldWorkloads = [] }: Platform,
+    packages: readonly RenderedPackage[],
+    applications: Pick<Applications, 'of'>,
+  ) =>
+  (role: string): FleetError | undefined => {
+    const [, kind, name] = /^([^/]+)\/(.*)$/.exec(role) ?? [];
+    if (kind === 'workload')
+      return heldWorkloads.find(({ registration }) => registration === name)?.errors[0];
+    if (kind !== 'application') return undefined;
+    const rendered = packages.find(({ assignment }) => assignment.target.name === name);
+    return rendered && errorOf(() => applications.of(rendered));
+  };
+
+const errorOf = (step: () => unknown): FleetError | undefined => {
+  try {
+    step();
+    return undefined;
+  } catch (error) {
+    return toFleetError(error);
+  }
 };

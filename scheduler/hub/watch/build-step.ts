@@ -13,9 +13,9 @@ import { describeRemovals } from '../../release/removals/removal.ts';
 import { readPromotion } from '../promote/facts/link.ts';
 import { faultFields } from './fault-fields.ts';
 import { heldEntries } from './held-entries.ts';
-import { recordSources } from './record-sources.ts';
 import type { WatchOptions } from './watch-options.ts';
-import type { Watched } from './watched.ts';
+import { type Watched, keyOf } from './watched.ts';
+import type { Sources } from '../../load/sources/open-sources.ts';
 
 export type Built = {
   /** The sources that the build read, even if it failed. */
@@ -151,3 +151,27 @@ const removed = ({ removals, clusterType }: ChannelOutcome): object => ({
 });
 
 const withNumber = (channel: ChannelOutcome): string => `${formatChannel(channel)} ${channel.version}`;
+
+type RecordedSources = Sources & {
+  /** Every source that was read, including failed attempts. */
+  readonly watched: () => readonly Watched[];
+};
+
+/** Records which sources a build reads. The repositories of a platform are known only after reading it. */
+const recordSources = (sources: Sources): RecordedSources => {
+  const seen = new Map<string, Watched>();
+  return {
+    locate: sources.locate,
+    ...(sources.remarks && { remarks: sources.remarks }),
+    read: async (request) => {
+      const { location } = request;
+      const key = keyOf(location);
+      const known = seen.get(key);
+      if (!known) seen.set(key, { location, mark: undefined });
+      const source = await sources.read(request);
+      seen.set(key, { location, mark: source.snapshot.commit });
+      return source;
+    },
+    watched: () => [...seen.values()],
+  };
+};

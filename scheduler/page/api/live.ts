@@ -1,7 +1,6 @@
 import { useEffect, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { readToken } from './session.ts';
-import { isStale } from './stale.ts';
 
 /** Shortest time between two refreshes. */
 const REFRESH_MS = 5000;
@@ -99,3 +98,13 @@ async function* lines(body: ReadableStream<Uint8Array>): AsyncGenerator<string> 
     yield* parts;
   }
 }
+
+/** Whether the hub serves another build of the page than this tab runs: index.html names scripts by the hash of their content. */
+const isStale = async (signal: AbortSignal): Promise<boolean> => {
+  try {
+    const answer = await fetch('/ui/', { signal, cache: 'no-cache' });
+    return answer.ok && !(await answer.text()).includes(new URL(import.meta.url).pathname);
+  } catch {
+    return false;
+  }
+};

@@ -2,7 +2,7 @@ import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { FleetError } from '#bundles/errors';
 import type { Layout } from '#bundles/formats/layout/layout';
 import { type Channel, formatChannel } from '#bundles/names';
-import { checkRootExpiry } from '#bundles/trust/root/root';
+import { checkRootExpiry, type TrustRoot } from '#bundles/trust/root/root';
 import type { Releases } from '../publish/open-releases.ts';
 import { publishRelease } from '../publish/publish-release.ts';
 import { readPrevious } from '../publish/read-previous.ts';
@@ -16,9 +16,9 @@ import { startRollout } from '../rollout/begin-rollout.ts';
 import { planDocument } from '../rollout/plan-document.ts';
 import { EVERYONE } from '../rollout/plan-rollout.ts';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
-import { addApproval } from './add-approval.ts';
-import { type Awaiting, readAwaiting, writeAwaiting } from './awaiting.ts';
+import { type Awaiting, readAwaiting, writeAwaiting, signersOf } from './awaiting.ts';
 import { isApproved } from './sign-bundle.ts';
+import { verifyEnvelope } from '#bundles/trust/statements/verify-statement';
 
 export type Approval = {
   readonly channel: Channel;
@@ -105,4 +105,29 @@ export const approve = async (
   const past = releaseReferences(channel, artifact, previous);
   await releases.point(new Map([...references, ...past]), [awaitingReference(channel)]);
   return { outcome: 'released', awaiting, version };
+};
+
+/**
+ * Adds one signature to a bundle that awaits approval.
+ * @param file a sigstore bundle as cosign writes it
+ * @returns the same record with the file appended; nothing is written
+ * @throws FleetError PAYLOAD_MISMATCH if the file signs another statement, THRESHOLD if its key has already signed,
+ *   UNKNOWN_KEY, BAD_SIGNATURE, BUNDLE_FORMAT
+ */
+const addApproval = (awaiting: Awaiting, file: Buffer, root: TrustRoot): Awaiting => {
+  const channel = formatChannel(awaiting.channel);
+  const what = `the approval of ${channel}`;
+  const { payload, hint } = verifyEnvelope(file, root.roles.bundle.keys, what);
+  if (!payload.equals(awaiting.payload)) {
+    throw new FleetError('PAYLOAD_MISMATCH', `${what} is for another statement than the one that waits`, {
+      hint: `A newer bundle may have taken its place; export again: fleet-scheduler approvals export ${channel}`,
+    });
+  }
+  if (signersOf(awaiting).includes(hint)) {
+    throw new FleetError('THRESHOLD', `${what} is by a key that has signed already`, {
+      subject: hint,
+      hint: 'Another bundle signer has to approve it',
+    });
+  }
+  return { ...awaiting, files: [...awaiting.files, file] };
 };

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { FleetError } from '#bundles/errors';
@@ -6,10 +6,10 @@ import { type Apt, aptGet, runQuietly } from '../debs/apt.ts';
 import { readDpkg } from '../debs/dpkg-state.ts';
 import { describeChange, firstError, goalOfChange, simulateApt, wordsOf } from '../debs/simulate-apt.ts';
 import type { CommandResult } from '../host-options.ts';
-import { withoutServices } from '../debs/policy-rc.ts';
 import { performHook } from './perform-hook.ts';
 import type { StepEnd, StepWork } from './perform-request.ts';
 import type { DebHook, DebsRequest } from '../step-request.ts';
+import { hostError } from '../host-error.ts';
 
 /**
  * Brings dpkg to the goal: repairs an interrupted dpkg, checks that apt still plans the announced changes, and runs one transaction
@@ -189,4 +189,27 @@ const whyFailed = ({ stdout, stderr, code }: CommandResult): string => {
     return `${name}: ${found[2]?.trim()}`;
   }
   return stderr.trim() === '' ? `apt ended with ${code}` : firstError(stderr);
+};
+
+/** Where invoke-rc.d and deb-systemd-invoke ask whether they may start a service (invoke-rc.d(8)). */
+const POLICY = '/usr/sbin/policy-rc.d';
+/** 101: the action is forbidden by policy. */
+const DENY = '#!/bin/sh\n# Written by fleet-agent for one step.\nexit 101\n';
+
+/**
+ * Runs work while maintainer scripts neither start nor stop services. A policy of the administrator is left in force; one that a
+ * power cut left behind is removed afterwards.
+ */
+const withoutServices = async <T>(work: () => Promise<T>): Promise<T> => {
+  try {
+    await writeFile(POLICY, DENY, { flag: 'wx', mode: 0o755 });
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST'))
+      throw hostError(error, `writing ${POLICY}`);
+  }
+  try {
+    return await work();
+  } finally {
+    if ((await readFile(POLICY, 'utf8').catch(() => '')) === DENY) await rm(POLICY, { force: true });
+  }
 };
