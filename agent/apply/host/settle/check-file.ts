@@ -1,6 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import type { HostCheck } from '#bundles/formats/bundle/host-package';
+import { formatTime } from '#bundles/time';
 import type { CheckResult } from '../../../model/target.ts';
 import { errno } from '../host-error.ts';
 import type { HostTargetOptions } from '../host-options.ts';
@@ -23,10 +24,14 @@ export const checkFile = (
     const { path, maxAgeSeconds } = check;
     const modified = await modifiedAt(root, path);
     if (modified === undefined) return { outcome: 'failed', message: `${path} does not exist` };
-    const age = Math.max(0, Math.floor((Date.now() - modified) / 1000));
-    return age <= maxAgeSeconds
-      ? { outcome: 'passed', message: `${path} was modified at most ${maxAgeSeconds} s ago` }
-      : { outcome: 'failed', message: `${path} was modified ${age} s ago, more than ${maxAgeSeconds} s` };
+    if (Date.now() - modified < (maxAgeSeconds + 1) * 1000)
+      return { outcome: 'passed', message: `${path} was modified at most ${maxAgeSeconds} s ago` };
+    // Not its age: the same failure has the same message, and is reported once.
+    const at = formatTime(new Date(modified));
+    return {
+      outcome: 'failed',
+      message: `${path} was last modified at ${at}, more than ${maxAgeSeconds} s ago`,
+    };
   });
 
 const modifiedAt = async (root: string, path: string): Promise<number | undefined> => {
