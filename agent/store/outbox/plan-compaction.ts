@@ -15,8 +15,8 @@ export type Compaction = { readonly from: number; readonly replacement: OutboxLi
 type Entry = OutboxLine & { readonly event: Event };
 
 /**
- * Finds runs of repeated events and makes a `compacted` event for each. All changes and failures are kept; of the repetitions
- * since the last of them, the first and the last for each assignment. The state that follows from the events stays the same.
+ * Finds runs of repeated events and makes a `compacted` event for each. All changes and different failures are kept; of the
+ * repetitions between them, the first and the last for each assignment. The state that follows from the events stays the same.
  * @param lines the unacknowledged events in order
  */
 export const planCompaction = (lines: readonly OutboxLine[]): readonly Compaction[] => {
@@ -32,15 +32,15 @@ export const planCompaction = (lines: readonly OutboxLine[]): readonly Compactio
 };
 
 /**
- * Indexes of events that may be dropped: events of a kind that also occurs before and after them in the same run of
- * repetitions.
+ * Indexes of events that may be dropped: events of a kind that also occurs before and after them, while nothing changes and no
+ * other failure occurs.
  */
 const findRepetitions = (events: readonly Event[]): ReadonlySet<number> => {
   const droppable = new Set<number>();
-  /** By assignment: the last change or failure, and the last index of each kind since then. */
+  /** By assignment since its last change: the failure, if there was one, and the last index of each kind. */
   const segments = new Map<
     string,
-    { readonly begun: string; readonly last: Map<string, number | undefined> }
+    { readonly failure: string | undefined; readonly last: Map<string, number | undefined> }
   >();
   for (const [index, event] of events.entries()) {
     if (event.type === COMPACTED) {
@@ -48,12 +48,12 @@ const findRepetitions = (events: readonly Event[]): ReadonlySet<number> => {
       continue;
     }
     const about = event.assignment ?? '';
-    const kind = kindOf(event);
+    const failure = failureOf(event);
+    const kind = canonicalJson([event.type, event.outcome ?? null, failure ?? event.code ?? null]);
     const segment = segments.get(about);
-    const repeats = isConfirmation(event) || (event.outcome === 'failed' && segment?.begun === kind);
-    if (!segment || !repeats) {
-      const begun = isConfirmation(event) ? '' : kind;
-      segments.set(about, { begun, last: new Map([[kind, undefined]]) });
+    const isOther = failure !== undefined && segment?.failure !== undefined && failure !== segment.failure;
+    if (!segment || isOther || (failure === undefined && !isConfirmation(event))) {
+      segments.set(about, { failure, last: new Map([[kind, undefined]]) });
       continue;
     }
     const { last } = segment;
@@ -61,6 +61,7 @@ const findRepetitions = (events: readonly Event[]): ReadonlySet<number> => {
     if (before !== undefined) droppable.add(before);
     // The first of its kind has no index here, and so stays.
     last.set(kind, last.has(kind) ? index : undefined);
+    segments.set(about, { failure: segment.failure ?? failure, last });
   }
   return droppable;
 };
@@ -68,25 +69,31 @@ const findRepetitions = (events: readonly Event[]): ReadonlySet<number> => {
 /** Types whose events confirm a state that an earlier event began, unless they report an error. */
 const CONFIRMATIONS: ReadonlySet<string> = new Set(['drift', 'corrected', 'check', 'receipt']);
 
-const isConfirmation = ({ type, outcome, code }: Event): boolean =>
-  CONFIRMATIONS.has(type) &&
-  outcome !== 'failed' &&
-  outcome !== 'skipped' &&
-  (code === undefined || code === 'DRIFT');
+/** True for an event of a package that runs what it ran before: it matches again, is healthy again, or waits. */
+const isConfirmation = ({ type, outcome }: Event): boolean =>
+  CONFIRMATIONS.has(type) || (type === 'package' && (outcome === 'unchanged' || outcome === 'skipped'));
 
-/** Two events of the same kind say the same, but for time and details. */
-const kindOf = (event: Event): string => {
-  const { type, outcome, code } = event;
-  if (isConfirmation(event)) return canonicalJson([type, outcome ?? null]);
-  const { package: digest, siteValues, message } = event;
-  return canonicalJson([
-    type,
-    outcome ?? null,
-    code ?? null,
-    digest ?? null,
-    siteValues ?? null,
-    message ?? null,
-  ]);
+/** Types whose events report a failure and change nothing. */
+const FAILURES: ReadonlySet<string> = new Set([...CONFIRMATIONS, 'package']);
+
+/**
+ * What failed, equal for equal failures: a package and its check report one failure. Words with digits do not count: they are ages, ports
+ * and generated names. undefined: the event reports no failure, or changes something.
+ */
+const failureOf = ({
+  type,
+  outcome,
+  code,
+  package: digest,
+  siteValues,
+  message,
+}: Event): string | undefined => {
+  const isFailure =
+    FAILURES.has(type) &&
+    (outcome === 'failed' || (outcome === undefined && code !== undefined && code !== 'DRIFT'));
+  if (!isFailure) return undefined;
+  const said = message?.replaceAll(/\S*\d\S*/g, '0');
+  return canonicalJson([code ?? null, digest ?? null, siteValues ?? null, said ?? null]);
 };
 
 /** undefined for a run that would not become shorter. */

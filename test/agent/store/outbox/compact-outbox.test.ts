@@ -136,6 +136,34 @@ describe('an outbox above its budget', () => {
     expect(total(countsOf(world.agent))).toBe(27 - 4);
   });
 
+  it('keeps the first and the last time that a service went down and came up, whatever its messages count', async () => {
+    await using world = await createWorld();
+    const flap = (round: number): readonly Happening[] => {
+      const message = `web: web.service restarted ${round} time(s) and is activating (exit-code)`;
+      return [
+        { ...failed, message },
+        { ...failed, type: 'check', message },
+        {
+          type: 'package',
+          assignment: 'web',
+          ...package_,
+          outcome: 'unchanged',
+          message: 'the package is healthy again',
+        },
+        { type: 'check', assignment: 'web', ...package_, message: '1 of 1 checks passed, 0 skipped' },
+      ];
+    };
+    tell(world.agent, Array.from({ length: 50 }, (_, round) => flap(round)).flat());
+    compactOutbox(tight(world));
+    const story = ['package', 'check', 'package', 'check'];
+    expect(typesOf(world.agent)).toEqual(['enrolled', ...story, 'compacted', ...story]);
+    expect(total(countsOf(world.agent))).toBe(50 * 4 - 8);
+    const other: Happening = { ...failed, code: 'DISK_FULL', message: 'no room' };
+    tell(world.agent, [other, ...flap(51), other]);
+    compactOutbox(tight(world));
+    expect(typesOf(world.agent)).toHaveLength(10 + 6);
+  });
+
   it('leaves an outbox within its budget alone, and one that cannot shrink until it has grown', async () => {
     await using world = await createWorld();
     tell(world.agent, repeat(50, drift, corrected));
