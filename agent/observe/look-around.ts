@@ -9,6 +9,7 @@ import { reconcile } from '../apply/reconcile.ts';
 import { letGoImages } from '../images/let-go-images.ts';
 import { forgetOldOperations } from '../store/journal/operations.ts';
 import { frozenBy } from '../acquire/staleness/frozen-by.ts';
+import { SPARE } from '../acquire/blobs/free-space.ts';
 import type { Staleness } from '../acquire/staleness/read-staleness.ts';
 import { tellStaleness } from '../acquire/staleness/tell-staleness.ts';
 import { compactOutbox } from '../store/outbox/compact-outbox.ts';
@@ -33,6 +34,8 @@ export type HowToLook = { readonly mayBegin?: boolean; readonly waits?: HealthWa
  * @param waits waits for the health of corrected and broken packages; by default the look itself waits
  */
 export const lookAround = async (agent: Agent, { mayBegin = true, waits }: HowToLook = {}): Promise<Look> => {
+  // A full disk ends the look at its first write, so what makes room comes before.
+  if ((await agent.freeBytes(agent.state.directory)) < SPARE) await collectGarbage(agent.state);
   const stale = tellStaleness(agent);
   endHoldOnTime(agent);
   // An interrupted operation is finished even when stale, because a partial change is worse.

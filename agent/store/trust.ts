@@ -109,7 +109,7 @@ export const readStatement = (
   );
 };
 
-/** Puts a statement in force. Former ones stay for audits, except leases, which may be issued daily. */
+/** Puts a statement in force. The last former ones stay for audits (collect-garbage.ts), except leases, which may be issued daily. */
 export const saveStatement = (
   { db }: State,
   role: StatementRole,

@@ -113,7 +113,9 @@ export const lastChange = ({ db }: State, assignment: string): number =>
 export const lastOperations = ({ db }: State, limit: number): readonly Operation[] =>
   (db.prepare('SELECT * FROM operation ORDER BY id DESC LIMIT ?').all(limit) as Raw[]).map(fromRaw);
 
+/** Without the plan of an operation that has ended: nothing reads it any more, and it names each object of the package. */
 export const saveOperation = ({ db }: State, operation: Operation): void => {
+  const isOpen = operation.endedAt === undefined;
   db.prepare(
     `UPDATE operation SET phase = @phase, rolling_back = @rollingBack, plan = @plan, next_step = @nextStep,
      checks = @checks, handed = @handed, outcome = @outcome, code = @code,
@@ -122,10 +124,10 @@ export const saveOperation = ({ db }: State, operation: Operation): void => {
     id: operation.id,
     phase: operation.phase,
     rollingBack: operation.rollingBack ? 1 : 0,
-    plan: write(operation.plan),
+    plan: isOpen ? write(operation.plan) : null,
     nextStep: operation.nextStep,
     checks: JSON.stringify(operation.checks),
-    handed: JSON.stringify(operation.handed),
+    handed: JSON.stringify(isOpen ? operation.handed : []),
     outcome: operation.outcome ?? null,
     code: operation.code ?? null,
     message: operation.message ?? null,
@@ -157,11 +159,13 @@ export const readResults = (
     .prepare('SELECT key, outcome, reason FROM result WHERE operation = ? AND rolling_back = ? ORDER BY step')
     .all(id, rollingBack ? 1 : 0) as StepResult[];
 
-/** Number of operations that `history` can show. Older ones are only in the reports. */
+/** Number of operations that `history` can show, and of results of their steps. Older ones are only in the reports. */
 const KEPT_OPERATIONS = 1000;
+const KEPT_RESULTS = 100_000;
 
 export const forgetOldOperations = ({ db }: State): void => {
   db.prepare(
-    'DELETE FROM operation WHERE ended_at IS NOT NULL AND id <= (SELECT max(id) FROM operation) - ?',
-  ).run(KEPT_OPERATIONS);
+    `DELETE FROM operation WHERE ended_at IS NOT NULL AND (id <= (SELECT max(id) FROM operation) - ?
+     OR id <= (SELECT operation FROM result ORDER BY operation DESC LIMIT 1 OFFSET ?))`,
+  ).run(KEPT_OPERATIONS, KEPT_RESULTS);
 };

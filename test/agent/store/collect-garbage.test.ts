@@ -2,7 +2,9 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
+import { lookAround } from '../../../agent/observe/look-around.ts';
 import { collectGarbage } from '../../../agent/store/collect-garbage.ts';
+import { saveCondition } from '../../../agent/store/conditions.ts';
 import { forgetPull, savePull } from '../../../agent/store/pull.ts';
 import { tryPullLock } from '../../../agent/store/pull-lock.ts';
 import { createWorld, onePackage, storedBlobs } from '../world.ts';
@@ -21,6 +23,18 @@ describe('what nothing pins', () => {
     forgetPull(state);
     expect(await collectGarbage(state)).toEqual([digestOf(LOOSE)]);
     expect(await storedBlobs(state)).toEqual(kept);
+  });
+
+  it('goes on a full disk, which ends each look at its first write', async () => {
+    await using world = await createWorld(undefined, { freeBytes: async () => 0 });
+    const { state } = world.agent;
+    await state.blobs.write(digestOf(LOOSE), LOOSE.byteLength, LOOSE);
+    state.db.exec(
+      "CREATE TEMP TRIGGER full BEFORE INSERT ON outbox BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END",
+    );
+    saveCondition(state, 'held', { since: '', until: '2020-01-01T00:00:00Z', operator: '', reason: '' });
+    await expect(lookAround(world.agent)).rejects.toThrow('full');
+    expect(await state.blobs.size(digestOf(LOOSE))).toBeUndefined();
   });
 
   it('of half-written files goes when nobody writes them', async () => {
