@@ -5,7 +5,7 @@
  *
  * Plain JavaScript for the same reasons as keep-compiled.js.
  */
-const { readFileSync, renameSync, writeFileSync } = process.getBuiltinModule('node:fs');
+const { readFileSync, renameSync, rmSync, writeFileSync } = process.getBuiltinModule('node:fs');
 const { createRequire, getCompileCacheDir } = process.getBuiltinModule('node:module');
 const path = process.getBuiltinModule('node:path');
 const { constants, Script } = process.getBuiltinModule('node:vm');
@@ -60,7 +60,8 @@ const save = () => {
     writeFileSync(draft, Buffer.concat([headOf(code), code]), { mode: 0o600 });
     renameSync(draft, place);
   } catch {
-    // An unwritable cache is no error: the next start compiles again.
+    // An unwritable cache is no error: the next start compiles again. What a full disk took of the draft would take the space that comes back.
+    rmSync(draft, { force: true });
   }
 };
 if (!saved) {

@@ -1,4 +1,4 @@
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
@@ -40,6 +40,27 @@ describe('the agent as one file', () => {
     // 12 MiB of web things that nobody asked for would come with it.
     expect(text).not.toMatch(/from ?"(node:)?http"/);
     expect(text).not.toContain(process.cwd());
+  });
+
+  it('leaves no draft of compiled code that it cannot keep, which would take the space that a full disk gets back', async () => {
+    await using folder = await temporaryDirectory('cache');
+    const start = () =>
+      runCommand([join(dirname(program), 'fleet-agent'), '--version'], {
+        env: { PATH: process.env['PATH'], XDG_CACHE_HOME: folder.path },
+      });
+    const kept = async () => {
+      const entries = await readdir(folder.path, { recursive: true, withFileTypes: true });
+      return entries.filter(({ name }) => name.startsWith('agent-'));
+    };
+    await start();
+    const before = await kept();
+    expect(before).toHaveLength(1);
+    for (const { parentPath, name } of before) {
+      await rm(join(parentPath, name));
+      await mkdir(join(parentPath, name));
+    }
+    expect(await start()).toMatchObject({ code: 0, stderr: '' });
+    expect((await kept()).map(({ name }) => name)).toEqual(before.map(({ name }) => name));
   });
 
   it('enrols by stick, imports, repairs and tells, and evaluates nothing of Kubernetes for it', async () => {
