@@ -3,7 +3,7 @@ import { nameOf } from '../store/journal/name-of.ts';
 import { saveOperation, saveSteps } from '../store/journal/operations.ts';
 import { noteOwned } from '../store/applied/inventory.ts';
 import { applyGroup, asIs, endOfGroup, tryStep } from './apply-group.ts';
-import { fail } from './fail.ts';
+import { causeOf, fail } from './fail.ts';
 import type { Step, StepResult } from '../model/target.ts';
 import type { Work } from './work.ts';
 
@@ -70,7 +70,7 @@ export const applySteps = async (work: Work): Promise<void> => {
     waiting.push(result);
     if (error) {
       // In one transaction with the failure, because a recorded step is never repeated.
-      fail(work, error, write);
+      fail(work, await causeOf(agent, error), write);
       return;
     }
     save();

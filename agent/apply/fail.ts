@@ -1,5 +1,6 @@
-import { type FleetError, toFleetError } from '#bundles/errors';
+import { FleetError, toFleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
+import { SPARE } from '../acquire/blobs/free-space.ts';
 import type { Agent } from '../store/agent.ts';
 import { checkAborted, record } from '../store/journal/boundary.ts';
 import { nameOf } from '../store/journal/name-of.ts';
@@ -14,6 +15,18 @@ import { saveFailure } from '../store/applied/failures.ts';
 import { findPackage, type PackageRow, savePackage } from '../store/applied/packages.ts';
 import { isRevoked } from '../store/trust.ts';
 import type { Work } from './work.ts';
+
+/** Codes of failures that a full disk causes, too. */
+const BY_FULL_DISK: ReadonlySet<string> = new Set(['APPLY_FAILED', 'CHECK_FAILED', 'DEB_FAILED', 'UNIT_FAILED']);
+
+/** What a step or a check failed with: DISK_FULL, which is tried again, if the disk of the agent's state is full. */
+export const causeOf = async ({ state, freeBytes }: Agent, error: FleetError): Promise<FleetError> => {
+  if (!BY_FULL_DISK.has(error.code) || (await freeBytes(state.directory)) >= SPARE) return error;
+  return new FleetError('DISK_FULL', `the disk of ${state.directory} is full: ${error.message}`, {
+    hint: 'Free some space; the agent tries again',
+    cause: error,
+  });
+};
 
 /**
  * Records a failure in one transaction. Forward: reports the package as failed and, if anything may have been written, starts

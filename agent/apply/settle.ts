@@ -8,7 +8,7 @@ import { sayFailed } from '../store/outbox/tell-checks.ts';
 import { HEALTH, makeDue } from '../store/applied/attempts.ts';
 import { isSame } from '../store/applied/package-ref.ts';
 import { findPackage } from '../store/applied/packages.ts';
-import { fail } from './fail.ts';
+import { causeOf, fail } from './fail.ts';
 import type { CheckResult } from '../model/target.ts';
 import type { Work } from './work.ts';
 import { formatTime } from '#bundles/time';
@@ -43,7 +43,8 @@ export const settle = async (work: Work): Promise<void> => {
   checkNews(agent);
   const failed = checks.filter(({ outcome }) => outcome === 'failed');
   if (failed.length > 0) {
-    fail({ ...work, operation: { ...operation, checks } }, new FleetError('CHECK_FAILED', sayFailed(failed)));
+    const error = await causeOf(agent, new FleetError('CHECK_FAILED', sayFailed(failed)));
+    fail({ ...work, operation: { ...operation, checks } }, error);
     return;
   }
   saveChecks(work, checks);

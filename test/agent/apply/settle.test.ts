@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openMedium } from '#bundles/formats/medium/open-medium';
@@ -13,7 +14,7 @@ import { readOwned } from '../../../agent/store/applied/inventory.ts';
 import { findPackage } from '../../../agent/store/applied/packages.ts';
 import { packTestBundle, type TestPackage } from '../../harness/fleets/signed-medium.ts';
 import { folderTarget, liveFiles } from '../folder-target.ts';
-import { createWorld, onePackage, type World } from '../world.ts';
+import { createWorld, NOW, onePackage, testEdge, type World } from '../world.ts';
 
 /** Accepts a release without applying it, as the daemon does between two packages. */
 const accept = async (world: World, version: number, packages: readonly TestPackage[]): Promise<void> => {
@@ -132,5 +133,33 @@ describe('a look outside the windows', () => {
     await lookAround(it.agent);
     expect(live(it)).toEqual({ '/opt/app': 'two', '/opt/other': 'two' });
     expect(readStatus(it.agent, windows).window).toBeNull();
+  });
+});
+
+describe('a package whose check fails while the disk is full', () => {
+  it('is taken back, and tried again when there is room', async () => {
+    await using made = await createWorld();
+    let free = 1 << 30;
+    let minutes = 0;
+    const look = () => {
+      const edge = testEdge(new Date(NOW.getTime() + (minutes += 11) * 60_000));
+      return lookAround({ ...made.agent, edge, freeBytes: async () => free });
+    };
+    await made.release(1, [onePackage('app', 'one')]);
+    const checks = [{ type: 'exec', name: 'up', argv: ['mended'], timeoutSeconds: 5 }] as const;
+    await accept(made, 2, [onePackage('app', 'two', { checks })]);
+    free = 0;
+    const [package_] = (await look()).packages;
+    expect(package_).toMatchObject({
+      outcome: 'failed',
+      code: 'DISK_FULL',
+      rolledBack: true,
+      message: `the disk of ${made.agent.state.directory} is full: up: not fine (Free some space; the agent tries again)`,
+    });
+    expect(live(made)).toEqual({ '/opt/app': 'one' });
+    free = 1 << 30;
+    writeFileSync(join(made.folder, 'machine/mended'), '');
+    expect((await look()).packages).toMatchObject([{ outcome: 'configured' }]);
+    expect(live(made)).toEqual({ '/opt/app': 'two' });
   });
 });

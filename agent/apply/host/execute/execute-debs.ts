@@ -7,11 +7,12 @@ import type { HostTargetOptions } from '../host-options.ts';
 import type { DebsDetail } from '../host-step.ts';
 import type { StepContent } from '../step-request.ts';
 import { runStep } from '../runner/run-step.ts';
+import { stepError } from '../runner/step-error.ts';
 
 /** Long enough for hundreds of packages on a slow disk; a maintainer script that hangs ends the step. */
 const TIMEOUT_SECONDS = 3600;
 
-/** @throws FleetError DEB_FAILED naming the Debian package; BUSY; ABORTED when a new version of the agent takes over; as runStep */
+/** @throws FleetError DEB_FAILED naming the Debian package; DISK_FULL; BUSY; ABORTED when a new version of the agent takes over; as runStep */
 export const executeDebs = async (
   options: HostTargetOptions,
   step: Step,
@@ -20,7 +21,7 @@ export const executeDebs = async (
   signal: AbortSignal,
 ): Promise<StepResult> => {
   refuseFailedVersion(options, detail);
-  const { outcome, message } = await runStep(
+  const result = await runStep(
     {
       kind: 'debs',
       content: wanted?.install
@@ -36,8 +37,8 @@ export const executeDebs = async (
   );
   // The operation stays open. The version on trial completes it, or the version before it reports why it cannot.
   stopIfReplaced(options.state);
-  if (outcome === 'succeeded') return { key: step.key, outcome: step.outcome, reason: step.reason };
-  throw new FleetError('DEB_FAILED', message, { hint: '/var/log/apt/term.log shows the output' });
+  if (result.outcome === 'succeeded') return { key: step.key, outcome: step.outcome, reason: step.reason };
+  throw stepError('DEB_FAILED', result.message, result, '/var/log/apt/term.log shows the output');
 };
 
 /** A version of the agent that did not come up on this host is not installed again. @throws FleetError DEB_FAILED */

@@ -6,6 +6,7 @@ import type { PlaybookDetail } from '../host-step.ts';
 import { asJson } from '../owned-state.ts';
 import { forgetLook } from './observe-playbooks.ts';
 import { describeTasks, taskKey } from '../runner/playbook-report.ts';
+import { stepError } from '../runner/step-error.ts';
 import { type OwnedPlaybook, playbookDigest, runPlaybook } from './run-playbook.ts';
 
 /**
@@ -26,9 +27,12 @@ export const executePlaybook = async (
   forgetLook(options, step.key);
   const ran = await runPlaybook(options, playbook, { desired, mode: 'apply' }, signal);
   if (ran.outcome !== 'succeeded')
-    throw new FleetError('APPLY_FAILED', `the playbook ${name}: ${ran.message}`, {
-      hint: 'Tasks before it took effect and are not undone; correct the playbook, or roll back to the package that ran before',
-    });
+    throw stepError(
+      'APPLY_FAILED',
+      `the playbook ${name}: ${ran.message}`,
+      ran,
+      'Tasks before it took effect and are not undone; correct the playbook, or roll back to the package that ran before',
+    );
   const again = await runPlaybook(options, playbook, { desired, mode: 'check' }, signal);
   const changed = again.report?.changed ?? [];
   const applied = ran.report?.changed.length ?? 0;

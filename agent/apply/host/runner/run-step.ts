@@ -2,6 +2,7 @@ import { readdir, readFile, rm } from 'node:fs/promises';
 import { canonicalBytes } from '#bundles/json/canonical';
 import { CODES, type ErrorCode, FleetError } from '#bundles/errors';
 import { errno, hostError, stopIfAborted } from '../host-error.ts';
+import { isFull } from '../../../store/state.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import { systemctl } from '../systemd/systemctl.ts';
 import { performRequest } from './perform-request.ts';
@@ -78,6 +79,10 @@ const begin = async (
     stopIfAborted(signal);
     const result = await readResult(folder);
     if (result) return result;
+    if (isFull(options.state))
+      throw new FleetError('DISK_FULL', `the disk of ${options.state} is full: a step left no result`, {
+        hint: 'Free some space; the agent tries again',
+      });
     const said = stderr.trim().split('\n')[0] ?? '';
     throw new FleetError('APPLY_FAILED', `${unit} ended without a result (${code}): ${said}`, {
       hint: `journalctl -u ${unit} shows why`,

@@ -4,6 +4,7 @@ import type { Wanted } from '../desired/read-wanted.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import type { SettingDetail } from '../host-step.ts';
 import { runStep } from '../runner/run-step.ts';
+import { stepError } from '../runner/step-error.ts';
 import { writeStarted } from '../systemd/started.ts';
 import { settingRecord } from './setting.ts';
 
@@ -30,11 +31,11 @@ export const executeSetting = async (
     timeoutSeconds: TIMEOUT_SECONDS,
     secrets: [],
   } as const;
-  const { outcome, message, first } = await runStep(request, options, signal);
-  if (outcome !== 'succeeded')
-    throw new FleetError('APPLY_FAILED', `${path} could not take effect: ${message}`, {
-      hint: first.split('\n')[0] ?? '',
-    });
+  const result = await runStep(request, options, signal);
+  if (result.outcome !== 'succeeded') {
+    const said = `${path} could not take effect: ${result.message}`;
+    throw stepError('APPLY_FAILED', said, result, result.first.split('\n')[0] ?? '');
+  }
   await writeStarted(options, settingRecord(path), { [path]: digest });
   return { key: step.key, outcome: step.outcome, reason: step.reason };
 };
