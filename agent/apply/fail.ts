@@ -17,7 +17,12 @@ import { isRevoked } from '../store/trust.ts';
 import type { Work } from './work.ts';
 
 /** Codes of failures that a full disk causes, too. */
-const BY_FULL_DISK: ReadonlySet<string> = new Set(['APPLY_FAILED', 'CHECK_FAILED', 'DEB_FAILED', 'UNIT_FAILED']);
+const BY_FULL_DISK: ReadonlySet<string> = new Set([
+  'APPLY_FAILED',
+  'CHECK_FAILED',
+  'DEB_FAILED',
+  'UNIT_FAILED',
+]);
 
 /** What a step or a check failed with: DISK_FULL, which is tried again, if the disk of the agent's state is full. */
 export const causeOf = async ({ state, freeBytes }: Agent, error: FleetError): Promise<FleetError> => {

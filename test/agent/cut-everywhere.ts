@@ -32,6 +32,7 @@ export const cutEverywhere = async (
   const undisturbed = await endState(calm);
   const steps = stepsDone(join(calm, 'machine')).length;
   const waiting = [...choose(boundaries)];
+  expect(waiting, 'a sample tries one boundary at least').not.toEqual([]);
   const worker = async (): Promise<void> => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       const { point, n } = next;
