@@ -1,5 +1,5 @@
 import { type Digest, shortDigest } from '../../digest.ts';
-import { type FleetError, isFleetError } from '../../errors.ts';
+import { FleetError, isFleetError } from '../../errors.ts';
 import { byteReader } from './http/byte-reader.ts';
 import { discard } from './http/exchange.ts';
 import { newRetries } from './http/retry-budget.ts';
@@ -16,9 +16,13 @@ import {
 
 type Open = () => Promise<AsyncIterable<Uint8Array>>;
 
+/** New uploads in place of an interrupted one, unless more tries are set: a registry that loses each of them would get the blob for ever. */
+const MOST_ANEW = 5;
+
 /**
- * Uploads a blob unless it exists. An interrupted upload continues at the offset that the registry reports, or starts again if the registry
- * has lost it. Retries as long as there is progress.
+ * Uploads a blob unless it exists. An interrupted upload continues at the offset that the registry reports. It begins anew if the registry
+ * has lost or refuses it: a late part of the request that was cut may have been added to it. Retries as long as there is progress.
+ * Only the refusal of an upload without interruption is final.
  * @param mountFrom full path of another repository of this registry
  */
 export const pushBlob = async (
@@ -44,18 +48,29 @@ export const pushBlob = async (
   }
 
   const retries = newRetries(client.options, client.retryBudget);
-  let session = begun;
+  let session: Session = begun;
+  let anew = 0;
   for (let best = 0; ; ) {
-    const { reached, failure } = await sendFrom(upload, session, open);
+    const { reached, failure, why } = await sendFrom(upload, session, open);
     if (failure === undefined) return 'uploaded';
     if (reached.offset > best) retries.renew();
     best = Math.max(best, reached.offset);
     if (!(await retries.wait(undefined, signal))) throw failure;
     // The upload may have succeeded although its response was lost.
     if (await isThere(upload)) return 'uploaded';
-    const resumed = await resumeUpload(upload, reached);
-    if (resumed && resumed.offset > best) retries.renew();
-    session = resumed ?? (await beginAnew(upload));
+    const resumed = why === 'refused' ? undefined : await resumeUpload(upload, reached);
+    const isStuck = why === 'offset' && session.isResumed && resumed?.offset === reached.offset;
+    if (resumed && !isStuck) {
+      if (resumed.offset > best) retries.renew();
+      session = resumed;
+      continue;
+    }
+    // A registry that takes long to close an upload may have closed it by now, and no longer knows it.
+    if (!resumed && (await isThere(upload))) return 'uploaded';
+    anew += 1;
+    if (anew > Math.max(MOST_ANEW, client.options.tries ?? 0)) throw failure;
+    session = await beginAnew(upload);
+    best = 0;
   }
 };
 
@@ -74,49 +89,70 @@ const isThere = ({ repository, blob, doing, signal }: Upload): Promise<boolean> 
 
 const beginAnew = async (upload: Upload): Promise<Session> => (await beginUpload(upload)) as Session;
 
-/** OCI distribution spec 1.1, "Pushing blobs". Returns a transient failure with the reached offset; throws other failures. */
-const sendFrom = async (
-  upload: Upload,
-  from: Session,
-  open: Open,
-): Promise<{ readonly reached: Session; readonly failure?: FleetError }> => {
+type Sent = {
+  readonly reached: Session;
+  readonly failure?: FleetError;
+  /** 'cut': the line or the registry failed. 'offset': the registry has another offset. 'refused': it refuses a resumed upload. */
+  readonly why?: 'cut' | 'offset' | 'refused';
+};
+
+/** OCI distribution spec 1.1, "Pushing blobs". Returns a failure after which the upload may continue; throws other failures. */
+const sendFrom = async (upload: Upload, from: Session, open: Open): Promise<Sent> => {
   const { size } = upload.blob;
   const reader = byteReader(await open(), upload.doing);
   let reached = from;
   try {
     if (from.offset === 0 && size <= chunkOf(upload, from)) {
-      await timed(upload, size, () => finishUpload(upload, from, reader.take(size)));
-      return { reached };
+      const broken = await timed(upload, size, () => finishUpload(upload, from, reader.take(size)));
+      return { reached, ...broken };
     }
     await reader.skip(from.offset);
     while (reached.offset < size) {
       const next = Math.min(chunkOf(upload, reached), size - reached.offset);
       const session = reached;
-      reached = await timed(upload, next, () => sendChunk(upload, session, next, reader.take(next)));
+      const sent = await timed(upload, next, () => sendChunk(upload, session, next, reader.take(next)));
+      if ('failure' in sent) return { reached, ...sent };
+      reached = sent;
     }
-    await finishUpload(upload, reached, undefined);
-    return { reached };
+    return { reached, ...(await finishUpload(upload, reached, undefined)) };
   } catch (error) {
-    if (isFleetError(error, 'REGISTRY_UNREACHABLE')) return { reached, failure: error };
+    if (isFleetError(error, 'REGISTRY_UNREACHABLE')) return { reached, failure: error, why: 'cut' };
+    if (from.isResumed && REFUSALS.some((code) => isFleetError(error, code)))
+      return { reached, failure: afterInterruption(error as FleetError), why: 'refused' };
     throw error;
   } finally {
     reader.close();
   }
 };
 
+const REFUSALS = ['REGISTRY_REFUSED', 'REGISTRY_DENIED', 'DIGEST_MISMATCH'] as const;
+
+const afterInterruption = (cause: FleetError): FleetError =>
+  new FleetError('REGISTRY_UNREACHABLE', `${cause.message}, each time after an interruption`, {
+    cause,
+    hint: 'The registry, or a proxy before it, loses or damages uploads that are interrupted; try again later',
+  });
+
 /** The measured rate decides the size of the next chunk. */
-const timed = async <T>({ repository }: Upload, bytes: number, send: () => Promise<T>): Promise<T> => {
+const timed = async <T extends object | undefined>(
+  { repository }: Upload,
+  bytes: number,
+  send: () => Promise<T>,
+): Promise<T> => {
   const { pace, options } = repository.client;
   const now = options.clock ?? monotonic;
   const began = now();
   try {
     const result = await send();
-    pace.sent(bytes, now() - began);
+    if (isBroken(result)) pace.failed(bytes);
+    else pace.sent(bytes, now() - began);
     return result;
   } catch (error) {
     pace.failed(bytes);
     throw error;
   }
 };
+
+const isBroken = (result: object | undefined): boolean => result !== undefined && 'failure' in result;
 
 const monotonic = (): number => performance.now();

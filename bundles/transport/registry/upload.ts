@@ -16,7 +16,16 @@ export type Upload = {
 };
 
 /** The state of an upload at the registry: the URL of the next request, the bytes stored so far, the smallest chunk that it accepts. */
-export type Session = { readonly location: URL; readonly offset: number; readonly least: number };
+export type Session = {
+  readonly location: URL;
+  readonly offset: number;
+  readonly least: number;
+  /** A request was interrupted before, so that parts of it may have been stored after the registry reported its offset. */
+  readonly isResumed: boolean;
+};
+
+/** The registry broke an upload off: 'cut' for credentials or a size, 'offset' for an unknown upload or another offset. */
+export type BrokenOff = { readonly failure: FleetError; readonly why: 'cut' | 'offset' };
 
 /** Chunk size in bytes. Smaller blobs are sent in one request; after an interruption at most one chunk is sent again. */
 export const chunkOf = ({ repository }: Upload, { least }: Session): number =>
@@ -56,7 +65,7 @@ const postUpload = (upload: Upload, mountFrom?: string): Promise<Session | 'moun
     if (answer.status === 201 && mountFrom !== undefined) return 'mounted';
     const asked = answer.header('oci-chunk-min-length') ?? '';
     const least = /^[0-9]{1,12}$/.test(asked) ? Number(asked) : 0;
-    return { location: locationOf(upload, answer), offset: 0, least };
+    return { location: locationOf(upload, answer), offset: 0, least, isResumed: false };
   });
 };
 
@@ -66,7 +75,7 @@ export const sendChunk = (
   session: Session,
   size: number,
   body: AsyncIterable<Uint8Array>,
-): Promise<Session> => {
+): Promise<Session | BrokenOff> => {
   const end = session.offset + size;
   const ask: ClientAsk = {
     ...standing(upload),
@@ -79,11 +88,11 @@ export const sendChunk = (
   };
   return upload.repository.client.ask(ask, async (answer) => {
     await discard(answer);
-    if (answer.status !== 202) throw brokenOff(upload, answer);
+    if (answer.status !== 202) return brokenOff(upload, answer);
     const offset = offsetOf(answer) ?? end;
     // A smaller offset is valid: the rest is sent again. A larger one would cover bytes of another upload.
     if (offset > end) throw refused(upload, `says it has ${offset} bytes of an upload that came to ${end}`);
-    if (offset < end) throw brokenOff(upload, answer);
+    if (offset < end) return brokenOff(upload, answer);
     return { ...session, location: locationOf(upload, answer, session.location), offset };
   });
 };
@@ -93,7 +102,7 @@ export const finishUpload = (
   upload: Upload,
   session: Session,
   body: AsyncIterable<Uint8Array> | undefined,
-): Promise<void> => {
+): Promise<BrokenOff | undefined> => {
   const { location } = session;
   // Appended to the query of the location, which may be signed and must not change.
   const digest = `digest=${encodeURIComponent(upload.blob.digest)}`;
@@ -110,23 +119,30 @@ export const finishUpload = (
   };
   return upload.repository.client.ask(ask, async (answer) => {
     await discard(answer);
-    if (answer.status !== 201 && answer.status !== 204) throw brokenOff(upload, answer);
+    return answer.status === 201 || answer.status === 204 ? undefined : brokenOff(upload, answer);
   });
 };
 
-/** Asks the registry for the offset of an upload; undefined if the registry does not know the upload any more. */
-export const resumeUpload = (upload: Upload, session: Session): Promise<Session | undefined> => {
+/**
+ * Asks the registry for the offset of an upload; undefined if the registry does not know the upload any more, or fails each time it is asked
+ * for it, as docker-registry does after a full disk.
+ */
+export const resumeUpload = async (upload: Upload, session: Session): Promise<Session | undefined> => {
   const ask: ClientAsk = {
     ...standing(upload),
     method: 'GET',
     path: session.location,
-    accept: [200, 204, 400, 404, 405, 416],
+    accept: [200, 204, 400, 403, 404, 405, 410, 416],
   };
-  return upload.repository.client.ask(ask, async (answer) => {
+  const asking = upload.repository.client.ask(ask, async (answer) => {
     await discard(answer);
     const offset = answer.status < 300 ? offsetOf(answer) : undefined;
     if (offset === undefined || offset > upload.blob.size) return undefined;
-    return { ...session, location: locationOf(upload, answer, session.location), offset };
+    return { ...session, location: locationOf(upload, answer, session.location), offset, isResumed: true };
+  });
+  return asking.catch((error: unknown) => {
+    if (isFleetError(error, 'REGISTRY_UNREACHABLE')) return undefined;
+    throw error;
   });
 };
 
@@ -170,14 +186,14 @@ const locationOf = (upload: Upload, answer: Answer, otherwise?: URL): URL => {
   throw refused(upload, `sends the upload to ${url.protocol}//${url.host}, which is without TLS`);
 };
 
-const brokenOff = ({ doing }: Upload, answer: Answer): FleetError =>
-  new FleetError(
+const brokenOff = ({ doing }: Upload, { host, status }: Answer): BrokenOff => ({
+  failure: new FleetError(
     'REGISTRY_UNREACHABLE',
-    `${doing}: ${answer.host} repeatedly breaks the upload off with ${answer.status}`,
-    {
-      hint: 'The registry, or a proxy before it, loses uploads; try again later',
-    },
-  );
+    `${doing}: ${host} repeatedly breaks the upload off with ${status}`,
+    { hint: 'The registry, or a proxy before it, loses uploads; try again later' },
+  ),
+  why: status === 404 || status === 416 ? 'offset' : 'cut',
+});
 
 const refused = ({ doing, repository }: Upload, what: string): FleetError =>
   new FleetError('REGISTRY_REFUSED', `${doing}: ${repository.client.host} ${what}`, {

@@ -12,6 +12,7 @@ import { pushTree } from '../../../bundles/transport/registry/push-tree.ts';
 import type { Registry, Repository } from '../../../bundles/transport/registry/registry.ts';
 import { startCuttingProxy } from '../../harness/neighbours/cutting-proxy.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
+import { LONG } from '../../harness/run/long.ts';
 import { startOciRegistry } from '../../harness/neighbours/oci-registry.ts';
 import { collectGarbage, startRegistry } from '../../harness/neighbours/registry.ts';
 import { runOrFail } from '../../harness/run/run-command.ts';
@@ -186,6 +187,20 @@ for (const name of ['dockerRegistry', 'ociregistry'] as const) {
       await using over = open(line.host);
       expect(await read(over.repository('cut/line'), blob.digest)).toBe(blob.digest);
       expect(line.cuts()).toBe(6);
+    });
+
+    it.skipIf(!LONG)('pass a big blob over a line that is cut at any byte', async () => {
+      for (let bytes = 1000; bytes < 26 << 20; bytes = Math.ceil(bytes * 1.7)) {
+        for (const times of [1, 2, 4]) {
+          const blob = blobOf(randomBytes(25 << 20));
+          await using line = await startCuttingProxy(server.host, { bytes, times });
+          await using over = open(line.host);
+          expect(await push(over.repository('swept/line'), blob), `${times} cuts at ${bytes}`).toBe(
+            'uploaded',
+          );
+          expect(await read(registry.repository('swept/line'), blob.digest)).toBe(blob.digest);
+        }
+      }
     });
 
     it('say in the words of the registry that a manifest names what is not there', async () => {

@@ -10,6 +10,9 @@ export type ByteReader = {
   readonly close: () => void;
 };
 
+/** Largest piece in bytes: undici ends a request when a piece takes longer than its timeout to leave, a minute at 2 KB/s. */
+const MOST = 128 << 10;
+
 export const byteReader = (content: AsyncIterable<Uint8Array>, doing: string): ByteReader => {
   const chunks = content[Symbol.asyncIterator]();
   let rest: Uint8Array = new Uint8Array();
@@ -28,7 +31,7 @@ export const byteReader = (content: AsyncIterable<Uint8Array>, doing: string): B
   async function* take(size: number): AsyncGenerator<Uint8Array, void> {
     for (let left = size; left > 0; ) {
       if (rest.byteLength === 0) rest = await next(left);
-      const piece = rest.subarray(0, left);
+      const piece = rest.subarray(0, Math.min(left, MOST));
       rest = rest.subarray(piece.byteLength);
       left -= piece.byteLength;
       if (piece.byteLength > 0) yield piece;

@@ -329,6 +329,103 @@ describe.concurrent('a big blob', () => {
     expect(methodsOf(front)).toEqual(['HEAD', 'POST', 'PUT', 'HEAD']);
   });
 
+  /** What goes wrong after the second chunk was cut; `nth` counts requests, 7 is the first after the registry reported its offset. */
+  type Wrong = (session: Session, nth: number, request: IncomingMessage) => 'cut' | 'handled' | undefined;
+  type Session = { readonly bytes: () => Buffer; readonly set: (bytes: Buffer) => void };
+  const startInterrupted = async (wrong: Wrong): Promise<Uploads> => {
+    const memory: { sessions?: Map<string, Buffer> } = {};
+    const server = await startUploads((request, nth) => {
+      if (request.method === 'PATCH' && nth === 4) return 'cut';
+      const id = new URL(request.url ?? '', 'http://x').pathname.split('/').at(-1) ?? '';
+      const bytes = (): Buffer => memory.sessions?.get(id) ?? Buffer.alloc(0);
+      return wrong({ bytes, set: (to) => void memory.sessions?.set(id, to) }, nth, request);
+    });
+    memory.sessions = server.sessions;
+    return server;
+  };
+  const answering = (status: number, request: IncomingMessage): 'handled' => {
+    request.resume().on('end', () => {
+      request.socket.end(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);
+    });
+    return 'handled';
+  };
+  const uploads = (server: HostileServer): number =>
+    methodsOf(server).filter((method) => method === 'POST').length;
+
+  it.each<[string, Wrong]>([
+    [
+      'has the late end of the cut request after the bytes that follow it',
+      ({ bytes, set }, nth) => void (nth === 7 && set(Buffer.concat([bytes(), SMALL]))),
+    ],
+    [
+      'is found damaged when it is closed',
+      ({ bytes, set }, nth) => void (nth === 7 && set(Buffer.alloc(bytes().byteLength))),
+    ],
+    [
+      'is at an offset from which it cannot go on',
+      (_session, nth, request) =>
+        request.method === 'PATCH' && nth > 6 && nth < 12 ? answering(416, request) : undefined,
+    ],
+    [
+      'cannot be asked for: the registry fails each time',
+      (_session, _nth, request) => (request.method === 'GET' ? answering(500, request) : undefined),
+    ],
+  ])('whose upload %s begins anew', async (_what, wrong) => {
+    await using server = await startInterrupted(wrong);
+    await using client = impatientClient(server.host);
+    expect(await client.repository('a').pushBlob(blobOf(BIG), opening(BIG))).toBe('uploaded');
+    expect(server.kept.get(digestOf(BIG))?.equals(BIG)).toBe(true);
+    expect(uploads(server)).toBe(2);
+  });
+
+  it('whose upload moved on after it was asked for goes on from there', async () => {
+    await using server = await startInterrupted(({ bytes, set }, nth, request) => {
+      if (nth !== 7) return undefined;
+      set(BIG.subarray(0, bytes().byteLength + 5000));
+      return answering(416, request);
+    });
+    await using client = impatientClient(server.host);
+    expect(await client.repository('a').pushBlob(blobOf(BIG), opening(BIG))).toBe('uploaded');
+    expect(uploads(server)).toBe(1);
+  });
+
+  it('whose upload is damaged after each interruption is given up, in a sentence that says so', async () => {
+    await using server = await startUploads((request) => {
+      const id = new URL(request.url ?? '', 'http://x').pathname.split('/').at(-1) ?? '';
+      const isSecond = server.sessions.get(id)?.byteLength === 16 << 20;
+      if (request.method === 'PATCH' && isSecond) return 'cut';
+      if (request.method === 'PUT') server.sessions.set(id, SMALL);
+      return undefined;
+    });
+    await using client = impatientClient(server.host);
+    expect(await thrownBy(() => client.repository('a').pushBlob(blobOf(BIG), opening(BIG)))).toMatchObject({
+      code: 'REGISTRY_UNREACHABLE',
+      message: expect.stringMatching(
+        /answered 400 \(DIGEST_INVALID: no\) to PUT, each time after an interruption$/,
+      ),
+    });
+    expect(uploads(server)).toBe(6);
+  });
+
+  it('that the registry takes long to close is not sent again', async () => {
+    let heads = 0;
+    await using front = await startHostileServer(
+      (request, response) => {
+        if (request.method === 'HEAD') heads += 1;
+        const status = { HEAD: heads > 2 ? 200 : 404, POST: 202, GET: 404 }[request.method] ?? 500;
+        response.writeHead(status, { location: '/u' }).end();
+      },
+      (request) => {
+        if (request.method !== 'PUT') return undefined;
+        request.socket.destroy();
+        return 'handled';
+      },
+    );
+    await using client = impatientClient(front.host);
+    expect(await client.repository('a').pushBlob(blobOf(SMALL), opening(SMALL))).toBe('uploaded');
+    expect(methodsOf(front)).toEqual(['HEAD', 'POST', 'PUT', 'HEAD', 'GET', 'HEAD']);
+  });
+
   it('that never gets further is given up', async () => {
     await using server = await startUploads((request) => {
       if (request.method !== 'PATCH') return undefined;
@@ -379,6 +476,7 @@ describe('what is sent', () => {
     expect(await thrownBy(() => client.repository('a').pushBlob(blobOf(SMALL), other))).toMatchObject({
       code: 'DIGEST_MISMATCH',
     });
+    expect(methodsOf(server)).toEqual(['HEAD', 'POST', 'PUT']);
   });
 
   it('but cannot be read fails with the error of its source', async () => {
