@@ -4,7 +4,7 @@ import { VERSION } from '../../../version.ts';
 import type { Authorizer, Wish } from './authorize.ts';
 import { newRetries, type Retries, type RetryBudget, retryAfter } from './retry-budget.ts';
 import type { RegistryOptions } from '../registry.ts';
-import { isPassing, refusalOf, unreachable } from './registry-error.ts';
+import { changedAnswer, isPassing, refusalOf, unreachable } from './registry-error.ts';
 import { type Answer, type Method, send } from './send.ts';
 
 /** A request to a registry. */
@@ -62,6 +62,11 @@ export const newExchange = ({
           ...(authorization !== undefined && { authorization }),
         };
         answer = await send(connections, { ...ask, headers }, options.plainHttp);
+        const changed = changedAnswer(ask, answer);
+        if (changed) {
+          await discard(answer);
+          throw changed;
+        }
         if (ask.accept.includes(answer.status) && answer.status !== 401) {
           const wanted = await read(answer);
           if (!ask.retries) retryBudget.succeeded();
@@ -76,7 +81,9 @@ export const newExchange = ({
       const challenge = answer.header('www-authenticate');
       const refusal = await refusalOf(ask, answer, authorizer.hide);
       signal?.throwIfAborted();
-      if (answer.status === 401 && challenge !== undefined && isOurs(ask) && !hasLearned) {
+      // The challenge of another host, to which the registry redirects, must not name where credentials go.
+      const mayLearn = isOurs(ask) && answer.url.origin === origin && !hasLearned;
+      if (answer.status === 401 && challenge !== undefined && mayLearn) {
         hasLearned = true;
         if (await authorizer.learn(challenge, ask.wish, authorization)) {
           if (ask.once && ask.accept.includes(401)) return read(answer);

@@ -2,7 +2,7 @@ import { FleetError } from '../../../errors.ts';
 import type { Answer, Method } from './send.ts';
 
 /** The operation, for messages: 'reading release of registry.example/factory/prod/line'. */
-export type Doing = { readonly doing: string; readonly method: Method };
+export type Doing = { readonly doing: string; readonly method: Method; readonly url?: URL };
 
 const MAX_ERROR_BODY = 64 << 10;
 const MAX_SAID = 200;
@@ -17,11 +17,12 @@ const isPassingStatus = (status: number): boolean => status === 429 || status ==
  * @param hide removes secrets, because a registry may repeat a password in its response
  */
 export const refusalOf = async (
-  { doing, method }: Doing,
+  { doing, method, url }: Doing,
   answer: Answer,
   hide: (text: string) => string,
 ): Promise<FleetError> => {
   const { codes, said } = await wordsOf(answer, hide);
+  const moved = movedTo(answer);
   const sentence = `${doing}: ${answer.host} answered ${answer.status}${said && ` (${said})`} to ${method}`;
   // docker-registry, when it reads a link in its storage that another client is writing.
   if (codes.includes('DIGEST_INVALID') && codes.includes('MANIFEST_BLOB_UNKNOWN')) {
@@ -40,11 +41,42 @@ export const refusalOf = async (
     });
   }
   if (answer.status === 401 || answer.status === 403) {
-    return new FleetError('REGISTRY_DENIED', sentence, { hint: HINTS[answer.status] });
+    const isElsewhere = answer.status === 401 && url !== undefined && url.host !== answer.host;
+    return new FleetError('REGISTRY_DENIED', sentence, {
+      hint: isElsewhere
+        ? `${url.host} redirects to ${answer.host}, which gets no credentials of ${url.host}: name ${answer.host} as the registry`
+        : HINTS[answer.status],
+    });
   }
   return new FleetError('REGISTRY_REFUSED', sentence, {
-    hint: HINTS[answer.status] ?? 'Its message has the reason; a retry will not help',
+    hint: moved ?? HINTS[answer.status] ?? 'Its message has the reason; a retry will not help',
   });
+};
+
+/** The hint for a redirect of a request that writes, which is not followed. Only the host is named: the rest may be a signed link. */
+const movedTo = ({ status, header, url }: Answer): string | undefined => {
+  const to = status >= 300 && status < 400 ? URL.parse(header('location') ?? '', url.href) : null;
+  return to ? `It may have moved to ${to.host}: name that as the registry` : undefined;
+};
+
+/** The error for a response that another server gave in place of the registry, or that a proxy encoded. */
+export const changedAnswer = (
+  { doing, method }: Doing,
+  { status, header, host }: Answer,
+): FleetError | undefined => {
+  if (status < 200 || status >= 300) return undefined;
+  const isPage = /^\s*text\/html\b/i.test(header('content-type') ?? '');
+  if (isPage && header('docker-content-digest') === undefined)
+    return new FleetError('REGISTRY_UNREACHABLE', `${doing}: ${host} answered with a web page`, {
+      hint: 'Is it the login page of a network (captive portal) or of a proxy? Log in there, or check the address',
+    });
+  const encoding = header('content-encoding')?.trim() || 'identity';
+  if (method !== 'GET' || encoding.toLowerCase() === 'identity') return undefined;
+  return new FleetError(
+    'REGISTRY_REFUSED',
+    `${doing}: ${host} answered with Content-Encoding ${plain(encoding)}, which was not asked for`,
+    { hint: 'A proxy on the way compresses what it passes on: exempt the registry from it' },
+  );
 };
 
 const HINTS: Readonly<Partial<Record<number, string>>> = {

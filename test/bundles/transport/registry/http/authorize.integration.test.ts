@@ -283,20 +283,28 @@ describe('a redirect', () => {
     expect(server.seen.map(({ headers }) => headers.authorization)).toEqual([undefined, BASIC, undefined]);
   });
 
-  it('H18: to a host that wants credentials of its own is refused rather than given ours', async () => {
-    await using thief = await startHostileServer((_request, response) => {
-      response.writeHead(401, { 'www-authenticate': 'Basic realm="r"' }).end();
-    });
-    await using server = await startHostileServer((_request, response) => {
-      response.writeHead(307, { location: `${thief.url}/x` }).end();
-    });
-    logIn(server.host);
-    await using client = impatientClient(server.host, { authFile });
-    expect(await thrownBy(() => client.repository('a').blobs.open(digestOf(BLOB)))).toMatchObject({
-      code: 'REGISTRY_DENIED',
-    });
-    expect(thief.seen.map(({ headers }) => headers.authorization)).not.toContain(BASIC);
-  });
+  it.each([
+    ['a password', () => 'Basic realm="r"'],
+    ['a token of its own token server', (host: string) => `Bearer realm="http://${host}/token"`],
+  ])(
+    'H18: to a host that wants %s is refused rather than given our credentials',
+    async (_what, challenge) => {
+      await using thief = await startHostileServer((request, response) => {
+        if (request.url.startsWith('/token')) response.end('{"token":"stolen"}');
+        else response.writeHead(401, { 'www-authenticate': challenge(thief.host) }).end();
+      });
+      await using server = await startHostileServer((_request, response) => {
+        response.writeHead(307, { location: `${thief.url}/x` }).end();
+      });
+      logIn(server.host);
+      await using client = impatientClient(server.host, { authFile });
+      expect(await thrownBy(() => client.repository('a').blobs.open(digestOf(BLOB)))).toMatchObject({
+        code: 'REGISTRY_DENIED',
+        hint: `${server.host} redirects to ${thief.host}, which gets no credentials of ${server.host}: name ${thief.host} as the registry`,
+      });
+      expect(thief.seen.map(({ headers }) => headers.authorization)).toEqual([undefined]);
+    },
+  );
 
   it.each(['http://storage.example/x', 'ftp://storage.example/x', 'http://', 'file:///etc/passwd'])(
     'H18: to %s is not followed',

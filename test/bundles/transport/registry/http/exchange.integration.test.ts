@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { gzipSync } from 'node:zlib';
+import { digestOf } from '#bundles/digest';
 import { type FleetError, formatError } from '#bundles/errors';
-import { impatientClient, startHostileServer, thrownBy } from '../hostile-server.ts';
+import { impatientClient, inChunks, readAll, startHostileServer, thrownBy } from '../hostile-server.ts';
 
 const MANIFEST = JSON.stringify({
   schemaVersion: 2,
@@ -120,6 +122,69 @@ describe.concurrent('a registry that says no', () => {
     });
     await using client = impatientClient(server.host);
     expect(await thrownBy(() => client.repository('a').tags())).toMatchObject({ code: 'REGISTRY_REFUSED' });
+  });
+});
+
+describe.concurrent('an answer that something on the way gave or changed', () => {
+  const PAGE = { 'content-type': 'text/html; charset=utf-8' };
+
+  it('as the login page of a network is never taken for content, whatever was asked', async () => {
+    await using server = await startHostileServer((_request, response) => {
+      response.writeHead(200, PAGE).end('<html>log in</html>');
+    });
+    await using client = impatientClient(server.host);
+    const repository = client.repository('a');
+    const digest = digestOf('{}');
+    const bytes = Buffer.from('{}');
+    const asked: readonly (() => Promise<unknown>)[] = [
+      () => repository.resolve('release'),
+      () => repository.fetchManifest('release'),
+      () => repository.tags(),
+      () => repository.blobs.size(digest),
+      () => repository.blobs.open(digest),
+      () => repository.pushBlob({ digest, size: 2 }, async () => inChunks(bytes)),
+      () => repository.pushManifest('release', { mediaType: 'x/y', bytes }),
+    ];
+    for (const ask of asked)
+      expect(await thrownBy(ask)).toMatchObject({
+        code: 'REGISTRY_UNREACHABLE',
+        message: expect.stringMatching(/answered with a web page$/),
+        hint: expect.stringContaining('captive portal'),
+      });
+    expect(client.delays).toEqual([]);
+  });
+
+  it('in the middle of a blob ends it as an outage, after the bytes that came', async () => {
+    const blob = Buffer.alloc(300_000, 1);
+    await using server = await startHostileServer((_request, response, nth) => {
+      if (nth > 1) response.writeHead(200, PAGE).end('<html>log in</html>');
+      else {
+        response.writeHead(200, { 'content-length': blob.byteLength });
+        response.write(blob.subarray(0, 100_000), () => response.destroy());
+      }
+    });
+    await using client = impatientClient(server.host);
+    const content = await client.repository('a').blobs.open(digestOf(blob));
+    expect(await thrownBy(() => readAll(content))).toMatchObject({
+      code: 'REGISTRY_UNREACHABLE',
+      message: expect.stringContaining('after 100000 of 300000 bytes'),
+    });
+  });
+
+  it('by compressing it is named: its bytes are not those of the digest', async () => {
+    await using server = await startHostileServer((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(MANIFEST));
+    });
+    await using client = impatientClient(server.host);
+    for (const ask of [
+      () => client.repository('a').fetchManifest('release'),
+      () => client.repository('a').blobs.open(digestOf(MANIFEST)),
+    ])
+      expect(await thrownBy(ask)).toMatchObject({
+        code: 'REGISTRY_REFUSED',
+        message: expect.stringContaining('Content-Encoding gzip'),
+        hint: expect.stringContaining('exempt the registry'),
+      });
   });
 });
 
