@@ -6,6 +6,7 @@ import { openOperation } from './journal/operations.ts';
 import { lastingBlobs, readBundles } from './bundles.ts';
 import { readCondition } from './conditions.ts';
 import type { PackageRef } from './applied/package-ref.ts';
+import { removePartialBlobs } from './partial-blobs.ts';
 import { readPackages } from './applied/packages.ts';
 import { readPull } from './pull.ts';
 import { tryPullLock } from './pull-lock.ts';
@@ -32,7 +33,7 @@ export const collectGarbage = async (state: State): Promise<readonly Digest[]> =
   const garbage = sweep.immediate();
   // Temporary files may belong to a running pull.
   using lock = tryPullLock(state.directory);
-  if (lock) await removeTemporaryFiles(join(state.directory, 'blobs', 'sha256'));
+  if (lock) await removeTemporaryFiles(state, join(state.directory, 'blobs', 'sha256'));
   // Last, because a full disk refuses it; the next call removes the blobs of what it deletes.
   state.db.transaction(forgetFormer).immediate(state);
   return garbage;
@@ -89,8 +90,9 @@ const pinnedBlobs = (state: State): ReadonlySet<Digest> => {
   ]);
 };
 
-/** Removes temporary files that a killed copy left behind. */
-const removeTemporaryFiles = async (folder: string): Promise<void> => {
+/** Removes temporary files that a killed copy left behind, and partial blobs that no pull waits for. */
+const removeTemporaryFiles = async (state: State, folder: string): Promise<void> => {
   const names = await readdir(folder).catch(() => []);
+  await removePartialBlobs(state, folder, names);
   for (const name of names.filter((entry) => entry.startsWith('.tmp-'))) await rm(join(folder, name));
 };

@@ -26,6 +26,8 @@ export type RegistryServer = AsyncDisposable & {
   readonly address: string;
   /** '<METHOD> <path>' of every request since the last reset. */
   readonly asked: string[];
+  /** '<range> <digest>' of every request with a range. */
+  readonly ranges: string[];
   /** Puts everything on a medium where an agent looks for it. */
   readonly publish: (medium: string) => void;
   /** What a tag names. */
@@ -43,6 +45,7 @@ export const startRegistryServer = async (): Promise<RegistryServer> => {
   const tags = new Map<string, Digest>();
   const blobs = new Map<Digest, Buffer>();
   const asked: string[] = [];
+  const ranges: string[] = [];
   const artifact = (
     repository: string,
     tag: string,
@@ -66,6 +69,8 @@ export const startRegistryServer = async (): Promise<RegistryServer> => {
   const server = createServer((request, response) => {
     asked.push(`${request.method} ${request.url}`);
     if (it.mischief?.(request, response)) return;
+    const { range } = request.headers;
+    if (range !== undefined) ranges.push(`${range} ${request.url?.split('/').at(-1)}`);
     answer(request, response, tags, blobs);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -73,6 +78,7 @@ export const startRegistryServer = async (): Promise<RegistryServer> => {
   const it: RegistryServer = {
     address,
     asked,
+    ranges,
     tags,
     blobs,
     mischief: undefined,

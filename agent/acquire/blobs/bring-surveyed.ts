@@ -6,6 +6,7 @@ import type { Agent } from '../../store/agent.ts';
 import { checkImageSpace } from '../../images/check-image-space.ts';
 import { checkAborted } from '../../store/journal/boundary.ts';
 import { readPackages } from '../../store/applied/packages.ts';
+import { partialBytes } from '../../store/partial-blobs.ts';
 import { checkSignatures } from '../check-signatures.ts';
 import { copyBlob } from './copy-blob.ts';
 import { countedBlobs } from './counted-blobs.ts';
@@ -35,11 +36,15 @@ export const bringSurveyed = async (
   await checkSignatures(agent, source.blobs, fresh);
   const installed = readPackages(agent.state).length > 0;
   const demanded = installed ? 0 : Math.max(0, ...bundles.map((it) => it.config.requirements.diskBytes ?? 0));
-  await checkSpace(agent, copy, demanded);
+  // Bytes of interrupted copies are here already.
+  const rest = copy.map(({ digest, size }) => ({
+    size: Math.max(0, size - partialBytes(agent.state, digest)),
+  }));
+  await checkSpace(agent, rest, demanded);
   await checkImageSpace(agent, plan.tasks, copy);
   const { begin, advance, end } = agent.progress ?? NO_PROGRESS;
   const counted = countedBlobs(source.blobs, advance);
-  if (copy.length > 0) begin({ name: 'copying', total: copy.reduce((total, { size }) => total + size, 0) });
+  if (copy.length > 0) begin({ name: 'copying', total: rest.reduce((total, { size }) => total + size, 0) });
   const atOnce = source.medium ? 1 : REQUESTS_AT_ONCE;
   const bring = async ({ digest, size }: Descriptor): Promise<void> => {
     // After a failure the copies under way finish, so that they need not be fetched again.

@@ -2,6 +2,7 @@ import { FleetError, isFleetError } from '#bundles/errors';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 import type { BlobRef } from '#bundles/formats/medium/medium';
 import type { Agent } from '../../store/agent.ts';
+import { continueBlob } from './continue-blob.ts';
 import { readThrough } from './read-through.ts';
 
 /**
@@ -11,11 +12,13 @@ import { readThrough } from './read-through.ts';
  */
 export const copyBlob = async (
   { state, signal }: Pick<Agent, 'state' | 'signal'>,
-  blobs: Pick<BlobSource, 'name' | 'open'>,
+  blobs: Pick<BlobSource, 'name' | 'open' | 'openFrom'>,
   { digest, size }: BlobRef,
 ): Promise<void> => {
   try {
-    await state.blobs.write(digest, size, await blobs.open(digest, signal), signal);
+    const { openFrom } = blobs;
+    if (openFrom) await continueBlob(state, { name: blobs.name, openFrom }, { digest, size }, signal);
+    else await state.blobs.write(digest, size, await blobs.open(digest, signal), signal);
   } catch (error) {
     if (!isFleetError(error, 'DIGEST_MISMATCH') && !isFleetError(error, 'SIZE_MISMATCH')) throw error;
     await readThrough(blobs, { digest, size }, signal);

@@ -5,9 +5,9 @@ import type { Clock } from '#bundles/trust/accept/trust-state';
 import { compareBytes, type Digest } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
 import { parseArtifact } from '#bundles/formats/layout/artifact';
-import type { BlobSource } from '#bundles/formats/layout/blobs';
+import type { BlobSource, OpenFrom } from '#bundles/formats/layout/blobs';
 import type { Document } from '#bundles/formats/layout/document';
-import { askFor } from '#bundles/formats/layout/verified';
+import { askFor, readFound } from '#bundles/formats/layout/verified';
 import { LEASE_ARTIFACT, RECEIPTS_ARTIFACT, RELEASE_ARTIFACT, SITE_ARTIFACT } from '#bundles/media-types';
 import type { Channel } from '#bundles/names';
 import { channelRepository, siteRepository } from '#bundles/transport/registry/references';
@@ -35,12 +35,13 @@ export const readRegistryOffer = async (agent: Agent, registry: Registry): Promi
   }
   const receipts = await readArtifact(repository, 'receipts', RECEIPTS_ARTIFACT, agent.signal);
   const ofSite = [site, receipts].filter((it) => it !== undefined);
-  const channel = await judgeSite(agent, ofSite);
+  const kept: Kept = new Map();
+  const channel = await judgeSite(agent, ofSite, kept);
   const home = registry.repository(channelRepository(channel));
   const release = await readArtifact(home, 'release', RELEASE_ARTIFACT, agent.signal);
-  const lease = await readLeases(agent, home);
+  const lease = await readLeases(agent, home, kept);
   const artifacts = [...ofSite, release, lease].filter((it) => it !== undefined);
-  const blobs = blobsOf(artifacts, home, registryName(registry));
+  const blobs = blobsOf(artifacts, home, registryName(registry), kept);
   return {
     source: { blobs },
     documents: await readChannelDocuments(blobs, documentsOf(artifacts), name, 'registry'),
@@ -50,6 +51,9 @@ export const readRegistryOffer = async (agent: Agent, registry: Registry): Promi
 
 const registryName = ({ address: { host, prefix } }: Registry): string =>
   `registry ${host}${prefix && `/${prefix}`}`;
+
+/** Verified bytes of an offer. */
+type Kept = Map<Digest, Buffer>;
 
 type Artifact = {
   readonly reference: string;
@@ -75,7 +79,11 @@ const readArtifact = async (
  * Reads the lease artifact. Leases are not part of a release, so an invalid one must not block a good release: only its
  * pointer is kept, so that it is not read at every poll. Its roots are used only if they continue the trusted chain.
  */
-const readLeases = async (agent: Agent, repository: Repository): Promise<Artifact | undefined> => {
+const readLeases = async (
+  agent: Agent,
+  repository: Repository,
+  kept: Kept,
+): Promise<Artifact | undefined> => {
   const found = await unlessJunk(() => readArtifact(repository, 'lease', LEASE_ARTIFACT, agent.signal));
   if (found === 'junk') {
     const pointer = await repository.resolve('lease', agent.signal);
@@ -84,7 +92,7 @@ const readLeases = async (agent: Agent, repository: Repository): Promise<Artifac
   if (!found) return undefined;
   const ofRole = (role: string) => found.documents.filter((document) => document.role === role);
   const roots = ofRole('root');
-  const blobs = blobsOf([found], repository, repository.name);
+  const blobs = blobsOf([found], repository, repository.name, kept);
   const judged = await unlessJunk(async () => {
     const offered = await readChannelDocuments(blobs, roots, agent.identity.site, 'registry');
     return acceptRoot(readTrustState(agent.state), offered.roots, clockOf(agent));
@@ -107,10 +115,10 @@ const NO_JUNK: ReadonlySet<string> = new Set(['ABORTED', 'REGISTRY_DENIED', 'REG
 const clockOf = ({ edge }: Agent): Clock => ({ now: edge.now(), trusted: edge.clockTrusted });
 
 /** Judges the site statement alone and returns its channel, which determines the release to read. */
-const judgeSite = async (agent: Agent, artifacts: readonly Artifact[]): Promise<Channel> => {
+const judgeSite = async (agent: Agent, artifacts: readonly Artifact[], kept: Kept): Promise<Channel> => {
   const { state, identity, policy } = agent;
   const [first] = artifacts;
-  const blobs = first ? blobsOf(artifacts, first.repository, first.repository.name) : NOWHERE;
+  const blobs = first ? blobsOf(artifacts, first.repository, first.repository.name, kept) : NOWHERE;
   const documents = await readChannelDocuments(blobs, documentsOf(artifacts), identity.site, 'registry');
   const { site } = await acceptChannel(
     readTrustState(state),
@@ -142,8 +150,11 @@ const documentsOf = (artifacts: readonly Artifact[]): readonly Document[] => {
 const byKey = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number =>
   compareBytes(a, b);
 
-/** Reads documents from the repository that listed them, with the listed size (which is checked); all else from `home`. */
-const blobsOf = (artifacts: readonly Artifact[], home: Repository, name: string): BlobSource => {
+/**
+ * Reads documents from the repository that listed them, with the listed size (which is checked); all else from `home`. What was read as a whole
+ * is kept in memory for the offer: a statement is read several times, a config before its copy into the store.
+ */
+const blobsOf = (artifacts: readonly Artifact[], home: Repository, name: string, kept: Kept): BlobSource => {
   const known = new Map(
     artifacts.flatMap(({ documents, repository }) =>
       documents.map(({ digest, size }) => [digest, { size, repository }] as const),
@@ -155,15 +166,32 @@ const blobsOf = (artifacts: readonly Artifact[], home: Repository, name: string)
     if (size !== undefined) seen.set(digest, size);
     return size;
   };
+  const open: OpenFrom = async (digest, from, signal) => {
+    const bytes = kept.get(digest);
+    if (bytes) return one(bytes.subarray(from));
+    const { blobs } = known.get(digest)?.repository ?? home;
+    return blobs.openFrom ? blobs.openFrom(digest, from, signal) : blobs.open(digest, signal);
+  };
   return {
     name,
     size: async (digest) =>
       known.get(digest)?.size ?? seen.get(digest) ?? note(digest, await home.blobs.size(digest)),
-    open: async (digest, signal) => (known.get(digest)?.repository ?? home).blobs.open(digest, signal),
+    open: (digest, signal) => open(digest, 0, signal),
+    openFrom: open,
     get: async (digest, wanted) => {
       const { size, repository } = known.get(digest) ?? { repository: home };
-      const found = await askFor(repository.blobs, digest, wanted);
-      return found && { ...found, size: size ?? note(digest, found.size) };
+      if (!kept.has(digest)) {
+        const found = await askFor(repository.blobs, digest, wanted);
+        if (!found) return undefined;
+        const listed = { ...found, size: size ?? note(digest, found.size) };
+        kept.set(digest, await readFound(listed, repository.blobs.name, digest, wanted));
+      }
+      const bytes = kept.get(digest) as Buffer;
+      return { size: size ?? bytes.byteLength, open: async () => one(bytes), drop: async () => {} };
     },
   };
 };
+
+async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}

@@ -34,7 +34,18 @@ export type BlobSource = {
    * wraps another must set `get` explicitly, to its own or to undefined: inheriting it would bypass the wrapper.
    */
   readonly get?: ((digest: Digest, wanted: WantedBlob) => Promise<FoundBlob | undefined>) | undefined;
+  /**
+   * As `open`, from an offset on, for sources behind a line that may break: an interrupted copy is kept and continued. A source that wraps
+   * another must set it explicitly, like `get`.
+   */
+  readonly openFrom?: OpenFrom | undefined;
 };
+
+export type OpenFrom = (
+  digest: Digest,
+  from: number,
+  signal?: AbortSignal,
+) => Promise<AsyncIterable<Uint8Array>>;
 
 /** A source that also stores blobs. */
 export type BlobStore = BlobSource & {

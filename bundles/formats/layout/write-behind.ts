@@ -30,8 +30,8 @@ export const writeBehind = async (
     }
     if (bytes > 0) await next();
   } catch (error) {
-    // The caller closes the file.
-    await writing.catch(() => {});
+    // What arrived is written, because a caller may continue the file. The caller closes it.
+    await writing.then(() => (bytes > 0 ? write(batch) : undefined)).catch(() => {});
     throw error;
   }
   await writing;

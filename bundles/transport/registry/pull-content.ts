@@ -10,6 +10,8 @@ import type { Answer } from './http/send.ts';
 export type Content = Pick<ClientAsk, 'doing' | 'path' | 'headers' | 'wish' | 'signal'> & {
   /** Called for status 500, which then counts as 404, because the caller tries another path first. */
   readonly onFailure?: (() => void) | undefined;
+  /** Offset of the first byte to return; default 0. */
+  readonly from?: number | undefined;
 };
 
 /** Progress in bytes after which the retry budget starts again. */
@@ -22,11 +24,16 @@ const PROGRESS = 64 << 10;
 export const pullContent = async (client: Client, content: Content): Promise<FoundBlob | undefined> => {
   // One retry budget for the whole transfer; nested retries would take too long.
   const retries = newRetries(client.options, client.retryBudget);
-  const accept = content.onFailure ? [200, 404, 500] : [200, 404];
-  const first = await client.ask({ ...content, retries, method: 'GET', accept }, async (answer) => answer);
+  const first = await getFrom(
+    client,
+    content,
+    content.from ?? 0,
+    retries,
+    content.onFailure ? [404, 500] : [404],
+  );
   if (first.status !== 404 && first.status !== 500) {
     return {
-      size: lengthOf(first),
+      size: totalOf(first),
       open: async () => stream(client, content, first, retries),
       drop: () => first.body.dump(),
     };
@@ -44,11 +51,11 @@ async function* stream(
   retries: Retries,
 ): AsyncGenerator<Uint8Array> {
   const { signal } = content;
-  const total = lengthOf(first);
-  let given = 0;
-  let mark = 0;
+  const total = totalOf(first);
+  let given = content.from ?? 0;
+  let mark = given;
   let answer = first;
-  let skip = 0;
+  let skip = await bytesToSkip(first, given, content.doing);
   for (;;) {
     let failure: unknown;
     try {
@@ -76,24 +83,35 @@ async function* stream(
     const doing = `${content.doing}, after ${given}${total === undefined ? '' : ` of ${total}`} bytes`;
     if (!isPassing(failure) || !(await retries.wait(undefined, signal, answer.host)))
       throw unreachable({ doing, method: 'GET' }, answer.host, failure);
-    answer = await getOn(client, { ...content, doing }, given, retries);
+    answer = await getFrom(client, { ...content, doing }, given, retries, []);
     skip = await bytesToSkip(answer, given, doing);
   }
 }
 
-/** Requests the content from an offset, or all of it without ranges; bytes already returned are then skipped. */
-const getOn = async (client: Client, content: Content, from: number, retries: Retries): Promise<Answer> => {
+/** Requests the content from an offset; all of it without ranges, and the caller then skips the bytes that it has. */
+const getFrom = async (
+  client: Client,
+  content: Content,
+  from: number,
+  retries: Retries,
+  more: readonly number[],
+): Promise<Answer> => {
   const ask = { ...content, retries, method: 'GET' as const };
+  const accept = [200, ...more];
+  if (from === 0) return client.ask({ ...ask, accept }, async (it) => it);
   const headers = { ...content.headers, range: `bytes=${from}-` };
-  const accept = from > 0 ? [200, 206, 416] : [200];
-  const answer = await client.ask({ ...ask, ...(from > 0 && { headers }), accept }, async (it) => it);
+  const answer = await client.ask({ ...ask, headers, accept: [...accept, 206, 416] }, async (it) => it);
   if (answer.status !== 416) return answer;
   await discard(answer);
-  return client.ask({ ...ask, accept: [200] }, async (it) => it);
+  return client.ask({ ...ask, accept }, async (it) => it);
 };
 
-const lengthOf = (answer: Answer): number | undefined => {
-  const text = answer.header('content-length');
+/** The size of the whole content in bytes, as far as the response reports it. */
+const totalOf = (answer: Answer): number | undefined => {
+  const text =
+    answer.status === 206
+      ? /\/([0-9]+)$/.exec(answer.header('content-range') ?? '')?.[1]
+      : answer.header('content-length');
   return text !== undefined && /^[0-9]{1,15}$/.test(text) ? Number(text) : undefined;
 };
 

@@ -55,10 +55,20 @@ export const repositoryBlobs = (repository: RepositoryClient): BlobSource => {
     digest: Digest,
     where: ReturnType<typeof places>,
     signal?: AbortSignal,
+    from?: number,
   ): Promise<FoundBlob | undefined> =>
     ask(digest, where, (place, onFailure) =>
-      pullContent(client, { ...asking(place, digest, 'reading', signal), onFailure }),
+      pullContent(client, { ...asking(place, digest, 'reading', signal), onFailure, from }),
     );
+  const open = async (
+    digest: Digest,
+    from: number,
+    signal?: AbortSignal,
+  ): Promise<AsyncIterable<Uint8Array>> => {
+    const found = await find(digest, places(digest), signal, from);
+    if (!found) throw missingBlob(digest, source);
+    return found.open();
+  };
 
   return {
     name: source,
@@ -81,11 +91,8 @@ export const repositoryBlobs = (repository: RepositoryClient): BlobSource => {
           },
         ),
       ),
-    open: async (digest, signal) => {
-      const found = await find(digest, places(digest), signal);
-      if (!found) throw missingBlob(digest, source);
-      return found.open();
-    },
+    open: (digest, signal) => open(digest, 0, signal),
+    openFrom: open,
     get: (digest, { isManifest, signal }) => find(digest, places(digest, isManifest), signal),
   };
 };

@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
@@ -128,6 +130,106 @@ describe('a release from a registry', () => {
     await collectGarbage(it.world.agent.state);
   });
 
+  it('costs each manifest, document and blob once', async () => {
+    await using it = await online();
+    await it.offer(1, [onePackage('app', 'one'), onePackage('big', 'x'.repeat(100_000))]);
+    it.server.asked.length = 0;
+    await it.poll();
+    const asked = it.server.asked.filter((line) => line.startsWith('GET '));
+    expect(asked.length).toBeGreaterThan(5);
+    expect(asked.filter((line, at) => asked.indexOf(line) !== at)).toEqual([]);
+  });
+
+  /** A line that carries some bytes of one large blob and is then down until the next poll. */
+  const dropping = async (bytes: number) => {
+    const it = await online();
+    const content = randomBytes(400_000).toString('base64');
+    await it.offer(1, [onePackage('app', content)]);
+    const [large] = [...it.server.blobs].filter(([, one]) => one.byteLength > 300_000);
+    if (!large) throw new Error('no large blob');
+    const [digest, blob] = large;
+    const sent: [from: number, to: number][] = [];
+    let isDown = false;
+    it.server.mischief = (request, response) => {
+      if (isDown) response.destroy();
+      if (isDown || request.method !== 'GET' || !request.url?.endsWith(digest)) return isDown;
+      const from = Number(/^bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0);
+      const to = Math.min(blob.byteLength, from + bytes);
+      sent.push([from, to]);
+      isDown = to < blob.byteLength;
+      response.writeHead(from > 0 ? 206 : 200, {
+        'content-length': blob.byteLength - from,
+        ...(from > 0 && { 'content-range': `bytes ${from}-${blob.byteLength - 1}/${blob.byteLength}` }),
+      });
+      response.write(blob.subarray(from, to), () => (isDown ? response.destroy() : response.end()));
+      return true;
+    };
+    const pollUntilDown = async (): Promise<void> => {
+      isDown = false;
+      await expect(it.poll()).rejects.toMatchObject({ code: 'REGISTRY_UNREACHABLE' });
+      // The daemon looks around and collects garbage between two polls.
+      await lookAround(it.world.agent);
+      await collectGarbage(it.world.agent.state);
+    };
+    const pollToEnd = async (): Promise<void> => {
+      isDown = false;
+      it.server.mischief = undefined;
+      it.server.asked.length = 0;
+      expect(await it.poll()).toMatchObject({ release: { version: 1 } });
+      await reconcile(it.world.agent);
+      expect(liveFiles(join(it.world.folder, 'machine'))).toEqual({ '/opt/app': content });
+    };
+    return {
+      it,
+      digest,
+      blob,
+      sent,
+      pollUntilDown,
+      pollToEnd,
+      [Symbol.asyncDispose]: () => it[Symbol.asyncDispose](),
+    };
+  };
+  const partialsOf = ({ world }: Online): readonly string[] =>
+    readdirSync(join(world.agent.state.directory, 'blobs/sha256')).filter((name) =>
+      name.startsWith('.part-'),
+    );
+
+  it('goes on in the middle of a blob at the next poll, without one byte twice', async () => {
+    await using line = await dropping(90_000);
+    for (let n = 0; n < 3; n += 1) await line.pollUntilDown();
+    expect(line.sent).toEqual([
+      [0, 90_000],
+      [90_000, 180_000],
+      [180_000, 270_000],
+    ]);
+    const { it, digest } = line;
+    await line.pollToEnd();
+    expect(it.server.ranges).toEqual([`bytes=270000- ${digest}`]);
+    expect(partialsOf(it)).toEqual([]);
+  });
+
+  it('fetches a blob anew whose first part was damaged on the disk', async () => {
+    await using line = await dropping(90_000);
+    await line.pollUntilDown();
+    const [partial = ''] = partialsOf(line.it);
+    const file = join(line.it.world.agent.state.directory, 'blobs/sha256', partial);
+    expect(statSync(file).size).toBe(90_000);
+    writeFileSync(file, Buffer.alloc(80_000));
+    await line.pollToEnd();
+  });
+
+  it('keeps no part of a blob that a newer release does not need', async () => {
+    await using line = await dropping(90_000);
+    await line.pollUntilDown();
+    const { it } = line;
+    expect(partialsOf(it)).toHaveLength(1);
+    it.server.mischief = undefined;
+    await it.offer(2, [onePackage('app', 'two')]);
+    await it.poll();
+    await collectGarbage(it.world.agent.state);
+    expect(partialsOf(it)).toEqual([]);
+  });
+
   it('follows the site to another release when only its statement changed', async () => {
     await using it = await online();
     await it.offer(1, [onePackage('app', 'one')]);
@@ -217,6 +319,20 @@ describe('a registry that lies', () => {
     it.server.publish(await stranger.medium({ release: { version: 9, bundle: forged } }));
     for (let n = 0; n < 3; n++) await expect(it.poll()).rejects.toMatchObject({ code: 'UNKNOWN_KEY' });
     expect(told(world)).toEqual(['enrolled', 'imported', 'refused ROLLBACK', 'refused UNKNOWN_KEY']);
+  });
+
+  it('or is a login page in its place is out of reach, which is no refusal', async () => {
+    await using it = await online();
+    await it.offer(1, [onePackage('app', 'one')]);
+    await it.poll();
+    await reconcile(it.world.agent);
+    const events = told(it.world);
+    it.server.mischief = (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<html>log in</html>');
+      return true;
+    };
+    await expect(it.poll()).rejects.toMatchObject({ code: 'REGISTRY_UNREACHABLE', retryable: true });
+    expect(told(it.world)).toEqual(events);
   });
 
   it.each([
