@@ -1,9 +1,9 @@
 import type { RetryPolicy } from '#bundles/retry';
 
-/** A registry or hub that was away for a day is asked again within this. */
-const LONGEST_MS = 600_000;
+/** Longest pause, so that of a line that is up for ten minutes an hour little is lost. */
+const LONGEST_MS = 120_000;
 
-/** Pauses after polls that failed: from `pollMs` up to ten minutes, or `pollMs` if that is longer. */
+/** Pauses after polls that failed: from `pollMs` up to two minutes, or `pollMs` if that is longer. */
 export const pollPolicy = (pollMs: number): RetryPolicy => ({
   firstMs: pollMs,
   longestMs: Math.max(pollMs, LONGEST_MS),

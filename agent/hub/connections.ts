@@ -4,7 +4,7 @@ import type { HubTrust } from './hub-trust.ts';
 export type HubConnections = Dispatcher;
 
 const CONNECT_MS = 10_000;
-const ANSWER_MS = 60_000;
+export const ANSWER_MS = 60_000;
 
 /**
  * Opens TLS 1.3 connections to one hub. Chain and host name are verified against the fleet's authorities only. Without
@@ -14,7 +14,7 @@ export const openConnections = (
   origin: string,
   { authorities, credential }: HubTrust,
   env: NodeJS.ProcessEnv,
-  patience = ANSWER_MS,
+  patience: number,
 ): HubConnections => {
   const tls = {
     minVersion: 'TLSv1.3' as const,

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { FleetError } from '#bundles/errors';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import { type RetryPolicy, retry, type Sleep } from '#bundles/retry';
-import { type HubConnections, openConnections } from './connections.ts';
+import { ANSWER_MS, type HubConnections, openConnections } from './connections.ts';
 import type { HubTrust } from './hub-trust.ts';
 import { outOfReach } from './out-of-reach.ts';
 import { refusalOf, waitAsked } from './refusal-of.ts';
@@ -34,11 +34,12 @@ const POLICY: RetryPolicy = { firstMs: 500, longestMs: 30_000, tries: 3, jitter:
 
 export const openHub = (url: string, trust: HubTrust, options: HubOptions): HubClient => {
   const origin = url.replace(/\/+$/, '');
-  const connections = openConnections(origin, trust, options.env, options.patience);
+  const { patience = ANSWER_MS } = options;
+  const connections = openConnections(origin, trust, options.env, patience);
   const { attempts = POLICY.tries, random, sleep = pause } = options;
   const policy = { ...POLICY, tries: attempts };
   const ask = (request: Request, signal: AbortSignal): Promise<unknown> =>
-    retry(policy, () => tryOnce(connections, origin, request, signal), {
+    retry(policy, () => tryOnce(connections, origin, { ...request, patience }, signal), {
       askedMs: waitAsked,
       random,
       sleep,
@@ -65,10 +66,13 @@ type Request = {
   readonly body?: string;
 };
 
+/** Slowest rate of a line over which a body still arrives in time, in bytes per millisecond. */
+const SLOWEST = 1;
+
 const tryOnce = async (
   connections: HubConnections,
   origin: string,
-  { method, path, body, maxBytes }: Request,
+  { method, path, body, maxBytes, patience }: Request & { readonly patience: number },
   signal: AbortSignal,
 ): Promise<unknown> => {
   try {
@@ -81,7 +85,8 @@ const tryOnce = async (
         accept: 'application/json',
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
-      ...(body === undefined ? {} : { body }),
+      // undici counts from the first byte of the request, and a report takes minutes over a satellite line.
+      ...(body !== undefined && { body, headersTimeout: patience + Buffer.byteLength(body) / SLOWEST }),
     });
     const what = `${method} ${origin}${path}`;
     const bytes = await readUpTo(answer.body, maxBytes, what);

@@ -13,6 +13,8 @@ import { signedBatches } from './signed-batches.ts';
 /** Limit for an answer with MAX_RECEIPTS receipts of 64 KiB. */
 const MAX_ANSWER_BYTES = 6 << 20;
 const MAX_RECEIPTS = 64;
+/** Most bytes of one batch: about a minute at 64 kbit/s, which is sent again after a cut. */
+const MAX_BATCH_BYTES = 512 << 10;
 
 /**
  * Uploads all waiting events to the hub in batches. Events leave the outbox only for a receipt with a valid signature and a
@@ -27,7 +29,7 @@ export const handOver = async (
   root: TrustRoot,
 ): Promise<number> => {
   let gone = 0;
-  for await (const { to, signed } of signedBatches(agent, key)) {
+  for await (const { to, signed } of signedBatches(agent, key, MAX_BATCH_BYTES)) {
     const body: ReportHandover = {
       statement: JSON.parse(signed.statement.toString()) as object,
       events: signed.events.toString(),

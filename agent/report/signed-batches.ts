@@ -19,10 +19,14 @@ const MAX_EVENTS = 1000;
 
 /**
  * All unacknowledged events in signed batches, oldest first, for media and network alike. A batch is signed when the consumer
- * requests it. @throws FleetError NOT_ENROLLED, ABORTED
+ * requests it. @param maxBytes of the events of one batch @throws FleetError NOT_ENROLLED, ABORTED
  */
-export async function* signedBatches(agent: Agent, key: SigningKey): AsyncGenerator<Batch> {
-  const batches = inBatches(readOutbox(agent.state));
+export async function* signedBatches(
+  agent: Agent,
+  key: SigningKey,
+  maxBytes = MAX_REPORT_BYTES,
+): AsyncGenerator<Batch> {
+  const batches = inBatches(readOutbox(agent.state), maxBytes);
   const common = await commonFields(agent);
   for (const lines of batches) {
     checkAborted(agent.signal);
@@ -59,13 +63,13 @@ const commonFields = async (
 };
 
 /** Fills batches in order, so that only the last one changes when events are added. */
-const inBatches = (lines: readonly OutboxLine[]): readonly (readonly OutboxLine[])[] => {
+const inBatches = (lines: readonly OutboxLine[], maxBytes: number): readonly (readonly OutboxLine[])[] => {
   const batches: OutboxLine[][] = [];
   let bytes = 0;
   for (const line of lines) {
     const size = Buffer.byteLength(line.line) + 1;
     const current = batches.at(-1);
-    if (!current || current.length === MAX_EVENTS || bytes + size > MAX_REPORT_BYTES) {
+    if (!current || current.length === MAX_EVENTS || bytes + size > maxBytes) {
       batches.push([line]);
       bytes = size;
     } else {

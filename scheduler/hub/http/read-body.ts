@@ -10,9 +10,9 @@ export type BodyLimits = {
   readonly room?: Buffer | undefined;
 };
 
-/** A body may take GRACE_MS plus a second per BYTES_PER_SECOND received: enough for 4 MiB over a satellite link. */
+/** A body may take GRACE_MS plus a second per BYTES_PER_SECOND received: an eighth of a satellite link, which a site's agents share. */
 const GRACE_MS = 15_000;
-const BYTES_PER_SECOND = 8 << 10;
+const BYTES_PER_SECOND = 1 << 10;
 const LOOK_MS = 1_000;
 
 /**

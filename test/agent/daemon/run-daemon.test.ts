@@ -222,7 +222,7 @@ describe('the daemon and its registry', () => {
     offer = undefined;
     it.done.length = 0;
     await it.time.pass(DAY);
-    expect(it.count('poll')).toBeLessThan(160);
+    expect(it.count('poll')).toBeLessThan(800);
     expect(it.contacts.registry).toMatchObject({
       failing: { code: 'REGISTRY_UNREACHABLE', message: 'registry.example does not answer' },
     });
@@ -402,7 +402,7 @@ describe('the daemon and its hub', () => {
       },
     });
     await it.time.pass(DAY);
-    expect(it.count('visit')).toBeLessThan(160);
+    expect(it.count('visit')).toBeLessThan(800);
     expect(it.contacts.hub).toMatchObject({ good: null, failing: { code: 'HUB_UNREACHABLE' } });
     expect(it.count('look')).toBeGreaterThan(280);
     away = false;

@@ -99,6 +99,22 @@ describe('a hub', () => {
     await expect(hub.get(ROOTS_PATH, 10, controller.signal)).rejects.toMatchObject({ code: 'ABORTED' });
   });
 
+  it('is given the time that a long request takes over a slow line, and no more for a short one', async () => {
+    await using it = await createOnlineWorld();
+    const authorities = [it.fleet.authority.certificate];
+    const options = { ...PATIENT, attempts: 1, patience: 300 };
+    await using hub = openHub(it.hub.url, { authorities }, options);
+    it.hub.mischief = (_, response) => {
+      setTimeout(() => response.end('{}'), 2500);
+      return true;
+    };
+    const [long, short] = await Promise.allSettled(
+      ['x'.repeat(20_000), ''].map((events) => hub.post('/v1/reports', { events }, 10, signal)),
+    );
+    expect(long).toEqual({ status: 'fulfilled', value: {} });
+    expect(short).toMatchObject({ reason: { code: 'HUB_UNREACHABLE' } });
+  });
+
   it('H16: that is busy is asked again after as long as it said, and no longer than it may', async () => {
     await using it = await createOnlineWorld();
     const waits: number[] = [];

@@ -65,6 +65,24 @@ describe('reports over the network', () => {
     expect(waiting(it)).toEqual([]);
   });
 
+  it('go in batches that a satellite line carries in about a minute', async () => {
+    await using it = await enrolled();
+    const agent = it.agent();
+    it.state.db.transaction(() => {
+      for (let n = 0; n < 900; n++) appendEvent(agent, { type: 'drift', message: `event ${n} `.repeat(150) });
+    })();
+    const bytes: number[] = [];
+    it.hub.mischief = ({ headers }) => {
+      bytes.push(Number(headers['content-length']));
+      return false;
+    };
+    await using hub = makeVisitor(agent, it.hub.url, PATIENT);
+    await hub.visit();
+    expect(waiting(it)).toEqual([]);
+    expect(bytes.length).toBeGreaterThan(2);
+    expect(Math.max(...bytes)).toBeLessThan(600_000);
+  });
+
   it('survive a hub that takes them and dies before it answers', async () => {
     await using it = await enrolled();
     await using hub = makeVisitor(it.agent(), it.hub.url, { ...PATIENT, attempts: 1 });
