@@ -44,9 +44,12 @@ export const obtainCertificate = async (source: CertificateSource, now: Date): P
   }
 };
 
-/** Whether two thirds of the certificate's life are over, as agents judge theirs. Only for issued certificates. */
+/**
+ * Whether two thirds of the certificate's life are over, as agents judge theirs, or it was issued by a clock that has been set back since. Only
+ * for issued certificates.
+ */
 export const isDue = ({ from, to }: ServerCertificate, now: Date): boolean =>
-  now.getTime() - from.getTime() >= ((to.getTime() - from.getTime()) * 2) / 3;
+  now < from || now.getTime() - from.getTime() >= ((to.getTime() - from.getTime()) * 2) / 3;
 
 const describe = (certificate: string, key: string): ServerCertificate => {
   const { validFromDate, validToDate } = new X509Certificate(certificate);

@@ -25,7 +25,12 @@ export type StoreOptions = {
   readonly log?: (event: LogEvent) => void;
   /** Those of the program by default. */
   readonly migrations?: typeof MIGRATIONS;
+  /** How long a PostgreSQL server may be silent in the middle of a statement. */
+  readonly silenceMs?: number;
 };
+
+/** Far longer than any statement of the hub but a migration, which has no limit. */
+const SILENCE_MS = 120_000;
 
 /**
  * Opens the database of one fleet's hub and applies migrations: a PostgreSQL database by its URL, which must exist, or a SQLite
@@ -36,10 +41,12 @@ export type StoreOptions = {
 export const openStore = async (place: string, fleet: string, options: StoreOptions = {}): Promise<Store> => {
   const name = describeDatabase(place);
   const storeError = isDatabaseUrl(place) ? postgresError : sqliteError;
-  const db = await openDatabase(place, options);
+  let silenceMs = 0;
+  const db = await openDatabase(place, options, () => silenceMs);
   try {
     await migrate(db, { name, storeError, migrations: options.migrations ?? MIGRATIONS });
     await checkFleet(db, fleet, place);
+    silenceMs = options.silenceMs ?? SILENCE_MS;
   } catch (error) {
     await db.destroy();
     throw storeError(error, `opening ${name}`);
@@ -84,10 +91,15 @@ const claimHere = (): Store['claim'] => {
   };
 };
 
-const openDatabase = async (place: string, { log }: StoreOptions): Promise<Database> => {
+const openDatabase = async (
+  place: string,
+  { log }: StoreOptions,
+  silenceMs: () => number,
+): Promise<Database> => {
   const asking = `asking ${describeDatabase(place)}`;
   const open = (dialect: Dialect): Database => new Kysely<Tables>({ dialect, ...(log && { log }) });
-  if (isDatabaseUrl(place)) return open(withNamedErrors(openPostgres(place), postgresError, asking));
+  if (isDatabaseUrl(place))
+    return open(withNamedErrors(openPostgres(place, silenceMs), postgresError, asking));
   try {
     return open(withNamedErrors(await openSqlite(place), sqliteError, asking));
   } catch (error) {

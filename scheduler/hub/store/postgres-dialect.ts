@@ -6,8 +6,10 @@ import {
   PostgresQueryCompiler,
   RawNode,
 } from 'kysely';
+import type { Socket } from 'node:net';
 import { type ClientBase, type ClientConfig, type CustomTypesConfig, Pool, types as catalogue } from 'pg';
 import { FleetError, toFleetError } from '#bundles/errors';
+import { describeDatabase } from '../../settings/database-url.ts';
 
 /** Connections of one process: one writer at a time, the others read. */
 const MAX_CONNECTIONS = 10;
@@ -24,8 +26,22 @@ const LOCK_TIMEOUT_MS = 10_000;
  */
 const SETTINGS = `set lock_timeout = ${LOCK_TIMEOUT_MS}; set jit = off`;
 
-/** The pool waits for the answer, although its types do not say so. */
-const applySettings = (client: ClientBase): unknown => client.query(SETTINGS);
+/**
+ * Prepares a new connection. After a failover the address may lead to a standby for a while: a connection to it would be kept, and every
+ * write on it would fail. @throws FleetError DATABASE_UNREACHABLE
+ */
+const prepare = async (client: ClientBase, url: string): Promise<void> => {
+  await client.query(SETTINGS);
+  const { rows } = await client.query<{ standby: boolean }>('select pg_is_in_recovery() as standby');
+  if (rows[0]?.standby !== true) return;
+  throw new FleetError(
+    'DATABASE_UNREACHABLE',
+    `the server of ${describeDatabase(url)} is a standby and takes no writes`,
+    {
+      hint: 'Promote it, or let the address of the database lead to the primary',
+    },
+  );
+};
 
 /** Types of PostgreSQL's catalogue that arrive as text, although the hub's numbers are integers below 2^53: bigint and sums of them. */
 const NUMBERS: ReadonlySet<number> = new Set([catalogue.builtins.INT8, catalogue.builtins.NUMERIC]);
@@ -47,17 +63,33 @@ export const connectionTo = (url: string): ClientConfig => ({
   types,
 });
 
-/** A pool of connections to a PostgreSQL database. A commit that returned survives a power failure, as the server is configured. */
-export const openPostgres = (url: string): Dialect => {
+/** pg has no option for it, and its query_timeout leaves the connection in the pool. */
+const streamOf = (client: ClientBase): Socket =>
+  (client as unknown as { readonly connection: { readonly stream: Socket } }).connection.stream;
+
+/**
+ * A pool of connections to a PostgreSQL database. A commit that returned survives a power failure, as the server is configured.
+ * @param silenceMs how long a connection in use may bring nothing before it counts as lost; 0 for no limit. A machine that loses its power
+ *   closes no connection, and the system waits for it for a quarter of an hour
+ */
+export const openPostgres = (url: string, silenceMs: () => number = () => 0): Dialect => {
   const pool = new Pool({
     ...connectionTo(url),
     max: MAX_CONNECTIONS,
-    onConnect: applySettings,
+    // The pool waits for it, although its types do not say so.
+    onConnect: (client): unknown => prepare(client, url),
   });
   // An idle connection that the server closes is replaced at the next query, which then reports an error.
   pool.on('error', () => {});
   // Neither does a connection that breaks in use end the process: its query, or the next one, fails.
-  pool.on('connect', (client) => client.on('error', () => {}));
+  pool.on('connect', (client) => {
+    client.on('error', () => {});
+    const stream = streamOf(client);
+    stream.on('timeout', () =>
+      stream.destroy(new Error('Connection terminated: the server does not answer')),
+    );
+  });
+  pool.on('acquire', (client) => streamOf(client).setTimeout(silenceMs()));
   const dialect = new PostgresDialect({ pool });
   return {
     createDriver: () => dialect.createDriver(),
@@ -112,6 +144,13 @@ export const postgresError = (error: unknown, doing: string): FleetError => {
   if (code === '55P03' || code === '40P01' || code === '40001')
     return as('BUSY', 'Another command is writing; run this one again');
   if (code === '53100') return as('DISK_FULL', 'Free some space on the database server and run it again');
+  if (code === '25006')
+    return as(
+      'DATABASE_UNREACHABLE',
+      'The server takes no writes: is it a standby, or was it set read-only?',
+    );
+  if (code.startsWith('53'))
+    return as('DATABASE_UNREACHABLE', 'The server has no connections or memory left: raise its limits');
   if (code === '42501' || code.startsWith('28')) return as('PERMISSION', 'Check the user and the password');
   if (code === '3D000') return as('USAGE', 'Create the database first');
   if (code.startsWith('XX')) return as('STORE_CORRUPT');

@@ -16,6 +16,8 @@ export type PostgresqlServer = AsyncDisposable & {
   readonly start: () => Promise<void>;
   /** 'immediate' ends it as a crash does: the next start recovers from the log. */
   readonly stop: (mode?: 'fast' | 'immediate') => Promise<void>;
+  /** Lets the next start begin as a standby, until `select pg_promote()`. */
+  readonly demote: () => Promise<void>;
 };
 
 export type PostgresqlSettings = {
@@ -98,6 +100,11 @@ export const startPostgresql = async (
     run: query,
     start,
     stop,
+    demote: async () => {
+      const signal = join(data, 'standby.signal');
+      await writeFile(signal, '');
+      await chmod(signal, 0o666);
+    },
     create: async (template = 'template1') => {
       const name = `hub_${++number}`;
       // Takes a third of the time of a copy through the log.

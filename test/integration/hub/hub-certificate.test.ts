@@ -62,6 +62,15 @@ it('the hub renews its own certificate while it runs, and asks for those of clie
   expect(next.answer).toMatch(/^HTTP\/1\.1 401 /);
 });
 
+it('a certificate that the hub issued by a clock years ahead is replaced once the clock is right', async () => {
+  now = addDays(NOW, 200);
+  await start();
+  const first = await look();
+  now = NOW;
+  await expect.poll(async () => (await look()).shown.serialNumber).not.toBe(first.shown.serialNumber);
+  expect(new Date((await look()).shown.valid_to)).toEqual(addDays(NOW, 90));
+});
+
 it('files that somebody renewed are shown without a restart; broken ones are not, and the hub goes on', async () => {
   const [certificateFile, keyFile] = [join(hub.path, 'hub.crt'), join(hub.path, 'hub.key')];
   const authority = await hub.keys.authority();

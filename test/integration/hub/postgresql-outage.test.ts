@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { cp, rm } from 'node:fs/promises';
+import { connect, createServer, type Socket } from 'node:net';
 import { join as path } from 'node:path';
 import { expect, it } from 'vitest';
 import { REPORTS_PATH } from '#bundles/formats/events/hub-api';
@@ -15,6 +16,7 @@ import { describeWith } from '../../harness/run/describe-with.ts';
 import { startPostgresql } from '../../harness/neighbours/postgresql.ts';
 import { programFile } from '../../harness/run/program-file.ts';
 import { runOrFail } from '../../harness/run/run-command.ts';
+import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { handover, join, testServer } from '../../scheduler/hub/serve/test-server.ts';
 import {
   chain,
@@ -39,6 +41,33 @@ const write = (store: Store, agent: string): Promise<unknown> =>
       .execute(),
   );
 
+const SOCKET = '.s.PGSQL.5432';
+
+/** A line to the server whose socket is in `to`. `silence`: its connections stand, and nothing passes on them any more. */
+const startLine = async (to: string) => {
+  const folder = await temporaryDirectory('line');
+  const ends: Socket[] = [];
+  const line = createServer((client) => {
+    const far = connect(path(to, SOCKET));
+    ends.push(client, far);
+    for (const end of [client, far]) end.on('error', () => {});
+    client.pipe(far).pipe(client);
+  });
+  line.listen(path(folder.path, SOCKET));
+  await once(line, 'listening');
+  return {
+    folder: folder.path,
+    silence: () => {
+      for (const end of ends) end.unpipe().resume();
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const end of ends) end.destroy();
+      line.close();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+};
+
 describeWith(['postgresql'], 'a PostgreSQL server', ({ postgresql }) => {
   it('that crashes refuses writes by name, keeps what was committed, and serves an open store when it is back', async () => {
     await using server = await startPostgresql(postgresql, { fast: false });
@@ -47,6 +76,57 @@ describeWith(['postgresql'], 'a PostgreSQL server', ({ postgresql }) => {
     await server.stop('immediate');
     await expect(write(store, 'plant-7/refused')).rejects.toMatchObject({ code: 'DATABASE_UNREACHABLE' });
     await server.start();
+    await write(store, 'plant-7/second');
+    const rows = await store.db.selectFrom('receipt').select('agent').orderBy('agent').execute();
+    expect(rows).toEqual([{ agent: 'plant-7/first' }, { agent: 'plant-7/second' }]);
+  });
+
+  it('that comes back as a standby refuses writes by name, and takes them once it is promoted', async () => {
+    await using server = await startPostgresql(postgresql, { fast: false });
+    const url = server.url(await server.create());
+    await using store = await openStore(url, 'acme');
+    await write(store, 'plant-7/first');
+    await server.stop();
+    await server.demote();
+    await server.start();
+    for (const agent of ['plant-7/refused', 'plant-7/again'])
+      await expect(write(store, agent)).rejects.toMatchObject({
+        code: 'DATABASE_UNREACHABLE',
+        message: expect.stringContaining('is a standby'),
+      });
+    await expect(lockHub(url)).rejects.toMatchObject({ code: 'DATABASE_UNREACHABLE' });
+    await server.run('select pg_promote()');
+    await write(store, 'plant-7/second');
+    const rows = await store.db.selectFrom('receipt').select('agent').orderBy('agent').execute();
+    expect(rows).toEqual([{ agent: 'plant-7/first' }, { agent: 'plant-7/second' }]);
+  });
+
+  it('that is set read-only refuses writes by name, answers questions, and takes writes when it may', async () => {
+    await using server = await startPostgresql(postgresql);
+    await using store = await openStore(server.url(await server.create()), 'acme');
+    await write(store, 'plant-7/first');
+    const setReadOnly = async (value: string): Promise<void> => {
+      await server.run(`alter system set default_transaction_read_only = ${value}`);
+      await server.run('select pg_reload_conf()');
+      await expect
+        .poll(() => server.run('show default_transaction_read_only'))
+        .toEqual([{ default_transaction_read_only: value }]);
+    };
+    await setReadOnly('on');
+    await expect(write(store, 'plant-7/refused')).rejects.toMatchObject({ code: 'DATABASE_UNREACHABLE' });
+    expect(await store.db.selectFrom('receipt').select('agent').execute()).toHaveLength(1);
+    await setReadOnly('off');
+    await write(store, 'plant-7/second');
+  });
+
+  it('whose machine is gone without a word is given up, and the next connection works', async () => {
+    await using server = await startPostgresql(postgresql);
+    await using line = await startLine(new URL(server.url('x')).searchParams.get('host') ?? '');
+    const url = `postgres://app@localhost/${await server.create()}?host=${encodeURIComponent(line.folder)}`;
+    await using store = await openStore(url, 'acme', { silenceMs: 500 });
+    await write(store, 'plant-7/first');
+    line.silence();
+    await expect(write(store, 'plant-7/lost')).rejects.toMatchObject({ code: 'DATABASE_UNREACHABLE' });
     await write(store, 'plant-7/second');
     const rows = await store.db.selectFrom('receipt').select('agent').orderBy('agent').execute();
     expect(rows).toEqual([{ agent: 'plant-7/first' }, { agent: 'plant-7/second' }]);
