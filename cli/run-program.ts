@@ -8,6 +8,8 @@ import { loadConfig, type Program } from './load-config.ts';
 
 /** Runs one of the three programs: same look, same exit codes. Resolves when the command is done. */
 export const runProgram = async (program: Program, argv: readonly string[]): Promise<void> => {
+  const unwritten = endUnlessPiped(program.name);
+  process.stdout.prependListener('error', unwritten);
   try {
     const commands = withStandard(program);
     const line = helpLine(argv);
@@ -28,7 +30,18 @@ export const runProgram = async (program: Program, argv: readonly string[]): Pro
     if (argv.includes('--json'))
       process.stdout.write(`${plainText(JSON.stringify(errorJson(refusal), null, 2))}\n`);
     else process.stderr.write(`${program.name}: ${formatError(refusal)}\n`);
+  } finally {
+    // The stream reports the failure of the last line a tick later.
+    setImmediate(() => process.stdout.off('error', unwritten));
   }
+};
+
+/** Ends the process when the result cannot be written, as on a full disk; a reader that has gone, as `head`, is no fault. */
+const endUnlessPiped = (name: string) => (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') return;
+  const refusal = toFleetError(error, 'writing to standard output');
+  process.stderr.write(`${name}: ${formatError(refusal)}\n`);
+  process.exit(refusal.exitCode);
 };
 
 /** The verbs of a program, and those that all programs have. */

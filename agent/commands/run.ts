@@ -39,12 +39,16 @@ export default class Run extends AgentCommand {
     const config = this.readConfig(flags);
     parseWindows(config.windows);
     const { pino } = await import('pino');
-    const log = pino({
-      base: null,
-      timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
-      hooks: { streamWrite: plainText },
-    });
+    const { logDestination } = await import('#cli/log-destination');
+    const log = pino(
+      {
+        base: null,
+        timestamp: pino.stdTimeFunctions.isoTime,
+        formatters: { level: (label) => ({ level: label }) },
+        hooks: { streamWrite: plainText },
+      },
+      logDestination(),
+    );
     await this.keep(config, this.edge(config, flags), log);
     return undefined;
   }

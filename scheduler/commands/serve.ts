@@ -5,6 +5,7 @@ import { type Logger, pino } from 'pino';
 import { FleetError } from '#bundles/errors';
 import { FleetCommand } from '#cli/fleet-command';
 import { repeatable } from '#cli/flags';
+import { logDestination } from '#cli/log-destination';
 import type { Authority } from '#bundles/trust/root/certificate';
 import { type Configuration, readConfiguration, requireSetting } from '../settings/configuration.ts';
 import {
@@ -111,7 +112,7 @@ export default class Serve extends FleetCommand {
     const clock = this.#clock(flags.now);
     const configuration = await readConfiguration(flags, process.cwd());
     const listen = parseListen(configuration.listen ?? DEFAULT_LISTEN);
-    const log = pino({ ...LOG_OPTIONS }, pino.destination({ dest: 1, sync: true }));
+    const log = pino({ ...LOG_OPTIONS }, logDestination());
     await this.#serve(configuration, listen, clock, log);
   }
 

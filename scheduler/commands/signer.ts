@@ -3,6 +3,7 @@ import { Flags } from '@oclif/core';
 import { pino } from 'pino';
 import { FleetCommand } from '#cli/fleet-command';
 import { repeatable } from '#cli/flags';
+import { logDestination } from '#cli/log-destination';
 import { checkRootExpiry } from '#bundles/trust/root/root';
 import { LOG_OPTIONS } from '../hub/http/audit-log.ts';
 import { openKeyDirectory } from '../keys/key-directory.ts';
@@ -77,7 +78,7 @@ Logs one JSON object for each signature and refusal to standard output. On SIGTE
     checkRootExpiry(root, clock());
     const roles = SIGNER_ROLES.filter((role: SignerRole) => flags.role.includes(role));
     using state = await openSignerState(flags.state);
-    const log = pino({ ...LOG_OPTIONS }, pino.destination({ dest: 1, sync: true }));
+    const log = pino({ ...LOG_OPTIONS }, logDestination());
     const { keys, authority } = await openSignerKeys(directory, roles);
     const signer = createSigner({ roots, root, keys, authority, state, limits, chain, clock, log });
     await using _ = await listenOnSocket(createSignerServer(signer, log), flags.listen);

@@ -1,5 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { open } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { VERSION } from '#bundles/version';
@@ -166,6 +167,24 @@ describe('a reader that goes away', () => {
     });
     const [exitCode] = await once(child, 'close');
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: 'greeting\n' });
+  });
+});
+
+it('a result that cannot be written is one sentence, with the exit code of a full disk', async () => {
+  await using full = await open('/dev/full', 'w');
+  const child = spawn(process.execPath, [fixture('main.ts'), 'greet', 'world'], {
+    stdio: ['ignore', full.fd, 'pipe'],
+  });
+  let stderr = '';
+  child.stderr?.on('data', (text) => {
+    stderr += String(text);
+  });
+  const [exitCode] = await once(child, 'close');
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 6,
+    stderr:
+      'greeting\nfleet-fixture: DISK_FULL: writing to standard output: ENOSPC: no space left on device, write. ' +
+      'Free some space and run it again; nothing was lost.\n',
   });
 });
 

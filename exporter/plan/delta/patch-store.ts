@@ -1,10 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { toFleetError } from '#bundles/errors';
+import { rm } from 'node:fs/promises';
 import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
 import type { BlobStore } from '#bundles/formats/layout/blobs';
 import { DELTAS_FOLDER } from '#bundles/formats/medium/medium';
+import { makeTemporaryFolder } from '#bundles/temporary-folder';
 import type { Source } from '../../source/source.ts';
 import { streamBlob } from '../../source/stream-blob.ts';
 
@@ -13,9 +11,7 @@ export type PatchStore = AsyncDisposable & { readonly blobs: BlobStore };
 
 /** @throws FleetError DISK_FULL, PERMISSION, IO */
 export const openPatchStore = async (): Promise<PatchStore> => {
-  const folder = await mkdtemp(join(tmpdir(), 'fleet-export-')).catch((error: unknown) => {
-    throw toFleetError(error, `making a folder in ${tmpdir()}`);
-  });
+  const folder = await makeTemporaryFolder('fleet-export-');
   return {
     blobs: openBlobDirectory(folder, folder),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),

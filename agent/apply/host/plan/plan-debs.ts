@@ -1,9 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { HostDeb } from '#bundles/formats/bundle/host-package';
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import { makeTemporaryFolder } from '#bundles/temporary-folder';
 import { type DpkgState, readDpkg } from '../debs/dpkg-state.ts';
 import { type AptChange, describeChange, goalOfChange, simulateApt } from '../debs/simulate-apt.ts';
 import { type DebsDetail, note, toStep } from '../host-step.ts';
@@ -183,7 +183,7 @@ const simulate = async (
   install: readonly DebRelease[],
   remove: DebsDetail['remove'],
 ): Promise<readonly AptChange[]> => {
-  const folder = await mkdtemp(join(tmpdir(), 'fleet-agent-apt-'));
+  const folder = await makeTemporaryFolder('fleet-agent-apt-');
   try {
     // apt solves by the index; the packages themselves need not be there.
     for (const name of INDEX) {
