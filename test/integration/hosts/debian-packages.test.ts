@@ -115,12 +115,22 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
     await sh('systemctl start fleet-agent');
     const first = await sh('systemctl show --value -p InvocationID fleet-agent');
 
-    await installed(
-      await build('two', ['fleet-agent'], { ...(await thin()), version: '99.0.0-rc.1' }),
-      'two',
+    // On a slow disk the end of a trial takes seconds, in which the next upgrade begins.
+    const trialDropIn = '/run/systemd/system/fleet-agent-trial.service.d';
+    const slow = '#!/bin/sh\ntest -e /var/lib/fleet-agent/upgrade/trial || sleep 3\nexec /bin/sync "$@"\n';
+    await sh(
+      `mkdir -p /run/slow ${trialDropIn} && printf '%s' '${slow}' > /run/slow/sync && chmod +x /run/slow/sync`,
     );
-    await trialEnded();
-    expect(await sh('ls -A /var/lib/fleet-agent/upgrade')).toBe('guard');
+    await sh(
+      `printf '[Service]\\nEnvironment=PATH=/run/slow:/usr/sbin:/usr/bin:/sbin:/bin\\n' > ${trialDropIn}/slow.conf`,
+    );
+    const two = await build('two', ['fleet-agent'], { ...(await thin()), version: '99.0.0-rc.1' });
+    for (const _ of ['upgrade', 'the next one']) {
+      await installed(two, 'two');
+      await trialEnded();
+    }
+    await sh(`rm -r ${trialDropIn}; systemctl daemon-reload`);
+    await expect.poll(() => sh('ls -A /var/lib/fleet-agent/upgrade')).toBe('guard');
     expect(await sh('dpkg-query --show fleet-agent')).toBe('fleet-agent\t99.0.0~rc.1');
     await expect.poll(agentIs, { interval: 500 }).toBe('enabled\nactive');
     expect(await sh('systemctl show --value -p InvocationID fleet-agent')).not.toBe(first);
