@@ -231,6 +231,8 @@ export const CODES = {
   API_UNREACHABLE: unreachable,
   API_DENIED: missing,
   WEBHOOK_UNREACHABLE: unreachable,
+  API_FAILED: unreachable,
+  CLUSTER_LACKS: unreachable,
   API_REFUSED: failed,
   FIELD_CONFLICT: failed,
   CONTAINERD_UNREACHABLE: unreachable,

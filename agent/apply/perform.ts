@@ -86,23 +86,29 @@ const walk = async (agent: Agent, id: number): Promise<Operation> => {
   }
 };
 
-type Loader = (goal: PackageRef | undefined) => Promise<DesiredPackage | undefined>;
+type Loader = (goal: PackageRef | undefined, ranBefore: boolean) => Promise<DesiredPackage | undefined>;
 
 /** Returns a loader that reads each package only once for all phases. */
 const loaderOf = (agent: Agent): Loader => {
   const packages = new Map<string, Promise<DesiredPackage>>();
-  return async (goal) => {
+  return async (goal, ranBefore) => {
     if (!goal) return undefined;
-    const key = JSON.stringify(goal);
-    const known = packages.get(key) ?? loadPackage(agent.state, agent.identity.agent, goal, agent.signal);
+    const key = JSON.stringify([goal, ranBefore]);
+    const read = async (): Promise<DesiredPackage> => {
+      const desired = await loadPackage(agent.state, agent.identity.agent, goal, agent.signal);
+      return ranBefore ? { ...desired, ranBefore } : desired;
+    };
+    const known = packages.get(key) ?? read();
     packages.set(key, known);
     return known;
   };
 };
 
 const workOf = (agent: Agent, operation: Operation, load: Loader): Work => {
-  const goal = operation.rollingBack ? operation.from : operation.to;
-  return { agent, target: targetOf(agent, operation), operation, goal, load: () => load(goal) };
+  const { rollingBack, kind, from, to } = operation;
+  const goal = rollingBack ? from : to;
+  const ranBefore = rollingBack || kind === 'correct';
+  return { agent, target: targetOf(agent, operation), operation, goal, load: () => load(goal, ranBefore) };
 };
 
 const targetOf = (agent: Agent, { to, from, assignment }: Operation): Target => {

@@ -30,6 +30,8 @@ export type DesiredPackage = {
   readonly bounds?: Bounds;
   /** The opened secrets of the package; absent if it has none. */
   readonly secrets?: PackageSecrets;
+  /** True for a correction and for the way back after a failure: the target ran this package, and does as much of it as it can. */
+  readonly ranBefore?: true;
 };
 
 /** One thing that an applied package owns. `key` is unique on the target ('file:/etc/x', 'unit:x.service'). */

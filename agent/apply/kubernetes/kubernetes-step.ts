@@ -16,6 +16,8 @@ export type ApplyDetail = {
   readonly adopts: boolean;
   /** Name of the copy to make of an adopted object before the first write. Absent in plans of older agents. */
   readonly copy?: Digest;
+  /** True if an autoscaler sets its replicas, which are left out. */
+  readonly autoscaled?: true;
 };
 
 export type RemovalDetail = {

@@ -17,6 +17,8 @@ export type OwnedState = {
   readonly hash?: string;
   /** True for an object with secrets: `wanted` and `hash` are keyed hashes. */
   readonly secret?: true;
+  /** True if an autoscaler set its replicas when it was applied: they were left out, and are looked at each time. */
+  readonly autoscaled?: true;
   /** True if it existed before without an owner: it stays when the package is removed. */
   readonly adopted?: true;
   /** For an adopted object: the copy that the removal restores. Absent in inventories of older agents. */

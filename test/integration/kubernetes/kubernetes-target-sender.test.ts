@@ -78,6 +78,25 @@ describe('a request to an API server', () => {
     await denied.close();
   });
 
+  it('that alone gets a server error fails with its object, and the server counts as there if it says that it is ready', async () => {
+    let ready = 200;
+    await using server = await serve((request, response) => {
+      const code = request.url === '/readyz' ? ready : request.url === '/x' ? 500 : 200;
+      response.writeHead(code).end('{"message":"jsonpatch failed"}');
+    });
+    const sender = senderFor(server.origin, 300);
+    await expect(sender.send(GET, signal)).rejects.toMatchObject({
+      code: 'API_FAILED',
+      message: 'it was not read: the API server answers 500: jsonpatch failed',
+    });
+    const begun = server.asked.length;
+    await expect(sender.send(GET, signal)).rejects.toMatchObject({ code: 'API_FAILED' });
+    expect(server.asked.length - begun).toBeGreaterThan(2);
+    ready = 500;
+    await expect(sender.send(GET, signal)).rejects.toMatchObject({ code: 'API_UNREACHABLE' });
+    await sender.close();
+  });
+
   it('ends with the signal, also while it waits to be sent again', async () => {
     await using server = await serve((_request, response) => {
       response.writeHead(503).end('{}');

@@ -38,6 +38,7 @@ import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/t
 import { bundledAgentOnCluster } from './kubernetes-target/bundled-agent.ts';
 import { clusterInTrouble } from './kubernetes-target/cluster-in-trouble.ts';
 import { healthOnCluster } from './kubernetes-target/health.ts';
+import { incidentsOnCluster } from './kubernetes-target/incidents.ts';
 import { killedOnCluster } from './kubernetes-target/killed-agent.ts';
 import { leaseOnCluster } from './kubernetes-target/lease.ts';
 import { secretsOnCluster } from './kubernetes-target/secrets.ts';
@@ -235,13 +236,14 @@ ${deployment('p3', 'typo', 'replica: 3')}`;
   it('names object and namespace when the namespace is nowhere, and the kind when the cluster lacks it (P7)', async () => {
     await using site = await createSite(target());
     const [absent] = await site.release([pack('absent', configMap('nowhere', 'web', '{}'))]);
+    expect(absent).toMatchObject({ code: 'CLUSTER_LACKS' });
     expect(absent?.message).toContain(
       'ConfigMap web wants namespace nowhere, which is neither on the cluster nor',
     );
     const [unknown] = await site.release([
       pack('unknown', 'apiVersion: acme.example/v1\nkind: Rocket\nmetadata: {name: r, namespace: default}\n'),
     ]);
-    expect(unknown).toMatchObject({ code: 'API_REFUSED' });
+    expect(unknown).toMatchObject({ code: 'CLUSTER_LACKS' });
     expect(unknown?.message).toContain('Rocket (acme.example/v1) r in app.yaml');
   });
 
@@ -1020,5 +1022,6 @@ spec:
   killedOnCluster(() => cluster);
   secretsOnCluster(() => cluster);
   healthOnCluster(() => cluster);
+  incidentsOnCluster(() => cluster);
   clusterInTrouble(() => cluster);
 });

@@ -44,6 +44,10 @@ export const readStatus = (body: string): Status => {
 const MALFORMED =
   /failed to create typed patch object|failed to create manager for existing fields|unable to convert/i;
 const WEBHOOK_AWAY = /failed calling webhook "([^"]*)"/i;
+/** The webhook of a CRD that converts between its versions. Without it objects of that kind can be neither read nor written. */
+const CONVERSION_AWAY = /conversion webhook for (\S+, Kind=\w+) (?:failed|returned)/i;
+/** An object that the API server takes and etcd does not. */
+const OVERSIZE = /request is too large/i;
 /** The cluster has no address or port left for a Service. Retryable, although the server is reachable. */
 const NONE_LEFT = /failed to allocate .*range is full/i;
 
@@ -52,6 +56,7 @@ export const isPassing = (code: number, status: Status): boolean =>
   code === 429 || code >= 500 || code === 408
     ? !NO_ROOM.test(status.message ?? '') &&
       !MALFORMED.test(status.message ?? '') &&
+      !OVERSIZE.test(status.message ?? '') &&
       !isWebhookDenial(code, status)
     : false;
 
@@ -61,6 +66,7 @@ const isWebhookDenial = (code: number, { message = '' }: Status): boolean =>
 /** A refusal with status 500 although the server works. */
 const isAnswer = (code: number, status: Status): boolean =>
   MALFORMED.test(status.message ?? '') ||
+  OVERSIZE.test(status.message ?? '') ||
   NONE_LEFT.test(status.message ?? '') ||
   isWebhookDenial(code, status);
 
@@ -92,22 +98,39 @@ export const toApiError = (code: number, status: Status, doing: Doing, server: s
     case 413:
       return new FleetError('API_REFUSED', `${what} is too large for the API server: ${said}`);
     default:
-      if (WEBHOOK_AWAY.test(status.message ?? ''))
-        return webhookUnreachable(verb, what, status.message ?? '');
-      return (code >= 500 || code === 429) && !isAnswer(code, status)
-        ? unreachable(server, `it answers ${code}`, undefined, said)
-        : refused(verb, what, said);
+      return (
+        webhookUnreachable(verb, what, status.message ?? '') ??
+        ((code >= 500 || code === 429) && !isAnswer(code, status)
+          ? unreachable(server, `it answers ${code}`, undefined, said)
+          : refused(verb, what, said))
+      );
   }
 };
 
-/** Names only the webhook, because the server's message may quote the object. */
-const webhookUnreachable = (verb: string, what: string, message: string): FleetError =>
-  new FleetError(
+/** Names only the webhook, because the server's message may quote the object. undefined if no webhook is at fault. */
+const webhookUnreachable = (verb: string, what: string, message: string): FleetError | undefined => {
+  const admission = WEBHOOK_AWAY.exec(message)?.[1];
+  const conversion = CONVERSION_AWAY.exec(message)?.[1];
+  if (admission === undefined && conversion === undefined) return undefined;
+  const webhook =
+    admission === undefined ? `conversion webhook for ${conversion}` : `admission webhook ${admission}`;
+  return new FleetError(
     'WEBHOOK_UNREACHABLE',
-    `${what} was not ${pastOf(verb)}: the admission webhook ${WEBHOOK_AWAY.exec(message)?.[1] ?? ''} does not answer`,
+    `${what} was not ${pastOf(verb)}: the ${webhook} does not answer`,
     {
-      hint: 'The agent tries again automatically, with growing pauses; restart what serves the webhook if it stays away',
+      hint: `${TRIED_AGAIN}; restart what serves the webhook if it stays away`,
     },
+  );
+};
+
+const TRIED_AGAIN = 'The agent tries again automatically, with growing pauses';
+
+/** For a 5xx of a server that is ready: it fails with this object or kind, and other requests succeed. */
+export const failsWith = (code: number, status: Status, doing: Doing): FleetError =>
+  new FleetError(
+    'API_FAILED',
+    `${doing.what} was not ${pastOf(doing.verb)}: the API server answers ${code}: ${wordsOf(status, doing)}`,
+    { hint: `${TRIED_AGAIN}; its log, or that of the API service behind it, says why` },
   );
 
 const refused = (verb: string, what: string, said: string): FleetError =>

@@ -1,12 +1,17 @@
 import type { RequestOptions } from 'node:https';
+import type { KubeConfig } from '@kubernetes/client-node';
 import { FleetError } from '#bundles/errors';
 
 /** Address and credentials of a cluster's API. */
 export type ClusterAccess = {
   /** 'https://10.0.0.1:6443', no slash at the end. */
   readonly server: string;
-  /** Returns fresh credentials at each call, because tokens rotate and exec plugins issue short-lived ones. @throws FleetError API_DENIED */
-  readonly credentials: () => Promise<Credentials>;
+  /**
+   * Returns fresh credentials at each call, because tokens rotate and exec plugins issue short-lived ones.
+   * @param anew reads the kubeconfig and the token again and runs the plugin again, because the server did not take the last ones
+   * @throws FleetError API_DENIED
+   */
+  readonly credentials: (anew?: boolean) => Promise<Credentials>;
 };
 
 export type Credentials = {
@@ -34,9 +39,48 @@ const NOTHING_FOUND = 'http://localhost:8080';
  * Reads the kubeconfig as kubectl does: contexts, certificates, tokens, exec plugins. Loads the large client library on demand.
  * @throws FleetError CONFIG_INVALID if there is no kubeconfig, it cannot be read, or its context names no cluster
  */
-export const openClusterAccess = async ({ kubeconfig, context }: AccessOptions): Promise<ClusterAccess> => {
+export const openClusterAccess = async (options: AccessOptions): Promise<ClusterAccess> => {
   const { KubeConfig } = await import('@kubernetes/client-node');
-  const config = new KubeConfig();
+  let config = readConfig(KubeConfig, options);
+  const credentials = async (anew = false): Promise<Credentials> => {
+    // A file that is being replaced may be incomplete for a moment.
+    if (anew) config = orUndefined(() => readConfig(KubeConfig, options)) ?? config;
+    const into: RequestOptions = {};
+    try {
+      await config.applyToHTTPSOptions(into);
+    } catch (cause) {
+      throw new FleetError(
+        'API_DENIED',
+        `the credentials for ${serverOf(config)} cannot be obtained: ${messageOf(cause)}`,
+        {
+          cause,
+          hint: 'Check the command or files that the user of the kubeconfig names',
+        },
+      );
+    }
+    return fromOptions(into);
+  };
+  return {
+    get server() {
+      return serverOf(config);
+    },
+    credentials,
+  };
+};
+
+const serverOf = (config: KubeConfig): string => config.getCurrentCluster()?.server.replace(/\/+$/, '') ?? '';
+
+const orUndefined = <T>(read: () => T): T | undefined => {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+};
+
+/** @throws FleetError CONFIG_INVALID */
+const readConfig = (Config: typeof KubeConfig, { kubeconfig, context }: AccessOptions): KubeConfig => {
+  const config = new Config();
   const from = kubeconfig === '' ? 'the kubeconfig' : kubeconfig;
   try {
     if (kubeconfig === '') config.loadFromDefault();
@@ -61,24 +105,7 @@ export const openClusterAccess = async ({ kubeconfig, context }: AccessOptions):
       { hint: 'Set "kubeconfig:" in the configuration of the agent, or take kubernetes out of "targets:"' },
     );
   }
-  const server = cluster.server.replace(/\/+$/, '');
-  const credentials = async (): Promise<Credentials> => {
-    const options: RequestOptions = {};
-    try {
-      await config.applyToHTTPSOptions(options);
-    } catch (cause) {
-      throw new FleetError(
-        'API_DENIED',
-        `the credentials for ${server} cannot be obtained: ${messageOf(cause)}`,
-        {
-          cause,
-          hint: 'Check the command or files that the user of the kubeconfig names',
-        },
-      );
-    }
-    return fromOptions(options);
-  };
-  return { server, credentials };
+  return config;
 };
 
 const fromOptions = (options: RequestOptions): Credentials => {

@@ -1,3 +1,4 @@
+import { FleetError } from '#bundles/errors';
 import type { ResourceType, TypeRef } from './kubernetes-api.ts';
 import type { Sender } from './send.ts';
 
@@ -5,6 +6,11 @@ import type { Sender } from './send.ts';
 export type Types = {
   readonly all: readonly ResourceType[];
   readonly find: (type: TypeRef) => ResourceType | undefined;
+  /**
+   * True if the kind may exist although `find` does not know it: the API service behind its group does not answer, and the server has
+   * not seen its kinds since it started.
+   */
+  readonly isHidden: (type: TypeRef) => boolean;
 };
 
 type Resource = {
@@ -18,7 +24,11 @@ type GroupList = {
   readonly kind?: string;
   readonly items?: readonly {
     readonly metadata?: { readonly name?: string };
-    readonly versions?: readonly { readonly version: string; readonly resources?: readonly Resource[] }[];
+    readonly versions?: readonly {
+      readonly version: string;
+      readonly resources?: readonly Resource[];
+      readonly freshness?: 'Current' | 'Stale';
+    }[];
   }[];
 };
 
@@ -30,6 +40,7 @@ const ACCEPT = ['v2', 'v2beta1']
 /** @throws FleetError API_* */
 export const discover = async (sender: Sender, signal: AbortSignal): Promise<Types> => {
   const all: ResourceType[] = [];
+  const stale = new Set<string>();
   for (const path of ['/api', '/apis']) {
     const request = {
       method: 'GET',
@@ -40,11 +51,35 @@ export const discover = async (sender: Sender, signal: AbortSignal): Promise<Typ
       secret: false,
     } as const;
     const { body } = await sender.send(request, signal);
-    all.push(...readGroups(JSON.parse(body) as GroupList));
+    const list = JSON.parse(body) as GroupList;
+    // Another answer, of a proxy for example, must not look like a cluster without kinds.
+    if (list.kind !== 'APIGroupDiscoveryList') throw noDiscovery(path);
+    all.push(...readGroups(list));
+    for (const version of staleVersions(list)) stale.add(version);
   }
   const byType = new Map(all.map((type) => [keyOf(apiVersionOf(type), type.kind), type]));
-  return { all, find: ({ apiVersion, kind }) => byType.get(keyOf(apiVersion, kind)) };
+  return {
+    all,
+    find: ({ apiVersion, kind }) => byType.get(keyOf(apiVersion, kind)),
+    isHidden: ({ apiVersion }) => stale.has(apiVersion),
+  };
 };
+
+const noDiscovery = (path: string): FleetError =>
+  new FleetError(
+    'API_FAILED',
+    `the API server does not list its kinds at ${path} as Kubernetes 1.27 and later do`,
+    {
+      hint: 'See whether a proxy answers in its place',
+    },
+  );
+
+const staleVersions = ({ items = [] }: GroupList): readonly string[] =>
+  items.flatMap(({ metadata, versions = [] }) =>
+    versions
+      .filter(({ freshness, resources = [] }) => freshness === 'Stale' && resources.length === 0)
+      .map(({ version }) => apiVersionOf({ group: metadata?.name ?? '', version })),
+  );
 
 const keyOf = (apiVersion: string, kind: string): string => `${apiVersion} ${kind}`;
 

@@ -71,6 +71,8 @@ export type ListOptions = {
   readonly fieldSelector?: string;
   /** Only metadata is read (PartialObjectMetadata). */
   readonly metadataOnly?: boolean;
+  /** Applied to each page of a list: only what it returns is kept in memory, however many objects of others a namespace has. */
+  readonly keep?: (object: LiveObject) => LiveObject | undefined;
 };
 
 export type ObjectList = { readonly items: readonly LiveObject[]; readonly resourceVersion: string };

@@ -1,5 +1,5 @@
 import { FleetError, isFleetError } from '#bundles/errors';
-import { type Status, toApiError, unreachable } from './api-error.ts';
+import { failsWith, type Status, toApiError, unreachable } from './api-error.ts';
 import type { ClusterAccess } from './cluster-access.ts';
 import { apiVersionOf, discover, type Types } from './discover.ts';
 import type {
@@ -31,26 +31,43 @@ const PARTIAL_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.i
 /** Creates a client of one cluster. It connects with the first request. */
 export const openKubernetesApi = (access: ClusterAccess, patience: Patience): KubernetesApi => {
   const sender = createSender(access, patience);
-  let known: { readonly types: Types; readonly at: number } | undefined;
+  let known: { readonly types: Types; readonly at: number; readonly isWhole: boolean } | undefined;
 
-  const typesNow = async (fresh: boolean, signal: AbortSignal): Promise<Types> => {
-    if (!known || fresh || performance.now() - known.at > TYPES_MS) {
-      known = { types: await discover(sender, signal), at: performance.now() };
+  const typesNow = async (signal: AbortSignal): Promise<Types> => {
+    if (!known || performance.now() - known.at > TYPES_MS) {
+      known = { types: await discover(sender, signal), at: performance.now(), isWhole: false };
+    }
+    return known.types;
+  };
+  /** While a server starts, its discovery lacks the kinds of CRDs: only that of a ready server proves that a kind is missing. */
+  const allTypes = async (signal: AbortSignal, maxAgeMs: number): Promise<Types> => {
+    if (!known?.isWhole || performance.now() - known.at > maxAgeMs) {
+      await sender.ready(signal);
+      known = { types: await discover(sender, signal), at: performance.now(), isWhole: true };
     }
     return known.types;
   };
   const typeOf = async (type: TypeRef, signal: AbortSignal): Promise<ResourceType | undefined> => {
-    const before = (await typesNow(false, signal)).find(type);
-    const isStale = known !== undefined && performance.now() - known.at > UNKNOWN_MS;
-    return before ?? (isStale ? (await typesNow(true, signal)).find(type) : undefined);
+    const before = (await typesNow(signal)).find(type);
+    if (before) return before;
+    const types = await allTypes(signal, UNKNOWN_MS);
+    const found = types.find(type);
+    if (found || !types.isHidden(type)) return found;
+    throw new FleetError(
+      'API_FAILED',
+      `the API service behind ${type.apiVersion} does not answer, so nothing is known of its kind ${type.kind}`,
+      { hint: 'The agent tries again automatically, with growing pauses; restart what serves it' },
+    );
   };
   const needType = async (ref: TypeRef & { readonly name?: string }, signal: AbortSignal) => {
     const type = await typeOf(ref, signal);
     if (type) return type;
     throw new FleetError(
-      'API_REFUSED',
+      'CLUSTER_LACKS',
       `the cluster has no kind ${ref.kind} in ${ref.apiVersion}${ref.name === undefined ? '' : ` (for ${ref.name})`}`,
-      { hint: 'Install its CustomResourceDefinition first, or correct apiVersion and kind' },
+      {
+        hint: 'Install its CustomResourceDefinition, and the agent continues automatically; or correct apiVersion and kind',
+      },
     );
   };
   const write = async (
@@ -89,7 +106,7 @@ export const openKubernetesApi = (access: ClusterAccess, patience: Patience): Ku
       return (JSON.parse(body) as { gitVersion: string }).gitVersion.replace(/^v/, '');
     },
     typeOf,
-    types: async (signal) => (await typesNow(false, signal)).all,
+    types: async (signal) => (await allTypes(signal, TYPES_MS)).all,
     forgetTypes: () => {
       known = undefined;
     },
@@ -101,9 +118,15 @@ export const openKubernetesApi = (access: ClusterAccess, patience: Patience): Ku
       return answer.code === 404 ? undefined : (JSON.parse(answer.body) as LiveObject);
     },
     list: async (ref, options, signal) => {
+      const nothing = { items: [], resourceVersion: '0' };
       const type = await typeOf(ref, signal);
-      if (!type) return { items: [], resourceVersion: '0' };
-      return listAll(sender, type, ref, options, signal);
+      if (!type) return nothing;
+      const found = await listAll(sender, type, ref, options, signal);
+      if (found) return found;
+      // The definition was removed since the last discovery.
+      known = undefined;
+      if (!(await typeOf(ref, signal))) return nothing;
+      throw failsWith(404, {}, { verb: 'list', what: type.plural, secret: false });
     },
     apply: async (object, { dryRun = false, force, secret = false }, signal) =>
       write(
@@ -165,6 +188,7 @@ const patchRefused = (status: Status, ref: ObjectRef, server: string): FleetErro
     ? new FleetError('FIELD_CONFLICT', `${nameOf(ref)} was changed by somebody else at the same moment`)
     : toApiError(422, status, doing('patch', ref), server);
 
+/** undefined if the server does not have the kind any more. */
 const listAll = async (
   sender: Sender,
   type: ResourceType,
@@ -172,6 +196,7 @@ const listAll = async (
   options: ListOptions,
   signal: AbortSignal,
 ) => {
+  const { keep } = options;
   for (;;) {
     const items: LiveObject[] = [];
     let next = '';
@@ -184,20 +209,24 @@ const listAll = async (
           path: pathOf(type, options.namespace, undefined),
           query: { ...selectors(options), limit: String(PAGE), ...(next !== '' && { continue: next }) },
           ...(options.metadataOnly && { accept: PARTIAL_LIST }),
-          expect: [410],
+          expect: [404, 410],
           verb: 'list',
           what: `${type.plural}${options.namespace === undefined ? '' : ` of ${options.namespace}`}`,
           secret: type.kind === 'Secret',
         },
         signal,
       );
+      if (answer.code === 404) return undefined;
       expired = answer.code === 410;
       if (expired) break;
       const page = JSON.parse(answer.body) as ListPage;
       // Items of a list lack apiVersion and kind.
-      items.push(
-        ...(page.items ?? []).map((item) => ({ ...item, apiVersion: ref.apiVersion, kind: ref.kind })),
-      );
+      const found = (page.items ?? []).map((item) => ({
+        ...item,
+        apiVersion: ref.apiVersion,
+        kind: ref.kind,
+      }));
+      items.push(...(keep ? found.flatMap((item) => keep(item) ?? []) : found));
       next = page.metadata?.continue ?? '';
       resourceVersion = page.metadata?.resourceVersion ?? '0';
     } while (next !== '');

@@ -2,7 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, type Dispatcher } from 'undici';
 import { FleetError, isFleetError } from '#bundles/errors';
 import { pauseMs, type RetryPolicy } from '#bundles/retry';
-import { type Doing, isPassing, readStatus, type Status, toApiError, unreachable } from './api-error.ts';
+import {
+  type Doing,
+  failsWith,
+  isPassing,
+  readStatus,
+  type Status,
+  toApiError,
+  unreachable,
+} from './api-error.ts';
 import type { ClusterAccess, Credentials } from './cluster-access.ts';
 
 export type Request = Doing & {
@@ -23,6 +31,8 @@ export type Sender = {
   readonly send: (request: Request, signal: AbortSignal) => Promise<Answer>;
   /** Sends a request once and streams the body of the response. @throws FleetError API_*, ABORTED */
   readonly open: (request: Request, signal: AbortSignal) => Promise<Dispatcher.ResponseData>;
+  /** Waits until the server says that it is ready, or forbids the question. @throws FleetError API_*, ABORTED */
+  readonly ready: (signal: AbortSignal) => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
@@ -43,18 +53,33 @@ const CONNECTIONS = 48;
 const MAX_BODY = 512 << 20;
 /** Lifetime of cached credentials: service account tokens rotate hourly, and exec plugins have a cache of their own. */
 const CREDENTIALS_MS = 60_000;
+/** Shortest pause between two readings of the kubeconfig while the server cannot be reached. */
+const DOUBTFUL_MS = 5000;
+
+/** Every account may ask it unless the cluster forbids it (ClusterRole system:public-info-viewer). */
+const READY: Request = {
+  method: 'GET',
+  path: '/readyz',
+  verb: 'get',
+  what: 'its readiness',
+  secret: false,
+};
 
 /** Sends requests to one API server over a small pool of kept-alive connections. */
 export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: Patience): Sender => {
   let session: { readonly agent: Agent; readonly tls: string } | undefined;
   let known: { readonly credentials: Credentials; readonly at: number } | undefined;
+  // The kubeconfig may name another server or authority by now.
+  let isDoubtful = false;
   // After the retry budget is used up, each request gets one attempt until one succeeds.
   let away = false;
 
   const credentials = async (fresh: boolean): Promise<Credentials> => {
     const now = performance.now();
-    if (!known || fresh || now - known.at > CREDENTIALS_MS) {
-      known = { credentials: await access.credentials(), at: now };
+    const anew = fresh || (isDoubtful && (!known || now - known.at > DOUBTFUL_MS));
+    if (!known || anew || now - known.at > CREDENTIALS_MS) {
+      isDoubtful = false;
+      known = { credentials: await access.credentials(anew), at: now };
     }
     return known.credentials;
   };
@@ -104,6 +129,17 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: P
     });
   };
 
+  /** True only if the server says so: it may be away, or not let this account ask. */
+  const isReady = async (signal: AbortSignal): Promise<boolean> => {
+    try {
+      const { statusCode, body } = await once(READY, false, signal, undefined);
+      await body.dump();
+      return statusCode === 200;
+    } catch {
+      return false;
+    }
+  };
+
   const send = async (request: Request, signal: AbortSignal): Promise<Answer> => {
     const until = performance.now() + (away ? 0 : patienceMs);
     let failures = 0;
@@ -121,6 +157,7 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: P
       } catch (cause) {
         if (isFleetError(cause)) throw cause;
         stopIfAborted(signal);
+        isDoubtful = true;
         failures += 1;
         const pause = pauseMs(POLICY, failures);
         if (performance.now() + pause > until) {
@@ -142,7 +179,10 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: P
       const ms = wait ?? pauseMs(POLICY, failures);
       if (!isPassing(answer.code, answer.status) || performance.now() + ms > until) {
         const error = toApiError(answer.code, answer.status, request, access.server);
-        away ||= error.code === 'API_UNREACHABLE';
+        if (error.code !== 'API_UNREACHABLE') throw error;
+        if (isPassing(answer.code, answer.status) && answer.code >= 500 && (await isReady(signal)))
+          throw failsWith(answer.code, answer.status, request);
+        away = true;
         throw error;
       }
       await rest(ms, signal);
@@ -167,6 +207,9 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: P
   return {
     send,
     open,
+    ready: async (signal) => {
+      await send({ ...READY, expect: [403, 404] }, signal);
+    },
     close: async () => {
       const agent = session?.agent;
       session = undefined;

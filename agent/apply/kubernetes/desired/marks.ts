@@ -7,6 +7,7 @@ export const FLEET_MARK = 'fleet-ferry/fleet';
 const APPLY = 'fleet-ferry/apply';
 const FIELDS = 'fleet-ferry/fields';
 const FORCE = 'fleet-ferry/force';
+const WITH_CONTENTS = 'with-contents';
 const PRUNE = 'fleet-ferry/prune';
 const WAIT = 'fleet-ferry/wait';
 
@@ -29,7 +30,7 @@ export const policyOf = (annotations: Readonly<Record<string, unknown>>): Object
   return {
     apply: apply === 'ifNotPresent' || apply === 'ignore' ? apply : 'override',
     fields: annotations[FIELDS] === 'strict' ? 'strict' : 'merge',
-    recreate: annotations[FORCE] === 'enabled',
+    recreate: annotations[FORCE] === WITH_CONTENTS ? WITH_CONTENTS : annotations[FORCE] === 'enabled',
     prune: annotations[PRUNE] !== 'disabled',
     wait: annotations[WAIT] !== 'disabled',
   };

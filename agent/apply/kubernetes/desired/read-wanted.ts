@@ -93,7 +93,7 @@ const toManifest = (value: ParsedDocument['value'], place: string): Manifest => 
 
 /**
  * Returns the objects with keys and owner marks, sorted by key. A namespace on a cluster-scoped object is removed.
- * @throws FleetError OBJECT_CLASH naming both places, OBJECT_INVALID without a namespace, API_REFUSED for unknown kinds;
+ * @throws FleetError OBJECT_CLASH naming both places, OBJECT_INVALID without a namespace, CLUSTER_LACKS for unknown kinds;
  * one error lists all objects that are wrong
  */
 export const toWanted = (
@@ -163,11 +163,13 @@ const toWantedObject = (
 
 const unknownKinds = (unknown: readonly Manifest[]): FleetError =>
   new FleetError(
-    'API_REFUSED',
+    'CLUSTER_LACKS',
     `the cluster does not have the kind of ${listOf(
       unknown.map(({ apiVersion, kind, name, place }) => `${kind} (${apiVersion}) ${name} in ${place}`),
     )}`,
-    { hint: 'Install its CustomResourceDefinition first, or correct apiVersion and kind' },
+    {
+      hint: 'Install its CustomResourceDefinition, and the agent continues automatically; or correct apiVersion and kind',
+    },
   );
 
 const MAX_LISTED = 20;

@@ -1,4 +1,5 @@
 import type { KeyedHash } from '../../../model/package-secrets.ts';
+import { isRecord } from '../../../model/parse-manifests.ts';
 import type { LiveObject } from '../api/kubernetes-api.ts';
 
 /** The desired state of one object, with site values and owner marks. */
@@ -30,10 +31,24 @@ export type ObjectPolicy = {
    * controllers stay in both cases.
    */
   readonly fields: 'merge' | 'strict';
-  /** fleet-ferry/force: enabled deletes and recreates the object if an immutable field changes. */
-  readonly recreate: boolean;
+  /**
+   * fleet-ferry/force: enabled deletes and recreates the object if an immutable field changes; `with-contents` also one whose deletion
+   * deletes other objects or data.
+   */
+  readonly recreate: boolean | 'with-contents';
   /** fleet-ferry/prune: disabled keeps the object, without owner mark, when the package no longer has it. */
   readonly prune: boolean;
   /** fleet-ferry/wait: disabled excludes it from the health check. */
   readonly wait: boolean;
+};
+
+/** True for a Job that the server deletes after its end (ttlSecondsAfterFinished). It must not run again because it is gone. */
+export const removesItself = ({ group, kind, object }: WantedObject): boolean => {
+  const { spec } = object;
+  return (
+    group === 'batch' &&
+    kind === 'Job' &&
+    isRecord(spec) &&
+    typeof spec['ttlSecondsAfterFinished'] === 'number'
+  );
 };

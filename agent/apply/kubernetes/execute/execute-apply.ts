@@ -10,6 +10,7 @@ import type { WantedObject } from '../desired/wanted-object.ts';
 import { noteApplied } from '../health/settle/current-as-applied.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
 import type { ApplyDetail } from '../kubernetes-step.ts';
+import { withoutReplicas } from '../live/autoscaled.ts';
 import { fingerprint } from '../live/fingerprint.ts';
 import { migration, toMigrate } from '../live/foreign-managers.ts';
 import { inTheWay } from '../live/in-the-way.ts';
@@ -31,7 +32,8 @@ export const executeApply = async (
   detail: ApplyDetail,
   signal: AbortSignal,
 ): Promise<StepResult> => {
-  const object = wanted.byKey.get(step.key);
+  const whole = wanted.byKey.get(step.key);
+  const object = whole && detail.autoscaled ? withoutReplicas(whole) : whole;
   if (!object)
     throw new FleetError('APPLY_FAILED', `${step.key} is not in the package that the plan was made for`);
   const { copy } = detail;
@@ -53,6 +55,7 @@ export const executeApply = async (
       wanted: object.hash,
       hash: fingerprint(settled, object.secret),
       ...(object.secret && { secret: true }),
+      ...(detail.autoscaled && { autoscaled: true }),
       uid: settled.metadata.uid,
     }),
   };
@@ -121,6 +124,7 @@ const migrate = async (api: KubernetesApi, object: WantedObject, signal: AbortSi
 
 /** Retries transient refusals: a namespace that is being recreated, a CRD that one of several API servers does not know yet. */
 const PASSING = /because it is being terminated|could not find the requested resource|no kind .* in /;
+const RETRIED: ReadonlySet<string> = new Set(['API_REFUSED', 'CLUSTER_LACKS']);
 const PAUSE_MS = 300;
 
 const apply = async (
@@ -138,7 +142,7 @@ const apply = async (
       const { object: live, created } = await api.apply(object, options, signal);
       return { live, created };
     } catch (error) {
-      if (!isFleetError(error, 'API_REFUSED') || performance.now() > until) throw error;
+      if (!isFleetError(error) || !RETRIED.has(error.code) || performance.now() > until) throw error;
       if (await clear(api, wanted, error, signal)) continue;
       if (!PASSING.test(error.message)) throw error;
       if (/requested resource/.test(error.message)) api.forgetTypes();

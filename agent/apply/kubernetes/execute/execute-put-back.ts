@@ -29,7 +29,7 @@ export const executePutBack = async (
       return { key, outcome, reason };
     }
   } catch (error) {
-    if (!isFleetError(error, 'API_REFUSED')) throw error;
+    if (!isFleetError(error, 'API_REFUSED') && !isFleetError(error, 'CLUSTER_LACKS')) throw error;
     why = `what was there before cannot be put back: ${error.message}`;
   }
   const ref = refOf(key, apiVersion);

@@ -29,8 +29,8 @@ export const readLive = async (
     const names = new Set(of.map(({ name }) => name));
     return [
       async () => {
-        const { items } = await api.list(first, { namespace: first.namespace }, signal);
-        return items.filter(({ metadata }) => names.has(metadata.name));
+        const keep = (live: LiveObject) => (names.has(live.metadata.name) ? live : undefined);
+        return (await api.list(first, { namespace: first.namespace, keep }, signal)).items;
       },
     ];
   });

@@ -6,9 +6,10 @@ import { nameOf } from '../api/open-kubernetes-api.ts';
 import { isOwner } from '../desired/marks.ts';
 import { refOf } from '../desired/object-key.ts';
 import { resolveWanted } from '../desired/resolve-wanted.ts';
-import type { WantedObject } from '../desired/wanted-object.ts';
+import { removesItself, type WantedObject } from '../desired/wanted-object.ts';
 import { inParallel } from '../in-parallel.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
+import { isScaled, readAutoscaled, withoutReplicas } from '../live/autoscaled.ts';
 import { differences, lastManager, sayFields } from '../live/differences.ts';
 import { fingerprint } from '../live/fingerprint.ts';
 import { additionsOf } from '../live/additions.ts';
@@ -35,7 +36,11 @@ export const observeKubernetes = async (
   const of = packageId(desired);
   const suspects = new Set(
     states
-      .filter(({ key, own }) => !isUntouched(own, of, found.get(key), desired.secrets))
+      .filter(({ key, own }) => {
+        const live = found.get(key);
+        const mayBeScaled = own.autoscaled || (live !== undefined && isScaled(live));
+        return mayBeScaled || !isUntouched(own, of, live, desired.secrets);
+      })
       .map(({ key }) => key),
   );
   const handled = new Set(
@@ -44,7 +49,7 @@ export const observeKubernetes = async (
   const isComplete = states.length > 0 && states.every(({ own }) => own.of === of);
   if (suspects.size === 0 && handled.size === 0 && isComplete) return [];
   const wanted = await resolveWanted(api, options.fleet, desired, signal);
-  const known = new Set(states.map(({ key }) => key));
+  const known = new Map(states.map(({ key, own }) => [key, own]));
   const doubtful = wanted.objects.filter(
     ({ key, policy }) =>
       policy.apply !== 'ignore' &&
@@ -52,9 +57,14 @@ export const observeKubernetes = async (
   );
   const unread = doubtful.filter(({ key }) => !known.has(key));
   const live = new Map([...found, ...(await readLive(api, unread, signal))]);
-  const judged = await inParallel(doubtful, (object) =>
-    judge(options, api, object, live.get(object.key), desired.assignment, signal),
-  );
+  const autoscaled = await readAutoscaled(api, live, signal);
+  const judged = await inParallel(doubtful, async (whole) => {
+    const { key } = whole;
+    const object = autoscaled.has(key) ? withoutReplicas(whole) : whole;
+    return isDone(object, known.get(key), live.get(key))
+      ? undefined
+      : judge(options, api, object, live.get(key), desired.assignment, signal);
+  });
   const drifts = judged.filter((drift) => drift !== undefined);
   const told = new Set(drifts.map(({ key }) => key));
   const added = wanted.objects
@@ -91,6 +101,10 @@ const isUntouched = (
   live.metadata.deletionTimestamp === undefined &&
   own.hash === fingerprint(live, own.secret && secrets?.hash) &&
   toMigrate(live, 'merge').length === 0;
+
+/** True for a Job that ran as the package has it, and that its TTL has removed. */
+const isDone = (object: WantedObject, own: OwnedState | undefined, live: LiveObject | undefined): boolean =>
+  !live && own?.wanted === object.hash && removesItself(object);
 
 const judge = async (
   { fleet }: KubernetesTargetOptions,

@@ -53,3 +53,17 @@ export const inKindOrder = <T extends Placed>(objects: readonly T[]): readonly T
       compareBytes(a.name, b.name) ||
       compareBytes(a.key, b.key),
   );
+
+const HOLDERS: ReadonlySet<string> = new Set([
+  '/Namespace',
+  '/PersistentVolume',
+  '/PersistentVolumeClaim',
+  'apiextensions.k8s.io/CustomResourceDefinition',
+]);
+
+/**
+ * True for kinds that hold other objects or data, which their deletion would delete as well. They are removed only with the whole
+ * package (checklist I6), and replaced only if the author says so for the contents (R3).
+ */
+export const isHolder = ({ group, kind }: Pick<WantedObject, 'group' | 'kind'>): boolean =>
+  HOLDERS.has(`${group}/${kind}`);

@@ -14,7 +14,7 @@ import { type ObjectPlan, planObject } from './plan-object.ts';
 /**
  * Plans the application of every object of the package, in order. A dry run of all objects comes before the first write; the error lists
  * all refusals (checklist P3, P5).
- * @throws FleetError API_REFUSED, API_DENIED, FIELD_CONFLICT; API_UNREACHABLE, ABORTED
+ * @throws FleetError API_REFUSED, CLUSTER_LACKS, API_DENIED, FIELD_CONFLICT; API_UNREACHABLE, ABORTED
  */
 export const planApplies = async (context: PlanContext): Promise<readonly ObjectPlan[]> => {
   const objects = inKindOrder(context.wanted?.objects ?? []);
@@ -32,15 +32,10 @@ export const planApplies = async (context: PlanContext): Promise<readonly Object
   });
   const accepted = plans.filter((plan) => plan !== undefined);
   if (refused.length === 0) return accepted;
-  const isUseful = isKept(context) && accepted.some(({ step }) => step.kind === 'apply');
+  // On the way back and in a correction each object is applied on its own.
+  const isUseful = context.ranBefore && accepted.some(({ step }) => step.kind === 'apply');
   if (!isUseful) throw together(refused.map(({ error }) => error));
   return [...accepted, ...refused.map(({ wanted, error }) => planRefused(context, wanted, error))];
-};
-
-/** True if the inventory is of the same package: then each object is corrected on its own. */
-const isKept = ({ owned, packageId }: PlanContext): boolean => {
-  const ids = new Set([...owned.values()].flatMap(({ of }) => of ?? []));
-  return ids.size === 1 && ids.has(packageId);
 };
 
 /** The group after the applications of all stages and before removals. */
@@ -78,7 +73,8 @@ const NO_NAMESPACE = /namespaces "([^"]+)" not found/;
 
 const withPlace = (error: FleetError, wanted: WantedObject): FleetError => {
   const namespace = NO_NAMESPACE.exec(error.message)?.[1];
-  const { code, hint } = error;
+  const { hint } = error;
+  const code = namespace === undefined ? error.code : 'CLUSTER_LACKS';
   const message =
     namespace === undefined
       ? error.message
@@ -97,7 +93,10 @@ const together = (refusals: readonly FleetError[]): FleetError => {
   const sorted = refusals.map(({ message }) => message).toSorted();
   const more = sorted.length - MAX_LISTED;
   const listed = sorted.slice(0, MAX_LISTED).join('; ') + (more > 0 ? `; and ${more} more` : '');
-  const code = refusals.find(({ code: one }) => one === 'API_DENIED')?.code ?? first.code;
+  const codes = refusals.map(({ code }) => code);
+  // What the cluster lacks may come later, so any other refusal is the reason that the package fails.
+  const code =
+    codes.find((one) => one === 'API_DENIED') ?? codes.find((one) => one !== 'CLUSTER_LACKS') ?? first.code;
   return new FleetError(code, `${refusals.length} objects would be refused: ${listed}`, {
     ...(first.hint !== undefined && { hint: first.hint }),
   });

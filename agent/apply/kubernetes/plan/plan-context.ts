@@ -14,9 +14,13 @@ export type PlanContext = {
   readonly wanted: Wanted | undefined;
   /** Identity of the desired package; '' for a removal. */
   readonly packageId: string;
+  /** True for a correction and on the way back after a failure (DesiredPackage). */
+  readonly ranBefore: boolean;
   readonly owned: ReadonlyMap<string, OwnedState>;
   /** Keys of other packages -> assignment. */
   readonly taken: ReadonlyMap<string, string>;
   readonly live: ReadonlyMap<string, LiveObject>;
+  /** Keys of workloads whose replicas an autoscaler sets. */
+  readonly autoscaled: ReadonlySet<string>;
   readonly signal: AbortSignal;
 };

@@ -3,6 +3,7 @@ import type { DesiredPackage, OwnedObject, Plan } from '../../../model/target.ts
 import type { KubernetesApi } from '../api/kubernetes-api.ts';
 import { resolveWanted } from '../desired/resolve-wanted.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
+import { readAutoscaled } from '../live/autoscaled.ts';
 import { readLive, readLiveOfNew } from '../live/read-live.ts';
 import { packageId, stateOf } from '../owned-state.ts';
 import { checkClaims } from './check-claims.ts';
@@ -35,9 +36,11 @@ export const planKubernetes = async (
     owner: { fleet: options.fleet, assignment: desired?.assignment ?? '' },
     wanted,
     packageId: desired ? packageId(desired) : '',
+    ranBefore: desired?.ranBefore === true,
     owned: states,
     taken,
     live,
+    autoscaled: await readAutoscaled(api, live, signal),
     signal,
   };
   checkClaims(context);

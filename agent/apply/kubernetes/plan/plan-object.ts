@@ -4,16 +4,17 @@ import type { ApplyOptions, LiveObject } from '../api/kubernetes-api.ts';
 import { nameOf } from '../api/open-kubernetes-api.ts';
 import { isOwner, ownerOf } from '../desired/marks.ts';
 import { isDefinition, typeKey } from '../desired/resolve-wanted.ts';
-import type { WantedObject } from '../desired/wanted-object.ts';
+import { removesItself, type WantedObject } from '../desired/wanted-object.ts';
 import { isEstablished } from '../execute/await-definition.ts';
 import { type ApplyDetail, note, toStep } from '../kubernetes-step.ts';
+import { withoutReplicas } from '../live/autoscaled.ts';
 import { differences, sayFields, takenOver } from '../live/differences.ts';
 import { fingerprint } from '../live/fingerprint.ts';
 import { toMigrate } from '../live/foreign-managers.ts';
 import { tryApply, type TriedApply } from '../live/try-apply.ts';
 import { copyName } from '../replaced/copies.ts';
 import { asJson, type OwnedState } from '../owned-state.ts';
-import { stageOf } from './kind-order.ts';
+import { isHolder, stageOf } from './kind-order.ts';
 import type { PlanContext } from './plan-context.ts';
 
 export type ObjectPlan = {
@@ -30,9 +31,11 @@ export type ObjectPlan = {
  */
 export const planObject = async (
   context: PlanContext,
-  wanted: WantedObject,
+  whole: WantedObject,
   changing: ReadonlySet<string>,
 ): Promise<ObjectPlan> => {
+  const autoscaled = context.autoscaled.has(whole.key);
+  const wanted = autoscaled ? withoutReplicas(whole) : whole;
   const live = context.live.get(wanted.key);
   const group = stageOf(wanted);
   const own = context.owned.get(wanted.key);
@@ -56,11 +59,18 @@ export const planObject = async (
     migrates: false,
     adopts,
     ...(state.replaced && !own && { copy: state.replaced.digest }),
+    ...(autoscaled && { autoscaled }),
   };
   const apply = (outcome: 'created' | 'configured', reason: string, more: Partial<ApplyDetail> = {}) =>
     done(toStep(wanted.key, outcome, reason, { kind: 'apply', detail: { ...detail, ...more } }, group));
 
   const later = dependsOn(context, wanted, changing);
+  if (!live && later === undefined && own?.wanted === wanted.hash && removesItself(wanted)) {
+    const { hash, secret } = own;
+    const ran = note(wanted.key, 'unchanged', 'it ran, and the server removed it after its time', group);
+    const kept = { of: context.packageId, wanted: wanted.hash, ...(hash !== undefined && { hash }) };
+    return done(ran, { ...kept, ...(secret && { secret }) });
+  }
   if (!live || live.metadata.deletionTimestamp !== undefined) {
     if (later === undefined && !live) await context.api.apply(wanted.object, asTrial(wanted), context.signal);
     const reason = live ? 'it is being deleted: made again when it is gone' : 'it is not there';
@@ -76,6 +86,10 @@ export const planObject = async (
   if (tried === 'immutable') {
     const reason = 'replaced: a field of it cannot be changed';
     return apply('configured', reason, { replaces: live.metadata.uid ?? '' });
+  }
+  if (tried === 'stored') {
+    const reason = 'it stays as it is: the cluster has stored objects of a version that the package lacks';
+    return done(note(wanted.key, 'skipped', reason, group), seen(context, wanted, live));
   }
   const { dry, removes } = tried;
   const reasons = [
@@ -136,12 +150,13 @@ const stateBefore = (
 };
 
 const seen = (
-  { packageId }: PlanContext,
-  { hash, secret }: WantedObject,
+  { packageId, autoscaled }: PlanContext,
+  { key, hash, secret }: WantedObject,
   live: LiveObject,
 ): Partial<OwnedState> => ({
   of: packageId,
   wanted: hash,
+  ...(autoscaled.has(key) && { autoscaled: true }),
   hash: fingerprint(live, secret),
   ...(secret && { secret: true }),
   ...(live.metadata.uid !== undefined && { uid: live.metadata.uid }),
@@ -176,19 +191,24 @@ const dependsOn = (
 };
 
 const tryOver = async (
-  { api, signal }: PlanContext,
+  { api, ranBefore, signal }: PlanContext,
   wanted: WantedObject,
   live: LiveObject,
-): Promise<TriedApply | 'immutable'> => {
+): Promise<TriedApply | 'immutable' | 'stored'> => {
   try {
     return await tryApply(api, wanted, live, signal);
   } catch (error) {
-    if (!isFleetError(error, 'API_REFUSED') || !IMMUTABLE.test(error.message)) throw error;
-    if (wanted.policy.recreate) return 'immutable';
+    if (!isFleetError(error, 'API_REFUSED')) throw error;
+    // A definition never goes back behind a version in which objects were stored. The rest of the package does.
+    if (ranBefore && isDefinition(wanted) && error.message.includes('status.storedVersions')) return 'stored';
+    if (!IMMUTABLE.test(error.message)) throw error;
+    const { recreate } = wanted.policy;
+    if (isHolder(wanted) ? recreate === 'with-contents' : recreate !== false) return 'immutable';
     const what = nameOf({ ...wanted, name: live.metadata.name });
+    const how = isHolder(wanted) ? 'with-contents, which deletes what it holds' : 'enabled';
     throw new FleetError('API_REFUSED', error.message, {
       cause: error,
-      hint: `To have ${what} deleted and made again, annotate it with fleet-ferry/force: enabled`,
+      hint: `To have ${what} deleted and made again, annotate it with fleet-ferry/force: ${how}`,
     });
   }
 };

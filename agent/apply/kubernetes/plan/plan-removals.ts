@@ -8,16 +8,8 @@ import { inParallel } from '../in-parallel.ts';
 import { note, toStep } from '../kubernetes-step.ts';
 import { readLive, servedRef } from '../live/read-live.ts';
 import type { OwnedState } from '../owned-state.ts';
-import { inKindOrder, stageOf } from './kind-order.ts';
+import { inKindOrder, isHolder, stageOf } from './kind-order.ts';
 import type { PlanContext } from './plan-context.ts';
-
-/** Kinds that hold other objects or data. They are removed only with the whole package (checklist I6). */
-const KEPT_WHILE_PACKAGE_STAYS = new Set([
-  '/Namespace',
-  '/PersistentVolume',
-  '/PersistentVolumeClaim',
-  'apiextensions.k8s.io/CustomResourceDefinition',
-]);
 
 /** Groups of removals follow those of applications. */
 const FIRST_GROUP = 1000;
@@ -109,7 +101,7 @@ const whyItStays = async (
   const { own } = one;
   if (own.keep) return 'fleet-ferry/prune is disabled';
   if (own.adopted) return 'it was there before the package';
-  if (!KEPT_WHILE_PACKAGE_STAYS.has(`${one.group}/${one.kind}`)) return undefined;
+  if (!isHolder(one)) return undefined;
   if (context.wanted) return 'its kind is only deleted with the whole package';
   const held = await whatHolds(context.api, live, owner, context.signal);
   return held === undefined ? undefined : `it holds ${held}`;

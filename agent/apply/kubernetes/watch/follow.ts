@@ -9,7 +9,7 @@ export type Listener = {
   readonly listed: (objects: readonly LiveObject[]) => void;
   readonly changed: (object: LiveObject) => void;
   readonly deleted: (object: LiveObject) => void;
-  /** The server is unreachable: the known objects may be outdated until `listed` is called again. */
+  /** The server is unreachable or fails with this kind: the known objects may be outdated until `listed` is called again. */
   readonly lost: (error: FleetError) => void;
 };
 
@@ -65,7 +65,7 @@ export const follow = async (
     } catch (cause) {
       if (signal.aborted) return;
       const error = toFleetError(cause);
-      if (error.code !== 'API_UNREACHABLE') throw error;
+      if (!error.retryable) throw error;
       listener.lost(error);
       failures += 1;
       await clock.sleep(pauseMs(policy, failures), signal);

@@ -42,8 +42,10 @@ export const watchOwned = async (
     if (isFirst) void tellSoon();
   };
   const followGroup = async (group: WatchedGroup): Promise<void> => {
-    const { type, namespace, watch } = group;
-    const where = { namespace, metadataOnly: true };
+    const { type, namespace, watch, keys } = group;
+    const keep = (object: LiveObject) =>
+      keys.has(keyOf({ ...type, ...object.metadata })) ? object : undefined;
+    const where = { namespace, metadataOnly: true, keep };
     // A kind that is denied or refused is not watched.
     await follow(api, type, where, listenTo(group, tell), signal, clock, { watch, pollMs }).catch(() => {});
   };

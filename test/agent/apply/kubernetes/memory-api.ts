@@ -109,7 +109,10 @@ export const memoryApi = (): MemoryApi => {
     list: async (type, options) => {
       counts.list++;
       guard('list');
-      const items = [...objects.values()].filter((object) => fits(object, type, options));
+      const { keep = (object) => object } = options;
+      const items = [...objects.values()]
+        .filter((object) => fits(object, type, options))
+        .flatMap((object) => keep(object) ?? []);
       return { items, resourceVersion: String(version) };
     },
     async *watch(type, options, signal): AsyncGenerator<WatchEvent> {

@@ -17,7 +17,8 @@ import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts'
 
 const signal = new AbortController().signal;
 
-const targetOf = (kubeconfig: string): Target =>
+/** A target that soon gives an API server up. */
+export const targetOf = (kubeconfig: string): Target =>
   kubernetesTarget({
     open: async () =>
       openKubernetesApi(await openClusterAccess({ kubeconfig, context: '' }), {
@@ -123,6 +124,58 @@ current-context: none
       expect((await api.types(signal)).length).toBeGreaterThan(30);
       expect(await api.version(signal)).toMatch(/^1\.\d+\.\d+/);
       await api.close();
+    });
+
+    it('whose kubeconfig is renewed is asked with the new one: its account, its authority and its address', async () => {
+      await using folder = await temporaryDirectory('kubeconfig');
+      const kubeconfig = join(folder.path, 'kubeconfig');
+      const given = await readFile(cluster().kubeconfig, 'utf8');
+      const token = /"?token"?: "?([0-9a-f]+)/.exec(given)?.[1] ?? '';
+      expect(token).not.toBe('');
+      await writeFile(kubeconfig, given.replace(token, 'ended'));
+      const access = await openClusterAccess({ kubeconfig, context: '' });
+      const api = openKubernetesApi(access, { patienceMs: 500, requestMs: 10_000 });
+      await expect(api.version(signal)).rejects.toMatchObject({ code: 'API_DENIED' });
+      await writeFile(kubeconfig, given.replace(cluster().server, 'https://127.0.0.1:9'));
+      await expect(api.version(signal)).rejects.toMatchObject({ code: 'API_UNREACHABLE' });
+      await writeFile(kubeconfig, given);
+      const answer = async () => api.version(signal).catch((error: unknown) => error);
+      await expect.poll(answer, { timeout: 20_000 }).toMatch(/^1\.\d+/);
+      await api.close();
+    });
+
+    it('whose API service does not answer fails what needs it, and tries that again', async () => {
+      await using site = await createSite(targetOf(cluster().kubeconfig));
+      const apiService = '/apis/apiregistration.k8s.io/v1/apiservices';
+      const made = await cluster().request('POST', apiService, {
+        metadata: { name: 'v1.away.example.org' },
+        spec: {
+          group: 'away.example.org',
+          version: 'v1',
+          service: { namespace: 'default', name: 'nowhere' },
+          insecureSkipTLSVerify: true,
+          groupPriorityMinimum: 100,
+          versionPriority: 10,
+        },
+      });
+      expect(made.status).toBe(201);
+      const scale = 'apiVersion: away.example.org/v1\nkind: Scale\nmetadata: {name: a, namespace: default}\n';
+      const release = () => site.release([pack('scales', scale), pack('beside', configMap('beside', 'x'))]);
+      await expect
+        .poll(
+          async () => {
+            makeAllDue(site.agent.state, site.agent.edge.now());
+            return release();
+          },
+          { timeout: 30_000 },
+        )
+        .toMatchObject([{ assignment: 'scales', outcome: 'failed', code: 'API_FAILED' }]);
+      expect(findPackage(site.agent.state, 'beside')).toMatchObject({ status: 'healthy' });
+      expect(findFailure(site.agent.state, 'scales', findPackage(site.agent.state, 'scales')?.desired)).toBe(
+        undefined,
+      );
+      expect(openOperation(site.agent.state)).toBeUndefined();
+      await cluster().request('DELETE', `${apiService}/v1.away.example.org`);
     });
 
     // The last one, as the cluster takes nothing afterwards.

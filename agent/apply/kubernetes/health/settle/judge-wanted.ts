@@ -1,8 +1,8 @@
 import type { LiveObject } from '../../api/kubernetes-api.ts';
-import type { WantedObject } from '../../desired/wanted-object.ts';
+import { removesItself, type WantedObject } from '../../desired/wanted-object.ts';
 import { conditionOf } from '../condition.ts';
 import { isBuiltIn, judge } from '../judge.ts';
-import { fieldOf, numberOf } from '../live-field.ts';
+import { numberOf } from '../live-field.ts';
 import { current, failed, type HealthContext, inProgress, type Verdict } from '../verdict.ts';
 
 /** Kinds whose controllers work at intervals, and the interval: a status after a change does not come earlier. */
@@ -43,7 +43,7 @@ export const judgeWanted = (
 };
 
 /** A missing Job with ttlSecondsAfterFinished was complete; any other missing object was deleted. */
-const judgeMissing = ({ group, kind, object }: WantedObject): Verdict =>
-  group === 'batch' && kind === 'Job' && fieldOf(object, 'spec', 'ttlSecondsAfterFinished') !== undefined
+const judgeMissing = (wanted: WantedObject): Verdict =>
+  removesItself(wanted)
     ? current('it completed and was removed by its TTL')
     : failed('it is not there any more');

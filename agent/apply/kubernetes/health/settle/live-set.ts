@@ -55,7 +55,7 @@ export const keepLiveSet = (
       on.news();
     },
   };
-  follow(api, type, options, listener, signal, clock, { retryMs: RETRY_MS, ...how }).catch(
+  follow(api, type, { ...options, keep }, listener, signal, clock, { retryMs: RETRY_MS, ...how }).catch(
     (error: unknown) => {
       if (!signal.aborted) on.error(error);
     },

@@ -15,6 +15,8 @@ describe('an answer that is no success', () => {
     [422, 'Invalid value: 99999', 'API_REFUSED'],
     [500, 'failed to create typed patch object: .data.a: expected string', 'API_REFUSED'],
     [500, 'failed calling webhook "x": connection refused', 'WEBHOOK_UNREACHABLE'],
+    [500, 'conversion webhook for a.example/v1, Kind=A failed: Post "https://x": EOF', 'WEBHOOK_UNREACHABLE'],
+    [500, 'etcdserver: request is too large', 'API_REFUSED'],
     [500, 'Internal error occurred: failed to allocate a serviceIP: range is full', 'API_REFUSED'],
     [500, 'etcdserver: mvcc: database space exceeded', 'API_UNREACHABLE'],
     [507, 'no space left on device', 'API_UNREACHABLE'],

@@ -95,7 +95,7 @@ describe('the objects of a package', () => {
       'no namespace is given for ConfigMap a in app.yaml',
     );
     expect(refusalOf(() => read(map('a').replace('ConfigMap', 'Rocket')))).toMatchObject({
-      code: 'API_REFUSED',
+      code: 'CLUSTER_LACKS',
     });
   });
 

@@ -1,0 +1,239 @@
+import { describe, it } from 'vitest';
+import { openClusterAccess } from '../../../../agent/apply/kubernetes/api/cluster-access.ts';
+import { openKubernetesApi } from '../../../../agent/apply/kubernetes/api/open-kubernetes-api.ts';
+import { reconcile } from '../../../../agent/apply/reconcile.ts';
+import { lookAtDrift, observe } from '../../../../agent/observe/observe.ts';
+import { makeAllDue } from '../../../../agent/store/applied/attempts.ts';
+import { findPackage } from '../../../../agent/store/applied/packages.ts';
+import { openOperation } from '../../../../agent/store/journal/operations.ts';
+import { createSite, pack } from '../../../agent/apply/kubernetes/kubernetes-site.ts';
+import type { OwnCluster } from '../../../harness/kubernetes/cluster.ts';
+import { targetOf } from './cluster-in-trouble.ts';
+
+const signal = new AbortController().signal;
+
+type Version = { readonly name: string; readonly storage: boolean };
+
+/** A definition of a kind in group `<plural>.example`. */
+const definition = (
+  plural: string,
+  kind: string,
+  versions: readonly Version[],
+  more: object = {},
+): string => {
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+  return `${JSON.stringify({
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${plural}.example`, annotations: { 'fleet-ferry/force': 'enabled' } },
+    spec: {
+      group: `${plural}.example`,
+      scope: 'Namespaced',
+      names: { plural, singular: kind.toLowerCase(), kind },
+      versions: versions.map((version) => ({ ...version, served: true, schema })),
+      ...more,
+    },
+  })}\n---\n`;
+};
+const custom = (apiVersion: string, kind: string, text: string): string =>
+  `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: {name: one, namespace: default, annotations: {fleet-ferry/wait: disabled}}\ntext: ${text}\n---\n`;
+const configMap = (name: string, text: string): string =>
+  `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}, namespace: default}\ndata: {text: ${text}}\n---\n`;
+
+/** A Deployment that fails after a second, because no node takes its pod. */
+const NEVER_UP = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: never, namespace: default}
+spec:
+  progressDeadlineSeconds: 1
+  selector: {matchLabels: {app: never}}
+  template:
+    metadata: {labels: {app: never}}
+    spec: {nodeSelector: {no: where}, containers: [{name: a, image: a}]}
+`;
+
+/** Faults that other engines report from clusters in use. */
+export const incidentsOnCluster = (cluster: () => OwnCluster): void => {
+  const target = () => targetOf(cluster().kubeconfig);
+
+  describe('a cluster in use', () => {
+    it.concurrent('keeps a Job that its TTL removed from running again, until it changes', async ({
+      expect,
+    }) => {
+      await using site = await createSite(target());
+      const job = (label: string): string =>
+        `apiVersion: batch/v1
+kind: Job
+metadata: {name: migrate, namespace: default, labels: {v: ${label}}}
+spec:
+  {ttlSecondsAfterFinished: 0, parallelism: 0, completions: 0, template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}
+---
+`;
+      const path = '/apis/batch/v1/namespaces/default/jobs/migrate';
+      const isGone = async () => (await cluster().request('GET', path)).status === 404;
+      expect(await site.release([pack('jobs', job('a'))])).toMatchObject([{ outcome: 'created' }]);
+      await expect.poll(isGone, { timeout: 20_000 }).toBe(true);
+      expect(await lookAtDrift(site.agent)).toMatchObject([{ drift: [] }]);
+      const events = site.events().length;
+      expect(await site.release([pack('jobs', `${job('a')}${configMap('beside-job', 'x')}`)])).toMatchObject([
+        { outcome: 'configured' },
+      ]);
+      await observe(site.agent);
+      expect(site.events()).toHaveLength(events + 1);
+      expect(JSON.stringify(site.events().at(-1)?.detail)).not.toContain('migrate');
+      await site.release([pack('jobs', job('b'))]);
+      expect(JSON.stringify(site.events().at(-1)?.detail)).toContain('batch/Job/default/migrate');
+    });
+
+    it.concurrent('leaves replicas to an autoscaler, in releases too, and takes them back when it is gone', async ({
+      expect,
+    }) => {
+      await using site = await createSite(target());
+      const path = '/apis/apps/v1/namespaces/default/deployments/scaled';
+      const yaml = (label: string): string => `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: scaled, namespace: default, labels: {v: ${label}}}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: scaled}}
+  template: {metadata: {labels: {app: scaled}}, spec: {containers: [{name: a, image: a}]}}
+---
+`;
+      const autoscaler = `apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: scaled, namespace: default, annotations: {fleet-ferry/wait: disabled}}
+spec: {minReplicas: 1, maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: scaled}}
+`;
+      const replicas = async () => (await cluster().request('GET', path)).body;
+      const isScaledTo = (count: number) =>
+        expect.objectContaining({ spec: expect.objectContaining({ replicas: count }) });
+      const scaleTo = async (count: number, manager: string) => {
+        const scale = { spec: { replicas: count } };
+        const { status } = await cluster().request('PATCH', `${path}/scale?fieldManager=${manager}`, scale);
+        expect(status).toBe(200);
+      };
+      await site.release([pack('scaled', `${yaml('a')}${autoscaler}`)]);
+      await scaleTo(3, 'kube-controller-manager');
+      expect(await observe(site.agent)).toEqual([{ assignment: 'scaled', drift: [] }]);
+      expect(await site.release([pack('scaled', `${yaml('b')}${autoscaler}`)])).toMatchObject([
+        { outcome: 'configured' },
+      ]);
+      expect(await replicas()).toEqual(isScaledTo(3));
+      expect(await replicas()).toMatchObject({ metadata: { labels: { v: 'b' } } });
+      await scaleTo(4, 'kube-controller-manager');
+      expect(await observe(site.agent)).toEqual([{ assignment: 'scaled', drift: [] }]);
+      await scaleTo(2, 'kubectl');
+      expect(await observe(site.agent)).toMatchObject([{ corrected: true }]);
+      expect(await replicas()).toEqual(isScaledTo(1));
+      await scaleTo(5, 'kube-controller-manager');
+      await site.release([pack('scaled', yaml('b'))]);
+      expect(await observe(site.agent)).toMatchObject([{ corrected: true }]);
+      expect(await replicas()).toEqual(isScaledTo(1));
+    });
+
+    it.concurrent('takes a custom resource when another package has brought its definition, with nobody’s help', async ({
+      expect,
+    }) => {
+      await using site = await createSite(target());
+      const packages = [
+        pack('a-user', custom('lasts.example/v1', 'Last', 'x')),
+        pack('b-operator', definition('lasts', 'Last', [{ name: 'v1', storage: true }])),
+      ];
+      expect(await site.release(packages)).toMatchObject([
+        { assignment: 'a-user', outcome: 'failed', code: 'CLUSTER_LACKS' },
+        { assignment: 'b-operator', outcome: 'created' },
+      ]);
+      makeAllDue(site.agent.state, site.agent.edge.now());
+      expect(await reconcile(site.agent)).toMatchObject([{ assignment: 'a-user', outcome: 'created' }]);
+    });
+
+    it.concurrent('finds nothing of a kind whose definition somebody has just removed, with all objects of it', async ({
+      expect,
+    }) => {
+      await using site = await createSite(target());
+      const api = openKubernetesApi(
+        await openClusterAccess({ kubeconfig: cluster().kubeconfig, context: '' }),
+        { patienceMs: 500, requestMs: 10_000 },
+      );
+      const crd = definition('lamps', 'Lamp', [{ name: 'v1', storage: true }]);
+      await site.release([pack('lamps', `${crd}${custom('lamps.example/v1', 'Lamp', 'x')}`)]);
+      const type = { apiVersion: 'lamps.example/v1', kind: 'Lamp' };
+      expect((await api.list(type, {}, signal)).items).toHaveLength(1);
+      const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/lamps.lamps.example';
+      await cluster().request('DELETE', path);
+      await expect
+        .poll(async () => (await cluster().request('GET', path)).status, { timeout: 20_000 })
+        .toBe(404);
+      expect(await api.list(type, {}, signal)).toEqual({ items: [], resourceVersion: '0' });
+      await api.close();
+      expect(await observe(site.agent)).toMatchObject([{ assignment: 'lamps', corrected: true }]);
+      expect(await lookAtDrift(site.agent)).toMatchObject([{ drift: [] }]);
+    });
+
+    it.concurrent('goes on with other packages and releases while a conversion webhook is down', async ({
+      expect,
+    }) => {
+      await using site = await createSite(target());
+      const versions = [
+        { name: 'v1', storage: true },
+        { name: 'v2', storage: false },
+      ];
+      const conversion = {
+        strategy: 'Webhook',
+        webhook: { conversionReviewVersions: ['v1'], clientConfig: { url: 'https://127.0.0.1:9/' } },
+      };
+      const beside = pack('up', configMap('up', 'x'));
+      const tills = (more: object, version: string): string =>
+        `${definition('tills', 'Till', versions, more)}${custom(`tills.example/${version}`, 'Till', version)}`;
+      expect(await site.release([pack('tills', tills({}, 'v1'))])).toMatchObject([{ outcome: 'created' }]);
+      const [failed, other] = await site.release([pack('tills', tills({ conversion }, 'v2')), beside]);
+      expect(failed).toMatchObject({ outcome: 'failed', code: 'WEBHOOK_UNREACHABLE', rolledBack: true });
+      expect(failed?.message).toContain('conversion webhook for tills.example/v1, Kind=Till');
+      expect(other).toMatchObject({ assignment: 'up', outcome: 'created' });
+      expect(openOperation(site.agent.state)).toBeUndefined();
+      expect(await site.release([pack('tills', tills({}, 'v2')), beside])).toMatchObject([
+        { assignment: 'tills', outcome: 'configured' },
+      ]);
+    });
+
+    it.concurrent('rolls a package back whose new definition cannot go back, as it has stored objects of a new version', async ({
+      expect,
+    }) => {
+      await using site = await createSite(target());
+      const one = [{ name: 'v1', storage: true }];
+      const two = [
+        { name: 'v1', storage: false },
+        { name: 'v2', storage: true },
+      ];
+      const yaml = (versions: readonly Version[], text: string): string =>
+        `${definition('belts', 'Belt', versions)}${configMap('belt', text)}`;
+      await site.release([pack('belts', yaml(one, 'old'))]);
+      const [failed] = await site.release([pack('belts', `${yaml(two, 'new')}${NEVER_UP}`)]);
+      expect(failed).toMatchObject({ outcome: 'failed', code: 'CHECK_FAILED', rolledBack: true });
+      const belt = await cluster().request('GET', '/api/v1/namespaces/default/configmaps/belt');
+      expect(belt.body).toMatchObject({ data: { text: 'old' } });
+      expect(await lookAtDrift(site.agent)).toMatchObject([{ drift: [] }]);
+    });
+
+    it.concurrent('keeps a definition and all objects of its kind, where only the definition may be made again', async ({
+      expect,
+    }) => {
+      await using site = await createSite(target());
+      const v1 = [{ name: 'v1', storage: true }];
+      await site.release([pack('valves', definition('valves', 'Valve', v1))]);
+      const path = '/apis/valves.example/v1/namespaces/default/valves';
+      const theirs = { apiVersion: 'valves.example/v1', kind: 'Valve', metadata: { name: 'theirs' } };
+      expect((await cluster().request('POST', path, theirs)).status).toBe(201);
+      const [refused] = await site.release([
+        pack('valves', definition('valves', 'Valve', v1, { scope: 'Cluster' })),
+      ]);
+      expect(refused).toMatchObject({
+        outcome: 'failed',
+        code: 'API_REFUSED',
+        message: expect.stringContaining('fleet-ferry/force: with-contents'),
+      });
+      expect((await cluster().request('GET', `${path}/theirs`)).status).toBe(200);
+      expect(findPackage(site.agent.state, 'valves')).toMatchObject({ status: 'failed' });
+    });
+  });
+};
