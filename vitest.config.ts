@@ -8,11 +8,14 @@ import { HUGE_PAGES } from './test/harness/run/huge-pages.ts';
 import { PROGRAMS_VARIABLE } from './test/harness/run/program-file.ts';
 
 /**
- * unit: no process, no socket, seconds. integration: one real neighbour each, in test/integration, and beside the unit tests what
- * needs a process or a socket of its own (*.integration.test.ts). e2e: the whole flow. LANES files of these at a time.
- * *.long.test.ts are files of the long run alone (test/harness/run/long.ts).
+ * unit: memory alone. component (*.component.test.ts): one component with real files, databases and keys, in the process of the test.
+ * integration: one real neighbour each, in test/integration, and beside the unit tests what needs a process or a socket
+ * (*.integration.test.ts). e2e: the whole flow. LANES files of these two at a time. *.long.test.ts are files of the long run alone
+ * (test/harness/run/long.ts). docs/testing.md explains the kinds.
  */
-const OWN_NEIGHBOUR = 'test/{bundles,cli,scheduler,exporter,agent,docs}/**/*.integration.test.ts';
+const MIRROR = 'test/{bundles,cli,scheduler,exporter,agent,docs}/**';
+const COMPONENT = `${MIRROR}/*.component.test.ts`;
+const OWN_NEIGHBOUR = `${MIRROR}/*.integration.test.ts`;
 
 const LONG_ONLY = LONG ? [] : ['**/*.long.test.ts'];
 
@@ -20,6 +23,15 @@ const LONG_ONLY = LONG ? [] : ['**/*.long.test.ts'];
 const COMPILED = {
   NODE_COMPILE_CACHE: join(process.env[PROGRAMS_VARIABLE] || cacheDirectory(process.env), 'compiled'),
 };
+
+/** Node's permission model: a unit test that writes a file, opens a database or starts a process gets ERR_ACCESS_DENIED. */
+const READ_ONLY = [
+  '--permission',
+  '--allow-fs-read=*',
+  `--allow-fs-write=${join(COMPILED.NODE_COMPILE_CACHE, '*')}`,
+  // For coverage.
+  '--allow-inspector',
+];
 
 /**
  * What a test writes need not survive anything: memory, where there is some to write to. On ext4 without a journal, a file created
@@ -46,6 +58,25 @@ const ANY = {
   env: { ...COMPILED, ...IN_MEMORY },
 };
 
+/** Tests in the processes of vitest. */
+const IN_PROCESS = {
+  ...ANY,
+  // A property test on a machine that has other things to do may take a while; how long proves nothing.
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  isolate: false,
+  // One thread for file work per process: tests wait for each call anyway, and waking others costs more than it saves.
+  env: { ...ANY.env, UV_THREADPOOL_SIZE: '1' },
+  // vitest leaves one core free, which on two cores halves it.
+  maxWorkers: Math.max(2, availableParallelism() - 1),
+};
+
+/**
+ * Tests allocate much and keep little: a large young generation from the start means fewer collections, and helper threads for
+ * each of them would only wait for the two processes that use the cores already.
+ */
+const HEAP = ['--min-semi-space-size=128', '--max-semi-space-size=128', '--single-threaded-gc'];
+
 /** Tests with a real neighbour. One that takes longer than five minutes waits for something that will not come. */
 const WITH_NEIGHBOURS = {
   ...ANY,
@@ -68,21 +99,19 @@ export default defineConfig({
     projects: [
       {
         test: {
-          ...ANY,
+          ...IN_PROCESS,
           name: 'unit',
-          include: ['test/{bundles,cli,scheduler,exporter,agent,docs}/**/*.test.ts'],
-          exclude: [OWN_NEIGHBOUR],
-          // A property test on a machine that has other things to do may take a while; how long proves nothing.
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
-          isolate: false,
-          // One thread for file work per process: tests wait for each call anyway, and waking others costs more than it saves.
-          env: { ...ANY.env, UV_THREADPOOL_SIZE: '1' },
-          // Tests allocate much and keep little: a large young generation from the start means fewer collections, and helper threads for
-          // each of them would only wait for the two processes that use the cores already.
-          execArgv: ['--min-semi-space-size=128', '--max-semi-space-size=128', '--single-threaded-gc'],
-          // vitest leaves one core free, which on two cores halves it.
-          maxWorkers: Math.max(2, availableParallelism() - 1),
+          include: [`${MIRROR}/*.test.ts`],
+          exclude: [COMPONENT, OWN_NEIGHBOUR],
+          execArgv: [...HEAP, ...READ_ONLY],
+        },
+      },
+      {
+        test: {
+          ...IN_PROCESS,
+          name: 'component',
+          include: [COMPONENT],
+          execArgv: HEAP,
         },
       },
       {

@@ -44,7 +44,7 @@ export const POLICY: Policy = {
   outboxBytes: 16 << 20,
 };
 
-/** A state that does not wait for the disk: unit tests pull no plugs. */
+/** A state that does not wait for the disk: component tests pull no plugs. */
 export const openFast = (directory: string, options?: { readonly create?: boolean }): State => {
   const state = openState(directory, options);
   state.db.pragma('synchronous = OFF');

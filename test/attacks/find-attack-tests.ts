@@ -25,6 +25,6 @@ export const findAttackTests = (): ReadonlyMap<string, readonly string[]> =>
       }),
   );
 
-/** Tests that need nothing but this process. */
-export const isUnit = (file: string): boolean =>
+/** Unit and component tests: they need nothing but this process. */
+export const isInProcess = (file: string): boolean =>
   /^test\/(bundles|cli|scheduler|exporter|agent|docs)\//.test(file) && !file.endsWith('.integration.test.ts');

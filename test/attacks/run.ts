@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { formatTable } from '../../bench/table.ts';
 import { temporaryDirectory } from '../harness/run/temporary-directory.ts';
-import { findAttackTests, isUnit } from './find-attack-tests.ts';
+import { findAttackTests, isInProcess } from './find-attack-tests.ts';
 import { judge, type Verdict } from './judge.ts';
 import { RESULTS_FILE, type Results } from './reporter.ts';
 import { ROWS } from './rows.ts';
@@ -26,7 +26,10 @@ const runTests = async (files: readonly string[]): Promise<Results> => {
   const results = join(folder.path, 'results.json');
   const words = [
     join(ROOT, 'test/harness/run-tests.ts'),
-    ...(values.fast ? ['unit'] : ['unit', 'integration']).flatMap((project) => ['--project', project]),
+    ...['unit', 'component', ...(values.fast ? [] : ['integration'])].flatMap((project) => [
+      '--project',
+      project,
+    ]),
     '--config=test/attacks/vitest.config.ts',
     `--reporter=${join(import.meta.dirname, 'reporter.ts')}`,
     // Whole names: suites, then the title.
@@ -73,7 +76,7 @@ const print = ({ cases, notRun, problems }: Verdict, errors: readonly string[]):
 
 const tests = findAttackTests();
 const all = [...tests].filter(([file]) => !file.startsWith('test/e2e/'));
-const files = all.map(([file]) => file).filter((file) => !values.fast || isUnit(file));
+const files = all.map(([file]) => file).filter((file) => !values.fast || isInProcess(file));
 const leftOut = new Map(all.filter(([file]) => !files.includes(file)));
 say(`Running ${files.length} files of tests ...`);
 const { tests: results, errors } = await runTests(files);

@@ -14,7 +14,7 @@ type Diagnostic = {
   readonly message: string;
 };
 
-it('the linter keeps programs apart, and imports within one in the order of its folders', async () => {
+it('the linter keeps programs apart, imports within one in the order of its folders, and processes out of unit and component tests', async () => {
   // A copy, because the repository's own lint must not trip over its fixtures.
   await using folder = await temporaryDirectory('boundary');
   cpSync(join(ROOT, 'test/fixtures/boundary'), folder.path, { recursive: true });
@@ -32,6 +32,8 @@ it('the linter keeps programs apart, and imports within one in the order of its 
     .map(({ filename, code, help, message }) => `${filename}: ${code}: ${help ?? message}`)
     .toSorted();
   const meet = 'eslint(no-restricted-imports): Programs meet only in #bundles/* and #cli/*.';
+  const alone =
+    'eslint(no-restricted-imports): What needs a process or a socket is an integration test: *.integration.test.ts.';
   expect(found).toEqual([
     `agent/apply/passes-bundles-on.ts: ${meet}`,
     `agent/imports-bundles-relatively.ts: ${meet}`,
@@ -44,7 +46,9 @@ it('the linter keeps programs apart, and imports within one in the order of its 
     expect.stringMatching(
       /^scheduler\/model\/imports-load\.ts: house\(one-way\): scheduler\/load\/clean\.ts comes after scheduler\/model\/imports-load\.ts/,
     ),
+    `test/agent/starts-program.component.test.ts: ${alone}`,
+    `test/agent/starts-server.test.ts: ${alone}`,
   ]);
   // The others were looked at and are clean.
-  expect({ files, status }).toEqual({ files: 15, status: 1 });
+  expect({ files, status }).toEqual({ files: 18, status: 1 });
 });

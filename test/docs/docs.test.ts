@@ -34,13 +34,17 @@ const fencesOf = (text: string): readonly Fence[] =>
 const withoutFences = (text: string): string => text.replaceAll(FENCE, '');
 const withoutCode = (text: string): string => withoutFences(text).replaceAll(/`[^`\n]*`/g, '');
 
+const anchors = new Map<string, ReadonlySet<string>>();
+
 /** As GitHub names the anchors of headings. */
-const anchorsOf = (text: string): ReadonlySet<string> => {
+const anchorsOf = (file: string): ReadonlySet<string> => {
+  const known = anchors.get(file);
+  if (known) return known;
   const seen = new Map<string, number>();
-  const headings = [...withoutFences(text).matchAll(/^#{1,6} +(.+?) *#*$/gm)].map(
+  const headings = [...withoutFences(readFileSync(file, 'utf8')).matchAll(/^#{1,6} +(.+?) *#*$/gm)].map(
     ([, heading = '']) => heading,
   );
-  return new Set(
+  const found = new Set(
     headings.map((heading) => {
       const slug = heading
         .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
@@ -52,6 +56,8 @@ const anchorsOf = (text: string): ReadonlySet<string> => {
       return times === 0 ? slug : `${slug}-${times}`;
     }),
   );
+  anchors.set(file, found);
+  return found;
 };
 
 const linksOf = (text: string): readonly string[] =>
@@ -67,9 +73,7 @@ describe.each(FILES)('%s', (file) => {
         const [path = '', anchor] = target.split('#');
         const found = path === '' ? join(ROOT, file) : join(ROOT, dirname(file), decodeURI(path));
         if (!existsSync(found)) return true;
-        return (
-          anchor !== undefined && found.endsWith('.md') && !anchorsOf(readFileSync(found, 'utf8')).has(anchor)
-        );
+        return anchor !== undefined && found.endsWith('.md') && !anchorsOf(found).has(anchor);
       });
     expect(dead).toEqual([]);
   });

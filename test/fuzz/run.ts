@@ -1,7 +1,7 @@
 /**
  * `npm run fuzz -- [--minutes 10] [--seed 1] [--target <name>]... [--repeat <file>]`: feeds every parser of untrusted bytes with
  * changed ones (docs/attacks.md). The same seed makes the same inputs. What is answered by
- * anything but a FleetError, does not come back or eats memory is written to test/fuzz/findings, where the unit tests find it.
+ * anything but a FleetError, does not come back or eats memory is written to test/fuzz/findings, where the component tests find it.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -10,7 +10,7 @@ export type Target = {
   /** Good inputs, always the same bytes. */
   readonly corpus: readonly Buffer[];
   readonly mutate: Mutate;
-  /** How many changed inputs the unit tests try: fewer of what takes long. */
+  /** How many changed inputs the component tests try: fewer of what takes long. */
   readonly unitCases?: number;
   readonly run: (input: Buffer) => unknown;
 };

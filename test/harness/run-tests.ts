@@ -1,6 +1,6 @@
 /**
  * `npm test`: gets the real parts that this machine can have, runs the tests against them, runs files with a failed test again, and
- * ends with one line of counts. `--project <name>` (repeatable) runs only unit, integration or e2e; other words go to vitest as they are.
+ * ends with one line of counts. `--project <name>` (repeatable) runs only unit, component, integration or e2e; other words go to vitest as they are.
  */
 import { chmod } from 'node:fs/promises';
 import { join, relative } from 'node:path';
@@ -24,7 +24,10 @@ import { runFailedAgain } from './run/run-again.ts';
 import { runVitest, type VitestRun } from './run/run-vitest.ts';
 import { temporaryDirectory } from './run/temporary-directory.ts';
 
-const PROJECTS = ['unit', 'integration', 'e2e'] as const;
+const PROJECTS = ['unit', 'component', 'integration', 'e2e'] as const;
+
+/** Their tests need nothing but vitest. */
+const IN_PROCESS: readonly string[] = ['unit', 'component'];
 
 /** Go's compiler spends a quarter of its time on garbage; and with one flag for all programs, what they have in common is compiled once. */
 const GO_BUILDS = { GOGC: '400', GOFLAGS: '-trimpath' };
@@ -34,7 +37,7 @@ const say = (line: string): void => console.log(line);
 const main = async (words: readonly string[]): Promise<number> => {
   const { projects, rest } = readArguments(words);
   const machine = thisMachine();
-  const needsParts = projects.some((project) => project !== 'unit');
+  const needsParts = projects.some((project) => !IN_PROCESS.includes(project));
   const facts = needsParts ? await gatherParts(machine) : {};
   say(`Running the ${projects.join(', ')} tests with Node ${process.versions.node}.`);
   await using programs = await temporaryDirectory('programs');

@@ -1,5 +1,5 @@
 /**
- * `npm run coverage`: runs the unit tests, and prints for each top folder how many of its lines and branches they ran, and how many rows
+ * `npm run coverage`: runs the unit and component tests, and prints for each top folder how many of its lines and branches they ran, and how many rows
  * of the attack table have a test. Ends with 1 when a test failed or a row has no test. Words go to vitest:
  * `npm run coverage -- --project integration` adds what the integration tests run in their own process.
  */
@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { formatTable } from '../../../bench/table.ts';
-import { findAttackTests, isUnit } from '../../attacks/find-attack-tests.ts';
+import { findAttackTests, isInProcess } from '../../attacks/find-attack-tests.ts';
 import { ROWS } from '../../attacks/rows.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
@@ -42,11 +42,11 @@ const printLines = (summary: Summary): void => {
 const printRows = (): readonly string[] => {
   const tests = [...findAttackTests()];
   const shown = new Set(tests.flatMap(([, ids]) => ids));
-  const byUnit = new Set(tests.flatMap(([file, ids]) => (isUnit(file) ? ids : [])));
+  const inProcess = new Set(tests.flatMap(([file, ids]) => (isInProcess(file) ? ids : [])));
   const withTest = ROWS.filter(({ id }) => shown.has(id));
-  const withUnit = ROWS.filter(({ id }) => byUnit.has(id));
+  const withInProcess = ROWS.filter(({ id }) => inProcess.has(id));
   say(
-    `attack table: ${ROWS.length} rows, ${withTest.length} with a test, ${withUnit.length} with a unit test`,
+    `attack table: ${ROWS.length} rows, ${withTest.length} with a test, ${withInProcess.length} with a unit or component test`,
   );
   return ROWS.filter(({ id }) => !shown.has(id)).map(({ id }) => id);
 };
@@ -57,6 +57,7 @@ const vitest = spawn(
   [
     'run',
     '--project=unit',
+    '--project=component',
     '--coverage',
     `--coverage.reportsDirectory=${folder.path}`,
     // Counting lines makes tests several times slower, so no test here measures time.

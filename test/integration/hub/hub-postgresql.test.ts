@@ -40,6 +40,13 @@ const CHOSEN: readonly string[] = [
   'upkeep/retention/retention',
 ];
 
+/** Integration tests: they also need a server or a pipe. */
+const WITH_MORE: readonly string[] = [
+  'promote/checks/ask-checks',
+  'serve/commit-statuses',
+  'sites/medium/found-medium',
+];
+
 /** Of SQLite and its files. */
 const SQLITE: readonly string[] = [
   'ingest/reports/cut-off',
@@ -63,13 +70,17 @@ const FOLDERS = [
 ];
 
 const allFiles = (): readonly string[] =>
-  FOLDERS.flatMap((one) => globSync(`${one}/**/*.test.ts`, { cwd: folder }))
-    .map((file) => file.replace(/\.test\.ts$/, ''))
-    .filter((file) => !file.endsWith('.integration') && !SQLITE.includes(file))
+  FOLDERS.flatMap((one) => globSync(`${one}/**/*.component.test.ts`, { cwd: folder }))
+    .map((file) => file.replace(/\.component\.test\.ts$/, ''))
+    .filter((file) => !SQLITE.includes(file))
+    .concat(WITH_MORE)
     .sort();
 
-/** The unit tests run the same files on SQLite. */
+/** The component tests run the same files on SQLite. */
 const files = LONG ? allFiles() : CHOSEN;
+
+const pathOf = (file: string): string =>
+  join(folder, `${file}.${WITH_MORE.includes(file) ? 'integration' : 'component'}.test.ts`);
 
 describeWith(['postgresql'], "the hub's tests, on PostgreSQL", async ({ postgresql }) => {
   let server: PostgresqlServer;
@@ -84,6 +95,6 @@ describeWith(['postgresql'], "the hub's tests, on PostgreSQL", async ({ postgres
   // Each in a suite of its own: hooks of a file would run for the tests of all files.
   for (const file of files)
     describe(file, async () => {
-      await import(join(folder, `${file}.test.ts`));
+      await import(pathOf(file));
     });
 });

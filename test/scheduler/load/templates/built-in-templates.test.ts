@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -124,27 +123,6 @@ describe('configuration files', () => {
     expect(path).toBe('platform-config.json');
     expect(JSON.parse(text ?? '')).toEqual(values);
     expect(text?.endsWith('}\n')).toBe(true);
-  });
-
-  test('a shell that sources shell or env-file has the values, and runs nothing', () => {
-    for (const [type, path] of [
-      ['shell', 'platform-config.sh'],
-      ['env-file', 'platform-config.env'],
-    ] as const) {
-      const [[found, text] = []] = fileOf(type, { ...values, EVIL: '$(echo ran >&2)`echo ran >&2`' });
-      expect(found).toBe(path);
-      const script = `set -a\n${text}\nset +a\nprintf '%s\\0' "$TEXT" "$PORT" "$RATE" "$ON" "$NONE" "$DEEP" "$EVIL"`;
-      const out = execFileSync('sh', ['-c', script], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
-      expect(out.split('\0').slice(0, -1)).toEqual([
-        values.TEXT,
-        '8080',
-        '1.5',
-        'true',
-        '',
-        '{"x":[1]}',
-        '$(echo ran >&2)`echo ran >&2`',
-      ]);
-    }
   });
 });
 

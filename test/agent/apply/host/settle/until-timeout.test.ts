@@ -21,6 +21,6 @@ it('tells the reason of the last whole look where the timeout cuts off the next 
 });
 
 it('tells that there was no answer where the timeout cuts off the first look', async () => {
-  const result = await untilTimeout(CHECK, false, never, untilAborted);
-  expect(result.message).toBe('no answer (tried for 0.3 s)');
+  const result = await untilTimeout({ ...CHECK, timeoutSeconds: 0.01 }, false, never, untilAborted);
+  expect(result.message).toBe('no answer (tried for 0.01 s)');
 });

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { appendFile, cp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { type TarEntry, writeTar } from '#bundles/formats/archive/write-tar';
@@ -254,22 +253,5 @@ describe('verifying a medium', () => {
       expect.stringContaining('alive by its lease until 2027-07-09'),
     ]);
     expect(await codes(world.path('medium'), undefined, addDays(later, 31))).toContain('EXPIRED');
-  });
-
-  it('M42: does not wait for a pipe in place of a document, and names it -> MEDIUM_INVALID', async () => {
-    await using world = await makeKioskWorld();
-    await world.export('medium', { sites: ['plant-7'] });
-    const medium = JSON.parse(await readFile(world.path('medium/fleet/medium.json'), 'utf8')) as Medium;
-    const roles = ['root', 'site', 'release'];
-    for (const { digest } of medium.documents.filter(({ role }) => roles.includes(role))) {
-      const blob = world.path('medium/blobs/sha256', hexOf(digest));
-      const bytes = await readFile(blob);
-      await rm(blob);
-      execFileSync('mkfifo', [blob]);
-      expect(await codes(world.path('medium'))).toEqual(expect.arrayContaining(['MEDIUM_INVALID']));
-      await rm(blob);
-      await writeFile(blob, bytes);
-    }
-    expect(await codes(world.path('medium'))).toEqual([]);
   });
 });

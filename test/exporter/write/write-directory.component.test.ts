@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { hexOf } from '#bundles/digest';
@@ -84,24 +83,6 @@ describe('a medium in a folder', () => {
     const file = `fleet/receipts/${agentFolder('plant-7/line-1')}.sigstore.json`;
     const copy = await readFile(world.path('medium', file));
     expect(copy).toEqual(await readFile(world.path('medium/blobs/sha256', name)));
-  });
-
-  it('M41: writes nothing where a link or pipe is in the place of a receipt -> MEDIUM_INVALID', async () => {
-    await using world = await makeKioskWorld();
-    const agent = 'plant-7/line-1';
-    await world.layout.receipts('plant-7', [{ agent, from: 1, to: 9 }]);
-    const file = world.path('medium/fleet/receipts', `${agentFolder(agent)}.sigstore.json`);
-    const outside = world.path('outside');
-    await writeFile(outside, 'untouched');
-    await mkdir(world.path('medium/fleet/receipts'), { recursive: true });
-    await symlink(outside, file);
-    expect(await refused(world.export('medium', { sites: ['plant-7'] }))).toBe('MEDIUM_INVALID');
-    expect(await readFile(outside, 'utf8')).toBe('untouched');
-    await rm(file);
-    execFileSync('mkfifo', [file]);
-    expect(await refused(world.export('medium', { sites: ['plant-7'] }))).toBe('MEDIUM_INVALID');
-    await rm(file);
-    expect(await refused(world.export('medium', { sites: ['plant-7'] }))).toBeUndefined();
   });
 
   it('replaces a blob that is a link to its content by the content', async () => {

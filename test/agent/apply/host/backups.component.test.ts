@@ -1,8 +1,6 @@
-import { execFileSync } from 'node:child_process';
 import { chown, lstat, open, readdir, readFile, stat, truncate, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openFile } from '../../../../agent/apply/host/live/open-file.ts';
 import { applyTo, lines, never, packageOf, sandbox } from './sandbox.ts';
 
 const MIB = 1 << 20;
@@ -172,22 +170,5 @@ describe('a file of another size', () => {
     const { owned } = host.inventory;
     const stop = AbortSignal.timeout(50);
     expect(await codeOf(host.target.plan(v1, owned, new Map(), stop))).toBe('ABORTED');
-  });
-});
-
-describe('a pipe', () => {
-  it('L8: in the place of a file of the package is refused at once -> APPLY_FAILED', async () => {
-    await using host = await small();
-    await applyTo(host.target, host.inventory, v1);
-    execFileSync('sh', ['-c', 'rm "$0"; mkfifo "$0"', host.at('/opt/app/data')]);
-    const drift = await host.target.observe(v1, host.inventory.owned, never);
-    expect(drift.map(({ what }) => what)).toEqual(['type']);
-    expect(await codeOf(applyTo(host.target, host.inventory, v1))).toBe('APPLY_FAILED');
-  });
-
-  it('L8: that takes the place of a file just before it is opened keeps nobody waiting', async () => {
-    await using host = await small();
-    execFileSync('mkfifo', [host.at('/etc/pipe')]);
-    expect(await openFile({ at: (name) => host.at(`/etc/${name}`) }, 'pipe')).toBeUndefined();
   });
 });
