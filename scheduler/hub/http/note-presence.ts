@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { toFleetError } from '#bundles/errors';
-import { formatTime, type Timestamp } from '#bundles/time';
+import { PRESENCE_MS } from '#bundles/formats/events/hub-api';
+import { formatTime, parseTime, type Timestamp } from '#bundles/time';
 import type { Store } from '../store/open-store.ts';
 
 /** Collects which agents were heard, until the next write to the database. */
@@ -42,8 +43,12 @@ const write = (store: Store, batch: ReadonlyMap<string, Timestamp>): Promise<voi
         .updateTable('agent')
         .set({ heard_at: at, online_at: at, said_at: at })
         .where('id', '=', id)
-        // Another replica may have written a later one.
-        .where((eb) => eb.or([eb('online_at', 'is', null), eb('online_at', '<', at)]))
+        // Another replica may have written a later one; one far ahead is of a clock that has been set back since.
+        .where((eb) =>
+          eb.or([eb('online_at', 'is', null), eb('online_at', '<', at), eb('online_at', '>', farAhead(at))]),
+        )
         .execute();
     }
   });
+
+const farAhead = (at: Timestamp): Timestamp => formatTime(new Date(parseTime(at).getTime() + PRESENCE_MS));

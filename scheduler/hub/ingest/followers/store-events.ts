@@ -34,7 +34,9 @@ export const storeEvents = async (
   const spokenAt = at < receivedAt ? at : receivedAt;
   const spoken = {
     heard_at: receivedAt,
-    ...((agent.said_at === null || agent.said_at < spokenAt) && { said_at: spokenAt }),
+    ...((agent.said_at === null || agent.said_at < spokenAt || agent.said_at > receivedAt) && {
+      said_at: spokenAt,
+    }),
   };
   const chained = chainEvents(agent, news, at, object);
   const last = chained.at(-1);

@@ -290,7 +290,8 @@ const reportedBy = (
   return {
     heard_at: at,
     ...(source === 'network' && { online_at: at }),
-    ...((agent.said_at === null || agent.said_at < saidAt) && { said_at: saidAt }),
+    // One ahead of the clock is of a clock that has been set back since.
+    ...((agent.said_at === null || agent.said_at < saidAt || agent.said_at > at) && { said_at: saidAt }),
     ...(head && { first_seq: head.first, head_seq: head.seq, head_hash: head.hash }),
     ...foldHold(agent, fresh, lineOf),
     ...(newer &&

@@ -54,6 +54,33 @@ describe('an agent that says it is there', () => {
     expect(await silent()).toEqual([false, '0']);
   });
 
+  it('is silent as ever after the clock of the hub was ahead for a while', async () => {
+    await using made = await testServer();
+    const agent = testAgent('plant-7/press-1');
+    const certificate = await join(made, agent);
+    const headers = await bearer(made);
+    const lines = chain(agent, happenings(2));
+    const saysSo = async (): Promise<void> => {
+      await made.post(PRESENCE_PATH, {}, certificate);
+      await made.context.presence.flush();
+    };
+    const saidAt = async () =>
+      (await made.hub.store.db.selectFrom('agent').select(['online_at', 'said_at']).execute())[0];
+    made.setNow(after(60 * 24 * 60 * MINUTE));
+    await saysSo();
+    made.setNow(after(MINUTE));
+    await saysSo();
+    const right = formatTime(after(MINUTE));
+    expect(await saidAt()).toEqual({ online_at: right, said_at: right });
+    made.setNow(after(60 * 24 * 60 * MINUTE));
+    await hand(made, await reportOf(agent, lines, 1, 1), certificate);
+    made.setNow(after(2 * MINUTE));
+    await hand(made, await reportOf(agent, lines, 2, 2), certificate);
+    expect((await saidAt())?.said_at?.slice(0, 10)).toBe(right.slice(0, 10));
+    made.setNow(after(2 * MINUTE + 3 * PRESENCE_MS + 1000));
+    expect(await rowsOf(made, headers)).toMatchObject([{ silent: true }]);
+  });
+
   it('is not expected of those that only sticks reach, or were never heard', async () => {
     await using made = await testServer();
     const agent = await enrolled(made.hub, 'plant-7/press-1');
