@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { LONG } from './test/harness/run/long.ts';
 import { cacheDirectory } from './test/harness/parts/cache-folder.ts';
+import { compiledFolder } from './test/harness/run/compiled-folder.ts';
 import { HUGE_PAGES } from './test/harness/run/huge-pages.ts';
 import { PROGRAMS_VARIABLE } from './test/harness/run/program-file.ts';
 
@@ -21,7 +22,10 @@ const LONG_ONLY = LONG ? [] : ['**/*.long.test.ts'];
 
 /** What a program compiled to is kept from one start to the next: a run of all tests starts thousands. */
 const COMPILED = {
-  NODE_COMPILE_CACHE: join(process.env[PROGRAMS_VARIABLE] || cacheDirectory(process.env), 'compiled'),
+  NODE_COMPILE_CACHE: compiledFolder(
+    process.env[PROGRAMS_VARIABLE] || cacheDirectory(process.env),
+    new Date(),
+  ),
 };
 
 /** Node's permission model: a unit test that writes a file, opens a database or starts a process gets ERR_ACCESS_DENIED. */

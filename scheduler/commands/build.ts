@@ -30,6 +30,7 @@ import { describeRemovals, type Removal } from '../release/removals/removal.ts';
 import { openKeyDirectory } from '../keys/key-directory.ts';
 import { heldLines, summariseHeld } from './held-lines.ts';
 import { platformOptions } from '../load/platform/platform-options.ts';
+import { pruneCache } from '../load/sources/prune-cache.ts';
 import { didYouMean } from '#bundles/nearest-name';
 import type { Allowance } from '../settings/allowance.ts';
 
@@ -95,6 +96,7 @@ held with its reason and blocks nobody else.`;
       env: process.env,
       signal: this.signal,
     });
+    const directory = requireSetting(configuration, 'layout');
     await using files = openContentPlaces(options.cacheDirectory, access);
     // The destinations of the configuration are for new builds; a candidate is published only to explicitly given ones.
     const environments = candidate ? flags.environment : configuration.environments;
@@ -102,7 +104,7 @@ held with its reason and blocks nobody else.`;
       ...options,
       ...(candidate && { candidate }),
       charts: openCharts(cachedCharts(options.cacheDirectory, charts.fetch)),
-      contents: openContents(contentCache(options.cacheDirectory), files.fetch),
+      contents: openContents(contentCache(options.cacheDirectory), files.fetch, openBlobDirectory(directory)),
       ...(environments && { environments }),
       ...(flags.fleet !== undefined && { fleet: flags.fleet }),
       ...(configuration.images !== undefined && { images: configuration.images }),
@@ -111,11 +113,12 @@ held with its reason and blocks nobody else.`;
       ...(flags.workers !== undefined && { workers: flags.workers }),
       allowRemovals: configuration.allowRemovals,
       keys: keyDirectory,
-      layout: requireSetting(configuration, 'layout'),
+      layout: directory,
       now: this.readNow(flags.now),
       signal: this.signal,
-      onEnvironment: (environment) => this.tell(environment, requireSetting(configuration, 'layout')),
+      onEnvironment: (environment) => this.tell(environment, directory),
     });
+    await pruneCache(options.cacheDirectory, this.readNow(undefined));
     const removals = outcome.channels.flatMap((channel) => channel.removals);
     const notes = explainIdle(configuration.allowRemovals, removals);
     for (const note of notes) this.say(note);

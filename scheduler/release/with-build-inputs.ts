@@ -1,3 +1,4 @@
+import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
 import { openRegistry } from '#bundles/transport/registry/open-registry';
 import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { contentCache, openContents } from '../assemble/content/contents.ts';
@@ -37,13 +38,14 @@ export const withBuildInputs = async <T>(
   await using registries = openImageRegistries(access, openRegistry);
   await using charts = openChartPlaces(registries, access);
   await using files = openContentPlaces(platform.cacheDirectory, access);
+  const layout = requireSetting(configuration, 'layout');
   return await work({
     ...platform,
     signal,
     charts: openCharts(cachedCharts(platform.cacheDirectory, charts.fetch)),
-    contents: openContents(contentCache(platform.cacheDirectory), files.fetch),
+    contents: openContents(contentCache(platform.cacheDirectory), files.fetch, openBlobDirectory(layout)),
     keys: await openKeyDirectory(requireSetting(configuration, 'keys')),
-    layout: requireSetting(configuration, 'layout'),
+    layout,
     ...(configuration.images !== undefined && { images: configuration.images }),
     ...(configuration.pullImages && { pull: (name: string) => registries.repository(name) }),
   });

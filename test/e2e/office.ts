@@ -44,7 +44,7 @@ export const openOffice = async (folder: string, database?: string): Promise<Off
   const exporter = (...words: readonly string[]): Promise<Outcome> => runExporter(folder, words);
   await writeFile(
     join(folder, 'fleet-scheduler.yaml'),
-    `platform: platform\nkeys: ${keys}\nlayout: ${layout}\ndb: ${db}\n`,
+    `platform: platform\nkeys: ${keys}\nlayout: ${layout}\ndb: ${db}\ncache: ${join(folder, 'cache')}\n`,
   );
   succeed(await scheduler('root', 'init', '--dev', '--fleet', 'halden'));
   const root = await readFile(join(keys, '1.root.json'));

@@ -1,4 +1,4 @@
-import { createHash, type Hash } from 'node:crypto';
+import { createHash, type Hash, randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Dispatcher } from 'undici';
@@ -12,6 +12,8 @@ import { newRetries, retryAfter } from '#bundles/transport/registry/http/retry-b
 import type { RegistryOptions } from '#bundles/transport/registry/registry';
 import { isPassing } from '#bundles/transport/registry/http/registry-error';
 import { type Answer, send } from '#bundles/transport/registry/http/send';
+import { tryExclusiveLock } from '#cli/exclusive-lock';
+import { markUsed } from '../../load/sources/cache-use.ts';
 import { checkScheme } from '../../load/charts/chart-places.ts';
 import type { FetchContent } from './content.ts';
 import type { LockedContent } from '../../model/content-locks.ts';
@@ -41,17 +43,20 @@ export const openContentPlaces = (
       const address = new URL(url);
       checkScheme(address, options.plainHttp);
       connections ??= openConnections(options);
-      // Without a known digest, a partial file may be of other content and is not resumed.
-      const name = hexOf(digestOf(`${url} ${expected?.digest ?? process.pid}`));
-      const partial = join(directory, 'content', 'partial', name);
+      const partials = join(directory, 'content', 'partial');
+      await makePartials(partials, url);
+      // Without a known digest, a partial file may be of other content. Another process may be filling one that could be resumed.
+      const resumed = expected && join(partials, hexOf(digestOf(`${url} ${expected.digest}`)));
+      using lock = resumed === undefined ? undefined : lockPartial(`${resumed}.lock`);
+      const partial = lock && resumed !== undefined ? resumed : join(partials, randomUUID());
+      if (lock) await markUsed(directory, `${resumed}.lock`);
       try {
-        await mkdir(dirname(partial), { recursive: true });
         const got = await download({ ...options, connections, url: address, partial, expected, signal });
         await keep(cache, partial, got.digest);
         return got;
       } catch (error) {
+        if (partial !== resumed) await rm(partial, { force: true });
         signal.throwIfAborted();
-        if (!expected) await rm(partial, { force: true });
         throw asUnreachable(error, url);
       }
     },
@@ -59,6 +64,23 @@ export const openContentPlaces = (
       await connections?.close();
     },
   };
+};
+
+const makePartials = async (folder: string, url: string): Promise<void> => {
+  try {
+    await mkdir(folder, { recursive: true });
+  } catch (error) {
+    throw asUnreachable(error, url);
+  }
+};
+
+/** @returns undefined while another process fills the partial file, or if the lock cannot be created */
+const lockPartial = (file: string): Disposable | undefined => {
+  try {
+    return tryExclusiveLock(file);
+  } catch {
+    return undefined;
+  }
 };
 
 type Job = RegistryOptions & {
@@ -73,7 +95,6 @@ type Job = RegistryOptions & {
 type Progress = { file: FileHandle; hash: Hash; done: number; validator: string | undefined };
 
 const download = async (job: Job): Promise<LockedContent> => {
-  if (!job.expected) await rm(job.partial, { force: true });
   await using file = await open(job.partial, 'a+', 0o600);
   const progress: Progress = { file, hash: createHash('sha256'), done: 0, validator: undefined };
   const { size } = await file.stat();

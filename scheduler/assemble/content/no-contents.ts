@@ -13,5 +13,5 @@ export const noContents: Contents = async ({ url }) => {
 
 const notFetched = (url: string): FleetError =>
   new FleetError('SOURCE_UNREACHABLE', `${url} is not fetched here`, {
-    hint: 'fleet-scheduler build and images lock fetch it, and it is kept in the cache',
+    hint: 'Run fleet-scheduler build or images lock here: they fetch it into the cache, which keeps it until no run has used it for 30 days',
   });

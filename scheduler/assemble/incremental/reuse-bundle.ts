@@ -19,7 +19,8 @@ export const reuseBundle = async (
     known.judgedFor === input.judge?.target &&
     input.packages.every((one, at) => one === known.packages[at]) &&
     applicationsOf(input)?.every((one, at) => one === known.applications[at]) === true;
-  const images = same ? await imagesOf(known.built, input) : undefined;
+  if (!same || !(await hasContents(known.built))) return undefined;
+  const images = await imagesOf(known.built, input);
   return images && { ...known.built, images, previous: input.lastGood.bundle };
 };
 
@@ -39,6 +40,13 @@ const isWhole = ({ platform, held, rolledBack }: BundleInput, built: BuiltBundle
   held.length + rolledBack.size === 0 &&
   built.held.length === 0 &&
   (platform.heldWorkloads ?? []).length === 0;
+
+/** Whether the files of hosts are still where they were read. In the cache, that they are asked for keeps them there (contentCache). */
+const hasContents = async ({ contents }: BuiltBundle): Promise<boolean> => {
+  for (const { blobs, source } of contents)
+    for (const { digest, size } of blobs) if ((await source.size(digest)) !== size) return false;
+  return true;
+};
 
 /** The images as resolved now; undefined if one is missing or differs. */
 const imagesOf = async (

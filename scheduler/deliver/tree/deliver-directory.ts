@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { compareBytes } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
+import { DAY_MS } from '#bundles/time';
 import { inParallel } from '#bundles/in-parallel';
 import { makeDirectory } from '#bundles/formats/layout/make-directory';
 import { syncDirectory } from '#bundles/formats/layout/sync-directory';
@@ -58,6 +59,7 @@ export const deliverDirectory = async (delivery: DirectoryDelivery): Promise<Dir
     await writeAll(directory, target, next);
     await pointTo(link, target);
     await removeOthers(directory, environment, [target, old]);
+    await removeDrafts(directory, target);
     return { outcome: 'written', ...changes };
   } catch (error) {
     throw toFleetError(error, `writing ${link}`);
@@ -153,3 +155,18 @@ const removeOthers = async (
     if (isOurs.test(name) && !kept.includes(join(STORE, name)))
       await rm(join(directory, STORE, name), { recursive: true, force: true });
 };
+
+/** Removes drafts that are a day older than the newest tree: their processes were killed. */
+const removeDrafts = async (directory: string, newest: string): Promise<void> => {
+  const { mtimeMs } = await lstat(join(directory, newest));
+  for (const folder of [directory, join(directory, STORE)]) {
+    for (const name of await readdir(folder)) {
+      if (!DRAFT.test(name)) continue;
+      const found = await lstat(join(folder, name)).catch(() => undefined);
+      if (found && mtimeMs - found.mtimeMs > DAY_MS)
+        await rm(join(folder, name), { recursive: true, force: true });
+    }
+  }
+};
+
+const DRAFT = /^\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.link)?$/;

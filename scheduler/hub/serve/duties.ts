@@ -100,7 +100,7 @@ const removeOld = ({ configuration, hub, clock, log }: DutyOptions): readonly Du
   const round = async (signal: AbortSignal): Promise<void> => {
     try {
       const removed = await applyRetention(hub, { days, now: clock(), signal });
-      if (removed.events + removed.reports + removed.changes + removed.media > 0)
+      if (Object.values(removed).some((rows) => rows > 0))
         log.info({ days, ...removed }, 'removed old facts');
     } catch (error) {
       if (!signal.aborted) log.error(faultFields(toFleetError(error, 'removing old facts')), 'not removed');

@@ -4,6 +4,7 @@ import { type FleetError, toFleetError } from '#bundles/errors';
 import { formatChannel } from '#bundles/names';
 import { build, type EnvironmentOutcome } from '../../release/build.ts';
 import type { PlatformOptions } from '../../load/platform/load-options.ts';
+import { pruneCache } from '../../load/sources/prune-cache.ts';
 import { platformOptions } from '../../load/platform/platform-options.ts';
 import type { BuildMemory } from '../../assemble/incremental/build-memory.ts';
 import { sourcesOf } from '../../load/load-platform.ts';
@@ -91,6 +92,7 @@ export const buildStep = async (
       }),
     );
     failure = outcome.environments.flatMap(({ problems }) => problems)[0];
+    await pruneCache(platform.cacheDirectory, clock());
   } catch (error) {
     failure = toFleetError(error, 'building');
   }

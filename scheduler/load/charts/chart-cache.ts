@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type Digest, digestOf } from '#bundles/digest';
 import { makeDirectory } from '#bundles/formats/layout/make-directory';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
+import { markUsed } from '../sources/cache-use.ts';
 import type { FetchChart } from './charts.ts';
 
 /**
@@ -14,7 +15,7 @@ export const cachedCharts =
   async (reference, digest, signal) => {
     const folder = join(directory, 'charts');
     const file = join(folder, fileName(digest));
-    const known = await readFile(file).catch(() => undefined);
+    const known = (await markUsed(directory, file)) ? await readFile(file).catch(() => undefined) : undefined;
     if (known && digestOf(known) === digest) return known;
     const fetched = Buffer.from(await fetch(reference, digest, signal));
     if (digestOf(fetched) !== digest) return fetched;

@@ -7,6 +7,6 @@ import { chartKey, type FetchChart } from './charts.ts';
  */
 export const noCharts: FetchChart = async (reference) => {
   throw new FleetError('SOURCE_UNREACHABLE', `the chart ${chartKey(reference)} is not fetched here`, {
-    hint: 'fleet-scheduler build and images lock fetch it, and it is kept in the cache',
+    hint: 'Run fleet-scheduler build or images lock here: they fetch it into the cache, which keeps it until no run has used it for 30 days',
   });
 };

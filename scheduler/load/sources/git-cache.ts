@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { access, appendFile, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { DAY_MS, HOUR_MS } from '#bundles/time';
 import { tryExclusiveLock } from '#cli/exclusive-lock';
 import { redactUrl } from '../../model/repository-url.ts';
+import { exists } from './cache-use.ts';
 import { type Git, REMOTE, runGit } from './run-git.ts';
 
 /** A repository's refs at one moment, and the bare repository that caches its objects. */
@@ -105,7 +107,11 @@ export const fetchCommit = async (git: Git, repository: GitRepository, commit: s
   // A list of our own: in a partial clone git would fetch a missing commit to say whether it is there.
   const file = join(repository.gitDirectory, 'fetched');
   const fetched = (await readFile(file, 'utf8').catch(() => '')).split('\n');
-  if (fetched.includes(commit)) return;
+  if (fetched.includes(commit)) {
+    const now = new Date();
+    await utimes(file, now, now);
+    return;
+  }
   await requestCommit(git, repository, commit);
   await writeFile(file, [commit, ...fetched].slice(0, FETCHED).join('\n'));
 };
@@ -126,6 +132,25 @@ const requestCommit = async (git: Git, repository: GitRepository, commit: string
   });
 };
 
+/** The first fetch into a cached repository. A new one takes its place when it is this old: git keeps every commit that it ever fetched. */
+const OLD_MS = 30 * DAY_MS;
+/** A delivery reads a cached repository, without its lock, within this time after a fetch. */
+const IN_USE_MS = HOUR_MS;
+
+/** Deletes a cached repository that is old, and not in use. The next fetch brings the newest commit alone. */
+export const dropOld = async (gitDirectory: string, now: Date): Promise<void> => {
+  const ageOf = async (file: string): Promise<number | undefined> => {
+    const found = await stat(join(gitDirectory, file)).catch(() => undefined);
+    return found && now.getTime() - found.mtimeMs;
+  };
+  // Git writes HEAD when it creates the repository.
+  const age = await ageOf('HEAD');
+  if (age === undefined || age < OLD_MS) return;
+  using lock = takeLock(`${gitDirectory}.lock`);
+  if (!lock || ((await ageOf('fetched')) ?? OLD_MS) < IN_USE_MS) return;
+  await rm(gitDirectory, { recursive: true, force: true });
+};
+
 /** Renames a finished draft to its target. If another run was faster, its result is equal and stays. */
 export const keep = async (draft: string, target: string): Promise<void> => {
   try {
@@ -134,12 +159,6 @@ export const keep = async (draft: string, target: string): Promise<void> => {
     if (!(await exists(target))) throw error;
   }
 };
-
-export const exists = async (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );
 
 export const unreachable = (url: string, reason: string): FleetError =>
   new FleetError(

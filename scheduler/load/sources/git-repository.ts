@@ -5,18 +5,11 @@ import { FleetError } from '#bundles/errors';
 import { makeDirectory } from '#bundles/formats/layout/make-directory';
 import { nameSome } from '#bundles/name-some';
 import type { Bound } from '../../model/limits.ts';
-import {
-  exists,
-  fetchCommit,
-  type GitRepository,
-  keep,
-  prepare,
-  unreachable,
-  withCache,
-} from './git-cache.ts';
+import { markUsed } from './cache-use.ts';
+import { fetchCommit, type GitRepository, keep, prepare, unreachable, withCache } from './git-cache.ts';
 import { checkBlobs, dropOvergrown } from './check-blobs.ts';
 import { checkRef, isCommit, type Revision } from '../../model/location.ts';
-import { pruneTrees, touchTree } from './prune-trees.ts';
+import { pruneTrees } from './prune-cache.ts';
 import { redactUrl, repositoryKey } from '../../model/repository-url.ts';
 import { type Git, REMOTE, runGit, withRemote } from './run-git.ts';
 
@@ -109,13 +102,11 @@ export const checkOut = async (plain: Git, repository: GitRepository, wanted: Wa
   const key = basename(repository.gitDirectory, '.git');
   const trees = join(repository.cacheDirectory, 'trees');
   const target = join(trees, `${key}-${commit}-${folder}`);
-  if (await exists(target)) {
-    await touchTree(target);
-    return target;
-  }
+  const isThere = () => markUsed(repository.cacheDirectory, target);
+  if (await isThere()) return target;
   const git = withRemote(plain, repository.url);
   await withCache(git, repository, async () => {
-    if (await exists(target)) return;
+    if (await isThere()) return;
     if (bound) await dropOvergrown(repository, bound);
     await prepare(git, repository);
     await fetchCommit(git, repository, commit);
@@ -126,7 +117,7 @@ export const checkOut = async (plain: Git, repository: GitRepository, wanted: Wa
       if (submodules.length > 0) await writeFile(`${target}.submodules`, JSON.stringify(submodules));
       await keep(draft, target);
       const isOfFolder = (name: string): boolean => name.startsWith(`${key}-`) && name.endsWith(`-${folder}`);
-      await pruneTrees(trees, isOfFolder);
+      await pruneTrees(repository.cacheDirectory, isOfFolder);
     } finally {
       await rm(draft, { recursive: true, force: true });
       await rm(`${draft}.index`, { force: true });

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import { chmod, copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runAirGapped } from '../../harness/fleets/air-gap.ts';
+import { compiledFolder } from '../../harness/run/compiled-folder.ts';
 import { countResults, formatCounts } from '../../harness/run/count-results.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { commitFolder, makeGitRepository } from '../../harness/neighbours/git-repository.ts';
@@ -12,6 +13,18 @@ import { findPart, thisMachine } from '../../harness/parts.ts';
 import { startRegistry } from '../../harness/neighbours/registry.ts';
 import { runCommand, runOrFail, succeed } from '../../harness/run/run-command.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
+
+test('what Node compiled on earlier days is removed a day after its last use', async () => {
+  await using cache = await temporaryDirectory('compiled');
+  const now = new Date();
+  const folders = () => readdir(join(cache.path, 'compiled'));
+  const first = compiledFolder(cache.path, now);
+  await writeFile(join(first, 'code'), '');
+  compiledFolder(cache.path, new Date(now.getTime() + 80_000_000));
+  expect(await folders()).toContain(basename(first));
+  const last = compiledFolder(cache.path, new Date(now.getTime() + 200_000_000));
+  expect(await folders()).toEqual([basename(last)]);
+});
 
 describeWith(['cosign', 'airGap'], 'cosign', ({ cosign }) => {
   test('signs a statement and verifies it without any network', async () => {

@@ -1,11 +1,12 @@
 import { setTimeout } from 'node:timers/promises';
 import { FleetError } from '#bundles/errors';
 import { formatChannel } from '#bundles/names';
-import { DAY_MS, formatTime } from '#bundles/time';
+import { DAY_MS } from '#bundles/time';
 import { openRemoteEvidence } from '../../../keys/signer/remote-key.ts';
 import type { Hub } from '../../hub.ts';
 import { channelOf } from '../../sites/agent-record.ts';
 import type { AgentRow } from '../../store/tables.ts';
+import { type Forgotten, forgetNotes } from './forget-notes.ts';
 import { keptFrom } from './kept-from.ts';
 import { trimLife } from './trim-life.ts';
 
@@ -17,12 +18,10 @@ export type RetentionOptions = {
   readonly share?: number;
 };
 
-export type RetentionOutcome = {
+export type RetentionOutcome = Forgotten & {
   readonly events: number;
   readonly reports: number;
   readonly changes: number;
-  /** Notes of media that came back. */
-  readonly media: number;
 };
 
 const MIN_DAYS = 30;
@@ -41,7 +40,7 @@ const SHARE = 0.2;
 const AGENTS = 100;
 
 /**
- * Removes reports, events, history and notes of media that are older than the policy keeps, agent by agent, in short transactions with pauses between.
+ * Removes reports, events, history and notes (forgetNotes) that are older than the policy keeps, agent by agent, in short transactions with pauses between.
  * Current state, chain heads, floors, alarms, receipts, tokens and decisions stay. May be interrupted and run again at any time.
  * @throws FleetError BUSY, DISK_FULL, DATABASE_UNREACHABLE, LAYOUT_INVALID; SIGNER_UNREACHABLE if a signer holds the release key
  */
@@ -52,7 +51,7 @@ export const applyRetention = async (
   const cutoff = new Date(now.getTime() - days * DAY_MS);
   const before = await keptFrom(hub, cutoff);
   const judged = await readJudged(hub);
-  const total = { events: 0, reports: 0, changes: 0, media: await forgetMedia(hub, cutoff) };
+  const total = { events: 0, reports: 0, changes: 0 };
   for (let after = ''; ; ) {
     const agents = await nextAgents(hub, after);
     for (const agent of agents) {
@@ -76,28 +75,11 @@ export const applyRetention = async (
       }
     }
     const last = agents.at(-1);
-    if (!last) return total;
+    // After the history, which names packages.
+    if (!last) return { ...total, ...(await forgetNotes(hub, cutoff)) };
     after = last.id;
   }
 };
-
-/** Removes contents of media, which are for display only. */
-const forgetMedia = ({ store }: Pick<Hub, 'store'>, cutoff: Date): Promise<number> =>
-  store.transact(async (tx) => {
-    const { numDeletedRows } = await tx
-      .deleteFrom('medium_return')
-      .where('received_at', '<', formatTime(cutoff))
-      .executeTakeFirstOrThrow();
-    const departed = await tx
-      .deleteFrom('medium_departure')
-      .where('recorded_at', '<', formatTime(cutoff))
-      .executeTakeFirstOrThrow();
-    await tx
-      .deleteFrom('medium_volume')
-      .where('filling', 'not in', tx.selectFrom('medium_departure').select('filling'))
-      .execute();
-    return Number(numDeletedRows) + Number(departed.numDeletedRows);
-  });
 
 const nextAgents = ({ store }: Pick<Hub, 'store'>, after: string): Promise<readonly AgentRow[]> =>
   store.db.selectFrom('agent').selectAll().where('id', '>', after).orderBy('id').limit(AGENTS).execute();

@@ -1,6 +1,8 @@
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Digest, digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
 import type { FetchContent } from '../../../../scheduler/assemble/content/content.ts';
 import { contentCache, openContents } from '../../../../scheduler/assemble/content/contents.ts';
 import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
@@ -21,9 +23,10 @@ const world = async () => {
     await cache.write(LOCK.digest, LOCK.size, BYTES);
     return LOCK;
   };
+  const released = openBlobDirectory(join(folder.path, 'releases'));
   const want = (sha256?: Digest, locks = new Map<string, typeof LOCK>()) =>
-    openContents(cache, fetch)({ url: URL, sha256, at }, { files: locks, debs: new Map() }, signal);
-  return { cache, asked, want, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
+    openContents(cache, fetch, released)({ url: URL, sha256, at }, { files: locks, debs: new Map() }, signal);
+  return { cache, released, asked, want, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
 };
 
 test('an address that nobody pinned stops with its place, and nobody is asked', async () => {
@@ -50,4 +53,11 @@ test('a sha256 beside the url needs no lock, and must not say another thing than
 test('what could not be fetched says which line wanted it', async () => {
   await using it = await world();
   await expect(it.want(digestOf('other'))).rejects.toMatchObject({ code: 'DIGEST_MISMATCH', at });
+});
+
+test('one that an earlier bundle has is taken from the layout: its server may not have it any more', async () => {
+  await using it = await world();
+  await it.released.write(LOCK.digest, LOCK.size, BYTES);
+  expect(await it.want(LOCK.digest)).toMatchObject({ ...LOCK, source: it.released, from: { url: URL } });
+  expect(it.asked).toEqual([]);
 });

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
+import { readBlob } from '#bundles/formats/layout/verified';
 import { contentCache } from '../../../../scheduler/assemble/content/contents.ts';
 import { openContentPlaces } from '../../../../scheduler/assemble/content/download.ts';
 import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
@@ -11,6 +12,8 @@ import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts'
 const BYTES = Buffer.alloc(300_000, 'weights');
 const LOCK = { digest: digestOf(BYTES), size: BYTES.length };
 const { signal } = new AbortController();
+
+const OPTIONS = { plainHttp: [], env: {}, sleep: async () => {}, random: () => 0 };
 
 const world = async (listener: RequestListener, maxBytes = 1 << 20) => {
   const folder = await temporaryDirectory('download');
@@ -20,13 +23,7 @@ const world = async (listener: RequestListener, maxBytes = 1 << 20) => {
     listener(request, response);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const places = openContentPlaces(folder.path, {
-    plainHttp: [],
-    env: {},
-    sleep: async () => {},
-    random: () => 0,
-    maxBytes,
-  });
+  const places = openContentPlaces(folder.path, { ...OPTIONS, maxBytes });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/model`;
   const partials = join(folder.path, 'content', 'partial');
   return {
@@ -34,7 +31,10 @@ const world = async (listener: RequestListener, maxBytes = 1 << 20) => {
     asked,
     fetch: (expected?: { digest: typeof LOCK.digest; size?: number }) => places.fetch(url, expected, signal),
     stored: () => contentCache(folder.path).size(LOCK.digest),
-    partials: () => readdir(partials),
+    partials: async () => (await readdir(partials)).filter((name) => !name.endsWith('.lock')),
+    /** Another process with the same cache. */
+    beside: () => openContentPlaces(folder.path, OPTIONS),
+    cache: contentCache(folder.path),
     /** What a run before left. */
     leave: async (bytes: Buffer) => {
       await mkdir(partials, { recursive: true });
@@ -95,6 +95,23 @@ test('what the run before had is used, and if it was damaged, fetched again whol
   await damaged.leave(Buffer.alloc(100_000, 'x'));
   expect(await damaged.fetch(LOCK)).toEqual(LOCK);
   expect(damaged.asked).toEqual(['bytes=100000-', undefined]);
+});
+
+test('two processes that download the same file at the same time do not mix their bytes', async () => {
+  await using it = await world((_, response) => {
+    response.writeHead(200, { 'content-length': BYTES.length });
+    let at = 0;
+    const next = (): void => {
+      if (at >= BYTES.length) return void response.end();
+      response.write(BYTES.subarray(at, (at += 30_000)), () => setTimeout(next, 1));
+    };
+    next();
+  });
+  await using beside = it.beside();
+  const got = await Promise.all([it.fetch(LOCK), beside.fetch(it.url, LOCK, signal)]);
+  expect(got).toEqual([LOCK, LOCK]);
+  expect(digestOf(await readBlob(it.cache, LOCK.digest, LOCK.size))).toBe(LOCK.digest);
+  expect(await it.partials()).toEqual([]);
 });
 
 test('other bytes than were locked are refused and not kept', async () => {

@@ -1,8 +1,11 @@
 import { execFile } from 'node:child_process';
+import { readdir, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { temporaryDirectory } from '../../file-tree.ts';
+import { DAY_MS } from '#bundles/time';
+import { deliverDirectory } from '../../../../scheduler/deliver/tree/deliver-directory.ts';
+import { temporaryDirectory, writeFiles } from '../../file-tree.ts';
 
 const MODULE = join(import.meta.dirname, '../../../../scheduler/deliver/tree/deliver-directory.ts');
 
@@ -27,4 +30,24 @@ test('a tree with more files than a process may open is delivered and compared',
   ];
   const { stdout } = await promisify(execFile)('sh', [...argv, MODULE, out]);
   expect(stdout).toBe('written\nunchanged\n');
+});
+
+test('drafts of killed processes are gone with the next tree of a later day', async () => {
+  const directory = await temporaryDirectory();
+  const drafts = [
+    '.trees/.0d9f4c1e-7a35-4ac5-9f5c-0c1a2b3c4d5e',
+    '.1d9f4c1e-7a35-4ac5-9f5c-0c1a2b3c4d5e.link',
+  ];
+  const young = '.trees/.2d9f4c1e-7a35-4ac5-9f5c-0c1a2b3c4d5e';
+  await writeFiles(directory, {
+    [`${drafts[0]}/x.yaml`]: 'x',
+    [`${drafts[1]}`]: '',
+    [`${young}/x.yaml`]: 'x',
+  });
+  const old = new Date(Date.now() - 2 * DAY_MS);
+  for (const draft of drafts) await utimes(join(directory, draft), old, old);
+  const tree = new Map([['edge/app/x.yaml', Buffer.from('x')]]);
+  await deliverDirectory({ directory, environment: 'dev', tree, isKept: () => false });
+  const left = await readdir(directory, { recursive: true });
+  expect(left.filter((name) => name.includes('4ac5')).toSorted()).toEqual([young, `${young}/x.yaml`]);
 });

@@ -80,6 +80,8 @@ const count = async (db: Database, table: 'event' | 'alarm' | 'history'): Promis
   return rows;
 };
 
+const NOTHING = { events: 0, reports: 0, changes: 0, media: 0, checks: 0, versions: 0 };
+
 describe('retention', () => {
   it('removes what is older, and keeps states, the chain, receipts and the newest value of each field', async () => {
     await using hub = await reported();
@@ -99,7 +101,7 @@ describe('retention', () => {
     // Of the report about the press, and the one with the newest floors, the row stays.
     const reduced = db.selectFrom('report').select('last_seq').where('statement', '=', '').orderBy('number');
     expect(await reduced.execute()).toEqual([{ last_seq: 2 }, { last_seq: 5 }]);
-    expect(await remove(hub)).toEqual({ events: 0, reports: 0, changes: 0, media: 0 });
+    expect(await remove(hub)).toEqual(NOTHING);
 
     // Later reports continue the chain, and the agent's receipt covers all of it.
     const stick = await hub.stick('later');
@@ -205,6 +207,54 @@ describe('retention', () => {
     expect(await remove(hub)).toMatchObject({ media: 1 });
     const left = await hub.store.db.selectFrom('medium_return').select('received_at').execute();
     expect(left).toEqual([{ received_at: times[1] }]);
+  });
+
+  it('removes answers of checks about earlier candidates, and keeps those about the last one', async () => {
+    await using hub = await reported();
+    const { db } = hub.store;
+    const answer = (id: string, environment: string, shared: string, at: Date) => ({
+      id,
+      environment,
+      shared: digest(shared),
+      state: 'passed' as const,
+      message: '',
+      at: formatTime(at),
+      tries: 1,
+      next_at: null,
+      until: formatTime(at),
+      signed_at: 1,
+    });
+    const answers = [
+      answer('qa-first', 'qa', '1', day(0)),
+      answer('qa-second', 'qa', '2', day(1)),
+      answer('qa-second-too', 'qa', '2', day(1)),
+      answer('prod', 'prod', '1', day(0)),
+    ];
+    await db.insertInto('gate_check').values(answers).execute();
+    expect(await remove(hub)).toMatchObject({ checks: 1 });
+    const left = await db.selectFrom('gate_check').select('id').orderBy('id').execute();
+    expect(left.map(({ id }) => id)).toEqual(['prod', 'qa-second', 'qa-second-too']);
+  });
+
+  it('removes names of packages that no release, agent or kept change has any more', async () => {
+    await using hub = await reported();
+    const { db } = hub.store;
+    const name = (digit: string) => ({
+      environment: 'prod',
+      cluster_type: 'press',
+      assignment: 'oven',
+      package: digest(digit),
+      workspace: null,
+      workload: 'oven',
+      version: digit,
+      source_commit: null,
+      wanted_by: null,
+    });
+    // Agents reported a, b, c and f.
+    await db.insertInto('package_version').values(['a', 'd', 'f'].map(name)).execute();
+    expect(await remove(hub)).toMatchObject({ versions: 1 });
+    const left = await db.selectFrom('package_version').select('version').orderBy('version').execute();
+    expect(left.map(({ version }) => version)).toEqual(['a', 'f']);
   });
 
   it('is given in days, at least 30', () => {

@@ -1,0 +1,126 @@
+import { existsSync, mkdirSync, readdirSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { DAY_MS, HOUR_MS } from '#bundles/time';
+import { DEFAULT_LIMITS } from '../../../../scheduler/model/limits.ts';
+import { dropOvergrown } from '../../../../scheduler/load/sources/check-blobs.ts';
+import { markUsed, removeUnused } from '../../../../scheduler/load/sources/cache-use.ts';
+import { pruneCache, pruneTrees } from '../../../../scheduler/load/sources/prune-cache.ts';
+import { temporaryDirectory, writeFiles } from '../../file-tree.ts';
+
+const NOW = new Date();
+const before = (ms: number): Date => new Date(NOW.getTime() - ms);
+const usedAt = (path: string, at: Date): void => utimesSync(path, at, at);
+
+/** A cache with these files, all of which were used so many days ago. */
+const cacheOf = async (days: number, paths: readonly string[]): Promise<string> => {
+  const cache = await temporaryDirectory();
+  await writeFiles(cache, Object.fromEntries(paths.map((path) => [path, 'content'])));
+  for (const name of readdirSync(cache, { recursive: true, encoding: 'utf8' }))
+    usedAt(join(cache, name), before(days * DAY_MS));
+  return cache;
+};
+
+const left = (cache: string): readonly string[] =>
+  readdirSync(cache, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name !== 'use.lock')
+    .map((entry) => join(entry.parentPath, entry.name).slice(cache.length + 1))
+    .toSorted();
+
+const KINDS = [
+  'a.git.0d9f4c1e-7a35-4ac5-9f5c-0c1a2b3c4d5e/HEAD',
+  'charts/a.tgz',
+  'content/blobs/sha256/a',
+  'content/partial/a',
+  'publish/a.git/HEAD',
+  'trees/a-1-app.submodules',
+  'trees/a-1-app/x.yaml',
+];
+
+it('deletes what no run has used for 30 days: downloads, charts, trees, and the rests of killed processes', async () => {
+  const cache = await cacheOf(31, KINDS);
+  await pruneCache(cache, NOW);
+  expect(left(cache)).toEqual([]);
+});
+
+it('keeps what was used within 30 days, and records that a file is used', async () => {
+  const young = await cacheOf(29, KINDS);
+  await pruneCache(young, NOW);
+  expect(left(young)).toEqual(KINDS);
+  const cache = await cacheOf(31, ['content/blobs/sha256/a', 'content/blobs/sha256/b']);
+  expect(await markUsed(cache, join(cache, 'content/blobs/sha256/a'))).toBe(true);
+  expect(await markUsed(cache, join(cache, 'content/blobs/sha256/c'))).toBe(false);
+  await pruneCache(cache, NOW);
+  expect(left(cache)).toEqual(['content/blobs/sha256/a']);
+});
+
+it('takes no file from a run that has just found it', async () => {
+  const names = Array.from({ length: 40 }, (_, at) => `charts/${at}`);
+  const cache = await cacheOf(31, names);
+  const found = await Promise.all(
+    names.map(async (name) => {
+      const path = join(cache, name);
+      const removed = removeUnused(cache, path, { now: NOW, unusedMs: 30 * DAY_MS });
+      const isFound = await markUsed(cache, path);
+      const isThere = existsSync(path);
+      await removed;
+      return { isFound, isThere, isLeft: existsSync(path) };
+    }),
+  );
+  expect(found.filter(({ isFound, isThere, isLeft }) => isFound !== isThere || isFound !== isLeft)).toEqual(
+    [],
+  );
+});
+
+it('begins a repository anew 30 days after its first fetch, and not while a delivery may read it', async () => {
+  const files = ['HEAD', 'fetched', 'objects/pack/a.pack'].map((name) => `a.git/${name}`);
+  const cache = await cacheOf(31, [...files, 'a.git.known/b', 'b.git/HEAD', 'b.git/fetched']);
+  usedAt(join(cache, 'a.git/fetched'), before(HOUR_MS / 2));
+  await pruneCache(cache, NOW);
+  expect(left(cache)).toEqual([...files, 'a.git.known/b', 'a.git.lock', 'b.git.lock'].toSorted());
+  usedAt(join(cache, 'a.git/fetched'), before(HOUR_MS));
+  await pruneCache(cache, NOW);
+  expect(left(cache)).toEqual(['a.git.known/b', 'a.git.lock', 'b.git.lock']);
+});
+
+it('keeps the four trees of a folder that were used last, and those that may be in use', async () => {
+  const cache = await temporaryDirectory();
+  const trees = join(cache, 'trees');
+  const make = (name: string, hours: number): void => {
+    mkdirSync(join(trees, name), { recursive: true });
+    usedAt(join(trees, name), before(hours * HOUR_MS));
+  };
+  for (const hours of [2, 3, 4, 5, 6, 7]) make(`repo-${hours}-app`, hours);
+  make('repo-9-other', 9);
+  await markUsed(cache, join(trees, 'repo-7-app'));
+  await pruneTrees(cache, (name) => name.endsWith('-app'));
+  expect(readdirSync(trees).toSorted()).toEqual([
+    'repo-2-app',
+    'repo-3-app',
+    'repo-4-app',
+    'repo-7-app',
+    'repo-9-other',
+  ]);
+  for (const minute of [1, 2, 3, 4, 5]) make(`repo-new${minute}-app`, minute / 60);
+  await pruneTrees(cache, (name) => name.endsWith('-app'));
+  expect(readdirSync(trees).filter((name) => name.includes('new'))).toHaveLength(5);
+});
+
+it('begins the cached repository of a tenant anew once it is over its bound', async () => {
+  const cacheDirectory = await temporaryDirectory();
+  const gitDirectory = join(cacheDirectory, 'a.git');
+  const repository = { url: 'https://git.example/a', refs: new Map(), gitDirectory, cacheDirectory };
+  await writeFiles(gitDirectory, {
+    'objects/pack/a.pack': 'x'.repeat(300),
+    'objects/pack/b.pack': 'x'.repeat(101),
+  });
+  const bound = (assignmentBytes: number) => ({
+    limits: { ...DEFAULT_LIMITS, assignmentBytes },
+    workspace: 'sales',
+    subject: 'shop-web',
+  });
+  await dropOvergrown(repository, bound(101));
+  expect(readdirSync(cacheDirectory)).toEqual(['a.git']);
+  await dropOvergrown(repository, bound(100));
+  expect(readdirSync(cacheDirectory)).toEqual([]);
+});
