@@ -284,7 +284,7 @@ export const DPKG_CASES: readonly DpkgCase[] = [
     first: { debs: [deb('gauge', '1')] },
     here: 'mkdir -p /srv/gauge && mount -t tmpfs -o size=64k tmpfs /srv/gauge',
     next: { debs: [deb('gauge', '2', { files: { '/srv/gauge/table': 'x'.repeat(1 << 20) } })] },
-    plan: /^DEB_FAILED: gauge: .*No space left on device/,
+    plan: /^DISK_FULL: gauge: .*No space left on device/,
     holds: 'umount /srv/gauge',
   },
   {
