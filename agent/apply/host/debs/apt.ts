@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { COMMAND_ENV, type CommandResult, type Run } from '../host-options.ts';
@@ -6,9 +7,9 @@ import { COMMAND_ENV, type CommandResult, type Run } from '../host-options.ts';
 export type Apt = {
   readonly run: Run;
   readonly signal: AbortSignal;
-  /** Folder of the repository: `Packages`, `Release` and the packages. */
+  /** Folder of the repository: `Packages` and the packages. */
   readonly repository: string;
-  /** Empty or missing folder for lists and caches. */
+  /** Folder for lists and caches, as `prepareApt` makes it. */
   readonly scratch: string;
   /** How long apt waits for the locks of dpkg. */
   readonly lockSeconds: number;
@@ -36,15 +37,16 @@ export const runQuietly = (
 ): Promise<CommandResult> =>
   run(argv, { timeoutMs: NO_LIMIT_MS, signal, cwd: '/', env: { ...QUIET, ...env } });
 
-/** Runs apt-get with the repository as its only source. */
+/** Runs apt-get with the repository as its only source. It needs no `apt-get update`: apt reads the index where it is, and trusts it. */
 export const aptGet = (
   apt: Apt,
   words: readonly string[],
   env?: Readonly<Record<string, string>>,
 ): Promise<CommandResult> => {
-  const { scratch, lockSeconds } = apt;
+  const { repository, scratch, lockSeconds } = apt;
+  const index = join(repository, INDEX);
   const settings = [
-    `Dir::Etc::SourceList=${join(scratch, 'sources.list')}`,
+    'Dir::Etc::SourceList=/dev/null',
     'Dir::Etc::SourceParts=/dev/null',
     `Dir::Etc::Preferences=${join(scratch, 'preferences')}`,
     'Dir::Etc::PreferencesParts=/dev/null',
@@ -57,20 +59,21 @@ export const aptGet = (
     'APT::Get::AutomaticRemove=false',
     `DPkg::Lock::Timeout=${lockSeconds}`,
   ];
-  return runQuietly(apt, ['apt-get', '-q', ...settings.flatMap((one) => ['-o', one]), ...words], env);
+  const options = [
+    ...settings.flatMap((one) => ['-o', one]),
+    ...(existsSync(index) ? ['--with-source', index] : []),
+  ];
+  return runQuietly(apt, ['apt-get', '-q', ...options, ...words], env);
 };
 
-/** Reads the index of the repository, if it has one; everything is local. */
-export const openRepository = async (apt: Apt): Promise<CommandResult> => {
-  const { repository, scratch } = apt;
+const INDEX = 'Packages';
+
+/** Makes the folder for lists and caches. */
+export const prepareApt = async ({ repository, scratch }: Apt): Promise<void> => {
   for (const folder of ['lists/partial', 'cache/archives/partial'])
     await mkdir(join(scratch, folder), { recursive: true, mode: 0o700 });
-  const index = await readFile(join(repository, 'Packages'), 'utf8').catch(() => undefined);
-  // [trusted=yes]: the agent verified every byte against the signed release; apt has no key for it.
-  const source = index === undefined ? '' : `deb [trusted=yes] file:${encodeURI(repository)} ./\n`;
-  await writeFile(join(scratch, 'sources.list'), source);
-  await writeFile(join(scratch, 'preferences'), preferRepository(index ?? ''));
-  return aptGet(apt, ['update']);
+  const index = await readFile(join(repository, INDEX), 'utf8').catch(() => '');
+  await writeFile(join(scratch, 'preferences'), preferRepository(index));
 };
 
 /**

@@ -1,7 +1,7 @@
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { DebRelease, DebsRequest } from '../step-request.ts';
-import { type Apt, aptGet, openRepository } from './apt.ts';
+import { type Apt, aptGet, prepareApt } from './apt.ts';
 
 /** One change that apt announces. `from`: the version on the host; `to`: the version after it; null for none. */
 export type AptChange = {
@@ -28,9 +28,7 @@ export const wordsOf = ({ install, remove }: Goal): readonly string[] => [
  * @throws FleetError DEB_UNMET with the dependencies that are missing
  */
 export const simulateApt = async (apt: Apt, goal: Goal): Promise<readonly AptChange[]> => {
-  const opened = await openRepository(apt);
-  if (opened.code !== 0)
-    throw new FleetError('DEB_FAILED', `apt cannot read the repository: ${firstError(opened.stderr)}`);
+  await prepareApt(apt);
   const { code, stdout, stderr } = await aptGet(apt, ['--simulate', ...wordsOf(goal)]);
   if (code !== 0) throw unmet(stdout, stderr);
   const downgraded = readDowngraded(stdout);

@@ -1,11 +1,11 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { HostDeb } from '#bundles/formats/bundle/host-package';
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { makeTemporaryFolder } from '#bundles/temporary-folder';
 import { type DpkgState, readDpkg } from '../debs/dpkg-state.ts';
 import { type AptChange, describeChange, goalOfChange, simulateApt } from '../debs/simulate-apt.ts';
+import { hostError } from '../host-error.ts';
 import { type DebsDetail, note, toStep } from '../host-step.ts';
 import { asJson, debKey, type OwnedDeb } from '../owned-state.ts';
 import type { DebRelease } from '../step-request.ts';
@@ -183,19 +183,21 @@ const simulate = async (
   install: readonly DebRelease[],
   remove: DebsDetail['remove'],
 ): Promise<readonly AptChange[]> => {
-  const folder = await makeTemporaryFolder('fleet-agent-apt-');
+  const { run, state } = options;
+  // One name, so that the next plan removes what a kill left here.
+  const folder = join(state, 'apt');
+  const clear = () => rm(folder, { recursive: true, force: true });
   try {
+    await clear();
+    await mkdir(folder, { recursive: true, mode: 0o700 });
     // apt solves by the index; the packages themselves need not be there.
-    for (const name of INDEX) {
-      const file = wanted?.files.get(`${wanted.install?.repository}/${name}`);
-      if (file && 'bytes' in file) await writeFile(join(folder, name), file.bytes);
-    }
-    const { run } = options;
-    const apt = { run, signal, repository: folder, scratch: join(folder, 'apt'), lockSeconds: 0 };
+    const index = wanted?.files.get(`${wanted.install?.repository}/Packages`);
+    if (index && 'bytes' in index) await writeFile(join(folder, 'Packages'), index.bytes);
+    const apt = { run, signal, repository: folder, scratch: join(folder, 'scratch'), lockSeconds: 0 };
     return await simulateApt(apt, { install, remove });
+  } catch (error) {
+    throw hostError(error, 'planning with apt');
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await clear();
   }
 };
-
-const INDEX = ['Packages', 'Release'];

@@ -5,6 +5,7 @@ import type { CommandResult, Run } from '../../../../../agent/apply/host/host-op
 import { performRequest } from '../../../../../agent/apply/host/runner/perform-request.ts';
 import type { DebsRequest } from '../../../../../agent/apply/host/step-request.ts';
 import { runStep } from '../../../../../agent/apply/host/runner/run-step.ts';
+import { stepError } from '../../../../../agent/apply/host/runner/step-error.ts';
 import {
   idOf,
   readResult,
@@ -85,7 +86,7 @@ test('a step gets exactly the content of its request, with blobs linked instead 
   const seen: string[] = [];
   const { options, state } = await hostWith(installed, {
     onRun: async (argv) => {
-      if (!argv.includes('update')) return;
+      if (!argv.includes('--simulate')) return;
       const folder = join(state, 'runner', (await steps(state))[0] ?? '', 'content');
       for (const name of (await readdir(folder)).toSorted()) {
         const { nlink } = await stat(join(folder, name));
@@ -148,7 +149,7 @@ test('a step that a stop interrupted leaves no result, and is performed again', 
   const stop = new AbortController();
   const { options, state } = await hostWith(installed, {
     onRun: async (argv) => {
-      if (!argv.includes('update') || stop.signal.aborted) return;
+      if (!argv.includes('--simulate') || stop.signal.aborted) return;
       stop.abort();
       stop.signal.throwIfAborted();
     },
@@ -174,6 +175,39 @@ test('secrets are replaced in the message and in the output', async () => {
   const result = await runStep({ ...request, secrets: ['hunter22'] }, options, never);
   expect(result).toMatchObject({ outcome: 'failed', code: 100, message: 'the password is [secret]' });
   expect(JSON.stringify(result)).not.toContain('hunter22');
+});
+
+test.each([
+  [
+    'a program that found its disk full',
+    'E: cannot copy extracted data for ./usr/bin/x: failed to write (No space left on device)',
+    'DISK_FULL',
+  ],
+  ['another failure', 'E: hello: the maintainer script failed', 'DEB_FAILED'],
+])('the error of %s says whether it may pass', async (_what, stderr, code) => {
+  const { options } = await hostWith({ ...installed, 'apt-get --yes': { code: 100, stderr } });
+  const result = await runStep(request, options, never);
+  const error = stepError('DEB_FAILED', result.message, result, 'see the log');
+  expect(error).toMatchObject({ code, message: stderr.slice(3), retryable: code === 'DISK_FULL' });
+});
+
+test('Podman unpacks images in the folder of the step, where a kill leaves nothing for long', async () => {
+  const { options, state } = await hostWith({});
+  const places: (string | undefined)[] = [];
+  const run: Run = async (_argv, { env }) => {
+    places.push(env?.['TMPDIR']);
+    return { code: 0, stdout: '', stderr: '' };
+  };
+  const removal = {
+    kind: 'image',
+    verb: 'remove',
+    tag: 'web:fleet-ferry-1',
+    content: [],
+    secrets: [],
+  } as const;
+  await runStep({ ...removal, timeoutSeconds: 60 }, { ...options, run }, never);
+  expect(places).toEqual([expect.stringContaining(join(state, 'runner'))]);
+  expect(await steps(state)).toEqual([]);
 });
 
 test('long output keeps its beginning and its end', async () => {
