@@ -190,6 +190,19 @@ describeWith(
       expect(await answer('observe', built)).toEqual([]);
       expect(await answer('apply', built)).toEqual([]);
 
+      // As one that a container used when its package left it.
+      await sh(
+        'podman tag localhost/web:1 localhost/web:fleet-ferry-$(podman image inspect --format "{{.Digest}}" localhost/web:1 | cut -d: -f2)',
+      );
+      expect(await answer('apply', built)).toEqual([
+        expect.stringMatching(/^deleted image:localhost\/web@sha256:[0-9a-f]{64}: no longer in the package/),
+      ]);
+      expect(
+        await sh(
+          'podman images --format "{{.Repository}}:{{.Tag}}" | grep -c ^localhost/web:fleet-ferry || true',
+        ),
+      ).toBe('0');
+
       expect(await answer('apply', null)).toEqual(
         expect.arrayContaining([`deleted image:${image.pinned}: no longer in the package`]),
       );

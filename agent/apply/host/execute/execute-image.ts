@@ -10,7 +10,8 @@ import type { DesiredPackage, Step, StepResult } from '../../../model/target.ts'
 import type { HostTargetOptions } from '../host-options.ts';
 import type { ImageDetail } from '../host-step.ts';
 import { runStep } from '../runner/run-step.ts';
-import type { StepContent } from '../step-request.ts';
+import { stepError } from '../runner/step-error.ts';
+import type { RunnerResult, StepContent } from '../step-request.ts';
 import { readPodman, tagOf } from '../images/podman-storage.ts';
 
 /** Long enough for tens of gigabytes on a slow disk. */
@@ -28,9 +29,9 @@ export const executeImage = async (
   signal: AbortSignal,
 ): Promise<StepResult> => {
   const done = { key: step.key, outcome: step.outcome, reason: step.reason };
-  if ((await readPodman(options.root))(name) !== 'missing') return done;
+  if ((await readPodman(options.root)).find(name) !== 'missing') return done;
   const content = await layoutOf(name, desired?.blobs, signal);
-  const { outcome, message } = await runStep(
+  const result = await runStep(
     {
       kind: 'image',
       verb: 'load',
@@ -42,13 +43,13 @@ export const executeImage = async (
     options,
     signal,
   );
-  if (outcome !== 'succeeded') throw refused(name, message);
-  if ((await readPodman(options.root))(name) === 'missing')
-    throw refused(name, 'its storage does not have that digest afterwards');
+  if (result.outcome !== 'succeeded') throw refused(name, result);
+  if ((await readPodman(options.root)).find(name) === 'missing')
+    throw refused(name, { ...result, message: 'its storage does not have that digest afterwards' });
   return done;
 };
 
-/** Removes an image that the agent loaded. One that a container uses stays. @throws FleetError IMAGE_REFUSED; as runStep */
+/** Removes an image that the agent loaded. One that cannot be removed, because a container uses it, stays. @throws FleetError as runStep */
 export const executeImageRemoval = async (
   options: HostTargetOptions,
   step: Step,
@@ -56,9 +57,9 @@ export const executeImageRemoval = async (
   signal: AbortSignal,
 ): Promise<StepResult> => {
   const { key } = step;
-  if ((await readPodman(options.root))(name) !== 'loaded')
+  if ((await readPodman(options.root)).find(name) !== 'loaded')
     return { key, outcome: step.outcome, reason: step.reason };
-  const { outcome, message, code } = await runStep(
+  const { outcome, message } = await runStep(
     {
       kind: 'image',
       verb: 'remove',
@@ -70,20 +71,18 @@ export const executeImageRemoval = async (
     options,
     signal,
   );
-  if (outcome !== 'succeeded') throw refused(name, message);
-  return code === 0
+  return outcome === 'succeeded'
     ? { key, outcome: step.outcome, reason: step.reason }
-    : { key, outcome: 'skipped', reason: 'a container uses it' };
+    : { key, outcome: 'skipped', reason: message };
 };
 
-const refused = (name: string, message: string): FleetError =>
-  message.includes('no space left on device')
-    ? new FleetError('DISK_FULL', `Podman cannot store ${name}: ${message}`, {
-        hint: "Free some space on the disk of Podman's storage; the agent tries again",
-      })
-    : new FleetError('IMAGE_REFUSED', `Podman did not take ${name}: ${message}`, {
-        hint: 'podman info on the host says more about its storage',
-      });
+const refused = (name: string, result: RunnerResult): FleetError =>
+  stepError(
+    'IMAGE_REFUSED',
+    `Podman did not take ${name}: ${result.message}`,
+    result,
+    'podman info on the host says more about its storage',
+  );
 
 /** The image as an OCI image layout, whose index names it by its tag. */
 const layoutOf = async (

@@ -23,17 +23,27 @@ const SETTINGS = ['/etc/containers/storage.conf', '/usr/share/containers/storage
  * repository that it has a name of. @param name 'host/repo@sha256:...'
  */
 export const tagOf = (name: string): string => name.replace('@sha256:', ':fleet-ferry-');
+const TAG = /:fleet-ferry-([0-9a-f]{64})$/;
 
-/** @returns how each image is in Podman's storage. @throws FleetError PERMISSION, IO */
-export const readPodman = async (root: string): Promise<(name: string) => InPodman> => {
+export type Podman = {
+  /** @param name 'host/repo@sha256:...' */
+  readonly find: (name: string) => InPodman;
+  /** Names of all images that the agent loaded, for whichever package. */
+  readonly loaded: readonly string[];
+};
+
+/** @throws FleetError PERMISSION, IO */
+export const readPodman = async (root: string): Promise<Podman> => {
   const images = await readImages(root);
-  return (name) => {
+  const tagged = images.flatMap(({ names }) => names).filter((one) => TAG.test(one));
+  const find = (name: string): InPodman => {
     const repository = name.slice(0, name.indexOf('@'));
     const digest = name.slice(name.indexOf('@') + 1);
     const names = images.filter(({ digests }) => digests.has(digest)).flatMap((image) => image.names);
     if (names.includes(tagOf(name))) return 'loaded';
     return names.some((one) => one.startsWith(repository) && isOf(one, repository)) ? 'here' : 'missing';
   };
+  return { find, loaded: tagged.map((tag) => tag.replace(TAG, '@sha256:$1')) };
 };
 
 const isOf = (name: string, repository: string): boolean => {

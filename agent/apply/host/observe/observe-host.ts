@@ -152,9 +152,9 @@ const observeImages = async (
   { images }: Pick<Wanted, 'images'>,
 ): Promise<readonly Drift[]> => {
   if (images.length === 0 || whyInert(options) !== undefined || !options.isRoot) return [];
-  const inPodman = await readPodman(options.root);
+  const podman = await readPodman(options.root);
   return images
-    .filter((name) => inPodman(name) === 'missing')
+    .filter((name) => podman.find(name) === 'missing')
     .map((name) => ({
       key: imageKey(name),
       what: 'missing',

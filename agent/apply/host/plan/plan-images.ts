@@ -10,8 +10,8 @@ import { type InPodman, readPodman } from '../images/podman-storage.ts';
 type ImagePlan = Part & { readonly removals: readonly Step[] };
 
 /**
- * Plans which images Podman lacks and which ones the package no longer needs. Images may be shared by packages. One that the agent
- * did not load is used, and stays. @throws FleetError PERMISSION, IO
+ * Plans which images Podman lacks and which ones no package needs any more. Images may be shared by packages. One that the agent
+ * did not load is used, and stays. One that a container used when its package left it is removed now. @throws FleetError PERMISSION, IO
  */
 export const planImages = async ({ options, wanted, owned, taken }: PlanContext): Promise<ImagePlan> => {
   const names = wanted?.images ?? [];
@@ -23,10 +23,14 @@ export const planImages = async ({ options, wanted, owned, taken }: PlanContext)
     const skipped = (list: readonly string[]) => list.map((name) => note(imageKey(name), 'skipped', inert));
     return { steps: skipped(names), removals: skipped(leaving), owns };
   }
-  const inPodman = await readPodman(options.root);
+  const podman = await readPodman(options.root);
+  const stays = new Set([...names, ...leaving]);
+  const left = podman.loaded.filter((name) => !stays.has(name) && !taken.has(imageKey(name)));
   return {
-    steps: names.map((name) => planImage(name, inPodman(name))),
-    removals: leaving.map((name) => planImageRemoval(name, inPodman(name), taken.get(imageKey(name)))),
+    steps: names.map((name) => planImage(name, podman.find(name))),
+    removals: [...leaving, ...left].map((name) =>
+      planImageRemoval(name, podman.find(name), taken.get(imageKey(name))),
+    ),
     owns,
   };
 };

@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises';
 import { COMMAND_ENV, type CommandResult } from '../host-options.ts';
 import type { StepEnd, StepWork } from './perform-request.ts';
 import type { ImageRequest } from '../step-request.ts';
@@ -15,19 +16,25 @@ const load = async ({ tag, timeoutSeconds }: ImageRequest, work: StepWork): Prom
   return { ...tagged, message: tagged.code === 0 ? undefined : `podman tag ended with ${lastLine(tagged)}` };
 };
 
-/** An image that a container uses stays, and the code says so. */
 const remove = async ({ tag, timeoutSeconds }: ImageRequest, work: StepWork): Promise<StepEnd> => {
   const removed = await podmanOf(work, timeoutSeconds)(['rmi', tag]);
   if (/image not known|no such image/i.test(removed.stderr))
     return { ...removed, code: 0, message: undefined };
-  const isDone = removed.code === 0 || /in use|used by/i.test(removed.stderr);
-  return { ...removed, message: isDone ? undefined : `podman rmi ended with ${lastLine(removed)}` };
+  if (/in use|used by/i.test(removed.stderr)) return { ...removed, message: 'a container uses it' };
+  return {
+    ...removed,
+    message: removed.code === 0 ? undefined : `podman rmi ended with ${lastLine(removed)}`,
+  };
 };
 
+/** Podman unpacks images in the folder of the step: what a kill leaves in its own, /var/tmp, stays there. */
 const podmanOf =
-  ({ run, signal }: StepWork, timeoutSeconds: number) =>
-  (words: readonly string[]): Promise<CommandResult> =>
-    run(['podman', ...words], { timeoutMs: timeoutSeconds * 1000, signal, cwd: '/', env: COMMAND_ENV });
+  ({ run, signal, scratch }: StepWork, timeoutSeconds: number) =>
+  async (words: readonly string[]): Promise<CommandResult> => {
+    await mkdir(scratch, { recursive: true, mode: 0o700 });
+    const env = { ...COMMAND_ENV, TMPDIR: scratch };
+    return run(['podman', ...words], { timeoutMs: timeoutSeconds * 1000, signal, cwd: '/', env });
+  };
 
 const lastLine = ({ code, stderr }: CommandResult): string =>
   `${code}: ${stderr.trim().split('\n').at(-1) ?? ''}`;

@@ -41,18 +41,23 @@ test.each([
   ],
 ])('a storage %s: %s is %s', async (_what, index, wanted) => {
   await using host = await hostWith(index);
-  expect((await readPodman(host.path))(NAME)).toBe(wanted);
+  expect((await readPodman(host.path)).find(NAME)).toBe(wanted);
+});
+
+test('images that the agent loaded are those with its tag', async () => {
+  await using host = await hostWith(image(['registry.example/other:1', tagOf(NAME)]));
+  expect((await readPodman(host.path)).loaded).toEqual([NAME]);
 });
 
 test('a host without Podman has no images', async () => {
   await using host = await temporaryDirectory('podman');
-  expect((await readPodman(host.path))(NAME)).toBe('missing');
+  expect((await readPodman(host.path)).find(NAME)).toBe('missing');
 });
 
 test("the storage is where Podman's configuration says", async () => {
   const settings = '[storage]\n# graphroot = "/no"\ngraphroot = "/data/containers"\n';
   await using host = await hostWith(image([tagOf(NAME)]), settings, 'data/containers');
-  expect((await readPodman(host.path))(NAME)).toBe('loaded');
+  expect((await readPodman(host.path)).find(NAME)).toBe('loaded');
 });
 
 test('a damaged index is an error, not an empty storage', async () => {
