@@ -24,7 +24,7 @@ const BY_FULL_DISK: ReadonlySet<string> = new Set([
   'UNIT_FAILED',
 ]);
 
-/** What a step or a check failed with: DISK_FULL, which is tried again, if the disk of the agent's state is full. */
+/** Returns the error of a step or check, or DISK_FULL, which is tried again, if the disk of the agent's state is full. */
 export const causeOf = async ({ state, freeBytes }: Agent, error: FleetError): Promise<FleetError> => {
   if (!BY_FULL_DISK.has(error.code) || (await freeBytes(state.directory)) >= SPARE) return error;
   return new FleetError('DISK_FULL', `the disk of ${state.directory} is full: ${error.message}`, {

@@ -77,7 +77,7 @@ const isConfirmation = ({ type, outcome }: Event): boolean =>
 const FAILURES: ReadonlySet<string> = new Set([...CONFIRMATIONS, 'package']);
 
 /**
- * What failed, equal for equal failures: a package and its check report one failure. Words with digits do not count: they are ages, ports
+ * A text that is equal for equal failures: a package and its check report one failure. Words with digits do not count: they are ages, ports
  * and generated names. undefined: the event reports no failure, or changes something.
  */
 const failureOf = ({

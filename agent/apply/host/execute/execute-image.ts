@@ -4,7 +4,7 @@ import { encodeIndex, layoutMarker, withReference } from '#bundles/formats/layou
 import { missingBlob, readBlob } from '#bundles/formats/layout/verified';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 import { digestOf, hexOf, parseDigest } from '#bundles/digest';
-import { FleetError } from '#bundles/errors';
+import type { FleetError } from '#bundles/errors';
 import { OCI_MANIFEST } from '#bundles/media-types';
 import type { DesiredPackage, Step, StepResult } from '../../../model/target.ts';
 import type { HostTargetOptions } from '../host-options.ts';

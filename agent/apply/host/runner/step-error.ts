@@ -1,7 +1,7 @@
 import { type ErrorCode, FleetError } from '#bundles/errors';
 import type { RunnerResult } from '../step-request.ts';
 
-/** What programs say of a full disk, and of a used up quota, with LC_ALL=C. */
+/** Words of programs about a full disk or a used up quota, with LC_ALL=C. */
 const NO_ROOM = /no space left on device|disk quota exceeded|enough free space/i;
 
 /** The error of a failed step: DISK_FULL, which the agent tries again, if its program found a disk full; otherwise `code`. */
