@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Digest, digestFromHex, hexOf } from '#bundles/digest';
@@ -14,6 +14,10 @@ export const partialFile = ({ blobs }: Pick<State, 'blobs'>, digest: Digest): st
 /** Number of bytes of a blob that an interrupted copy has left. */
 export const partialBytes = (state: Pick<State, 'blobs'>, digest: Digest): number =>
   statSync(partialFile(state, digest), { throwIfNoEntry: false })?.size ?? 0;
+
+/** Whether an interrupted copy has left something of a blob, if only its empty file, or a complete one the whole blob. */
+export const isBegun = (state: Pick<State, 'blobs'>, digest: Digest): boolean =>
+  existsSync(partialFile(state, digest)) || existsSync(state.blobs.path(digest));
 
 /** Removes the partial blobs that no pull waits for. */
 export const removePartialBlobs = async (

@@ -12,9 +12,9 @@ import { storedBlobs, surveyBlobs } from './survey-blobs.ts';
 
 /**
  * Copies what bundles need: exactly their signed blobs, each verified while it is written. Images go directly to their
- * providers, not into the store. Blobs that a delta leaves out must be present: own blobs are verified, and providers are asked
- * for images. When this returns, everything is in place and the release may be accepted. After a kill, a repeated call
- * completes it.
+ * providers, not into the store, until a line breaks (bringImage). Blobs that a delta leaves out must be present: own blobs are
+ * verified, and providers are asked for images. When this returns, everything is in place and the release may be accepted. After a
+ * kill, a repeated call completes it.
  * @param sealed secret sets that were copied before; they stay pinned
  * @throws FleetError MISSING_BASE, MISSING_BLOB, IMAGE_UNSIGNED, DISK_FULL, DIGEST_MISMATCH, SIZE_MISMATCH, and of the
  *   providers; PARTS_MISSING where other volumes of a set have the rest

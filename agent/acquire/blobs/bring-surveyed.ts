@@ -8,9 +8,9 @@ import { checkAborted } from '../../store/journal/boundary.ts';
 import { readPackages } from '../../store/applied/packages.ts';
 import { partialBytes } from '../../store/partial-blobs.ts';
 import { checkSignatures } from '../check-signatures.ts';
+import { bringImage } from './bring-image.ts';
 import { copyBlob } from './copy-blob.ts';
 import { countedBlobs } from './counted-blobs.ts';
-import { firstOf } from '../first-of.ts';
 import { checkSpace } from './free-space.ts';
 import type { Source } from './source.ts';
 import type { Survey } from './survey-blobs.ts';
@@ -58,8 +58,7 @@ export const bringSurveyed = async (
   if (plan.tasks.length > 0) begin({ name: 'bringing images', total: 0 });
   for (const { provider, image } of plan.tasks) {
     checkAborted(agent.signal);
-    // A delta may leave out the image's evidence, which is then in the store.
-    await provider.bring(image, firstOf(counted, agent.state.blobs), agent.signal);
+    await bringImage(agent, { provider, image }, counted);
     agent.onJournal(`acquire image ${image.digest}`);
   }
   end();

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { isFleetError } from '#bundles/errors';
+import { randomBytes } from 'node:crypto';
+import { FleetError, isFleetError } from '#bundles/errors';
+import type { BlobSource, OpenFrom } from '#bundles/formats/layout/blobs';
 import type { Medium, OpenMedium } from '#bundles/formats/medium/medium';
 import { bringBlobs } from '../../../agent/acquire/blobs/bring-blobs.ts';
 import type { Source } from '../../../agent/acquire/blobs/source.ts';
@@ -7,6 +9,9 @@ import type { Agent } from '../../../agent/store/agent.ts';
 import { heldWithImages } from '../../../agent/images/held-bundles.ts';
 import { letGoImages } from '../../../agent/images/let-go-images.ts';
 import { saveBundle } from '../../../agent/store/bundles.ts';
+import { collectGarbage } from '../../../agent/store/collect-garbage.ts';
+import { isBegun } from '../../../agent/store/partial-blobs.ts';
+import { forgetPull } from '../../../agent/store/pull.ts';
 import { readTrustRow, saveTrustRow } from '../../../agent/store/trust.ts';
 import { createWorld, storedBlobs, type World } from '../world.ts';
 import {
@@ -71,6 +76,60 @@ describe('images of a Kubernetes bundle', () => {
     // Nothing is read a second time for what is there.
     expect(await bringBlobs(agent, { blobs: sourceOf(blobs) }, [bundle])).toEqual({ brought: 0, left: 0 });
     expect(provider.asked).toEqual([image.digest]);
+  });
+
+  /** A line to a registry that breaks after some bytes, and is down until it is mended. */
+  const breakingLine = (bytes: number) => {
+    const whole = sourceOf(blobs);
+    let left = bytes;
+    let came = 0;
+    const openFrom: OpenFrom = async (digest, from) => {
+      const content = blobs.get(digest)?.subarray(from) ?? Buffer.alloc(0);
+      return (async function* () {
+        for (let at = 0; at < content.byteLength; at += 65_536) {
+          const piece = content.subarray(at, at + 65_536);
+          if (piece.byteLength > left) left = 0;
+          if (left === 0) throw new FleetError('REGISTRY_UNREACHABLE', 'the line is down');
+          left -= piece.byteLength;
+          came += piece.byteLength;
+          yield piece;
+        }
+      })();
+    };
+    const source: BlobSource = { ...whole, open: (digest) => openFrom(digest, 0), openFrom };
+    return { source, mend: () => void (left = bytes), came: () => came };
+  };
+
+  it('that a line breaks off arrive at later pulls, the bytes of all but the first try once', async () => {
+    const provider = memoryProvider();
+    const layer = await putLayer(blobs, { app: randomBytes(2_000_000).toString('hex') });
+    const image = closureEntry(putImage(blobs, { layers: [layer] }), 'edge.example/web');
+    const bundle = await kubernetesBundle(blobs, [image]);
+    const agent = agentWith({ images: [provider] });
+    const line = breakingLine(1_500_000);
+    const pull = async (): Promise<string> => {
+      line.mend();
+      const code = await codeOf(bringBlobs(agent, { blobs: line.source }, [bundle]));
+      await collectGarbage(agent.state);
+      return code;
+    };
+    const away = 'REGISTRY_UNREACHABLE';
+    expect([await pull(), await pull(), await pull(), await pull()]).toEqual([away, away, away, 'done']);
+    expect(provider.images.has(image.digest)).toBe(true);
+    expect(line.came()).toBeLessThan(layer.size + 1_500_000 + 200_000);
+    forgetPull(agent.state);
+    await collectGarbage(agent.state);
+    expect(await storedBlobs(agent.state)).not.toContain(layer.digest);
+  });
+
+  it('that a line breaks off do not go through a disk without room for them', async () => {
+    const layer = await putLayer(blobs, { app: randomBytes(1_000_000).toString('hex') });
+    const image = closureEntry(putImage(blobs, { layers: [layer] }), 'edge.example/web');
+    const bundle = await kubernetesBundle(blobs, [image]);
+    const agent = agentWith({ images: [memoryProvider()], freeBytes: async () => 1_000_000 });
+    const line = breakingLine(1_500_000);
+    expect(await codeOf(bringBlobs(agent, { blobs: line.source }, [bundle]))).toBe('REGISTRY_UNREACHABLE');
+    expect(isBegun(agent.state, layer.digest)).toBe(false);
   });
 
   it('stay where they are when nothing here keeps images', async () => {
