@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { openKubernetesApi } from '../../../agent/apply/kubernetes/api/open-kubernetes-api.ts';
 import { createSender } from '../../../agent/apply/kubernetes/api/send.ts';
 import { makeAuthority, makeCertificate } from '../../harness/fleets/certificates.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
@@ -34,6 +35,46 @@ const senderFor = (
   patienceMs: number,
   credentials = async () => ({ tls: {}, headers: {} }),
 ) => createSender({ server, credentials }, { patienceMs, requestMs: 5000 });
+
+describe('a kind that the discovery of an API server lacks', () => {
+  const LATE = { apiVersion: 'late.example/v1', kind: 'Late' };
+  const group = {
+    metadata: { name: 'late.example' },
+    versions: [
+      {
+        version: 'v1',
+        resources: [
+          { resource: 'lates', responseKind: { kind: 'Late' }, scope: 'Namespaced', verbs: ['get'] },
+        ],
+      },
+    ],
+  };
+  const apiOf = (server: string) =>
+    openKubernetesApi(
+      { server, credentials: async () => ({ tls: {}, headers: {} }) },
+      { patienceMs: 5000, requestMs: 5000 },
+    );
+
+  it('is missing only if the server is ready: while it starts, it answers without the kinds of definitions', async () => {
+    let starting = 2;
+    await using server = await serve(({ url }, response) => {
+      if (url === '/readyz') response.writeHead(starting-- > 0 ? 500 : 200).end('{}');
+      else
+        response.end(JSON.stringify({ kind: 'APIGroupDiscoveryList', items: starting > 0 ? [] : [group] }));
+    });
+    const api = apiOf(server.origin);
+    expect(await api.typeOf(LATE, signal)).toMatchObject({ plural: 'lates' });
+    expect(await api.typeOf({ ...LATE, kind: 'Never' }, signal)).toBeUndefined();
+    await api.close();
+  });
+
+  it('is not missing where something else answers', async () => {
+    await using server = await serve((_request, response) => response.end('{"items":[]}'));
+    const api = apiOf(server.origin);
+    await expect(api.typeOf(LATE, signal)).rejects.toMatchObject({ code: 'API_FAILED' });
+    await api.close();
+  });
+});
 
 describe('a request to an API server', () => {
   it('is held back for as long as the server asks, then sent again', async () => {
