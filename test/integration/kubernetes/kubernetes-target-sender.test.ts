@@ -138,6 +138,23 @@ describe('a request to an API server', () => {
     await sender.close();
   });
 
+  it('that is denied is sent once more when the server is ready: it denies all until it has read its roles', async () => {
+    const answers = [403, 500, 200];
+    const denied = '{"message":"x is forbidden: User \\"robot\\" cannot get resource"}';
+    await using server = await serve(({ url }, response) => {
+      const isReady = answers.length === 1;
+      if (url === '/readyz') response.writeHead((isReady ? answers[0] : answers.shift()) ?? 200).end('{}');
+      else if (url === '/x' && isReady) response.end('{}');
+      else response.writeHead(403).end(denied);
+    });
+    const sender = senderFor(server.origin, 5000);
+    expect(await sender.send(GET, signal)).toMatchObject({ code: 200 });
+    const begun = server.asked.length;
+    await expect(sender.send({ ...GET, path: '/y' }, signal)).rejects.toMatchObject({ code: 'API_DENIED' });
+    expect(server.asked.slice(begun).map(({ url }) => url)).toEqual(['/y', '/readyz', '/y']);
+    await sender.close();
+  });
+
   it('ends with the signal, also while it waits to be sent again', async () => {
     await using server = await serve((_request, response) => {
       response.writeHead(503).end('{}');

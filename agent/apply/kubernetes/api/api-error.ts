@@ -60,6 +60,10 @@ export const isPassing = (code: number, status: Status): boolean =>
       !isWebhookDenial(code, status)
     : false;
 
+/** True if RBAC refused, and not a quota, an admission plugin or a terminating namespace. */
+export const isDenial = (code: number, { message = '' }: Status): boolean =>
+  code === 403 && / cannot | is forbidden: User /.test(message);
+
 const isWebhookDenial = (code: number, { message = '' }: Status): boolean =>
   code >= 500 && /admission webhook .* denied/.test(message);
 
@@ -86,7 +90,7 @@ export const toApiError = (code: number, status: Status, doing: Doing, server: s
       });
     case 403:
       // Quota, admission and a terminating namespace answer 403 as well; only RBAC concerns the account.
-      if (!/ cannot | is forbidden: User /.test(status.message ?? '')) return refused(verb, what, said);
+      if (!isDenial(code, status)) return refused(verb, what, said);
       return new FleetError('API_DENIED', `the agent may not ${verb} ${what}: ${said}`, {
         hint: 'Give its account a role that allows it',
       });

@@ -5,6 +5,7 @@ import { pauseMs, type RetryPolicy } from '#bundles/retry';
 import {
   type Doing,
   failsWith,
+  isDenial,
   isPassing,
   readStatus,
   type Status,
@@ -31,7 +32,7 @@ export type Sender = {
   readonly send: (request: Request, signal: AbortSignal) => Promise<Answer>;
   /** Sends a request once and streams the body of the response. @throws FleetError API_*, ABORTED */
   readonly open: (request: Request, signal: AbortSignal) => Promise<Dispatcher.ResponseData>;
-  /** Waits until the server says that it is ready, or forbids the question. @throws FleetError API_*, ABORTED */
+  /** Waits until the server says that it is ready, or goes on forbidding the question. @throws FleetError API_*, ABORTED */
   readonly ready: (signal: AbortSignal) => Promise<void>;
   readonly close: () => Promise<void>;
 };
@@ -64,6 +65,9 @@ const READY: Request = {
   what: 'its readiness',
   secret: false,
 };
+
+/** A server that starts forbids this question, too, for less than this time. */
+const DENIED_MS = 2000;
 
 /** Sends requests to one API server over a small pool of kept-alive connections. */
 export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: Patience): Sender => {
@@ -144,6 +148,7 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: P
     const until = performance.now() + (away ? 0 : patienceMs);
     let failures = 0;
     let renewed = false;
+    let confirmed = false;
     for (;;) {
       stopIfAborted(signal);
       let answer: Answer;
@@ -175,6 +180,12 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: P
         renewed = true;
         continue;
       }
+      // A server that starts denies everything until it has read the roles.
+      if (!confirmed && isDenial(answer.code, answer.status)) {
+        confirmed = true;
+        await ready(signal);
+        continue;
+      }
       failures += 1;
       const ms = wait ?? pauseMs(POLICY, failures);
       if (!isPassing(answer.code, answer.status) || performance.now() + ms > until) {
@@ -204,12 +215,18 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: P
     }
   };
 
+  const ready = async (signal: AbortSignal): Promise<void> => {
+    const request = { ...READY, expect: [403, 404] };
+    const { code } = await send(request, signal);
+    if (code !== 403) return;
+    await rest(DENIED_MS, signal);
+    await send(request, signal);
+  };
+
   return {
     send,
     open,
-    ready: async (signal) => {
-      await send({ ...READY, expect: [403, 404] }, signal);
-    },
+    ready,
     close: async () => {
       const agent = session?.agent;
       session = undefined;
