@@ -138,7 +138,7 @@ describe('a request to an API server', () => {
     await sender.close();
   });
 
-  it('that is denied is sent once more when the server is ready: it denies all until it has read its roles', async () => {
+  it('that is denied is sent again when the server is ready: it denies all until it has read its roles', async () => {
     const answers = [403, 500, 200];
     const denied = '{"message":"x is forbidden: User \\"robot\\" cannot get resource"}';
     await using server = await serve(({ url }, response) => {

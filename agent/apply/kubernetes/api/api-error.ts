@@ -46,6 +46,8 @@ const MALFORMED =
 const WEBHOOK_AWAY = /failed calling webhook "([^"]*)"/i;
 /** The webhook of a CRD that converts between its versions. Without it objects of that kind can be neither read nor written. */
 const CONVERSION_AWAY = /conversion webhook for (\S+, Kind=\w+) (?:failed|returned)/i;
+/** Other objects of the namespace leave no room for this one; a person or another package may change that. */
+const OVER_QUOTA = /exceeded quota:/i;
 /** An object that the API server takes and etcd does not. */
 const OVERSIZE = /request is too large/i;
 /** The cluster has no address or port left for a Service. Retryable, although the server is reachable. */
@@ -90,6 +92,11 @@ export const toApiError = (code: number, status: Status, doing: Doing, server: s
       });
     case 403:
       // Quota, admission and a terminating namespace answer 403 as well; only RBAC concerns the account.
+      if (OVER_QUOTA.test(status.message ?? '')) {
+        return new FleetError('CLUSTER_LACKS', `${what} was not ${pastOf(verb)}: ${said}`, {
+          hint: `${TRIED_AGAIN}; raise the quota, or ask for less`,
+        });
+      }
       if (!isDenial(code, status)) return refused(verb, what, said);
       return new FleetError('API_DENIED', `the agent may not ${verb} ${what}: ${said}`, {
         hint: 'Give its account a role that allows it',

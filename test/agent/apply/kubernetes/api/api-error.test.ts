@@ -9,7 +9,8 @@ describe('an answer that is no success', () => {
   it.each([
     [401, 'Unauthorized', 'API_DENIED'],
     [403, 'configmaps is forbidden: User "robot" cannot patch resource "configmaps"', 'API_DENIED'],
-    [403, 'exceeded quota: few', 'API_REFUSED'],
+    [403, 'exceeded quota: few', 'CLUSTER_LACKS'],
+    [403, 'denied by policy few', 'API_REFUSED'],
     [409, 'conflict', 'FIELD_CONFLICT'],
     [413, 'Request entity too large', 'API_REFUSED'],
     [422, 'Invalid value: 99999', 'API_REFUSED'],
