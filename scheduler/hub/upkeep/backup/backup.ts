@@ -30,7 +30,7 @@ const DATABASE = 'hub.db';
 /**
  * Copies the layout and then the SQLite database into a folder, while the hub runs: the database can bring a layout up to date, and not
  * the other way round. backup.json comes last, so a folder without it is no backup.
- * @throws FleetError USAGE for a folder with other files; MEDIUM_MISSING without a layout; DISK_FULL, PERMISSION, IO
+ * @throws FleetError USAGE for a file, or a folder with other files; MEDIUM_MISSING without a layout; DISK_FULL, PERMISSION, IO
  */
 export const backUp = async (
   hub: Hub,
@@ -40,7 +40,7 @@ export const backUp = async (
 ): Promise<Backup> => {
   const at = formatTime(now);
   const layout = await openLayout(hub.layout);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder);
   const others = (await readdir(folder)).filter((name) => ![LAYOUT, DATABASE].includes(name));
   if (others.length > 0)
     throw new FleetError('USAGE', `${folder} is not empty: it has ${others[0]}`, {
@@ -53,6 +53,19 @@ export const backUp = async (
   const backup: Backup = { fleet: hub.store.fleet, at, database, numbers };
   await writeFileAtomically(join(folder, FILE), Buffer.from(`${JSON.stringify(backup, null, 2)}\n`));
   return backup;
+};
+
+const makeFolder = async (folder: string): Promise<void> => {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const known = toFleetError(error, `making the folder ${JSON.stringify(folder)}`);
+    if (known.code !== 'INTERNAL') throw known;
+    throw new FleetError('USAGE', known.message, {
+      cause: error,
+      hint: 'Name a new folder, or an empty one',
+    });
+  }
 };
 
 /** SQLite's online backup: a consistent copy, while others read and write. */
