@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { FleetError } from '#bundles/errors';
 import { makeDirectory } from '#bundles/formats/layout/make-directory';
@@ -173,8 +173,13 @@ const populate = async (
   }
   if (entries.some(inside)) await take(path === '.' ? '.' : `:(top,literal)${path}`);
   if (path !== '.' && entries.some(isRules)) await take(':(top,glob)**/.sourceignore');
-  // Links are not followed (read-files.ts); checking out without symlinks leaves text files in their place.
-  for (const entry of entries)
-    if (entry.mode === '120000') await rm(join(draft, entry.path), { force: true });
+  // Links are not followed (read-files.ts). Checking out without symlinks leaves text files in their place; each becomes a link to
+  // itself, which nothing can follow and which is reported.
+  for (const entry of entries) {
+    const file = join(draft, entry.path);
+    if (entry.mode !== '120000' || !(await exists(file))) continue;
+    await rm(file);
+    await symlink(basename(entry.path), file);
+  }
   return entries.filter((entry) => entry.mode === '160000' && inside(entry)).map((entry) => entry.path);
 };

@@ -1,6 +1,6 @@
 import { isAbsolute, join, normalize, sep } from 'node:path';
 import { compareBytes } from '#bundles/digest';
-import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
+import { FleetError, formatError, isFleetError, toFleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
 import type { Bound } from '../../model/limits.ts';
 import type { SourceSnapshot } from '../../model/model.ts';
@@ -55,7 +55,7 @@ export type Sources = {
   readonly read: (request: SourceRequest) => Promise<Source>;
   /** An environment's own layer comes from another state than the rest, and is read separately. */
   readonly apart?: true;
-  /** Warnings about what was read so far: skipped submodules, a repository that does not respond. */
+  /** Warnings about what was read so far: skipped submodules and links, a repository that does not respond. */
   readonly remarks?: () => readonly FleetError[];
 };
 
@@ -91,7 +91,7 @@ export const openSources = (options: SourceOptions): Sources => {
   };
   const remarks = new Map<string, FleetError>();
   const remark = (one: FleetError): void => {
-    remarks.set(one.message, one);
+    remarks.set(formatError(one), one);
   };
   const resolve = async (location: GitLocation): Promise<{ repository: GitRepository; commit: string }> => {
     const { repo, revision } = location;
@@ -143,7 +143,8 @@ export const openSources = (options: SourceOptions): Sources => {
       const shown = showLocation(request.location);
       try {
         const { which = 'yaml', ignore = 'honour' } = request;
-        const read = await readFiles({ root, path, which, ignore, shown, bound });
+        const onLink = (link: string): void => remark(notFollowed(link, request.location));
+        const read = await readFiles({ root, path, which, ignore, shown, bound, onLink });
         const key = [request.role, shown, path, which, ignore].join('\0');
         const files = options.files ? internFiles(options.files, key, read) : read;
         const { wanted } = request;
@@ -159,7 +160,7 @@ export const openSources = (options: SourceOptions): Sources => {
       }
     },
     // Sorted, because repositories respond in any order.
-    remarks: () => [...remarks.values()].toSorted((a, b) => compareBytes(a.message, b.message)),
+    remarks: () => [...remarks].toSorted(([a], [b]) => compareBytes(a, b)).map(([, one]) => one),
   };
 };
 
@@ -172,6 +173,12 @@ const passedOver = (submodule: string, repo: string): FleetError =>
       hint: 'Name its repository where the platform names repositories, or commit the files themselves',
     },
   );
+
+const notFollowed = (link: string, location: Location): FleetError =>
+  new FleetError('REFERENCE_MISSING', 'this link is not followed, so nothing is read here', {
+    at: { file: `${prefixOf(location)}${link}` },
+    hint: 'Commit the file or folder itself, or name the link in .sourceignore',
+  });
 
 const asItWas = (error: FleetError, { commit, at }: KnownCommit): FleetError =>
   new FleetError(error.code, `${error.message}; it is read as of ${formatTime(at)}`, {
@@ -202,12 +209,15 @@ const toSource = (
     },
     files,
     location,
-    prefix:
-      location.kind === 'git'
-        ? `${redactUrl(location.repo)}#${ref ?? 'HEAD'}:${inDirectory}`
-        : `${location.shown.replace(/\/+$/, '')}/${inDirectory}`,
+    prefix: `${prefixOf(location)}${inDirectory}`,
   };
 };
+
+/** What stands before a path of the repository in messages. */
+const prefixOf = (location: Location): string =>
+  location.kind === 'git'
+    ? `${redactUrl(location.repo)}#${refName(location.revision) ?? 'HEAD'}:`
+    : `${location.shown.replace(/\/+$/, '')}/`;
 
 const showLocation = (location: Location): string =>
   location.kind === 'git' ? redactUrl(location.repo) : location.shown;

@@ -51,7 +51,7 @@ const PAUSE = 64;
  * @throws FleetError SOURCE_MISSING, FIELD_INVALID, TOO_LARGE, TOO_MANY, WORKSPACE_LIMIT
  */
 export const readFiles = async (reading: ReadingFiles): Promise<readonly SourceFile[]> => {
-  const { root, path, which, ignore, shown, bound } = reading;
+  const { root, path, which, ignore, shown, bound, onLink } = reading;
   await setImmediate();
   const rules = ignore === 'honour' ? rulesDownTo(root, path, shown) : [];
   const start = path === '.' ? root : join(root, path);
@@ -71,7 +71,7 @@ export const readFiles = async (reading: ReadingFiles): Promise<readonly SourceF
     const name = path.slice(path.lastIndexOf('/') + 1);
     return [{ path: name, bytes: readCapped(start, `${shown}/${path}`, meter) }];
   }
-  const walking = { root, shown, inside, which, ignore, files, meter, spend: ignoreMeter(shown) };
+  const walking = { root, shown, inside, which, ignore, files, meter, onLink, spend: ignoreMeter(shown) };
   await walk(walking, inside, rules);
   return files.toSorted((a, b) => compareBytes(a.path, b.path));
 };
@@ -100,6 +100,8 @@ export type ReadingFiles = {
   readonly shown: string;
   /** Limits, for a tenant's files. */
   readonly bound?: Bound | undefined;
+  /** Called with the path in `root` of each link that would be read if it were a file or folder. */
+  readonly onLink?: ((path: string) => void) | undefined;
 };
 
 /** Bytes read so far, for a tenant's limits. */
@@ -114,6 +116,7 @@ type Walk = {
   readonly files: SourceFile[];
   readonly meter: Meter;
   readonly spend: Spend;
+  readonly onLink: ReadingFiles['onLink'];
 };
 
 /** The returned function throws FleetError TOO_MANY when the steps are used up. */
@@ -150,7 +153,10 @@ const walk = async (walking: Walk, folder: string, inherited: IgnoreRules): Prom
     if (entry.name === '.git') continue;
     if (isIgnored(rules, path, isFolder, walking.spend) && !(isFolder && takesBack(rules))) continue;
     if (isFolder) await walk(walking, path, rules);
-    else if (entry.isFile() && (walking.which === 'all' || isYaml(entry))) {
+    // A link without an extension may be one to a folder.
+    else if (entry.isSymbolicLink()) {
+      if (walking.which === 'all' || isYaml(entry) || !entry.name.includes('.')) walking.onLink?.(path);
+    } else if (entry.isFile() && (walking.which === 'all' || isYaml(entry))) {
       const relative = walking.inside === '' ? path : path.slice(walking.inside.length + 1);
       const bytes = readCapped(join(walking.root, path), `${walking.shown}/${path}`, walking.meter);
       walking.files.push({ path: relative, bytes });

@@ -212,7 +212,7 @@ test('all branches are of the moment at which the repository was first asked', a
   expect((await read('dev')).snapshot.commit).toBe(dev);
 });
 
-test('files come as they are committed: no line end is changed, no link is followed', async () => {
+test('files come as they are committed: no line end is changed, no link is followed, each is reported', async () => {
   const directory = await temporaryDirectory();
   const [shop, repository] = [join(directory, 'shop'), join(directory, 'shop.git')];
   await writeFiles(shop, {
@@ -234,6 +234,15 @@ test('files come as they are committed: no line end is changed, no link is follo
   const plain = await sources.read({ role: 'base/x', location, path: '.' });
   expect(plain.files.map((file) => file.path)).toEqual(['one.yaml']);
   expect(plain.snapshot.tree).toBe(fromGit.snapshot.tree);
+  const places = [`file://${repository}#HEAD:`, 'shop/'];
+  expect(sources.remarks?.().map(formatError)).toEqual(
+    places.flatMap((place) =>
+      ['folder', 'link.yaml'].map(
+        (link) =>
+          `${place}${link}: REFERENCE_MISSING: this link is not followed, so nothing is read here. Commit the file or folder itself, or name the link in .sourceignore.`,
+      ),
+    ),
+  );
 });
 
 test('only the folder that is asked for is fetched, where the server can do that', async () => {
