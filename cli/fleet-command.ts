@@ -51,13 +51,19 @@ export abstract class FleetCommand extends Command {
     process.once('SIGTERM', stop);
   }
 
-  /** Without oclif's search for a missing argument on standard input, which takes what arrives there within 10 ms. */
-  protected override parse<F extends Output, B extends Output, A extends Output>(
+  /**
+   * Without oclif's search for a missing argument on standard input, which takes what arrives there within 10 ms.
+   * @throws FleetError USAGE for a required argument or flag without a text, as `--out "$UNSET"`
+   */
+  protected override async parse<F extends Output, B extends Output, A extends Output>(
     options?: Interfaces.Input<F, B, A>,
     argv?: string[],
   ): Promise<Interfaces.ParserOutput<F, B, A>> {
     for (const arg of Object.values(options?.args ?? {})) arg.ignoreStdin = true;
-    return super.parse(options, argv);
+    const parsed = await super.parse(options, argv);
+    refuseEmpty(options?.args, parsed.args, (name) => `the argument ${name}`);
+    refuseEmpty(options?.flags, parsed.flags, (name) => `--${name}`);
+    return parsed;
   }
 
   /** Output may quote untrusted media and reports: control characters are escaped. */
@@ -98,6 +104,16 @@ export abstract class FleetCommand extends Command {
     return errorJson(isFleetError(error) ? error : toFleetError(error));
   }
 }
+
+const refuseEmpty = (
+  declared: Readonly<Record<string, { readonly required?: boolean }>> | undefined,
+  values: Readonly<Record<string, unknown>>,
+  describe: (name: string) => string,
+): void => {
+  for (const [name, { required }] of Object.entries(declared ?? {}))
+    if (required && values[name] === '')
+      throw new Refusal('USAGE', `${describe(name)} is empty`, { hint: 'See --help' });
+};
 
 /** Result of `--json` for an error. */
 export const errorJson = ({ code, message, subject, at, hint, retryable }: FleetError) => ({

@@ -1,3 +1,4 @@
+import { Args, Flags } from '@oclif/core';
 import { expect, it } from 'vitest';
 import { FleetError } from '#bundles/errors';
 import { FleetCommand } from '#cli/fleet-command';
@@ -45,4 +46,18 @@ it('writes bidirectional controls and invisible characters as escapes, for peopl
     }
   const { out } = await runCommandClass(Names, ['--json']);
   expect(JSON.parse(out)).toEqual({ names: MISLEADING });
+});
+
+it.each([
+  [['', '--out', 'x'], 'USAGE: the argument FOLDER is empty. See --help.'],
+  [['a', '--out='], 'USAGE: --out is empty. See --help.'],
+])('a required text that a script left empty is named: %j', async (argv, message) => {
+  class Writes extends FleetCommand {
+    static override args = { FOLDER: Args.string({ required: true }) };
+    static override flags = { out: Flags.string({ required: true }) };
+    async run(): Promise<void> {
+      await this.parse(Writes);
+    }
+  }
+  expect((await runCommandClass(Writes, argv)).err).toContain(message);
 });
