@@ -5,7 +5,7 @@ import { FleetError } from '#bundles/errors';
 import { makeDirectory } from '#bundles/formats/layout/make-directory';
 import { nameSome } from '#bundles/name-some';
 import type { Bound } from '../../model/limits.ts';
-import { markUsed } from './cache-use.ts';
+import { exists, markUsed } from './cache-use.ts';
 import { fetchCommit, type GitRepository, keep, prepare, unreachable, withCache } from './git-cache.ts';
 import { checkBlobs, dropOvergrown } from './check-blobs.ts';
 import { checkRef, isCommit, type Revision } from '../../model/location.ts';
