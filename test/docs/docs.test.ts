@@ -1,10 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { type Command, Help } from '@oclif/core';
 import { describe, expect, it } from 'vitest';
-import { loadCommands } from '#cli/commands';
-import { loadConfig, type Program } from '#cli/load-config';
+import type { Commands } from '#cli/commands';
 import { withStandard } from '#cli/run-program';
+import { CONFIG_FLAGS } from '../../agent/config/config-flags.ts';
 import { COMMANDS as agent } from '../../agent/commands.ts';
 import { COMMANDS as exporter } from '../../exporter/commands.ts';
 import { COMMANDS as scheduler } from '../../scheduler/commands.ts';
@@ -100,30 +99,20 @@ describe('the map of the documentation', () => {
   });
 });
 
-const program = (name: string, commands: Program['commands']): Program => {
-  const bare = { name, description: '', commands };
-  return { ...bare, commands: withStandard(bare) };
+const verbs = (name: string, commands: Commands): readonly string[] =>
+  Object.keys(withStandard({ name, description: '', commands }));
+
+/** The verbs of each program, 'reports:import' among them. */
+const PROGRAMS: Readonly<Record<string, readonly string[]>> = {
+  'fleet-scheduler': verbs('fleet-scheduler', scheduler),
+  'fleet-export': verbs('fleet-export', exporter),
+  'fleet-agent': verbs('fleet-agent', agent),
 };
 
-const PROGRAMS: Readonly<Record<string, Program>> = {
-  'fleet-scheduler': program('fleet-scheduler', scheduler),
-  'fleet-export': program('fleet-export', exporter),
-  'fleet-agent': program('fleet-agent', agent),
-};
-
-/** Opens the protected door of oclif's own help. */
-class ShownHelp extends Help {
-  text(command: Command.Loadable): string {
-    return this.formatCommand(command);
-  }
-}
-
-const helpOf = async (name: string, id: string): Promise<string> => {
-  const program = PROGRAMS[name];
-  if (!program) throw new Error(`there is no program ${name}`);
-  const config = await loadConfig(program, await loadCommands(program.commands, [id]));
-  const command = config.findCommand(id, { must: true });
-  return new ShownHelp(config, { stripAnsi: true }).text(command);
+/** What `--help` says of a verb, as its page has it: reference.test.ts compares the page with the program. */
+const helpOf = (program: string, id: string): string => {
+  const sections = read(`docs/reference/commands/${program}.md`).split(/^## /m);
+  return sections.find((section) => section.startsWith(`${id.replaceAll(':', ' ')}\n`)) ?? '';
 };
 
 /** One call of a program, as somebody would type it. */
@@ -161,7 +150,7 @@ const calls: readonly Call[] = FILES.flatMap((file) => {
 
 /** The longest run of words that is a verb: 'reports import' before 'reports'. */
 const verbOf = ({ program, words }: Call): string | undefined => {
-  const ids = Object.keys(PROGRAMS[program]?.commands ?? {});
+  const ids = PROGRAMS[program] ?? [];
   return [2, 1].map((count) => words.slice(0, count).join(':')).find((id) => ids.includes(id));
 };
 
@@ -169,13 +158,12 @@ const verbOf = ({ program, words }: Call): string | undefined => {
 const isTopic = ({ program, words: [first, second] }: Call): boolean =>
   first === undefined ||
   first.startsWith('-') ||
-  (second === undefined &&
-    Object.keys(PROGRAMS[program]?.commands ?? {}).some((id) => id.startsWith(`${first}:`)));
+  (second === undefined && PROGRAMS[program]?.some((id) => id.startsWith(`${first}:`)) === true);
 
 const flagsOf = (words: readonly string[]): readonly string[] =>
   words.flatMap((word) => /^["'([]*(--[a-z][a-z0-9-]*)/.exec(word)?.[1] ?? []);
 
-const ALWAYS = new Set(['--help', '--version']);
+const ALWAYS = new Set(['--help', '--version', '--json']);
 
 /** Flags of kubectl, git, cosign, ansible-galaxy, ansible-playbook and of an example container that the documentation names alone. */
 const FOREIGN_FLAGS = new Set([
@@ -223,13 +211,13 @@ describe('commands in the documentation', () => {
     (call) => `${call.program} ${verbOf(call)}`,
   );
 
-  // The first one of a program loads all of it.
-  it.each([...used.keys()])('have flags that the help mentions: %s', { timeout: 30_000 }, async (key) => {
+  it.each([...used.keys()])('have flags that the help mentions: %s', (key) => {
     const [program = '', id = ''] = key.split(' ');
-    const help = await helpOf(program, id);
+    const help = helpOf(program, id);
+    expect(help).not.toBe('');
     for (const { file, words } of used.get(key) ?? []) {
       for (const flag of flagsOf(words)) {
-        if (ALWAYS.has(flag)) continue;
+        if (ALWAYS.has(flag) || (program === 'fleet-agent' && flag.slice(2) in CONFIG_FLAGS)) continue;
         // '--[no-]read-back' stands for both.
         const shown = new RegExp(`--(?:\\[no-\\])?${flag.replace(/^--(?:no-)?/, '')}(?![a-z-])`);
         expect(help, `${file}: ${key} ${flag}`).toMatch(shown);
