@@ -33,8 +33,7 @@ const READ_ONLY = [
   '--permission',
   '--allow-fs-read=*',
   `--allow-fs-write=${join(COMPILED.NODE_COMPILE_CACHE, '*')}`,
-  // For coverage.
-  '--allow-inspector',
+  ...(process.argv.includes('--coverage') ? ['--allow-inspector'] : []),
 ];
 
 /**
