@@ -1,5 +1,7 @@
-/** Smallest chunk in bytes, small enough for strict proxies. */
+/** Smallest chunk in bytes on a good line, small enough for strict proxies. */
 export const LEAST_CHUNK = 16 << 20;
+/** Smallest chunk in bytes on a line that breaks within larger ones: two minutes at 64 kbit/s. */
+const SMALLEST = 1 << 20;
 /** Largest chunk in bytes; larger ones do not speed up a fast line. */
 const MOST = 64 << 20;
 /** Milliseconds of transfer that a broken connection may lose. */
@@ -19,17 +21,19 @@ export type Pace = {
 
 export const newPace = (): Pace => {
   let most = MOST;
-  let chunk = LEAST_CHUNK;
+  let least = LEAST_CHUNK;
+  let chunk = least;
   return {
     chunk: () => chunk,
     sent: (bytes, ms) => {
       if (bytes < TELLING) return;
       const perMs = bytes / Math.max(1, ms);
-      chunk = Math.max(LEAST_CHUNK, Math.min(most, Math.floor(perMs * WORTH_LOSING)));
+      chunk = Math.max(least, Math.min(most, Math.floor(perMs * WORTH_LOSING)));
     },
     failed: (bytes) => {
       if (bytes > LEAST_CHUNK) most = Math.max(LEAST_CHUNK, Math.floor(bytes / 2));
-      chunk = LEAST_CHUNK;
+      else least = Math.max(SMALLEST, Math.floor(bytes / 2));
+      chunk = least;
     },
   };
 };

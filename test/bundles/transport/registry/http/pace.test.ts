@@ -46,6 +46,17 @@ describe('what is sent to a registry at once', () => {
     expect(pace.chunk()).toBe(LEAST_CHUNK);
   });
 
+  it('gets smaller with each failure on a line that breaks within it, and stays so while the line is slow', () => {
+    const pace = newPace();
+    const chunks = Array.from({ length: 6 }, () => {
+      pace.failed(pace.chunk());
+      return pace.chunk() / MiB;
+    });
+    expect(chunks).toEqual([8, 4, 2, 1, 1, 1]);
+    pace.sent(MiB, 130_000);
+    expect(pace.chunk()).toBe(MiB);
+  });
+
   it('is not made smaller for good by the loss of little: that was not its size', () => {
     const pace = newPace();
     pace.failed(LEAST_CHUNK);
