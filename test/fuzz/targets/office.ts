@@ -22,6 +22,7 @@ import {
   report,
   testAgent,
 } from '../../scheduler/hub/test-hub.ts';
+import { atEnd } from '../../harness/run/at-end.ts';
 import { runs } from '../../harness/run/long.ts';
 import { mutateBytes } from '../mutate-bytes.ts';
 import { mutateJson } from '../mutate-json.ts';
@@ -93,7 +94,7 @@ let made: { readonly pipe: string; readonly socket: string } | undefined;
 const strangeFiles = (place: string) => {
   if (made) return made;
   const folder = mkdtempSync(join(place, 'fuzz-office-'));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  atEnd(() => rmSync(folder, { recursive: true, force: true }));
   const [pipe, socket] = [join(folder, 'pipe'), join(folder, 'socket')];
   execFileSync('mkfifo', [pipe]);
   createServer().listen(socket).unref();

@@ -30,6 +30,7 @@ import { blobsInMemory } from '../../bundles/blobs-in-memory.ts';
 import { file } from '../../bundles/golden-corpus.ts';
 import { CHUNKED, WHOLE } from '../../bundles/formats/medium/sample-medium.ts';
 import { partBytes, SHARED, setOf } from '../../bundles/formats/medium/sample-parts.ts';
+import { atEnd } from '../../harness/run/at-end.ts';
 import { mutateTar } from '../mutate-archive.ts';
 import { type Mutate, mutateBytes } from '../mutate-bytes.ts';
 import { mutateJson, mutateLines } from '../mutate-json.ts';
@@ -54,7 +55,7 @@ let folder: string | undefined;
 const folderWith = (second: Buffer): string => {
   if (folder === undefined) {
     const made = mkdtempSync(join(tmpdir(), 'fuzz-set-'));
-    process.once('exit', () => rmSync(made, { recursive: true, force: true }));
+    atEnd(() => rmSync(made, { recursive: true, force: true }));
     for (const [at, bytes] of PARTS_OF_SET.entries())
       writeFileSync(join(made, partName(SET, at + 1, false)), bytes);
     folder = made;

@@ -2,10 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { mkdir, readdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { atEnd } from '../run/at-end.ts';
 
 type Sweep = (folder: string) => void;
 
 const claimed = new Map<string, Sweep>();
+let sweeps = false;
 
 /**
  * A new folder for a host in the cache, marked as this process's and swept when this process exits. Folders whose
@@ -25,7 +27,8 @@ export const claimHostFolder = async (cache: string, name: string, sweep: Sweep)
   await writeFile(join(hidden, 'owner'), identity(process.pid) ?? '');
   const folder = join(parent, id);
   await rename(hidden, folder);
-  if (claimed.size === 0) process.on('exit', sweepClaimed);
+  if (!sweeps) atEnd(sweepClaimed);
+  sweeps = true;
   claimed.set(folder, sweep);
   return folder;
 };
@@ -33,7 +36,6 @@ export const claimHostFolder = async (cache: string, name: string, sweep: Sweep)
 /** The folder is gone: nothing is left to sweep at exit. */
 export const releaseHostFolder = (folder: string): void => {
   claimed.delete(folder);
-  if (claimed.size === 0) process.off('exit', sweepClaimed);
 };
 
 /** Its owner last: another process that sees no owner would sweep what is already being removed. */
