@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { LONG } from './test/harness/run/long.ts';
@@ -33,7 +33,9 @@ const READ_ONLY = [
   '--permission',
   '--allow-fs-read=*',
   `--allow-fs-write=${join(COMPILED.NODE_COMPILE_CACHE, '*')}`,
-  ...(process.argv.includes('--coverage') ? ['--allow-inspector'] : []),
+  ...(process.argv.includes('--coverage')
+    ? ['--allow-inspector', `--allow-fs-write=${join(tmpdir(), 'fleet-ferry-coverage-*')}`]
+    : []),
 ];
 
 /**
