@@ -42,7 +42,7 @@ export const openHub = async (configuration: Configuration, { create = false } =
       'SITE_MISSING',
       `there is no hub database at ${describeDatabase(db)}, so no site is known`,
       {
-        hint: 'Check --db; "sites enroll", "tokens create" and "serve" make one for the first site',
+        hint: 'Check --db, or restore a backup. "sites enroll", "tokens create" and "serve" make one where the layout has no site yet',
       },
     );
   }

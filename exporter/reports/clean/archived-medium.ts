@@ -33,7 +33,7 @@ export const readArchived = async (
   { path, medium, blobs }: OpenMedium,
   pinned: Digest | undefined,
 ): Promise<ArchivedMedium> => {
-  if (!medium) throw new FleetError('MEDIUM_EMPTY', `nothing was written yet to the medium ${path}`);
+  if (!medium) throw new FleetError('MEDIUM_EMPTY', `nothing was written to the medium ${path} yet`);
   const { fleet, createdAt, documents, bundles } = medium;
   const roots = pinned && (await rootsFrom(pinned, { documents, blobs, path }));
   if (roots && roots[0]?.fleet !== fleet)

@@ -32,7 +32,7 @@ export const openPlace = async (where: string, { open, access }: SideOptions): P
   const medium = await openMedium(await volumesOf(where), open);
   if (medium.medium) return { kind: 'medium', side: sideOf(medium) };
   await medium[Symbol.asyncDispose]();
-  throw new FleetError('MEDIUM_EMPTY', `nothing was written yet to the medium ${where} yet`, {
+  throw new FleetError('MEDIUM_EMPTY', `nothing was written to the medium ${where} yet`, {
     hint: 'For what a site reported on it, say --site',
   });
 };

@@ -11,7 +11,7 @@ import type { Enrolment } from '../../hub/sites/enroll/enroll-agents.ts';
 import { type EnrolledMedium, enrollMedium } from '../../hub/sites/enroll/enroll-medium.ts';
 import type { EnrolmentStep } from '../../hub/sites/enroll/plan-enrolment.ts';
 import type { EnrolmentRequest } from '../../hub/sites/enroll/read-requests.ts';
-import { openHub } from '../../hub/hub.ts';
+import { hasNoSites, openHub } from '../../hub/hub.ts';
 import { describeRefused } from '../../hub/refused.ts';
 import { channelOf } from '../../hub/sites/agent-record.ts';
 import { readReleased } from '../../hub/sites/check-released.ts';
@@ -64,7 +64,7 @@ export default class SitesEnroll extends FleetCommand {
     };
     await using medium = await openFiles(args.medium);
     const configuration = await readConfiguration(flags, process.cwd());
-    await using hub = await openHub(configuration, { create: true });
+    await using hub = await openHub(configuration, { create: await hasNoSites(configuration) });
     const released = flags['allow-unreleased'] ? undefined : await readReleased(hub.layout);
     const now = this.readNow(flags.now);
     const result = await enrollMedium(

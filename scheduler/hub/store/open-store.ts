@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { type Dialect, Kysely, type LogEvent, sql } from 'kysely';
 import { FleetError } from '#bundles/errors';
 import { describeDatabase, isDatabaseUrl } from '../../settings/database-url.ts';
@@ -107,12 +107,15 @@ const openDatabase = async (
   }
 };
 
+const hasContent = (file: string): boolean => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
+
 /**
  * Does the database exist, and for PostgreSQL: does it have the tables of a hub?
  * @throws FleetError PERMISSION, DATABASE_UNREACHABLE, USAGE for a PostgreSQL database that cannot be opened
  */
 export const storeExists = async (place: string): Promise<boolean> => {
-  if (!isDatabaseUrl(place)) return existsSync(place);
+  // SQLite takes an empty file for a new database. That of a running hub is empty until its log is copied into it.
+  if (!isDatabaseUrl(place)) return [place, `${place}-wal`].some(hasContent);
   const db = new Kysely<unknown>({ dialect: openPostgres(place) });
   try {
     const { rows } = await sql<{ found: boolean }>`select to_regclass('fleet') is not null as found`.execute(

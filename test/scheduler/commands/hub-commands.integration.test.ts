@@ -1,4 +1,4 @@
-import { cp, readdir, rm, readFile } from 'node:fs/promises';
+import { cp, readdir, rm, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Digest } from '#bundles/digest';
@@ -157,6 +157,20 @@ describe('the way of a stick through the commands', () => {
     expect(await readdir(hub.path)).not.toContain('elsewhere');
   });
 
+  it('is not begun a second time by an enrolment beside a layout that has sites', async () => {
+    await using hub = await testHub();
+    const stick = await hub.stick();
+    await ask(stick, testAgent('plant-7/press-1'));
+    await enrolAll(stick, hub);
+    const db = join(hub.path, 'other.db');
+    for (const lost of [false, true]) {
+      if (lost) await writeFile(db, '');
+      const { code, err } = await runCommandClass(SitesEnroll, [stick, ...places(hub, db)]);
+      expect([code, err]).toEqual([5, expect.stringContaining(`there is no hub database at ${db}`)]);
+    }
+    expect(await readFile(db, 'utf8')).toBe('');
+  });
+
   it('does not begin another layout beside the one that has the site statements', async () => {
     await using hub = await testHub();
     const stick = await hub.stick();
@@ -228,30 +242,23 @@ describe('the way of a stick through the commands', () => {
     });
   });
 
-  it('does not end in an older order, when a database is not the one that belongs to the layout', async () => {
+  it('does not end in an older order, when the database is an old copy', async () => {
     await using hub = await testHub();
-    const agent = testAgent('plant-7/press-1');
     const stick = await hub.stick();
-    await ask(stick, agent);
+    await ask(stick, testAgent('plant-7/press-1'));
     await enrolAll(stick, hub);
+    const copy = join(hub.path, 'other.db');
+    for (const suffix of ['', '-wal']) await cp(`${join(hub.path, 'hub.db')}${suffix}`, `${copy}${suffix}`);
     await runCommandClass(SitesSet, ['plant-7', 'port=8080', ...places(hub)]);
     const index = join(hub.layout, 'index.json');
     const before = await readFile(index, 'utf8');
-    await ask(stick, agent);
-    const other = places(hub, join(hub.path, 'other.db'));
-    for (const [version, words] of [
-      [1, [SitesEnroll, stick, ...(await acceptRequests(stick))]],
-      [2, [SitesSet, 'plant-7', 'port=1']],
-    ] as const) {
-      const [command, ...rest] = words;
-      const { code, err } = await runCommandClass(command, [...rest, ...other]);
-      expect([code, err]).toEqual([
-        4,
-        expect.stringContaining(`ROLLBACK: ${hub.layout} has statement 2 of site plant-7`),
-      ]);
-      expect(err).toContain(`issued ${version} just now`);
-      expect(await readFile(index, 'utf8')).toBe(before);
-    }
+    const { code, err } = await runCommandClass(SitesSet, ['plant-7', 'port=1', ...places(hub, copy)]);
+    expect([code, err]).toEqual([
+      4,
+      expect.stringContaining(`ROLLBACK: ${hub.layout} has statement 2 of site plant-7`),
+    ]);
+    expect(err).toContain('issued 2 just now');
+    expect(await readFile(index, 'utf8')).toBe(before);
   });
 
   it('tells every reason at the end and exits with 8 when some reports are bad', async () => {
