@@ -37,7 +37,8 @@ export type StepEnd = CommandResult & {
 /**
  * Performs a stored request and stores its result; one that has a result is not performed again. The content is verified against
  * the store first. A failed step, a timeout and a refused request are results.
- * @throws FleetError ABORTED, without a result: the step is performed again. IO, DISK_FULL when no result can be stored
+ * @throws FleetError ABORTED, without a result: the step is performed again. REFERENCE_MISSING without a request; IO, DISK_FULL when no
+ *   result can be stored
  */
 export const performRequest = async (
   { state, run }: { readonly state: string; readonly run: Run },
@@ -70,6 +71,8 @@ const resultOf = async (folder: string, { state, run, id, signal }: Performing):
     );
   } catch (error) {
     if (signal.aborted) throw new FleetError('ABORTED', 'the step was stopped', { cause: signal.reason });
+    // The agent removed the request, or died before it wrote it again: a result would be that of the next one.
+    if (isFleetError(error, 'REFERENCE_MISSING')) throw error;
     const { code, message } = toFleetError(error);
     return { outcome: 'refused', error: { code, message } };
   } finally {

@@ -1,9 +1,10 @@
 import { readdir, readFile, rm } from 'node:fs/promises';
+import { setTimeout } from 'node:timers/promises';
 import { canonicalBytes } from '#bundles/json/canonical';
 import { CODES, type ErrorCode, FleetError } from '#bundles/errors';
 import { errno, hostError, stopIfAborted } from '../host-error.ts';
 import { isFull } from '../../../store/state.ts';
-import type { HostTargetOptions } from '../host-options.ts';
+import type { CommandResult, HostTargetOptions } from '../host-options.ts';
 import { systemctl } from '../systemd/systemctl.ts';
 import { performRequest } from './perform-request.ts';
 import type { RunnerRequest, RunnerResult } from '../step-request.ts';
@@ -75,7 +76,7 @@ const begin = async (
     if (!byUnit) return await performRequest(options, id, signal);
     // A unit that failed before would not start again within its start limit.
     await systemctl(options, ['reset-failed', '--', unit], signal);
-    const { code, stderr } = await systemctl(options, ['start', '--', unit], signal, limitMs);
+    const { code, stderr } = await startUnit(options, unit, limitMs, signal);
     stopIfAborted(signal);
     const result = await readResult(folder);
     if (result) return result;
@@ -93,6 +94,30 @@ const begin = async (
   } finally {
     // It has secrets in it, so that the step can redact them. A repeated step writes it again.
     await removeRequest(folder);
+  }
+};
+
+/** Milliseconds between two questions about a unit that systemctl no longer waits for, and the number of those without an answer. */
+const ASK_MS = 250;
+const MAX_UNANSWERED = 40;
+
+/** Starts the unit and waits for its end, also where a systemd that is being upgraded ends the connection: then it joins the unit that runs. */
+const startUnit = async (
+  options: HostTargetOptions,
+  unit: string,
+  limitMs: number,
+  signal: AbortSignal,
+): Promise<CommandResult> => {
+  let unanswered = 0;
+  for (;;) {
+    const ended = await systemctl(options, ['start', '--', unit], signal, limitMs);
+    if (ended.code === 0) return ended;
+    const words = ['show', '--property=ActiveState', '--value', '--', unit];
+    const { code, stdout } = await systemctl(options, words, signal);
+    if (code !== 0) unanswered += 1;
+    if (unanswered > MAX_UNANSWERED || (code === 0 && !/^(?:de)?activating/.test(stdout))) return ended;
+    await setTimeout(ASK_MS, undefined, { signal }).catch(() => undefined);
+    stopIfAborted(signal);
   }
 };
 

@@ -254,6 +254,39 @@ test('a unit that ends without a result is a failure that names the unit', async
   );
 });
 
+test('a unit that systemctl no longer waits for, because systemd was upgraded, is joined', async () => {
+  let starts = 0;
+  const { options, state } = await hostWith(
+    { 'show --property=LoadState': 'loaded\n', ...installed },
+    {
+      services: 'systemd',
+      answer: (argv) => {
+        if (argv.includes('--property=ActiveState')) return { code: 0, stdout: 'activating\n', stderr: '' };
+        if (!argv.includes('start') || (starts += 1) > 1) return undefined;
+        return { code: 1, stdout: '', stderr: 'Connection reset by peer' };
+      },
+      onRun: async (argv) => {
+        const [, id] = argv.includes('start')
+          ? (/@([0-9a-f]{32})\.service$/.exec(argv.at(-1) ?? '') ?? [])
+          : [];
+        if (id !== undefined && starts > 0) await performRequest({ state, run: options.run }, id, never);
+      },
+    },
+  );
+  expect(await runStep(request, options, never)).toMatchObject({ outcome: 'succeeded' });
+  expect(starts).toBe(2);
+});
+
+test('a unit whose request a power cut took away leaves no result, and the repeated step is performed', async () => {
+  const { options, state } = await hostWith(installed);
+  const id = idOf(canonicalBytes(request));
+  await expect(performRequest(options, id, never)).rejects.toSatisfy((it) =>
+    isFleetError(it, 'REFERENCE_MISSING'),
+  );
+  expect(await readResult(stepFolder(state, id))).toBeUndefined();
+  expect(await runStep(request, options, never)).toMatchObject({ outcome: 'succeeded' });
+});
+
 test('stopping the agent stops the unit of the step', async () => {
   const stop = new AbortController();
   const { options, calls } = await hostWith(
