@@ -100,7 +100,9 @@ const removeOld = ({ configuration, hub, clock, log }: DutyOptions): readonly Du
   const round = async (signal: AbortSignal): Promise<void> => {
     try {
       const removed = await applyRetention(hub, { days, now: clock(), signal });
-      if (Object.values(removed).some((rows) => rows > 0))
+      if (!removed)
+        log.warn({ days }, 'no agent was heard for 30 days: nothing removed, is the clock right?');
+      else if (Object.values(removed).some((rows) => rows > 0))
         log.info({ days, ...removed }, 'removed old facts');
     } catch (error) {
       if (!signal.aborted) log.error(faultFields(toFleetError(error, 'removing old facts')), 'not removed');

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { FleetError } from '#bundles/errors';
 import { formatChannel } from '#bundles/names';
-import { DAY_MS } from '#bundles/time';
+import { DAY_MS, parseTime } from '#bundles/time';
 import { openRemoteEvidence } from '../../../keys/signer/remote-key.ts';
 import type { Hub } from '../../hub.ts';
 import { channelOf } from '../../sites/agent-record.ts';
@@ -42,12 +42,14 @@ const AGENTS = 100;
 /**
  * Removes reports, events, history and notes (forgetNotes) that are older than the policy keeps, agent by agent, in short transactions with pauses between.
  * Current state, chain heads, floors, alarms, receipts, tokens and decisions stay. May be interrupted and run again at any time.
+ * @returns undefined if nothing was removed because the clock may be ahead: no agent was heard within 30 days of it
  * @throws FleetError BUSY, DISK_FULL, DATABASE_UNREACHABLE, LAYOUT_INVALID; SIGNER_UNREACHABLE if a signer holds the release key
  */
 export const applyRetention = async (
   hub: Pick<Hub, 'store' | 'layout' | 'keys'>,
   { days, now, signal, share = SHARE }: RetentionOptions,
-): Promise<RetentionOutcome> => {
+): Promise<RetentionOutcome | undefined> => {
+  if (await isLongAfter(hub, now)) return undefined;
   const cutoff = new Date(now.getTime() - days * DAY_MS);
   const before = await keptFrom(hub, cutoff);
   const judged = await readJudged(hub);
@@ -79,6 +81,15 @@ export const applyRetention = async (
     if (!last) return { ...total, ...(await forgetNotes(hub, cutoff)) };
     after = last.id;
   }
+};
+
+/** At the start of a machine without a battery its clock may be years ahead, and would make everything old. */
+const isLongAfter = async ({ store }: Pick<Hub, 'store'>, now: Date): Promise<boolean> => {
+  const { heard } = await store.db
+    .selectFrom('agent')
+    .select(({ fn }) => fn.max('heard_at').as('heard'))
+    .executeTakeFirstOrThrow();
+  return heard !== null && now.getTime() - parseTime(heard).getTime() > MIN_DAYS * DAY_MS;
 };
 
 const nextAgents = ({ store }: Pick<Hub, 'store'>, after: string): Promise<readonly AgentRow[]> =>
