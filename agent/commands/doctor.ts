@@ -16,6 +16,8 @@ const WITHOUT_STATE: ReadonlySet<ErrorCode> = new Set([
   'PERMISSION',
   'AGENT_TOO_OLD',
   'STORE_CORRUPT',
+  'DISK_FULL',
+  'IO',
 ]);
 
 export default class Doctor extends AgentCommand {

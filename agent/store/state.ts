@@ -29,13 +29,7 @@ export const openState = (directory: string, { create = false } = {}): State => 
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     keepDirectoryPrivate(directory);
     keepDatabasePrivate(file);
-    const db = new Database(file, { timeout: 5000 });
-    // FULL: the journal of an unfinished step must survive a power cut.
-    db.pragma('journal_mode = WAL');
-    db.pragma('synchronous = FULL');
-    db.pragma('foreign_keys = ON');
-    migrate(db, file);
-    keepPrepared(db);
+    const db = openDatabase(file);
     return {
       directory,
       db,
@@ -46,6 +40,22 @@ export const openState = (directory: string, { create = false } = {}): State => 
     };
   } catch (error) {
     throw unreadable(fromSqliteError(error, `opening ${file}`, directory), directory);
+  }
+};
+
+const openDatabase = (file: string): Database.Database => {
+  const db = new Database(file, { timeout: 5000 });
+  try {
+    // FULL: the journal of an unfinished step must survive a power cut.
+    db.pragma('journal_mode = WAL');
+    db.pragma('synchronous = FULL');
+    db.pragma('foreign_keys = ON');
+    migrate(db, file);
+    keepPrepared(db);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
   }
 };
 

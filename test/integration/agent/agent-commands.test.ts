@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
@@ -17,7 +17,7 @@ import {
   writeTestMedium,
 } from '../../harness/fleets/signed-medium.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
-import { succeed } from '../../harness/run/run-command.ts';
+import { runOrFail, succeed } from '../../harness/run/run-command.ts';
 
 const PROGRAM = programFile('agent');
 const NOW = new Date('2026-11-21T08:00:00Z');
@@ -166,6 +166,24 @@ describe('fleet-agent, from the first start', () => {
     expect(doctor.out).toMatch(/^clock +/m);
     expect(doctor.out).toMatch(/^permissions +/m);
   });
+
+  it.skipIf(process.getuid?.() !== 0)(
+    'examines the machine also when the disk of the state is full',
+    async () => {
+      const small = at('small');
+      await mkdir(small);
+      await runOrFail(['mount', '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', small]);
+      try {
+        await cp(at('state'), small, { recursive: true });
+        await expect(writeFile(join(small, 'fill'), Buffer.alloc(2 << 20))).rejects.toThrow('ENOSPC');
+        const { code, out } = await agentWith({ FLEET_AGENT_STATE: small }, 'doctor');
+        expect([code, out]).toEqual([8, expect.stringMatching(/^store +bad +the disk of .*\/small is full/)]);
+        expect(out).toMatch(/^disk +warning +0 MiB free in /m);
+      } finally {
+        await runOrFail(['umount', small]);
+      }
+    },
+  );
 
   it('says where it looked for a kubeconfig when it finds none', async () => {
     const env = { HOME: at('root'), KUBECONFIG: '', FLEET_AGENT_TARGETS: 'kubernetes' };
