@@ -213,7 +213,7 @@ const toSource = (
   };
 };
 
-/** What stands before a path of the repository in messages. */
+/** Precedes a path in messages: the repository with its revision, or the folder. */
 const prefixOf = (location: Location): string =>
   location.kind === 'git'
     ? `${redactUrl(location.repo)}#${refName(location.revision) ?? 'HEAD'}:`
