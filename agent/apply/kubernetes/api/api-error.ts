@@ -136,6 +136,10 @@ const webhookUnreachable = (verb: string, what: string, message: string): FleetE
 
 const TRIED_AGAIN = 'The agent tries again automatically, with growing pauses';
 
+/** True for a server error that may concern one object or kind. One of the store concerns all, although the server may call itself ready. */
+export const mayBeOfObject = (code: number, { message = '' }: Status): boolean =>
+  code >= 500 && !NO_ROOM.test(message) && !/etcdserver/i.test(message);
+
 /** For a 5xx of a server that is ready: it fails with this object or kind, and other requests succeed. */
 export const failsWith = (code: number, status: Status, doing: Doing): FleetError =>
   new FleetError(

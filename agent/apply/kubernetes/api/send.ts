@@ -7,6 +7,7 @@ import {
   failsWith,
   isDenial,
   isPassing,
+  mayBeOfObject,
   readStatus,
   type Status,
   toApiError,
@@ -191,7 +192,7 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: P
       if (!isPassing(answer.code, answer.status) || performance.now() + ms > until) {
         const error = toApiError(answer.code, answer.status, request, access.server);
         if (error.code !== 'API_UNREACHABLE') throw error;
-        if (isPassing(answer.code, answer.status) && answer.code >= 500 && (await isReady(signal)))
+        if (mayBeOfObject(answer.code, answer.status) && (await isReady(signal)))
           throw failsWith(answer.code, answer.status, request);
         away = true;
         throw error;

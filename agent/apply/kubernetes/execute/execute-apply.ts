@@ -6,7 +6,9 @@ import type { ApplyOptions, JsonPatch, KubernetesApi, LiveObject } from '../api/
 import { stopIfAborted } from '../api/send.ts';
 import { ownerOf } from '../desired/marks.ts';
 import { isDefinition, type Wanted } from '../desired/resolve-wanted.ts';
+import { stableText } from '../desired/stable-hash.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
+import { isRecord } from '../../../model/parse-manifests.ts';
 import { noteApplied } from '../health/settle/current-as-applied.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
 import type { ApplyDetail } from '../kubernetes-step.ts';
@@ -98,7 +100,10 @@ const makeWay = async (
   { replaces, awaits }: ApplyDetail,
   signal: AbortSignal,
 ): Promise<void> => {
-  if (replaces !== null) await api.remove(object, { uid: replaces, propagation: 'Background' }, signal);
+  if (replaces !== null) {
+    const propagation = (await keepsPods(api, object, signal)) ? 'Orphan' : 'Background';
+    await api.remove(object, { uid: replaces, propagation }, signal);
+  }
   const leaving = replaces ?? awaits;
   const held = leaving === null ? undefined : await awaitGone(api, object, leaving, stepTimeoutMs, signal);
   if (!held) return;
@@ -106,6 +111,16 @@ const makeWay = async (
     hint: 'See why the controller that put the finalizer there does not remove it',
   });
 };
+
+/** The pods and claims of a StatefulSet with the same selector stay, and belong to the next one: no outage, and no volume is deleted. */
+const keepsPods = async (api: KubernetesApi, wanted: WantedObject, signal: AbortSignal): Promise<boolean> => {
+  if (wanted.group !== 'apps' || wanted.kind !== 'StatefulSet') return false;
+  const live = await api.read(wanted, signal);
+  return live !== undefined && selectorOf(live) === selectorOf(wanted.object);
+};
+
+const selectorOf = ({ spec }: LiveObject): string =>
+  stableText(isRecord(spec) ? spec['selector'] : undefined);
 
 const migrate = async (api: KubernetesApi, object: WantedObject, signal: AbortSignal): Promise<void> => {
   for (let left = 5; ; left--) {

@@ -131,6 +131,44 @@ spec: {minReplicas: 1, maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kin
       expect(await replicas()).toEqual(isScaledTo(1));
     });
 
+    it.concurrent('makes a StatefulSet again for other claims without touching its pods', async ({
+      expect,
+    }) => {
+      await using site = await createSite(target());
+      const yaml = (size: string): string => `apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: store, namespace: default, annotations: {fleet-ferry/force: enabled, fleet-ferry/wait: disabled}}
+spec:
+  serviceName: store
+  persistentVolumeClaimRetentionPolicy: {whenDeleted: Delete}
+  selector: {matchLabels: {app: store}}
+  template: {metadata: {labels: {app: store}}, spec: {containers: [{name: a, image: a}]}}
+  volumeClaimTemplates:
+    - metadata: {name: data}
+      spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: ${size}}}}
+`;
+      const core = '/api/v1/namespaces/default';
+      const uids = async () => {
+        const found = await Promise.all(
+          [`${core}/pods/store-0`, `${core}/persistentvolumeclaims/data-store-0`].map((path) =>
+            cluster().request('GET', path),
+          ),
+        );
+        return found.map(({ body }) => (body as { metadata?: { uid?: string } }).metadata?.uid);
+      };
+      await site.release([pack('store', yaml('1Gi'))]);
+      await expect.poll(uids, { timeout: 20_000 }).toEqual([expect.any(String), expect.any(String)]);
+      const before = await uids();
+      expect(await site.release([pack('store', yaml('2Gi'))])).toMatchObject([{ outcome: 'configured' }]);
+      const owned = async () => (await cluster().request('GET', `${core}/pods/store-0`)).body;
+      const { body } = await cluster().request('GET', '/apis/apps/v1/namespaces/default/statefulsets/store');
+      const { uid } = (body as { metadata: { uid: string } }).metadata;
+      await expect
+        .poll(owned, { timeout: 20_000 })
+        .toMatchObject({ metadata: { ownerReferences: [{ kind: 'StatefulSet', uid }] } });
+      expect(await uids()).toEqual(before);
+    });
+
     it.concurrent('takes a custom resource when another package has brought its definition, with nobody’s help', async ({
       expect,
     }) => {
