@@ -75,7 +75,7 @@ export const openKeyDirectory = async (
         root,
         role,
         placeOf(role),
-        await open(role, `${role} key`, role === 'audit' ? AUDIT_HINT : undefined),
+        await open(role, `${role} key`, role === 'audit' ? AUDIT_HINT : LOST_HINT),
       ),
     signerOf: (role) => {
       const place = placeOf(role);
@@ -87,6 +87,9 @@ export const openKeyDirectory = async (
       ),
   };
 };
+
+const LOST_HINT =
+  'Put it there, from a backup; if it is lost, the officers sign a root with another key (fleet-scheduler root rotate)';
 
 const AUDIT_HINT =
   'Promotions and decisions are recorded with it. Put it there; a root without one gets one with: fleet-scheduler root rotate <root> --add audit=audit.pub';

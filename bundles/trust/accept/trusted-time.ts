@@ -31,6 +31,7 @@ export const checkDates = (
     throw new FleetError(
       'FROM_FUTURE',
       `${what} was issued at ${statement.issuedAt}, more than a day ahead of this clock`,
+      { hint: 'Set the clock; if it is right, ask the platform team why' },
     );
   }
   return { issued, expires };

@@ -78,7 +78,10 @@ test('a key that is missing or none is named with its file', async () => {
     at: { file },
   });
   await rm(file);
-  await expect(checkSigners(directory, ['release'])).rejects.toMatchObject({ code: 'KEY_MISSING' });
+  await expect(checkSigners(directory, ['release'])).rejects.toMatchObject({
+    code: 'KEY_MISSING',
+    hint: expect.stringContaining('root rotate'),
+  });
 });
 
 test('a directory without the audit key works, and says what needs it when it is asked for', async () => {
