@@ -9,7 +9,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import SQLite from 'better-sqlite3';
-import { digestOf } from '../bundles/digest.ts';
+import { digestOf, hexOf } from '../bundles/digest.ts';
 import { addDays, DAY_MS } from '../bundles/time.ts';
 import { newBuildMemory } from '../scheduler/assemble/incremental/build-memory.ts';
 import { storeReports, takeReport } from '../scheduler/hub/http/agents/take-report.ts';
@@ -68,6 +68,7 @@ const ageByADay = async (path: string): Promise<void> => {
 const looksAt = (all: number, index: number): boolean => (index + 1) % Math.ceil(all / LOOKS) === 0;
 
 const office = await openOffice(folder.path);
+await writeFile(at('hub', 'README.md'), 'Trees\n');
 const content = new Map<string, Buffer>();
 await using server = createServer((request, response) => void response.end(content.get(request.url ?? '')));
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -90,9 +91,10 @@ await appendFile(
   join(repository, 'config'),
   '[uploadpack]\n\tallowFilter = true\n\tallowAnySHA1InWant = true\n',
 );
+await makeGitRepository(at('trees.git'), { main: at('hub') });
 await writeFile(
   at('fleet-scheduler.yaml'),
-  `platform: file://${repository}#main:platform\nkeys: keys\nlayout: releases\ndb: hub/hub.db\ncache: cache\nimages: images\nenvironments: [prod]\ntree: trees\nallowRemovals: 100\n`,
+  `platform: file://${repository}#main:platform\nkeys: keys\nlayout: releases\ndb: hub/hub.db\ncache: cache\nimages: images\nenvironments: [prod]\ntree: git+file://${at('trees.git')}\nallowRemovals: 100\n`,
 );
 const configuration = await readConfiguration({ config: at('fleet-scheduler.yaml') }, folder.path);
 const options = {
@@ -111,7 +113,7 @@ const db = at('year.db');
 await using store = await openStore(db, keys.root.fleet);
 const hub = { keys, store, layout: at('releases'), [Symbol.asyncDispose]: async () => {} };
 
-const FOLDERS = ['cache/content', 'cache/trees', 'cache', 'trees', 'releases/blobs', 'releases'];
+const FOLDERS = ['cache/content', 'cache/trees', 'cache', 'releases/blobs', 'releases'];
 const memory = newBuildMemory();
 const deliver = makeDeliverStep(options);
 const builds: string[][] = [];
@@ -119,7 +121,7 @@ for (let index = 0; index < BUILDS; index += 1) {
   const model = `/model-${Math.floor(index / 5)}.bin`;
   if (!content.has(model)) content.set(model, randomBytes(1 << 20));
   const digest = digestOf(content.get(model) ?? Buffer.alloc(0));
-  const file = `  files:\n    - path: /srv/model.bin\n      url: ${base}${model}\n      sha256: ${digest}\n`;
+  const file = `  files:\n    - path: /srv/model.bin\n      url: ${base}${model}\n      sha256: "${hexOf(digest)}"\n`;
   await writeFile(at(packageFile), host.replace('  files:\n', file));
   await writeFile(at('apps/info-screen/host/index.html'), `<h1>day ${index}</h1>\n`);
   await copy();
@@ -133,14 +135,18 @@ for (let index = 0; index < BUILDS; index += 1) {
   await ageByADay(at('cache'));
   if (!looksAt(BUILDS, index)) continue;
   const sizes = await Promise.all(FOLDERS.map((name) => sizeOf(at(name))));
-  const packs = (await readdir(at('cache'))).find((name) => name.endsWith('.git')) ?? '';
-  const git = await sizeOf(at('cache', packs));
+  const repositories = (await readdir(at('cache'))).filter((name) => name.endsWith('.git'));
+  const each = await Promise.all(repositories.map((name) => sizeOf(at('cache', name))));
+  const git = {
+    files: each.reduce((sum, { files }) => sum + files, 0),
+    bytes: each.reduce((sum, { bytes }) => sum + bytes, 0),
+  };
   builds.push([`${index + 1}`, built.seconds.toFixed(2), noted.toFixed(2), shown(git), ...sizes.map(shown)]);
 }
 process.stdout.write(`
 Builds, one a day: files / MB of each folder.
 
-${formatTable(['builds', 's', 'versions s', 'cache/*.git', ...FOLDERS], builds)}
+${formatTable(['builds', 's', 'versions s', 'cache/*.git (2)', ...FOLDERS], builds)}
 `);
 
 const clock = () => now;

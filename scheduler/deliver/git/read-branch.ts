@@ -1,5 +1,12 @@
 import { FleetError } from '#bundles/errors';
-import { fetchCommit, type GitRepository, prepare, withCache } from '../../load/sources/git-cache.ts';
+import {
+  dropWorn,
+  fetchCommit,
+  type GitRepository,
+  markDelivery,
+  prepare,
+  withCache,
+} from '../../load/sources/git-cache.ts';
 import { redactUrl } from '../../model/repository-url.ts';
 import { type Git, runGit, withRemote } from '../../load/sources/run-git.ts';
 
@@ -39,7 +46,9 @@ export const readBranch = async (
 export const bringCommit = async (plain: Git, repository: GitRepository, commit: string): Promise<void> => {
   const git = withRemote(plain, repository.url);
   await withCache(git, repository, async () => {
+    await dropWorn(repository.gitDirectory, new Date());
     await prepare(git, repository);
+    await markDelivery(repository);
     await fetchCommit(git, repository, commit);
   });
 };

@@ -9,6 +9,9 @@ import { keepDatabasePrivate } from '#cli/keep-private';
 /** How long a writer waits for another before BUSY. */
 const BUSY_TIMEOUT_MS = 10_000;
 
+/** A dashboard that reads in one long transaction makes the WAL grow. Afterwards it is cut to this size; SQLite would keep it. */
+const WAL_BYTES = 16 << 20;
+
 /** Opens or creates a file that only its owner reads. A commit that returned survives a power failure. */
 export const openSqlite = async (file: string): Promise<Dialect> => {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
@@ -16,6 +19,7 @@ export const openSqlite = async (file: string): Promise<Dialect> => {
   const database = new SQLite(file, { timeout: BUSY_TIMEOUT_MS });
   database.pragma('journal_mode = WAL');
   database.pragma('synchronous = FULL');
+  database.pragma(`journal_size_limit = ${WAL_BYTES}`);
   keepPrepared(database);
   return dialectOf(database);
 };

@@ -45,13 +45,16 @@ export const checkBlobs = async (
   checkLimit(bound, 'assignmentBytes', all, 'all files');
 };
 
-/** Fetches all missing blobs with one request, as Git does in a partial clone. */
-const fetchMissing = async (
+/**
+ * Fetches all missing blobs with one request. @param bound limits for a tenant's files; without, what cannot be fetched is left to
+ * the checkout. @throws FleetError with `bound`: WORKSPACE_LIMIT, SOURCE_UNREACHABLE
+ */
+export const fetchMissing = async (
   git: Git,
   repository: GitRepository,
   commit: string,
   blobs: readonly Blob[],
-  bound: Bound,
+  bound?: Bound,
 ): Promise<void> => {
   const at = ['--git-dir', repository.gitDirectory];
   const listed = await runGit(git, [...at, 'rev-list', '--objects', '--missing=print', commit]);
@@ -59,14 +62,9 @@ const fetchMissing = async (
   const missing = new Set([...listed.out.matchAll(/^\?([0-9a-f]+)$/gm)].map(([, id]) => id));
   const wanted = [...new Set(blobs.map(({ id }) => id).filter((id) => missing.has(id)))];
   if (wanted.length === 0) return;
-  const maxFileBytes = bound.limits.assignmentBytes + PACK_OVERHEAD;
+  const maxFileBytes = bound && bound.limits.assignmentBytes + PACK_OVERHEAD;
   // Kept as a pack, with large blobs streamed into it: they are unpacked neither on disk nor in memory.
-  const settings = [
-    'fetch.negotiationAlgorithm=noop',
-    'fetch.unpackLimit=1',
-    'core.bigFileThreshold=16m',
-    'gc.auto=0',
-  ];
+  const settings = ['fetch.negotiationAlgorithm=noop', 'fetch.unpackLimit=1', 'core.bigFileThreshold=16m'];
   const fetched = await runGit(
     git,
     [
@@ -83,9 +81,9 @@ const fetchMissing = async (
     ],
     { input: [Buffer.from(`${wanted.join('\n')}\n`)], maxFileBytes },
   );
-  if (fetched.code === 0) return;
+  if (fetched.code === 0 || maxFileBytes === undefined) return;
   if ((await dropUnfinished(repository)) >= maxFileBytes)
-    throw overLimit(bound, 'assignmentBytes', undefined, 'all files');
+    throw overLimit(bound as Bound, 'assignmentBytes', undefined, 'all files');
   throw unreachable(repository.url, fetched.lastLine);
 };
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { appendFile, mkdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { makeDirectory } from '#bundles/formats/layout/make-directory';
-import { DAY_MS, HOUR_MS } from '#bundles/time';
+import { DAY_MS } from '#bundles/time';
 import { tryExclusiveLock } from '#cli/exclusive-lock';
 import { redactUrl } from '../../model/repository-url.ts';
 import { exists } from './cache-use.ts';
@@ -107,11 +107,7 @@ export const fetchCommit = async (git: Git, repository: GitRepository, commit: s
   // A list of our own: in a partial clone git would fetch a missing commit to say whether it is there.
   const file = join(repository.gitDirectory, 'fetched');
   const fetched = (await readFile(file, 'utf8').catch(() => '')).split('\n');
-  if (fetched.includes(commit)) {
-    const now = new Date();
-    await utimes(file, now, now);
-    return;
-  }
+  if (fetched.includes(commit)) return;
   await requestCommit(git, repository, commit);
   await writeFile(file, [commit, ...fetched].slice(0, FETCHED).join('\n'));
 };
@@ -132,23 +128,40 @@ const requestCommit = async (git: Git, repository: GitRepository, commit: string
   });
 };
 
-/** The first fetch into a cached repository. A new one takes its place when it is this old: git keeps every commit that it ever fetched. */
+/** Limits of a cached repository, in which Git keeps every commit that it ever fetched: time since the first, and packs. */
 const OLD_MS = 30 * DAY_MS;
-/** A delivery reads a cached repository, without its lock, within this time after a fetch. */
-const IN_USE_MS = HOUR_MS;
+const PACKS = 100;
+/** A delivery reads the cached repository of a branch for this long, without its lock. */
+const DELIVERY_MS = 600_000;
+const DELIVERY = 'delivered';
 
-/** Deletes a cached repository that is old, and not in use. The next fetch brings the newest commit alone. */
-export const dropOld = async (gitDirectory: string, now: Date): Promise<void> => {
-  const ageOf = async (file: string): Promise<number | undefined> => {
+/** Records that a delivery reads a repository. Needs the lock of withCache. */
+export const markDelivery = ({ gitDirectory }: GitRepository): Promise<void> =>
+  writeFile(join(gitDirectory, DELIVERY), '');
+
+/**
+ * Deletes a cached repository that is old or has many packs, and that no delivery reads. The next fetch brings the newest commit alone.
+ * Needs the lock of withCache.
+ */
+export const dropWorn = async (gitDirectory: string, now: Date): Promise<void> => {
+  const ageOf = async (file: string): Promise<number> => {
     const found = await stat(join(gitDirectory, file)).catch(() => undefined);
-    return found && now.getTime() - found.mtimeMs;
+    return found ? now.getTime() - found.mtimeMs : Number.NaN;
   };
   // Git writes HEAD when it creates the repository.
-  const age = await ageOf('HEAD');
-  if (age === undefined || age < OLD_MS) return;
-  using lock = takeLock(`${gitDirectory}.lock`);
-  if (!lock || ((await ageOf('fetched')) ?? OLD_MS) < IN_USE_MS) return;
+  const isWorn = (await ageOf('HEAD')) >= OLD_MS || (await countPacks(gitDirectory)) > PACKS;
+  if (!isWorn || (await ageOf(DELIVERY)) < DELIVERY_MS) return;
   await rm(gitDirectory, { recursive: true, force: true });
+};
+
+const countPacks = async (gitDirectory: string): Promise<number> =>
+  (await readdir(join(gitDirectory, 'objects/pack')).catch(() => [])).filter((name) => name.endsWith('.pack'))
+    .length;
+
+/** As dropWorn, unless another process uses the repository. */
+export const tryDropWorn = async (gitDirectory: string, now: Date): Promise<void> => {
+  using lock = takeLock(`${gitDirectory}.lock`);
+  if (lock) await dropWorn(gitDirectory, now);
 };
 
 /** Renames a finished draft to its target. If another run was faster, its result is equal and stays. */

@@ -6,8 +6,16 @@ import { makeDirectory } from '#bundles/formats/layout/make-directory';
 import { nameSome } from '#bundles/name-some';
 import type { Bound } from '../../model/limits.ts';
 import { exists, markUsed } from './cache-use.ts';
-import { fetchCommit, type GitRepository, keep, prepare, unreachable, withCache } from './git-cache.ts';
-import { checkBlobs, dropOvergrown } from './check-blobs.ts';
+import {
+  dropWorn,
+  fetchCommit,
+  type GitRepository,
+  keep,
+  prepare,
+  unreachable,
+  withCache,
+} from './git-cache.ts';
+import { checkBlobs, dropOvergrown, fetchMissing } from './check-blobs.ts';
 import { checkRef, isCommit, type Revision } from '../../model/location.ts';
 import { pruneTrees } from './prune-cache.ts';
 import { redactUrl, repositoryKey } from '../../model/repository-url.ts';
@@ -108,6 +116,7 @@ export const checkOut = async (plain: Git, repository: GitRepository, wanted: Wa
   await withCache(git, repository, async () => {
     if (await isThere()) return;
     if (bound) await dropOvergrown(repository, bound);
+    await dropWorn(repository.gitDirectory, new Date());
     await prepare(git, repository);
     await fetchCommit(git, repository, commit);
     const draft = `${target}.${randomUUID()}`;
@@ -166,11 +175,11 @@ const populate = async (
     path === '.' || entry.path === path || entry.path.startsWith(`${path}/`);
   // The .sourceignore files of the root and the parent folders apply to this folder too.
   const isRules = (entry: { path: string }) => /(?:^|\/)\.sourceignore$/.test(entry.path);
-  if (bound) {
-    const blobs = entries.filter((entry) => entry.mode.startsWith('1') && entry.mode !== '160000');
-    const taken = blobs.filter((entry) => inside(entry) || isRules(entry));
-    await checkBlobs(git, repository, commit, taken, bound);
-  }
+  const blobs = entries.filter((entry) => entry.mode.startsWith('1') && entry.mode !== '160000');
+  const taken = blobs.filter((entry) => inside(entry) || isRules(entry));
+  // Git would fetch each file alone.
+  if (bound) await checkBlobs(git, repository, commit, taken, bound);
+  else await fetchMissing(git, repository, commit, taken);
   if (entries.some(inside)) await take(path === '.' ? '.' : `:(top,literal)${path}`);
   if (path !== '.' && entries.some(isRules)) await take(':(top,glob)**/.sourceignore');
   // Links are not followed (read-files.ts). Checking out without symlinks leaves text files in their place; each becomes a link to

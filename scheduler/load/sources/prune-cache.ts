@@ -2,7 +2,7 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DAY_MS, HOUR_MS } from '#bundles/time';
 import { exists, removeUnused } from './cache-use.ts';
-import { dropOld } from './git-cache.ts';
+import { tryDropWorn } from './git-cache.ts';
 
 /** How long an entry stays in the cache after a run used it last. All can be fetched again. */
 const UNUSED_MS = 30 * DAY_MS;
@@ -34,7 +34,7 @@ export const pruneCache = async (cacheDirectory: string, now: Date): Promise<voi
       if (!(await belongsToTree(cacheDirectory, folder, name))) await remove(join(folder, name));
   for (const name of await namesIn(cacheDirectory)) {
     if (DRAFT.test(name)) await remove(name);
-    else if (name.endsWith('.git')) await dropOld(join(cacheDirectory, name), now).catch(() => undefined);
+    else if (name.endsWith('.git')) await tryDropWorn(join(cacheDirectory, name), now).catch(() => undefined);
   }
 };
 

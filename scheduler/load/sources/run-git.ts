@@ -86,6 +86,11 @@ export const runGit = async (
     'core.symlinks=false',
     '-c',
     'advice.detachedHead=false',
+    // Git's garbage collection in the background takes locks that the next fetch needs. Repositories begin anew instead (dropWorn).
+    '-c',
+    'gc.auto=0',
+    '-c',
+    'maintenance.auto=false',
   ];
   const result = await runProcess(limited(['git', ...safe, ...args], maxFileBytes), {
     env,

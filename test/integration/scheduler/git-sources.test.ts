@@ -266,6 +266,33 @@ test('only the folder that is asked for is fetched, where the server can do that
   expect(objects).not.toContain(big);
 });
 
+test('all files of a commit come with one request, and a repository with many packs begins anew', async () => {
+  const directory = await temporaryDirectory();
+  const shop = join(directory, 'shop');
+  const files = Object.fromEntries(Array.from({ length: 5 }, (_, at) => [`${at}.yaml`, `at: ${at}`]));
+  await commit(shop, 'main', files);
+  await git(shop, 'config', 'uploadpack.allowFilter', 'true');
+  const cacheDirectory = join(directory, 'cache');
+  const packs = async () => {
+    const [bare = ''] = (await readdir(cacheDirectory)).filter((name) => name.endsWith('.git'));
+    const folder = join(cacheDirectory, bare, 'objects/pack');
+    return { folder, names: (await readdir(folder)).filter((name) => name.endsWith('.pack')) };
+  };
+  const read = async () => {
+    const sources = openSources({ maps: [], cacheDirectory, env: ENV });
+    const location = sources.locate(`file://${shop}`, { kind: 'head' });
+    return (await sources.read({ role: 'workload/shop', location, path: '.' })).files.length;
+  };
+  expect(await read()).toBe(5);
+  const { folder, names } = await packs();
+  // Trees, and blobs.
+  expect(names).toHaveLength(2);
+  for (let at = 0; at < 100; at += 1) await writeFile(join(folder, `${at}.pack`), '');
+  await commit(shop, 'main', { ...files, 'new.yaml': 'at: new' });
+  expect(await read()).toBe(6);
+  expect((await packs()).names).toHaveLength(2);
+});
+
 test('insteadOf of the user’s Git configuration works', async () => {
   const directory = await temporaryDirectory();
   await commit(join(directory, 'shop'), 'main', { 'one.yaml': 'one' });

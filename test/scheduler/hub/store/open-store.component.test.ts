@@ -1,5 +1,6 @@
 import { chmod, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import SQLite from 'better-sqlite3';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { Digest } from '#bundles/digest';
@@ -16,6 +17,26 @@ describe("the hub's database", () => {
     const synchronous = await sql<{ synchronous: number }>`pragma synchronous`.execute(store.db);
     expect(journal.rows).toEqual([{ journal_mode: 'wal' }]);
     expect(synchronous.rows).toEqual([{ synchronous: 2 }]);
+  });
+
+  it('gives the room of the WAL back after a reader whose long transaction made it grow', async () => {
+    await using folder = await temporaryDirectory('store');
+    const file = join(folder.path, 'hub.db');
+    await using store = await openStore(file, 'acme');
+    const walBytes = async () => (await stat(`${file}-wal`)).size;
+    const write = (receipt: string) =>
+      store.db
+        .insertInto('receipt')
+        .values({ agent: 'a/b', life: 1, to_seq: 1, head: NONE, report: NONE, receipt })
+        .onConflict((conflict) => conflict.column('agent').doUpdateSet({ receipt }))
+        .execute();
+    const dashboard = new SQLite(file, { readonly: true });
+    dashboard.exec('BEGIN; SELECT * FROM receipt');
+    await write('x'.repeat(20 << 20));
+    expect(await walBytes()).toBeGreaterThan(20 << 20);
+    dashboard.close();
+    for (const next of ['1', '2']) await write(next);
+    expect(await walBytes()).toBeLessThanOrEqual(16 << 20);
   });
 
   it('belongs to its owner alone, and so does a directory made for it', async () => {

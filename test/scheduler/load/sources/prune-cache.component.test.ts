@@ -72,15 +72,19 @@ it('takes no file from a run that has just found it', async () => {
   );
 });
 
-it('begins a repository anew 30 days after its first fetch, and not while a delivery may read it', async () => {
-  const files = ['HEAD', 'fetched', 'objects/pack/a.pack'].map((name) => `a.git/${name}`);
-  const cache = await cacheOf(31, [...files, 'a.git.known/b', 'b.git/HEAD', 'b.git/fetched']);
-  usedAt(join(cache, 'a.git/fetched'), before(HOUR_MS / 2));
+it('begins a repository anew 30 days after its first fetch, or with many packs, and not while a delivery may read it', async () => {
+  const old = ['HEAD', 'delivered', 'fetched', 'objects/pack/a.pack'].map((name) => `old.git/${name}`);
+  const packs = Array.from({ length: 101 }, (_, at) => `worn.git/objects/pack/${at}.pack`);
+  const cache = await cacheOf(31, [...old, 'old.git.known/main', ...packs, 'worn.git/HEAD']);
+  usedAt(join(cache, 'worn.git/HEAD'), NOW);
+  usedAt(join(cache, 'old.git/fetched'), NOW);
+  usedAt(join(cache, 'old.git/delivered'), before(HOUR_MS / 10));
   await pruneCache(cache, NOW);
-  expect(left(cache)).toEqual([...files, 'a.git.known/b', 'a.git.lock', 'b.git.lock'].toSorted());
-  usedAt(join(cache, 'a.git/fetched'), before(HOUR_MS));
+  const rest = ['old.git.known/main', 'old.git.lock', 'worn.git.lock'];
+  expect(left(cache)).toEqual([...old, ...rest].toSorted());
+  usedAt(join(cache, 'old.git/delivered'), before(HOUR_MS));
   await pruneCache(cache, NOW);
-  expect(left(cache)).toEqual(['a.git.known/b', 'a.git.lock', 'b.git.lock']);
+  expect(left(cache)).toEqual(rest);
 });
 
 it('keeps the four trees of a folder that were used last, and those that may be in use', async () => {
