@@ -17,6 +17,8 @@ export type PromoteOptions = {
   readonly clock: () => Date;
   /** Proves that this process still leads (lead.ts). */
   readonly confirm?: () => Promise<void>;
+  /** Maximum wait for another writer of the layout. */
+  readonly lockWaitMs?: number;
   readonly signal: AbortSignal;
 };
 
@@ -35,14 +37,14 @@ export const heldFromPolicy = (promoted: 'now' | 'before' | undefined): string |
 export const promoteOpen = async (
   hub: GateHub,
   { link, candidate: { candidate } }: OpenGate,
-  { readChain, clock, confirm, signal }: PromoteOptions,
+  { readChain, clock, confirm, lockWaitMs: waitMs, signal }: PromoteOptions,
 ): Promise<PromotionResult | undefined> => {
   const current = linksOf(await readChain(signal)).find(
     ({ from, to }) => from === link.from && to === link.to,
   );
   if (current?.policy?.mode !== 'automatic') return undefined;
   const now = clock();
-  using releases = await openReleases(hub.layout, { command: 'serve', now });
+  using releases = await openReleases(hub.layout, { command: 'serve', now, waitMs });
   const decided = await readDecided(hub, current, { candidate, signal });
   if (heldFromPolicy(decided.decisions.promoted) !== undefined) return undefined;
   const assessment = await assessDecided(hub, decided, { now, signal, asks: null });

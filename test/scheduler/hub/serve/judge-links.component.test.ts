@@ -66,6 +66,7 @@ const judgeOf = async (chain: Promotion, newest = chain) => {
     log: { info: note, warn: note, error: note } as never,
     readChain: async () => newest,
     askChecks: async () => {},
+    lockWaitMs: 1,
     onPromoted: () => void promoted.push(true),
   });
   follow(chain);
