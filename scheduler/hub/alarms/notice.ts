@@ -33,6 +33,15 @@ export type AlarmFilter = {
   readonly workspaces: readonly string[] | undefined;
 };
 
+/** Longer than any stored pause: a later time is of a clock that was ahead and has been set back since. */
+const LONGEST_MS = 8 * 3_600_000;
+
+/** Whether a stored pause, which ends at `next`, still runs. */
+export const isPaused = (next: Timestamp | null | undefined, now: Date): boolean => {
+  const left = next ? parseTime(next).getTime() - now.getTime() : 0;
+  return left > 0 && left <= LONGEST_MS;
+};
+
 /**
  * The notices that a receiver does not have yet, the worst first. At most one for each alarm, however long the receiver was away: the
  * newest. An alarm that came and went meanwhile gives none.
@@ -57,7 +66,7 @@ const whatOf = (
   before: AlarmSentRow | undefined,
   { now, repeatMs }: { readonly now: Date; readonly repeatMs: number },
 ): What | undefined => {
-  const isDue = (before?.next_at ?? '') <= formatTime(now);
+  const isDue = !isPaused(before?.next_at, now);
   if (overSince(row, now))
     return before && (isDue || before.refused_what !== 'resolved') ? 'resolved' : undefined;
   if (!before) return row.gone_at === null && isWanted(filter, row) ? 'opened' : undefined;
@@ -65,7 +74,7 @@ const whatOf = (
   if (row.gone_at !== null) return undefined;
   if (isWorse(severityOf(row), severityOf(before))) return 'worsened';
   if (before.refused_what !== null) return isDue ? (before.refused_what as What) : undefined;
-  return now.getTime() - parseTime(before.sent_at).getTime() >= repeatMs ? 'repeated' : undefined;
+  return Math.abs(now.getTime() - parseTime(before.sent_at).getTime()) >= repeatMs ? 'repeated' : undefined;
 };
 
 const isWanted = ({ severity, environments, workspaces }: AlarmFilter, row: OpenAlarmRow): boolean => {

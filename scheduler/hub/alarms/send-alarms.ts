@@ -8,7 +8,7 @@ import type { Store } from '../store/open-store.ts';
 import { alertmanager } from './alertmanager.ts';
 import { email } from './email.ts';
 import { readOpenAlarms } from './keep-alarms.ts';
-import { type AlarmSentRow, type Notice, pendingNotices, refusedOf, sentOf } from './notice.ts';
+import { type AlarmSentRow, isPaused, type Notice, pendingNotices, refusedOf, sentOf } from './notice.ts';
 import type { Access, Carrier, Outcome } from './receiver.ts';
 import { webhook } from './webhook.ts';
 
@@ -44,7 +44,7 @@ export const makeSender = (
 
   const tell = async (signal: AbortSignal): Promise<void> => {
     const failing = await readFailing(store, name);
-    if (failing && failing.next_at > formatTime(clock())) return;
+    if (isPaused(failing?.next_at, clock())) return;
     const rows = await readOpenAlarms(store.db);
     const sent = new Map((await readSent(store, name)).map((row) => [row.alarm, row]));
     const filter = { severity, environments, workspaces };

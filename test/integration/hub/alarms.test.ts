@@ -203,6 +203,31 @@ describe('a webhook', () => {
     expect(JSON.stringify(hub.log)).not.toContain('secret of the receiver');
   });
 
+  it.each([503, 422])(
+    'that answered %d while the clock was a year ahead gets its alarms when the clock is right, and reminders as ever',
+    async (answer) => {
+      await using hub = await openHub();
+      const YEAR = 365 * 24 * 60 * MINUTE;
+      let status = answer;
+      await using receiver = await startReceiver((response) => response.writeHead(status).end());
+      const send = hub.sender(hook(receiver.url));
+      await hub.keep(late('plant-7/press-1'));
+      hub.pass(YEAR);
+      await send();
+      hub.pass(-YEAR);
+      status = 204;
+      await send();
+      expect(receiver.said()).toEqual(Array(2).fill('opened plant-7/press-1'));
+      hub.pass(YEAR + 25 * 60 * MINUTE);
+      await send();
+      hub.pass(-YEAR);
+      await send();
+      hub.pass(25 * 60 * MINUTE);
+      await send();
+      expect(receiver.said().slice(2)).toEqual(Array(3).fill('repeated plant-7/press-1'));
+    },
+  );
+
   it('that refuses one notice gets the others', async () => {
     await using hub = await openHub();
     await using receiver = await startReceiver((response, at) =>
