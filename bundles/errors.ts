@@ -371,8 +371,15 @@ export const toFleetError = (error: unknown, doing?: string): FleetError => {
       });
     case 'EACCES':
     case 'EPERM':
+      return new FleetError('PERMISSION', said, {
+        cause: error,
+        hint: 'Check the owner and the mode of the path, and which user runs this',
+      });
     case 'EROFS':
-      return new FleetError('PERMISSION', said, { cause: error });
+      return new FleetError('PERMISSION', said, {
+        cause: error,
+        hint: 'Mount the file system so that it can be written; a stick may have a switch',
+      });
     case 'EIO':
     case 'ENXIO':
     case 'ENODEV':

@@ -56,6 +56,7 @@ describe('an error of somebody else', () => {
     const cause = withCode(errno);
     const error = toFleetError(cause, 'writing');
     expect(error).toMatchObject({ code, message: 'writing: why', cause });
+    expect(error.hint === undefined).toBe(code === 'IO' || code === 'INTERNAL');
     expect(isFleetError(error, 'USAGE')).toBe(false);
   });
 
