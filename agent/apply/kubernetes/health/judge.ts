@@ -51,6 +51,8 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
 const BUILT_IN: ReadonlySet<string> = new Set(
   [
     'admissionregistration',
+    // Its definitions are applied when the server serves their kinds, so their conditions are not old.
+    'apiextensions',
     'certificates',
     'coordination',
     'discovery',
