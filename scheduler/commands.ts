@@ -34,6 +34,7 @@ export const COMMANDS = {
   'releases:renew': () => import('./commands/releases/renew.ts'),
   'releases:rollback': () => import('./commands/releases/rollback.ts'),
   render: () => import('./commands/render.ts'),
+  'reports:export': () => import('./commands/reports-export.ts'),
   'reports:import': () => import('./commands/reports-import.ts'),
   restore: () => import('./commands/restore.ts'),
   resume: async () => ({ default: (await import('./commands/gate/pause.ts')).Resume }),

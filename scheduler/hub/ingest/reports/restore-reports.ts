@@ -6,8 +6,8 @@ import type { SignedReport } from '#bundles/trust/reports/report';
 import type { Database, EventRow, ReportRow } from '../../store/tables.ts';
 
 export type RestoredReports = {
-  /** Oldest first. */
-  readonly reports: readonly SignedReport[];
+  /** Oldest first, with the numbers of the first and last event. */
+  readonly reports: readonly (SignedReport & { readonly first: number; readonly last: number })[];
   /** Reports whose events the hub does not have as they were signed. */
   readonly lost: number;
 };
@@ -27,7 +27,7 @@ export const restoreReports = async (
     .orderBy('last_seq')
     .orderBy('first_seq')
     .execute();
-  const reports: SignedReport[] = [];
+  const reports: RestoredReports['reports'][number][] = [];
   for (const row of rows) {
     const stored = await db
       .selectFrom('event')
@@ -39,7 +39,13 @@ export const restoreReports = async (
       .orderBy('seq')
       .execute();
     const events = restoreEvents(row, stored);
-    if (events) reports.push({ statement: Buffer.from(row.statement), events });
+    if (events)
+      reports.push({
+        first: row.first_seq,
+        last: row.last_seq,
+        statement: Buffer.from(row.statement),
+        events,
+      });
   }
   return { reports, lost: rows.length - reports.length };
 };
