@@ -57,13 +57,22 @@ export const makeStatusSetter = (options: StatusOptions): StatusSetter => {
   const { configuration, commitStatuses, store, clock, log, env, random } = options;
   const { forges, targetUrl } = commitStatuses;
   /** Repositories and hosts that failed. */
-  const failing = new Map<string, { readonly failures: number; readonly until: number }>();
+  const failing = new Map<
+    string,
+    { readonly failures: number; readonly at: number; readonly until: number }
+  >();
   let followed: Promotion | undefined;
 
-  const isPaused = (name: string): boolean => (failing.get(name)?.until ?? 0) > clock().getTime();
+  /** A failure that is ahead is of a clock that has been set back since. */
+  const isPaused = (name: string): boolean => {
+    const { at, until } = failing.get(name) ?? { at: 0, until: 0 };
+    const now = clock().getTime();
+    return at <= now && now < until;
+  };
   const pause = (name: string): void => {
     const failures = (failing.get(name)?.failures ?? 0) + 1;
-    failing.set(name, { failures, until: clock().getTime() + pauseMs(RETRY, failures, random) });
+    const at = clock().getTime();
+    failing.set(name, { failures, at, until: at + pauseMs(RETRY, failures, random) });
   };
 
   const tell = async (

@@ -1,7 +1,7 @@
 import { digestOf, type Digest, hexOf } from '#bundles/digest';
 import { canonicalBytes } from '#bundles/json/canonical';
 import { pauseMs } from '#bundles/retry';
-import { formatTime, type Timestamp } from '#bundles/time';
+import { formatTime, parseTime, type Timestamp } from '#bundles/time';
 import type { PromotionPolicy } from '../../../model/promotion.ts';
 import type { Store } from '../../store/open-store.ts';
 import type { Database, GateCheckRow } from '../../store/tables.ts';
@@ -102,7 +102,9 @@ const dueAmong = async (
     if (!row) return [{ about, tries: 0 }];
     // Rows of earlier versions have no time for a question that a check accepted.
     const next = row.next_at ?? (row.state === 'asked' ? row.until : null);
-    return next !== null && next <= formatTime(now) ? [{ about, tries: row.tries }] : [];
+    // A question from far ahead was asked by a clock that has been set back since.
+    const isAhead = parseTime(row.at).getTime() > now.getTime() + AGAIN.longestMs;
+    return next !== null && (isAhead || next <= formatTime(now)) ? [{ about, tries: row.tries }] : [];
   });
 };
 

@@ -145,6 +145,20 @@ test('a failure is logged without the token and tried again after a pause', asyn
   expect(JSON.stringify(log)).not.toContain('gitea-token');
 });
 
+test('a failure is tried again when the clock was ahead and has been set back', async () => {
+  await using made = await openStatuses();
+  const { office, forge } = made;
+  await office.build();
+  const setter = made.start(chainOf(link('dev', 'qa')));
+  forge.failNext = { status: 503, message: 'maintenance' };
+  made.pass(100 * 24 * 60 * MINUTE);
+  await setter.round();
+  forge.failNext = undefined;
+  made.pass(-100 * 24 * 60 * MINUTE);
+  await setter.round();
+  expect(made.said()).toEqual(['true fleet-ferry/dev success']);
+});
+
 test('a repository on a host that is not configured is not told, and no token is sent', async () => {
   await using made = await openStatuses({ repo: 'https://tenant.example/org/gitops' });
   await made.office.build();

@@ -257,6 +257,17 @@ describe('a check that answers later', () => {
     expect(asked).toHaveLength(2);
   });
 
+  it('is asked again when the clock was ahead and has been set back', async () => {
+    const right = now;
+    now = later(365 * 24 * 3600);
+    await ask();
+    now = right;
+    await ask();
+    await asker.ask(hub, await decide());
+    expect(asked).toHaveLength(2);
+    expect(await state()).toMatchObject({ state: 'asked', at: formatTime(right) });
+  });
+
   it('that has little time is asked again after the pause of a try that failed', async () => {
     const short = { timeoutSeconds: 1 };
     await ask(short);
