@@ -1,5 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { Digest } from '#bundles/digest';
 import type { Channel } from '#bundles/names';
 import type { SigningKey } from '#bundles/trust/keys/key';
@@ -7,10 +6,10 @@ import type { Plan } from '../../exporter/plan/plan.ts';
 import { type ExportRequest, type Prepared, prepare } from '../../exporter/plan/prepare.ts';
 import { type Exported, exportMedium } from '../../exporter/write/export-medium.ts';
 import type { WriteOptions } from '../../exporter/plan/medium/write-options.ts';
+import { type FolderTemplate, readTemplate, writeTemplate } from '../harness/fleets/folder-template.ts';
 import { NOW, newFleet, newSigningKey, type SignedFleet } from '../harness/fleets/signed-fleet.ts';
 import { type LayoutWriter, type TestBundle, writeSignedLayout } from '../harness/fleets/signed-layout.ts';
-import { filesOf } from './files-of.ts';
-import { memoryDirectory } from './memory-directory.ts';
+import { temporaryDirectory } from '../harness/run/temporary-directory.ts';
 
 export const KIOSK: Channel = { environment: 'prod', clusterType: 'kiosk' };
 export const GATE: Channel = { environment: 'prod', clusterType: 'gate' };
@@ -37,7 +36,7 @@ export const bundleOf = (text: string, kind: TestBundle['kind'] = 'kubernetes'):
 });
 
 export const makeWorld = async (given?: SignedFleet, agent = newSigningKey()): Promise<World> => {
-  const folder = await memoryDirectory();
+  const folder = await temporaryDirectory('exporter');
   const path: World['path'] = (...names) => join(folder.path, ...names);
   const fleet = given ?? (await newFleet());
   const layout = writeSignedLayout(fleet, path('layout'));
@@ -70,7 +69,7 @@ export const makeWorld = async (given?: SignedFleet, agent = newSigningKey()): P
 
 type Kiosk = Pick<World, 'fleet' | 'agent'> & {
   readonly first: Digest;
-  readonly files: ReadonlyMap<string, Buffer>;
+  readonly files: FolderTemplate;
 };
 
 const makeKiosk = async (given?: SignedFleet): Promise<Kiosk> => {
@@ -82,7 +81,7 @@ const makeKiosk = async (given?: SignedFleet): Promise<Kiosk> => {
     agents: [{ name: 'line-1', channel: KIOSK, key: agent }],
   });
   const [first] = await layout.release({ channel: KIOSK, version: 1, bundles: [bundleOf('one')] });
-  return { fleet, agent, first: first as Digest, files: filesOf(path('layout')) };
+  return { fleet, agent, first: first as Digest, files: await readTemplate(path('layout')) };
 };
 
 /** Signing and synced writes take longer than most tests: made once, then copied. */
@@ -95,9 +94,6 @@ let kiosk: Promise<Kiosk> | undefined;
 export const makeKioskWorld = async (given?: SignedFleet): Promise<World & { readonly first: Digest }> => {
   const { fleet, agent, first, files } = await (given ? makeKiosk(given) : (kiosk ??= makeKiosk()));
   const world = await makeWorld(fleet, agent);
-  for (const [name, bytes] of files) {
-    mkdirSync(world.path('layout', dirname(name)), { recursive: true });
-    writeFileSync(world.path('layout', name), bytes);
-  }
+  writeTemplate(files, world.path('layout'));
   return { ...world, first };
 };

@@ -1,4 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -9,6 +10,7 @@ export const temporaryDirectory = async (purpose = 'test'): Promise<TemporaryDir
   const path = await mkdtemp(join(tmpdir(), `fleet-ferry-${purpose}-`));
   return {
     path,
-    [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true, maxRetries: 3 }),
+    // At once: one step after the other through the event loop takes four times as long.
+    [Symbol.asyncDispose]: async () => rmSync(path, { recursive: true, force: true, maxRetries: 3 }),
   };
 };

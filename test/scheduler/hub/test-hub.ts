@@ -1,5 +1,5 @@
-import { existsSync, rmSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { canonicalBytes } from '#bundles/json/canonical';
 import type { Digest } from '#bundles/digest';
@@ -27,7 +27,7 @@ import { openKeyDirectory } from '../../../scheduler/keys/key-directory.ts';
 import { type FolderTemplate, readTemplate, writeTemplate } from '../../harness/fleets/folder-template.ts';
 import { newSigningKey, type SignedFleet } from '../../harness/fleets/signed-fleet.ts';
 import { type LayoutWriter, writeSignedLayout } from '../../harness/fleets/signed-layout.ts';
-import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
+import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { databaseAt, dropDatabase, oncePerServer } from './test-database.ts';
 
 /** A hub with real keys, a real database and real media in a folder of its own. */
@@ -51,18 +51,10 @@ export type TestHub = Hub & {
   readonly importFrom: (stick: string, now?: Date) => ReturnType<typeof importReports>;
 };
 
-/** Media and layouts are written through to the disk, file by file; in memory that costs nothing. */
-const fastDirectory = async (purpose: string): Promise<TemporaryDirectory> => {
-  if (!existsSync('/dev/shm')) return temporaryDirectory(purpose);
-  const path = await mkdtemp(`/dev/shm/fleet-ferry-${purpose}-`);
-  // At once: one step after the other through the event loop takes five times as long.
-  return { path, [Symbol.asyncDispose]: async () => rmSync(path, { recursive: true, force: true }) };
-};
-
 type Template = { readonly files: FolderTemplate; readonly db: string };
 
 const makeEmpty = async (): Promise<Template> => {
-  await using folder = await fastDirectory('hub-template');
+  await using folder = await temporaryDirectory('hub-template');
   await initDevRoot(join(folder.path, 'keys'), FLEET, NOW);
   const db = await databaseAt(join(folder.path, 'hub.db'));
   await (await openStore(db, FLEET))[Symbol.asyncDispose]();
@@ -76,7 +68,7 @@ export const testHub = async (options: StoreOptions = {}): Promise<TestHub> =>
   openHub(await empty(), options);
 
 const openHub = async (template: Template, options: StoreOptions = {}): Promise<TestHub> => {
-  const folder = await fastDirectory('hub');
+  const folder = await temporaryDirectory('hub');
   const path = folder.path;
   writeTemplate(template.files, path);
   const keys = await openKeyDirectory(join(path, 'keys'));
