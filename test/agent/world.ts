@@ -1,5 +1,5 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Digest, digestOf } from '#bundles/digest';
 import type { Event } from '#bundles/formats/events/event';
 import { parsePublicKey } from '#bundles/trust/keys/key';
@@ -11,6 +11,7 @@ import { enroll } from '../../agent/enroll/enroll.ts';
 import { readOutbox } from '../../agent/store/outbox/outbox.ts';
 import { readIdentity } from '../../agent/store/identity.ts';
 import { openState, type State } from '../../agent/store/state.ts';
+import { type FolderTemplate, readTemplate, writeTemplate } from '../harness/fleets/folder-template.ts';
 import {
   createTestFleet,
   packTestBundle,
@@ -102,25 +103,21 @@ const enrollIn = async (folder: string, fleet: TestFleet): Promise<State> => {
 };
 
 /** A fleet, and the folder of an agent that asked it. Keys take time, and most tests do not care whose: made once, then copied. */
-type Enrolled = { readonly fleet: TestFleet; readonly files: ReadonlyMap<string, Buffer> };
+type Enrolled = { readonly fleet: TestFleet; readonly files: FolderTemplate };
 
 const makeEnrolled = async (): Promise<Enrolled> => {
   const fleet = await createTestFleet();
   await using directory = await temporaryDirectory('agent-template');
   // Closed first: then all of the database is in its one file.
   (await enrollIn(directory.path, fleet))[Symbol.dispose]();
-  const found = readdirSync(directory.path, { recursive: true, withFileTypes: true });
-  const files = found.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-  return { fleet, files: new Map(files.map((file) => [relative(directory.path, file), readFileSync(file)])) };
+  return { fleet, files: await readTemplate(directory.path) };
 };
 
 let shared: Promise<Enrolled> | undefined;
 
 const copyEnrolled = (folder: string, { fleet, files }: Enrolled) => {
-  for (const [name, bytes] of files) {
-    mkdirSync(join(folder, dirname(name)), { recursive: true, mode: 0o700 });
-    writeFileSync(join(folder, name), bytes, { mode: 0o600 });
-  }
+  mkdirSync(join(folder, 'state'), { mode: 0o700 });
+  writeTemplate(files, folder);
   return { made: fleet, state: openFast(join(folder, 'state')) };
 };
 
@@ -149,8 +146,7 @@ export const createWorld = async (fleet?: TestFleet, more: Partial<Agent> = {}):
     events: () => readOutbox(state).map(({ line }) => JSON.parse(line) as Event),
     [Symbol.asyncDispose]: async () => {
       state[Symbol.dispose]();
-      // At once: one step after the other through the event loop takes five times as long.
-      rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+      await directory[Symbol.asyncDispose]();
     },
   };
 };
