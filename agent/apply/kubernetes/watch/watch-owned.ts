@@ -15,6 +15,9 @@ export type WatchOptions = {
   readonly pollMs: number;
 };
 
+/** Pause after a denied or refused list. */
+const DENIED_MS = 600_000;
+
 const DEFAULTS: WatchOptions = { clock: systemClock, gatherMs: 500, pollMs: 60_000 };
 
 /**
@@ -46,8 +49,12 @@ export const watchOwned = async (
     const keep = (object: LiveObject) =>
       keys.has(keyOf({ ...type, ...object.metadata })) ? object : undefined;
     const where = { namespace, metadataOnly: true, keep };
-    // A kind that is denied or refused is not watched.
-    await follow(api, type, where, listenTo(group, tell), signal, clock, { watch, pollMs }).catch(() => {});
+    const listener = listenTo(group, tell);
+    while (!signal.aborted) {
+      // A kind that is denied or refused is asked about again later, because a role or token may be renewed.
+      await follow(api, type, where, listener, signal, clock, { watch, pollMs }).catch(() => {});
+      await clock.sleep(DENIED_MS, signal);
+    }
   };
   await Promise.all(watchedGroups(owned).map(followGroup));
 };

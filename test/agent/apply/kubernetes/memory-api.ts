@@ -20,6 +20,7 @@ export type MemoryApi = KubernetesApi & {
   readonly compact: () => void;
   /** Refuses a verb by RBAC. */
   readonly deny: (verb: 'list' | 'watch') => void;
+  readonly allow: (verb: 'list' | 'watch') => void;
   /** Watches stay open and tell nothing, as over a connection that died without a word. */
   readonly freeze: () => void;
   readonly counts: { list: number; watch: number; replace: number };
@@ -95,6 +96,7 @@ export const memoryApi = (): MemoryApi => {
       ring();
     },
     deny: (verb) => void denied.add(verb),
+    allow: (verb) => void denied.delete(verb),
     freeze: () => {
       isFrozen = true;
     },

@@ -110,13 +110,24 @@ describe('watching what we own', () => {
     expect(told).toEqual([[KEY], [KEY]]);
   });
 
-  it('lists now and then where watching is denied, and gives up quietly where listing is', async () => {
+  it('lists now and then where watching is denied; where listing is, it asks again when a role may have been granted', async () => {
     const told = await watched(({ api, clock }) => {
       api.deny('watch');
       clock.at(5000, () => api.drop(object()));
     }, 200_000);
     expect(told).toEqual([[KEY]]);
     expect(await watched(({ api }) => api.deny('list'))).toEqual([]);
+    const later = await watched(({ api, clock }) => {
+      clock.at(1000, () => {
+        api.deny('list');
+        api.compact();
+      });
+      clock.at(5000, () => {
+        api.allow('list');
+        api.drop(object());
+      });
+    }, 700_000);
+    expect(later).toEqual([[KEY]]);
   });
 
   it('asks nothing while nothing happens', async () => {
