@@ -241,7 +241,7 @@ const describeChannel = (channel: ChannelOutcome, layout: string): string => {
     case 'empty':
       return channel.held.length > 0
         ? `${name} no release: all its assignments are held`
-        : `${name} no release: no policy assigns a workload to it`;
+        : `${name} no release: no workload is assigned to it`;
     case 'blocked':
       return `${name} no release: it would remove packages that are only held. Keep the last good ones with: --previous ${layout}`;
     case 'removals-held':
