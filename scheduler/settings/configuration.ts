@@ -175,7 +175,7 @@ export const readConfiguration = async (given: GivenSettings, cwd: string): Prom
 export const requireSetting = (configuration: Configuration, setting: Setting): string => {
   const value = configuration[setting];
   if (value !== undefined) return value;
-  throw new FleetError('USAGE', `it is not said where the ${SETTINGS[setting].what} is`, {
+  throw new FleetError('USAGE', `the ${SETTINGS[setting].what} is not configured`, {
     hint: `Give --${flagOf(setting)}, set ${variableOf(setting)}, or write ${setting}: into ${CONFIGURATION_FILE}`,
   });
 };
