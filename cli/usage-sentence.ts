@@ -33,7 +33,11 @@ const SENTENCES: readonly (readonly [RegExp, (...found: string[]) => string])[] 
     /^(--[^\s=]+)=.* cannot also be provided when using (--\S+)$/,
     (flag, other) => `${flag} and ${other} cannot be combined`,
   ],
-  [/^Unexpected arguments?: (.+)$/, (list) => `there are too many arguments: ${list}`],
+  // A secret typed as <key>=<value> is not repeated.
+  [
+    /^Unexpected arguments?: (.+)$/,
+    (list) => `there are too many arguments: ${list.replaceAll(/=[^,\s]+/g, '=...')}`,
+  ],
   [/^Missing required flag (\S+)$/, (flag) => `--${flag.replace(/^--/, '')} is missing`],
 ];
 

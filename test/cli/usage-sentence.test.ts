@@ -28,6 +28,7 @@ describe('what is said about a command line', () => {
       '--stick-size and --parts cannot be combined',
     ],
     ['Unexpected argument: again', 'there are too many arguments: again'],
+    ['Unexpected arguments: password=hunter2, x', 'there are too many arguments: password=..., x'],
     ['something  oclif\nwill say one day', 'something oclif will say one day'],
   ])('%s', (said, sentence) => {
     expect(usageSentence(said)).toBe(sentence);

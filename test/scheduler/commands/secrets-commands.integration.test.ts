@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { Readable } from 'node:stream';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -10,6 +11,7 @@ import SecretsList from '../../../scheduler/commands/secrets/list.ts';
 import SecretsRemove from '../../../scheduler/commands/secrets/remove.ts';
 import SecretsReseal from '../../../scheduler/commands/secrets/reseal.ts';
 import SecretsSet from '../../../scheduler/commands/secrets/set.ts';
+import { readValues } from '../../../scheduler/hub/sites/secrets/read-values.ts';
 import SitesEnroll from '../../../scheduler/commands/sites/enroll.ts';
 import SitesRevoke from '../../../scheduler/commands/sites/revoke.ts';
 import { acceptRequests } from '../../harness/fleets/accept-requests.ts';
@@ -97,6 +99,12 @@ describe('secrets set', () => {
     expect([child.exitCode, err]).toEqual([0, '']);
     expect(JSON.parse(out)).toMatchObject({ site: 'plant-7', version: 1, keys: ['password'], escrow: false });
     expect(plain((await open(hub, agent)).values['password'])).toBe(PASSWORD);
+    // As in `pass show ... | fleet-scheduler secrets set --stdin ...` where pass fails.
+    const sources = { files: [], envFile: undefined, stdin: 'password' };
+    await expect(readValues(sources, hub.path, Readable.from([]))).rejects.toMatchObject({
+      code: 'USAGE',
+      message: 'nothing came from standard input, for the key password',
+    });
   });
 
   it.each([
@@ -104,6 +112,8 @@ describe('secrets set', () => {
     ['a line that is none', ['--from-env-file', 'lines'], 2, 'lines:2'],
     ['a key twice', ['--from-file', 'a=one', '--from-file', 'a=one'], 2, 'the key a is given twice'],
     ['a key that is none', ['--from-file', 'a/b=one'], 2, 'cannot be the key of a secret'],
+    ['a value in the command line', [`password=${PASSWORD}`], 2, 'too many arguments: password=...'],
+    ['a pipe whose program failed', ['--from-file', 'a=/dev/null'], 2, 'nothing came from /dev/null'],
     ['a file that is not there', ['--from-file', 'a=gone'], 5, 'there is no file'],
     ['a file that is too large', ['--from-file', 'a=big'], 4, 'has more than 1048576 bytes'],
     ['another agent', ['--from-file', 'a=one', '--agent', 'press-9'], 4, 'site plant-7 has no agent press-9'],

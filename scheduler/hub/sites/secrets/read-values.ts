@@ -30,7 +30,11 @@ export const readValues = async (
   const values: Value[] = [];
   for (const file of files) values.push(await readOne(file, cwd));
   if (envFile !== undefined) values.push(...readLines(await readSmall(resolve(cwd, envFile)), envFile));
-  if (stdin !== undefined) values.push({ key: stdin, bytes: withoutLineFeed(await readInput(input)) });
+  if (stdin !== undefined) {
+    const bytes = withoutLineFeed(await readInput(input));
+    if (bytes.byteLength === 0) throw nothingCame(`standard input, for the key ${stdin}`);
+    values.push({ key: stdin, bytes });
+  }
   if (values.length === 0)
     throw new FleetError('USAGE', 'no value is given', {
       hint: 'Give --from-file key=path, --from-env-file path or --stdin key',
@@ -47,6 +51,12 @@ export const readValues = async (
   return Object.fromEntries(found);
 };
 
+/** A pipe whose program failed must not replace a password by an empty one. */
+const nothingCame = (from: string): FleetError =>
+  new FleetError('USAGE', `nothing came from ${from}`, {
+    hint: 'Did the program that writes it fail? For an empty value give an empty file with --from-file',
+  });
+
 const readOne = async (given: string, cwd: string): Promise<Value> => {
   const at = given.indexOf('=');
   const path = given.slice(at + 1);
@@ -58,9 +68,10 @@ const readOne = async (given: string, cwd: string): Promise<Value> => {
 const readSmall = async (path: string): Promise<Buffer> => {
   try {
     await using file = await open(path, 'r');
-    const { size } = await file.stat();
-    if (size > MAX_SEALED_BYTES) throw tooLarge(path);
+    const stat = await file.stat();
+    if (stat.size > MAX_SEALED_BYTES) throw tooLarge(path);
     const bytes = await file.readFile();
+    if (bytes.byteLength === 0 && !stat.isFile()) throw nothingCame(path);
     // stat() reports size 0 for a pipe.
     if (bytes.byteLength > MAX_SEALED_BYTES) throw tooLarge(path);
     return bytes;
