@@ -101,6 +101,8 @@ const playbookEnv = (
   ANSIBLE_HOME: join(scratch, 'home'),
   ANSIBLE_LOCAL_TEMP: join(scratch, 'tmp'),
   ANSIBLE_REMOTE_TEMP: join(scratch, 'tmp'),
+  // Otherwise each task that is started without waiting for it leaves a file in the home of root.
+  ANSIBLE_ASYNC_DIR: join(scratch, 'async'),
   ANSIBLE_COLLECTIONS_PATH: join(scratch, 'collections'),
   ANSIBLE_COLLECTIONS_SCAN_SYS_PATH: 'false',
   ANSIBLE_ROLES_PATH: join(scratch, 'roles'),

@@ -57,6 +57,7 @@ test('runs locally in check mode with the folders of the step alone', async () =
     env: {
       ANSIBLE_COLLECTIONS_PATH: `${scratch}/collections`,
       ANSIBLE_ROLES_PATH: `${scratch}/roles`,
+      ANSIBLE_ASYNC_DIR: `${scratch}/async`,
       ANSIBLE_CONFIG: `${scratch}/ansible.cfg`,
       ANSIBLE_NO_TARGET_SYSLOG: 'true',
     },
