@@ -131,6 +131,19 @@ describe('an exported report', () => {
     await expect(nowhere).rejects.toMatchObject({ code: 'MEDIUM_MISSING' });
   });
 
+  it('is not written into a folder of a medium, where the office would not find it', async () => {
+    await using world = await worldWithEvents();
+    const inside = join(await stick(world), 'fleet');
+    await mkdir(inside);
+    await writeFile(join(inside, 'medium.json'), '{}');
+    const key = await loadKey(world.agent.state.directory);
+    await expect(exportReports(world.agent, key, inside)).rejects.toMatchObject({
+      code: 'USAGE',
+      message: `${inside} is a folder of the medium ${await stick(world)}`,
+    });
+    expect(await readdir(inside)).toEqual(['medium.json']);
+  });
+
   it('P16: is written onto the stick, and not to where a link on it leads -> MEDIUM_INVALID', async () => {
     await using world = await worldWithEvents();
     const elsewhere = join(world.folder, 'elsewhere');
