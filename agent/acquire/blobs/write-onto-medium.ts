@@ -1,20 +1,14 @@
-import { existsSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
-import { MEDIUM_FILE } from '#bundles/formats/medium/medium';
+import { refuseInside } from '#bundles/formats/medium/check-mounted';
 import { removeFileFromMedium, writeFileOntoMedium } from '#bundles/formats/medium/write-onto-medium';
 
 /**
  * Writes one file onto a medium that is a directory, completely or not at all.
  * @param file its path on the medium @throws FleetError PERMISSION, DISK_FULL, IO, naming file and medium; MEDIUM_INVALID if
- *   the path leads out of the medium; USAGE for the folder `fleet` of a medium, where nobody would look for the file
+ *   the path leads out of the medium; USAGE for a folder of a medium (refuseInside)
  */
 export const writeOntoMedium = async (medium: string, file: string, bytes: Uint8Array): Promise<void> => {
-  const top = dirname(resolve(medium));
-  if (resolve(medium) === join(top, dirname(MEDIUM_FILE)) && existsSync(join(top, MEDIUM_FILE)))
-    throw new FleetError('USAGE', `${medium} is a folder of the medium ${top}`, {
-      hint: 'Give the top folder of the medium',
-    });
+  refuseInside(medium);
   try {
     await writeFileOntoMedium(medium, file, bytes);
   } catch (error) {

@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs';
 import { readFile, realpath, stat } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { FleetError } from '../../errors.ts';
+import { MEDIUM_FILE } from './medium.ts';
 
 /** Where systems mount media. */
 const MOUNT_FOLDERS = /^\/(?:run\/media|media|mnt|Volumes)(?=\/)/;
@@ -14,6 +16,16 @@ export const checkMounted = async (path: string): Promise<void> => {
   if (!(await isUnmounted(path))) return;
   throw new FleetError('MEDIUM_MISSING', `${path} is on the disk of this machine: nothing is mounted there`, {
     hint: 'Check that the stick is mounted and the path is right. --force-path writes to the disk of this machine',
+  });
+};
+
+/** Refuses the folder `fleet` or `blobs` of a medium: nobody looks there for reports or another medium. @throws FleetError USAGE */
+export const refuseInside = (path: string): void => {
+  const folder = resolve(path);
+  const top = dirname(folder);
+  if (!['fleet', 'blobs'].includes(basename(folder)) || !existsSync(join(top, MEDIUM_FILE))) return;
+  throw new FleetError('USAGE', `${path} is a folder of the medium ${top}`, {
+    hint: 'Give the top folder of the medium',
   });
 };
 

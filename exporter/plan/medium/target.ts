@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
-import { checkMounted } from '#bundles/formats/medium/check-mounted';
+import { checkMounted, refuseInside } from '#bundles/formats/medium/check-mounted';
 import { MEDIUM_FILE, type OpenMedium, type OpenOptions, PARTS_FILE } from '#bundles/formats/medium/medium';
 import { openPlainFiles } from '#bundles/formats/medium/open-directory';
 import { openMedium } from '#bundles/formats/medium/open-medium';
@@ -20,13 +20,14 @@ export type Target = AsyncDisposable & {
  * Examines the target before anything is written: it must be a medium or free.
  * @param open identity to open a sealed set that is there
  * @param forcePath accepts a folder below a mount directory on which nothing is mounted
- * @throws FleetError MEDIUM_INVALID for a foreign file or layout, MEDIUM_MISSING for a volume that is not mounted, PERMISSION, IO
+ * @throws FleetError USAGE for a folder of a medium; MEDIUM_INVALID for a foreign file or layout, MEDIUM_MISSING for a volume that is not mounted, PERMISSION, IO
  */
 export const openTarget = async (
   path: string,
   open: OpenOptions = {},
   forcePath = false,
 ): Promise<Target> => {
+  refuseInside(path);
   if (!forcePath) await checkMounted(path);
   const found = await statOptional(path);
   if (found?.isDirectory()) return openFolder(path, open);

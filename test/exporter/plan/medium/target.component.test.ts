@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openTarget } from '../../../../exporter/plan/medium/target.ts';
@@ -22,6 +22,16 @@ describe('where a medium goes', () => {
       expect(target.before).toBeUndefined();
     },
   );
+
+  it.each(['fleet', 'blobs'])('is not the folder %s of another medium', async (name) => {
+    await using folder = await temporaryDirectory();
+    await mkdir(join(folder.path, 'fleet'));
+    await writeFile(join(folder.path, 'fleet/medium.json'), '{}');
+    await expect(openTarget(join(folder.path, name), {}, true)).rejects.toMatchObject({
+      code: 'USAGE',
+      hint: 'Give the top folder of the medium',
+    });
+  });
 
   it('may be a tar of no bytes, which is what FAT has of one whose stick was pulled', async () => {
     await using folder = await temporaryDirectory();
