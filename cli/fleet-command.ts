@@ -53,7 +53,7 @@ export abstract class FleetCommand extends Command {
 
   /**
    * Without oclif's search for a missing argument on standard input, which takes what arrives there within 10 ms.
-   * @throws FleetError USAGE for a required argument or flag without a text, as `--out "$UNSET"`
+   * @throws FleetError USAGE for an argument or a required flag without a text, as `--out "$UNSET"`
    */
   protected override async parse<F extends Output, B extends Output, A extends Output>(
     options?: Interfaces.Input<F, B, A>,
@@ -61,8 +61,14 @@ export abstract class FleetCommand extends Command {
   ): Promise<Interfaces.ParserOutput<F, B, A>> {
     for (const arg of Object.values(options?.args ?? {})) arg.ignoreStdin = true;
     const parsed = await super.parse(options, argv);
-    refuseEmpty(options?.args, parsed.args, (name) => `the argument ${name}`);
-    refuseEmpty(options?.flags, parsed.flags, (name) => `--${name}`);
+    const flags = Object.entries(options?.flags ?? {}).filter(([, { required }]) => required);
+    const arg = emptyOf(Object.keys(options?.args ?? {}), parsed.args);
+    const flag = emptyOf(
+      flags.map(([name]) => name),
+      parsed.flags,
+    );
+    const empty = arg ? `the argument ${arg.toUpperCase()}` : flag && `--${flag}`;
+    if (empty) throw new Refusal('USAGE', `${empty} is empty`, { hint: 'See --help' });
     return parsed;
   }
 
@@ -105,15 +111,9 @@ export abstract class FleetCommand extends Command {
   }
 }
 
-const refuseEmpty = (
-  declared: Readonly<Record<string, { readonly required?: boolean }>> | undefined,
-  values: Readonly<Record<string, unknown>>,
-  describe: (name: string) => string,
-): void => {
-  for (const [name, { required }] of Object.entries(declared ?? {}))
-    if (required && values[name] === '')
-      throw new Refusal('USAGE', `${describe(name)} is empty`, { hint: 'See --help' });
-};
+/** The first of the names whose value is, or has, the empty text. */
+const emptyOf = (names: readonly string[], values: Readonly<Record<string, unknown>>): string | undefined =>
+  names.find((name) => [values[name]].flat().includes(''));
 
 /** Result of `--json` for an error. */
 export const errorJson = ({ code, message, subject, at, hint, retryable }: FleetError) => ({

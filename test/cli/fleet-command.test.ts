@@ -51,9 +51,10 @@ it('writes bidirectional controls and invisible characters as escapes, for peopl
 it.each([
   [['', '--out', 'x'], 'USAGE: the argument FOLDER is empty. See --help.'],
   [['a', '--out='], 'USAGE: --out is empty. See --help.'],
-])('a required text that a script left empty is named: %j', async (argv, message) => {
+  [['a', '', '--out', 'x'], 'USAGE: the argument MORE is empty. See --help.'],
+])('a text that a script left empty is named: %j', async (argv, message) => {
   class Writes extends FleetCommand {
-    static override args = { FOLDER: Args.string({ required: true }) };
+    static override args = { FOLDER: Args.string({ required: true }), MORE: Args.string() };
     static override flags = { out: Flags.string({ required: true }) };
     async run(): Promise<void> {
       await this.parse(Writes);
