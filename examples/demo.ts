@@ -17,8 +17,10 @@ const { values } = parseArgs({
   options: { sites: { type: 'string', default: '200' }, port: { type: 'string', default: '8480' } },
 });
 const sites = Number(values.sites);
-if (!Number.isInteger(sites) || sites < 1 || sites > MAX_SITES)
-  throw new Error(`--sites is a number from 1 to ${MAX_SITES}, not ${values.sites}`);
+if (!Number.isInteger(sites) || sites < 1 || sites > MAX_SITES) {
+  console.error(`--sites is a number from 1 to ${MAX_SITES}, not ${values.sites}`);
+  process.exit(2);
+}
 
 const folder = await mkdtemp(join(tmpdir(), 'fleet-ferry-demo-'));
 try {
