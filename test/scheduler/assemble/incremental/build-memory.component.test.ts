@@ -1,9 +1,16 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { digestOf } from '#bundles/digest';
 import { type GeneratedFleet, makeFleet } from '../../../../bench/fleet/make-fleet.ts';
 import { buildEnvironment } from '../../../../scheduler/assemble/build-environment.ts';
-import { type BuildMemory, newBuildMemory } from '../../../../scheduler/assemble/incremental/build-memory.ts';
+import {
+  type BuildMemory,
+  type KeptBundle,
+  newBuildMemory,
+} from '../../../../scheduler/assemble/incremental/build-memory.ts';
+import { contentCache } from '../../../../scheduler/assemble/content/contents.ts';
+import { fileArtifact } from '../../../../scheduler/assemble/content/file-artifact.ts';
 import { loadPlatform, sourcesOf } from '../../../../scheduler/load/load-platform.ts';
 import { temporaryDirectory } from '../../file-tree.ts';
 
@@ -45,3 +52,22 @@ test.each(['fleet', 'kalypso'] as const)(
     expect(after).toEqual(await build(fleet));
   },
 );
+
+test('a bundle with a file of a host that is no longer in the cache is made again', async () => {
+  const fleet = await makeFleet(await temporaryDirectory(), 'fleet', SIZE);
+  const memory = newBuildMemory();
+  await build(fleet, memory);
+  const bundles = memory.environments.get('prod')?.bundles ?? new Map<string, KeptBundle>();
+  const cache = contentCache(await temporaryDirectory());
+  const bytes = Buffer.from('weights');
+  const content = { digest: digestOf(bytes), size: bytes.length, source: cache };
+  for (const [name, kept] of bundles)
+    bundles.set(name, { ...kept, built: { ...kept.built, contents: [fileArtifact(content)] } });
+  const isKept = () => [...bundles.values()].map(({ built }) => built.contents.length === 1);
+  await cache.write(content.digest, content.size, bytes);
+  await build(fleet, memory);
+  expect(isKept()).toEqual([true, true, true]);
+  await cache.remove(content.digest);
+  await build(fleet, memory);
+  expect(isKept()).toEqual([false, false, false]);
+});
