@@ -126,6 +126,8 @@ for (let index = 0; index < BUILDS; index += 1) {
   await writeFile(at('apps/info-screen/host/index.html'), `<h1>day ${index}</h1>\n`);
   await copy();
   await commitFolder(repository, 'main', source);
+  // As a server does.
+  if (index % 50 === 49) await runOrFail(['git', '--git-dir', repository, 'repack', '-a', '-d', '-q']);
   const built = await buildStep(options, memory, signal);
   if (built.failure) throw built.failure;
   await deliver(true, signal);
