@@ -180,7 +180,7 @@ it('on SQLite, a hub that is killed at random, and whose database a newer progra
   const kills = (count: number) => Array<() => Promise<void>>(count).fill(hubs.kill);
   const faults = [...kills(LONG ? 25 : 1), () => migrate(hubs), ...kills(LONG ? 25 : 1)];
   await under(hubs, faults, 'SQLite, hub killed, migrated');
-}, 600_000);
+}, 1_800_000);
 
 /**
  * Hands over a report to a hub that is killed before a step of ingest, for each step, and the same report to the next hub. A usual run
