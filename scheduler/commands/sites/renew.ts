@@ -13,7 +13,12 @@ export default class SitesRenew extends FleetCommand {
   static override examples = ['<%= config.bin %> <%= command.id %> --within 200'];
   static override flags = {
     ...hubFlags,
-    within: Flags.integer({ description: 'Days that a statement must still be valid', default: 180, min: 0 }),
+    within: Flags.integer({
+      description: 'Days that a statement must still be valid',
+      default: 180,
+      min: 0,
+      max: 3650,
+    }),
   };
 
   async run(): Promise<unknown> {

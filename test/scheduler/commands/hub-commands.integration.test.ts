@@ -135,6 +135,8 @@ describe('the way of a stick through the commands', () => {
       '1 of 1 assignments are the same in prod and prod.\n',
     );
 
+    const endless = await runCommandClass(SitesRenew, ['--within', '99999999999', ...at]);
+    expect([endless.code, endless.err]).toEqual([2, expect.stringContaining('at most 3650')]);
     const renewed = await runCommandClass(SitesRenew, ['--within', '380', '--json', ...at]);
     expect(renewed.json()).toMatchObject({ renewed: [{ site: 'plant-7', version: 3 }] });
     const revoked = await runCommandClass(SitesRevoke, [agent.id, ...at]);
