@@ -31,6 +31,10 @@ const verbs = await Promise.all(
 const firstLine = ({ summary, description }: Command.Class): string =>
   (summary ?? description ?? '').split('\n')[0] ?? '';
 
+/** The class of a command, or a class above it, that declares the arguments. */
+const declaringClass = (command: object): object =>
+  Object.hasOwn(command, 'args') ? command : declaringClass(Object.getPrototypeOf(command) as object);
+
 describe.each(verbs.flat())('%s', (_name, command) => {
   it('says in one line what it does', () => {
     expect(firstLine(command)).toMatch(/^\S.{9,}$/);
@@ -47,6 +51,13 @@ describe.each(verbs.flat())('%s', (_name, command) => {
   it('describes every flag and argument', () => {
     const described = Object.entries({ ...command.baseFlags, ...command.flags, ...command.args });
     expect(described.filter(([, { description }]) => !description).map(([name]) => name)).toEqual([]);
+  });
+
+  // oclif copies the static fields of the class that a command gives to parse(), and inherited ones are not copied.
+  it('parses arguments by the class that declares them', () => {
+    if (Object.keys(command.args ?? {}).length === 0 || Object.hasOwn(command, 'args')) return;
+    const declared = declaringClass(command) as { readonly name: string };
+    expect(Function.prototype.toString.call(declared)).toContain(`parse(${declared.name})`);
   });
 });
 
