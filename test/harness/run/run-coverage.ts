@@ -59,6 +59,7 @@ const vitest = spawn(
     '--project=unit',
     '--project=component',
     '--coverage',
+    '--coverage.reportOnFailure',
     `--coverage.reportsDirectory=${folder.path}`,
     // Counting lines makes tests several times slower, so no test here measures time.
     '--testTimeout=600000',
