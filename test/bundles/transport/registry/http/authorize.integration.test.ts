@@ -287,7 +287,7 @@ describe('a redirect', () => {
     ['a password', () => 'Basic realm="r"'],
     ['a token of its own token server', (host: string) => `Bearer realm="http://${host}/token"`],
   ])(
-    'H18: to a host that wants %s is refused rather than given our credentials',
+    'H18: to a host that wants credentials of its own, %s, is refused rather than given ours',
     async (_what, challenge) => {
       await using thief = await startHostileServer((request, response) => {
         if (request.url.startsWith('/token')) response.end('{"token":"stolen"}');
