@@ -212,7 +212,7 @@ const examineTargets = async ({ targets, images, signal }: Machine): Promise<rea
   return found;
 };
 
-const UNIT = 'fleet-agent-trial.service';
+const TRIAL_UNIT = 'fleet-agent-trial.service';
 
 /** Reports an upgrade of the agent that is under way, cannot continue or was undone; nothing otherwise. */
 const examineUpgrade = async (state: string, signal: AbortSignal): Promise<readonly Examined[]> => {
@@ -220,7 +220,7 @@ const examineUpgrade = async (state: string, signal: AbortSignal): Promise<reado
   const upgrade = readUpgrade(state);
   if (upgrade === undefined) return [];
   if (upgrade.kind === 'undone') return [{ name, verdict: 'warning', message: upgrade.message }];
-  const { stdout } = await runCommand(['systemctl', 'show', '--value', '--property=SubState', UNIT], {
+  const { stdout } = await runCommand(['systemctl', 'show', '--value', '--property=SubState', TRIAL_UNIT], {
     timeoutMs: 10_000,
     signal,
     env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' },
@@ -235,7 +235,7 @@ const examineUpgrade = async (state: string, signal: AbortSignal): Promise<reado
       return [{ name, verdict: 'bad', message }];
     }
     default: {
-      const message = `${upgrade.message}. ${UNIT} does not run: "systemctl start ${UNIT}" continues it`;
+      const message = `${upgrade.message}. ${TRIAL_UNIT} does not run: "systemctl start ${TRIAL_UNIT}" continues it`;
       return [{ name, verdict: 'bad', message }];
     }
   }

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { FleetError } from '#bundles/errors';
-import { agentFolder, REPORTS_FOLDER } from '#bundles/formats/medium/medium';
+import { agentFolder, reportName, REPORTS_FOLDER } from '#bundles/formats/medium/medium';
 import { namesIn } from '#bundles/formats/medium/names-in';
 import type { SigningKey } from '#bundles/trust/keys/key';
 import { removeFromMedium, writeOntoMedium } from '../acquire/blobs/write-onto-medium.ts';
@@ -30,7 +30,7 @@ export const exportReports = async (
   const folder = `${REPORTS_FOLDER}/${agentFolder(fullName(agent.identity))}`;
   const reports: ExportedReport[] = [];
   for await (const { from, to, signed } of signedBatches(agent, key)) {
-    const name = `${folder}/${padded(from)}-${padded(to)}`;
+    const name = `${folder}/${reportName(from, to)}`;
     const files = [`${name}.ndjson`, `${name}.sigstore.json`] as const;
     // The signature is written last, so that it never exists without its events.
     await writeOntoMedium(path, files[0], signed.events);
@@ -54,8 +54,6 @@ const checkDirectory = async (path: string): Promise<void> => {
     });
   }
 };
-
-const padded = (seq: number): string => String(seq).padStart(12, '0');
 
 const RANGE = /^(\d{12})-(\d{12})\.(?:ndjson|sigstore\.json)$/;
 

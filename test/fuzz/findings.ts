@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { digestOf, hexOf } from '#bundles/digest';
 
-/** An input that was answered by something else than a FleetError, kept for ever: the component tests run each of them. */
+/** An input that once caused an answer other than a FleetError. The component tests run each of them. */
 export type StoredFinding = {
   readonly target: string;
   readonly error: string;

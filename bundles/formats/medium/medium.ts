@@ -181,3 +181,7 @@ const checkFilePath = (path: string, folder: string): void => {
   if (path.startsWith(`${folder}/`)) return;
   throw new FleetError('BAD_NAME', `${MEDIUM_FILE} names ${path}, which is not below ${folder}`);
 };
+
+/** Name of a report's files in the folder of its agent, without the ending: '000000000001-000000000040'. */
+export const reportName = (first: number, last: number): string =>
+  [first, last].map((seq) => String(seq).padStart(12, '0')).join('-');

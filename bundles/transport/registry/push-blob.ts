@@ -16,7 +16,7 @@ import {
 
 type Open = () => Promise<AsyncIterable<Uint8Array>>;
 
-/** New uploads in place of an interrupted one, unless more tries are set: a registry that loses each of them would get the blob for ever. */
+/** Limit of new uploads in place of interrupted ones, unless more tries are set. A registry may lose each upload. */
 const MOST_ANEW = 5;
 
 /**

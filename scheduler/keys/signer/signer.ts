@@ -112,7 +112,7 @@ const permit = async (
 };
 
 /**
- * Stores what is about to be signed. When this returns it is on disk, so that the version is never signed with other content.
+ * Stores a permit before its statement is signed. The permit is on disk afterwards, so that no other content is signed under its version.
  * @throws FleetError TOO_MANY if a limit for the last hour is reached, with nothing written; DISK_FULL, IO
  */
 const remember = (state: SignerState, permit: Permit, limits: Limits, now: Date): void => {

@@ -48,13 +48,13 @@ export const removeUnused = async (
   if (moved === 'done') await rm(gone, { recursive: true, force: true }).catch(() => undefined);
 };
 
-/** Runs `work` while no other process marks or removes entries of this cache. An error of the file system is no failure. */
 export const exists = async (path: string): Promise<boolean> =>
   access(path).then(
     () => true,
     () => false,
   );
 
+/** Runs `work` while no other process marks or removes entries of this cache. 'failed': the file system refused, or the lock stayed held. */
 const locked = async (cacheDirectory: string, work: () => void): Promise<'done' | 'failed'> => {
   const until = performance.now() + LOCK_TIMEOUT_MS;
   try {

@@ -22,7 +22,7 @@ const DRAFT = /\.git\.[0-9a-f-]{36}$/;
 
 /**
  * Deletes what no run has used for 30 days, and repositories whose first fetch is that long ago. Other runs may use the cache
- * meanwhile. What cannot be deleted stays until the next call; a failure is none of the caller's.
+ * meanwhile. An entry that cannot be deleted stays until the next call; no error is thrown for it.
  * @param now the machine's clock, which also gives files their times
  */
 export const pruneCache = async (cacheDirectory: string, now: Date): Promise<void> => {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { FleetError } from '#bundles/errors';
 import { makeDirectory } from '#bundles/formats/layout/make-directory';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
-import { REPORTS_FOLDER } from '#bundles/formats/medium/medium';
+import { reportName, REPORTS_FOLDER } from '#bundles/formats/medium/medium';
 import type { Database } from '../../store/tables.ts';
 import { restoreReports } from './restore-reports.ts';
 
@@ -50,11 +50,7 @@ export const exportStoredReports = async (
       signal.throwIfAborted();
       const restored = await restoreReports(db, { id, life, after: 0 });
       for (const { first, last, events, statement } of restored.reports) {
-        const name = join(
-          folder,
-          path,
-          `${life === lives ? '' : `life-${life}-`}${padded(first)}-${padded(last)}`,
-        );
+        const name = join(folder, path, `${life === lives ? '' : `life-${life}-`}${reportName(first, last)}`);
         await writeFileAtomically(`${name}.ndjson`, events);
         await writeFileAtomically(`${name}.sigstore.json`, statement);
       }
@@ -66,5 +62,3 @@ export const exportStoredReports = async (
   await writeFileAtomically(join(folder, `${site}.site.sigstore.json`), Buffer.from(row.statement));
   return exported;
 };
-
-const padded = (seq: number): string => String(seq).padStart(12, '0');
