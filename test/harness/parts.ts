@@ -14,6 +14,7 @@ import { cosign } from './parts/cosign.ts';
 import { debianMirror } from './parts/debian-mirror.ts';
 import { dockerRegistry } from './parts/docker-registry.ts';
 import { factoryBase } from './parts/factory-base.ts';
+import { factoryBase13 } from './parts/factory-base-13.ts';
 import { faketime } from './parts/faketime.ts';
 import { flux } from './parts/flux.ts';
 import { helm } from './parts/helm.ts';
@@ -62,6 +63,7 @@ const PARTS = {
   grafanaSchema,
   pythonTuf,
   factoryBase,
+  factoryBase13,
   nodeBase,
   busybox,
   chromium,

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { installRestrictedDaemon } from '../../agent/apply/host/restricted-daemon.ts';
 import type { BuiltPackage } from '../../agent/apply/host/built-package.ts';
-import { describeWith } from '../../harness/run/describe-with.ts';
+import { describeOnDebians } from '../../harness/hosts/describe-on-debians.ts';
 import { LONG } from '../../harness/run/long.ts';
 import { renderBuiltIn } from '../../scheduler/load/templates/render-template.ts';
 import { build, KEY, type PlaybooksHost, setup, startPlaybooksHost, tasks } from './playbooks-host/world.ts';
 
-describeWith(['factoryBase', 'ansible'], 'playbooks on a booted host without network', ({ factoryBase }) => {
+describeOnDebians([], 'playbooks on a booted host without network', ({ base, debian, itOnce }) => {
   let world: PlaybooksHost;
   beforeAll(async () => {
-    world = await startPlaybooksHost('playbooks', factoryBase);
+    world = await startPlaybooksHost(`playbooks-${debian}`, base);
   });
   afterAll(() => world?.host.remove());
   const apply: PlaybooksHost['apply'] = (built) => world.apply(built);
@@ -57,7 +57,7 @@ describeWith(['factoryBase', 'ansible'], 'playbooks on a booted host without net
     ]);
   });
 
-  it('kills a playbook that hangs with all its children', async () => {
+  itOnce('kills a playbook that hangs with all its children', async () => {
     const hanging = tasks('    - name: hangs\n      command: sleep 98765\n');
     await expect(
       apply(await build(setup(', timeoutSeconds: 15'), { 'ansible/site.yml': hanging })),

@@ -108,7 +108,6 @@ const playbookEnv = (
   ANSIBLE_ROLES_PATH: join(scratch, 'roles'),
   ANSIBLE_CALLBACK_PLUGINS: join(scratch, 'callbacks'),
   ANSIBLE_STDOUT_CALLBACK: 'fleet_ferry',
-  ANSIBLE_CALLBACKS_ENABLED: '',
   ANSIBLE_RETRY_FILES_ENABLED: 'false',
   ANSIBLE_LOCALHOST_WARNING: 'false',
   ANSIBLE_NOCOLOR: '1',
