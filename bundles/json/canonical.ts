@@ -1,6 +1,9 @@
 import { compareBytes } from '../digest.ts';
 
-/** A value of our documents: JSON without fractions, so that every language writes the same bytes. */
+/**
+ * A value of our documents. Only content that teams write has fractions: the schemas of site inputs and composed configuration. All
+ * other numbers are integers, so that every language writes the same bytes without care.
+ */
 export type Json =
   | string
   | number
@@ -9,42 +12,50 @@ export type Json =
   | readonly Json[]
   | { readonly [key: string]: Json | undefined };
 
+/** Numbers that a document may have: integers within ±(2^53-1), or any double that JSON can represent. */
+export type Numbers = 'integers' | 'doubles';
+
 /**
- * The bytes that are hashed and signed: keys sorted bytewise, no white space, integers only, undefined left out
- * (docs/bundle-format.md section 1; RFC 8785 restricted to integers).
- * @throws TypeError for fractions, NaN and values that JSON cannot represent: a programming error, never input
+ * The bytes that are hashed and signed: keys sorted bytewise, no white space, undefined left out (docs/bundle-format.md section 1;
+ * RFC 8785, restricted to integers unless `numbers` says otherwise).
+ * @throws TypeError for other numbers, NaN and values that JSON cannot represent: a programming error, never input
  */
-export const canonicalJson = (value: Json): string => write(value, false);
+export const canonicalJson = (value: Json, numbers: Numbers = 'integers'): string =>
+  write(value, false, numbers);
 
 /** @param tried whether isInOrder has already rejected an enclosing list */
-const write = (value: Json, tried: boolean): string => {
+const write = (value: Json, tried: boolean, numbers: Numbers): string => {
   if (typeof value === 'string') return quote(value);
   if (value === null || typeof value === 'boolean') return String(value);
   if (typeof value === 'number') {
-    if (!Number.isSafeInteger(value)) throw new TypeError(`canonical JSON has integers only, not ${value}`);
+    if (!isAllowed(value, numbers)) throw new TypeError(`canonical JSON has ${numbers} only, not ${value}`);
+    // RFC 8785 writes numbers as ECMAScript does.
     return String(value);
   }
-  if (Array.isArray(value)) return writeList(value, tried);
+  if (Array.isArray(value)) return writeList(value, tried, numbers);
   // A Date or a Map has no entries and would become {}.
   if (Object.prototype.toString.call(value) === '[object Object]') {
     const object = value as { readonly [key: string]: Json | undefined };
     let text = '';
     for (const key of sortedKeys(object)) {
       const item = object[key];
-      if (item !== undefined) text += `${text === '' ? '' : ','}${quote(key)}:${write(item, tried)}`;
+      if (item !== undefined) text += `${text === '' ? '' : ','}${quote(key)}:${write(item, tried, numbers)}`;
     }
     return `{${text}}`;
   }
   throw new TypeError(`canonical JSON has no ${Object.prototype.toString.call(value).slice(8, -1)}`);
 };
 
+const isAllowed = (value: number, numbers: Numbers): boolean =>
+  numbers === 'integers' ? Number.isSafeInteger(value) : Number.isFinite(value);
+
 /** Length from which a list is first tried with JSON.stringify: a bundle has hundreds of assignments. */
 const MANY = 16;
 
-const writeList = (list: readonly Json[], tried: boolean): string => {
+const writeList = (list: readonly Json[], tried: boolean, numbers: Numbers): string => {
   const isLong = list.length >= MANY;
   if (isLong && !tried && isInOrder(list)) return JSON.stringify(list);
-  return `[${Array.from(list, (item) => write(item, tried || isLong)).join(',')}]`;
+  return `[${Array.from(list, (item) => write(item, tried || isLong, numbers)).join(',')}]`;
 };
 
 /** Whether JSON.stringify, which is faster, writes the canonical bytes: keys are sorted and all values are plain JSON. */
@@ -80,4 +91,5 @@ const sortedKeys = (object: object): readonly string[] => {
   return keys;
 };
 
-export const canonicalBytes = (value: Json): Buffer => Buffer.from(canonicalJson(value));
+export const canonicalBytes = (value: Json, numbers: Numbers = 'integers'): Buffer =>
+  Buffer.from(canonicalJson(value, numbers));

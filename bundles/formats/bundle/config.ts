@@ -80,11 +80,11 @@ const MAX_BYTES = 16 << 20;
 
 /** @throws FleetError TOO_LARGE, BAD_JSON, TOO_DEEP, SCHEMA, UNSUPPORTED */
 export const parseBundleConfig = (bytes: Uint8Array): BundleConfig =>
-  parseDocument(
-    'bundle-config',
-    parseStrictJson(bytes, { maxBytes: MAX_BYTES, maxDepth: 64 }, 'bundle config'),
-    'bundle config',
-  );
+  parseDocument('bundle-config', parseBundleJson(bytes), 'bundle config');
+
+/** The JSON of a bundle config, or of a part of it, within the limits of its readers. @throws FleetError TOO_LARGE, BAD_JSON, TOO_DEEP */
+export const parseBundleJson = (bytes: Uint8Array): unknown =>
+  parseStrictJson(bytes, { maxBytes: MAX_BYTES, maxDepth: 64 }, 'bundle config');
 
 /** Names that one package may use on a host (docs/workspaces.md, docs/bundle-format.md section 4). An absent list is empty. */
 export type PackageBounds = {

@@ -19,6 +19,7 @@ import { assembleKubernetes } from './assemble-kubernetes.ts';
 import type { AssembledPackage } from './assembled-package.ts';
 import { newClaims } from './claim-package.ts';
 import { imagesInPackage } from '../lock/images-in-package.ts';
+import { holdUnpackable } from './hold-unpackable.ts';
 import type { LastGood } from './last-good-packages.ts';
 import { mergeImage } from '../images/merge-image.ts';
 import { checkPackable, type PackedBundle, packBundle } from './pack-bundle.ts';
@@ -142,19 +143,20 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
   }
   const kept = withKept.flatMap((one) => one.kept ?? []);
   const packages = [...assembled, ...kept];
-  const ready = dropUnsupported(packages, withKept);
-  const contents = contentsOf(ready.packages);
-  const closure = closureOf([...images.values(), ...contents], clusterType.target);
-  return {
-    clusterType,
-    bundle: await packBundle(
+  const pack = (some: readonly AssembledPackage[]): Promise<PackedBundle> =>
+    packBundle(
       platform.fleet,
       platform.environment,
       clusterType,
-      ready.packages,
-      closure,
+      some,
+      closureOf([...images.values(), ...contentsOf(some)], clusterType.target),
       platform.imagePolicies,
-    ),
+    );
+  const ready = await holdUnpackable({ packages, held: withKept }, pack);
+  const contents = contentsOf(ready.packages);
+  return {
+    clusterType,
+    bundle: ready.bundle,
     images: [...images.values()],
     contents,
     fetched: ready.packages.flatMap((one) => one.contents ?? []).filter(({ from }) => from !== undefined),
@@ -273,32 +275,4 @@ const assemble = (
     case 'host':
       return assembleHost(rendered, application ?? { shown: '', files: new Map() }, input.contents);
   }
-};
-
-/** A package whose dependency is not in the bundle is held too: it would wait for it at the site without end. */
-const dropUnsupported = (
-  packages: readonly AssembledPackage[],
-  held: BuiltBundle['held'],
-): { readonly packages: readonly AssembledPackage[]; readonly held: BuiltBundle['held'] } => {
-  const ids = new Set(packages.map(({ id }) => id));
-  const lame = packages.filter(({ assignment }) => assignment.target.dependsOn.some((id) => !ids.has(id)));
-  if (lame.length === 0) return { packages, held };
-  const more = lame.map(({ assignment }): HeldAssignment => {
-    const missing = assignment.target.dependsOn.find((id) => !ids.has(id));
-    return {
-      assignment,
-      error: new FleetError(
-        'DEPENDENCY_MISSING',
-        `${assignment.target.name} depends on ${missing}, which is not in this bundle`,
-        {
-          subject: assignment.target.name,
-          at: assignment.target.at,
-        },
-      ),
-    };
-  });
-  return dropUnsupported(
-    packages.filter((it) => !lame.includes(it)),
-    [...held, ...more],
-  );
 };

@@ -1,5 +1,7 @@
 import { compileSiteSchema } from '#bundles/formats/author-schema/compile-site-schema';
+import { parseBundleJson } from '#bundles/formats/bundle/config';
 import { FleetError } from '#bundles/errors';
+import { canonicalBytes } from '#bundles/json/canonical';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import type { ResolvedFile } from '../content/check-host-paths.ts';
 import type { SiteInputObject } from '../content/host-package-object.ts';
@@ -86,9 +88,12 @@ const isObject = (node: unknown): node is Record<string, unknown> =>
 
 /** The schema as in the bundle, where a `$ref` to `#` refers to the whole document. */
 const checkSchema = (input: SiteInputObject): void => {
+  const schema = { type: 'object', properties: { [input.name]: input.schema } };
   try {
+    // A schema that nests deeper than a bundle config may would make every agent refuse the bundle.
+    parseBundleJson(canonicalBytes({ siteInputs: { schema } }, 'doubles'));
     // Validates a value that cannot be valid, so that lazily compiled parts of the schema fail here and not at a site.
-    compileSiteSchema({ type: 'object', properties: { [input.name]: input.schema } }, 'build')({});
+    compileSiteSchema(schema, 'build')({});
   } catch (error) {
     const hint = error instanceof FleetError ? error.hint : undefined;
     throw refusal(

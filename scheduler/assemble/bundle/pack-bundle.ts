@@ -61,7 +61,7 @@ export const packBundle = async (
     closure: closure.toSorted((a, b) => compareBytes(a.digest, b.digest)),
     ...withSecrets(withImages(withBlobs(imagePolicyOf(policies, closure), sorted), sorted), sorted),
   };
-  const configBlob = toBlob(BUNDLE_CONFIG, canonicalBytes(config));
+  const configBlob = toBlob(BUNDLE_CONFIG, canonicalBytes(config, 'doubles'));
   const manifest = encodeManifest(
     bundleManifest(
       kind,

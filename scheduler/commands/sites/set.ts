@@ -72,8 +72,13 @@ export default class SitesSet extends FleetCommand {
     const now = this.readNow(flags.now);
     if (terms.channel && !flags['allow-unreleased'])
       checkReleased(terms.channel, await readReleased(hub.layout));
-    await checkValues(hub, change, flags['allow-unknown']);
-    const { site, changed, absent } = await setValues(hub.store, change, await siteSigner(hub), now);
+    const set = await checkValues(hub, change, flags['allow-unknown']);
+    const { site, changed, absent } = await setValues(
+      hub.store,
+      { ...change, set },
+      await siteSigner(hub),
+      now,
+    );
     const laidOut = await publishSite(hub, site, { now, command: 'sites set' });
     for (const one of absent) this.say(one);
     if (changed) this.log(`site ${site.name} is at statement ${site.version}; the next medium carries it`);

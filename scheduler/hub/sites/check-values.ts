@@ -1,4 +1,5 @@
 import { judgeSiteValues } from '#bundles/formats/author-schema/judge-site-values';
+import type { Json } from '#bundles/json/canonical';
 import type { BundleConfig } from '#bundles/formats/bundle/config';
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { FleetError } from '#bundles/errors';
@@ -22,13 +23,14 @@ type Needs = { readonly release: string; readonly inputs: Properties };
  * Checks values against the newest releases of the channels that the site's agents follow: a value must match the schema of its
  * site input, and at least one release must have an input of that name. Channels without a release are ignored.
  * @param allowUnknown accepts names that no release asks for, for a future release
+ * @returns the values to set: text like 0.5 is the number where every site input of that name takes a number and no text
  * @throws FleetError SITE_VALUES, without the value in the message
  */
 export const checkValues = async (
   hub: Hub,
   { site, agent, set, terms }: ValueChange,
   allowUnknown: boolean,
-): Promise<void> => {
+): Promise<ValueChange['set']> => {
   const { db } = hub.store;
   const row = await db.selectFrom('site').selectAll().where('name', '=', site).executeTakeFirst();
   const agents = await enrolledAgents(db, site);
@@ -40,18 +42,20 @@ export const checkValues = async (
     hub,
     readers.map(({ channel }) => channel),
   );
+  const fitted: Record<string, Json> = {};
   for (const [name, value] of Object.entries(set)) {
     // An agent's own value overrides the site's.
     const taking =
       agent === undefined ? readers.filter((it) => !Object.hasOwn(own[it.name] ?? {}, name)) : readers;
     const channels = new Set(taking.map(({ channel }) => formatChannel(channel)));
-    await checkValue(
+    fitted[name] = await fitValue(
       name,
       value,
       [...channels].map((channel) => needs.get(channel)),
       allowUnknown,
     );
   }
+  return fitted;
 };
 
 /** By formatChannel; undefined for a channel without a release. */
@@ -76,12 +80,12 @@ const readNeeds = async (
   return needs;
 };
 
-const checkValue = async (
+const fitValue = async (
   name: string,
-  value: unknown,
+  value: Json,
   needs: readonly (Needs | undefined)[],
   allowUnknown: boolean,
-): Promise<void> => {
+): Promise<Json> => {
   const released = needs.filter((it) => it !== undefined);
   const asking = released.filter(({ inputs }) => Object.hasOwn(inputs, name));
   if (asking.length === 0 && released.length > 0 && released.length === needs.length && !allowUnknown) {
@@ -96,18 +100,34 @@ const checkValue = async (
       },
     );
   }
-  for (const { release, inputs } of asking) {
+  const judge = async ({ inputs }: Needs, one: Json): Promise<string | undefined> => {
     const schema = { type: 'object', properties: { [name]: inputs[name] ?? {} } };
-    const judge = async (one: unknown): Promise<string | undefined> =>
-      (await judgeSiteValues(schema, { [name]: one })).wrong;
-    const wrong = await judge(value);
-    if (wrong === undefined) continue;
-    const isText = typeof value !== 'string' && (await judge(JSON.stringify(value))) === undefined;
-    throw new FleetError('SITE_VALUES', `the value does not fit ${release}: ${wrong}`, {
-      subject: name,
-      ...(isText && {
-        hint: `Text that looks like a number, true, false, null or JSON is read as such; '${name}="7"' is the text 7`,
-      }),
-    });
-  }
+    return (await judgeSiteValues(schema, { [name]: one })).wrong;
+  };
+  const wrongOf = async (one: Json) => {
+    for (const need of asking) {
+      const wrong = await judge(need, one);
+      if (wrong !== undefined) return { need, wrong };
+    }
+    return undefined;
+  };
+  const found = await wrongOf(value);
+  if (!found) return value;
+  const number = numberIn(value);
+  if (number !== undefined && !(await wrongOf(number))) return number;
+  const isText = typeof value !== 'string' && (await judge(found.need, JSON.stringify(value))) === undefined;
+  throw new FleetError('SITE_VALUES', `the value does not fit ${found.need.release}: ${found.wrong}`, {
+    subject: name,
+    ...(isText && {
+      hint: `Text that looks like a number, true, false, null or JSON is read as such; '${name}="7"' is the text 7`,
+    }),
+  });
+};
+
+/** The double that a text is in JSON. Whole numbers that a double would round are not given here. */
+const numberIn = (value: Json): number | undefined => {
+  if (typeof value !== 'string' || !/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/.test(value))
+    return undefined;
+  const number = Number(value);
+  return Number.isInteger(number) && !Number.isSafeInteger(number) ? undefined : number;
 };

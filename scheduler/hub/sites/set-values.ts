@@ -28,8 +28,9 @@ export type ChangedValues = ChangedSite & {
 const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,127}$/;
 
 /**
- * Parses 'port=8080'. Whole numbers, true, false, null, and JSON in [], {} or "" become JSON values; everything else is text.
- * @throws FleetError USAGE for JSON that documents do not support, such as fractions
+ * Parses 'port=8080'. Whole numbers, true, false, null, and JSON in [], {} or "" become JSON values; everything else is text, which
+ * checkValues makes a number where the site input takes one ('ratio=0.5').
+ * @throws FleetError USAGE for JSON with a number that no double has
  */
 export const parseValue = (pair: string): readonly [string, Json] => {
   const [name, ...rest] = pair.split('=');
@@ -41,17 +42,29 @@ export const parseValue = (pair: string): readonly [string, Json] => {
   const text = rest.join('=');
   const value = /^(?:-?\d+|true|false|null|".*"|\[.*\]|\{.*\})$/s.test(text) ? jsonIn(text) : undefined;
   if (value === undefined) return [name, text];
-  try {
-    canonicalJson(value);
-    return [name, value];
-  } catch (cause) {
-    // More digits than a number can represent, such as a serial number: kept as text.
-    if (typeof value === 'number') return [name, text];
-    throw new FleetError('USAGE', `the value of ${name} is JSON that documents do not support`, {
-      hint: `Whole numbers only; as text it is written ${name}=${JSON.stringify(text)}, in quotes for the shell`,
-      cause,
-    });
-  }
+  if (!hasRounded(text)) return [name, value];
+  // More digits than a number can represent, such as a serial number: kept as text.
+  if (typeof value === 'number') return [name, text];
+  throw new FleetError('USAGE', `the value of ${name} has a number with more digits than documents keep`, {
+    hint: `Whole numbers are within ±(2^53-1); write it as text, in quotes`,
+  });
+};
+
+/** JSON.parse with the text of each number (ES2025), not yet in the compiler's library types. */
+const parseWithSource = JSON.parse as (
+  text: string,
+  reviver: (key: string, value: unknown, context: { readonly source: string }) => unknown,
+) => unknown;
+
+/** Whether JSON has a whole number that a double does not hold exactly, or one that is infinite. */
+const hasRounded = (text: string): boolean => {
+  let rounded = false;
+  parseWithSource(text, (_key, value, { source }) => {
+    if (typeof value === 'number')
+      rounded ||= !Number.isFinite(value) || (/^-?\d+$/.test(source) && !Number.isSafeInteger(value));
+    return value;
+  });
+  return rounded;
 };
 
 /** undefined for text that only looks like JSON: 007, "a" and "b", {site}/{line}. */
@@ -94,7 +107,7 @@ export const setValues = (
     const after = changeValues(before, change);
     const moved = change.terms ? await setTerms(tx, { site, agent }, change.terms) : false;
     const absent = sayAbsent(before, change);
-    if (!moved && canonicalJson(after as Json) === canonicalJson(before as Json))
+    if (!moved && canonicalJson(after as Json, 'doubles') === canonicalJson(before as Json, 'doubles'))
       return { site: row, changed: false, absent };
     return { site: await issueSite(tx, site, signer, now, after), changed: true, absent };
   });

@@ -43,7 +43,7 @@ export const signSite = async (
   key: SigningKey,
   now: Date,
 ): Promise<SignedSite> => {
-  const bytes = canonicalBytes(values as unknown as Json);
+  const bytes = canonicalBytes(values as unknown as Json, 'doubles');
   const predicate: SitePredicate = {
     audience: { fleet: root.fleet, site },
     version,

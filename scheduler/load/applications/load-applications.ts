@@ -184,7 +184,7 @@ const jobOf = (
   // A chart that does not use the namespace is rendered with a fixed one.
   const namespace = usesNamespace ? rendered.namespace : target.name;
   const kubernetes = kubernetesVersion(clusterType);
-  const facts: Digest = digestOf(canonicalBytes({ namespace, kubernetes, config }));
+  const facts: Digest = digestOf(canonicalBytes({ namespace, kubernetes, config }, 'doubles'));
   return {
     key: `${target.name} ${facts}`,
     run: async () => {

@@ -2,6 +2,7 @@ import type { Document, Node } from 'yaml';
 import { FleetError, type Place } from '#bundles/errors';
 import { type ParsedDocument, parseDocuments, placeOf } from '../yaml/parse-documents.ts';
 import { flattenList } from './flatten-list.ts';
+import { plainDocument } from './plain-document.ts';
 import { sopsMac } from './sops-mac.ts';
 
 /** One Kubernetes object of a package. It keeps the author's YAML document, so that only changed fields are rewritten. */
@@ -67,9 +68,10 @@ export const readKubernetesObjects = (
   content: Buffer | string,
   problems: FleetError[],
 ): readonly KubernetesObject[] =>
-  parseDocuments(shownFile, content, problems, noObject).flatMap((document) =>
-    flattenList(document, problems).flatMap((parsed) => toObject(parsed, problems)),
-  );
+  parseDocuments(shownFile, content, problems, noObject)
+    .flatMap((document) => plainDocument(document, problems))
+    .flatMap((document) => flattenList(document, problems))
+    .flatMap((parsed) => toObject(parsed, problems));
 
 const toObject = (parsed: ParsedDocument, problems: FleetError[]): readonly KubernetesObject[] => {
   const at = placeOf(parsed.text, parsed.root);

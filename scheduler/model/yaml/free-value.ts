@@ -1,4 +1,5 @@
 import { isAlias, isMap, isScalar, isSeq, type Node, type Pair, type Scalar } from 'yaml';
+import { yamlNumber } from '#bundles/json/yaml-numbers';
 import type { Value } from '../model.ts';
 import { scalarText } from './scalar-text.ts';
 import { BAD, type Bad, kindOf, type Reading, refuse, type Shape, shape } from './shape.ts';
@@ -10,8 +11,8 @@ const MAX_NODES = 100_000;
 const ALIAS_COST = 20;
 
 /**
- * Any value, typed as YAML 1.2 core. Keys are text as written (`1:` is the key "1"). A number that JSON cannot express, or
- * that a double would round, is refused.
+ * Any value, typed as YAML 1.2 core. Keys are text as written (`1:` is the key "1"). A number that JSON cannot express, that a double
+ * would round, or that Go's readers and YAML 1.2 read differently (017, 1_000, 1e400) is refused.
  */
 export const freeValue: Shape<Value> = shape({}, (node, path, reading) => {
   const seen = { nodes: 0, reported: false };
@@ -61,8 +62,19 @@ const read = (
 
 const readScalar = (node: Scalar, path: string, reading: Reading): Value | Bad => {
   const { value } = node;
-  if (typeof value === 'string') return scalarText(node, reading.parsed.text.text);
   if (value === null || typeof value === 'boolean') return value;
+  if (node.type === 'PLAIN' && /^[-+.\d]/.test(node.source ?? '')) {
+    const written = node.source ?? '';
+    const [ours, theirs] = [coreNumber(written), yamlNumber(written)];
+    if (ours === undefined ? theirs !== undefined : Number(ours) !== Number(theirs))
+      return refuse(
+        reading,
+        node,
+        `${path} is ${written}, which some programs read as ${shown(ours)} and others as ${shown(theirs)}`,
+        'Put it in quotes if it is text, else write the number in decimal',
+      );
+  }
+  if (typeof value === 'string') return scalarText(node, reading.parsed.text.text);
   if (typeof value === 'bigint' && Number.isSafeInteger(Number(value))) return Number(value);
   if (typeof value === 'number' && Number.isFinite(value)) return value;
   return refuse(
@@ -72,6 +84,17 @@ const readScalar = (node: Scalar, path: string, reading: Reading): Value | Bad =
     'Put it in quotes',
   );
 };
+
+/** The number that a plain scalar is in the core schema of YAML 1.2 (section 10.3.2); infinities and NaN are left to yamlNumber. */
+const coreNumber = (text: string): bigint | number | undefined => {
+  if (/^[-+]?\d+$/.test(text)) return BigInt(text.replace(/^\+/, ''));
+  if (/^0(?:o[0-7]+|x[0-9a-fA-F]+)$/.test(text)) return BigInt(text);
+  if (/^[-+]?(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?$/.test(text)) return Number(text);
+  return /^[-+]?\.(?:inf|Inf|INF|nan|NaN|NAN)$/.test(text) ? yamlNumber(text) : undefined;
+};
+
+const shown = (value: bigint | number | undefined): string =>
+  value === undefined ? 'text' : `the number ${value}`;
 
 /** A mapping of free values, for configuration and manifests. */
 export const freeRecord: Shape<{ readonly [key: string]: Value }> = shape(

@@ -1,12 +1,24 @@
-import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Pair, type YAMLMap } from 'yaml';
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  type Node,
+  Pair,
+  visit as visitNodes,
+  type YAMLMap,
+} from 'yaml';
 
-/** Upper bound on entries that merges add to one document: nested merges multiply them. */
+/** Upper bound on nodes that merges add to one document: nested merges multiply them. */
 const MAX_ADDED = 100_000;
 
 /**
- * Resolves `<<` in every mapping below a node, as readers of Kubernetes objects do: the mapping's own keys win, then the
- * first source that has the key. A `<<` whose value is not a mapping stays an ordinary key.
- * @returns false when the merges add more than MAX_ADDED entries
+ * Resolves `<<` in every mapping below a node, as Kustomize does: the mapping's own keys win, then the first source that has the key.
+ * A `<<` whose value is not a mapping stays an ordinary key. Merged nodes are copies without anchors and aliases, which may be changed
+ * one by one; they keep the place of what they were copied from.
+ * @returns false when the merges add more than MAX_ADDED nodes
  */
 export const mergeKeys = (root: Node, document: Document): boolean => visit(root, document, { added: 0 });
 
@@ -24,13 +36,43 @@ const visit = (node: unknown, document: Document, count: { added: number }): boo
       for (const pair of source.items) {
         if (known.has(keyOf(pair))) continue;
         known.add(keyOf(pair));
-        added.push(pair);
+        added.push(new Pair(copyOf(pair.key, document, count), copyOf(pair.value, document, count)));
+        if (count.added > MAX_ADDED) return false;
       }
     }
   }
-  count.added += added.length;
   node.items = [...added, ...own];
-  return count.added <= MAX_ADDED;
+  return true;
+};
+
+/** A deep copy with aliases resolved. */
+const copyOf = (node: unknown, document: Document, count: { added: number }): unknown => {
+  count.added += 1;
+  if (count.added > MAX_ADDED) return null;
+  if (isAlias(node)) return copyOf(node.resolve(document), document, count);
+  if (!isNode(node)) return node;
+  const copy = Object.create(
+    Object.getPrototypeOf(node) as object,
+    Object.getOwnPropertyDescriptors(node),
+  ) as Node & { anchor?: string; items?: unknown[] };
+  delete copy.anchor;
+  if (isMap(node))
+    copy.items = node.items.map(
+      ({ key, value }) => new Pair(copyOf(key, document, count), copyOf(value, document, count)),
+    );
+  else if (isSeq(node)) copy.items = node.items.map((item) => copyOf(item, document, count));
+  return copy;
+};
+
+/** The values of merge keys that are no mappings and no lists of them, which Kubernetes refuses. */
+export const badMerges = (root: Node, document: Document): readonly Node[] => {
+  const found: Node[] = [];
+  visitNodes(root, {
+    Pair: (_, { key, value }) => {
+      if (isMergeKey(key) && !sourcesOf(value, document)) found.push((value ?? key) as Node);
+    },
+  });
+  return found;
 };
 
 const isMergeKey = (key: unknown): boolean => isScalar(key) && key.value === '<<' && key.type === 'PLAIN';

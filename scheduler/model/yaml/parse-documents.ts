@@ -10,14 +10,13 @@ import {
   type Node,
   parseAllDocuments,
   type Scalar,
-  type ScalarTag,
-  type Tags,
   visit,
   type YAMLError,
   type YAMLMap,
 } from 'yaml';
 import { FleetError, type Place } from '#bundles/errors';
 import { yamlFault } from '#bundles/json/yaml-fault';
+import { withYamlNumbers } from '#bundles/json/yaml-numbers';
 import { isTooDeep, MAX_DEPTH, nestsTooDeep } from './nesting.ts';
 
 /** A YAML document with its root node, and the text that places are computed from. */
@@ -27,25 +26,10 @@ export type ParsedDocument<Root extends Node = YAMLMap> = {
   readonly text: SourceText;
 };
 
-/**
- * Writes a number as its author wrote it. `0644` is 420 to kubectl and 644 in YAML 1.2; the reader of the bundle decides.
- */
-const numbersAsWritten = (tags: Tags): Tags =>
-  tags.map((tag) => (typeof tag !== 'string' && NUMBERS.has(tag.tag) ? asWritten(tag as ScalarTag) : tag));
-
-const NUMBERS = new Set(['tag:yaml.org,2002:int', 'tag:yaml.org,2002:float']);
-
-const asWritten = (tag: ScalarTag): ScalarTag => ({
-  ...tag,
-  stringify: (item, ...more) => item.source ?? tag.stringify?.(item, ...more) ?? String(item.value),
-});
-
 const optionsFor = (lineCounter: LineCounter) => ({
   lineCounter,
-  // Keeps integers beyond 2^53 exact.
-  intAsBigInt: true,
   prettyErrors: false,
-  customTags: numbersAsWritten,
+  customTags: withYamlNumbers,
   // The library's own check takes quadratic time.
   uniqueKeys: false,
 });

@@ -10,8 +10,8 @@ import {
   parseAllDocuments,
   type Scalar,
 } from 'yaml';
+import { yamlNumber } from '#bundles/json/yaml-numbers';
 import { float, WholeFloat } from '../go/number.ts';
-import { parseFloat64 } from '../go/parse-float.ts';
 import { parseTime } from '../go/time/parse-time.ts';
 import type { ConfigValue } from '../model.ts';
 import { scalarText } from './scalar-text.ts';
@@ -197,41 +197,18 @@ const WORDS: ReadonlyMap<string, ConfigValue> = new Map<string, ConfigValue>([
   ...words(false, 'n N no No NO false False FALSE off Off OFF'),
   ...words(null, '~ null Null NULL'),
   ['', null] as const,
-  ...words(Number.NaN, '.nan .NaN .NAN'),
-  ...words(Number.POSITIVE_INFINITY, '.inf .Inf .INF +.inf +.Inf +.INF'),
-  ...words(Number.NEGATIVE_INFINITY, '-.inf -.Inf -.INF'),
 ]);
 
 function words(value: ConfigValue, list: string): readonly (readonly [string, ConfigValue])[] {
   return list.split(' ').map((word) => [word, value] as const);
 }
 
-const INTEGER = /^([-+]?)(0x[0-9a-f]+|0b[01]+|0o[0-7]+|0[0-7]*|[1-9][0-9]*)$/i;
-const FLOAT = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
-
 /** Types a plain scalar. */
 export const typePlain = (text: string): ConfigValue => {
   const word = WORDS.get(text);
   if (word !== undefined) return word;
-  // Text that starts with neither sign, dot nor digit is not a number.
-  if (!/^[-+.0-9]/.test(text)) return text;
-  if (text.startsWith('.')) return floatOr(parseFloat64(text), text);
-  const plain = text.replaceAll('_', '');
-  const integer = readInteger(plain) ?? readInteger(plain.replace(/^0b([-+])/, '$10b'));
-  return integer ?? floatOr(FLOAT.test(plain) ? parseFloat64(plain) : undefined, text);
-};
-
-const floatOr = (value: number | undefined, text: string): ConfigValue =>
-  value === undefined ? text : float(value);
-
-const readInteger = (text: string): number | bigint | undefined => {
-  const parts = INTEGER.exec(text);
-  if (!parts) return undefined;
-  const [, sign = '', digits = ''] = parts;
-  const octal = /^0[0-7]+$/.test(digits);
-  const size = BigInt(octal ? `0o${digits.slice(1)}` : digits.toLowerCase());
-  const value = sign === '-' ? -size : size;
-  if (Number.isSafeInteger(Number(value))) return Number(value);
-  // Go has 64 bits, unsigned when there is no sign; a larger integer is read as a float.
-  return value >= -(2n ** 63n) && value < (sign === '' ? 2n ** 64n : 2n ** 63n) ? value : undefined;
+  const value = yamlNumber(text);
+  if (value === undefined) return text;
+  if (typeof value === 'number') return float(value);
+  return Number.isSafeInteger(Number(value)) ? Number(value) : value;
 };

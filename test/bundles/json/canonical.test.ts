@@ -48,8 +48,13 @@ describe('canonical JSON', () => {
       fc.property(fc.array(json, { minLength: 1, maxLength: 3 }), fc.boolean(), (items, turned) => {
         const some: readonly Json[] = turned ? items.map(reordered) : items;
         const long = Array.from({ length: 20 }, () => some);
-        expect(canonicalJson(long)).toBe(`[${long.map(canonicalJson).join(',')}]`);
-        expect(canonicalJson(long.flat())).toBe(`[${long.flat().map(canonicalJson).join(',')}]`);
+        expect(canonicalJson(long)).toBe(`[${long.map((item) => canonicalJson(item)).join(',')}]`);
+        expect(canonicalJson(long.flat())).toBe(
+          `[${long
+            .flat()
+            .map((item) => canonicalJson(item))
+            .join(',')}]`,
+        );
       }),
     );
   });
@@ -65,6 +70,22 @@ describe('canonical JSON', () => {
   it('does not ask a value of a long list how it wants to be written', () => {
     const list = Array.from({ length: 20 }, () => ({ a: 1, toJSON: 'x' }));
     expect(canonicalJson(list)).toBe(`[${list.map(() => '{"a":1,"toJSON":"x"}').join(',')}]`);
+  });
+
+  it.each([
+    [0.5, '0.5'],
+    [-0, '0'],
+    [1e21, '1e+21'],
+    [1e-7, '1e-7'],
+    [2 ** 60, '1152921504606847000'],
+    [5e-324, '5e-324'],
+  ])('writes the double %s as RFC 8785 does, where doubles are allowed', (value, text) => {
+    expect(canonicalJson({ a: [value] }, 'doubles')).toBe(`{"a":[${text}]}`);
+    expect(canonicalJson(Array(20).fill(value), 'doubles')).toBe(`[${Array(20).fill(text).join(',')}]`);
+  });
+
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, 1n])('has no word for %s among doubles', (value) => {
+    expect(() => canonicalJson([value] as unknown as Json, 'doubles')).toThrow(TypeError);
   });
 
   it('sorts keys by their bytes, not by UTF-16', () => {

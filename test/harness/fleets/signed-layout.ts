@@ -263,16 +263,19 @@ export const writeSignedLayout = (fleet: SignedFleet, directory: string): Layout
         ...(bundle.workspaces?.[id] !== undefined && { workspace: bundle.workspaces[id] }),
       });
     }
-    const config = canonicalBytes({
-      fleet: fleet.fleet,
-      ...channel,
-      kind: bundle.kind,
-      assignments,
-      siteInputs: { schema: schemaOf(bundle.siteInputs), fields: [] },
-      requirements: {},
-      closure: closure as unknown as Json,
-      critical: [],
-    });
+    const config = canonicalBytes(
+      {
+        fleet: fleet.fleet,
+        ...channel,
+        kind: bundle.kind,
+        assignments,
+        siteInputs: { schema: schemaOf(bundle.siteInputs), fields: [] },
+        requirements: {},
+        closure: closure as unknown as Json,
+        critical: [],
+      },
+      'doubles',
+    );
     const manifest = bundleManifest(bundle.kind, await put(layout, config, BUNDLE_CONFIG), layers);
     const descriptor = await putManifest(layout, manifest);
     await name(formatChannel(channel), `b-${hexOf(descriptor.digest)}`, descriptor);

@@ -55,7 +55,7 @@ const assignmentsOf = (configs: readonly BundleConfig[]): ReadonlyMap<string, Si
         const { properties, required } = inputsOf(siteInputs);
         const schema = [...inputs].toSorted(compareBytes).map((input) => properties[input] ?? null);
         const needed = required.filter((name) => inputs.has(name));
-        const terms = canonicalJson({ ...assignment, fields, schema, needed });
+        const terms = canonicalJson({ ...assignment, fields, schema, needed }, 'doubles');
         return [assignment.id, { workspace: assignment.workspace, terms }] as const;
       }),
     ),
@@ -78,5 +78,5 @@ const inputsOf = ({
 const settingsOf = ({ kind, siteInputs, requirements, imagePolicy = [], critical }: BundleConfig): string => {
   const { properties: _, required: __, ...schema } = siteInputs.schema;
   const { diskBytes: ___, ...needed } = requirements;
-  return canonicalJson({ kind, schema, needed, imagePolicy, critical });
+  return canonicalJson({ kind, schema, needed, imagePolicy, critical }, 'doubles');
 };

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 import { digestOf } from '#bundles/digest';
 import { type FleetError, formatError } from '#bundles/errors';
 import { prepareManifest } from '../../../../scheduler/assemble/bundle/prepare-manifest.ts';
@@ -122,8 +123,95 @@ test('offline is another question', () => {
 });
 
 test('a number is left as its author wrote it, for kubectl reads some otherwise than YAML 1.2', () => {
-  const values = ['0644', '0o644', '0x1F', '1.10', '1e3', '-0', '+5', '.5', '12345678901234567890'];
+  const values = ['0644', '0o644', '0x1F', '1.10', '1e3', '-0', '+5', '.5'];
   const lines = values.map((value, index) => `  n${index}: ${value}\n`).join('');
   const text = `apiVersion: v1\nkind: Example\nmetadata:\n  name: modes\n  namespace: shop\nspec:\n${lines}`;
   expect(prepare(text, 'shop', new Map()).text).toBe(text);
+});
+
+const meter = (value: string): string =>
+  `apiVersion: meters.example/v1\nkind: Meter\nmetadata: {name: m}\nspec:\n  serial: ${value}\n`;
+
+test.each([
+  '9007199254740993',
+  '9223372036854775807',
+  '-9223372036854775808',
+  '017',
+  '0o17',
+  '1_000',
+  '1e3',
+  '.5',
+  '1e400',
+])('a number stays as it was written: %s', (value) => {
+  const { text, problems } = prepare(meter(value), 'shop', new Map());
+  expect(problems).toEqual([]);
+  expect(text).toContain(`serial: ${value}\n`);
+});
+
+test.each([
+  ['9223372036854775808', '9223372036854775808 does not fit into 64 bits, and the API server would round it'],
+  [
+    '-9223372036854775809',
+    '-9223372036854775809 does not fit into 64 bits, and the API server would round it',
+  ],
+  [
+    '18446744073709551616',
+    '18446744073709551616 does not fit into 64 bits, and the API server would round it',
+  ],
+  ['0x8000000000000000', '0x8000000000000000 does not fit into 64 bits, and the API server would round it'],
+  ['.inf', '.inf is a number that JSON lacks'],
+  ['-.Inf', '-.Inf is a number that JSON lacks'],
+  ['.nan', '.nan is a number that JSON lacks'],
+])('a number that would not arrive as written is refused with its place: %s', (value, says) => {
+  const { problems } = prepare(meter(value), 'shop', new Map());
+  expect(problems).toEqual([
+    `shop.yaml:5:11: OBJECT_INVALID: ${says}. Put it in quotes if the field takes text; else write another number.`,
+  ]);
+});
+
+test('merge keys are resolved as Kustomize does', () => {
+  const text = `apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: two
+  labels: &common {team: b, tier: db}
+  annotations: {tier: web, <<: *common}
+  finalizers: [a.example/b]
+data: {<<: [{x: "1"}, {x: "2", y: "3"}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  containers:
+    - &first
+      name: one
+      image: ${IMAGE}
+      env: &env [{name: A, value: b}]
+    - {<<: *first, name: two}
+  initContainers:
+    - name: zero
+      image: ${IMAGE}
+      env: *env
+`;
+  const { text: made, problems } = prepare(text, 'shop', new Map());
+  expect(problems).toEqual([]);
+  const [map, pod] = parseAllDocuments(made).map((one) => one.toJS() as never) as unknown as [
+    { metadata: { annotations: unknown }; data: unknown },
+    { spec: { containers: { name: string; env: unknown }[]; initContainers: { env: unknown }[] } },
+  ];
+  expect(map.metadata.annotations).toEqual({ team: 'b', tier: 'web' });
+  expect(map.data).toEqual({ x: '1', y: '3' });
+  expect(pod.spec.containers.map(({ name, env }) => ({ name, env }))).toEqual([
+    { name: 'one', env: [{ name: 'A', value: 'b' }] },
+    { name: 'two', env: [{ name: 'A', value: 'b' }] },
+  ]);
+  expect(pod.spec.initContainers[0]?.env).toEqual([{ name: 'A', value: 'b' }]);
+});
+
+test.each(['text', '[1]', 'null'])('a merge key without a mapping is refused: %s', (value) => {
+  const text = `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata:\n  <<: ${value}\n`;
+  expect(prepare(text, 'shop', new Map()).problems).toEqual([
+    'shop.yaml:5:7: YAML_SYNTAX: a merge key (<<) needs a mapping, or a list of mappings. Write "<<": in quotes if the field has that name.',
+  ]);
 });

@@ -8,7 +8,11 @@ const KIOSK = { environment: 'prod', clusterType: 'kiosk' };
 
 const released = async (hub: TestHub): Promise<void> => {
   const packages = { app: { 'package.json': '{}' } };
-  const siteInputs = { lineNumber: { type: 'integer', minimum: 1 }, constructor: { type: 'string' } };
+  const siteInputs = {
+    lineNumber: { type: 'integer', minimum: 1 },
+    constructor: { type: 'string' },
+    ratio: { type: 'number', minimum: 0.5 },
+  };
   await hub.layoutWriter.release({
     channel: HOSTS,
     version: 3,
@@ -26,6 +30,18 @@ describe('values that are to be set', () => {
     await check(hub, { set: { lineNumber: 7, constructor: 'x' } });
     await check(hub, { unset: ['lineNumbr'] });
     await check(hub, { set: { later: 7 } }, true);
+  });
+
+  it('are numbers where the site input takes a number and no text', async () => {
+    await using hub = await enrolledHub();
+    await released(hub);
+    const set = { ratio: '0.75', constructor: '1.5' };
+    expect(await check(hub, { set })).toEqual({ ratio: 0.75, constructor: '1.5' });
+    await expect(check(hub, { set: { ratio: '0.25' } })).rejects.toMatchObject({ code: 'SITE_VALUES' });
+    await expect(check(hub, { set: { ratio: '0.75x' } })).rejects.toMatchObject({ code: 'SITE_VALUES' });
+    const change = { site: 'plant-7', set: await check(hub, { set }), unset: [] };
+    const { site } = await setValues(hub.store, change, await siteSigner(hub), NOW);
+    expect(JSON.parse(site.site_values)).toMatchObject({ values: { ratio: 0.75, constructor: '1.5' } });
   });
 
   it.each([
@@ -61,7 +77,7 @@ describe('values that are to be set', () => {
     await expect(check(hub, { set: { lineNumbr: 7 } })).rejects.toMatchObject({
       code: 'SITE_VALUES',
       message: 'release 3 of prod/factory-host asks for no value lineNumbr',
-      hint: 'Did you mean lineNumber? It asks for constructor, lineNumber; --allow-unknown sets a value for a release that is still to come',
+      hint: 'Did you mean lineNumber? It asks for constructor, lineNumber, ratio; --allow-unknown sets a value for a release that is still to come',
     });
   });
 

@@ -33,6 +33,7 @@ describe('values on the command line', () => {
     ['empty=', ['empty', '']],
     ['url=http://x/?a=b', ['url', 'http://x/?a=b']],
     ['list=[1,"a"]', ['list', [1, 'a']]],
+    ['ratios=[1.5,1e-3]', ['ratios', [1.5, 0.001]]],
     ['note=say "hi"', ['note', 'say "hi"']],
     ['note="a" and "b"', ['note', '"a" and "b"']],
     ['note="', ['note', '"']],
@@ -43,14 +44,20 @@ describe('values on the command line', () => {
     expect(parseValue(pair)).toEqual(expected);
   });
 
-  it.each(['port', '=1', '__proto__=1', '1a=b', 'list=[1', 'ratio=[1.5]', 'big=99999999999999999999'])(
-    '%s is none, or text',
-    (pair) => {
-      if (pair.startsWith('big')) expect(parseValue(pair)[1]).toBe('99999999999999999999');
-      else if (pair === 'list=[1') expect(parseValue(pair)[1]).toBe('[1');
-      else expect(() => parseValue(pair)).toThrow(expect.objectContaining({ code: 'USAGE' }) as Error);
-    },
-  );
+  it.each([
+    'port',
+    '=1',
+    '__proto__=1',
+    '1a=b',
+    'list=[1',
+    'serials=[9007199254740993]',
+    'big=[1e400]',
+    'big=99999999999999999999',
+  ])('%s is none, or text', (pair) => {
+    if (pair === 'big=99999999999999999999') expect(parseValue(pair)[1]).toBe('99999999999999999999');
+    else if (pair === 'list=[1') expect(parseValue(pair)[1]).toBe('[1');
+    else expect(() => parseValue(pair)).toThrow(expect.objectContaining({ code: 'USAGE' }) as Error);
+  });
 });
 
 describe('the values of a site', () => {

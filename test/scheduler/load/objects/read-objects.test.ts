@@ -149,6 +149,26 @@ describe('a mistake is reported with its place', () => {
       'base-main/one.yaml:7:13: FIELD_INVALID: Config it: spec.values.serial is the number 12345678901234567890, which would not arrive as written. Put it in quotes.',
     ],
     [
+      'an octal number of YAML 1.1',
+      fleet('Config', 'spec:\n  values:\n    mode: 0644\n'),
+      'base-main/one.yaml:7:11: FIELD_INVALID: Config it: spec.values.mode is 0644, which some programs read as the number 644 and others as the number 420. Put it in quotes if it is text, else write the number in decimal.',
+    ],
+    [
+      'a number with underscores',
+      fleet('Config', 'spec:\n  values:\n    sizes: [1_000]\n'),
+      'base-main/one.yaml:7:13: FIELD_INVALID: Config it: spec.values.sizes[0] is 1_000, which some programs read as text and others as the number 1000. Put it in quotes if it is text, else write the number in decimal.',
+    ],
+    [
+      'a number that no double holds',
+      fleet('Config', 'spec:\n  values:\n    big: 1e400\n'),
+      'base-main/one.yaml:7:10: FIELD_INVALID: Config it: spec.values.big is 1e400, which some programs read as the number Infinity and others as text. Put it in quotes if it is text, else write the number in decimal.',
+    ],
+    [
+      'an infinite number',
+      fleet('Config', 'spec:\n  values:\n    big: .inf\n'),
+      'base-main/one.yaml:7:10: FIELD_INVALID: Config it: spec.values.big is the number .inf, which would not arrive as written. Put it in quotes.',
+    ],
+    [
       'a negative size',
       fleet('ClusterType', 'spec:\n  requirements: {diskBytes: -1}\n'),
       'base-main/one.yaml:6:29: FIELD_INVALID: ClusterType it: spec.requirements.diskBytes must be a whole number, not the number -1',

@@ -85,6 +85,11 @@ describe('a site input', () => {
       'pointer: /line, schema: {type: integer, minimun: 1}',
       'unknown keyword: "minimun"',
     ],
+    [
+      'a schema that nests deeper than a bundle config may',
+      `pointer: /line, schema: ${'{not: '.repeat(61)}{}${'}'.repeat(61)}`,
+      'SCHEMA_INVALID: site input line has a schema that cannot be used: bundle config nests deeper than 64 levels',
+    ],
     ['a reference that leads nowhere', 'pointer: /line, schema: {$ref: "#/$defs/x"}', 'SCHEMA_INVALID'],
   ])('with %s is refused where it stands', async (_, more, expected) => {
     const said = await refused(() => assemble(input(more)));
