@@ -1,7 +1,14 @@
 import { record } from '../store/journal/boundary.ts';
 import { nameOf } from '../store/journal/name-of.ts';
 import { type HandedOver, saveOperation } from '../store/journal/operations.ts';
-import { addOwned, forgetLeaving, readGiven, readOwned, readTaken } from '../store/applied/inventory.ts';
+import {
+  addOwned,
+  dropOwned,
+  forgetLeaving,
+  readGiven,
+  readOwned,
+  readTaken,
+} from '../store/applied/inventory.ts';
 import { readPackages } from '../store/applied/packages.ts';
 import type { State } from '../store/state.ts';
 import { fail } from './fail.ts';
@@ -33,6 +40,7 @@ export const stage = async (work: Work): Promise<void> => {
     return;
   }
   record(agent, `${nameOf(operation)}: staged`, () => {
+    dropOwned(agent.state, staged.renamed);
     addOwned(agent.state, operation.assignment, staged.plan.owns);
     forgetLeaving(agent.state, operation.assignment);
     saveOperation(agent.state, {
@@ -45,7 +53,12 @@ export const stage = async (work: Work): Promise<void> => {
   });
 };
 
-type Staged = { readonly plan: Plan; readonly handed: readonly HandedOver[] };
+type Staged = {
+  readonly plan: Plan;
+  readonly handed: readonly HandedOver[];
+  /** Rows of the inventory whose objects the plan owns by other keys (Target.todaysKeys). */
+  readonly renamed: readonly { readonly key: string; readonly assignment: string }[];
+};
 
 /**
  * Plans the operation and determines the objects that it takes over. A package that leaves the bundle is removed last, and until
@@ -60,7 +73,10 @@ const planFor = async (work: Work): Promise<Staged> => {
   // A correction or rollback restores a package that passed this check when it was applied.
   if (desired && !operation.rollingBack && operation.kind !== 'correct')
     checkBounds(desired, target.kind, state.directory);
-  const others = readTaken(state, operation.assignment);
+  const recorded = readTaken(state, operation.assignment);
+  const names = await target.todaysKeys?.([...owned.map(({ key }) => key), ...recorded.keys()]);
+  const today = (key: string): string => names?.get(key) ?? key;
+  const others = new Map([...recorded].map(([key, owner]) => [today(key), owner]));
   const leaving = leavingPackages(state);
   const free = readGiven(state);
   const gives = await givenAway(work, owned);
@@ -79,12 +95,17 @@ const planFor = async (work: Work): Promise<Staged> => {
   const owners = new Set([...others].filter(([key]) => wanted.has(key)).map(([, owner]) => owner));
   const handed = [...owners].flatMap((assignment) =>
     readOwned(state, assignment)
-      .filter(({ key }) => wanted.has(key))
+      .filter(({ key }) => wanted.has(today(key)))
       .map((object) => ({ assignment, object })),
   );
-  if (handed.length === 0) return { plan, handed };
+  const { assignment } = operation;
+  const renamed = [
+    ...owned.map(({ key }) => ({ key, assignment })),
+    ...handed.map(({ object, assignment: owner }) => ({ key: object.key, assignment: owner })),
+  ].filter(({ key }) => today(key) !== key && wanted.has(today(key)));
+  if (handed.length === 0) return { plan, handed, renamed };
   const joined = [...owned, ...handed.map(({ object }) => object)];
-  return { plan: await planned(joined), handed };
+  return { plan: await planned(joined), handed, renamed };
 };
 
 /** Keys of objects to give away -> the package that will take them over. A correction keeps earlier entries. */

@@ -126,6 +126,11 @@ export type Target = {
    * that stay do not hand objects over to each other. Throws the FleetError of reading the package.
    */
   readonly wants?: (desired: DesiredPackage) => ReadonlySet<string>;
+  /**
+   * Keys of the inventory that name an object by a name that leads to another key today -> today's key, where the target
+   * has several names for one object: paths of a host. Absent: a key is the only name. Writes nothing.
+   */
+  readonly todaysKeys?: (keys: Iterable<string>) => Promise<ReadonlyMap<string, string>>;
   /** Executes one step; idempotent. @throws FleetError APPLY_FAILED, UNIT_FAILED, DISK_FULL, PERMISSION */
   readonly execute: (
     step: Step,

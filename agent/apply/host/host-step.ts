@@ -21,6 +21,8 @@ export type DirectoryDetail = {
 
 export type FileDetail = {
   readonly path: string;
+  /** The path in the package where it is another name of `path`. Absent in plans of older agents. */
+  readonly named?: string;
   readonly digest: Digest;
   readonly mode: number;
   readonly owner: OwnerToSet;
@@ -48,6 +50,7 @@ export type FileRemovalDetail = {
 /** The plan holds neither content nor digests of secrets: the step reads the package and the live file again. */
 export type SecretDetail = {
   readonly path: string;
+  readonly named?: string;
   readonly mode: number;
   readonly owner: OwnerToSet;
   readonly outdates: readonly string[];

@@ -1,5 +1,7 @@
 import type { Target } from '../../model/target.ts';
 import { pruneBackups } from './backups/make-room.ts';
+import { placesOf } from './live/read-places.ts';
+import { todaysKeys } from './todays-keys.ts';
 import { executeStep } from './execute/execute-step.ts';
 import type { HostTargetOptions } from './host-options.ts';
 import { observeHost } from './observe/observe-host.ts';
@@ -13,6 +15,7 @@ export type { HostTargetOptions, Run } from './host-options.ts';
 /** A host: files with mode and owner, directories, systemd units; its '/' is `options.root`. */
 export const hostTarget = (options: HostTargetOptions): Target => ({
   kind: 'host',
+  todaysKeys: (keys) => todaysKeys(placesOf(options.root), keys),
   plan: (desired, owned, taken, signal) =>
     unlessGoingDown(options, () => planHost(options, desired, owned, taken, signal)),
   execute: (step, desired, signal) =>

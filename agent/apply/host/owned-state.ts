@@ -28,6 +28,8 @@ export type OwnedFile = Provisional<Replaced> & {
   readonly largest?: number;
   /** null: the previous entry could not be copied, and another user may have placed it there. */
   readonly replaced?: Replaced | null;
+  /** Its recorded path leads to another place today (todays-keys.ts); never stored. */
+  readonly moved?: true;
 };
 
 export type OwnedDirectory = {
@@ -85,10 +87,23 @@ export const unitKey = (name: string): string => `unit:${name}`;
 export const debKey = (name: string): string => `deb:${name}`;
 export const imageKey = (name: string): string => `image:${name}`;
 
-export const readOwned = (objects: readonly OwnedObject[]): Owned => {
+/** @param names keys of paths that lead elsewhere today -> today's keys */
+export const readOwned = (
+  objects: readonly OwnedObject[],
+  names: ReadonlyMap<string, string> = new Map(),
+): Owned => {
+  const recorded = new Set(objects.map(({ key }) => key));
+  const today = objects
+    // Recorded by both names: what is recorded by today's is newer.
+    .filter(({ key }) => !recorded.has(names.get(key) ?? ''))
+    .map(({ key, state }) => {
+      const name = names.get(key);
+      if (name === undefined) return { key, state };
+      return { key: name, state: name.startsWith('file:') ? { ...state, moved: true } : state };
+    });
   const of = <State>(prefix: string): ReadonlyMap<string, State> =>
     new Map(
-      objects
+      today
         .filter((object) => object.key.startsWith(prefix))
         .map(({ key, state }) => {
           const provisional = state['provisional'] as object | undefined;

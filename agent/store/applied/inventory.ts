@@ -46,6 +46,15 @@ export const addOwned = ({ db }: State, assignment: string, objects: readonly Ow
   for (const { key, state } of objects) insert.run(key, assignment, JSON.stringify(state));
 };
 
+/** Deletes rows whose objects are recorded by another key now. */
+export const dropOwned = (
+  { db }: State,
+  rows: readonly { readonly key: string; readonly assignment: string }[],
+): void => {
+  const remove = db.prepare('DELETE FROM owned WHERE key = ? AND assignment = ?');
+  for (const { key, assignment } of rows) remove.run(key, assignment);
+};
+
 /** Merges state that a step returned into objects of a package. Objects of other packages are not changed. */
 export const noteOwned = (
   { db }: State,

@@ -1,9 +1,11 @@
+import { debianPlace } from './debian-place.ts';
+
 /** Whether `path` is `above` or below it, by whole components: /etc/line does not cover /etc/line-2. */
 export const coversPath = (above: string, path: string): boolean =>
   path === above || path.startsWith(`${above}/`);
 
 /** The agent's own configuration, state, program and sockets. The folder for secrets in memory is for all packages. */
-const OF_THE_AGENT = [
+export const OF_THE_AGENT = [
   '/etc/fleet-agent',
   '/opt/fleet-agent',
   '/run/fleet-agent',
@@ -63,7 +65,8 @@ const known = new Set([...ETC, ...ELSEWHERE].map((path) => path.toLowerCase()));
 const ofTheAgent = OF_THE_AGENT.map((path) => path.toLowerCase());
 
 /** Reports whether a path belongs to the agent, drop-ins of its units included. No package may name one, not even the platform's. */
-export const isAgentPath = (path: string): boolean => {
+export const isAgentPath = (written: string): boolean => {
+  const path = debianPlace(written);
   const lower = path.toLowerCase();
   if (coversPath(SECRETS_IN_MEMORY, path) && path !== SECRETS_IN_MEMORY) return false;
   if (ofTheAgent.some((own) => coversPath(own, lower))) return true;

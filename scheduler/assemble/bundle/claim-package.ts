@@ -1,3 +1,4 @@
+import { debianPlace } from '#bundles/formats/bounds/debian-place';
 import { FleetError } from '#bundles/errors';
 import type { AssembledPackage } from './assembled-package.ts';
 
@@ -7,14 +8,17 @@ import type { AssembledPackage } from './assembled-package.ts';
  * would otherwise refuse the bundle.
  */
 export const newClaims = (): ((made: AssembledPackage) => void) => {
-  const owners = new Map<string, string>();
+  const owners = new Map<string, { readonly id: string; readonly name: string }>();
   const inputs = new Map<string, { readonly owner: string; readonly schema: string }>();
   return (made) => {
-    const shared = made.owns.find((key) => owners.has(key));
-    if (shared !== undefined) {
+    for (const name of made.owns) {
+      const other = owners.get(debianPlace(name));
+      if (!other) continue;
       throw clash(
         made,
-        `${made.id} and ${owners.get(shared)} both bring ${shared}`,
+        other.name === name
+          ? `${made.id} and ${other.id} both bring ${name}`
+          : `${made.id} brings ${name} and ${other.id} brings ${other.name}, which are one file on every host: ${debianPlace(name)}`,
         'Only one package of a cluster type can own it',
       );
     }
@@ -28,7 +32,7 @@ export const newClaims = (): ((made: AssembledPackage) => void) => {
         'Make them the same, or rename one of the inputs',
       );
     }
-    for (const key of made.owns) owners.set(key, made.id);
+    for (const name of made.owns) owners.set(debianPlace(name), { id: made.id, name });
     for (const [input, schema] of schemas)
       if (!inputs.has(input)) inputs.set(input, { owner: made.id, schema });
   };

@@ -1,3 +1,4 @@
+import { debianPlace } from '#bundles/formats/bounds/debian-place';
 import type { HostFile } from '#bundles/formats/bundle/host-package';
 import { FleetError, formatPlace, type Place } from '#bundles/errors';
 import type { Content } from './content.ts';
@@ -29,23 +30,19 @@ export const checkHostPaths = (
   const taken = new Map<string, Claim>();
   const once: HostDirectoryObject[] = [];
   for (const directory of directories) {
-    const known = taken.get(directory.path);
+    const place = debianPlace(directory.path);
+    const known = taken.get(place);
     if (!known) once.push(directory);
     else if (!isSame(known.directory, directory)) throw clash(directory, known);
-    taken.set(directory.path, { ...directory, directory });
-  }
-  for (const { file, at } of files) {
-    const known = taken.get(file.path);
-    if (known) throw clash({ path: file.path, at }, known);
-    taken.set(file.path, { path: file.path, at });
+    taken.set(place, { ...directory, directory });
   }
   const secrets = objects.flatMap((object) => object.secrets);
-  for (const { path, at } of secrets) {
-    const known = taken.get(path);
-    if (known) throw clash({ path, at }, known);
-    taken.set(path, { path, at });
-  }
   const all = [...files.map(({ file, at }) => ({ path: file.path, at })), ...secrets];
+  for (const { path, at } of all) {
+    const known = taken.get(debianPlace(path));
+    if (known) throw clash({ path, at }, known);
+    taken.set(debianPlace(path), { path, at });
+  }
   checkAbove([...directories, ...all], all);
   checkUnits(objects, all);
   return once;
@@ -57,7 +54,9 @@ const isSame = (a: HostDirectoryObject | undefined, b: HostDirectoryObject): boo
 const clash = ({ path, at }: Claim, known: Claim): FleetError =>
   new FleetError(
     'OBJECT_CLASH',
-    `${path} is there twice in this package, first at ${formatPlace(known.at)}`,
+    known.path === path
+      ? `${path} is there twice in this package, first at ${formatPlace(known.at)}`
+      : `${path} is the same on every host as ${known.path} at ${formatPlace(known.at)}: both are ${debianPlace(path)}`,
     {
       at,
       hint: 'Remove or rename one of the two',
@@ -65,8 +64,9 @@ const clash = ({ path, at }: Claim, known: Claim): FleetError =>
   );
 
 const checkAbove = (claims: readonly Claim[], files: readonly Claim[]): void => {
-  const isFile = new Map(files.map(({ path, at }) => [path, at]));
-  for (const { path, at } of claims) {
+  const isFile = new Map(files.map(({ path, at }) => [debianPlace(path), at]));
+  for (const { path: written, at } of claims) {
+    const path = debianPlace(written);
     for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
       const above = path.slice(0, end);
       const file = isFile.get(above);

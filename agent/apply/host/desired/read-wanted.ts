@@ -18,6 +18,8 @@ import { finalBytes } from './final-bytes.ts';
 
 export type WantedDirectory = {
   readonly path: string;
+  /** The path as the package writes it. `path` differs where links or mounts of the host lead elsewhere (locate.ts). */
+  readonly named: string;
   readonly mode: number;
   readonly owner: string;
   readonly group: string;
@@ -106,6 +108,7 @@ export const readWanted = (desired: DesiredPackage): Wanted => {
 
 const asDirectory = ({ path, mode, owner, group }: HostDirectory): WantedDirectory => ({
   path,
+  named: path,
   mode: Number.parseInt(mode, 8),
   owner,
   group,

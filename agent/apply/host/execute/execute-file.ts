@@ -26,7 +26,7 @@ export const executeFile = async (
   signal: AbortSignal,
 ): Promise<StepResult> => {
   const { path } = detail;
-  const file = wanted?.files.get(path);
+  const file = wanted?.files.get(detail.named ?? path);
   if (file?.digest !== detail.digest)
     throw new FleetError('APPLY_FAILED', `the plan for ${path} was made for another package`, {
       hint: 'Plan again',

@@ -26,7 +26,7 @@ export const executeSecret = async (
   signal: AbortSignal,
 ): Promise<StepResult> => {
   const { path } = detail;
-  const secret = wanted?.secrets.get(path);
+  const secret = wanted?.secrets.get(detail.named ?? path);
   if (!secret)
     throw new FleetError('APPLY_FAILED', `the plan for ${path} was made for another package`, {
       hint: 'Plan again',

@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { isAbsolute, resolve } from 'node:path';
 import { FleetError } from '#bundles/errors';
@@ -13,6 +14,18 @@ export const componentsOf = (path: string, link?: string): readonly Component[] 
     .split('/')
     .filter((name) => name !== '' && name !== '.')
     .map((name) => (link === undefined ? { name } : { name, link }));
+
+/** The limit of Linux for symbolic links in one path (path_resolution(7)). */
+export const MAX_LINKS = 40;
+
+/**
+ * The rule of linkTarget, for a reader that only names what is there.
+ * @param holder the directory of the link
+ */
+export const isFollowed = (
+  link: Pick<Stats, 'uid' | 'nlink'>,
+  holder: { readonly trusted: boolean; readonly stats: Stats },
+): boolean => isOurs(link.uid) && holder.trusted && !(link.nlink > 1 && isShared(holder.stats));
 
 export type LinkTarget = { readonly absolute: boolean; readonly components: readonly Component[] };
 
@@ -55,7 +68,7 @@ const notKept = (link: string, directory: Held): FleetError => {
 };
 
 /** With another root than '/', an absolute link names a path of this machine. */
-const belowRoot = async (root: string, target: string): Promise<string | undefined> => {
+export const belowRoot = async (root: string, target: string): Promise<string | undefined> => {
   if (root === '/') return target;
   const base = [resolve(root), await realpath(root)].find(
     (folder) => target === folder || target.startsWith(`${folder}/`),

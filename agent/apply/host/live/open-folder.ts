@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError } from '#bundles/errors';
-import { type Component, componentsOf, linkTarget } from './follow-link.ts';
+import { type Component, componentsOf, linkTarget, MAX_LINKS } from './follow-link.ts';
 import { enter, type Held, inDirectory, openRoot } from './held-directory.ts';
 
 /** An open directory. Names are looked up in this directory even if its path changes meanwhile. */
@@ -15,9 +15,6 @@ export type Folder = AsyncDisposable & {
   /** True if only root and the agent's user can replace it, their entries in it, and every directory above it. */
   readonly trusted: boolean;
 };
-
-/** The limit of Linux for symbolic links in one path (path_resolution(7)). */
-const MAX_LINKS = 40;
 
 /**
  * Opens the directory `path` of the host whose '/' is `root`; undefined if it or a parent is missing or not a directory. All reads and

@@ -7,6 +7,9 @@ import { type Accounts, readAccounts, resolveOwner } from '../live/accounts.ts';
 import { type Entry, entryReader, NO_BYTES, readEntry } from '../live/read-entry.ts';
 import { directoryKey, fileKey, type Owned, readOwned, secretKey, imageKey, debKey } from '../owned-state.ts';
 import { octal } from '../plan/plan-context.ts';
+import { placesOf } from '../live/read-places.ts';
+import { locate } from '../desired/locate.ts';
+import { todaysKeys } from '../todays-keys.ts';
 import { foreignDropIns } from '../systemd/drop-ins.ts';
 import { observePlaybooks } from '../playbooks/observe-playbooks.ts';
 import { sysctlDifferences } from '../settings/read-sysctl.ts';
@@ -26,7 +29,8 @@ export const observeHost = async (
   objects: readonly OwnedObject[],
   signal: AbortSignal,
 ): Promise<readonly Drift[]> => {
-  const wanted = readWanted(desired);
+  const places = placesOf(options.root);
+  const wanted = await locate(readWanted(desired), places);
   const accounts = await readAccounts(options.root);
   const drifts: Drift[] = [];
   for (const directory of wanted.directories) {
@@ -39,17 +43,21 @@ export const observeHost = async (
     stopIfAborted(signal);
     const live = await reader.read(file.path, file.size);
     if (live.type === 'file' && live.digest !== file.digest)
-      drifts.push({ key, what: 'content', message: `${file.path} has other content than ${source}` });
+      drifts.push({ key, what: 'content', message: `${file.named} has other content than ${source}` });
     drifts.push(...compare(options, accounts, key, file, 'file', live));
   };
   for (const file of wanted.files.values()) await look(fileKey(file.path), file, 'the package');
   for (const secret of wanted.secrets.values()) await look(secretKey(secret.path), secret, 'its secret');
-  const owned = readOwned(objects);
+  const names = await todaysKeys(
+    places,
+    objects.map(({ key }) => key),
+  );
+  const owned = readOwned(objects, names);
   drifts.push(...(await observeExtra(options, wanted, owned, signal)));
   drifts.push(...(await observeDebs(options, wanted, owned, signal)));
   drifts.push(...(await observeImages(options, wanted)));
   for (const { name } of wanted.units)
-    for (const path of await foreignDropIns(options.root, name, wanted, owned))
+    for (const path of await foreignDropIns({ root: options.root, places }, name, wanted, owned))
       drifts.push({
         key: fileKey(path),
         what: 'drop-in',
@@ -60,7 +68,7 @@ export const observeHost = async (
       if (program !== 'sysctl' || !('bytes' in file)) continue;
       for (const { name, wanted: value, live } of await sysctlDifferences(file.bytes))
         drifts.push({
-          key: `setting:${file.path}`,
+          key: `setting:${file.named}`,
           what: 'value',
           message: `${name} is ${live ?? 'unknown to this kernel'}, not ${value}`,
         });
@@ -89,7 +97,7 @@ const compare = (
   type: 'file' | 'directory',
   live: Entry,
 ): readonly Drift[] => {
-  const { path, mode } = wanted;
+  const { named: path, mode } = wanted;
   if (live.type === 'missing') return [{ key, what: 'missing', message: `${path} is missing` }];
   if (live.type !== type)
     return [{ key, what: 'type', message: `${path} is no ${type} but ${said(live.type)}` }];

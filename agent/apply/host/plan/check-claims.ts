@@ -1,5 +1,5 @@
 import { FleetError } from '#bundles/errors';
-import type { Wanted } from '../desired/read-wanted.ts';
+import type { Wanted, WantedDirectory } from '../desired/read-wanted.ts';
 import { debKey, directoryKey, fileKey, secretKey, unitKey } from '../owned-state.ts';
 
 /**
@@ -7,11 +7,13 @@ import { debKey, directoryKey, fileKey, secretKey, unitKey } from '../owned-stat
  * @throws FleetError PATH_CLAIMED naming both assignments and up to ten of the paths and units
  */
 export const checkClaims = (wanted: Wanted, taken: ReadonlyMap<string, string>): void => {
-  const directories = wanted.directories.map(({ path }) => path);
   const claims = [
-    ...directories.map((path) => ({ name: path, keys: [directoryKey(path), fileKey(path)] })),
-    ...[...wanted.files.keys(), ...wanted.secrets.keys()].map((path) => ({
-      name: path,
+    ...wanted.directories.map((directory) => ({
+      name: sayName(directory),
+      keys: [directoryKey(directory.path), fileKey(directory.path), secretKey(directory.path)],
+    })),
+    ...[...wanted.files.values(), ...wanted.secrets.values()].map(({ path, named }) => ({
+      name: sayName({ path, named }),
       keys: [fileKey(path), secretKey(path), directoryKey(path)],
     })),
     ...wanted.units.map(({ name }) => ({ name, keys: [unitKey(name)] })),
@@ -32,3 +34,6 @@ export const checkClaims = (wanted: Wanted, taken: ReadonlyMap<string, string>):
     },
   );
 };
+
+const sayName = ({ path, named }: Pick<WantedDirectory, 'path' | 'named'>): string =>
+  path === named ? path : `${named}, which is ${path} on this host`;

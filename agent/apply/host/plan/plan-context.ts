@@ -1,17 +1,19 @@
 import { FleetError } from '#bundles/errors';
 import type { OwnedObject, Step } from '../../../model/target.ts';
-import type { Wanted } from '../desired/read-wanted.ts';
+import type { Wanted, WantedDirectory } from '../desired/read-wanted.ts';
 import { type HostTargetOptions, whyInert } from '../host-options.ts';
 import type { OwnerToSet } from '../host-step.ts';
 import { settingsOf } from '../settings/setting.ts';
 import { type Accounts, hasOwner, resolveOwner } from '../live/accounts.ts';
 import type { Entry } from '../live/read-entry.ts';
+import type { Places } from '../live/read-places.ts';
 import type { Owned } from '../owned-state.ts';
 
 /** Input of all parts of a plan. */
 export type PlanContext = {
   readonly options: HostTargetOptions;
-  /** undefined: the package is removed. */
+  readonly places: Places;
+  /** With places as paths (locate.ts). undefined: the package is removed. */
   readonly wanted: Wanted | undefined;
   readonly owned: Owned;
   /** Keys of other packages -> assignment. */
@@ -69,6 +71,12 @@ const makesAccounts = (options: HostTargetOptions, wanted: Wanted | undefined): 
   options.isRoot &&
   whyInert(options) === undefined &&
   settingsOf(wanted).some(({ program }) => program === 'sysusers');
+
+/** The path in the package, for a step whose path is its place. */
+export const nameOf = ({
+  path,
+  named,
+}: Pick<WantedDirectory, 'path' | 'named'>): { readonly named?: string } => (named === path ? {} : { named });
 
 /** The error for an entry that cannot be replaced without losing it. */
 export const inTheWay = (path: string, what: string, wanted: string): FleetError =>

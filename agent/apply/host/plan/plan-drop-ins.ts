@@ -7,6 +7,7 @@ import type { FileChange } from './plan-files.ts';
 /** Removes drop-ins that `systemctl edit` wrote for units of the package, and keeps copies. Drop-ins of other packages stay. */
 export const planDropIns = async ({
   options,
+  places,
   wanted,
   owned,
   taken,
@@ -14,7 +15,7 @@ export const planDropIns = async ({
   if (!wanted) return [];
   const paths = new Set<string>();
   for (const { name } of wanted.units)
-    for (const path of await foreignDropIns(options.root, name, wanted, owned))
+    for (const path of await foreignDropIns({ root: options.root, places }, name, wanted, owned))
       if (!taken.has(fileKey(path))) paths.add(path);
   return [...paths].map((path) => ({
     path,

@@ -6,7 +6,7 @@ import { stopIfAborted } from '../host-error.ts';
 import { type FileDetail, note, toStep } from '../host-step.ts';
 import { type Entry, entryReader } from '../live/read-entry.ts';
 import { asJson, fileKey, type OwnedFile, type Replaced, snapshot } from '../owned-state.ts';
-import { compareMeta, inTheWay, notRoot, ownerOf, type PlanContext } from './plan-context.ts';
+import { compareMeta, inTheWay, nameOf, notRoot, ownerOf, type PlanContext } from './plan-context.ts';
 
 export type FileChange = {
   readonly path: string;
@@ -23,16 +23,17 @@ export type FilePlan = {
 };
 
 /** Compares every file with its live entry: type, content, mode and owner. */
-export const planFiles = async (context: PlanContext, gone: ReadonlySet<string>): Promise<FilePlan> => {
+export const planFiles = async (all: PlanContext, gone: ReadonlySet<string>): Promise<FilePlan> => {
   const list: FileChange[] = [];
   const owns: OwnedObject[] = [];
   const found = new Set<string>();
-  await using reader = entryReader(context.options.root, context.signal);
-  for (const file of context.wanted?.files.values() ?? []) {
-    stopIfAborted(context.signal);
+  await using reader = entryReader(all.options.root, all.signal);
+  for (const file of all.wanted?.files.values() ?? []) {
+    stopIfAborted(all.signal);
     const live: Entry = gone.has(file.path)
       ? { type: 'missing', leftover: false }
-      : await reader.read(file.path, bytesToRead(context, file));
+      : await reader.read(file.path, bytesToRead(all, file));
+    const context = isElsewhere(all.owned.files.get(file.path), live) ? without(all, file.path) : all;
     const owned = await ownedAfter(context, file, live);
     owns.push({ key: fileKey(file.path), state: asJson(owned) });
     if (owned.provisional) found.add(file.path);
@@ -41,6 +42,15 @@ export const planFiles = async (context: PlanContext, gone: ReadonlySet<string>)
   }
   return { list, owns, found };
 };
+
+/** True if the recorded name leads to another place since, where the entry is not ours: what was there before stayed at the old one. */
+export const isElsewhere = (own: OwnedFile | undefined, live: Entry): boolean =>
+  own?.moved === true && !isOneOf(live, [own.digest, ...own.previous]);
+
+const without = (context: PlanContext, path: string): PlanContext => ({
+  ...context,
+  owned: { ...context.owned, files: new Map([...context.owned.files].filter(([one]) => one !== path)) },
+});
 
 /** The largest size of our own content and of copies. A larger file is neither and need not be hashed. */
 const bytesToRead = ({ owned, options }: PlanContext, { path, size }: WantedFile): number =>
@@ -87,6 +97,7 @@ const planFile = (
   const known = before ? [before.digest, ...before.previous] : [];
   const detail: Omit<FileDetail, 'outdates'> = {
     path: file.path,
+    ...nameOf(file),
     largest: Math.max(file.size, before?.largest ?? 0),
     ...(putsBack !== undefined && { putsBack }),
     digest: file.digest,

@@ -2,6 +2,10 @@ import type { DesiredPackage, OwnedObject, Plan } from '../../../model/target.ts
 import { readWanted } from '../desired/read-wanted.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import { readAccounts } from '../live/accounts.ts';
+import { placesOf } from '../live/read-places.ts';
+import { locate } from '../desired/locate.ts';
+import { todaysKeys } from '../todays-keys.ts';
+import { refuseOwnPlaces } from './refuse-own-places.ts';
 import { planImages } from './plan-images.ts';
 import { planPlaybooks } from '../playbooks/plan-playbooks.ts';
 import { parentKey, readOwned } from '../owned-state.ts';
@@ -31,13 +35,29 @@ export const planHost = async (
   taken: ReadonlyMap<string, string>,
   signal: AbortSignal,
 ): Promise<Plan> => {
-  const wanted = desired && readWanted(desired);
-  if (wanted) checkClaims(wanted, taken);
-  requireGenerator(options, wanted);
+  const written = desired && readWanted(desired);
+  const places = placesOf(options.root);
+  const wanted = written && (await locate(written, places));
+  const names = await todaysKeys(places, [...owned.map(({ key }) => key), ...taken.keys()]);
+  const others = new Map([...taken].map(([key, other]) => [names.get(key) ?? key, other]));
+  if (wanted) {
+    checkClaims(wanted, others);
+    await refuseOwnPlaces(options, wanted, places);
+  }
+  requireGenerator(options, written);
   const accounts = await readAccounts(options.root);
-  const context: PlanContext = { options, wanted, owned: readOwned(owned), taken, accounts, signal };
+  const context: PlanContext = {
+    options,
+    places,
+    wanted,
+    owned: readOwned(owned, names),
+    taken: others,
+    accounts,
+    signal,
+  };
 
-  const debs = await planDebs(context);
+  // Its repository and hooks are read from the package, by their names there.
+  const debs = await planDebs({ ...context, wanted: written });
   const images = await planImages(context);
   const removals = await planRemovals(context, wantedFolders(wanted));
   const early = removals.list.filter((removal) => removal.early);
@@ -46,22 +66,27 @@ export const planHost = async (
   const files = await planFiles(context, makesRoom);
   const secrets = await planSecrets(context, makesRoom);
   const dropIns = await planDropIns(context);
+  const namesOf = (path: string): readonly string[] => [
+    ...new Set([path, wanted?.files.get(path)?.named ?? path]),
+  ];
   const changed = new Set(
     [...files.list, ...secrets.list, ...removals.list, ...dropIns]
       .filter((one) => one.changes)
-      .map(({ path }) => path),
+      .flatMap(({ path }) => namesOf(path)),
   );
   const units = await planUnits(context, changed, files.found);
 
   const playbooks = await planPlaybooks(options, desired, owned, signal);
 
-  const outdatedBy = (path: string): readonly string[] => [
-    ...units.outdatedBy(path),
-    ...(programFor(path) === undefined ? [] : [settingRecord(path)]),
-  ];
+  const outdatedBy = (path: string): readonly string[] => {
+    const all = namesOf(path);
+    const settings = all.filter((name) => programFor(name) !== undefined).map(settingRecord);
+    return [...new Set([...all.flatMap(units.outdatedBy), ...settings])];
+  };
   const stepsOf = (list: readonly FileChange[]) => list.map(({ path, step }) => step(outdatedBy(path)));
   // Accounts come first, because entries may belong to them.
-  const isAccounts = ({ path }: { readonly path: string }): boolean => programFor(path) === 'sysusers';
+  const isAccounts = ({ path }: { readonly path: string }): boolean =>
+    namesOf(path).some((name) => programFor(name) === 'sysusers');
   const folders = Map.groupBy(
     directories.steps,
     ({ key }) => key === parentKey('/etc') || key === parentKey('/etc/sysusers.d'),

@@ -18,6 +18,7 @@ import {
   secretKey,
 } from '../owned-state.ts';
 import type { PlanContext } from './plan-context.ts';
+import { isElsewhere } from './plan-files.ts';
 import { temporaryName } from '../live/temporary-name.ts';
 
 /** `early`: an entry of another type replaces it, so it is removed before that is created. */
@@ -86,7 +87,9 @@ const planFileRemoval = async (context: PlanContext, path: string, own: OwnedFil
   const maxBytes = Math.max(own.largest ?? 0, options.maxBackupBytes);
   const live = await readEntry(options.root, path, { maxBytes, signal });
   const ours = [own.digest, ...own.previous];
-  const replaced = own.replaced ?? null;
+  if (isElsewhere(own, live) && live.type !== 'missing')
+    return listed(note(key, 'skipped', 'its name leads to another place now, where nothing is ours'), false);
+  const replaced = (isElsewhere(own, live) ? undefined : own.replaced) ?? null;
   if (live.type === 'directory' || live.type === 'other')
     return listed(note(key, 'skipped', `it is ${describe(live)} now, which is not ours`), false);
   if (!live.leftover) {

@@ -4,7 +4,7 @@ import { stopIfAborted } from '../host-error.ts';
 import { note, type SecretDetail, toStep } from '../host-step.ts';
 import { type Entry, entryReader } from '../live/read-entry.ts';
 import { secretKey } from '../owned-state.ts';
-import { compareMeta, inTheWay, notRoot, ownerOf, type PlanContext } from './plan-context.ts';
+import { compareMeta, inTheWay, nameOf, notRoot, ownerOf, type PlanContext } from './plan-context.ts';
 import type { FileChange, FilePlan } from './plan-files.ts';
 
 /**
@@ -37,6 +37,7 @@ const planSecret = (context: PlanContext, secret: WantedSecret, live: Entry): Om
   const ids = ownerOf(context, secret);
   const detail: Omit<SecretDetail, 'outdates'> = {
     path,
+    ...nameOf(secret),
     mode,
     owner: context.options.isRoot && ids ? ids : null,
   };

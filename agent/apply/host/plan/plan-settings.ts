@@ -18,7 +18,7 @@ export const planSettings = async (
 };
 
 const planSetting = async (options: HostTargetOptions, { program, file }: Setting): Promise<Step> => {
-  const { path, digest } = file;
+  const { named: path, digest } = file;
   const key = `setting:${path}`;
   const inert = whyInert(options) ?? (options.isRoot ? undefined : 'not root');
   if (inert !== undefined) return note(key, 'skipped', inert);

@@ -26,6 +26,7 @@ import {
   type SeenUnit,
   type UnitState,
 } from '../systemd/unit-state.ts';
+import type { Wanted } from '../desired/read-wanted.ts';
 import type { PlanContext } from './plan-context.ts';
 import { posix } from 'node:path';
 import { openFile } from '../live/open-file.ts';
@@ -131,10 +132,12 @@ const wantedUnits = async (
   const targets: Target[] = [];
   for (const [order, unit] of wanted.units.entries()) {
     const before = owned.units.get(unit.name);
-    const own = [...wanted.files.keys()].filter((path) => isFileOfUnit(unit.name, path));
+    const own = [...wanted.files.values()]
+      .filter(({ path, named }) => isFileOfUnit(unit.name, path) || isFileOfUnit(unit.name, named))
+      .map(({ path }) => path);
     const watches = [...new Set([...own, ...unit.restartOn])].toSorted(compareBytes);
     const replaced = before ? before.replaced : stateBefore(context, unit.name, seen);
-    const dropIns = hasFragment(unit.name, wanted.files.keys())
+    const dropIns = hasFragment(unit.name, namesIn(wanted))
       ? undefined
       : (before?.dropIns ?? (await dropInsBefore(context, unit.name)));
     const isFound = before ? before.provisional !== undefined : hasFragment(unit.name, found);
@@ -151,6 +154,10 @@ const wantedUnits = async (
   }
   return targets;
 };
+
+/** As the package names them: systemd and Podman look for units by these names, and not by their places. */
+const namesIn = (wanted: Wanted | undefined): readonly string[] =>
+  [...(wanted?.files.values() ?? [])].map(({ named }) => named);
 
 /** Units that existed before the package and that it no longer names. Their previous state is restored. */
 const restoredUnits = ({ owned, wanted, taken }: PlanContext): readonly Target[] =>
@@ -178,8 +185,8 @@ const goingUnits = (
     .filter(([name]) => !wanted.some((unit) => unit.name === name))
     .toSorted(([a, one], [b, two]) => two.order - one.order || compareBytes(a, b));
 
-const dropInsBefore = async ({ options, wanted, owned, taken }: PlanContext, unit: string) =>
-  (await dropInsOf(options.root, unit)).filter(
+const dropInsBefore = async ({ options, places, wanted, owned, taken }: PlanContext, unit: string) =>
+  (await dropInsOf(options.root, places, unit)).filter(
     (path) => !wanted?.files.has(path) && !owned.files.has(path) && !taken.has(fileKey(path)),
   );
 
@@ -204,7 +211,7 @@ const planUnit = async (
   const { unit, watches } = target;
   const { owned, options, wanted } = context;
   const key = unitKey(unit.name);
-  const paths = wanted ? [...wanted.files.keys()] : [];
+  const paths = namesIn(wanted);
   const rewritten = [...changed].some((path) => hasFragment(unit.name, [path]));
   const file = enableBy(unit.name, paths);
   const inputs = state ? await inputsOf(context, watches) : {};
@@ -238,7 +245,7 @@ const needsLinks = async (
   unit: HostUnit,
   changed: ReadonlySet<string>,
 ): Promise<boolean> => {
-  if (!unit.enabled || isGenerated(unit.name, wanted?.files.keys() ?? [])) return false;
+  if (!unit.enabled || isGenerated(unit.name, namesIn(wanted))) return false;
   if ((await readStarted(options, linksOf(unit.name))) === 'stale') return true;
   const path = [...changed].find((path) => hasFragment(unit.name, [path]));
   if (path === undefined) return false;

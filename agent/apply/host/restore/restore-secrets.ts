@@ -5,6 +5,9 @@ import { executeStep } from '../execute/execute-step.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import { fromStep } from '../host-step.ts';
 import { readAccounts } from '../live/accounts.ts';
+import { placesOf } from '../live/read-places.ts';
+import { locate } from '../desired/locate.ts';
+import { todaysKeys } from '../todays-keys.ts';
 import { readOwned } from '../owned-state.ts';
 import type { PlanContext } from '../plan/plan-context.ts';
 import { planDirectories } from '../plan/plan-directories.ts';
@@ -20,11 +23,17 @@ export const restoreHostSecrets = async (
   owned: readonly OwnedObject[],
   signal: AbortSignal,
 ): Promise<readonly string[]> => {
-  const wanted = readWanted(desired);
+  const places = placesOf(options.root);
+  const wanted = await locate(readWanted(desired), places);
+  const names = await todaysKeys(
+    places,
+    owned.map(({ key }) => key),
+  );
   const context: PlanContext = {
     options,
+    places,
     wanted,
-    owned: readOwned(owned),
+    owned: readOwned(owned, names),
     taken: new Map(),
     accounts: await readAccounts(options.root),
     signal,

@@ -23,7 +23,7 @@ export const programFor = (path: string): SettingProgram | undefined => {
 /** The settings of a package, users first: others may name them. */
 export const settingsOf = (wanted: Wanted | undefined): readonly Setting[] => {
   const all = [...(wanted?.files.values() ?? [])].flatMap((file): readonly Setting[] => {
-    const program = programFor(file.path);
+    const program = programFor(file.named);
     return program === undefined ? [] : [{ program, file }];
   });
   return [

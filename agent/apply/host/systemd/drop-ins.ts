@@ -4,6 +4,7 @@ import { compareBytes } from '#bundles/digest';
 import type { Wanted } from '../desired/read-wanted.ts';
 import { hostError } from '../host-error.ts';
 import { openFolder } from '../live/open-folder.ts';
+import type { Places } from '../live/read-places.ts';
 import type { Owned } from '../owned-state.ts';
 import { hasFragment, templateOf } from './unit-files.ts';
 
@@ -15,8 +16,8 @@ const PLACES = [
   '/run/systemd/system.control',
 ];
 
-/** Paths of the drop-ins of a unit and its template that an administrator may have written. Reads the disk and does not ask systemd. */
-export const dropInsOf = async (root: string, unit: string): Promise<readonly string[]> => {
+/** Places of the drop-ins of a unit and its template that an administrator may have written. Reads the disk and does not ask systemd. */
+export const dropInsOf = async (root: string, places: Places, unit: string): Promise<readonly string[]> => {
   const names = [...new Set([unit, templateOf(unit)])];
   const found: string[] = [];
   for (const path of PLACES.flatMap((place) => names.map((name) => posix.join(place, `${name}.d`)))) {
@@ -25,9 +26,10 @@ export const dropInsOf = async (root: string, unit: string): Promise<readonly st
     const entries = await readdir(folder.at('.')).catch((error: unknown) => {
       throw hostError(error, `reading the directory ${path}`);
     });
-    found.push(...entries.filter((name) => name.endsWith('.conf')).map((name) => posix.join(path, name)));
+    const place = await places.folder(path);
+    found.push(...entries.filter((name) => name.endsWith('.conf')).map((name) => posix.join(place, name)));
   }
-  return found.toSorted(compareBytes);
+  return [...new Set(found)].toSorted(compareBytes);
 };
 
 /**
@@ -35,14 +37,14 @@ export const dropInsOf = async (root: string, unit: string): Promise<readonly st
  * not foreign; if an older inventory does not record them, none is.
  */
 export const foreignDropIns = async (
-  root: string,
+  { root, places }: { readonly root: string; readonly places: Places },
   unit: string,
   wanted: Wanted,
   owned: Owned,
 ): Promise<readonly string[]> => {
   const before = hasFragment(unit, wanted.files.keys()) ? [] : owned.units.get(unit)?.dropIns;
   if (!before) return [];
-  return (await dropInsOf(root, unit)).filter(
+  return (await dropInsOf(root, places, unit)).filter(
     (path) => !wanted.files.has(path) && !owned.files.has(path) && !before.includes(path),
   );
 };

@@ -22,6 +22,16 @@ test('what one package owns no other may own', () => {
   claim(made('c', ['/etc/y']));
 });
 
+test('what one package owns no other may own by another name that is the same on every host', () => {
+  const claim = newClaims();
+  claim(made('a', ['/lib/systemd/system/x.service', '/var/run/y']));
+  expect(() => claim(made('b', ['/usr/lib/systemd/system/x.service']))).toThrow(
+    'b brings /usr/lib/systemd/system/x.service and a brings /lib/systemd/system/x.service, which are one file on every host: /usr/lib/systemd/system/x.service',
+  );
+  expect(() => claim(made('c', ['/run/y']))).toThrow('one file on every host: /run/y');
+  claim(made('d', ['/library/x', '/var/running/y']));
+});
+
 test('two packages in one namespace may own different things in it, and not the same', () => {
   const claim = newClaims();
   claim(made('a', ['Service shop/web']));

@@ -129,6 +129,21 @@ describe('the paths of a package', () => {
       'package.yaml:7:5: OBJECT_CLASH: /a is there twice in this package, first at apps/scale/package.yaml:6:5',
     ],
     [
+      'two names of one file',
+      `${file('/lib/a')}  - {path: /usr/lib/a, content: x}\n`,
+      'package.yaml:7:5: OBJECT_CLASH: /usr/lib/a is the same on every host as /lib/a at apps/scale/package.yaml:6:5: both are /usr/lib/a',
+    ],
+    [
+      'two names of one folder with two modes',
+      '  directories:\n  - {path: /run/a}\n  - {path: /var/run/a, mode: "0700"}\n',
+      'package.yaml:7:5: OBJECT_CLASH: /var/run/a is the same on every host as /run/a at apps/scale/package.yaml:6:5',
+    ],
+    [
+      'a file below a file by another name',
+      `${file('/sbin/a')}  - {path: /usr/sbin/a/b, content: x}\n`,
+      'package.yaml:7:5: OBJECT_CLASH: /usr/sbin/a/b is below /usr/sbin/a, which is a file',
+    ],
+    [
       'a file where a folder is',
       `  directories: [{path: /a}]\n${file('/a')}`,
       'OBJECT_CLASH: /a is there twice',

@@ -1,0 +1,40 @@
+import {
+  coversPath,
+  isAgentPath,
+  OF_THE_AGENT,
+  SECRETS_IN_MEMORY,
+} from '#bundles/formats/bounds/reserved-paths';
+import { FleetError } from '#bundles/errors';
+import { nameSome } from '#bundles/name-some';
+import type { Wanted } from '../desired/read-wanted.ts';
+import type { HostTargetOptions } from '../host-options.ts';
+import type { Places } from '../live/read-places.ts';
+
+const MAX_NAMED = 5;
+
+/**
+ * Refuses a package that would write to the agent's own files by another name of them: checkBounds refuses their own names.
+ * @throws FleetError OUT_OF_BOUNDS
+ */
+export const refuseOwnPlaces = async (
+  { root, state }: Pick<HostTargetOptions, 'root' | 'state'>,
+  { assignment, directories, files, secrets }: Wanted,
+  places: Places,
+): Promise<void> => {
+  const own = await Promise.all(
+    [...OF_THE_AGENT, ...(root === '/' ? [state] : [])].map((path) => places.folder(path)),
+  );
+  const inMemory = await places.folder(SECRETS_IN_MEMORY);
+  const isOwn = (path: string): boolean =>
+    isAgentPath(path) ||
+    (own.some((above) => coversPath(above, path)) && (path === inMemory || !coversPath(inMemory, path)));
+  const found = [...directories, ...files.values(), ...secrets.values()].filter(
+    ({ path, named }) => path !== named && isOwn(path),
+  );
+  if (found.length === 0) return;
+  const names = found.map(({ path, named }) => `${named} is ${path} on this host, which is the agent's own`);
+  throw new FleetError('OUT_OF_BOUNDS', `${assignment}: ${nameSome(names, MAX_NAMED)}`, {
+    subject: assignment,
+    hint: 'Choose another path in the package, or change the link or mount of the host; nothing was written',
+  });
+};
