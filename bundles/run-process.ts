@@ -26,6 +26,8 @@ export type ProcessOptions = {
    * it and hold its pipes are not waited for.
    */
   readonly group?: boolean;
+  /** Stops the program in place of `killSignal`, for a caller that also finds what left the group. It returns before the end of the program. */
+  readonly kill?: (pid: number) => void;
 };
 
 export type ProcessResult = {
@@ -77,6 +79,7 @@ export const runProcess = async (
   };
   const stop = (limit?: ProcessResult['stopped']) => {
     stopped ??= limit;
+    if (options.kill && child.pid !== undefined) options.kill(child.pid);
     kill(child.pid, killSignal, group);
     closePipes();
   };

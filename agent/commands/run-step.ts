@@ -1,8 +1,10 @@
 import { Args } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
-import { runCommand } from '../apply/host/run-command.ts';
+import { ownUnit } from '../apply/host/processes.ts';
+import { runCommand, runInUnit } from '../apply/host/run-command.ts';
+import { leaveRunning } from '../apply/host/runner/leave-running.ts';
 import { performRequest } from '../apply/host/runner/perform-request.ts';
-import { isStepId, type StoredResult } from '../apply/host/runner/step-folder.ts';
+import { isStepId, runnerUnit, type StoredResult } from '../apply/host/runner/step-folder.ts';
 import { AgentCommand } from './agent-command.ts';
 
 /** The program of fleet-agent-runner@.service. */
@@ -22,12 +24,21 @@ export default class RunStep extends AgentCommand {
       throw new FleetError('USAGE', `${JSON.stringify(args.id)} is not the id of a request`);
     const { state } = this.readConfig(flags);
     // No lock: the agent that waits for the result holds it.
-    const result = await performRequest({ state, run: runCommand }, args.id, this.signal);
+    const isUnit = ownUnit() === runnerUnit(args.id);
+    const run = isUnit ? runInUnit : runCommand;
+    const result = await performRequest({ state, run }, args.id, this.signal);
     // Output of the step's programs goes to the journal of the unit, where an administrator looks first.
     if (result.outcome === 'refused') this.log(`refused: ${result.error.message}`);
     else
       for (const text of [result.first, result.last, `${result.outcome}: ${result.message}`])
         if (text !== '') this.log(text);
+    const left = isUnit ? await leaveRunning(run, args.id, this.signal) : undefined;
+    if (left)
+      this.log(
+        'scope' in left
+          ? `left running: ${left.scope}`
+          : `systemd ends what is left running: no scope could be made for it: ${left.failed}`,
+      );
     return result;
   }
 }

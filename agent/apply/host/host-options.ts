@@ -11,6 +11,8 @@ export type Run = (
     readonly cwd?: string;
     /** The complete environment of the program. */
     readonly env?: Readonly<Record<string, string>>;
+    /** By which processes of the program are found, also by a later process of the agent. By default one that no other program has. */
+    readonly mark?: string;
   },
 ) => Promise<CommandResult>;
 

@@ -6,7 +6,7 @@ import { LONG } from '../../harness/run/long.ts';
 import { renderBuiltIn } from '../../scheduler/load/templates/render-template.ts';
 import { build, KEY, type PlaybooksHost, setup, startPlaybooksHost, tasks } from './playbooks-host/world.ts';
 
-describeOnDebians([], 'playbooks on a booted host without network', ({ base, debian, itOnce }) => {
+describeOnDebians([], 'playbooks on a booted host without network', ({ base, debian }) => {
   let world: PlaybooksHost;
   beforeAll(async () => {
     world = await startPlaybooksHost(`playbooks-${debian}`, base);
@@ -57,7 +57,7 @@ describeOnDebians([], 'playbooks on a booted host without network', ({ base, deb
     ]);
   });
 
-  itOnce('kills a playbook that hangs with all its children', async () => {
+  it('kills a playbook that hangs with all its children', async () => {
     const hanging = tasks('    - name: hangs\n      command: sleep 98765\n');
     await expect(
       apply(await build(setup(', timeoutSeconds: 15'), { 'ansible/site.yml': hanging })),

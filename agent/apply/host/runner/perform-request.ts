@@ -67,7 +67,12 @@ const resultOf = async (folder: string, { state, run, id, signal }: Performing):
     const content = await layOutContent(state, folder, request.content, signal);
     await rm(scratch, { recursive: true, force: true });
     return await within(request, signal, (limited) =>
-      performStep(request, { content, scratch, run, signal: limited }),
+      performStep(request, {
+        content,
+        scratch,
+        run: (argv, options) => run(argv, { ...options, mark: id }),
+        signal: limited,
+      }),
     );
   } catch (error) {
     if (signal.aborted) throw new FleetError('ABORTED', 'the step was stopped', { cause: signal.reason });

@@ -5,20 +5,21 @@ import { CODES, type ErrorCode, FleetError } from '#bundles/errors';
 import { errno, hostError, stopIfAborted } from '../host-error.ts';
 import { isFull } from '../../../store/state.ts';
 import type { CommandResult, HostTargetOptions } from '../host-options.ts';
+import { endAll, markedBy } from '../processes.ts';
 import { systemctl } from '../systemd/systemctl.ts';
 import { performRequest } from './perform-request.ts';
 import type { RunnerRequest, RunnerResult } from '../step-request.ts';
 import {
+  hasRequest,
   idOf,
   readResult,
   removeRequest,
+  runnerUnit,
   type StoredResult,
   stepFolder,
   stepsFolder,
   writeRequest,
 } from './step-folder.ts';
-
-const runnerUnit = (id: string): string => `fleet-agent-runner@${id}.service`;
 
 /**
  * Runs one step as root, apart from the restricted daemon: stores the request, starts its unit and returns the unit's result. Without
@@ -72,6 +73,8 @@ const begin = async (
 ): Promise<StoredResult> => {
   const unit = runnerUnit(id);
   try {
+    // Without the unit, what an agent that was killed had started for this step runs on.
+    if (!byUnit && (await hasRequest(folder))) await endAll(markedBy(id));
     await writeRequest(folder, bytes);
     if (!byUnit) return await performRequest(options, id, signal);
     // A unit that failed before would not start again within its start limit.
@@ -153,6 +156,7 @@ const forgetOthers = async (options: HostTargetOptions, id: string, byUnit: bool
     const others = (await readdir(stepsFolder(options.state))).filter((name) => name !== id);
     for (const other of others) {
       if (byUnit) await stopUnit(options, other);
+      else await endAll(markedBy(other));
       await rm(stepFolder(options.state, other), { recursive: true, force: true });
     }
   } catch (error) {

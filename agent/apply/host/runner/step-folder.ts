@@ -23,6 +23,9 @@ export const stepFolder = (state: string, id: string): string => join(stepsFolde
 /** The id of a request is the digest of its bytes, so that the runner notices a changed one. 32 hex digits fit into a unit's name. */
 export const idOf = (bytes: Uint8Array): string => hexOf(digestOf(bytes)).slice(0, 32);
 
+/** The unit that performs a step. */
+export const runnerUnit = (id: string): string => `fleet-agent-runner@${id}.service`;
+
 export const isStepId = (text: string): boolean => /^[0-9a-f]{32}$/.test(text);
 
 /** Stores a request durably. */
@@ -34,6 +37,10 @@ export const writeRequest = async (folder: string, bytes: Uint8Array): Promise<v
     throw hostError(error, 'writing a request for the runner');
   }
 };
+
+/** True for a step that was begun and has not ended. */
+export const hasRequest = async (folder: string): Promise<boolean> =>
+  (await readIfThere(join(folder, 'request.json'))) !== undefined;
 
 export const removeRequest = async (folder: string): Promise<void> => {
   try {
