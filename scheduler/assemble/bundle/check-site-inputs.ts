@@ -1,25 +1,37 @@
 import { compileSiteSchema } from '#bundles/formats/author-schema/compile-site-schema';
 import { parseBundleJson } from '#bundles/formats/bundle/config';
+import { envStatements } from '#bundles/formats/bundle/env-statements';
 import { FleetError } from '#bundles/errors';
 import { canonicalBytes } from '#bundles/json/canonical';
 import { parseStrictJson } from '#bundles/json/strict-json';
+import { didYouMean } from '#bundles/nearest-name';
 import type { ResolvedFile } from '../content/check-host-paths.ts';
 import type { SiteInputObject } from '../content/host-package-object.ts';
+import type { PlacedPlaybook } from '../content/playbooks/place-playbooks.ts';
+import { wordsOfPlaybook } from '../content/playbooks/words-of-playbook.ts';
 
 /** Parses a file with site inputs as the agent does. */
 const JSON_LIMITS = { maxBytes: 8 << 20, maxDepth: 64 };
 const VARIABLE = /^\/[A-Za-z_][A-Za-z0-9_]*$/;
+const WRITE_IT = 'Write it into the file with some value; the site puts in its own';
 
 /**
- * Checks that each site input goes to an existing field and has a valid schema. An agent would refuse the whole bundle for an
- * error here.
- * @throws FleetError REFERENCE_MISSING, FIELD_INVALID, SCHEMA_INVALID, OBJECT_CLASH with the place of the input
+ * Checks that each site input of a HostPackage goes to a field that the package's file has, that each one of a playbook goes to a
+ * variable that the playbook names, and that each has a valid schema. A misspelled field would be a new one at the site, beside the
+ * one that the program reads.
+ * @throws FleetError REFERENCE_MISSING, FIELD_INVALID, SCHEMA_INVALID, OBJECT_CLASH with the place of the input; DIGEST_MISMATCH
  */
-export const checkSiteInputs = (inputs: readonly SiteInputObject[], files: readonly ResolvedFile[]): void => {
+export const checkSiteInputs = async (
+  inputs: readonly SiteInputObject[],
+  playbooks: readonly PlacedPlaybook[],
+  files: readonly ResolvedFile[],
+  signal: AbortSignal,
+): Promise<void> => {
   const byPath = new Map(files.map((it) => [it.file.path, it]));
+  for (const input of inputs) checkTarget(input, byPath.get(input.file));
+  for (const playbook of playbooks) await checkVariables(playbook, byPath, signal);
   const schemas = new Map<string, string>();
-  for (const input of inputs) {
-    checkTarget(input, byPath.get(input.file));
+  for (const input of [...inputs, ...playbooks.flatMap(({ siteInputs }) => siteInputs)]) {
     checkSchema(input);
     const schema = JSON.stringify(input.schema);
     if ((schemas.get(input.name) ?? schema) !== schema)
@@ -34,13 +46,8 @@ const checkTarget = (input: SiteInputObject, target: ResolvedFile | undefined): 
     throw refusal('REFERENCE_MISSING', input, `goes to ${input.file}, which is no file of the package`, hint);
   switch (target.file.format) {
     case 'env':
-      if (VARIABLE.test(input.pointer)) return;
-      throw refusal(
-        'FIELD_INVALID',
-        input,
-        `goes to ${JSON.stringify(input.pointer)}, which is no variable of an env file`,
-        'Write it like /LINE_NUMBER',
-      );
+      checkVariable(input, target);
+      return;
     case 'json':
       checkField(input, target);
       return;
@@ -51,11 +58,34 @@ const checkTarget = (input: SiteInputObject, target: ResolvedFile | undefined): 
   }
 };
 
-/** The field itself may be absent, but not its parent. */
+const checkVariable = (input: SiteInputObject, { bytes }: ResolvedFile): void => {
+  if (!VARIABLE.test(input.pointer))
+    throw refusal(
+      'FIELD_INVALID',
+      input,
+      `goes to ${JSON.stringify(input.pointer)}, which is no variable of an env file`,
+      'Write it like /LINE_NUMBER',
+    );
+  const text = (bytes?.bytes ?? Buffer.alloc(0)).toString('latin1');
+  const assigned = readable(input, () => envStatements(text, input.file)).map(({ key }) => key);
+  // The agent appends an assignment after an `export`, which sh reads the same way.
+  const exported = [...text.matchAll(/^[ \t]*export[ \t]+([A-Za-z_][A-Za-z0-9_]*)=/gm)].map(([, key]) => key);
+  const pointers = [...assigned, ...exported].map((key) => `/${key}`);
+  if (!pointers.includes(input.pointer)) throw noField(input, pointers, 'variable');
+};
+
 const checkField = (input: SiteInputObject, { bytes }: ResolvedFile): void => {
-  let node: unknown;
+  const document = readable(input, () =>
+    parseStrictJson(bytes?.bytes ?? Buffer.alloc(0), JSON_LIMITS, input.file),
+  );
+  const tokens = input.pointer.slice(1).split('/').map(unescape);
+  if (tokens.reduce(childOf, document) === undefined) throw noField(input, pointersOf(document), 'field');
+};
+
+/** @throws FleetError FIELD_INVALID if the file cannot be parsed */
+const readable = <T>(input: SiteInputObject, read: () => T): T => {
   try {
-    node = parseStrictJson(bytes?.bytes ?? Buffer.alloc(0), JSON_LIMITS, input.file);
+    return read();
   } catch (error) {
     if (!(error instanceof FleetError)) throw error;
     throw refusal(
@@ -65,18 +95,11 @@ const checkField = (input: SiteInputObject, { bytes }: ResolvedFile): void => {
       'Correct the file',
     );
   }
-  const tokens = input.pointer.slice(1).split('/').map(unescape);
-  for (const token of tokens.slice(0, -1)) node = childOf(node, token);
-  if (Array.isArray(node) ? childOf(node, tokens.at(-1) as string) !== undefined : isObject(node)) return;
-  throw refusal(
-    'REFERENCE_MISSING',
-    input,
-    `goes to ${JSON.stringify(input.pointer)}, and ${input.file} has no such place`,
-    'Write the field into the file with some value; the site puts in its own',
-  );
 };
 
 const unescape = (token: string): string => token.replaceAll('~1', '/').replaceAll('~0', '~');
+
+const escape = (token: string): string => token.replaceAll('~', '~0').replaceAll('/', '~1');
 
 const childOf = (node: unknown, token: string): unknown => {
   if (Array.isArray(node)) return /^(?:0|[1-9]\d{0,8})$/.test(token) ? node[Number(token)] : undefined;
@@ -85,6 +108,57 @@ const childOf = (node: unknown, token: string): unknown => {
 
 const isObject = (node: unknown): node is Record<string, unknown> =>
   typeof node === 'object' && node !== null && !Array.isArray(node);
+
+/** Pointers that a suggestion is chosen from; a file with more gets one from its first. */
+const MAX_POINTERS = 10_000;
+
+/** The pointers of the fields and items of a document, outer ones first. */
+const pointersOf = (document: unknown): readonly string[] => {
+  const found: (readonly [pointer: string, node: unknown])[] = [['', document]];
+  for (let at = 0; at < found.length && found.length < MAX_POINTERS; at += 1) {
+    const [pointer, node] = found[at] as (typeof found)[number];
+    if (typeof node !== 'object' || node === null) continue;
+    for (const [key, child] of Object.entries(node)) found.push([`${pointer}/${escape(key)}`, child]);
+  }
+  return found.slice(1).map(([pointer]) => pointer);
+};
+
+/** The variables of a playbook are its own, and no file lists them all: one that no task and no template names is misspelled. */
+const checkVariables = async (
+  { siteInputs, ...playbook }: PlacedPlaybook,
+  byPath: ReadonlyMap<string, ResolvedFile>,
+  signal: AbortSignal,
+): Promise<void> => {
+  if (siteInputs.length === 0) return;
+  const words = await wordsOfPlaybook(playbook, byPath, signal);
+  const unknown = siteInputs.find(({ pointer }) => !words.has(pointer.slice(1)));
+  if (!unknown) return;
+  const variable = unknown.pointer.slice(1);
+  throw refusal(
+    'REFERENCE_MISSING',
+    unknown,
+    `goes to the variable ${variable}, which nothing in the playbook ${playbook.playbook.name} names`,
+    `${didYouMean(variable, words) ?? ''}A variable whose name the playbook puts together belongs under variables, with some value`,
+  );
+};
+
+/** Names the nearest existing place: a slip of the pen, or the same name elsewhere in the file. */
+const noField = (
+  input: SiteInputObject,
+  pointers: readonly string[],
+  what: 'field' | 'variable',
+): FleetError => {
+  const name = input.pointer.slice(input.pointer.lastIndexOf('/')).toLowerCase();
+  const elsewhere = pointers.find((pointer) => pointer.toLowerCase().endsWith(name));
+  const meant =
+    didYouMean(input.pointer, pointers) ?? (elsewhere === undefined ? '' : `Did you mean ${elsewhere}? `);
+  return refusal(
+    'REFERENCE_MISSING',
+    input,
+    `goes to ${JSON.stringify(input.pointer)}, and ${input.file} has no such ${what}`,
+    `${meant}${WRITE_IT}`,
+  );
+};
 
 /** The schema as in the bundle, where a `$ref` to `#` refers to the whole document. */
 const checkSchema = (input: SiteInputObject): void => {

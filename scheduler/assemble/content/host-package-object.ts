@@ -235,7 +235,7 @@ const siteInput = fields({
   name: required(text, 'Name of the value in the site values.'),
   schema: required(freeRecord, 'JSON Schema of the value.'),
   file: required(hostPath, 'File of the package, with a `format`, that the value goes to.'),
-  pointer: required(pointer, 'JSON pointer to the field. In an env file `/<KEY>`.'),
+  pointer: required(pointer, 'JSON pointer to a field that the file has. In an env file `/<KEY>`.'),
 });
 
 const spec = fields({

@@ -105,11 +105,9 @@ export const assembleHost = async (
       ...(secrets.length > 0 ? [SECRETS_CRITICAL] : []),
     ],
   };
-  const inputs = [
-    ...objects.flatMap((object) => object.siteInputs),
-    ...playbooks.flatMap(({ siteInputs }) => siteInputs),
-  ];
-  checkSiteInputs(inputs, files);
+  const fields = objects.flatMap((object) => object.siteInputs);
+  await checkSiteInputs(fields, playbooks, files, access.signal);
+  const inputs = [...fields, ...playbooks.flatMap(({ siteInputs }) => siteInputs)];
   const bounds = hostBoundsOf(target, platform, platform.flatMap(playbooksOf));
   const places = {
     directories,

@@ -66,7 +66,7 @@ const interval = narrowed(count, { maximum: 604_800 }, (value, node, path, readi
 const input = fields({
   name: required(text, 'Name of the value in the site values.'),
   schema: required(freeRecord, 'JSON Schema of the value.'),
-  variable: required(variable, 'Variable of the playbook that has the value.'),
+  variable: required(variable, 'Variable that gets the value; the playbook or one of its roles names it.'),
 });
 
 export const playbook = ruled(

@@ -1,11 +1,14 @@
+import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { parseHostPackage } from '#bundles/formats/bundle/host-package';
 import { assembleHost } from '../../../../scheduler/assemble/bundle/host/assemble-host.ts';
 import { clusterType, renderedFiles, renderedPackage, target } from '../../model-objects.ts';
+import { tar } from '../content/make-deb.ts';
 import { noAccess } from '../content/no-access.ts';
 
 const HEAD = 'apiVersion: fleet-ferry/v1alpha1\nkind: HostPackage\nmetadata: {name: clock}\nspec:\n';
-const PLAYBOOK = Buffer.from('- hosts: localhost\n  tasks: []\n');
+const PLAYBOOK = Buffer.from('- hosts: localhost\n  tasks: [{debug: {msg: "{{ line }}"}}]\n');
+const ROLE = gzipSync(tar([['press/defaults/main.yml', 'press_speed: 3\n']]));
 const FOLDER = '/var/lib/fleet-ferry/ansible/clock-host/playbooks/setup';
 
 const assemble = async (
@@ -31,6 +34,7 @@ const assemble = async (
       shown: 'apps/clock/',
       files: new Map([
         ['package.yaml', Buffer.from(HEAD + spec)],
+        ['roles/press.tar.gz', ROLE],
         ['ansible/site.yml', PLAYBOOK],
         ['ansible/templates/a.j2', Buffer.from('{{ a }}')],
         ['other/b', Buffer.from('b')],
@@ -112,5 +116,31 @@ describe('a playbook', () => {
     const playbook = '  playbooks:\n    - {name: setup, content: "- hosts: localhost"}\n';
     const made = await assemble('  roles: [{name: user, source: other/b}]\n', { template: playbook });
     expect(specOf(made).playbooks).toMatchObject([{ roles: [], collections: [] }]);
+  });
+
+  const ofSite = (variable: string, more = '') =>
+    `  playbooks:\n    - name: setup\n      source: ansible/site.yml\n${more}      siteInputs:\n        - {name: line, schema: {type: string}, variable: ${variable}}\n  roles: [{name: press, source: roles/press.tar.gz}]\n`;
+
+  test.each([
+    ['its tasks', 'line', ''],
+    ['its templates', 'a', ''],
+    ['a role', 'press_speed', ''],
+    ['its variables', 'put_together', '      variables: {put_together: ""}\n'],
+  ])('takes a value of the site for a variable that is named in %s', async (_, variable, more) => {
+    const made = await assemble(ofSite(variable, more));
+    expect(made.siteInputs).toMatchObject([{ input: 'line', pointer: `/${variable}` }]);
+  });
+
+  test.each([
+    ['lin', 'Did you mean line? A variable whose name'],
+    ['press_sped', 'Did you mean press_speed? A variable whose name'],
+    ['printer', 'A variable whose name the playbook puts together belongs under variables, with some value'],
+  ])('refuses a value of the site for the variable %s, which it never names', async (variable, hint) => {
+    await expect(assemble(ofSite(variable))).rejects.toMatchObject({
+      code: 'REFERENCE_MISSING',
+      message: `site input line goes to the variable ${variable}, which nothing in the playbook setup names`,
+      hint: expect.stringContaining(hint) as string,
+      at: { file: 'apps/clock/package.yaml', line: 9 },
+    });
   });
 });

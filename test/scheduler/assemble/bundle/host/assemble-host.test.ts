@@ -23,7 +23,7 @@ const assemble = (spec: string, more: Readonly<Record<string, string>> = {}, tem
       files: new Map(
         Object.entries({
           'package.yaml': head + spec,
-          'scale.json': '{"line": 0, "a": {"b": [1]}}',
+          'scale.json': '{"line": 0, "a": {"b": [1]}, "none": null, "x/y": {"~": false}}',
           ...more,
         }).map(([path, text]) => [path, Buffer.from(text)]),
       ),
@@ -52,19 +52,27 @@ test('for a check with the name that other tools have for argv the error names o
 });
 
 describe('a site input', () => {
-  test.each([['/line'], ['/new'], ['/a/new'], ['/a/b/0']])('may go to %s of a JSON file', async (pointer) => {
-    const made = await assemble(input(`pointer: ${pointer}, schema: {type: integer}`));
-    expect(made.siteInputs).toEqual([
-      { input: 'line', file: '/etc/scale.json', pointer, schema: { type: 'integer' } },
-    ]);
-  });
+  test.each([['/line'], ['/a'], ['/a/b/0'], ['/none'], ['/x~1y/~0']])(
+    'may go to %s of a JSON file',
+    async (pointer) => {
+      const made = await assemble(input(`pointer: ${pointer}, schema: {type: integer}`));
+      expect(made.siteInputs).toEqual([
+        { input: 'line', file: '/etc/scale.json', pointer, schema: { type: 'integer' } },
+      ]);
+    },
+  );
 
   test.each([
     [
       'a field of nothing',
-      'pointer: /x/line, schema: {}',
-      'REFERENCE_MISSING: site input line goes to "/x/line", and /etc/scale.json has no such place',
+      'pointer: /machine/line, schema: {}',
+      'REFERENCE_MISSING: site input line goes to "/machine/line", and /etc/scale.json has no such field. Did you mean /line? Write it into the file with some value; the site puts in its own',
     ],
+    ['a slip of the pen', 'pointer: /lin, schema: {}', 'has no such field. Did you mean /line?'],
+    ['another letter case', 'pointer: /Line, schema: {}', 'has no such field. Did you mean /line?'],
+    ['a slip further down', 'pointer: /x~1y/~1, schema: {}', 'Did you mean /x~1y/~0?'],
+    ['a field that is not there', 'pointer: /a/new, schema: {}', 'has no such field. Write it into the file'],
+    ['the whole document', 'pointer: /, schema: {}', 'REFERENCE_MISSING: site input line goes to "/"'],
     [
       'an item that is not there',
       'pointer: /a/b/1, schema: {}',
@@ -110,12 +118,35 @@ describe('a site input', () => {
     ).toContain('which is no file of the package');
   });
 
-  test('in an environment file goes to a variable', async () => {
-    const spec = input('pointer: /LINE, schema: {}').replace('format: json', 'format: env');
-    expect(await refused(() => assemble(spec))).toBe('taken');
-    expect(await refused(() => assemble(spec.replace('/LINE', '/MY-LINE')))).toContain(
-      'FIELD_INVALID: site input line goes to "/MY-LINE", which is no variable',
+  describe('in an environment file', () => {
+    const env = (pointer: string, text: string) =>
+      refused(() =>
+        assemble(input(`pointer: ${pointer}, schema: {}`).replace('format: json', 'format: env'), {
+          'scale.json': text,
+        }),
+      );
+
+    test.each([['LINE=\n'], ['A="1\n2"\n  LINE=0'], ['export LINE=0\n']])(
+      'goes to a variable of %j',
+      async (text) => {
+        expect(await env('/LINE', text)).toBe('taken');
+      },
     );
+
+    test.each([
+      ['/MY-LINE', 'LINE=1', 'FIELD_INVALID: site input line goes to "/MY-LINE", which is no variable'],
+      [
+        '/LIN',
+        'LINE=1',
+        'REFERENCE_MISSING: site input line goes to "/LIN", and /etc/scale.json has no such variable. Did you mean /LINE?',
+      ],
+      ['/LINE', '', 'has no such variable. Write it into the file with some value'],
+      ['/LINE', '# LINE=1\n', 'has no such variable. Write it'],
+      ['/LINE', 'A="\nLINE=1\n"\n', 'has no such variable. Write it'],
+      ['/LINE', 'LINE="1\n', 'FIELD_INVALID: site input line goes to a file that cannot be read: '],
+    ])('is refused for %s of %j', async (pointer, text, expected) => {
+      expect(await env(pointer, text)).toContain(expected);
+    });
   });
 });
 
