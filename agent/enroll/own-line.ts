@@ -1,4 +1,5 @@
 import { FleetError } from '#bundles/errors';
+import { factValue } from '#bundles/formats/medium/fact-value';
 import type { HostLine, Hosts } from '#bundles/formats/medium/hosts';
 import type { HostFacts } from '#bundles/trust/root/host-facts';
 
@@ -24,9 +25,11 @@ export const ownLine = ({ hosts }: Hosts, facts: HostFacts, file: string): HostL
   );
 };
 
-/** Letter case differs between firmware and the labels on machines. */
-const isFact = (facts: HostFacts, fact: string, value: string): boolean =>
-  valuesOf(facts, fact).some((one) => one.toLowerCase() === value.toLowerCase());
+/** Letter case differs between firmware and the labels on machines, and a file by hand spells addresses in its own way. */
+const isFact = (facts: HostFacts, fact: string, value: string): boolean => {
+  const wanted = (factValue(fact, value) ?? value).toLowerCase();
+  return valuesOf(facts, fact).some((one) => one.toLowerCase() === wanted);
+};
 
 /** A machine has several network interfaces, each with an address that it can be known by. */
 const valuesOf = (facts: HostFacts, fact: string): readonly string[] =>

@@ -23,6 +23,12 @@ test('a machine takes the line whose facts it has, whatever the case of letters'
   expect(own({ serial: 'PX-3', model: 'Box' })).toBe('press-3');
 });
 
+test('a MAC address of a file by hand may be spelled in any usual way', () => {
+  const hosts = ['02-42-AC-11-00-02', '0242.ac11.0002', '0242AC110002'].map((mac) => line(mac, { mac }));
+  for (const one of hosts)
+    expect(own({ macs: '02:42:ac:11:00:01 02:42:ac:11:00:02' }, [one])).toBe(one.agent);
+});
+
 test('a machine of no line, or of two, is named with its facts', () => {
   expect(() => own({ serial: 'PX-3' })).toThrow(
     'hosts.json has no line for this machine, whose facts are serial "PX-3", mac "", model ""',

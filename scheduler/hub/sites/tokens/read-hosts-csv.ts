@@ -1,5 +1,8 @@
+import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import { factValue } from '#bundles/formats/medium/fact-value';
 import type { HostLine } from '#bundles/formats/medium/hosts';
+import { didYouMean } from '#bundles/nearest-name';
 import { formatChannel, parseChannel, parseName } from '#bundles/names';
 import type { Labels } from '../agent-record.ts';
 
@@ -11,7 +14,11 @@ export type CsvHost = Omit<HostLine, 'token'> & {
 
 const REQUIRED = ['site', 'name', 'channel'] as const;
 const LABEL = 'label.';
-const FACT = /^[a-z][A-Za-z0-9]{0,31}$/;
+/** Facts that an agent knows of its machine; 'mac' is any one of its network interfaces. */
+const FACTS: ReadonlySet<string> = new Set([
+  ...['serial', 'uuid', 'mac', 'assetTag', 'boardSerial', 'hostname', 'vendor', 'model', 'architecture'],
+  ...['macs', 'disks', 'memoryMib', 'cpus', 'osId', 'osVersion', 'osCodename', 'kernel'],
+]);
 const MAX_HOSTS = 10_000;
 
 /**
@@ -52,7 +59,8 @@ export const readHostsCsv = (text: string, file: string): readonly CsvHost[] => 
   if (hosts.length === 0) throw fault(1, 'there is no host in the file');
   if (hosts.length > MAX_HOSTS) throw fault(MAX_HOSTS + 2, `at most ${MAX_HOSTS} hosts are read`);
   refuseTwice(hosts, file, ({ site, agent }) => `${site}/${agent}`);
-  refuseTwice(hosts, file, ({ match }) => JSON.stringify(match));
+  // Agents compare without regard to the case of letters.
+  refuseTwice(hosts, file, ({ match }) => JSON.stringify(match).toLowerCase());
   return hosts;
 };
 
@@ -74,20 +82,41 @@ const readRow = (row: ReadonlyMap<string, string>, line: number): CsvHost => {
   };
 };
 
-/** 'serial=PX-4711 mac=02:...'. undefined for an empty field. */
+/** 'serial=PX-4711 mac=02:...', with values as agents report them. undefined for an empty field. */
 const readMatch = (text: string): HostLine['match'] | undefined => {
   const pairs = text.split(/\s+/).filter((pair) => pair !== '');
   if (pairs.length === 0) return undefined;
-  return Object.fromEntries(
-    pairs.map((pair) => {
-      const at = pair.indexOf('=');
-      const [fact, value] = [pair.slice(0, at), pair.slice(at + 1)];
-      if (at > 0 && FACT.test(fact) && value !== '') return [fact, value];
-      throw new FleetError('FIELD_INVALID', `${JSON.stringify(pair.slice(0, 80))} is not <fact>=<value>`, {
-        hint: 'Facts are serial, uuid, mac, assetTag, hostname ...',
-      });
-    }),
-  );
+  const match = new Map<string, string>();
+  for (const pair of pairs) {
+    const [fact, value] = readPair(pair);
+    if (match.has(fact)) throw new FleetError('FIELD_INVALID', `the line has the fact ${fact} twice`);
+    match.set(fact, value);
+  }
+  return Object.fromEntries([...match].toSorted(([a], [b]) => compareBytes(a, b)));
+};
+
+const readPair = (pair: string): readonly [fact: string, value: string] => {
+  const at = pair.indexOf('=');
+  const [fact, text] = [pair.slice(0, at), pair.slice(at + 1)];
+  if (at < 1 || text === '')
+    throw new FleetError('FIELD_INVALID', `${JSON.stringify(pair.slice(0, 80))} is not <fact>=<value>`, {
+      hint: 'Facts are serial, uuid, mac, assetTag, hostname ...',
+    });
+  if (!FACTS.has(fact))
+    throw new FleetError('FIELD_INVALID', `no agent knows a fact ${JSON.stringify(fact.slice(0, 40))}`, {
+      hint: `${didYouMean(fact, FACTS) ?? ''}Facts are serial, uuid, mac, assetTag, hostname ...`,
+    });
+  const value = factValue(fact, text);
+  if (value !== undefined) return [fact, value];
+  throw new FleetError('FIELD_INVALID', `${JSON.stringify(text.slice(0, 80))} is no ${WHAT[fact] ?? fact}`, {
+    hint: HINTS[fact],
+  });
+};
+
+const WHAT: Readonly<Record<string, string>> = { mac: 'MAC address of a network interface', uuid: 'UUID' };
+const HINTS: Readonly<Record<string, string>> = {
+  mac: 'Write it like 02:42:ac:11:00:02; dashes, dots and capital letters are read too',
+  uuid: 'Write it as /sys/class/dmi/id/product_uuid has it: 32 hex digits with dashes',
 };
 
 const atLine = <T>(read: () => T, file: string, line: number): T => {

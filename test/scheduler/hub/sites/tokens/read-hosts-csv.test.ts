@@ -15,7 +15,7 @@ describe('a CSV of hosts', () => {
         site: 'plant-7',
         agent: 'press-1',
         channel: { environment: 'prod', clusterType: 'press' },
-        match: { serial: 'PX-1', mac: '02:00:00:00:00:01' },
+        match: { mac: '02:00:00:00:00:01', serial: 'PX-1' },
         labels: { ring: 'canary' },
         line: 2,
       },
@@ -37,6 +37,49 @@ describe('a CSV of hosts', () => {
   });
 
   it.each([
+    '02:42:ac:11:00:02',
+    '02:42:AC:11:00:02',
+    '02-42-AC-11-00-02',
+    '2:42:ac:11:0:2',
+    '0242.ac11.0002',
+    '0242:ac11:0002',
+    '0242ac-110002',
+    '0242AC110002',
+  ])('has the MAC address %s as agents report it', (mac) => {
+    expect(read(`${HEAD}p,a,prod/x,mac=${mac},\n`)).toMatchObject([{ match: { mac: '02:42:ac:11:00:02' } }]);
+  });
+
+  it.each([
+    '02:42:ac:11:00',
+    '02:42:ac:11:00:02:03',
+    '02:42-ac:11:00:02',
+    '02:42:ac:11:00:0g',
+    '002:42:ac:11:00:02',
+    '242.ac11.0002',
+    '0242ac11002',
+    '2.42E+11',
+    '00:00:00:00:00:00',
+    'ff:ff:ff:ff:ff:ff',
+    '01:00:5e:00:00:01',
+  ])('refuses %s as a MAC address, with its line', (mac) => {
+    expect(() => read(`${HEAD}p,a,prod/x,mac=${mac},\n`)).toThrow(
+      expect.objectContaining({
+        code: 'FIELD_INVALID',
+        message: expect.stringContaining(`"${mac}" is no MAC address of a network interface`) as string,
+        at: { file: 'hosts.csv', line: 2, column: 1 },
+      }) as Error,
+    );
+  });
+
+  it('has a UUID as agents report it', () => {
+    const uuid = '4C4C4544-0042-3510-8052-B4C04F564D32';
+    for (const text of [uuid, `{${uuid}}`, uuid.replaceAll('-', '')])
+      expect(read(`${HEAD}p,a,prod/x,uuid=${text},\n`)).toMatchObject([
+        { match: { uuid: uuid.toLowerCase() } },
+      ]);
+  });
+
+  it.each([
     ['site,name\n', 'the header has no column channel', 1],
     ['site,name,channel,serial\n', 'there is no column "serial"', 1],
     ['site,name,channel\n', 'there is no host in the file', 1],
@@ -50,6 +93,15 @@ describe('a CSV of hosts', () => {
       'plant-7/press-1 is in line 2 already',
       3,
     ],
+    [`${HEAD}p,a,prod/x,serail=1,\n`, 'no agent knows a fact "serail"', 2],
+    [`${HEAD}p,a,prod/x,serial=1 serial=2,\n`, 'the line has the fact serial twice', 2],
+    [`${HEAD}p,a,prod/x,uuid=4C4C4544,\n`, '"4C4C4544" is no UUID', 2],
+    [
+      `${HEAD}p,a,prod/x,mac=02-42-AC-11-00-02,\np,b,prod/x,mac=0242.ac11.0002,\n`,
+      '{"mac":"02:42:ac:11:00:02"} is in line 2 already',
+      3,
+    ],
+    [`${HEAD}p,a,prod/x,serial=px1,\np,b,prod/x,serial=PX1,\n`, 'is in line 2 already', 3],
     [`${HEAD}p,a,prod/x,serial=1,\np,b,prod/x,serial=1,\n`, '{"serial":"1"} is in line 2 already', 3],
   ])('%j is refused: %s, line %d', (text, message, line) => {
     expect(() => read(text)).toThrow(
