@@ -107,6 +107,54 @@ describeWith(
       expect(await observe(first)).toEqual([]);
     });
 
+    it('looks twice and flags nothing: values in hexadecimal, a write-only parameter, several values, two files', async () => {
+      const odd: PackageSpec = {
+        files: {
+          '/etc/sysctl.d/50-press.conf':
+            'net.ipv4.ip_default_ttl = 0x50\nnet.ipv4.route.flush = 1\nnet.ipv4.ip_local_port_range = 20000 0x8000\n' +
+            'net.ipv4.ip_local_reserved_ports = 9150,9148-9149,8080\n-net.ipv4.no_such_thing = 1\n' +
+            'net.ipv4.conf.*.rp_filter = 2\nnet.core.somaxconn = 3000\n',
+          '/etc/sysctl.d/60-press.conf': 'net.core.somaxconn = 4000\n',
+        },
+      };
+      await apply(odd);
+      const read = (name: string) => sh(`cat /proc/sys/net/${name}`);
+      expect(await read('ipv4/ip_default_ttl')).toBe('80');
+      expect(await read('core/somaxconn')).toBe('4000');
+      expect(await read('ipv4/ip_local_reserved_ports')).toBe('8080,9148-9150');
+      expect(await read('ipv4/conf/all/rp_filter')).toBe('2');
+      expect(await observe(odd)).toEqual([]);
+      expect((await apply(odd)).filter((step) => !step.startsWith('unchanged'))).toEqual([]);
+      await sh(
+        'echo 0 > /proc/sys/net/ipv4/conf/all/rp_filter; echo 8080 > /proc/sys/net/ipv4/ip_local_reserved_ports',
+      );
+      expect(await observe(odd)).toEqual([
+        'net.ipv4.conf.all.rp_filter is 0, not 2',
+        'net.ipv4.ip_local_reserved_ports is 8080, not 9150,9148-9149,8080',
+      ]);
+      await apply(odd);
+      expect(await observe(odd)).toEqual([]);
+    });
+
+    it('sets a parameter that does not exist yet when its interface appears', async () => {
+      const later: PackageSpec = {
+        files: { '/etc/sysctl.d/50-press.conf': 'net.ipv4.conf.press0.forwarding = 1\n' },
+      };
+      await apply(later);
+      const missing =
+        'net.ipv4.conf.press0.forwarding does not exist: it is set when its module is loaded or its interface appears';
+      expect(await observe(later)).toEqual([missing]);
+      expect((await apply(later)).filter((step) => !step.startsWith('unchanged'))).toEqual([]);
+      await sh(
+        'ip link add press0 type bridge; udevadm settle; echo 0 > /proc/sys/net/ipv4/conf/press0/forwarding',
+      );
+      expect(await observe(later)).toEqual(['net.ipv4.conf.press0.forwarding is 0, not 1']);
+      await apply(later);
+      expect(await sh('cat /proc/sys/net/ipv4/conf/press0/forwarding')).toBe('1');
+      expect(await observe(later)).toEqual([]);
+      await sh('ip link del press0');
+    });
+
     it('names the file of a setting that the host refuses', async () => {
       await expect(apply(spec('net.ipv4.no_such_thing = 1\n'))).rejects.toThrow(
         /50-press\.conf could not take effect: .*systemd-sysctl ended with 1: .*no_such_thing/,

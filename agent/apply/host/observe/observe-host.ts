@@ -12,7 +12,8 @@ import { locate } from '../desired/locate.ts';
 import { todaysKeys } from '../todays-keys.ts';
 import { foreignDropIns } from '../systemd/drop-ins.ts';
 import { observePlaybooks } from '../playbooks/observe-playbooks.ts';
-import { sysctlDifferences } from '../settings/read-sysctl.ts';
+import { saySysctl } from '../settings/read-sysctl.ts';
+import { settingDifferences } from '../settings/setting-differences.ts';
 import { settingsOf } from '../settings/setting.ts';
 import { observeUnit } from './observe-unit.ts';
 import { readUnits } from '../systemd/unit-state.ts';
@@ -65,12 +66,13 @@ export const observeHost = async (
       });
   if (whyInert(options) === undefined)
     for (const { program, file } of settingsOf(wanted)) {
-      if (program !== 'sysctl' || !('bytes' in file)) continue;
-      for (const { name, wanted: value, live } of await sysctlDifferences(file.bytes))
+      if (program !== 'sysctl') continue;
+      for (const difference of await settingDifferences(options, wanted, file))
         drifts.push({
           key: `setting:${file.named}`,
           what: 'value',
-          message: `${name} is ${live ?? 'unknown to this kernel'}, not ${value}`,
+          message: saySysctl(difference),
+          ...(difference.why === 'missing' && { stays: true }),
         });
     }
   if (options.services === 'systemd') {

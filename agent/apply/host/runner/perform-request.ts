@@ -2,13 +2,14 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import { redact } from '../../../secrets/redact.ts';
-import { type CommandResult, type Run, COMMAND_ENV } from '../host-options.ts';
+import type { CommandResult, Run } from '../host-options.ts';
 import { firstOf, lastOf, shownOutput } from '../shown-output.ts';
 import { performDebs } from './perform-debs.ts';
 import { performImage } from './perform-image.ts';
 import { performPlaybook } from './perform-playbook.ts';
+import { performSetting } from './perform-setting.ts';
 import type { PlaybookReport } from './playbook-report.ts';
-import type { RunnerRequest, RunnerResult, SettingRequest } from '../step-request.ts';
+import type { RunnerRequest, RunnerResult } from '../step-request.ts';
 import {
   layOutContent,
   readRequest,
@@ -128,25 +129,3 @@ const withoutSecrets = (report: PlaybookReport, secrets: readonly string[]): Pla
   JSON.parse(JSON.stringify(report), (_key, value: unknown) =>
     typeof value === 'string' ? redact(value, secrets, value.length) : value,
   ) as PlaybookReport;
-
-const SETTING_TIMEOUT_MS = 110_000;
-
-/** The program that applies settings of a kind at boot. */
-const SETTING_PROGRAMS: Readonly<Record<SettingRequest['program'], readonly string[]>> = {
-  sysusers: ['systemd-sysusers'],
-  tmpfiles: ['systemd-tmpfiles', '--create'],
-  sysctl: ['/lib/systemd/systemd-sysctl', '--strict'],
-};
-
-/** Applies one settings file with the program that applies it at boot. */
-const performSetting = async (
-  { program }: SettingRequest,
-  { content, run, signal }: StepWork,
-): Promise<StepEnd> => {
-  const [name = '', ...words] = SETTING_PROGRAMS[program];
-  const options = { timeoutMs: SETTING_TIMEOUT_MS, signal, cwd: '/', env: COMMAND_ENV };
-  const ended = await run([name, ...words, join(content, 'settings.conf')], options);
-  const [said = ''] = ended.stderr.trim().split('\n');
-  const shown = said.replaceAll(`${join(content, 'settings.conf')}:`, 'line ');
-  return { ...ended, message: ended.code === 0 ? undefined : `${name} ended with ${ended.code}: ${shown}` };
-};

@@ -1,3 +1,4 @@
+import { digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { Step, StepResult } from '../../../model/target.ts';
 import type { Wanted } from '../desired/read-wanted.ts';
@@ -6,11 +7,15 @@ import type { SettingDetail } from '../host-step.ts';
 import { runStep } from '../runner/run-step.ts';
 import { stepError } from '../runner/step-error.ts';
 import { writeStarted } from '../systemd/started.ts';
-import { settingRecord } from './setting.ts';
+import { readBack } from './read-sysctl.ts';
+import { setLater, settingRecord } from './setting.ts';
+import { withoutNames } from './sysctl-lines.ts';
 
 const TIMEOUT_SECONDS = 120;
 
-/** Lets the runner apply the content of a settings file. @throws FleetError APPLY_FAILED with the first line of the program's output */
+/**
+ * Lets the runner apply the content of a settings file, and records what the kernel made of its values. @throws FleetError APPLY_FAILED with the first line of the program's output
+ */
 export const executeSetting = async (
   options: HostTargetOptions,
   step: Step,
@@ -19,11 +24,14 @@ export const executeSetting = async (
   signal: AbortSignal,
 ): Promise<StepResult> => {
   const file = wanted?.files.get(path);
-  if (!file || file.digest !== digest || !('bytes' in file))
+  if (!wanted || !file || file.digest !== digest || !('bytes' in file))
     throw new FleetError('APPLY_FAILED', `the plan for ${path} was made for another package`, {
       hint: 'Plan again',
     });
-  const content = [{ path: 'settings.conf', digest, size: file.size, bytes: file.bytes.toString('base64') }];
+  const later = setLater(wanted, file);
+  const bytes = program === 'sysctl' ? withoutNames(file.bytes, later) : file.bytes;
+  const sent = { digest: digestOf(bytes), size: bytes.byteLength, bytes: bytes.toString('base64') };
+  const content = [{ path: 'settings.conf', ...sent }];
   const request = {
     kind: 'setting',
     program,
@@ -36,6 +44,7 @@ export const executeSetting = async (
     const said = `${path} could not take effect: ${result.message}`;
     throw stepError('APPLY_FAILED', said, result, result.first.split('\n')[0] ?? '');
   }
-  await writeStarted(options, settingRecord(path), { [path]: digest });
+  const live = program === 'sysctl' ? await readBack(file.bytes, later) : {};
+  await writeStarted(options, settingRecord(path), { ...live, [path]: digest });
   return { key: step.key, outcome: step.outcome, reason: step.reason };
 };

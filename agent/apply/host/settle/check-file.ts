@@ -10,8 +10,11 @@ import { untilTimeout } from './until-timeout.ts';
 
 type FileCheck = Extract<HostCheck, { type: 'file' }>;
 
+/** Times of files are rounded by up to 2 seconds (FAT), and a file server has a clock of its own. */
+const AHEAD_MS = 5000;
+
 /**
- * Passes if the file was modified at most `maxAgeSeconds` ago. Retries until the timeout, because a service may still have to write it;
+ * Passes if the file was modified at most `maxAgeSeconds` ago; a time in the future has no age. Retries until the timeout, because a service may still have to write it;
  * with `once` it looks a single time.
  */
 export const checkFile = (
@@ -24,6 +27,11 @@ export const checkFile = (
     const { path, maxAgeSeconds } = check;
     const modified = await modifiedAt(root, path);
     if (modified === undefined) return { outcome: 'failed', message: `${path} does not exist` };
+    if (modified - Date.now() > AHEAD_MS)
+      return {
+        outcome: 'failed',
+        message: `${path} was last modified at ${formatTime(new Date(modified))}, which is in the future: the clock of this host or of what wrote the file is wrong`,
+      };
     if (Date.now() - modified < (maxAgeSeconds + 1) * 1000)
       return { outcome: 'passed', message: `${path} was modified at most ${maxAgeSeconds} s ago` };
     // Not its age: the same failure has the same message, and is reported once.

@@ -1,6 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { sysctlDifferences } from '../../../../../agent/apply/host/settings/read-sysctl.ts';
+import {
+  type ReadBack,
+  readBack,
+  saySysctl,
+  sysctlDifferences,
+} from '../../../../../agent/apply/host/settings/read-sysctl.ts';
+import { isSameValue, withoutNames, words } from '../../../../../agent/apply/host/settings/sysctl-lines.ts';
 import { programFor, settingRecord } from '../../../../../agent/apply/host/settings/setting.ts';
 
 test.each([
@@ -33,4 +39,73 @@ test('kernel parameters are compared with the kernel, in both spellings, and the
 test('a name never leads out of /proc/sys', async () => {
   const found = await sysctlDifferences(Buffer.from('kernel/../../../etc/hostname = x\n/etc/hostname = x\n'));
   expect(found.map(({ live }) => live)).toEqual([undefined]);
+});
+
+const differences = (text: string, before?: ReadBack) => sysctlDifferences(Buffer.from(text), before);
+
+test.each([
+  ['0x10', '16'],
+  ['020', '16'],
+  ['3', '3\t4\t1\t7'],
+  ['-1', '-1'],
+  ['+5', '5'],
+  ['0X7fFFffffFFFFffff', '9223372036854775807'],
+  ['4096 0x10000 6291456', '4096\t65536\t6291456'],
+  ['text', 'text'],
+])('the kernel prints %j as %j', (wanted, live) => {
+  expect(isSameValue(wanted, words(live))).toBe(true);
+});
+
+test.each([
+  ['16', '17'],
+  ['08', '8'],
+  ['yes', '1'],
+  ['3 4 1 7', '3'],
+  ['4', '3\t4\t1\t7'],
+  ['9223372036854775807', '9223372036854775806'],
+  ['cubic', 'cubic reno'],
+  ['', '0'],
+])('%j is another value than %j', (wanted, live) => {
+  expect(isSameValue(wanted, words(live))).toBe(false);
+});
+
+test('a value in hexadecimal is the one that the kernel prints', async () => {
+  const live = (await readFile('/proc/sys/net/core/rmem_max', 'utf8')).trim();
+  expect(await differences(`net.core.rmem_max = 0x${Number(live).toString(16)}\n`)).toEqual([]);
+  expect(await differences(`net.core.rmem_max = 0x${(Number(live) + 1).toString(16)}\n`)).toHaveLength(1);
+});
+
+test('a write-only parameter is not compared, and one that does not exist yet stays as it is', async () => {
+  expect(await differences('net.ipv4.route.flush = 1\n')).toEqual([]);
+  const found = await differences('net.no-such-module.x = 1\nnet.ipv4.no_such_thing = 1\n-net.none.y = 1\n');
+  expect(found.map(saySysctl)).toEqual([
+    'net.no-such-module.x does not exist: it is set when its module is loaded or its interface appears',
+    'net.ipv4.no_such_thing is unknown to this kernel, not 1',
+  ]);
+  expect(found.map(({ why }) => why)).toEqual(['missing', undefined]);
+});
+
+test('what the kernel made of a value is what counts from then on, also of patterns and lines that may fail', async () => {
+  const text =
+    'kernel.ostype = rounded\n-kernel.osrelease = refused\nkernel.os*ype = x\n-kernel.none.x = 1\n';
+  const before = await readBack(Buffer.from(text), new Set());
+  expect(await differences(text)).not.toEqual([]);
+  expect(await differences(text, before)).toEqual([]);
+  const other = Object.fromEntries(Object.keys(before).map((key) => [key, 'sha256:other']));
+  expect((await differences(text, other)).map(({ name }) => name)).toEqual([
+    'kernel.ostype',
+    'kernel.osrelease',
+    'kernel.none.x',
+  ]);
+  expect(JSON.stringify(before)).not.toContain('Linux');
+});
+
+test('a later file of the package goes over an earlier one, and a parameter that is private is not shown', async () => {
+  const file = Buffer.from('kernel.ostype = x\nkernel.osrelease = y\n');
+  expect((await sysctlDifferences(file, {}, new Set(['kernel.ostype']))).map(({ name }) => name)).toEqual([
+    'kernel.osrelease',
+  ]);
+  expect(withoutNames(file, new Set(['kernel.ostype'])).toString()).toBe('\nkernel.osrelease = y\n');
+  const [hidden] = await differences('vm.mmap_rnd_bits = 1\n');
+  expect(hidden && saySysctl(hidden)).toBe('vm.mmap_rnd_bits has another value than the package sets');
 });

@@ -81,6 +81,11 @@ describe.concurrent('a file check', () => {
     expect(await message()).toBe(
       '/run/press/beat was last modified at 1970-01-01T00:00:00Z, more than 60 s ago (tried for 1 s)',
     );
+    // Such a file would be fresh until that day.
+    await utimes(path, 4_102_444_800, 4_102_444_800);
+    expect(await message()).toBe(
+      '/run/press/beat was last modified at 2100-01-01T00:00:00Z, which is in the future: the clock of this host or of what wrote the file is wrong (tried for 1 s)',
+    );
     setTimeout(() => void utimes(path, new Date(), new Date()), 400);
     expect((await check({ ...fresh, timeoutSeconds: 60 }))[0]).toEqual({
       name: 'fresh',
