@@ -23,7 +23,7 @@ const macAddress = (text: string): string | undefined => {
   const octets = digits.match(/../g) ?? [];
   if (digits.length % 2 !== 0 || !OCTETS.has(octets.length) || /^0+$/.test(digits)) return undefined;
   // The lowest bit of the first octet marks the address of a group, which no interface has.
-  if (octets.length === 6 && (Number.parseInt(octets[0] as string, 16) & 1) === 1) return undefined;
+  if (octets.length === 6 && (Number.parseInt(octets[0], 16) & 1) === 1) return undefined;
   return octets.join(':');
 };
 

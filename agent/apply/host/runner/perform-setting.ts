@@ -2,8 +2,8 @@ import { mkdir, open, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errno } from '../host-error.ts';
 import { COMMAND_ENV } from '../host-options.ts';
-import { readParameter } from '../settings/read-parameter.ts';
-import { type SysctlLine, sysctlLines } from '../settings/sysctl-lines.ts';
+import { readParameter } from '../live/read-parameter.ts';
+import { type SysctlLine, sysctlLines } from '../live/sysctl-lines.ts';
 import type { SettingRequest } from '../step-request.ts';
 import type { StepEnd, StepWork } from './perform-request.ts';
 

@@ -9,7 +9,7 @@ import { stepError } from '../runner/step-error.ts';
 import { writeStarted } from '../systemd/started.ts';
 import { readBack } from './read-sysctl.ts';
 import { setLater, settingRecord } from './setting.ts';
-import { withoutNames } from './sysctl-lines.ts';
+import { withoutNames } from '../live/sysctl-lines.ts';
 
 const TIMEOUT_SECONDS = 120;
 

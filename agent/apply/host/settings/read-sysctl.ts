@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs';
 import { type Digest, digestOf } from '#bundles/digest';
-import { type Parameter, readParameter } from './read-parameter.ts';
-import { isSameValue, type SysctlLine, sysctlLines } from './sysctl-lines.ts';
+import { type Parameter, readParameter } from '../live/read-parameter.ts';
+import { isSameValue, type SysctlLine, sysctlLines } from '../live/sysctl-lines.ts';
 
 /** A kernel parameter of a settings file that has another value now. */
 export type SysctlDifference = {

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { compareBytes } from '#bundles/digest';
 import type { Wanted, WantedFile } from '../desired/read-wanted.ts';
-import { sysctlLines } from './sysctl-lines.ts';
+import { sysctlLines } from '../live/sysctl-lines.ts';
 
 /** Folders of files that systemd applies at boot, and the program that applies one now (sysusers.d(5), tmpfiles.d(5), sysctl.d(5)). */
 const PROGRAMS = {

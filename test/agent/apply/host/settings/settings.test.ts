@@ -6,7 +6,7 @@ import {
   saySysctl,
   sysctlDifferences,
 } from '../../../../../agent/apply/host/settings/read-sysctl.ts';
-import { isSameValue, withoutNames, words } from '../../../../../agent/apply/host/settings/sysctl-lines.ts';
+import { isSameValue, withoutNames, words } from '../../../../../agent/apply/host/live/sysctl-lines.ts';
 import { programFor, settingRecord } from '../../../../../agent/apply/host/settings/setting.ts';
 
 test.each([
