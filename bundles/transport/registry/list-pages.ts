@@ -12,8 +12,10 @@ const MAX_IDLE_PAGES = 10;
 
 export type Listing<Item> = {
   readonly doing: string;
-  /** Path of the first page, below /v2/. */
+  /** Path of the list, below /v2/. */
   readonly path: string;
+  /** Keys asked for a page (`n`), and continued after (`last`); undefined: the list has no such parameters. */
+  readonly pageSize?: number;
   /** Returns the items of one page by a unique key; undefined if the page is invalid. */
   readonly items: (page: Record<string, unknown>) => ReadonlyMap<string, Item> | undefined;
   readonly signal: AbortSignal | undefined;
@@ -25,12 +27,12 @@ export type Listing<Item> = {
  */
 export const listPages = async <Item>(
   { client, wish }: { readonly client: Pick<Client, 'ask'>; readonly wish: Wish },
-  { doing, path: first, items, signal }: Listing<Item>,
+  { doing, path, pageSize, items, signal }: Listing<Item>,
 ): Promise<readonly Item[] | undefined> => {
   const found = new Map<string, Item>();
   const seen = new Set<string>();
   let idle = 0;
-  let next: string | URL | undefined = first;
+  let next: string | URL | undefined = pageSize === undefined ? path : `${path}?n=${pageSize}`;
   while (next !== undefined) {
     const ask = {
       doing,
@@ -52,6 +54,7 @@ export const listPages = async <Item>(
         items: parsePage(await readBody(answer, MAX_PAGE_BYTES, 'a page'), items),
       };
     });
+    // A page after the last one is 404 in some registries.
     if (!page) return seen.size === 0 ? undefined : [...found.values()];
     if (!page.items) throw refused(doing, 'did not answer with such a list');
     const before = found.size;
@@ -60,8 +63,12 @@ export const listPages = async <Item>(
       throw new FleetError('TOO_MANY', `${doing}: there are more than ${MAX_ITEMS}`);
     idle = found.size > before ? 0 : idle + 1;
     seen.add(page.url.href);
-    next = followed(page.link, page.url, doing);
-    if (next && (seen.has(next.href) || idle > MAX_IDLE_PAGES))
+    // go-containerregistry's registry cuts a list at `n` without a Link; one that ignores `last` repeats what it said.
+    const isCut = page.link === undefined && page.items.size === pageSize && idle === 0;
+    next = isCut
+      ? `${path}?n=${pageSize}&last=${encodeURIComponent([...page.items.keys()].at(-1) ?? '')}`
+      : followed(page.link, page.url, doing);
+    if (next instanceof URL && (seen.has(next.href) || idle > MAX_IDLE_PAGES))
       throw refused(doing, 'repeats a page of its list');
   }
   return [...found.values()];

@@ -17,7 +17,8 @@ export const listRepositories = async (
     { client, wish: { repository: '', scopes: ['registry:catalog:*'] } },
     {
       doing: `listing the repositories of ${client.host}`,
-      path: `_catalog?n=${PAGE}`,
+      path: '_catalog',
+      pageSize: PAGE,
       signal,
       items: ({ repositories: page }) => {
         const list = page === null ? [] : page;

@@ -14,7 +14,8 @@ export const listTags = async (
     { client: repository.client, wish: wishTo(repository.path, 'pull') },
     {
       doing: `listing the tags of ${repository.name}`,
-      path: `${repository.path}/tags/list?n=${PAGE}`,
+      path: `${repository.path}/tags/list`,
+      pageSize: PAGE,
       signal,
       // docker-registry returns null for an empty list.
       items: ({ tags: page }) => {

@@ -152,6 +152,30 @@ describe('a list of tags', () => {
     expect(server.seen.length).toBeLessThan(20);
   });
 
+  it.each([
+    ['goes on after the name in `last`', (tags: string[], last: string) => tags.filter((tag) => tag > last)],
+    [
+      'begins again where nothing comes after `last`, as go-containerregistry does',
+      (tags: string[], last: string) => {
+        const rest = tags.filter((tag) => tag > last);
+        return rest.length > 0 ? rest : tags;
+      },
+    ],
+    ['does not know `last`', (tags: string[]) => tags.slice(0, 1000)],
+  ])('that is cut at `n` without a Link is read to its end where the registry %s', async (how, after) => {
+    for (const count of [1000, 1001, 2000, 2300]) {
+      const tags = Array.from({ length: count }, (_, at) => `t${String(at).padStart(4, '0')}`);
+      await using server = await startHostileServer((request, response) => {
+        const { searchParams } = new URL(request.url, 'http://registry.example');
+        const from = after(tags, searchParams.get('last') ?? '');
+        response.end(JSON.stringify({ tags: from.slice(0, Number(searchParams.get('n'))) }));
+      });
+      await using client = impatientClient(server.host);
+      const found = await client.repository('a').tags();
+      expect(found).toEqual(how.startsWith('does not') ? tags.slice(0, 1000) : tags);
+    }
+  });
+
   it('that goes on at another host is not followed there', async () => {
     await using elsewhere = await startHostileServer((_request, response) => {
       response.end('{"tags":["x"]}');
