@@ -10,6 +10,7 @@ import { busybox } from './parts/busybox.ts';
 import { cacheDirectory } from './parts/cache-folder.ts';
 import { chromium } from './parts/chromium.ts';
 import { containerd } from './parts/containerd.ts';
+import { containerd2 } from './parts/containerd-2.ts';
 import { cosign } from './parts/cosign.ts';
 import { debianMirror } from './parts/debian-mirror.ts';
 import { dockerRegistry } from './parts/docker-registry.ts';
@@ -68,6 +69,7 @@ const PARTS = {
   busybox,
   chromium,
   containerd,
+  containerd2,
   faketime,
   flux,
   helm,

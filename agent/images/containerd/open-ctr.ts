@@ -19,12 +19,11 @@ const MAX_OUTPUT = 64 << 20;
  * @returns a function that rejects with TOOL_MISSING, CONTAINERD_UNREACHABLE, IMAGE_REFUSED, DISK_FULL, ABORTED or the error of
  * the input
  */
-export const openCtr =
-  (socket: string, env: NodeJS.ProcessEnv): Ctr =>
-  async (args, { signal, input }) => {
+export const openCtr = (socket: string, env: NodeJS.ProcessEnv): Ctr => {
+  const call = (args: readonly string[], { signal, input }: CtrOptions) => {
     const limit = input ? [] : ['--timeout', '60s'];
     const place = ['--address', socket, '--namespace', 'k8s.io', '--connect-timeout', '5s'];
-    const { code, endedBy, stdout, stderr } = await runProcess(['ctr', ...place, ...limit, ...args], {
+    return runProcess(['ctr', ...place, ...limit, ...args], {
       env,
       signal,
       input: input && readable(input),
@@ -32,9 +31,17 @@ export const openCtr =
     }).catch((error: unknown) => {
       throw isStartFailure(error) ? cannotRun(error) : error;
     });
-    if (code === 0) return stdout;
-    throw refused(stderr, socket, endedBy ?? code);
   };
+  return async (args, options) => {
+    const { code, endedBy, stdout, stderr } = await call(args, options);
+    if (code === 0) return stdout;
+    // The words of ctr differ from version to version; whether containerd answers does not.
+    const asked = await call(['version'], { signal: options.signal });
+    throw asked.code === 0
+      ? refused(lastLine(stderr), endedBy ?? code)
+      : unreachable(lastLine(asked.stderr), socket);
+  };
+};
 
 async function* readable(input: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
@@ -56,25 +63,24 @@ const cannotRun = (cause: NodeJS.ErrnoException): FleetError => {
   );
 };
 
-const refused = (said: string, socket: string, end: number | NodeJS.Signals): FleetError => {
-  const line =
-    said
-      .trim()
-      .split('\n')
-      .at(-1)
-      ?.replace(/^ctr: /, '')
-      .slice(0, 500) ?? '';
-  if (/failed to dial|connection refused|transport: error|no such file or directory.*dial/.test(said)) {
-    return new FleetError('CONTAINERD_UNREACHABLE', `containerd does not answer at ${socket}: ${line}`, {
-      hint: 'Is it running, and is this its socket? The key containerd in the configuration names it',
-    });
-  }
-  if (said.includes('no space left on device')) {
-    return new FleetError('DISK_FULL', `the disk of containerd is full: ${line}`, {
-      hint: 'Free some space there and run it again; nothing was lost',
-    });
-  }
-  return new FleetError('IMAGE_REFUSED', `ctr ended with ${end}: ${line || 'it said nothing'}`, {
-    hint: 'journalctl -u containerd on the node says more',
+const lastLine = (said: string): string =>
+  said
+    .trim()
+    .split('\n')
+    .at(-1)
+    ?.replace(/^ctr: /, '')
+    .slice(0, 500) ?? '';
+
+const unreachable = (line: string, socket: string): FleetError =>
+  new FleetError('CONTAINERD_UNREACHABLE', `containerd does not answer at ${socket}: ${line}`, {
+    hint: 'Is it running, and is this its socket? The key containerd in the configuration names it',
   });
-};
+
+const refused = (line: string, end: number | NodeJS.Signals): FleetError =>
+  line.includes('no space left on device')
+    ? new FleetError('DISK_FULL', `the disk of containerd is full: ${line}`, {
+        hint: 'Free some space there and run it again; nothing was lost',
+      })
+    : new FleetError('IMAGE_REFUSED', `ctr ended with ${end}: ${line || 'it said nothing'}`, {
+        hint: 'journalctl -u containerd on the node says more',
+      });

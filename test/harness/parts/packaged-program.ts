@@ -11,6 +11,8 @@ import type { Machine, Part } from './part.ts';
 export type PackagedProgram = Pick<Part, 'title' | 'variable'> & {
   /** The Debian package. */
   readonly name: string;
+  /** Its folder in the cache, where another part is a version of the same package. */
+  readonly folder?: string;
   /** The program in it, where it is not called like the package. */
   readonly program?: string;
   readonly suite: 'bookworm' | 'sid';
@@ -24,7 +26,7 @@ export type PackagedProgram = Pick<Part, 'title' | 'variable'> & {
 export const packagedProgram = (program: PackagedProgram): Part => {
   const { program: called = program.name } = program;
   const places = [`usr/bin/${called}`, `bin/${called}`];
-  const family = (machine: Machine): string => join(machine.cache, program.name);
+  const family = (machine: Machine): string => join(machine.cache, program.folder ?? program.name);
 
   const unpack = (machine: Machine) => async (temporary: string) => {
     const version = await unpackDebianPackage(program.name, program.suite, temporary, machine);

@@ -205,6 +205,28 @@ describeWith(['containerd'], 'images in a real containerd', ({ containerd: progr
   });
 });
 
+describeWith(['containerd2'], 'images in a containerd 2', ({ containerd2: program }) => {
+  it('are kept, and a containerd that was stopped is unreachable, not unwilling', async () => {
+    const blobs: Blobs = new Map();
+    const image = closureEntry(
+      putImage(blobs, { layers: [await putLayer(blobs, { app: 'a' })] }),
+      'edge.example/a',
+    );
+    const containerd = await startContainerd(program);
+    const provider = containerdProvider(containerd.socket, openCtr(containerd.socket, containerd.env));
+    try {
+      expect(await provider.bring(image, sourceOf(blobs), never)).toBe('brought');
+      expect(await provider.keeps([image], never)).toEqual(new Set([image.digest]));
+    } finally {
+      await containerd[Symbol.asyncDispose]();
+    }
+    await expect(provider.keeps([image], never)).rejects.toMatchObject({ code: 'CONTAINERD_UNREACHABLE' });
+    await expect(provider.bring(image, sourceOf(blobs), never)).rejects.toMatchObject({
+      code: 'CONTAINERD_UNREACHABLE',
+    });
+  });
+});
+
 async function* stopAfter(
   bytes: AsyncIterable<Uint8Array>,
   count: number,
