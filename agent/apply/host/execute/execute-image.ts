@@ -1,9 +1,13 @@
 import { imageBlobs } from '#bundles/formats/bundle/image-blobs';
-import { MAX_MANIFEST_BYTES, parseManifest } from '#bundles/formats/layout/manifest';
-import { encodeIndex, layoutMarker, withReference } from '#bundles/formats/layout/layout';
+import {
+  type Descriptor,
+  isManifestType,
+  MAX_MANIFEST_BYTES,
+  parseManifest,
+} from '#bundles/formats/layout/manifest';
 import { missingBlob, readBlob } from '#bundles/formats/layout/verified';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
-import { digestOf, hexOf, parseDigest } from '#bundles/digest';
+import { type Digest, digestOf, hexOf, parseDigest } from '#bundles/digest';
 import type { FleetError } from '#bundles/errors';
 import { OCI_MANIFEST } from '#bundles/media-types';
 import type { DesiredPackage, Step, StepResult } from '../../../model/target.ts';
@@ -30,7 +34,7 @@ export const executeImage = async (
 ): Promise<StepResult> => {
   const done = { key: step.key, outcome: step.outcome, reason: step.reason };
   if ((await readPodman(options.root)).find(name) !== 'missing') return done;
-  const content = await layoutOf(name, desired?.blobs, signal);
+  const content = await directoryOf(name, desired?.blobs, signal);
   const result = await runStep(
     {
       kind: 'image',
@@ -84,8 +88,11 @@ const refused = (name: string, result: RunnerResult): FleetError =>
     'podman info on the host says more about its storage',
   );
 
-/** The image as an OCI image layout, whose index names it by its tag. */
-const layoutOf = async (
+/**
+ * The image as a directory of containers/image (containers-transports(5), `dir:`), which keeps every manifest as it is, so that Podman also
+ * takes Docker's schema 2 by its digest: `oci:` holds OCI manifests only.
+ */
+const directoryOf = async (
   name: string,
   blobs: BlobSource | undefined,
   signal: AbortSignal,
@@ -95,21 +102,24 @@ const layoutOf = async (
   if (!blobs || size === undefined) throw missingBlob(digest, 'the store');
   const { mediaType } = parseManifest(await readBlob(blobs, digest, MAX_MANIFEST_BYTES, signal), name);
   const top = { mediaType: mediaType ?? OCI_MANIFEST, digest, size };
-  const index = encodeIndex(withReference([], tagOf(name), top));
+  const version = Buffer.from('Directory Transport Version: 1.1\n');
   return [
-    carried('oci-layout', layoutMarker()),
-    carried('index.json', index),
+    {
+      path: 'version',
+      digest: digestOf(version),
+      size: version.byteLength,
+      bytes: version.toString('base64'),
+    },
     ...(await imageBlobs(blobs, top, signal)).map((blob) => ({
-      path: `blobs/sha256/${hexOf(blob.digest)}`,
+      path: nameIn(blob, digest),
       digest: blob.digest,
       size: blob.size,
     })),
   ];
 };
 
-const carried = (path: string, bytes: Uint8Array): StepContent => ({
-  path,
-  digest: digestOf(bytes),
-  size: bytes.byteLength,
-  bytes: Buffer.from(bytes).toString('base64'),
-});
+/** Manifests of an index lie beside it by their digest. */
+const nameIn = ({ digest, mediaType }: Descriptor, top: Digest): string => {
+  if (digest === top) return 'manifest.json';
+  return isManifestType(mediaType) ? `${hexOf(digest)}.manifest.json` : hexOf(digest);
+};

@@ -9,9 +9,9 @@ export const performImage = (request: ImageRequest, work: StepWork): Promise<Ste
 
 const load = async ({ tag, timeoutSeconds }: ImageRequest, work: StepWork): Promise<StepEnd> => {
   const podman = podmanOf(work, timeoutSeconds);
-  const pulled = await podman(['pull', '--quiet', `oci:${work.content}:${tag}`]);
+  const pulled = await podman(['pull', '--quiet', `dir:${work.content}`]);
   if (pulled.code !== 0) return { ...pulled, message: `podman pull ended with ${lastLine(pulled)}` };
-  // Some versions name what they pull from a layout after its directory.
+  // Podman names what it pulls from a directory after that directory.
   const tagged = await podman(['tag', pulled.stdout.trim(), tag]);
   return { ...tagged, message: tagged.code === 0 ? undefined : `podman tag ended with ${lastLine(tagged)}` };
 };
