@@ -51,9 +51,11 @@ export const refusePulls = (
 };
 
 type Line = {
+  /** As written, with the lines that continue it. */
   readonly text: string;
   /** Key of an assignment in [Container]; '' for any other line. */
   readonly key: string;
+  /** A backslash at the end of a line means a space (systemd.syntax(7)). */
   readonly value: string;
   /** From 1. */
   readonly number: number;
@@ -61,18 +63,34 @@ type Line = {
 
 const linesOf = (bytes: Buffer): readonly Line[] => {
   let section = '';
-  let continues = false;
-  return bytes
-    .toString('utf8')
-    .split('\n')
-    .map((text, index) => {
-      const line = text.trim();
-      const isAssignment = !continues && section === 'Container' && !/^[#;]/.test(line);
-      if (!/^[#;]/.test(line)) continues = line.endsWith('\\');
-      section = /^\[(.+)\]$/.exec(line)?.[1] ?? section;
-      const [, key = '', value = ''] = (isAssignment && /^(\w+)\s*=\s*(.*)$/.exec(line)) || [];
-      return { text, key, value, number: index + 1 };
-    });
+  let number = 1;
+  return joinContinued(bytes.toString('utf8').split('\n')).map((parts) => {
+    const text = parts.join('\n');
+    const line = parts
+      .filter((part) => !isComment(part))
+      .map((part) => part.trim().replace(/\\$/, ''))
+      .join(' ')
+      .trim();
+    section = /^\[(.+)\]$/.exec(line)?.[1] ?? section;
+    const [, key = '', value = ''] = (section === 'Container' && /^(\w+)\s*=\s*(.*)$/.exec(line)) || [];
+    const at = number;
+    number += parts.length;
+    return { text, key, value, number: at };
+  });
+};
+
+const isComment = (line: string): boolean => /^\s*[#;]/.test(line);
+
+/** Groups each line with those that continue it. Comments between them do not end it. */
+const joinContinued = (lines: readonly string[]): readonly (readonly string[])[] => {
+  const groups: string[][] = [];
+  let open: string[] | undefined;
+  for (const line of lines) {
+    if (open) open.push(line);
+    else groups.push((open = [line]));
+    if (isComment(line) ? open.length === 1 : !line.trim().endsWith('\\')) open = undefined;
+  }
+  return groups;
 };
 
 /** The line of a file of the application; the object that holds the content otherwise. */

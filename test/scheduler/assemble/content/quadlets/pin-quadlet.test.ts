@@ -19,6 +19,11 @@ describe('an image of a quadlet', () => {
   test.each([
     ['a tag', '[Container]\nImage=registry.example/app:1\n', '[Container]\nImage=<registry.example/app:1>\n'],
     ['spaces and a later line', '[Unit]\n[Container]\n# Image=a\n Image = nginx \n', 'Image=<nginx>\n'],
+    [
+      'a name on a line that continues it',
+      '[Container]\nImage=\\\n  # the press\n  nginx\nExec=a\n',
+      'Image=<nginx>\nExec=a',
+    ],
     ['a registry of the host', '[Container]\nImage=localhost:5000/app\n', 'Image=<localhost:5000/app>'],
   ])('with %s is pinned', (_what, text, wanted) => {
     expect(pin(text).text).toContain(wanted);
