@@ -3,6 +3,8 @@
 export const OCI_MANIFEST = 'application/vnd.oci.image.manifest.v1+json';
 export const OCI_INDEX = 'application/vnd.oci.image.index.v1+json';
 export const OCI_EMPTY = 'application/vnd.oci.empty.v1+json';
+export const OCI_CONFIG = 'application/vnd.oci.image.config.v1+json';
+export const DOCKER_CONFIG = 'application/vnd.docker.container.image.v1+json';
 export const DOCKER_MANIFEST = 'application/vnd.docker.distribution.manifest.v2+json';
 export const DOCKER_INDEX = 'application/vnd.docker.distribution.manifest.list.v2+json';
 

@@ -1,7 +1,7 @@
 import type { Candidate } from '#bundles/formats/candidate';
 import { type FleetError, toFleetError } from '#bundles/errors';
 import { inParallel } from '#bundles/in-parallel';
-import type { BlobSource } from '#bundles/formats/layout/blobs';
+import type { BlobSource, BlobStore } from '#bundles/formats/layout/blobs';
 import type { Layout } from '#bundles/formats/layout/layout';
 import type { CandidateSource } from '#bundles/formats/statements/predicates';
 import type { TrustRoot } from '#bundles/trust/root/root';
@@ -11,7 +11,7 @@ import { loadApplications, type Applications } from '../load/applications/load-a
 import { type BuiltBundle, buildBundle } from './bundle/build-bundle.ts';
 import { readRolledBack, type RollbackPlace } from './bundle/rolled-back.ts';
 import { type LastGood, NO_LAST_GOOD, readLastGood } from './bundle/last-good-packages.ts';
-import type { PullImage } from './images/resolve-images.ts';
+import type { ImageOrigin, PullImage } from './images/resolve-images.ts';
 import { resolveOnce } from './images/resolve-once.ts';
 import { plainSecrets } from './bundle/secret-documents.ts';
 import { checkRest, checkSources, checkTools } from './candidate/check-candidate.ts';
@@ -57,8 +57,10 @@ export type EnvironmentInput = {
   readonly images: BlobSource | 'unchecked' | undefined;
   /** Pulls images from registries; undefined: images are not pulled. */
   readonly pull?: PullImage | undefined;
-  /** The output layout, which has the images that earlier builds pulled. */
+  /** The output layout, which has the images of earlier builds. */
   readonly pulled?: BlobSource | undefined;
+  /** As `pulled`, for a build that releases: it gets the blobs of every image before its package counts as built; undefined: blobs are not copied. */
+  readonly store?: BlobStore | undefined;
   /** Places to look for image signatures, in this order. Default: none. */
   readonly signatures?: readonly EvidencePlace[] | undefined;
   /** A layout whose releases supply the last good packages of held assignments. */
@@ -122,11 +124,9 @@ export const buildEnvironment = async (
   const definitions = definitionFiles(platform, packages, applicationOf);
   const objects = createObjectCheck(readCustomKinds(definitions));
   const manifests = memory ? startBuild(memory, platform, definitions) : new Map();
-  const images = imageSources(input);
+  const origin = imageOrigin(input);
   const resolve =
-    images === 'unchecked'
-      ? undefined
-      : resolveOnce(images, input.pull, signal, vouchingOf(input, platform), platform.imageAttachments);
+    origin && resolveOnce(origin, signal, vouchingOf(input, platform), platform.imageAttachments);
   const byType = <T extends { readonly assignment: Assignment }>(items: readonly T[]) =>
     Map.groupBy(items, ({ assignment }) => assignment.clusterType.name);
   const [packagesOf, heldOf] = [byType(packages), byType(held)];
@@ -140,10 +140,8 @@ export const buildEnvironment = async (
       applicationOf,
       lastGood: await lastGoodOf(input, clusterType, again),
       rolledBack: await readRolledBack(input.rollbacks, platform.environment, clusterType, again?.document),
-      images,
       resolve,
       contents,
-      pull: input.pull,
       manifests,
       judge: judgeFor(objects, clusterType, input.kubernetes),
     };
@@ -172,10 +170,14 @@ export const buildEnvironment = async (
 };
 
 /** A package that is kept from the previous release runs the images of that release, whose blobs are beside it in the layout. */
-const imageSources = ({ images, previous, pulled }: EnvironmentInput): readonly BlobSource[] | 'unchecked' =>
+const imageOrigin = ({ images, previous, pulled, pull, store }: EnvironmentInput): ImageOrigin | undefined =>
   images === 'unchecked'
-    ? images
-    : [images, previous?.layout.blobs, pulled].filter((source) => source !== undefined);
+    ? undefined
+    : {
+        sources: [images, previous?.layout.blobs, pulled].filter((source) => source !== undefined),
+        pull,
+        store,
+      };
 
 const vouchingOf = (
   { signatures = [] }: EnvironmentInput,

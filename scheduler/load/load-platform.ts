@@ -21,7 +21,7 @@ type Here = {
   readonly location: Location;
   readonly path: string;
   readonly imageLocks: ReadonlyMap<string, string>;
-} & Pick<PlatformRoot, 'imageIndexes' | 'imageAttachments' | 'take' | 'contentLocks'>;
+} & Pick<PlatformRoot, 'imageIndexes' | 'imagePlatforms' | 'imageAttachments' | 'take' | 'contentLocks'>;
 
 /**
  * Loads one environment of a platform, with the applications' repositories, in one snapshot.

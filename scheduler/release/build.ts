@@ -221,7 +221,10 @@ const buildOne = async (
   environment: string,
   { place, releases, rolloutPolicy, ...inputs }: Inputs,
 ): Promise<EnvironmentOutcome> => {
-  const built = await makeEnvironment(options, environment, inputs);
+  const built = await makeEnvironment(options, environment, {
+    ...inputs,
+    store: releases.blobs,
+  });
   if ('problems' in built)
     return { environment, channels: [], heldWorkloads: [], advice: [], problems: built.problems };
   if (place?.kind === 'promoted' && options.candidate)

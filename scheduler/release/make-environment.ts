@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
+import type { BlobStore } from '#bundles/formats/layout/blobs';
 import { type Layout, openOrStartLayout } from '#bundles/formats/layout/layout';
 import type { FleetError } from '#bundles/errors';
 import { buildEnvironment, type EnvironmentBuild } from '../assemble/build-environment.ts';
@@ -46,13 +47,15 @@ export type MakeInputs = {
   readonly images: Layout | undefined;
   readonly previous: Layout | undefined;
   readonly signatures: readonly EvidencePlace[];
+  /** Gets the blobs of every image; undefined: images are not copied, as nothing is released. */
+  readonly store?: BlobStore;
 };
 
 /** Builds one environment and signs and writes nothing. Problems in its YAML are returned. */
 export const makeEnvironment = async (
   options: MakeOptions,
   environment: string,
-  { sources, images, previous, signatures }: MakeInputs,
+  { sources, images, previous, signatures, store }: MakeInputs,
 ): Promise<EnvironmentBuild | { readonly problems: readonly FleetError[] }> => {
   const platform = await loadOrProblems(options, environment, sources);
   if ('problems' in platform) return platform;
@@ -64,6 +67,7 @@ export const makeEnvironment = async (
       pull: options.pull,
       signatures,
       pulled: openBlobDirectory(options.layout),
+      store,
       previous: previous && { layout: previous, roots: options.keys.roots },
       rollbacks: await readRollbacks(options, environment),
       candidate: options.candidate,

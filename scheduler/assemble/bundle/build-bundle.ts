@@ -1,9 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ClosureEntry } from '#bundles/formats/bundle/config';
 import type { Descriptor } from '#bundles/formats/layout/manifest';
-import { compareBytes, type Digest } from '#bundles/digest';
+import { compareBytes, type Digest, isDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import type { BlobSource } from '#bundles/formats/layout/blobs';
 import type { Application } from '../../load/applications/application.ts';
 import type { Content } from '../content/content.ts';
 import type { ContentAccess } from '../content/content-access.ts';
@@ -25,7 +24,8 @@ import { mergeImage } from '../images/merge-image.ts';
 import { checkPackable, type PackedBundle, packBundle } from './pack-bundle.ts';
 import { pinImage } from '../images/pin-image.ts';
 import type { ManifestCache, ManifestJudge, PreparedObject } from './prepared-manifest.ts';
-import { type PullImage, type ResolvedImage, resolveImages } from '../images/resolve-images.ts';
+import type { ResolvedImage } from '../images/resolve-images.ts';
+import type { ResolveImages } from '../images/resolve-once.ts';
 
 export type BuiltBundle = {
   readonly clusterType: ClusterType;
@@ -76,12 +76,8 @@ export type BundleInput = {
   readonly lastGood: LastGood;
   /** By the name of the assignment. */
   readonly rolledBack: ReadonlyMap<string, RolledBack>;
-  /** Layouts with images; 'unchecked' if nothing is released, so that images need not exist. */
-  readonly images: readonly BlobSource[] | 'unchecked';
-  /** Source of images that are in none of the layouts; undefined: none. */
-  readonly pull?: PullImage | undefined;
-  /** Cache of images for all cluster types of an environment; undefined: no cache. */
-  readonly resolve?: ((names: readonly string[]) => Promise<readonly ResolvedImage[]>) | undefined;
+  /** Finds images, with a cache for all cluster types of an environment; undefined: nothing is released, so that images need not exist. */
+  readonly resolve: ResolveImages | undefined;
   /** Source of downloaded files for host packages. */
   readonly contents: ContentAccess;
   /** Shared by all cluster types of an environment. */
@@ -99,10 +95,8 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
   const held: HeldAssignment[] = [...input.held];
   const assembled: AssembledPackage[] = [];
   const images = new Map<string, ResolvedImage>();
-  const resolve = async (names: readonly string[]): Promise<readonly ResolvedImage[]> =>
-    input.images === 'unchecked' || names.length === 0
-      ? []
-      : await (input.resolve?.(names) ?? resolveImages(input.images, names, signal, input.pull));
+  const resolve: ResolveImages = async (names, platforms) =>
+    names.length === 0 ? [] : ((await input.resolve?.(names, platforms)) ?? []);
   const claim = newClaims();
   for (const [at, rendered] of input.packages.toSorted((a, b) => compareBytes(idOf(a), idOf(b))).entries()) {
     if (at % PAUSE === 0) {
@@ -117,7 +111,7 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
         continue;
       }
       checkPackable(made);
-      const found = await resolve(made.images);
+      const found = await resolve(made.images, clusterType.platforms);
       claim(made);
       for (const image of found) mergeImage(images, image);
       assembled.push(withImageBlobs(made, found));
@@ -133,7 +127,8 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
   for (const one of held) standIns.push(await withLastGood(one, input));
   for (const one of [...standIns, ...(await unreadable(input, assembled, held))]) {
     try {
-      const found = await resolve(one.kept?.images ?? []);
+      // What was released stays, also on a cluster type that got another platform since.
+      const found = await resolve(one.kept?.images ?? [], []);
       if (one.kept) claim(one.kept);
       for (const image of found) mergeImage(images, image);
       withKept.push(one.kept ? { ...one, kept: withImageBlobs(one.kept, found) } : one);
@@ -198,7 +193,7 @@ const toEntry = ({ digest, size, mediaType }: Descriptor): ClosureEntry => ({ di
 
 /** The place of an error is the line that names the image. */
 const placeImage = (error: FleetError, rendered: RenderedPackage, input: BundleInput): FleetError => {
-  if (error.code !== 'IMAGE_UNSIGNED' || error.at) return error;
+  if (error.at || !isDigest(error.subject)) return error;
   const { imageLocks, imageFields } = input.platform;
   const rules = imageRules(imageFields);
   const found = imagesInPackage(rendered, input.applicationOf(rendered), rules, []).find(({ image, at }) =>

@@ -1,7 +1,6 @@
 import { compareBytes } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
-import type { BlobSource } from '#bundles/formats/layout/blobs';
-import { type PullImage, type ResolvedImage, resolveManifest } from './resolve-images.ts';
+import { type ImageOrigin, type ResolvedImage, resolveManifest } from './resolve-images.ts';
 import { type Attachment, formatAttachment } from '../../model/images/attachment.ts';
 
 /**
@@ -11,8 +10,7 @@ import { type Attachment, formatAttachment } from '../../model/images/attachment
 export const attachLocked = async (
   images: readonly ResolvedImage[],
   locked: ReadonlyMap<string, readonly Attachment[]>,
-  sources: readonly BlobSource[],
-  pull: PullImage | undefined,
+  origin: ImageOrigin,
   signal: AbortSignal,
 ): Promise<readonly ResolvedImage[]> => {
   const all: ResolvedImage[] = [];
@@ -22,9 +20,9 @@ export const attachLocked = async (
     const found: ResolvedImage[] = [];
     for (const one of attachments) {
       try {
-        found.push(await resolveManifest(sources, one.digest, names, signal, pull));
+        found.push(await resolveManifest(origin, one.digest, names, signal));
       } catch (error) {
-        throw missing(toFleetError(error), one, names[0] ?? image.entry.digest);
+        throw missing(toFleetError(error), one, image.entry);
       }
     }
     all.push(attachments.length === 0 ? image : withAttachments(image, attachments), ...found);
@@ -44,12 +42,17 @@ const withAttachments = (image: ResolvedImage, attachments: readonly Attachment[
   };
 };
 
-const missing = (error: FleetError, attachment: Attachment, image: string): FleetError => {
+const missing = (
+  error: FleetError,
+  attachment: Attachment,
+  { digest, names }: ResolvedImage['entry'],
+): FleetError => {
   if (error.code !== 'MISSING_BLOB' && error.code !== 'IMAGE_MISSING') return error;
   return new FleetError(
     error.code,
-    `what lies beside the image ${image} is not there any more: ${formatAttachment(attachment)}`,
+    `what lies beside the image ${names?.[0] ?? digest} is not there any more: ${formatAttachment(attachment)}`,
     {
+      subject: digest,
       hint: 'Bring it to where the image comes from, or lock what is there now: fleet-scheduler images lock --update',
       cause: error,
     },

@@ -11,6 +11,7 @@ import { FleetError } from '#bundles/errors';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 import { readBlob } from '#bundles/formats/layout/verified';
 import { parseStrictJson } from '#bundles/json/strict-json';
+import { DOCKER_CONFIG, OCI_CONFIG } from '#bundles/media-types';
 
 /** A runnable manifest of an index: its descriptor and its platform, like 'linux/arm/v7'. */
 type Leaf = { readonly descriptor: Descriptor; readonly platform: string };
@@ -41,9 +42,8 @@ export const chooseManifest = async (
       hint: 'Very old images have to be pushed again with a tool of today',
     });
   }
-  const leaves = isIndexType(top.mediaType)
-    ? await leavesOf(source, top, image, signal)
-    : [{ descriptor: top, platform: await platformOf(source, top, image, signal) }];
+  const leaves = await runnablesOf(source, top, image, signal);
+  if (leaves === 'artifact') return top.digest;
   const found = wanted.map((platform) => ({
     platform,
     leaf: leaves.find((leaf) => leaf.platform === canonicalPlatform(platform)),
@@ -57,6 +57,28 @@ export const chooseManifest = async (
   }
   const [first, ...more] = new Set(found.map(({ leaf }) => leaf?.descriptor.digest));
   return first !== undefined && more.length === 0 ? first : top.digest;
+};
+
+/** Whether a manifest is an index that names this one, at any depth. @throws FleetError LAYOUT_INVALID, DIGEST_MISMATCH ... */
+export const indexHas = async (
+  source: BlobSource,
+  top: Descriptor,
+  digest: string,
+  signal: AbortSignal,
+): Promise<boolean> =>
+  isIndexType(top.mediaType) &&
+  (await leavesOf(source, top, top.digest, signal)).some((leaf) => leaf.descriptor.digest === digest);
+
+/** 'artifact': a manifest without an image config, as image volumes mount them, serves every platform. */
+const runnablesOf = async (
+  source: BlobSource,
+  top: Descriptor,
+  image: string,
+  signal: AbortSignal,
+): Promise<readonly Leaf[] | 'artifact'> => {
+  if (isIndexType(top.mediaType)) return leavesOf(source, top, image, signal);
+  const platform = await platformOf(source, top, image, signal);
+  return platform === undefined ? 'artifact' : [{ descriptor: top, platform }];
 };
 
 const leavesOf = async (
@@ -77,7 +99,7 @@ const leavesOf = async (
       const platform = child.platform
         ? formatPlatform(child.platform)
         : await platformOf(source, child, image, signal);
-      leaves.push({ descriptor: child, platform });
+      if (platform !== undefined) leaves.push({ descriptor: child, platform });
     }
   }
   return leaves;
@@ -85,15 +107,18 @@ const leavesOf = async (
 
 type Platform = { readonly os?: unknown; readonly architecture?: unknown; readonly variant?: unknown };
 
-/** The config of a single manifest has its platform; the manifest does not. */
+const IMAGE_CONFIGS: readonly string[] = [OCI_CONFIG, DOCKER_CONFIG];
+
+/** The config of a single manifest has its platform; the manifest does not. undefined: it is no image config. */
 const platformOf = async (
   source: BlobSource,
   { digest }: Descriptor,
   image: string,
   signal: AbortSignal,
-): Promise<string> => {
+): Promise<string | undefined> => {
   const bytes = await readBlob(source, digest, MAX_MANIFEST_BYTES, signal);
   const { config } = parseManifest(bytes, image) as Manifest;
+  if (!IMAGE_CONFIGS.includes(config.mediaType)) return undefined;
   const json = parseStrictJson(
     await readBlob(source, config.digest, MAX_CONFIG_BYTES, signal),
     { maxBytes: MAX_CONFIG_BYTES, maxDepth: 64 },
@@ -106,7 +131,7 @@ const formatPlatform = ({ os, architecture, variant }: Platform): string =>
   canonicalPlatform([os, architecture, variant].filter((part) => typeof part === 'string' && part).join('/'));
 
 /** Normalises variants like containerd: arm64 is arm64/v8, and arm is arm/v7. */
-const canonicalPlatform = (platform: string): string => {
+export const canonicalPlatform = (platform: string): string => {
   if (platform.endsWith('/arm64/v8')) return platform.slice(0, -'/v8'.length);
   return platform.endsWith('/arm') ? `${platform}/v7` : platform;
 };

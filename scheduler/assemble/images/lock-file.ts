@@ -39,7 +39,13 @@ export const formatLock = (
   const indexes = locked.flatMap(({ after, index }) =>
     index === undefined ? [] : [[after.slice(after.lastIndexOf('@') + 1), index] as const],
   );
-  if (indexes.length > 0) writeIndexes(document, sectionOf(document, 'indexes', file), indexes);
+  if (indexes.length > 0) writeDigests(document, sectionOf(document, 'indexes', file), indexes);
+  const platforms = locked.flatMap((one) =>
+    one.platforms === undefined
+      ? []
+      : [[one.after.slice(one.after.lastIndexOf('@') + 1), one.platforms] as const],
+  );
+  if (platforms.length > 0) writeDigests(document, sectionOf(document, 'platforms', file), platforms);
   if (attachments.length > 0)
     writeAttachments(document, sectionOf(document, 'attachments', file), attachments);
   const charts = locked.filter(({ image }) => isChartKey(image));
@@ -58,14 +64,14 @@ const write = (document: Document, section: YAMLMap, locked: readonly LockedImag
   if (section.items.length > 0) section.flow = false;
 };
 
-/** By the chosen manifest. Entries of manifests that no image uses any more have no effect. */
-const writeIndexes = (
+/** By the locked manifest. Entries of manifests that no image uses any more have no effect. */
+const writeDigests = (
   document: Document,
   section: YAMLMap,
-  indexes: readonly (readonly [string, string])[],
+  facts: readonly (readonly [string, string | readonly string[]])[],
 ): void => {
-  for (const [manifest, index] of indexes.toSorted(([a], [b]) => compareBytes(a, b)))
-    section.set(document.createNode(manifest), document.createNode(index));
+  for (const [manifest, fact] of facts.toSorted(([a], [b]) => compareBytes(a, b)))
+    section.set(document.createNode(manifest), document.createNode(fact, { flow: true }));
   section.flow = false;
 };
 
@@ -86,7 +92,7 @@ const writeAttachments = (
 /** The map to write into, created if it does not exist. @throws FleetError PLATFORM_INVALID */
 export const sectionOf = (
   document: Document,
-  section: 'images' | 'charts' | 'indexes' | 'attachments' | 'files' | 'debs',
+  section: 'images' | 'charts' | 'indexes' | 'platforms' | 'attachments' | 'files' | 'debs',
   file: string,
 ): YAMLMap => {
   const found = document.getIn(['spec', section], true);
@@ -115,7 +121,9 @@ export const updateLockFile = async (
   const { file, text } = await findLock(directory);
   // Lock files of versions without image policies have no indexes.
   const isUnnoted = (index: string | undefined): boolean => index !== undefined && !text?.includes(index);
-  const changed = locked.filter(({ before, after, index }) => before !== after || isUnnoted(index));
+  const changed = locked.filter(
+    ({ before, after, index, platforms }) => before !== after || platforms !== undefined || isUnnoted(index),
+  );
   if (changed.length + attachments.length === 0) return undefined;
   try {
     await writeFileAtomically(file, Buffer.from(formatLock(text, changed, attachments, file)));

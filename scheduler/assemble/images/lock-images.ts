@@ -1,10 +1,11 @@
 import type { Digest } from '#bundles/digest';
-import { FleetError, type Place } from '#bundles/errors';
+import type { FleetError, Place } from '#bundles/errors';
 import { normaliseImageName } from '#bundles/formats/bundle/image-name';
 import { toProblem } from '../../model/problems.ts';
 import { withPlace } from '../../model/with-place.ts';
-import { chooseManifest } from './choose-manifest.ts';
 import type { ImagePlaces } from '../../load/images/image-places.ts';
+import { type FoundImage, findImage } from './find-image.ts';
+import { reopenLock } from './reopen-lock.ts';
 
 /** An image that manifests or quadlets name by a tag. */
 export type ImageReference = {
@@ -16,6 +17,16 @@ export type ImageReference = {
   readonly platforms: readonly string[];
 };
 
+/** Entries of the lock file. */
+export type ImageLocks = {
+  /** Image -> 'host/repo@sha256:...'. */
+  readonly images: ReadonlyMap<string, string>;
+  /** Digest of a locked manifest -> digest of the index that it was chosen from. */
+  readonly indexes: ReadonlyMap<string, string>;
+  /** Digest of a locked manifest -> platforms that it was found to serve, 'linux/amd64' ... */
+  readonly platforms: ReadonlyMap<string, readonly string[]>;
+};
+
 /** One entry of the lock file. `image` is its key, values are 'host/repo@sha256:...'. */
 export type LockedImage = {
   readonly image: string;
@@ -23,6 +34,8 @@ export type LockedImage = {
   readonly after: string;
   /** The index that its manifest was chosen from. Signatures usually refer to the index. */
   readonly index?: Digest;
+  /** Platforms that `after` was found to serve; undefined: the file says so already, or nothing was looked up. */
+  readonly platforms?: readonly string[];
 };
 
 /** An image that this run looked up, and the place that names it. */
@@ -36,53 +49,33 @@ export type LockOutcome = {
 };
 
 /**
- * Finds a digest for every reference without one.
+ * Finds a digest for every reference without one, and another one of the same version where a locked manifest does not serve the
+ * platforms of today's cluster types.
  * @param locks current entries of the file
  * @param renew whether a locked image is looked up again
  */
 export const lockImages = async (
   references: readonly ImageReference[],
-  locks: ReadonlyMap<string, string>,
+  locks: ImageLocks,
   places: ImagePlaces,
   renew: (reference: string) => boolean,
   signal: AbortSignal,
 ): Promise<LockOutcome> => {
-  const known = new Map([...locks].map(([key, value]) => [normaliseImageName(key), { key, value }]));
+  const known = new Map([...locks.images].map(([key, value]) => [normaliseImageName(key), { key, value }]));
   const locked: LockedImage[] = [];
   const problems: FleetError[] = [];
   for (const reference of references) {
     const full = normaliseImageName(reference.image);
     const old = known.get(full);
-    const image = old?.key ?? reference.image;
-    if (old && !renew(full)) {
-      locked.push({ image, before: old.value, after: old.value });
-      continue;
-    }
+    const find = (): Promise<FoundImage> =>
+      old && !renew(full)
+        ? reopenLock({ reference, full, pinned: old.value, locks, places }, signal)
+        : findImage(reference, full, places, signal);
     try {
-      locked.push({ image, before: old?.value, ...(await resolve(reference, full, places, signal)) });
+      locked.push({ image: old?.key ?? reference.image, before: old?.value, ...(await find()) });
     } catch (error) {
       problems.push(withPlace(toProblem(error, `looking for ${reference.image}`), reference.at));
     }
   }
   return { locked, problems };
-};
-
-const resolve = async (
-  { image, platforms }: ImageReference,
-  full: string,
-  places: ImagePlaces,
-  signal: AbortSignal,
-): Promise<Pick<LockedImage, 'after' | 'index'>> => {
-  const found = await places.find(full, signal);
-  if (!found) {
-    throw new FleetError('IMAGE_MISSING', `the image ${image} is not in ${places.name}`, {
-      hint: 'Is the tag right, and was it pushed?',
-    });
-  }
-  const digest = await chooseManifest(found.source, found.descriptor, platforms, image, signal);
-  const top = found.descriptor.digest;
-  return {
-    after: `${full.slice(0, full.lastIndexOf(':'))}@${digest}`,
-    ...(digest !== top && { index: top }),
-  };
 };

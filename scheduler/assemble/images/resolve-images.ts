@@ -7,10 +7,11 @@ import {
   parseManifest,
 } from '#bundles/formats/layout/manifest';
 import { compareBytes, type Digest, parseDigest } from '#bundles/digest';
-import { FleetError } from '#bundles/errors';
-import type { BlobSource } from '#bundles/formats/layout/blobs';
+import { FleetError, toFleetError } from '#bundles/errors';
+import type { BlobSource, BlobStore } from '#bundles/formats/layout/blobs';
 import { readBlob } from '#bundles/formats/layout/verified';
 import { OCI_MANIFEST } from '#bundles/media-types';
+import { copyBlobs } from './copy-blobs.ts';
 import type { SignedRepository } from './signatures/registry-evidence.ts';
 
 /** An image by its name in the closure, with all its blobs, manifests before their children. */
@@ -24,19 +25,26 @@ export type ResolvedImage = {
 /** The repository in the name of an image. @param name 'host/repo@sha256:...' */
 export type PullImage = (name: string) => SignedRepository;
 
-type PullBlobs = (name: string) => Pick<SignedRepository, 'blobs'>;
+/** Where images come from. */
+export type ImageOrigin = {
+  /** Layouts, in the order in which they are searched. */
+  readonly sources: readonly BlobSource[];
+  /** Registries of the images' names, after the layouts; undefined: not used. */
+  readonly pull?: ((name: string) => Pick<SignedRepository, 'blobs'>) | undefined;
+  /** Gets every blob of an image before the image counts as found; undefined: only manifests are read. */
+  readonly store?: BlobStore | undefined;
+};
 
 /**
- * Finds pinned images in the first layout that has them, or, with `pull`, in the registries of their names.
+ * Finds pinned images in the first layout that has them whole, or in the registries of their names.
  * @param names 'host/repo@sha256:...'
- * @param pull undefined: registries are not used
- * @throws FleetError MISSING_BLOB, IMAGE_MISSING with a hint; REGISTRY_*
+ * @throws FleetError with the digest of the image as subject: MISSING_BLOB, IMAGE_MISSING with a hint; DIGEST_MISMATCH,
+ * SIZE_MISMATCH; REGISTRY_*
  */
 export const resolveImages = async (
-  sources: readonly BlobSource[],
+  origin: ImageOrigin,
   names: readonly string[],
   signal: AbortSignal,
-  pull?: PullBlobs,
 ): Promise<readonly ResolvedImage[]> => {
   const byDigest = Map.groupBy(names, (name) =>
     parseDigest(name.slice(name.indexOf('@') + 1), `digest of ${name}`),
@@ -44,27 +52,57 @@ export const resolveImages = async (
   const images: ResolvedImage[] = [];
   for (const [digest, aliases] of [...byDigest].toSorted(([a], [b]) => compareBytes(a, b))) {
     const sorted = aliases.toSorted(compareBytes);
-    const found = await resolveManifest(sources, digest, sorted, signal, pull);
+    const found = await resolveManifest(origin, digest, sorted, signal);
     images.push({ ...found, entry: { ...found.entry, names: sorted } });
   }
   return images;
 };
 
 /**
- * A manifest and all blobs that it reaches, without names. @param names names of the image, which say where it can be pulled
- * from
+ * A manifest and all blobs that it reaches, without names. A place that has the manifest and lacks another blob, or has it damaged,
+ * is passed over for the next one. @param names names of the image, which say where it can be pulled from
  */
 export const resolveManifest = async (
-  sources: readonly BlobSource[],
+  origin: ImageOrigin,
   digest: Digest,
   names: readonly string[],
   signal: AbortSignal,
-  pull: PullBlobs | undefined,
 ): Promise<ResolvedImage> => {
-  const { source, size } = (await find(sources, digest)) ?? (await pulled(sources, names, digest, pull));
+  const image = names[0] ?? digest;
+  const { sources, pull, store } = origin;
+  let failure: unknown;
+  for (const source of placesOf(origin, names)) {
+    try {
+      const size = await source.size(digest);
+      if (size === undefined) continue;
+      const found = await readImage(source, { digest, size }, image, signal);
+      if (!store) return found;
+      await copyBlobs(store, found, signal);
+      return { ...found, source: store };
+    } catch (error) {
+      signal.throwIfAborted();
+      failure ??= error;
+    }
+  }
+  if (failure === undefined) throw pull ? notPushed(image, digest) : missing(sources, image, digest);
+  throw ofImage(toFleetError(failure), image, digest);
+};
+
+/** Registries after the layouts. The same content may have several names, in several registries. */
+function* placesOf({ sources, pull }: ImageOrigin, names: readonly string[]): Generator<BlobSource> {
+  yield* sources;
+  if (pull) for (const name of names) yield pull(name).blobs;
+}
+
+const readImage = async (
+  source: BlobSource,
+  { digest, size }: Pick<Descriptor, 'digest' | 'size'>,
+  image: string,
+  signal: AbortSignal,
+): Promise<ResolvedImage> => {
   const blobs = new Map<Digest, Descriptor>();
   const top = await readBlob(source, digest, MAX_MANIFEST_BYTES, signal);
-  const { mediaType } = parseManifest(top, names[0]);
+  const { mediaType } = parseManifest(top, image);
   const entry: ClosureEntry = { digest, size, mediaType: mediaType ?? OCI_MANIFEST };
   const waiting: Descriptor[] = [{ digest, size, mediaType: entry.mediaType }];
   for (let next = waiting.shift(); next; next = waiting.shift()) {
@@ -72,52 +110,35 @@ export const resolveManifest = async (
     blobs.set(next.digest, next);
     if (isManifestType(next.mediaType)) {
       waiting.push(
-        ...childrenOf(
-          parseManifest(await readBlob(source, next.digest, MAX_MANIFEST_BYTES, signal), names[0]),
-        ),
+        ...childrenOf(parseManifest(await readBlob(source, next.digest, MAX_MANIFEST_BYTES, signal), image)),
       );
     }
   }
   return { entry, blobs: [...blobs.values()], source };
 };
 
-type Found = { readonly source: BlobSource; readonly size: number };
+/** An error about one blob names the image, for people who do not know its blobs. */
+const ofImage = (error: FleetError, image: string, digest: Digest): FleetError =>
+  error.subject === digest && error.message.includes(image)
+    ? error
+    : new FleetError(error.code, `the image ${image} cannot be carried along: ${error.message}`, {
+        subject: digest,
+        hint: error.hint,
+        cause: error,
+      });
 
-const find = async (sources: readonly BlobSource[], digest: Digest): Promise<Found | undefined> => {
-  for (const source of sources) {
-    const size = await source.size(digest);
-    if (size !== undefined) return { source, size };
-  }
-  return undefined;
-};
+const notPushed = (image: string, digest: Digest): FleetError =>
+  new FleetError('IMAGE_MISSING', `the image ${image} is in no layout, and its registry has not got it`, {
+    subject: digest,
+    hint: 'Was it removed there? Push it again, or lock what is there now: fleet-scheduler images lock --update',
+  });
 
-/** The same content may have several names; the first registry that has it is used. */
-const pulled = async (
-  sources: readonly BlobSource[],
-  names: readonly string[],
-  digest: Digest,
-  pull: PullBlobs | undefined,
-): Promise<Found> => {
-  if (!pull) throw missing(sources, names[0] ?? digest);
-  const found = await find(
-    names.map((name) => pull(name).blobs),
-    digest,
-  );
-  if (found) return found;
-  throw new FleetError(
-    'IMAGE_MISSING',
-    `the image ${names[0]} is in no layout, and its registry has not got it`,
-    {
-      hint: 'Was it removed there? Push it again, or lock what is there now: fleet-scheduler images lock --update',
-    },
-  );
-};
-
-const missing = (sources: readonly BlobSource[], name: string): FleetError =>
+const missing = (sources: readonly BlobSource[], image: string, digest: Digest): FleetError =>
   new FleetError(
     'MISSING_BLOB',
-    `the image ${name} is not in ${sources.length > 0 ? sources.map((it) => it.name).join(' or ') : 'any layout'}`,
+    `the image ${image} is not in ${sources.length > 0 ? sources.map((it) => it.name).join(' or ') : 'any layout'}`,
     {
-      hint: `Pull it with --pull-images, or copy it into the layout of --images: skopeo copy docker://${name} oci:<layout>`,
+      subject: digest,
+      hint: `Pull it with --pull-images, or copy it into the layout of --images: skopeo copy docker://${image} oci:<layout>`,
     },
   );

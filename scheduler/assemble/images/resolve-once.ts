@@ -1,30 +1,47 @@
-import type { BlobSource } from '#bundles/formats/layout/blobs';
 import { attachLocked } from './attach-locked.ts';
 import type { Attachment } from '../../model/images/attachment.ts';
+import { checkPlatforms } from './check-platforms.ts';
 import { type Vouching, vouchImages } from './signatures/vouch-images.ts';
-import { type PullImage, type ResolvedImage, resolveImages } from './resolve-images.ts';
+import { type ImageOrigin, type ResolvedImage, resolveImages } from './resolve-images.ts';
+
+/** @param platforms 'linux/amd64' ... that each image must have; none: not judged */
+export type ResolveImages = (
+  names: readonly string[],
+  platforms: readonly string[],
+) => Promise<readonly ResolvedImage[]>;
 
 /**
- * `resolveImages` with a cache for one build: 500 applications on 100 cluster types have 500 sets of images, not 50,000. Adds
- * the attachments of the lock file, and signatures that policies require.
+ * `resolveImages` with a cache for one build: 500 applications on 100 cluster types have 500 sets of images, not 50,000. Judges the
+ * images' platforms, and adds the attachments of the lock file and signatures that policies require.
  */
 export const resolveOnce = (
-  sources: readonly BlobSource[],
-  pull: PullImage | undefined,
+  origin: ImageOrigin,
   signal: AbortSignal,
   vouching?: Vouching,
   attachments: ReadonlyMap<string, readonly Attachment[]> = new Map(),
-): ((names: readonly string[]) => Promise<readonly ResolvedImage[]>) => {
-  const known = new Map<string, Promise<readonly ResolvedImage[]>>();
-  const resolve = async (names: readonly string[]): Promise<readonly ResolvedImage[]> => {
-    const found = await resolveImages(sources, names, signal, pull);
-    const images = await attachLocked(found, attachments, sources, pull, signal);
-    return vouching ? await vouchImages(images, vouching, signal) : images;
-  };
-  return (names) => {
-    const key = names.join('\n');
-    const found = known.get(key) ?? resolve(names);
+): ResolveImages => {
+  const once = <T>(known: Map<string, Promise<T>>, key: string, work: () => Promise<T>): Promise<T> => {
+    const found = known.get(key) ?? work();
     known.set(key, found);
+    return found;
+  };
+  const images = new Map<string, Promise<readonly ResolvedImage[]>>();
+  const judged = new Map<string, Promise<void>>();
+  const resolve = async (names: readonly string[]): Promise<readonly ResolvedImage[]> => {
+    const found = await attachLocked(await resolveImages(origin, names, signal), attachments, origin, signal);
+    return vouching ? await vouchImages(found, vouching, signal) : found;
+  };
+  // One set at a time: two sets that share an image would copy it twice.
+  let last: Promise<unknown> = Promise.resolve();
+  const resolveNext = (names: readonly string[]): Promise<readonly ResolvedImage[]> => {
+    const next = last.then(() => resolve(names));
+    last = next.catch(() => {});
+    return next;
+  };
+  return async (names, platforms) => {
+    const key = names.join('\n');
+    const found = await once(images, key, () => resolveNext(names));
+    await once(judged, `${platforms.join()}\n${key}`, () => checkPlatforms(found, platforms, signal));
     return found;
   };
 };

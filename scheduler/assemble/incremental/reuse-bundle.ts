@@ -51,12 +51,14 @@ const hasContents = async ({ contents }: BuiltBundle): Promise<boolean> => {
 /** The images as resolved now; undefined if one is missing or differs. */
 const imagesOf = async (
   { images }: BuiltBundle,
-  { resolve }: BundleInput,
+  { resolve, clusterType }: BundleInput,
 ): Promise<BuiltBundle['images'] | undefined> => {
   if (images.length === 0 || !resolve) return images;
   try {
     const named = images.filter(({ entry }) => entry.names !== undefined);
-    const found = await Promise.all(named.map(({ entry }) => resolve(entry.names ?? [])));
+    const found = await Promise.all(
+      named.map(({ entry }) => resolve(entry.names ?? [], clusterType.platforms)),
+    );
     // Signatures are listed with their images, possibly the same one with several.
     const now = new Map(found.flat().map((image) => [image.entry.digest, image]));
     return now.size === images.length &&

@@ -97,7 +97,13 @@ export const lockPlatform = async (options: LockOptions): Promise<PlatformLock> 
         options.update,
         references.map(({ image }) => image),
       );
-  const images = await lockImages(references, root.imageLocks, options.places, renew, options.signal);
+  const images = await lockImages(
+    references,
+    { images: root.imageLocks, indexes: root.imageIndexes, platforms: root.imagePlatforms },
+    options.places,
+    renew,
+    options.signal,
+  );
   const locked = [...charts.locked, ...images.locked];
   const beside = chartNamed
     ? NOTHING_BESIDE
@@ -145,7 +151,7 @@ const freshOf = (
   return locked.flatMap((one) => {
     const full = normaliseImageName(one.image);
     const place = at.get(full);
-    return place && (one.before === undefined || renew(full)) ? [{ ...one, at: place }] : [];
+    return place && (one.before !== one.after || renew(full)) ? [{ ...one, at: place }] : [];
   });
 };
 

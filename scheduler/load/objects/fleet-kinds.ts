@@ -205,6 +205,11 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
         {},
         'Manifest digest, to the digest of the index it was chosen from. Signatures are often on the index.',
       ),
+      platforms: optional(
+        record(list(text)),
+        {},
+        'Digest of a locked image, to the platforms that it was found to serve. `images lock` looks it up again when a cluster type needs another.',
+      ),
       files: optional(
         record(
           fields({
@@ -247,6 +252,7 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
       // Keys do not collide: a chart's begins with a scheme, an image's does not.
       images: new Map([...Object.entries(spec.images), ...Object.entries(spec.charts)]),
       indexes: new Map(Object.entries(spec.indexes)),
+      platforms: new Map(Object.entries(spec.platforms)),
       files: new Map(
         Object.entries(spec.files).map(([url, { sha256: digest, size }]) => [url, { digest, size }]),
       ),

@@ -70,6 +70,8 @@ export type Spec =
       readonly images: ReadonlyMap<string, string>;
       /** Digest of a manifest -> digest of the index it was selected from. Signatures are usually on the index. */
       readonly indexes: ReadonlyMap<string, string>;
+      /** Digest of a locked image -> platforms that it was found to serve. */
+      readonly platforms: ReadonlyMap<string, readonly string[]>;
       /** Locked files that host packages fetch, by address. */
       readonly files: ContentLocks['files'];
       /** Addresses of Debian packages by selection. */

@@ -17,6 +17,8 @@ export type PlatformRoot = {
   readonly imageLocks: ReadonlyMap<string, string>;
   /** Digest of a locked manifest -> digest of the index it was selected from. */
   readonly imageIndexes: ReadonlyMap<string, string>;
+  /** Digest of a locked image -> platforms that it was found to serve. */
+  readonly imagePlatforms: ReadonlyMap<string, readonly string[]>;
   readonly contentLocks: ContentLocks;
   /** Attachments by image digest. */
   readonly imageAttachments: ReadonlyMap<string, readonly Attachment[]>;
@@ -64,6 +66,7 @@ export const findFleet = async (
     fleet,
     imageLocks: new Map(locks.flatMap((lock) => [...lock.images])),
     imageIndexes: new Map(locks.flatMap((lock) => [...lock.indexes])),
+    imagePlatforms: new Map(locks.flatMap((lock) => [...lock.platforms])),
     contentLocks: {
       files: new Map(locks.flatMap((lock) => [...lock.files])),
       debs: new Map(locks.flatMap((lock) => [...lock.debs])),

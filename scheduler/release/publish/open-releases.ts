@@ -1,5 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
+import type { BlobStore } from '#bundles/formats/layout/blobs';
 import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { FleetError } from '#bundles/errors';
 import {
@@ -20,6 +22,8 @@ export type Releases = Disposable & {
    * @param gone references to remove
    */
   readonly point: (references: ReadonlyMap<string, Descriptor>, gone?: readonly string[]) => Promise<void>;
+  /** Its blobs. The first write locks or creates the layout, as `open`. */
+  readonly blobs: BlobStore;
 };
 
 /**
@@ -30,12 +34,22 @@ export type Releases = Disposable & {
 export const openReleases = async (directory: string, options: LockOptions): Promise<Releases> => {
   const lock = () => waitForLayout(directory, options);
   let locked = (await isThere(directory)) ? await lock() : undefined;
+  const open = async (): Promise<Layout> => {
+    locked ??= await lock();
+    const layout = await openOrStartLayout(directory);
+    if (layout.manifests.length === 0) await start(layout);
+    return layout;
+  };
+  const blobs = openBlobDirectory(directory);
+  let opened: Promise<Layout> | undefined;
   return {
-    open: async () => {
-      locked ??= await lock();
-      const layout = await openOrStartLayout(directory);
-      if (layout.manifests.length === 0) await start(layout);
-      return layout;
+    open,
+    blobs: {
+      ...blobs,
+      write: async (digest, size, content, signal) => {
+        await (opened ??= open());
+        await blobs.write(digest, size, content, signal);
+      },
     },
     point: async (references, gone = []) => {
       // Read again: site statements are written to the same index, by commands that do not wait for a build.

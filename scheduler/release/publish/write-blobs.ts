@@ -2,10 +2,11 @@ import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { digestOf } from '#bundles/digest';
 import type { BlobDirectory } from '#bundles/formats/layout/blob-directory';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
-import { readBlob, verified } from '#bundles/formats/layout/verified';
+import { readBlob } from '#bundles/formats/layout/verified';
 import type { Channel } from '#bundles/names';
 import type { BuiltBundle } from '../../assemble/bundle/build-bundle.ts';
 import type { PackedBundle } from '../../assemble/bundle/pack-bundle.ts';
+import { copyBlobs } from '../../assemble/images/copy-blobs.ts';
 import { imageReference } from '../../load/releases/references.ts';
 
 /**
@@ -19,33 +20,13 @@ export const copyImages = async (
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, Descriptor>> => {
   const all = [...images, ...contents];
-  for (const one of all) await copyImage(blobs, one, signal);
+  for (const one of all) await copyBlobs(blobs, one, signal);
   return new Map(
     all.map(({ entry: { digest, size, mediaType } }) => [
       imageReference(channel, digest),
       { digest, size, mediaType },
     ]),
   );
-};
-
-/** Copies layers and configs before the manifests that name them. @returns the number of blobs copied */
-const copyImage = async (
-  to: BlobDirectory,
-  { source, blobs }: BuiltBundle['images'][number],
-  signal: AbortSignal,
-): Promise<number> => {
-  let copied = 0;
-  for (const { digest, size } of blobs.toReversed()) {
-    if ((await to.size(digest)) === size) continue;
-    await to.write(
-      digest,
-      size,
-      verified(digest, size, await source.open(digest, signal), source.name),
-      signal,
-    );
-    copied += 1;
-  }
-  return copied;
 };
 
 /** Writes the blobs of a bundle, replacing damaged ones. @returns the number of blobs that were missing or damaged */
@@ -73,6 +54,6 @@ export const restoreBlobs = async (
   signal: AbortSignal,
 ): Promise<number> => {
   let written = await writeBundle(blobs, bundle);
-  for (const one of [...images, ...contents]) written += await copyImage(blobs, one, signal);
+  for (const one of [...images, ...contents]) written += await copyBlobs(blobs, one, signal);
   return written;
 };

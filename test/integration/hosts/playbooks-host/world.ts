@@ -45,7 +45,7 @@ export const build = async (
   const made = await assembleHost(rendered, application, noAccess({ imageLocks }));
   const signal = new AbortController().signal;
   const resolved = image
-    ? await resolveImages([(await openLayout(image.layout)).blobs], made.images, signal)
+    ? await resolveImages({ sources: [(await openLayout(image.layout)).blobs] }, made.images, signal)
     : [];
   const contents = resolved.flatMap(({ source, blobs: all }) =>
     all.map(({ digest }) => ({ source, digest })),

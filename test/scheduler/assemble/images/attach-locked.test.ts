@@ -25,9 +25,9 @@ const world = async () => {
   const image = putImage(blobs, { layers: [await putLayer(blobs, { app: 'a' })] });
   const source = sourceOf(blobs, 'images');
   const name = `edge.example/a@${image.digest}`;
-  const images = await resolveImages([source], [name], signal);
+  const images = await resolveImages({ sources: [source] }, [name], signal);
   const attach = (...attachments: readonly { digest: typeof image.digest; tag?: string }[]) =>
-    attachLocked(images, new Map([[image.digest, attachments]]), [source], undefined, signal);
+    attachLocked(images, new Map([[image.digest, attachments]]), { sources: [source] }, signal);
   return { blobs, image, source, name, attach };
 };
 

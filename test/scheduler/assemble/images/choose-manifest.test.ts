@@ -5,6 +5,7 @@ import { chooseManifest } from '../../../../scheduler/assemble/images/choose-man
 import {
   type Blobs,
   putAttestation,
+  putEmpty,
   putImage,
   putIndex,
   putJson,
@@ -45,6 +46,11 @@ describe('what a bundle names of an image', () => {
     expect(await choose(index, 'linux/arm64/v8')).toBe(arm.digest);
     expect(await choose(index, 'linux/amd64', 'linux/arm64')).toBe(index.digest);
     expect(await choose(index)).toBe(index.digest);
+  });
+
+  it('is a manifest without an image config as it is: image volumes mount artifacts on every platform', async () => {
+    const artifact = putEmpty(blobs);
+    expect(await choose(artifact, 'linux/amd64', 'linux/arm64')).toBe(artifact.digest);
   });
 
   it('is found in indexes of indexes and in those of docker', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isFleetError } from '#bundles/errors';
+import type { BlobStore } from '#bundles/formats/layout/blobs';
 import { DOCKER_INDEX, DOCKER_MANIFEST } from '#bundles/media-types';
 import { resolveImages } from '../../../../scheduler/assemble/images/resolve-images.ts';
 import {
@@ -29,7 +30,11 @@ describe('where images of a bundle come from', () => {
     const blobs: Blobs = new Map();
     const index = await makeImage(blobs);
     const names = [`edge.example/b@${index.digest}`, `edge.example/a@${index.digest}`];
-    const [image, ...more] = await resolveImages([sourceOf(new Map()), sourceOf(blobs)], names, never);
+    const [image, ...more] = await resolveImages(
+      { sources: [sourceOf(new Map()), sourceOf(blobs)] },
+      names,
+      never,
+    );
     expect(more).toEqual([]);
     expect(image?.entry).toEqual({
       digest: index.digest,
@@ -44,20 +49,82 @@ describe('where images of a bundle come from', () => {
     const blobs: Blobs = new Map();
     const index = await makeImage(blobs);
     const name = `edge.example/a@${index.digest}`;
-    expect(await codeOf(resolveImages([], [name], never))).toBe('MISSING_BLOB');
+    expect(await codeOf(resolveImages({ sources: [] }, [name], never))).toBe('MISSING_BLOB');
     const asked: string[] = [];
     const pull = (wanted: string) => {
       asked.push(wanted);
       return { blobs: sourceOf(blobs) };
     };
-    const [image] = await resolveImages([sourceOf(new Map())], [name], never, pull);
+    const [image] = await resolveImages({ sources: [sourceOf(new Map())], pull }, [name], never);
     expect(image?.blobs).toHaveLength(blobs.size);
     expect(asked).toEqual([name]);
-    await resolveImages([sourceOf(blobs)], [name], never, pull);
+    await resolveImages({ sources: [sourceOf(blobs)], pull }, [name], never);
     expect(asked).toEqual([name]);
-    expect(await codeOf(resolveImages([], [name], never, () => ({ blobs: sourceOf(new Map()) })))).toBe(
-      'IMAGE_MISSING',
-    );
+    expect(
+      await codeOf(
+        resolveImages({ sources: [], pull: () => ({ blobs: sourceOf(new Map()) }) }, [name], never),
+      ),
+    ).toBe('IMAGE_MISSING');
+  });
+
+  describe('with a store', () => {
+    const storeIn = (stored: Blobs): BlobStore => ({
+      ...sourceOf(stored, 'layout releases'),
+      write: async (digest, size, content) => {
+        const chunks: Uint8Array[] = [];
+        for await (const chunk of content instanceof Uint8Array ? [content] : content) chunks.push(chunk);
+        const bytes = Buffer.concat(chunks);
+        if (bytes.byteLength !== size) throw new Error('not the size of its descriptor');
+        stored.set(digest, bytes);
+      },
+    });
+    const world = async () => {
+      const blobs: Blobs = new Map();
+      const layer = await putLayer(blobs, { app: 'app' });
+      const image = putImage(blobs, { layers: [layer] });
+      const names = ['one.example/a', 'two.example/a'].map((name) => `${name}@${image.digest}`);
+      return { blobs, layer, image, names };
+    };
+
+    it('is the first place that has every blob, whole', async () => {
+      const { blobs, layer, names } = await world();
+      const torn = new Map(blobs);
+      torn.set(layer.digest, Buffer.alloc(layer.size));
+      const cut = new Map(blobs);
+      cut.delete(layer.digest);
+      const stored: Blobs = new Map();
+      const pull = (name: string) => ({ blobs: sourceOf(name.startsWith('one') ? cut : blobs) });
+      const origin = { sources: [sourceOf(torn)], pull, store: storeIn(stored) };
+      const [image] = await resolveImages(origin, names, never);
+      expect(image?.source.name).toBe('layout releases');
+      expect(stored).toEqual(blobs);
+    });
+
+    it('is nowhere without a layer, and the message names image, place and layer', async () => {
+      const { blobs, layer, image, names } = await world();
+      blobs.delete(layer.digest);
+      const pull = () => ({ blobs: sourceOf(blobs, 'registry one.example/a') });
+      const origin = { sources: [], pull, store: storeIn(new Map()) };
+      await expect(resolveImages(origin, names.slice(0, 1), never)).rejects.toMatchObject({
+        code: 'IMAGE_MISSING',
+        subject: image.digest,
+        message: `the image ${names[0]} cannot be carried along: registry one.example/a does not have its blob ${layer.digest}`,
+      });
+    });
+
+    it('says of a foreign layer what it is', async () => {
+      const blobs: Blobs = new Map();
+      const type = 'application/vnd.docker.image.rootfs.foreign.diff.tar.gzip';
+      const foreign = { ...(await putLayer(new Map(), { base: 'windows' })), mediaType: type };
+      const { digest } = putImage(blobs, { layers: [foreign] });
+      const origin = { sources: [sourceOf(blobs, 'images')], store: storeIn(new Map()) };
+      await expect(resolveImages(origin, [`one.example/a@${digest}`], never)).rejects.toMatchObject({
+        code: 'IMAGE_MISSING',
+        message: expect.stringContaining(
+          `images does not have its foreign layer ${foreign.digest} (${type}), which registries need not store`,
+        ),
+      });
+    });
   });
 
   it('is never a registry that gives other bytes', async () => {
@@ -67,6 +134,8 @@ describe('where images of a bundle come from', () => {
     bytes[20] = (bytes[20] ?? 0) ^ 1;
     const liar = sourceOf(new Map(blobs).set(index.digest, bytes));
     const name = `edge.example/a@${index.digest}`;
-    expect(await codeOf(resolveImages([], [name], never, () => ({ blobs: liar })))).toBe('DIGEST_MISMATCH');
+    expect(await codeOf(resolveImages({ sources: [], pull: () => ({ blobs: liar }) }, [name], never))).toBe(
+      'DIGEST_MISMATCH',
+    );
   });
 });

@@ -122,7 +122,8 @@ describe('locking the images of a platform', () => {
     const line = `    edge.example/c:3: edge.example/c@${c.manifests[0]}\n`;
     // Each stands in an index, which is what builders sign.
     const indexes = (...made: readonly (typeof a)[]) =>
-      `  indexes:\n${made.map(({ manifests, index }) => `    ${manifests[0]}: ${index}\n`).join('')}`;
+      `  indexes:\n${made.map(({ manifests, index }) => `    ${manifests[0]}: ${index}\n`).join('')}` +
+      `  platforms:\n${made.map(({ manifests }) => `    ${manifests[0]}: [ linux/amd64 ]\n`).join('')}`;
     expect(await world.lockFile()).toBe(text + line + indexes(c));
     const outcome = await world.lock({ update: ['edge.example/b:2'] });
     expect(outcome.images.filter(({ before, after }) => before !== after)).toEqual([
@@ -131,6 +132,7 @@ describe('locking the images of a platform', () => {
         before: `edge.example/b@${old}`,
         after: `edge.example/b@${b.manifests[0]}`,
         index: b.index,
+        platforms: ['linux/amd64'],
       },
     ]);
     const renewed = text.replace(`b@${old}`, `b@${b.manifests[0]}`);
@@ -139,6 +141,68 @@ describe('locking the images of a platform', () => {
     expect(await world.lockFile()).toBe(
       renewed.replace(`a@${old}`, `a@${a.manifests[0]}`) + line + indexes(c, b, a),
     );
+  });
+
+  describe('when a cluster type needs another platform', () => {
+    const type = (platforms: string): Record<string, string> => ({
+      'platform/base/edge.yaml': ours(
+        'ClusterType',
+        'edge',
+        `  labels: {region: eu}\nspec: {platforms: [${platforms}]}\n`,
+      ),
+    });
+
+    it('takes the manifest or the index of the locked version, wherever the tag points by now', async () => {
+      const world = await makeWorld(platformOf('edge.example/a:1'));
+      const first = await world.push('edge.example/a:1', amd('first'), arm('first'));
+      await world.lock();
+      await world.push('edge.example/a:1', amd('second'), arm('second'));
+      await writeFiles(world.directory, type('linux/arm64'));
+      await world.lock();
+      expect(await world.lockFile()).toContain(`edge.example/a:1: edge.example/a@${first.manifests[1]}\n`);
+      await writeFiles(world.directory, type('linux/amd64, linux/arm64/v8'));
+      const { images } = await world.lock();
+      expect(images.map(({ after }) => after)).toEqual([`edge.example/a@${first.index}`]);
+      const text = await world.lockFile();
+      expect(text).toContain(`${first.index}: [ linux/amd64, linux/arm64 ]\n`);
+      expect((await world.lock()).file).toBeUndefined();
+    });
+
+    it('reports a locked version that is not there for it, and keeps its entry', async () => {
+      const world = await makeWorld(platformOf('edge.example/a:1'));
+      const first = await world.push('edge.example/a:1', amd('first'));
+      await world.lock();
+      const text = await world.lockFile();
+      await world.push('edge.example/a:1', amd('second'), arm('second'));
+      await writeFiles(world.directory, type('linux/arm64'));
+      const { missing } = await world.lock();
+      expect(told(missing, world.directory)).toEqual([
+        `apps/shop/host/web.yaml:8:29: IMAGE_MISSING: edge.example/a:1 is locked to ${first.manifests[0]}, which is not there for linux/arm64. ` +
+          'To take what the tag means now: fleet-scheduler images lock --update edge.example/a:1.',
+      ]);
+      expect(await world.lockFile()).toBe(text);
+      expect((await world.lock({ update: ['edge.example/a:1'] })).missing).toEqual([]);
+    });
+
+    it('judges an entry of a file without platforms once, and notes them', async () => {
+      const world = await makeWorld(platformOf('edge.example/a:1'));
+      const { index, manifests } = await world.push('edge.example/a:1', amd('a'), arm('a'));
+      await world.lock();
+      const text = await world.lockFile();
+      await writeFiles(world.directory, {
+        'platform/images.lock.yaml': text.slice(0, text.indexOf('  platforms:')),
+      });
+      await world.lock();
+      expect(await world.lockFile()).toBe(text);
+      await writeFiles(world.directory, {
+        ...type('linux/arm64'),
+        'platform/images.lock.yaml': text
+          .slice(0, text.indexOf('  indexes:'))
+          .replace(`${manifests[0]}`, index),
+      });
+      await world.lock();
+      expect(await world.lockFile()).toContain(`edge.example/a@${manifests[1]}`);
+    });
   });
 
   it('says where an image stands that is nowhere, and locks the others all the same', async () => {

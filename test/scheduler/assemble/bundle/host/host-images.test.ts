@@ -14,6 +14,7 @@ import {
   sourceOf,
 } from '../../../../agent/images/image-fixture.ts';
 import { clusterType, platform, renderedFiles, renderedPackage, target } from '../../../model-objects.ts';
+import { resolveOnce } from '../../../../../scheduler/assemble/images/resolve-once.ts';
 import { noAccess } from '../../content/no-access.ts';
 
 const HEAD = 'apiVersion: fleet-ferry/v1alpha1\nkind: HostPackage\nmetadata: {name: web}\nspec:\n';
@@ -23,7 +24,7 @@ const signal = new AbortController().signal;
 
 /** Builds the bundle of a host whose application has this quadlet. */
 const build = (quadlet: string, blobs: Blobs, imageLocks: ReadonlyMap<string, string>, more = {}) => {
-  const type = clusterType('press', { target: 'host', offline: true });
+  const type = clusterType('press', { target: 'host', offline: true, platforms: ['linux/amd64'] });
   return buildBundle(
     {
       platform: platform({ imageLocks }),
@@ -41,7 +42,7 @@ const build = (quadlet: string, blobs: Blobs, imageLocks: ReadonlyMap<string, st
       }),
       lastGood: NO_LAST_GOOD,
       rolledBack: new Map(),
-      images: [sourceOf(blobs)],
+      resolve: resolveOnce({ sources: [sourceOf(blobs)] }, signal),
       contents: noAccess({ imageLocks }),
       manifests: new Map(),
       ...more,
@@ -51,6 +52,20 @@ const build = (quadlet: string, blobs: Blobs, imageLocks: ReadonlyMap<string, st
 };
 
 describe('an image of a quadlet', () => {
+  test('that is pinned for another architecture holds the assignment, with its line', async () => {
+    const blobs: Blobs = new Map();
+    const { digest } = putImage(blobs, {
+      layers: [await putLayer(blobs, { app: 'web' })],
+      architecture: 'arm64',
+    });
+    const pinned = `registry.example/web@${digest}`;
+    const { held } = await build(`[Container]\nImage=${pinned}\n`, blobs, new Map());
+    expect(held.map(({ error }) => formatError(error))).toEqual([
+      `apps/shop/web.container:2:1: IMAGE_MISSING: ${pinned} is not there for linux/amd64, only for linux/arm64. ` +
+        'If the registry has it for that platform, run fleet-scheduler images lock, or write its digest; otherwise build it for it.',
+    ]);
+  });
+
   test('is in the closure by its name, and each of its blobs is one of the package', async () => {
     const blobs: Blobs = new Map();
     const layers = [await putLayer(blobs, { app: 'web' })];
