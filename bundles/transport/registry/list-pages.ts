@@ -1,7 +1,7 @@
 import { FleetError } from '../../errors.ts';
 import { parseStrictJson } from '../../json/strict-json.ts';
 import type { Wish } from './http/authorize.ts';
-import type { Client } from './http/client.ts';
+import type { Client, ClientAsk } from './http/client.ts';
 import { discard } from './http/exchange.ts';
 import { readBody } from './http/read-body.ts';
 
@@ -27,21 +27,14 @@ export type Listing<Item> = {
  */
 export const listPages = async <Item>(
   { client, wish }: { readonly client: Pick<Client, 'ask'>; readonly wish: Wish },
-  { doing, path, pageSize, items, signal }: Listing<Item>,
+  { doing, path: list, pageSize, items, signal }: Listing<Item>,
 ): Promise<readonly Item[] | undefined> => {
   const found = new Map<string, Item>();
   const seen = new Set<string>();
   let idle = 0;
-  let next: string | URL | undefined = pageSize === undefined ? path : `${path}?n=${pageSize}`;
+  let next: string | URL | undefined = pageSize === undefined ? list : `${list}?n=${pageSize}`;
   while (next !== undefined) {
-    const ask = {
-      doing,
-      method: 'GET',
-      path: next,
-      accept: [200, 404],
-      wish,
-      signal,
-    } as const;
+    const ask: ClientAsk = { doing, method: 'GET', path: next, accept: [200, 404], wish, signal };
     const page = await client.ask(ask, async (answer) => {
       if (answer.status === 404) {
         await discard(answer);
@@ -54,7 +47,6 @@ export const listPages = async <Item>(
         items: parsePage(await readBody(answer, MAX_PAGE_BYTES, 'a page'), items),
       };
     });
-    // A page after the last one is 404 in some registries.
     if (!page) return seen.size === 0 ? undefined : [...found.values()];
     if (!page.items) throw refused(doing, 'did not answer with such a list');
     const before = found.size;
@@ -63,20 +55,31 @@ export const listPages = async <Item>(
       throw new FleetError('TOO_MANY', `${doing}: there are more than ${MAX_ITEMS}`);
     idle = found.size > before ? 0 : idle + 1;
     seen.add(page.url.href);
-    // go-containerregistry's registry cuts a list at `n` without a Link; one that ignores `last` repeats what it said.
-    const isCut = page.link === undefined && page.items.size === pageSize && idle === 0;
-    next = isCut
-      ? `${path}?n=${pageSize}&last=${encodeURIComponent([...page.items.keys()].at(-1) ?? '')}`
-      : followed(page.link, page.url, doing);
+    next =
+      page.link === undefined
+        ? afterCut({ path: list, pageSize }, [...page.items.keys()], idle)
+        : followed(page.link, page.url, doing);
     if (next instanceof URL && (seen.has(next.href) || idle > MAX_IDLE_PAGES))
       throw refused(doing, 'repeats a page of its list');
   }
   return [...found.values()];
 };
 
+/**
+ * The next page of a list without a Link: go-containerregistry's registry cuts one at `n` and says nothing. One that ignores `last`
+ * repeats what it said, and so a page without new items is the last one.
+ */
+const afterCut = (
+  { path, pageSize }: Pick<Listing<unknown>, 'path' | 'pageSize'>,
+  keys: readonly string[],
+  idle: number,
+): string | undefined =>
+  keys.length === pageSize && idle === 0
+    ? `${path}?n=${pageSize}&last=${encodeURIComponent(keys.at(-1) ?? '')}`
+    : undefined;
+
 /** Resolves the link of the next page, which must be on the same host. */
-const followed = (link: string | undefined, from: URL, doing: string): URL | undefined => {
-  if (link === undefined) return undefined;
+const followed = (link: string, from: URL, doing: string): URL => {
   const next = URL.parse(link, from.href);
   if (next?.host !== from.host) throw refused(doing, 'names a next page on another host');
   return new URL(`${next.pathname}${next.search}`, from);

@@ -4,6 +4,7 @@
  */
 import { chmod, copyFile, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { type Descriptor, encodeManifest } from '../../../bundles/formats/layout/manifest.ts';
 import { canonicalBytes } from '../../../bundles/json/canonical.ts';
 import { type Digest, digestOf } from '../../../bundles/digest.ts';
@@ -12,7 +13,7 @@ import {
   withReference,
   writeLayoutIndex,
 } from '../../../bundles/formats/layout/layout.ts';
-import { OCI_MANIFEST } from '../../../bundles/media-types.ts';
+import { DOCKER_CONFIG, DOCKER_MANIFEST, OCI_CONFIG, OCI_MANIFEST } from '../../../bundles/media-types.ts';
 import { runOrFail } from '../run/run-command.ts';
 import { temporaryDirectory } from '../run/temporary-directory.ts';
 
@@ -23,6 +24,8 @@ export type BusyboxImageOptions = {
   readonly page?: string;
   /** By default the web server, on port 8080 as user 1000. */
   readonly command?: readonly string[];
+  /** As Docker pushes it: schema 2, whose layers are compressed. By default an OCI image. */
+  readonly form?: 'oci' | 'docker';
 };
 
 export type BusyboxImage = {
@@ -52,7 +55,7 @@ export const CONTAINERD_NAME = 'io.containerd.image.name';
 export const makeBusyboxImage = async (
   busybox: string,
   directory: string,
-  { name, page = DEFAULT_PAGE, command = SERVE }: BusyboxImageOptions,
+  { name, page = DEFAULT_PAGE, command = SERVE, form = 'oci' }: BusyboxImageOptions,
 ): Promise<BusyboxImage> => {
   const layout = await openOrStartLayout(directory);
   const put = async (mediaType: string, bytes: Buffer): Promise<Descriptor> => {
@@ -60,17 +63,21 @@ export const makeBusyboxImage = async (
     await layout.blobs.write(descriptor.digest, descriptor.size, bytes);
     return descriptor;
   };
-  const layer = await put('application/vnd.oci.image.layer.v1.tar', await packRoot(busybox, page));
+  const root = await packRoot(busybox, page);
+  const layer =
+    form === 'oci'
+      ? await put('application/vnd.oci.image.layer.v1.tar', root)
+      : await put('application/vnd.docker.image.rootfs.diff.tar.gzip', gzipSync(root));
   const config = {
     architecture: ARCHITECTURE,
     os: 'linux',
     config: { Cmd: command, Env: ['PATH=/bin'], User: '1000' },
-    rootfs: { type: 'layers', diff_ids: [layer.digest] },
+    rootfs: { type: 'layers', diff_ids: [digestOf(root)] },
   };
   const { bytes, descriptor } = encodeManifest({
     schemaVersion: 2,
-    mediaType: OCI_MANIFEST,
-    config: await put('application/vnd.oci.image.config.v1+json', canonicalBytes(config)),
+    mediaType: form === 'oci' ? OCI_MANIFEST : DOCKER_MANIFEST,
+    config: await put(form === 'oci' ? OCI_CONFIG : DOCKER_CONFIG, canonicalBytes(config)),
     layers: [layer],
   });
   await layout.blobs.write(descriptor.digest, descriptor.size, bytes);

@@ -164,7 +164,8 @@ describeWith(
         return given;
       };
       const name = 'registry.example/team/web:1';
-      const image = await makeBusyboxImage(busybox, join(media.path, 'closure'), { name });
+      // Schema 2, as most of Docker Hub is.
+      const image = await makeBusyboxImage(busybox, join(media.path, 'closure'), { name, form: 'docker' });
       const built = await build(
         `  files:
     - path: /etc/containers/systemd/shop.container
