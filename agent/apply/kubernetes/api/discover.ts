@@ -18,6 +18,7 @@ type Resource = {
   readonly responseKind?: { readonly group?: string; readonly version?: string; readonly kind?: string };
   readonly scope?: 'Cluster' | 'Namespaced';
   readonly verbs?: readonly string[];
+  readonly subresources?: readonly { readonly subresource?: string }[];
 };
 
 type GroupList = {
@@ -89,7 +90,7 @@ export const apiVersionOf = ({ group, version }: Pick<ResourceType, 'group' | 'v
 const readGroups = ({ items = [] }: GroupList): readonly ResourceType[] =>
   items.flatMap(({ metadata, versions = [] }) =>
     versions.flatMap(({ version, resources = [] }) =>
-      resources.flatMap(({ resource, responseKind, scope, verbs = [] }) =>
+      resources.flatMap(({ resource, responseKind, scope, verbs = [], subresources = [] }) =>
         // Some subresources have kinds of another group (Scale); for built-in kinds group and version are absent.
         responseKind?.kind
           ? [
@@ -100,6 +101,7 @@ const readGroups = ({ items = [] }: GroupList): readonly ResourceType[] =>
                 plural: resource,
                 namespaced: scope === 'Namespaced',
                 verbs,
+                hasStatusSubresource: subresources.some(({ subresource }) => subresource === 'status'),
               },
             ]
           : [],

@@ -62,6 +62,8 @@ export type ResourceType = {
   readonly plural: string;
   readonly namespaced: boolean;
   readonly verbs: readonly string[];
+  /** True if `status` is written apart from the object. Without the subresource it is a field as any other. */
+  readonly hasStatusSubresource: boolean;
 };
 
 export type ListOptions = {

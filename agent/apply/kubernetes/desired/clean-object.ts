@@ -2,13 +2,16 @@ import { isRecord } from '../../../model/parse-manifests.ts';
 
 type Fields = { readonly [field: string]: unknown };
 
+/** Removes `status`, which the server ignores in an apply to a kind with the status subresource. */
+export const withoutStatus = <T extends Fields>({ status: _, ...kept }: T): Omit<T, 'status'> => kept;
+
 /**
  * Removes fields that would cause conflicts or permanent differences (checklist S3): the server's own fields, `creationTimestamp: null`
  * of generators, the rules of an aggregated ClusterRole, and placeholder CA bundles. Converts a Secret's `stringData` to `data`, as the
  * server does, because a key removed from `stringData` would otherwise stay.
  */
 export const cleanObject = (value: Fields): Fields => {
-  const { status: _, ...kept } = withoutNullTimes(value) as Fields;
+  const kept = withoutNullTimes(value) as Fields;
   const metadata = isRecord(kept['metadata']) ? kept['metadata'] : {};
   const { managedFields: _m, resourceVersion: _r, uid: _u, generation: _g, selfLink: _s, ...own } = metadata;
   const cleaned = { ...kept, metadata: own };

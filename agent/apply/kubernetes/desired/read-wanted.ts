@@ -4,7 +4,7 @@ import { fillSecret } from '../../../secrets/fill-secret.ts';
 import type { KeyedHash, PackageSecrets } from '../../../model/package-secrets.ts';
 import type { DesiredPackage } from '../../../model/target.ts';
 import type { TypeRef } from '../api/kubernetes-api.ts';
-import { cleanObject } from './clean-object.ts';
+import { cleanObject, withoutStatus } from './clean-object.ts';
 import { ASSIGNMENT_MARK, FLEET_MARK, policyOf } from './marks.ts';
 import { groupOf, keyOf } from './object-key.ts';
 import { isRecord, type ParsedDocument, parseManifests } from '../../../model/parse-manifests.ts';
@@ -26,6 +26,9 @@ export type Manifest = {
 
 /** True if a kind is namespaced; undefined if neither cluster nor package knows the kind. */
 export type ScopeOf = (type: TypeRef) => 'Namespaced' | 'Cluster' | undefined;
+
+/** True if a kind has no status subresource. */
+export type IsStatusField = (type: TypeRef) => boolean;
 
 const known = new WeakMap<DesiredPackage, readonly Manifest[]>();
 
@@ -100,6 +103,7 @@ export const toWanted = (
   manifests: readonly Manifest[],
   scopeOf: ScopeOf,
   owner: { readonly fleet: string; readonly assignment: string },
+  isStatusField: IsStatusField = () => false,
 ): readonly WantedObject[] => {
   const unknown = manifests.filter((manifest) => scopeOf(manifest) === undefined);
   if (unknown.length > 0) throw unknownKinds(unknown);
@@ -114,7 +118,8 @@ export const toWanted = (
   }
   const found = new Map<string, WantedObject>();
   for (const manifest of manifests) {
-    const wanted = toWantedObject(manifest, scopeOf(manifest) === 'Namespaced', owner);
+    const type = { namespaced: scopeOf(manifest) === 'Namespaced', statusIsField: isStatusField(manifest) };
+    const wanted = toWantedObject(manifest, type, owner);
     const first = found.get(wanted.key);
     if (first) {
       throw new FleetError(
@@ -129,14 +134,14 @@ export const toWanted = (
 
 const toWantedObject = (
   { apiVersion, kind, name, namespace, fields, place, secret }: Manifest,
-  namespaced: boolean,
+  { namespaced, statusIsField }: { readonly namespaced: boolean; readonly statusIsField: boolean },
   owner: { readonly fleet: string; readonly assignment: string },
 ): WantedObject => {
   const metadata = isRecord(fields['metadata']) ? fields['metadata'] : {};
   const annotations = isRecord(metadata['annotations']) ? metadata['annotations'] : {};
   const at = namespaced && namespace !== undefined ? namespace : undefined;
   const object = {
-    ...fields,
+    ...(statusIsField ? fields : withoutStatus(fields)),
     apiVersion,
     kind,
     metadata: {
@@ -156,6 +161,7 @@ const toWantedObject = (
     object,
     hash: secret ? secret(stableText(object)) : stableHash(object),
     ...(secret && { secret }),
+    ...(statusIsField && { statusIsField }),
     place,
     policy: policyOf(annotations),
   };

@@ -1,6 +1,7 @@
 import type { DesiredPackage } from '../../../model/target.ts';
 import type { KubernetesApi, TypeRef } from '../api/kubernetes-api.ts';
 import { isRecord } from '../../../model/parse-manifests.ts';
+import { isBuiltIn } from './is-built-in.ts';
 import { type Manifest, readManifests, toWanted } from './read-wanted.ts';
 import type { WantedObject } from './wanted-object.ts';
 
@@ -44,13 +45,21 @@ const resolve = async (
   const manifests = readManifests(desired);
   const definitions = manifests.filter(isDefinition).flatMap(definedTypes);
   const scopes = new Map(definitions.map(({ type, scope }) => [type, scope]));
+  const plain = new Set(definitions.filter(({ hasStatus }) => !hasStatus).map(({ type }) => type));
   for (const manifest of manifests) {
-    if (scopes.has(typeKey(manifest))) continue;
+    const key = typeKey(manifest);
+    if (scopes.has(key)) continue;
     const type = await api.typeOf(manifest, signal);
-    scopes.set(typeKey(manifest), type && (type.namespaced ? 'Namespaced' : 'Cluster'));
+    scopes.set(key, type && (type.namespaced ? 'Namespaced' : 'Cluster'));
+    if (type && !type.hasStatusSubresource && !isBuiltIn(type.group)) plain.add(key);
   }
   const owner = { fleet, assignment: desired.assignment };
-  const objects = toWanted(manifests, (type) => scopes.get(typeKey(type)), owner);
+  const objects = toWanted(
+    manifests,
+    (type) => scopes.get(typeKey(type)),
+    owner,
+    (type) => plain.has(typeKey(type)),
+  );
   const crds = new Map(objects.filter(isDefinition).map(({ name, key }) => [name, key]));
   return {
     objects,
@@ -65,6 +74,8 @@ export const isDefinition = ({ kind, apiVersion }: TypeRef): boolean =>
 type Definition = {
   readonly type: string;
   readonly scope: 'Namespaced' | 'Cluster' | undefined;
+  /** True if the version has the status subresource. */
+  readonly hasStatus: boolean;
   readonly crd: string;
 };
 
@@ -80,6 +91,7 @@ const definedTypes = ({ fields, name }: Manifest): readonly Definition[] => {
       kind: String(names['kind']),
     }),
     scope,
+    hasStatus: isRecord(version['subresources']) && isRecord(version['subresources']['status']),
     crd: name,
   }));
 };

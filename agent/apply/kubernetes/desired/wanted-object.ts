@@ -17,6 +17,8 @@ export type WantedObject = {
   readonly hash: string;
   /** Present for an object with secrets: hashes of its content that are stored use this key, and server messages are not repeated. */
   readonly secret?: KeyedHash;
+  /** True if its kind has no status subresource, so that `status` is a field of the object. */
+  readonly statusIsField?: boolean;
   /** File and document in the package, for messages: 'manifests/app.yaml (document 2)'. */
   readonly place: string;
   /** Options from annotations of the object (docs/kubernetes.md). */

@@ -1,7 +1,8 @@
+import { isBuiltIn } from '../desired/is-built-in.ts';
 import { groupOf } from '../desired/object-key.ts';
 import { oneLine } from './condition.ts';
 import { textOf } from './live-field.ts';
-import { judgeAnyObject, judgeByReady } from './rules/any-object.ts';
+import { judgeAnyObject, judgeByReady, pausedBy } from './rules/any-object.ts';
 import {
   judgeApiService,
   judgeDefinition,
@@ -44,34 +45,9 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['policy/PodDisruptionBudget', judgeDisruptionBudget],
 ]);
 
-/**
- * Built-in groups with a dot; groups without one ('', 'apps', 'batch') are built in as well. Built-in kinds without a rule have no status
- * to wait for. CRDs also use '*.k8s.io', so the suffix alone does not identify a built-in group.
- */
-const BUILT_IN: ReadonlySet<string> = new Set(
-  [
-    'admissionregistration',
-    // Its definitions are applied when the server serves their kinds, so their conditions are not old.
-    'apiextensions',
-    'certificates',
-    'coordination',
-    'discovery',
-    'events',
-    'flowcontrol.apiserver',
-    'networking',
-    'node',
-    'rbac.authorization',
-    'resource',
-    'scheduling',
-    'storage',
-  ].map((name) => `${name}.k8s.io`),
-);
-
 /** True if the kind has a status to wait for. ConfigMaps, Secrets and roles have none. */
 export const hasStatus = ({ group, kind }: { readonly group: string; readonly kind: string }): boolean =>
   RULES.has(`${group}/${kind}`) || !isBuiltIn(group);
-
-export const isBuiltIn = (group: string): boolean => !group.includes('.') || BUILT_IN.has(group);
 
 /** Judges a live object by the first matching rule (checklist W). Never throws, for any content of the object. */
 export const judge = (object: unknown, context: HealthContext): Verdict => {
@@ -88,11 +64,14 @@ const judgeByRules = (object: unknown, context: HealthContext): Verdict => {
   if (kind === undefined || apiVersion === undefined) {
     return { status: 'Unknown', message: 'this is no object of a cluster' };
   }
-  const general = judgeAnyObject(object);
-  if (general) return general;
   const group = groupOf(apiVersion);
+  const paused = isBuiltIn(group) ? undefined : pausedBy(object);
+  if (paused !== undefined && textOf(object, 'metadata', 'deletionTimestamp') === undefined)
+    return current(`its controller is paused (${paused})`);
+  const general = judgeAnyObject(object, context);
+  if (general) return general;
   const rule = RULES.get(`${group}/${kind}`);
   if (rule) return rule(object, context);
-  const byReady = judgeByReady(object);
+  const byReady = judgeByReady(object, context);
   return isBuiltIn(group) && byReady.status === 'Current' ? { ...byReady, proven: true } : byReady;
 };

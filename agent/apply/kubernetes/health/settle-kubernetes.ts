@@ -1,6 +1,7 @@
 import { aborted } from '../../../store/journal/aborted.ts';
 import type { CheckResult } from '../../../model/target.ts';
 import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
+import { isBuiltIn } from '../desired/is-built-in.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
 import { believeFailures } from './settle/believe-failures.ts';
 import { type ClusterView, openClusterView } from './settle/cluster-view.ts';
@@ -192,13 +193,17 @@ const describe = async (
     const live = view.liveOf(wanted);
     const asked = live && live !== 'unread' && index < MOST_EVENTS ? [live, ...unready(view, live)] : [];
     const event = await newestWarning(api, asked, signal);
-    ended.push({ wanted, message: `${message} (${status} after ${timedOut})${event}` });
+    const way = isBuiltIn(wanted.group) ? '' : `; ${WAIT_DISABLED}`;
+    ended.push({ wanted, message: `${message} (${status} after ${timedOut})${event}${way}` });
   }
   return toChecks({ passed, left, waiting: 0 }, ended);
 };
 
 /** Events of a workload tell why pods could not be created; events of its pods tell why they do not run. */
 const unready = (view: ClusterView, live: LiveObject): readonly LiveObject[] => view.podsOf(live).slice(0, 3);
+
+/** A controller of a custom resource may never report that an object is ready, or that it has seen its last change. */
+const WAIT_DISABLED = 'if its controller never reports more, fleet-ferry/wait: disabled leaves it out of the health check';
 
 const seconds = (ms: number): string => `${Math.round(ms / 1000)} s`;
 

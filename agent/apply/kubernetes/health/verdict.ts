@@ -29,6 +29,11 @@ export type HealthContext = {
   readonly loadBalancer: 'clusterIP' | 'address';
   /** Storage classes with volumeBindingMode WaitForFirstConsumer. */
   readonly lateBinding: ReadonlySet<string>;
+  /**
+   * True for a kind without the status subresource: each write of its status raises `metadata.generation`, so no observed generation
+   * ever equals it.
+   */
+  readonly statusIsField?: boolean;
 };
 
 /** Default patience: a crashing pod may wait for another object of the package, so it gets the time of a few restarts. */

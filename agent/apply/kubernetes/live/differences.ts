@@ -7,9 +7,13 @@ import { isOurs } from './fingerprint.ts';
 const MAX_SHOWN = 8;
 const MAX_FOUND = 50;
 
-/** The compared part of an object: without status and metadata that the server writes. */
-const essence = ({ metadata, status: _, ...rest }: LiveObject): { readonly [field: string]: unknown } => ({
+/** The compared part of an object: without metadata that the server writes, and without a status that is not ours. */
+const essence = (
+  { metadata, status, ...rest }: LiveObject,
+  statusIsOurs: boolean,
+): { readonly [field: string]: unknown } => ({
   ...rest,
+  ...(statusIsOurs && { status }),
   metadata: {
     labels: metadata.labels ?? {},
     annotations: metadata.annotations ?? {},
@@ -24,7 +28,10 @@ const essence = ({ metadata, status: _, ...rest }: LiveObject): { readonly [fiel
  */
 export const differences = (live: LiveObject, dry: LiveObject): readonly string[] => {
   const found: string[] = [];
-  compare(essence(live), essence(dry), '', found);
+  const statusIsOurs = (dry.metadata.managedFields ?? []).some(
+    (entry) => isOurs(entry) && 'f:status' in (entry.fieldsV1 ?? {}),
+  );
+  compare(essence(live, statusIsOurs), essence(dry, statusIsOurs), '', found);
   return found;
 };
 

@@ -1,12 +1,15 @@
 import { conditionOf, saidBy } from '../condition.ts';
-import { listOf, numberOf, textOf } from '../live-field.ts';
-import { current, failed, inProgress, type Verdict } from '../verdict.ts';
+import { fieldOf, listOf, numberOf, textOf } from '../live-field.ts';
+import { current, failed, type HealthContext, inProgress, type Verdict } from '../verdict.ts';
 
 /** Rules for all kinds, applied before the rule of the kind; undefined if none matches. */
-export const judgeAnyObject = (object: unknown): Verdict | undefined => {
+export const judgeAnyObject = (
+  object: unknown,
+  { statusIsField = false }: Pick<HealthContext, 'statusIsField'>,
+): Verdict | undefined => {
   const deleted = textOf(object, 'metadata', 'deletionTimestamp');
   if (deleted !== undefined) return { status: 'Terminating', message: beingDeleted(object, deleted) };
-  const generation = numberOf(object, 'metadata', 'generation');
+  const generation = statusIsField ? undefined : numberOf(object, 'metadata', 'generation');
   const observed = numberOf(object, 'status', 'observedGeneration');
   if (generation !== undefined && observed !== undefined && observed !== generation) {
     return inProgress(`its controller has seen generation ${observed} of ${generation}`);
@@ -25,13 +28,35 @@ const beingDeleted = (object: unknown, since: string): string => {
   return `it is being deleted since ${since}${held}`;
 };
 
+/** Fields by which authors of custom resources stop their controller: Flux, Argo Rollouts, Cluster API and others. */
+const PAUSES = ['suspend', 'suspended', 'paused', 'pause'];
+/** `crossplane.io/paused`, `cluster.x-k8s.io/paused`, `strimzi.io/pause-reconciliation` and others. */
+const PAUSE_ANNOTATION = /(?:^|\/)(?:paused|pause-reconciliation)$/;
+
+/**
+ * The field or annotation by which the author of a custom resource has stopped its controller, as a message names it; undefined without
+ * one. Argo CD calls such an object Suspended: its status does not follow until the author resumes it.
+ */
+export const pausedBy = (object: unknown): string | undefined => {
+  const field = PAUSES.find((name) => fieldOf(object, 'spec', name) === true);
+  if (field !== undefined) return `spec.${field}: true`;
+  const annotations = fieldOf(object, 'metadata', 'annotations') ?? {};
+  const annotation = Object.keys(annotations).find(
+    (name) => PAUSE_ANNOTATION.test(name) && /^(?:true|)$/.test(textOf(annotations, name) ?? 'false'),
+  );
+  return annotation === undefined ? undefined : `annotation ${annotation}`;
+};
+
 /**
  * Judges unknown kinds by their Ready condition. Without one they are Current, and `proven` says whether a controller has written a
  * status at all (checklist W3).
  */
-export const judgeByReady = (object: unknown): Verdict => {
+export const judgeByReady = (
+  object: unknown,
+  { statusIsField = false }: Pick<HealthContext, 'statusIsField'>,
+): Verdict => {
   const ready = conditionOf(object, 'Ready');
-  const generation = numberOf(object, 'metadata', 'generation');
+  const generation = statusIsField ? undefined : numberOf(object, 'metadata', 'generation');
   if (ready?.observedGeneration !== undefined && generation !== undefined) {
     const seen = ready.observedGeneration;
     if (seen < generation) return inProgress(`Ready speaks of generation ${seen} of ${generation}`);

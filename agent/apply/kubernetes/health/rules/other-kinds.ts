@@ -19,10 +19,9 @@ const hasAddress = (object: unknown): boolean =>
     (one) => textOf(one, 'ip') !== undefined || textOf(one, 'hostname') !== undefined,
   );
 
+/** Many ingress controllers publish no address: on the host's network, or with a load balancer of somebody else before them. */
 export const judgeIngress = (object: unknown): Verdict =>
-  hasAddress(object)
-    ? current('it has an address')
-    : inProgress('no ingress controller gave it an address yet');
+  current(hasAddress(object) ? 'it has an address' : 'it is there; no controller has published an address');
 
 export const judgeNamespace = (object: unknown): Verdict => {
   const phase = textOf(object, 'status', 'phase');

@@ -3,6 +3,9 @@ import { current, failed, inProgress, type Verdict } from '../verdict.ts';
 import { fieldOf, numberOf, textOf } from '../live-field.ts';
 
 export const judgeDeployment = (object: unknown): Verdict => {
+  // Nothing is meant to roll out, and the controller reports no progress.
+  if (fieldOf(object, 'spec', 'paused') === true)
+    return unseen(object) ?? current('its rollout is paused (spec.paused: true)');
   const progressing = conditionOf(object, 'Progressing');
   if (progressing?.reason === 'ProgressDeadlineExceeded') {
     return failed(

@@ -1,7 +1,8 @@
 import type { LiveObject } from '../../api/kubernetes-api.ts';
 import { removesItself, type WantedObject } from '../../desired/wanted-object.ts';
 import { conditionOf } from '../condition.ts';
-import { isBuiltIn, judge } from '../judge.ts';
+import { isBuiltIn } from '../../desired/is-built-in.ts';
+import { judge } from '../judge.ts';
 import { numberOf } from '../live-field.ts';
 import { current, failed, type HealthContext, inProgress, type Verdict } from '../verdict.ts';
 
@@ -16,11 +17,15 @@ export const windowOf = ({ group, kind }: WantedObject, windowMs: number): numbe
  * True if the status may describe the object before its change. False if the status names its generation, or if the object was written
  * since, most likely by its controller. Built-in kinds have observedGeneration or need no controller.
  */
-const mayBeOld = ({ group, kind }: WantedObject, live: LiveObject, changedTo: string | undefined): boolean =>
+const mayBeOld = (
+  { group, kind, statusIsField }: WantedObject,
+  live: LiveObject,
+  changedTo: string | undefined,
+): boolean =>
   changedTo !== undefined &&
   changedTo === live.metadata.resourceVersion &&
   (PERIODS_MS.has(`${group}/${kind}`) || !isBuiltIn(group)) &&
-  !namesGeneration(live);
+  (statusIsField === true || !namesGeneration(live));
 
 const namesGeneration = (live: LiveObject): boolean =>
   numberOf(live, 'metadata', 'generation') !== undefined &&
@@ -36,7 +41,8 @@ export const judgeWanted = (
   changedTo?: string,
 ): Verdict => {
   if (!live) return judgeMissing(wanted);
-  const verdict = judge({ ...live, apiVersion: wanted.apiVersion, kind: wanted.kind }, context);
+  const { apiVersion, kind, statusIsField = false } = wanted;
+  const verdict = judge({ ...live, apiVersion, kind }, { ...context, statusIsField });
   if (verdict.status !== 'Current' || settled) return verdict;
   if (mayBeOld(wanted, live, changedTo)) return inProgress('its status may be that from before the change');
   return verdict.proven ? verdict : inProgress('its status says nothing yet');

@@ -79,6 +79,52 @@ describe('any object', () => {
   ]);
 });
 
+describe('a custom resource', () => {
+  const behind = { observedGeneration: 1, conditions: [condition('Ready', 'False', 'Building')] };
+  const field: HealthContext = { ...SOON, statusIsField: true };
+  const paused = (spec: object, annotations: object = {}): Live =>
+    live('shop.example/v1', 'Till', { spec, metadata: { annotations }, status: behind });
+  check([
+    [
+      'of a kind without the status subresource is judged by its conditions: each status raises its generation',
+      custom({ observedGeneration: 1, conditions: [condition('Ready', 'True', 'Ok', 'it sells')] }),
+      'Current',
+      'Ok: it sells',
+      field,
+    ],
+    [
+      'of such a kind waits for Ready, whatever generation the condition names',
+      custom({ conditions: [condition('Ready', 'False', 'Building', '', { observedGeneration: 1 })] }),
+      'InProgress',
+      'not ready: Building',
+      field,
+    ],
+    ...['suspend', 'suspended', 'paused', 'pause'].map(
+      (name): Row => [
+        `that its author stops by spec.${name} is Current`,
+        paused({ [name]: true }),
+        'Current',
+        `spec.${name}: true`,
+      ],
+    ),
+    ...['crossplane.io/paused', 'strimzi.io/pause-reconciliation'].map(
+      (name): Row => [
+        `that its author stops by the annotation ${name} is Current`,
+        paused({}, { [name]: 'true' }),
+        'Current',
+        `annotation ${name}`,
+      ],
+    ),
+    ['that is not paused waits', paused({ paused: false }), 'InProgress', 'generation 1 of 2'],
+    [
+      'whose annotation says false waits',
+      paused({}, { 'crossplane.io/paused': 'false' }),
+      'InProgress',
+      'generation 1 of 2',
+    ],
+  ]);
+});
+
 describe('a Deployment', () => {
   check([
     ['is Current when all replicas are available', deployment(), 'Current', '3 of 3 replicas available'],
@@ -103,6 +149,21 @@ describe('a Deployment', () => {
       deployment({ observedGeneration: undefined, conditions: undefined }, { replicas: 0 }),
       'InProgress',
       'has not looked',
+    ],
+    [
+      'that is paused is Current: nothing is meant to roll out',
+      deployment(
+        { updatedReplicas: 0, conditions: [condition('Progressing', 'Unknown', 'DeploymentPaused')] },
+        { paused: true },
+      ),
+      'Current',
+      'spec.paused: true',
+    ],
+    [
+      'that is paused waits until its controller has seen that',
+      deployment({ observedGeneration: 1 }, { paused: true }),
+      'InProgress',
+      'generation 1 of 2',
     ],
     ['waits for its pods to be made', deployment({ replicas: 2 }), 'InProgress', '2 of 3 replicas created'],
     [
@@ -530,7 +591,12 @@ describe('other kinds of the cluster', () => {
       'NotAccepted',
     ],
     ['a definition of no conditions is InProgress', crd(), 'InProgress', ''],
-    ['an Ingress waits for its address', ingress({ loadBalancer: {} }), 'InProgress', 'address'],
+    [
+      'an Ingress needs no address: its controller may never publish one',
+      ingress({ loadBalancer: {} }),
+      'Current',
+      'no controller has published an address',
+    ],
     ['an Ingress with an address is Current', ingress(address), 'Current', 'address'],
     ['an APIService that is available is Current', apiService(condition('Available', 'True')), 'Current', ''],
     [
