@@ -1,23 +1,40 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pauseMs, type RetryPolicy } from '#bundles/retry';
 import { checkAborted, record } from '../store/journal/boundary.ts';
 import { nameOf } from '../store/journal/name-of.ts';
-import { saveOperation, saveSteps } from '../store/journal/operations.ts';
+import { type Operation, saveOperation, saveSteps } from '../store/journal/operations.ts';
 import { noteOwned } from '../store/applied/inventory.ts';
 import { applyGroup, asIs, endOfGroup, tryStep } from './apply-group.ts';
 import { causeOf, fail } from './fail.ts';
+import { readNeededBy } from './needed-by.ts';
+import { checkNews, untilNews } from './news.ts';
+import { isSuperseded, supersede } from './supersede.ts';
 import type { Step, StepResult } from '../model/target.ts';
 import type { Work } from './work.ts';
 
 /** Results of grouped steps per transaction. After a crash at most these steps, and those under way, are repeated. */
 const BATCH = 64;
 
+/** The group of steps that were put off, behind all others that apply something. */
+const PUT_OFF = -1;
+/** Pauses between tries of the steps that were put off. */
+const PAUSES: RetryPolicy = { firstMs: 500, longestMs: 5000, jitter: 'none' };
+
 /**
- * Executes the plan from the next step on. The result of a single step is on disk before the following step begins. Steps of
- * one group run concurrently and their results are stored in batches, so a target that groups steps must be able to repeat a
- * batch in order. If a step leaves an object that is still being deleted, later groups wait for the next operation.
+ * Executes the plan from the next step to the end of the phase: in an update without the removals, which follow in the phase `prune`.
+ * The result of a single step is on disk before the following step begins. Steps of one group run concurrently and their results are
+ * stored in batches, so a target that groups steps must be able to repeat a batch in order. If a step leaves an object that is still
+ * being deleted, later groups wait for the next operation. A step that other steps may help is put off behind them, in the journal too.
  */
-export const applySteps = async (work: Work): Promise<void> => {
-  const { agent, operation, goal } = work;
-  const steps = operation.plan?.steps ?? [];
+export const applySteps = async (given: Work): Promise<void> => {
+  const { agent } = given;
+  let { operation } = given;
+  let steps = operation.plan?.steps ?? [];
+  const until = endOfPhase(operation, steps);
+  const removals = steps.slice(operation.nextStep, until).filter(({ removal }) => removal);
+  const goes = given.goal === undefined;
+  const neededBy = goes ? undefined : await readNeededBy(given, keysOf(removals));
+  const work = { ...given, ...(neededBy && { neededBy }) };
   const waiting: StepResult[] = [];
   let written = operation.nextStep;
   const name = nameOf(operation);
@@ -41,23 +58,40 @@ export const applySteps = async (work: Work): Promise<void> => {
     waiting.push(...results);
     if (waiting.length >= BATCH) save();
   };
-  while (index < steps.length) {
+  const isLate = patience(work);
+  let tries = 0;
+  while (index < until) {
     const step = steps[index] as Step;
-    const end = endOfGroup(steps, index);
+    const end = Math.min(until, endOfGroup(steps, index));
     checkAborted(agent.signal);
     if (step.group !== undefined) {
-      const { rest, error } = await applyGroup(work, steps.slice(index, end), index, keep);
-      index = end;
-      if (!error) {
-        keep(rest);
-        if (!held) continue;
-        // Objects of later groups may be needed to finish the deletion, such as the controller behind a finalizer.
-        waiting.push(...steps.slice(index).map((later) => behind(later, held as StepResult)));
-        break;
+      const { rest, error, putOff, cause } = await applyGroup(work, steps.slice(index, end), index, keep);
+      if (error) {
+        waiting.push(...rest);
+        fail(work, error, write);
+        return;
       }
-      waiting.push(...rest);
-      fail(work, error, write);
-      return;
+      keep(rest);
+      index = end;
+      if (cause) {
+        if (step.group === PUT_OFF && isLate()) {
+          fail(work, cause, write);
+          return;
+        }
+        steps = putBehind(steps, putOff);
+        index -= putOff.length;
+        operation = { ...operation, plan: { owns: [], ...operation.plan, steps } };
+        record(agent, `${name}: steps put off`, () => {
+          saveOperation(agent.state, { ...operation, nextStep: written });
+          write();
+        });
+        tries += step.group === PUT_OFF ? 1 : 0;
+        if (step.group === PUT_OFF && !(await waitForNext(work, tries))) return;
+      }
+      if (!held) continue;
+      // Objects of later groups may be needed to finish the deletion, such as the controller behind a finalizer.
+      waiting.push(...steps.slice(index, until).map((later) => behind(later, held as StepResult)));
+      break;
     }
     index += 1;
     if (step.outcome === 'unchanged') {
@@ -67,7 +101,7 @@ export const applySteps = async (work: Work): Promise<void> => {
     const { result, error } = await tryStep(work, step);
     // Executed and not recorded yet: after a crash here, only this step is repeated.
     agent.onJournal(`${name}: step ${index} done`);
-    waiting.push(result);
+    if (result) waiting.push(result);
     if (error) {
       // In one transaction with the failure, because a recorded step is never repeated.
       fail(work, await causeOf(agent, error), write);
@@ -75,10 +109,55 @@ export const applySteps = async (work: Work): Promise<void> => {
     }
     save();
   }
-  record(agent, `${name}: applied`, () => {
+  record(agent, `${name}: ${operation.phase === 'prune' ? 'pruned' : 'applied'}`, () => {
     write();
-    saveOperation(agent.state, { ...operation, nextStep: steps.length, phase: goal ? 'settle' : 'keep' });
+    saveOperation(agent.state, { ...operation, nextStep: until, phase: nextPhase(work) });
   });
+};
+
+const keysOf = (steps: readonly Step[]): readonly string[] => steps.map(({ key }) => key);
+
+/** Objects that an update no longer has are removed when it is healthy, because what still runs may need them until then. */
+const endOfPhase = ({ kind, phase, rollingBack, to }: Operation, steps: readonly Step[]): number => {
+  const removesLast = (kind === 'apply' || kind === 'restore') && !rollingBack && to !== undefined;
+  const first = phase === 'apply' && removesLast ? steps.findIndex(({ removal }) => removal) : -1;
+  return first === -1 ? steps.length : first;
+};
+
+const nextPhase = ({ goal, operation }: Work): 'settle' | 'keep' =>
+  goal && operation.phase === 'apply' && operation.kind !== 'prune' ? 'settle' : 'keep';
+
+/** Moves steps behind all others that apply something, before the removals. */
+const putBehind = (steps: readonly Step[], putOff: readonly Step[]): readonly Step[] => {
+  const moved = new Set(putOff);
+  const rest = steps.filter((step) => !moved.has(step));
+  const at = rest.findIndex(({ removal }) => removal);
+  return rest.toSpliced(at === -1 ? rest.length : at, 0, ...putOff.map((step) => ({ ...step, group: PUT_OFF })));
+};
+
+/** Returns whether the time is over in which steps are tried again. It begins with the first call, and again after a restart. */
+const patience = ({ target }: Work): (() => boolean) => {
+  let begin: number | undefined;
+  return () => {
+    begin ??= performance.now();
+    return performance.now() - begin >= (target.retryMs ?? 0);
+  };
+};
+
+/**
+ * Waits for the pause between two tries. Returns false if a newer release ended the operation.
+ * @throws FleetError ABORTED
+ */
+const waitForNext = async (work: Work, tries: number): Promise<boolean> => {
+  const { agent } = work;
+  if (isSuperseded(work)) {
+    supersede(work);
+    return false;
+  }
+  await sleep(pauseMs(PAUSES, tries), undefined, { signal: untilNews(agent) }).catch(() => {});
+  checkAborted(agent.signal);
+  checkNews(agent);
+  return true;
 };
 
 /** Result of a step that is skipped because an earlier one waits for a deletion. */

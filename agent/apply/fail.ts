@@ -9,11 +9,12 @@ import { changesOf, failedChecksOf } from '../store/outbox/changes.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
 import { sentenceOf } from '../store/outbox/sentence-of.ts';
 import { tellChecks } from '../store/outbox/tell-checks.ts';
-import { HEALTH, putOff, tryOf } from '../store/applied/attempts.ts';
+import { HEALTH, putOff, REMOVAL, tryOf } from '../store/applied/attempts.ts';
 import { emptyRow } from '../store/empty-row.ts';
 import { saveFailure } from '../store/applied/failures.ts';
 import { findPackage, type PackageRow, savePackage } from '../store/applied/packages.ts';
 import { isRevoked } from '../store/trust.ts';
+import { isCurable } from './curable.ts';
 import type { Work } from './work.ts';
 
 /** Codes of failures that a full disk causes, too. */
@@ -83,6 +84,12 @@ const failForward = (agent: Agent, operation: Operation, error: FleetError): voi
   const failed = { ...operation, ...said };
   // Failures with an external cause (a full or read-only disk, systemd or a webhook that does not answer, a permission not
   // granted yet) and corrections are retried after doubling pauses, and reported again only when the reason changes.
+  if (kind === 'prune') {
+    // The running package is not concerned; the object stays in the inventory.
+    putOff(state, assignment, REMOVAL, agent.edge.now());
+    end(agent, failed, 'failed');
+    return;
+  }
   const triedAgain = kind === 'correct' || error.retryable || SURROUNDINGS.has(error.code);
   if (!triedAgain) {
     const checks = operation.checks.filter(({ outcome }) => outcome === 'failed');
@@ -97,14 +104,22 @@ const failForward = (agent: Agent, operation: Operation, error: FleetError): voi
   if (to && operation.checks.length > 0) tellChecks(agent, before, to, operation.checks);
   const touched = operation.phase !== 'stage' && (kind === 'apply' || kind === 'restore');
   const rescuer = operation.from;
-  if (touched && !(rescuer && isRevoked(state, rescuer.package, rescuer.bundle))) {
+  if (touched && !staysForRetry(operation, error) && !(rescuer && isRevoked(state, rescuer.package, rescuer.bundle))) {
     savePackage(state, row);
     saveOperation(state, { ...failed, rollingBack: true, phase: 'stage', plan: undefined, nextStep: 0 });
     return;
   }
-  savePackage(state, { ...failedRow(row, kind, said, touched), since: formatTime(agent.edge.now()) });
-  end(agent, failed, touched ? 'broken' : 'failed');
+  const between = touched && rescuer !== undefined;
+  savePackage(state, { ...failedRow(row, kind, said, between), since: formatTime(agent.edge.now()) });
+  end(agent, failed, between ? 'broken' : 'failed');
 };
+
+/**
+ * True for a first installation that failed for a cause which objects of the package may end once their pods run, such as a webhook that
+ * they serve. To remove them would take from the next try what it needs; it continues over them. The inventory has all of them.
+ */
+const staysForRetry = ({ kind, from, handed }: Operation, error: FleetError): boolean =>
+  kind === 'apply' && from === undefined && handed.length === 0 && isCurable(error);
 
 /** @param touched live state may be between two versions, and the previous one was revoked: no version is current */
 const failedRow = (
@@ -120,6 +135,7 @@ const failedRow = (
     case 'correct':
       return { ...row, ...said, status: 'broken' };
     case 'apply':
+    case 'prune':
     case 'remove':
       return { ...row, ...said, status: 'failed' };
   }

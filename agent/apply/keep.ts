@@ -8,7 +8,7 @@ import { type Operation, readResults, saveOperation } from '../store/journal/ope
 import { changesOf, failedChecksOf } from '../store/outbox/changes.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
 import { tellChecks } from '../store/outbox/tell-checks.ts';
-import { findAttempt, forgetAttempts, forgetTries, putOff, REMOVAL } from '../store/applied/attempts.ts';
+import { findAttempt, forgetAttempts, forgetTries, makeDue, putOff, REMOVAL } from '../store/applied/attempts.ts';
 import { emptyRow } from '../store/empty-row.ts';
 import { findFailure } from '../store/applied/failures.ts';
 import { addOwned, keepOwned, readLeaving } from '../store/applied/inventory.ts';
@@ -34,11 +34,15 @@ export const keep = ({ agent, operation }: Work): void => {
  * Schedules the next look at objects that are still being deleted, after a pause that doubles.
  * @returns whether the package had such objects and the last of them is gone
  */
-const noteLeaving = ({ state, edge }: Agent, { assignment }: Operation): boolean => {
+const noteLeaving = ({ state, edge }: Agent, { assignment, kind }: Operation): boolean => {
   const waited = findAttempt(state, assignment, REMOVAL) !== undefined;
-  const waits = readLeaving(state, assignment).length > 0;
-  if (waits) putOff(state, assignment, REMOVAL, edge.now());
-  else forgetAttempts(state, assignment, REMOVAL);
+  const leaving = readLeaving(state, assignment);
+  const waits = leaving.length > 0;
+  if (!waits) forgetAttempts(state, assignment, REMOVAL);
+  // Those that only wait for other packages of the release are removed when it is applied.
+  else if (kind === 'apply' && sayLeaving(leaving) === undefined)
+    makeDue(state, assignment, REMOVAL, edge.now());
+  else putOff(state, assignment, REMOVAL, edge.now());
   return waited && !waits;
 };
 
@@ -57,7 +61,8 @@ const endKept = (agent: Agent, operation: Operation, isGone: boolean): void => {
   const row = findPackage(state, assignment) ?? emptyRow(agent, assignment);
   const results = readResults(state, operation);
   const held = sayLeaving(readLeaving(state, assignment));
-  const stays = kind === 'correct' && held !== undefined ? 'skipped' : 'unchanged';
+  const isFollowUp = kind === 'correct' || kind === 'prune';
+  const stays = isFollowUp && held !== undefined ? 'skipped' : 'unchanged';
   const changed = results.some(({ outcome }) => outcome !== 'unchanged' && outcome !== stays);
   const left = kind === 'remove' ? leftBehind(results) : undefined;
   const said =
@@ -74,13 +79,15 @@ const endKept = (agent: Agent, operation: Operation, isGone: boolean): void => {
     case 'correct':
       if (changed) savePackage(state, { ...row, drift: undefined });
       break;
+    case 'prune':
+      break;
     case 'apply':
     case 'restore':
       savePackage(state, appliedRow(agent, row, operation));
       break;
   }
-  // A correction without changes is not reported.
-  if (kind !== 'correct' || changed || isGone) {
+  // A correction or removal without changes is not reported.
+  if (!isFollowUp || changed || isGone) {
     const ref = to ?? operation.from;
     appendEvent(agent, {
       type: EVENT_TYPES[kind],
@@ -88,13 +95,13 @@ const endKept = (agent: Agent, operation: Operation, isGone: boolean): void => {
       ...(ref ? { package: ref.package, siteValues: ref.siteValues, release: ref.release } : {}),
       outcome: outcomeOf(operation, changed),
       ...(kind === 'restore' && row.pinnedReason !== undefined ? { message: row.pinnedReason } : {}),
-      ...(kind === 'correct' && isGone ? { message: 'what was being deleted is gone' } : {}),
+      ...(isFollowUp && isGone ? { message: 'what was being deleted is gone' } : {}),
       ...(kind === 'apply' ? unknownHealth(operation.checks) : {}),
       ...(left === undefined ? {} : { message: left }),
       detail: { operation: kind, ...changesOf(results) },
     });
   }
-  if (kind !== 'correct') forgetTries(state, assignment);
+  if (!isFollowUp) forgetTries(state, assignment);
   if (to) tellChecks(agent, row, to, operation.checks);
 };
 
@@ -129,6 +136,7 @@ const EVENT_TYPES = {
   apply: 'package',
   restore: 'rolled-back',
   correct: 'corrected',
+  prune: 'corrected',
   remove: 'removed',
 } as const;
 

@@ -72,6 +72,7 @@ const walk = async (agent: Agent, id: number): Promise<Operation> => {
         await stage(work);
         break;
       case 'apply':
+      case 'prune':
         await applySteps(work);
         break;
       case 'settle':
@@ -86,17 +87,18 @@ const walk = async (agent: Agent, id: number): Promise<Operation> => {
   }
 };
 
-type Loader = (goal: PackageRef | undefined, ranBefore: boolean) => Promise<DesiredPackage | undefined>;
+type How = Pick<DesiredPackage, 'ranBefore' | 'onlyRemovals'>;
+type Loader = (goal: PackageRef | undefined, how: How) => Promise<DesiredPackage | undefined>;
 
 /** Returns a loader that reads each package only once for all phases. */
 const loaderOf = (agent: Agent): Loader => {
   const packages = new Map<string, Promise<DesiredPackage>>();
-  return async (goal, ranBefore) => {
+  return async (goal, how) => {
     if (!goal) return undefined;
-    const key = JSON.stringify([goal, ranBefore]);
+    const key = JSON.stringify([goal, how]);
     const read = async (): Promise<DesiredPackage> => {
       const desired = await loadPackage(agent.state, agent.identity.agent, goal, agent.signal);
-      return ranBefore ? { ...desired, ranBefore } : desired;
+      return { ...desired, ...how };
     };
     const known = packages.get(key) ?? read();
     packages.set(key, known);
@@ -107,8 +109,11 @@ const loaderOf = (agent: Agent): Loader => {
 const workOf = (agent: Agent, operation: Operation, load: Loader): Work => {
   const { rollingBack, kind, from, to } = operation;
   const goal = rollingBack ? from : to;
-  const ranBefore = rollingBack || kind === 'correct';
-  return { agent, target: targetOf(agent, operation), operation, goal, load: () => load(goal, ranBefore) };
+  const how: How = {
+    ...((rollingBack || kind === 'correct') && { ranBefore: true }),
+    ...(kind === 'prune' && { onlyRemovals: true }),
+  };
+  return { agent, target: targetOf(agent, operation), operation, goal, load: () => load(goal, how) };
 };
 
 const targetOf = (agent: Agent, { to, from, assignment }: Operation): Target => {

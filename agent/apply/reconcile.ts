@@ -6,6 +6,7 @@ import { failedChecksOf } from '../store/outbox/changes.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
 import { frozenBy } from '../acquire/staleness/frozen-by.ts';
 import { readSiteHold, sayHeld } from '../store/site-hold.ts';
+import { finishRemovals } from './finish-removals.ts';
 import { findFailure } from '../store/applied/failures.ts';
 import { isSame, type PackageRef } from '../store/applied/package-ref.ts';
 import { findPackage, type PackageRow, readPackages, savePackage } from '../store/applied/packages.ts';
@@ -40,7 +41,8 @@ export const reconcile = async (agent: Agent): Promise<readonly PackageResult[]>
     if (agent.news?.aborted) return [...results.values()];
   }
   const failed = [...results.values()].filter(isWrong).map(({ assignment }) => assignment);
-  return [...results.values(), ...(await pruneLeaving(agent, failed))];
+  const removed = await pruneLeaving(agent, failed);
+  return finishRemovals(agent, [...results.values(), ...removed]);
 };
 
 const isWrong = ({ outcome }: PackageResult): boolean => outcome === 'failed' || outcome === 'skipped';

@@ -71,7 +71,7 @@ const planFor = async (work: Work): Promise<Staged> => {
   const owned = readOwned(state, operation.assignment);
   const desired = await load();
   // A correction or rollback restores a package that passed this check when it was applied.
-  if (desired && !operation.rollingBack && operation.kind !== 'correct')
+  if (desired && !operation.rollingBack && operation.kind !== 'correct' && operation.kind !== 'prune')
     checkBounds(desired, target.kind, state.directory);
   const recorded = readTaken(state, operation.assignment);
   const names = await target.todaysKeys?.([...owned.map(({ key }) => key), ...recorded.keys()]);
@@ -118,7 +118,7 @@ const givenAway = async (
     const moves = await readMoves(agent);
     return new Map(moves.filter(({ from }) => from === assignment).map(({ object, to }) => [object.key, to]));
   }
-  if (kind !== 'correct') return new Map();
+  if (kind !== 'correct' && kind !== 'prune') return new Map();
   return new Map(
     owned.flatMap(({ key, state }) =>
       typeof state['given'] === 'string' ? [[key, state['given']] as const] : [],

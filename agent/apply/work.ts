@@ -12,4 +12,6 @@ export type Work = {
   readonly goal: PackageRef | undefined;
   /** Loads and verifies the goal from the store. @throws FleetError as loadPackage */
   readonly load: () => Promise<DesiredPackage | undefined>;
+  /** Keys of objects that what runs of another package names -> that package, which does not run as desired yet. */
+  readonly neededBy?: ReadonlyMap<string, string>;
 };

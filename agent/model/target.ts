@@ -32,6 +32,8 @@ export type DesiredPackage = {
   readonly secrets?: PackageSecrets;
   /** True for a correction and for the way back after a failure: the target ran this package, and does as much of it as it can. */
   readonly ranBefore?: true;
+  /** True to plan nothing but the removal of objects that the package no longer has. */
+  readonly onlyRemovals?: true;
 };
 
 /** One thing that an applied package owns. `key` is unique on the target ('file:/etc/x', 'unit:x.service'). */
@@ -55,6 +57,13 @@ export type Step = {
   readonly detail: { readonly [key: string]: Json };
   /** Consecutive steps of the same group may run concurrently and in any order. */
   readonly group?: number;
+  /**
+   * Removes an object that the package no longer has. In an update it runs once the package is healthy. If it fails, the object stays in
+   * the inventory as `leaving` and the agent tries again; the update stands. All removals follow all other steps of a plan.
+   */
+  readonly removal?: true;
+  /** If it fails for a cause that other steps of the plan may end, it is tried again after them, for up to `Target.retryMs`. */
+  readonly mayWait?: true;
 };
 
 export type Plan = {
@@ -131,6 +140,13 @@ export type Target = {
    * has several names for one object: paths of a host. Absent: a key is the only name. Writes nothing.
    */
   readonly todaysKeys?: (keys: Iterable<string>) => Promise<ReadonlyMap<string, string>>;
+  /**
+   * Which of these keys the objects of a package name, such as a ConfigMap that a pod mounts, without asking the target. Absent: removals
+   * do not wait for other packages. Throws the FleetError of reading the package.
+   */
+  readonly named?: (desired: DesiredPackage, keys: readonly string[]) => readonly string[];
+  /** How long a step with `mayWait` is tried again, in milliseconds. Absent: not at all. */
+  readonly retryMs?: number;
   /** Executes one step; idempotent. @throws FleetError APPLY_FAILED, UNIT_FAILED, DISK_FULL, PERMISSION */
   readonly execute: (
     step: Step,

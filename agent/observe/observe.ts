@@ -3,14 +3,15 @@ import { formatTime } from '#bundles/time';
 import type { Agent } from '../store/agent.ts';
 import { loadPackage } from '../apply/load-package.ts';
 import { begin, perform } from '../apply/perform.ts';
+import { finishRemoval, mayBeGone } from '../apply/finish-removals.ts';
 import { findRunning } from '../apply/operator/roll-back-package.ts';
 import type { Drift } from '../model/target.ts';
 import { checkAborted, record } from '../store/journal/boundary.ts';
 import { listed } from '../store/outbox/changes.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
 import { sentenceOf } from '../store/outbox/sentence-of.ts';
-import { dueForHealth, findAttempt, HEALTH, isDue, REMOVAL } from '../store/applied/attempts.ts';
-import { readLeaving, readOwned, readTaken } from '../store/applied/inventory.ts';
+import { dueForHealth, findAttempt, HEALTH, isDue } from '../store/applied/attempts.ts';
+import { readOwned, readTaken } from '../store/applied/inventory.ts';
 import type { PackageRef } from '../store/applied/package-ref.ts';
 import {
   findPackage,
@@ -88,7 +89,7 @@ export const observe = async (
     if (!isWrong(agent, row, seen, waits)) {
       found.push(seen);
       // Objects whose removal has begun are not drift; the removal continues under any drift policy.
-      if (mayBeGone(agent, row)) await correct(agent, row);
+      if (mayBeGone(agent, row)) await finishRemoval(agent, row);
     } else if (policy.onDrift === 'correct') found.push({ ...seen, ...(await correct(agent, row)) });
     else found.push({ ...seen, corrected: false });
   }
@@ -120,13 +121,6 @@ const isWrong = (
   if (correctable.length > 0 && (status !== 'broken' || code === 'CHECK_FAILED' || isNews)) return true;
   if (status !== 'broken' || isWaiting(assignment)) return false;
   const attempt = findAttempt(state, assignment, HEALTH);
-  return attempt === undefined || isDue(attempt, edge.now());
-};
-
-/** True if the package has objects that were still being deleted, and the pause since the last check is over. */
-const mayBeGone = ({ state, edge }: Agent, { assignment }: Running): boolean => {
-  if (readLeaving(state, assignment).length === 0) return false;
-  const attempt = findAttempt(state, assignment, REMOVAL);
   return attempt === undefined || isDue(attempt, edge.now());
 };
 

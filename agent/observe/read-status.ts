@@ -180,7 +180,7 @@ const packageState = (state: State, row: PackageRow, now: Date): PackageState =>
       ? { code: 'REMOVAL_WAITS', message: leaving }
       : undefined;
   const said = removal ?? unknown ?? row;
-  const next = nextTry(state, row, now);
+  const next = nextTry(state, row, now, removal !== undefined);
   return {
     assignment: row.assignment,
     status: statusOf(row, unknown !== undefined),
@@ -200,10 +200,10 @@ const packageState = (state: State, row: PackageRow, now: Date): PackageState =>
 };
 
 /** '; tried again at 2026-...' during the retry pause that belongs to the package's status, otherwise ''. */
-const nextTry = (state: State, row: PackageRow, now: Date): string => {
-  const { assignment, status, desired, code } = row;
-  const what = status === 'broken' ? HEALTH : isHalfRemoved(row) ? REMOVAL : tryOf(desired);
-  const waits = status === 'failed' || status === 'broken' || code === 'REMOVAL_WAITS';
+const nextTry = (state: State, row: PackageRow, now: Date, removes: boolean): string => {
+  const { assignment, status, desired } = row;
+  const what = status === 'broken' ? HEALTH : removes || isHalfRemoved(row) ? REMOVAL : tryOf(desired);
+  const waits = removes || status === 'failed' || status === 'broken' || isHalfRemoved(row);
   const attempt = waits ? findAttempt(state, assignment, what) : undefined;
   return attempt && !isDue(attempt, now) ? `; tried again at ${attempt.next}` : '';
 };

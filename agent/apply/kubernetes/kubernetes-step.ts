@@ -43,7 +43,18 @@ export const toStep = (
   reason: string,
   step: KubernetesStep,
   group: number,
-): Step => ({ key, kind: step.kind, outcome, reason, detail: asJson(step.detail), group });
+): Step => ({
+  key,
+  kind: step.kind,
+  outcome,
+  reason,
+  detail: asJson(step.detail),
+  group,
+  ...(step.kind === 'apply' && { mayWait: true }),
+  ...(REMOVALS.has(step.kind) && { removal: true }),
+});
+
+const REMOVALS: ReadonlySet<string> = new Set(['remove', 'detach', 'put-back']);
 
 export const note = (key: string, outcome: 'unchanged' | 'skipped', reason: string, group: number): Step =>
   toStep(key, outcome, reason, { kind: 'note', detail: {} }, group);

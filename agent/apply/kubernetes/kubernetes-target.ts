@@ -8,6 +8,7 @@ import { executeStep } from './execute/execute-step.ts';
 import { currentAsApplied, versionsAsApplied } from './health/settle/current-as-applied.ts';
 import { settleKubernetes } from './health/settle-kubernetes.ts';
 import type { KubernetesTargetOptions } from './kubernetes-options.ts';
+import { keysNamed } from './plan/keys-named.ts';
 import { kubernetesExclusive } from './lease/kubernetes-exclusive.ts';
 import { observeKubernetes } from './observe/observe-kubernetes.ts';
 import { stateOf } from './owned-state.ts';
@@ -46,6 +47,8 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
       }
     },
     wants: keysWanted,
+    named: keysNamed,
+    retryMs: options.healthTimeoutMs,
     execute: async (step, desired, signal) => executeStep(options, await api(), step, desired, signal),
     settle: async (desired, signal) => {
       const { objects } = await resolveWanted(await api(), options.fleet, desired, signal);

@@ -28,6 +28,8 @@ export type OwnedState = {
    * rolled back, the object stays. keepOwned drops this field once the package is kept.
    */
   readonly provisional?: true;
+  /** Present while its removal waits (StepResult). */
+  readonly leaving?: object;
   /** fleet-ferry/prune: disabled. */
   readonly keep?: true;
 };

@@ -62,6 +62,19 @@ export const makeAllDue = ({ db }: State, now: Date): void => {
   db.prepare('UPDATE attempt SET tries = 0, next = ?').run(formatTime(now));
 };
 
+/** Makes the removals that wait due now, of these packages or of all. */
+export const makeRemovalsDue = ({ db }: State, assignments: readonly string[], now: Date): void => {
+  db.prepare(
+    `UPDATE attempt SET tries = 0, next = @now WHERE what = @what
+     AND (@all = 1 OR assignment IN (SELECT value FROM json_each(@names)))`,
+  ).run({
+    what: REMOVAL,
+    now: formatTime(now),
+    all: assignments.length === 0 ? 1 : 0,
+    names: JSON.stringify(assignments),
+  });
+};
+
 /** Assignments whose health check is due now. Sorted. */
 export const dueForHealth = ({ db }: State, now: Date): readonly string[] =>
   (

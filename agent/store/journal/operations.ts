@@ -5,13 +5,13 @@ import type { PackageRef } from '../applied/package-ref.ts';
 import type { State } from '../state.ts';
 
 /**
- * apply: install the packages of a release. restore: a rollback by an operator. correct: undo drift. remove: the package left
- * the bundle.
+ * apply: install the packages of a release. restore: a rollback by an operator. correct: undo drift. prune: remove objects that the
+ * running package no longer has and that could not be removed when it was applied. remove: the package left the bundle.
  */
-export type OperationKind = 'apply' | 'restore' | 'correct' | 'remove';
+export type OperationKind = 'apply' | 'restore' | 'correct' | 'prune' | 'remove';
 
 /** Progress of an operation. The next start of the agent resumes at this phase. */
-export type Phase = 'stage' | 'apply' | 'settle' | 'keep' | 'done';
+export type Phase = 'stage' | 'apply' | 'settle' | 'prune' | 'keep' | 'done';
 
 /** An object that a package being removed owned until this operation took it over. */
 export type HandedOver = { readonly assignment: string; readonly object: OwnedObject };
@@ -102,10 +102,10 @@ export const openOperation = ({ db }: State): Operation | undefined => {
   return row && fromRaw(row);
 };
 
-/** Id of the last operation that changed which package runs, which corrections do not; 0 if there was none. */
+/** Id of the last operation that changed which package runs, which corrections and removals of objects do not; 0 if there was none. */
 export const lastChange = ({ db }: State, assignment: string): number =>
   db
-    .prepare(`SELECT coalesce(max(id), 0) FROM operation WHERE assignment = ? AND kind <> 'correct'`)
+    .prepare(`SELECT coalesce(max(id), 0) FROM operation WHERE assignment = ? AND kind NOT IN ('correct', 'prune')`)
     .pluck()
     .get(assignment) as number;
 

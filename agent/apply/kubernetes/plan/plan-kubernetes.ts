@@ -27,9 +27,12 @@ export const planKubernetes = async (
   const wanted = desired && (await resolveWanted(api, options.fleet, desired, signal));
   if (wanted?.objects.length === 0 && owned.length > 0)
     throw emptied(desired?.assignment ?? '', owned.length);
+  const isLeft = ({ key, state }: OwnedObject): boolean => 'leaving' in state && !wanted?.byKey.has(key);
+  const left = desired?.onlyRemovals ? owned.filter(isLeft) : owned;
+  const names = new Set(left.map(({ key }) => nameIn(key)));
   const read = owned.length === 0 ? readLiveOfNew : readLive;
-  const live = await read(api, wanted?.objects ?? [], signal);
-  const states = new Map(owned.map((object) => [object.key, stateOf(object)]));
+  const compared = (wanted?.objects ?? []).filter(({ key }) => !desired?.onlyRemovals || names.has(nameIn(key)));
+  const live = await read(api, compared, signal);
   const context: PlanContext = {
     options,
     api,
@@ -37,12 +40,14 @@ export const planKubernetes = async (
     wanted,
     packageId: desired ? packageId(desired) : '',
     ranBefore: desired?.ranBefore === true,
-    owned: states,
+    owned: new Map(left.map((object) => [object.key, stateOf(object)])),
     taken,
     live,
     autoscaled: await readAutoscaled(api, live, signal),
     signal,
   };
+  if (desired?.onlyRemovals)
+    return { steps: await planRemovals(context), owns: owned.filter((object) => !isLeft(object)) };
   checkClaims(context);
   const applies = await planApplies(context);
   const removals = await planRemovals(context);
@@ -51,6 +56,9 @@ export const planKubernetes = async (
     owns: applies.flatMap(({ owns }) => owns ?? []),
   };
 };
+
+/** 'Kind/namespace/name': an object that moved to another API group has the same. */
+const nameIn = (key: string): string => key.slice(key.indexOf('/') + 1);
 
 /** Refuses an empty package that would remove all objects of the previous one (checklist P2). */
 const emptied = (assignment: string, count: number): FleetError =>
