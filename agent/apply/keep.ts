@@ -102,7 +102,7 @@ const endKept = (agent: Agent, operation: Operation, isGone: boolean): void => {
     });
   }
   if (!isFollowUp) forgetTries(state, assignment);
-  if (to) tellChecks(agent, row, to, operation.checks);
+  if (to && kind !== 'prune') tellChecks(agent, row, to, operation.checks);
 };
 
 /** Names what a removal did not delete, and why; undefined if nothing is left. */
