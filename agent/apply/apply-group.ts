@@ -96,7 +96,10 @@ export type Tried = { readonly result?: StepResult; readonly error?: FleetError 
 export const asIs = ({ key, reason }: Step): StepResult => ({ key, outcome: 'unchanged', reason });
 
 /** Executes one step; a failure is a result. @throws FleetError ABORTED, API_UNREACHABLE */
-export const tryStep = async ({ agent, target, load, operation, neededBy }: Work, step: Step): Promise<Tried> => {
+export const tryStep = async (
+  { agent, target, load, operation, neededBy }: Work,
+  step: Step,
+): Promise<Tried> => {
   if (step.outcome === 'unchanged') return { result: asIs(step) };
   const needing = step.removal && neededBy?.get(step.key);
   if (needing) return { result: needed(step, needing, operation) };

@@ -132,7 +132,11 @@ const putBehind = (steps: readonly Step[], putOff: readonly Step[]): readonly St
   const moved = new Set(putOff);
   const rest = steps.filter((step) => !moved.has(step));
   const at = rest.findIndex(({ removal }) => removal);
-  return rest.toSpliced(at === -1 ? rest.length : at, 0, ...putOff.map((step) => ({ ...step, group: PUT_OFF })));
+  return rest.toSpliced(
+    at === -1 ? rest.length : at,
+    0,
+    ...putOff.map((step) => ({ ...step, group: PUT_OFF })),
+  );
 };
 
 /** Returns whether the time is over in which steps are tried again. It begins with the first call, and again after a restart. */

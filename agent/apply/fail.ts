@@ -104,7 +104,11 @@ const failForward = (agent: Agent, operation: Operation, error: FleetError): voi
   if (to && operation.checks.length > 0) tellChecks(agent, before, to, operation.checks);
   const touched = operation.phase !== 'stage' && (kind === 'apply' || kind === 'restore');
   const rescuer = operation.from;
-  if (touched && !staysForRetry(operation, error) && !(rescuer && isRevoked(state, rescuer.package, rescuer.bundle))) {
+  if (
+    touched &&
+    !staysForRetry(operation, error) &&
+    !(rescuer && isRevoked(state, rescuer.package, rescuer.bundle))
+  ) {
     savePackage(state, row);
     saveOperation(state, { ...failed, rollingBack: true, phase: 'stage', plan: undefined, nextStep: 0 });
     return;

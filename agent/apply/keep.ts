@@ -8,7 +8,14 @@ import { type Operation, readResults, saveOperation } from '../store/journal/ope
 import { changesOf, failedChecksOf } from '../store/outbox/changes.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
 import { tellChecks } from '../store/outbox/tell-checks.ts';
-import { findAttempt, forgetAttempts, forgetTries, makeDue, putOff, REMOVAL } from '../store/applied/attempts.ts';
+import {
+  findAttempt,
+  forgetAttempts,
+  forgetTries,
+  makeDue,
+  putOff,
+  REMOVAL,
+} from '../store/applied/attempts.ts';
 import { emptyRow } from '../store/empty-row.ts';
 import { findFailure } from '../store/applied/failures.ts';
 import { addOwned, keepOwned, readLeaving } from '../store/applied/inventory.ts';

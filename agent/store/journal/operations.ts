@@ -105,7 +105,9 @@ export const openOperation = ({ db }: State): Operation | undefined => {
 /** Id of the last operation that changed which package runs, which corrections and removals of objects do not; 0 if there was none. */
 export const lastChange = ({ db }: State, assignment: string): number =>
   db
-    .prepare(`SELECT coalesce(max(id), 0) FROM operation WHERE assignment = ? AND kind NOT IN ('correct', 'prune')`)
+    .prepare(
+      `SELECT coalesce(max(id), 0) FROM operation WHERE assignment = ? AND kind NOT IN ('correct', 'prune')`,
+    )
     .pluck()
     .get(assignment) as number;
 

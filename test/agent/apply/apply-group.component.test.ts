@@ -114,3 +114,73 @@ test('a cluster that is away before anything was written leaves the package for 
   const { packages: again } = await world.release(2, release);
   expect(again).toMatchObject([{ outcome: 'created' }]);
 });
+
+test('a step that waits for others is tried again after them, also by the agent that follows one that was killed there', async () => {
+  const points = ['apply app: steps put off', 'apply app: step 150 done', 'apply app: applied'];
+  for (const died of [undefined, ...points]) {
+    await using world = await createWorld();
+    const [whole] = world.agent.targets as [Target];
+    const done: string[] = [];
+    const target: Target = {
+      ...grouped(whole, async (step, work) => {
+        if (step.key.endsWith('f-1003') && done.length < COUNT - 1)
+          throw new FleetError('WEBHOOK_UNREACHABLE', 'its webhook does not answer');
+        await work();
+        done.push(step.key);
+      }),
+      retryMs: 10_000,
+    };
+    const plan: Target['plan'] = async (...args) => {
+      const { steps, owns } = await target.plan(...args);
+      return { owns, steps: steps.map((step) => ({ ...step, mayWait: true })) };
+    };
+    let alive = died !== undefined;
+    const onJournal = (point: string): void => {
+      if (!alive || point !== died) return;
+      alive = false;
+      throw new FleetError('ABORTED', 'killed');
+    };
+    Object.assign(world.agent, { targets: [{ ...target, plan }], onJournal });
+    const released = world.release(1, [onePackage('app', '', { files })]);
+    if (died === undefined) expect((await released).packages).toMatchObject([{ outcome: 'created' }]);
+    else {
+      await expect(released, died).rejects.toMatchObject({ code: 'ABORTED' });
+      await resume(world.agent);
+    }
+    expect(findPackage(world.agent.state, 'app'), died).toMatchObject({ status: 'healthy' });
+    const [operation] = lastOperations(world.agent.state, 1);
+    const results = readResults(world.agent.state, operation ?? { id: 0, rollingBack: false });
+    expect(results.map(({ key }) => key).toSorted()).toEqual(
+      Object.keys(files).map((path) => `file:${path}`),
+    );
+    // Killed before the order was stored, the agent repeats the group, and nothing has to wait any more.
+    if (died !== 'apply app: step 150 done') expect(results.at(-1)?.key).toBe('file:/opt/f-1003');
+    expect(readOwned(world.agent.state, 'app')).toHaveLength(COUNT);
+  }
+});
+
+test('a first installation that others may still cure stays where it is, and the next try continues; with other faults it is taken back', async () => {
+  for (const code of ['WEBHOOK_UNREACHABLE', 'APPLY_FAILED'] as const) {
+    await using world = await createWorld();
+    const [whole] = world.agent.targets as [Target];
+    let fails = true;
+    const target: Target = {
+      ...grouped(whole, async (step, work) => {
+        if (fails && step.key.endsWith('f-1149') && step.outcome !== 'deleted')
+          throw new FleetError(code, 'it is refused');
+        await work();
+      }),
+      retryMs: 0,
+    };
+    Object.assign(world.agent, { targets: [target] });
+    const stays = code === 'WEBHOOK_UNREACHABLE';
+    const { packages } = await world.release(1, [onePackage('app', '', { files })]);
+    expect(packages).toMatchObject([{ outcome: 'failed', code, rolledBack: !stays }]);
+    expect(readOwned(world.agent.state, 'app')).toHaveLength(stays ? COUNT : 0);
+    expect(openOperation(world.agent.state)).toBeUndefined();
+    if (!stays) continue;
+    fails = false;
+    const { packages: again } = await world.release(2, [onePackage('app', '', { files })]);
+    expect(again).toMatchObject([{ outcome: 'created' }]);
+  }
+});

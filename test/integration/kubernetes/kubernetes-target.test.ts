@@ -42,6 +42,7 @@ import { incidentsOnCluster } from './kubernetes-target/incidents.ts';
 import { killedOnCluster } from './kubernetes-target/killed-agent.ts';
 import { leaseOnCluster } from './kubernetes-target/lease.ts';
 import { secretsOnCluster } from './kubernetes-target/secrets.ts';
+import { stepsOnCluster } from './kubernetes-target/steps.ts';
 
 const signal = new AbortController().signal;
 
@@ -1023,5 +1024,6 @@ spec:
   secretsOnCluster(() => cluster);
   healthOnCluster(() => cluster);
   incidentsOnCluster(() => cluster);
+  stepsOnCluster(() => cluster);
   clusterInTrouble(() => cluster);
 });

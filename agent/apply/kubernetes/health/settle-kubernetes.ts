@@ -203,7 +203,8 @@ const describe = async (
 const unready = (view: ClusterView, live: LiveObject): readonly LiveObject[] => view.podsOf(live).slice(0, 3);
 
 /** A controller of a custom resource may never report that an object is ready, or that it has seen its last change. */
-const WAIT_DISABLED = 'if its controller never reports more, fleet-ferry/wait: disabled leaves it out of the health check';
+const WAIT_DISABLED =
+  'if its controller never reports more, fleet-ferry/wait: disabled leaves it out of the health check';
 
 const seconds = (ms: number): string => `${Math.round(ms / 1000)} s`;
 

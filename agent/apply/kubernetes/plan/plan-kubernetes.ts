@@ -31,7 +31,9 @@ export const planKubernetes = async (
   const left = desired?.onlyRemovals ? owned.filter(isLeft) : owned;
   const names = new Set(left.map(({ key }) => nameIn(key)));
   const read = owned.length === 0 ? readLiveOfNew : readLive;
-  const compared = (wanted?.objects ?? []).filter(({ key }) => !desired?.onlyRemovals || names.has(nameIn(key)));
+  const compared = (wanted?.objects ?? []).filter(
+    ({ key }) => !desired?.onlyRemovals || names.has(nameIn(key)),
+  );
   const live = await read(api, compared, signal);
   const context: PlanContext = {
     options,

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, it } from 'vitest';
 import { openClusterAccess } from '../../../../agent/apply/kubernetes/api/cluster-access.ts';
 import { openKubernetesApi } from '../../../../agent/apply/kubernetes/api/open-kubernetes-api.ts';
@@ -129,6 +130,41 @@ spec: {minReplicas: 1, maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kin
       await site.release([pack('scaled', yaml('b'))]);
       expect(await observe(site.agent)).toMatchObject([{ corrected: true }]);
       expect(await replicas()).toEqual(isScaledTo(1));
+    });
+
+    it.concurrent('applies the status of a kind without that subresource, and judges it by conditions alone', async ({
+      expect,
+    }) => {
+      await using site = await createSite(target());
+      const crd = definition('shifts', 'Shift', [{ name: 'v1', storage: true }]);
+      const shift = `apiVersion: shifts.example/v1\nkind: Shift\nmetadata: {name: night, namespace: default}\nstatus: {open: yes}\nspec: {a: b}\n---\n`;
+      const path = '/apis/shifts.example/v1/namespaces/default/shifts/night';
+      const live = async () =>
+        (await cluster().request('GET', path)).body as { metadata: { generation: number } };
+      const conditions = [{ type: 'Ready', status: 'True', reason: 'Ok', message: 'it is staffed' }];
+      let going = true;
+      // Its controller writes what it has seen, which makes the next generation.
+      const controller = (async () => {
+        for (; going; await sleep(100)) {
+          const { metadata } = await live();
+          const said = { status: { observedGeneration: metadata?.generation, conditions } };
+          if (metadata?.generation === 1)
+            await cluster().request('PATCH', `${path}?fieldManager=clock`, said);
+        }
+      })();
+      expect(await site.release([pack('shift', `${crd}${shift}`)])).toMatchObject([{ outcome: 'created' }]);
+      going = false;
+      await controller;
+      expect(await live()).toMatchObject({
+        metadata: { generation: 2 },
+        status: { open: 'yes', observedGeneration: 1 },
+      });
+      expect(await observe(site.agent)).toEqual([{ assignment: 'shift', drift: [] }]);
+      await cluster().request('PATCH', `${path}?fieldManager=clock`, { status: { open: 'no' } });
+      expect(await observe(site.agent)).toMatchObject([
+        { corrected: true, drift: [{ message: expect.stringContaining('status.open differs') }] },
+      ]);
+      expect(await live()).toMatchObject({ status: { open: 'yes', observedGeneration: 1 } });
     });
 
     it.concurrent('makes a StatefulSet again for other claims without touching its pods', async ({

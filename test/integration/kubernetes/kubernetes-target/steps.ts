@@ -1,0 +1,226 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, it } from 'vitest';
+import { openClusterAccess } from '../../../../agent/apply/kubernetes/api/cluster-access.ts';
+import { openKubernetesApi } from '../../../../agent/apply/kubernetes/api/open-kubernetes-api.ts';
+import { kubernetesTarget } from '../../../../agent/apply/kubernetes/kubernetes-target.ts';
+import { retryPackages } from '../../../../agent/apply/operator/retry-packages.ts';
+import { reconcile } from '../../../../agent/apply/reconcile.ts';
+import type { Target } from '../../../../agent/model/target.ts';
+import { observe } from '../../../../agent/observe/observe.ts';
+import { makeAllDue } from '../../../../agent/store/applied/attempts.ts';
+import { readOwned } from '../../../../agent/store/applied/inventory.ts';
+import { findPackage } from '../../../../agent/store/applied/packages.ts';
+import { lastOperations } from '../../../../agent/store/journal/operations.ts';
+import {
+  copiesIn,
+  createSite,
+  FLEET,
+  type KubernetesSite,
+  pack,
+} from '../../../agent/apply/kubernetes/kubernetes-site.ts';
+import type { OwnCluster } from '../../../harness/kubernetes/cluster.ts';
+import { prepareConversionServer } from './conversion-server.ts';
+
+const configMap = (name: string, text = 'x'): string =>
+  `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}, namespace: default}\ndata: {text: ${text}}\n---\n`;
+
+/** A Deployment that mounts a ConfigMap. @param more of the pod's spec: `nodeSelector: {no: where}, ` */
+const deployment = (name: string, map: string, more = ''): string => `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: ${name}, namespace: default}
+spec:
+  progressDeadlineSeconds: 4
+  selector: {matchLabels: {app: ${name}}}
+  template:
+    metadata: {labels: {app: ${name}}}
+    spec: {${more}containers: [{name: a, image: a}], volumes: [{name: s, configMap: {name: ${map}}}]}
+---
+`;
+const NEVER = 'nodeSelector: {no: where}, ';
+
+/** A definition of two versions, and an object of the second. */
+const converted = (plural: string, kind: string, conversion: object): readonly [string, string] => {
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+  const versions = ['v1', 'v2'].map((name) => ({ name, served: true, storage: name === 'v1', schema }));
+  const group = `${plural}.example`;
+  const names = { plural, singular: kind.toLowerCase(), kind };
+  const definition = JSON.stringify({
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}` },
+    spec: { group, scope: 'Namespaced', names, conversion, versions },
+  });
+  return [
+    `${definition}\n---\n`,
+    `apiVersion: ${group}/v2\nkind: ${kind}\nmetadata: {name: one, namespace: default, annotations: {fleet-ferry/wait: disabled}}\nspec: {a: b}\n---\n`,
+  ];
+};
+
+/** Tests of what the steps of packages need of each other. */
+export const stepsOnCluster = (cluster: () => OwnCluster): void => {
+  const target = (healthTimeoutMs = 20_000): Target =>
+    kubernetesTarget({
+      open: async () =>
+        openKubernetesApi(await openClusterAccess({ kubeconfig: cluster().kubeconfig, context: '' }), {
+          patienceMs: 500,
+          requestMs: 10_000,
+        }),
+      fleet: FLEET,
+      healthTimeoutMs,
+      stepTimeoutMs: 10_000,
+      adopt: 'ifUnowned',
+      copies: copiesIn('/nowhere'),
+    });
+  const maps = '/api/v1/namespaces/default/configmaps';
+  const isThere = async (path: string): Promise<boolean> =>
+    (await cluster().request('GET', path)).status === 200;
+  const again = ({ agent }: KubernetesSite) => {
+    makeAllDue(agent.state, agent.edge.now());
+    return reconcile(agent);
+  };
+
+  describe('steps that need others', () => {
+    it.concurrent('keep the ConfigMap of the old pods until the new ones are ready, and for good where they never are', async ({
+      expect,
+    }) => {
+      await using site = await createSite(target());
+      const web = (hash: string, more = '') =>
+        pack('hashed', `${configMap(`hashed-${hash}`)}${deployment('hashed', `hashed-${hash}`, more)}`);
+      await site.release([web('a')]);
+      expect(await site.release([web('b', NEVER)])).toMatchObject([
+        { code: 'CHECK_FAILED', rolledBack: true },
+      ]);
+      expect(await isThere(`${maps}/hashed-a`)).toBe(true);
+      expect(await isThere(`${maps}/hashed-b`)).toBe(false);
+      expect(await site.release([web('c')])).toEqual([{ assignment: 'hashed', outcome: 'configured' }]);
+      expect(await isThere(`${maps}/hashed-a`)).toBe(false);
+      expect(JSON.stringify(site.events().at(-1)?.detail)).toContain('"outcome":"deleted"');
+    });
+
+    it.concurrent('keep the ConfigMap of another package that does not run as desired yet', async ({
+      expect,
+    }) => {
+      await using site = await createSite(target());
+      const release = (hash: string, more = '') =>
+        site.release([
+          pack('a-settings', configMap(`settings-${hash}`)),
+          pack('b-web', deployment('reader', `settings-${hash}`, more)),
+        ]);
+      await release('a');
+      expect(await release('b', NEVER)).toMatchObject([
+        {
+          assignment: 'a-settings',
+          outcome: 'configured',
+          code: 'REMOVAL_WAITS',
+          message: expect.stringContaining(
+            '/ConfigMap/default/settings-a is removed when b-web runs as desired',
+          ),
+        },
+        { assignment: 'b-web', outcome: 'failed' },
+      ]);
+      expect(await isThere(`${maps}/settings-a`)).toBe(true);
+      expect(await release('c')).toEqual([
+        { assignment: 'a-settings', outcome: 'configured' },
+        { assignment: 'b-web', outcome: 'configured' },
+      ]);
+      for (const [hash, isLeft] of [
+        ['a', false],
+        ['b', false],
+        ['c', true],
+      ] as const)
+        expect(await isThere(`${maps}/settings-${hash}`)).toBe(isLeft);
+      expect(readOwned(site.agent.state, 'a-settings')).toHaveLength(1);
+      expect(await observe(site.agent)).toEqual([
+        { assignment: 'a-settings', drift: [] },
+        { assignment: 'b-web', drift: [] },
+      ]);
+    });
+
+    it.concurrent('try a refused deletion again, automatically and with "fleet-agent retry"; the release stands', async ({
+      expect,
+    }) => {
+      await using site = await createSite(target());
+      const policies = '/apis/admissionregistration.k8s.io/v1';
+      const policy = {
+        apiGroups: [''],
+        apiVersions: ['v1'],
+        operations: ['DELETE'],
+        resources: ['configmaps'],
+      };
+      await cluster().request('POST', `${policies}/validatingadmissionpolicies`, {
+        metadata: { name: 'frozen' },
+        spec: {
+          matchConstraints: { resourceRules: [policy] },
+          matchConditions: [{ name: 'ours', expression: "request.name.startsWith('frozen-')" }],
+          validations: [{ expression: 'false', message: 'frozen until Monday' }],
+        },
+      });
+      const binding = `${policies}/validatingadmissionpolicybindings`;
+      const freeze = async (): Promise<void> => {
+        const spec = { policyName: 'frozen', validationActions: ['Deny'] };
+        await cluster().request('POST', binding, { metadata: { name: 'frozen' }, spec });
+        await cluster().request('POST', maps, { metadata: { name: 'frozen-probe' } });
+        const isFrozen = async () =>
+          (await cluster().request('DELETE', `${maps}/frozen-probe?dryRun=All`)).status;
+        await expect.poll(isFrozen, { timeout: 20_000 }).toBe(422);
+      };
+      const thaw = async (): Promise<void> => {
+        await cluster().request('DELETE', `${binding}/frozen`);
+        const isFrozen = async () =>
+          (await cluster().request('DELETE', `${maps}/frozen-probe?dryRun=All`)).status;
+        await expect.poll(isFrozen, { timeout: 20_000 }).toBe(200);
+      };
+      await site.release([pack('frozen', `${configMap('frozen-a')}${configMap('frozen-b')}`)]);
+      await freeze();
+      const said = /ConfigMap default\/frozen-b was not deleted: .*frozen until Monday.*"fleet-agent retry"/;
+      expect(await site.release([pack('frozen', configMap('frozen-a', 'y'))])).toMatchObject([
+        { outcome: 'configured', code: 'REMOVAL_WAITS', message: expect.stringMatching(said) },
+      ]);
+      expect(findPackage(site.agent.state, 'frozen')).toMatchObject({ status: 'healthy' });
+      const told = site.events().length;
+      expect(await again(site)).toMatchObject([{ outcome: 'skipped', code: 'REMOVAL_WAITS' }]);
+      expect(site.events()).toHaveLength(told);
+      await thaw();
+      expect(await retryPackages(site.agent)).toEqual([]);
+      expect(await isThere(`${maps}/frozen-b`)).toBe(false);
+      expect(site.events().at(-1)).toMatchObject({
+        type: 'corrected',
+        message: 'what was being deleted is gone',
+      });
+      await freeze();
+      expect(await site.release([])).toMatchObject([{ outcome: 'skipped', code: 'REMOVAL_WAITS' }]);
+      await thaw();
+      expect(await again(site)).toMatchObject([{ outcome: 'deleted' }]);
+      expect(await isThere(`${maps}/frozen-a`)).toBe(false);
+    });
+
+    it.concurrent('wait for a conversion webhook that comes with the package, and leave it there for the next try', async ({
+      expect,
+    }) => {
+      await using hook = await prepareConversionServer();
+      await using site = await createSite(target(3000));
+      const [definition, object] = converted('tills2', 'Till2', hook.conversion);
+      const operator = pack('operator', `${definition}${deployment('operator', 'none')}${object}`);
+      expect(await site.release([operator])).toMatchObject([
+        { outcome: 'failed', code: 'WEBHOOK_UNREACHABLE', rolledBack: false },
+      ]);
+      const path = '/apis/apps/v1/namespaces/default/deployments/operator';
+      expect(await isThere(path)).toBe(true);
+      expect(readOwned(site.agent.state, 'operator')).toHaveLength(3);
+      hook.start();
+      expect(await again(site)).toMatchObject([{ outcome: 'created' }]);
+      expect(await isThere('/apis/tills2.example/v1/namespaces/default/tills2/one')).toBe(true);
+      // In one try where its pods are up in time.
+      expect(await site.release([])).toMatchObject([{ outcome: 'deleted' }]);
+      hook.stop();
+      const serving = (async () => {
+        while (!(await isThere(path))) await sleep(50);
+        await sleep(1000);
+        hook.start();
+      })();
+      expect(await site.release([operator])).toMatchObject([{ outcome: 'created' }]);
+      await serving;
+      expect(lastOperations(site.agent.state, 1)).toMatchObject([{ outcome: 'kept', rollingBack: false }]);
+    });
+  });
+};
