@@ -142,10 +142,10 @@ spec: {minReplicas: 1, maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kin
       const live = async () =>
         (await cluster().request('GET', path)).body as { metadata: { generation: number } };
       const conditions = [{ type: 'Ready', status: 'True', reason: 'Ok', message: 'it is staffed' }];
-      let going = true;
+      const ends = new AbortController();
       // Its controller writes what it has seen, which makes the next generation.
       const controller = (async () => {
-        for (; going; await sleep(100)) {
+        for (; !ends.signal.aborted; await sleep(100)) {
           const { metadata } = await live();
           const said = { status: { observedGeneration: metadata?.generation, conditions } };
           if (metadata?.generation === 1)
@@ -153,7 +153,7 @@ spec: {minReplicas: 1, maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kin
         }
       })();
       expect(await site.release([pack('shift', `${crd}${shift}`)])).toMatchObject([{ outcome: 'created' }]);
-      going = false;
+      ends.abort();
       await controller;
       expect(await live()).toMatchObject({
         metadata: { generation: 2 },
