@@ -13,10 +13,11 @@ import {
   type ImportedReports,
   importReports,
 } from '../hub/ingest/reports/import-reports.ts';
+import type { FormerReport } from '../hub/ingest/reports/read-former.ts';
 
 export default class ReportsImport extends FleetCommand {
   static override description =
-    'Import the reports on a medium, and write the receipts that let agents delete them.\n\nAn invalid report does not stop the others. All reasons are listed at the end, with exit code 8.';
+    'Import the reports on a medium, and write the receipts that let agents delete them.\n\nAn invalid report does not stop the others. All reasons are listed at the end, with exit code 8. Reports by a key that was replaced since are left as they are and named.';
   static override examples = ['<%= config.bin %> <%= command.id %> /media/stick'];
   static override args = {
     medium: Args.string({ required: true, description: 'Directory or tar file with reports' }),
@@ -33,12 +34,15 @@ export default class ReportsImport extends FleetCommand {
     return {
       agents: result.agents,
       refused: result.refused.map(describeRefused),
+      former: result.former,
       answered: result.answered ?? null,
     };
   }
 
-  #print({ agents, refused, answered }: ImportedReports, path: string): void {
+  #print({ agents, refused, former, answered }: ImportedReports, path: string): void {
     for (const agent of agents) this.log(describe(agent));
+    for (const reports of Map.groupBy(former, ({ agent, replacedAt }) => `${agent} ${replacedAt}`).values())
+      this.log(describeFormer(reports));
     if (answered?.written) this.log(`The receipts are on ${path}: carry it back and run fleet-agent import.`);
     else if (answered)
       this.log(
@@ -56,6 +60,15 @@ export default class ReportsImport extends FleetCommand {
     this.say(`${this.config.bin}: ${formatError(error)}`);
   }
 }
+
+/** 'plant-7/press-2  3 reports are by a key that was replaced on 2026-11-20T08:00:00Z and are left as they are; 1 never arrived'. */
+const describeFormer = (reports: readonly FormerReport[]): string => {
+  const [{ agent, replacedAt }] = reports as [FormerReport];
+  const lost = reports.filter(({ known }) => !known).length;
+  const isOne = reports.length === 1;
+  const said = `${reports.length} ${isOne ? 'report is' : 'reports are'} by a key that was replaced on ${replacedAt} and ${isOne ? 'is left as it is' : 'are left as they are'}`;
+  return `${agent}  ${said}${lost === 0 ? '' : `; ${lost} of them never arrived while that key counted, and cannot be taken any more`}`;
+};
 
 const describe = ({ agent, taken, known, gaps, alarms, acknowledged }: ImportedAgent): string =>
   [

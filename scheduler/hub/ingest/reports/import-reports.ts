@@ -1,5 +1,5 @@
 import { compareBytes } from '#bundles/digest';
-import { FleetError, toFleetError } from '#bundles/errors';
+import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import { agentFolder, type OpenMedium, RECEIPTS_FOLDER } from '#bundles/formats/medium/medium';
 import { writeFileOntoMedium } from '#bundles/formats/medium/write-onto-medium';
 import type { Hub } from '../../hub.ts';
@@ -12,6 +12,7 @@ import { findGaps, type Gap } from './find-head.ts';
 import { type FoundReport, findReports, readReport } from '#bundles/trust/reports/find-reports';
 import { ingestReport } from './ingest-report.ts';
 import { judgeReport } from './judge-report.ts';
+import { type FormerReport, readFormer } from './read-former.ts';
 
 export type ImportedAgent = {
   /** '<site>/<agent>' */
@@ -29,6 +30,8 @@ export type ImportedAgent = {
 export type ImportedReports = {
   readonly agents: readonly ImportedAgent[];
   readonly refused: readonly Refused[];
+  /** Reports by keys that were replaced since: left as they are, and no mistake. */
+  readonly former: readonly FormerReport[];
   readonly answered: Answered | undefined;
 };
 
@@ -50,17 +53,18 @@ export const importReports = async (
     });
   }
   const refused: Refused[] = [];
+  const former: FormerReport[] = [];
   const tallies = new Map<string, Tally>();
   for (const [folder, reports] of Map.groupBy(found, (report) => report.folder)) {
     const agent = await findAgent(hub, folder);
     for (const report of reports) {
       abortIfAsked(signal);
-      if (agent) await take(hub, medium, agent, report, tallyOf(tallies, agent), refused, now);
+      if (agent) await take({ hub, medium, agent, refused, former, now }, report, tallyOf(tallies, agent));
       else refused.push({ path: report.path, error: unknownAgent(report) });
     }
   }
   if (tallies.size > 0) await noteMedium(hub.store, medium, now);
-  return { ...(await answer(hub, medium, tallies, now)), refused };
+  return { ...(await answer(hub, medium, tallies, now)), refused, former };
 };
 
 type Tally = {
@@ -90,18 +94,33 @@ const unknownAgent = ({ path }: FoundReport): FleetError =>
     hint: 'Enrol it first, or take the medium to the hub of its own fleet',
   });
 
+type Taking = {
+  readonly hub: Hub;
+  readonly medium: OpenMedium;
+  readonly agent: AgentRow;
+  readonly refused: Refused[];
+  readonly former: FormerReport[];
+  readonly now: Date;
+};
+
 const take = async (
-  hub: Hub,
-  medium: OpenMedium,
-  agent: AgentRow,
+  { hub, medium, agent, refused, former, now }: Taking,
   found: FoundReport,
   tally: Tally,
-  refused: Refused[],
-  now: Date,
 ): Promise<void> => {
-  const report = await orRefuse(refused, found.path, async () =>
-    judgeReport(await readReport(medium, found), agent, hub.keys.root.fleet, found.path),
-  );
+  const report = await orRefuse(refused, found.path, async () => {
+    const signed = await readReport(medium, found);
+    try {
+      return judgeReport(signed, agent, hub.keys.root.fleet, found.path);
+    } catch (error) {
+      const old = isFleetError(error, 'UNKNOWN_KEY')
+        ? await readFormer(hub.store, signed, agent, found.path)
+        : undefined;
+      if (!old) throw error;
+      former.push(old);
+      return undefined;
+    }
+  });
   if (!report) return;
   const ingested = await ingestReport(hub.store, report, agent, { source: 'stick', now });
   tally.reports += 1;

@@ -109,6 +109,32 @@ describe('taking reports from a medium', () => {
     expect(await hub.store.db.selectFrom('receipt').selectAll().execute()).toEqual(first);
   });
 
+  it('leaves what a host reported before it was set up anew, and says what never arrived', async () => {
+    await using hub = await enrolledHub();
+    const { agent } = hub;
+    const stick = await hub.stick();
+    const lines = chain(agent, happenings(4));
+    await report(stick, agent, lines, 1, 2);
+    await hub.importFrom(stick);
+    await report(stick, agent, lines, 3, 4);
+    const again = testAgent(agent.id);
+    await ask(stick, again);
+    await hub.enroll(stick, { replaceKey: true });
+    await report(stick, again, chain(again, happenings(5)), 1, 5);
+    for (const taken of [5, 0]) {
+      const result = await hub.importFrom(stick);
+      expect(codes(result)).toEqual([]);
+      expect(counts(result)).toEqual([{ agent: agent.id, taken, known: 5 - taken, acknowledged: 5 }]);
+      expect(result.former.map(({ known }) => known)).toEqual([true, false]);
+      expect(result.former).toContainEqual({
+        path: expect.stringContaining('000000000003-000000000004'),
+        agent: agent.id,
+        replacedAt: formatTime(NOW),
+        known: false,
+      });
+    }
+  });
+
   it('shows a gap, acknowledges nothing behind it, and closes it when the missing report comes', async () => {
     await using hub = await enrolledHub();
     const { agent } = hub;
@@ -291,10 +317,11 @@ describe('taking reports from a medium', () => {
           },
         ],
         [
-          'one of a key that was replaced',
+          'one that was written after its key was replaced',
           'UNKNOWN_KEY',
           async (hub, stick, agent) => {
-            await report(stick, agent, chain(agent, happenings(2)));
+            const time = formatTime(addDays(NOW, 1));
+            await report(stick, agent, chain(agent, happenings(2)), 1, 2, { time });
             const again = await hub.stick('again');
             await ask(again, testAgent(agent.id));
             await hub.enroll(again, { replaceKey: true });
