@@ -53,8 +53,11 @@ export type OwnedUnit = Provisional<UnitBefore> & {
 };
 
 export type OwnedDeb = {
-  /** A package that the rollback of its first apply takes away without a trace. */
-  readonly provisional?: { readonly purge: true };
+  /**
+   * Until the first apply is kept. `purge`: its rollback takes the package away without a trace. `adopted`: the agent installed the
+   * package before its state was lost, so the rollback leaves it.
+   */
+  readonly provisional?: { readonly purge: true } | { readonly adopted: string };
   readonly version: string;
   readonly hold: boolean;
   /** Its removal purges it. */

@@ -44,6 +44,8 @@ export type DebsRequest = StepRequest & {
   /** The goal: these packages at exactly these versions. */
   readonly install: readonly DebRelease[];
   readonly remove: readonly { readonly name: string; readonly purge: boolean }[];
+  /** Packages of the goal that are the agent's and not the administrator's: marked beside dpkg's database (debs/marks.ts). */
+  readonly ours?: readonly DebRelease[];
   /**
    * Changes that apt's simulation announced when the step was planned ('hello 2.10', 'old removed'). Any other change fails the
    * step.

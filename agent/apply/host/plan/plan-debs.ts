@@ -4,6 +4,7 @@ import type { HostDeb } from '#bundles/formats/bundle/host-package';
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { type DpkgState, readDpkg } from '../debs/dpkg-state.ts';
+import { readMarked } from '../debs/marks.ts';
 import { type AptChange, describeChange, goalOfChange, simulateApt } from '../debs/simulate-apt.ts';
 import { hostError } from '../host-error.ts';
 import { type DebsDetail, note, toStep } from '../host-step.ts';
@@ -21,14 +22,18 @@ const LOCK_SECONDS = 300;
  * @throws FleetError DEB_FOREIGN, DEB_UNMET, DEB_FAILED
  */
 export const planDebs = async (context: PlanContext): Promise<Part> => {
-  const { options, wanted, owned, signal } = context;
+  const { options, wanted, owned, taken, signal } = context;
   const install = wanted?.install;
   if (!install && owned.debs.size === 0) return { steps: [], owns: [] };
   if (options.root !== '/') return { steps: [note('debs', 'skipped', 'root is not /')], owns: [] };
   const dpkg = await readDpkg({ run: options.run, signal });
   const available = new Map((install?.packages ?? []).map((deb) => [deb.name, deb]));
-  const named = [...available.values()].filter((deb) => !deb.asDependency || owned.debs.has(deb.name));
-  for (const deb of named) refuseForeign(context, deb, dpkg.get(deb.name));
+  const marked = await readMarked(dpkg);
+  const isMarked = (name: string): boolean => marked.has(name) && !taken.has(debKey(name));
+  const named = [...available.values()].filter(
+    ({ name, asDependency }) => !asDependency || owned.debs.has(name) || isMarked(name),
+  );
+  for (const deb of named) if (!isMarked(deb.name)) refuseForeign(context, deb, dpkg.get(deb.name));
   const leaving = planLeaving(context, available, dpkg);
 
   const isReached = ({ name, version }: DebRelease): boolean => {
@@ -42,12 +47,19 @@ export const planDebs = async (context: PlanContext): Promise<Part> => {
   );
   const all = [...named, ...added].toSorted((a, b) => compareBytes(a.name, b.name));
 
+  const owns = all.map((deb) => ({
+    key: debKey(deb.name),
+    state: ownedDeb(context, deb, { state: dpkg.get(deb.name), isMarked: isMarked(deb.name) }),
+  }));
+  const ours = all.filter((_, index) => owns[index]?.state.adopted === undefined);
+  const unmarked = ours.filter((deb) => isReached(deb) && !marked.has(deb.name));
   const holds = all.filter(({ name, hold }) => hold && !dpkg.get(name)?.hold);
   const unholds = all.filter(({ name, hold }) => !hold && dpkg.get(name)?.hold);
   const hooks = hooksFor(context, changes);
   const detail: DebsDetail = {
     install: isSettled ? [] : all.map(({ name, version }) => ({ name, version })),
     remove: leaving.remove,
+    ours: ours.map(({ name, version }) => ({ name, version })),
     changes: changes.map(goalOfChange),
     conffiles: install?.conffiles ?? 'keep',
     debconf: (install?.debconf ?? []).map((it) => `${it.package} ${it.question} ${it.type} ${it.value}`),
@@ -64,10 +76,11 @@ export const planDebs = async (context: PlanContext): Promise<Part> => {
     ...leaving.purged.map((name) => `${name} purged`),
     ...holds.map(({ name }) => `${name} on hold`),
     ...unholds.map(({ name }) => `${name} no longer on hold`),
+    ...unmarked.map(({ name }) => `${name} recorded as installed by the agent`),
     ...hooks.map(describeHook),
     ...staysAfter(changes, hooks),
   ];
-  const isNoop = isSettled && holds.length + unholds.length === 0;
+  const isNoop = isSettled && holds.length + unholds.length + unmarked.length === 0;
   return {
     steps: [
       ...leaving.notes,
@@ -75,10 +88,7 @@ export const planDebs = async (context: PlanContext): Promise<Part> => {
         ? all.map(({ name }) => note(debKey(name), 'unchanged', 'as it shall be'))
         : [toStep('debs', outcomeOf(changes), reasons.join(', '), { kind: 'debs', detail })]),
     ],
-    owns: all.map((deb) => ({
-      key: debKey(deb.name),
-      state: asJson(ownedDeb(context, deb, dpkg.get(deb.name))),
-    })),
+    owns: owns.map(({ key, state }) => ({ key, state: asJson(state) })),
   };
 };
 
@@ -87,19 +97,33 @@ const outcomeOf = (changes: readonly AptChange[]): 'created' | 'configured' | 'd
   return changes.length > 0 && changes.every(({ to }) => to === null) ? 'deleted' : 'configured';
 };
 
-const ownedDeb = ({ owned, wanted }: PlanContext, deb: HostDeb, state: DpkgState | undefined): OwnedDeb => {
+const ownedDeb = (
+  { owned, wanted }: PlanContext,
+  deb: HostDeb,
+  { state, isMarked }: { readonly state: DpkgState | undefined; readonly isMarked: boolean },
+): OwnedDeb => {
   const before = owned.debs.get(deb.name);
   const purges = wanted?.install?.onRemoval === 'purge';
-  const adopted = before ? before.adopted : state && state.status !== 'removed' ? state.version : undefined;
-  // Conffiles of an earlier installation are not ours to purge.
-  const isNew = before ? before.provisional !== undefined : state === undefined;
+  const here = state && state.status !== 'removed' ? state.version : undefined;
+  const provisional = before ? before.provisional : provisionalDeb(state, isMarked ? here : undefined);
+  const isProvisional = provisional !== undefined && 'adopted' in provisional;
+  const adopted = before ? (isProvisional ? undefined : before.adopted) : isMarked ? undefined : here;
   return {
     version: deb.version,
     hold: deb.hold === true,
     ...(purges && { purge: true }),
     ...(adopted !== undefined && { adopted }),
-    ...(isNew && { provisional: { purge: true } }),
+    ...(provisional && { provisional }),
   };
+};
+
+/** Conffiles of an earlier installation are not ours to purge. */
+const provisionalDeb = (
+  state: DpkgState | undefined,
+  marked: string | undefined,
+): OwnedDeb['provisional'] => {
+  if (marked !== undefined) return { adopted: marked };
+  return state === undefined ? { purge: true } : undefined;
 };
 
 type Leaving = {

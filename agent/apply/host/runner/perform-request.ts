@@ -2,6 +2,8 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import { redact } from '../../../secrets/redact.ts';
+import { readDpkg } from '../debs/dpkg-state.ts';
+import { whileMarking } from '../debs/marks.ts';
 import type { CommandResult, Run } from '../host-options.ts';
 import { firstOf, lastOf, shownOutput } from '../shown-output.ts';
 import { performDebs } from './perform-debs.ts';
@@ -89,7 +91,11 @@ const resultOf = async (folder: string, { state, run, id, signal }: Performing):
 const performStep = (request: RunnerRequest, work: StepWork): Promise<StepEnd> => {
   switch (request.kind) {
     case 'debs':
-      return performDebs(request, work);
+      return whileMarking(
+        request.ours ?? [],
+        () => readDpkg(work),
+        () => performDebs(request, work),
+      );
     case 'playbook':
       return performPlaybook(request, work);
     case 'setting':

@@ -16,7 +16,7 @@ export type FormerReport = {
 };
 
 /**
- * Tells a report of an agent's former life, which stays on a stick after its machine was set up anew, from one that the holder of a
+ * Tells a report of an agent's former life, which stays on a medium after its machine was set up anew, from one that the holder of a
  * replaced key made since. @returns undefined if no former key signed it, or if it is dated after its key was replaced
  */
 export const readFormer = async (

@@ -86,14 +86,19 @@ export const startSiteHost = async (
     chmod 755 /usr/bin/fleet-agent
     systemctl daemon-reload`);
   const who = `--fleet ${fleet.name} --site plant-7 --name kiosk-1 --channel prod/factory-host`;
-  const enrolled = await agent(`enroll ${who} --root-sha256 ${root} /media/stick`);
-  if (enrolled.code !== 0) throw new Error(enrolled.stderr);
+  const enroll = async (): Promise<void> => {
+    const { code, stderr } = await agent(`enroll ${who} --root-sha256 ${root} /media/stick`);
+    if (code !== 0) throw new Error(stderr);
+  };
+  await enroll();
   return {
     host,
     media: media.path,
     exec,
     sh,
     agent,
+    /** Asks again, with a new key where the state directory was lost. */
+    enroll,
     release,
     apply,
     applied,
