@@ -4,7 +4,9 @@ import { findAttempt, isDue, REMOVAL } from '../store/applied/attempts.ts';
 import { findFailure } from '../store/applied/failures.ts';
 import { isHalfRemoved, type PackageRow, readPackages } from '../store/applied/packages.ts';
 import { readTrustRow } from '../store/trust.ts';
+import { readOwned } from '../store/applied/inventory.ts';
 import { hold } from './hold.ts';
+import { objectBudget } from './object-budget.ts';
 import { inOrder } from '../acquire/offers/order.ts';
 import { type PackageResult, resultOf } from './package-result.ts';
 import { pausedFailure } from './paused-failure.ts';
@@ -12,7 +14,7 @@ import { begin, perform } from './perform.ts';
 
 /**
  * Removes packages that the verified bundle no longer has, dependents first, after everything else succeeded. More packages
- * than the prune budget, or all packages, are removed only if an operator confirmed it. Messages of held removals say why they
+ * or objects than the prune budget, or all packages, are removed only if an operator confirmed it. Messages of held removals say why they
  * wait and how to continue.
  * @param failed packages of the release that failed or are held
  */
@@ -29,11 +31,8 @@ export const pruneLeaving = async (
     return [...begun, ...leaving.map((row) => hold(agent, row, message))];
   }
   const confirmed = readTrustRow(agent.state).pruneConfirmed;
-  if (!confirmed && (leaving.length > agent.policy.pruneBudget || leaving.length === rows.length)) {
-    const why =
-      leaving.length === rows.length
-        ? `the bundle has none of the ${rows.length} packages that run here`
-        : `${leaving.length} packages left the bundle, at most ${agent.policy.pruneBudget} are removed unasked`;
+  const why = confirmed ? undefined : whyAsked(agent, leaving, rows.length);
+  if (why !== undefined) {
     const names = leaving.map(({ assignment }) => assignment);
     const message = `${why} (${nameSome(names, MAX_NAMED)}); if it is meant: fleet-agent prune`;
     return [...begun, ...leaving.map((row) => hold(agent, row, message, 'PRUNE_BUDGET'))];
@@ -44,6 +43,19 @@ export const pruneLeaving = async (
 };
 
 const MAX_NAMED = 10;
+
+/** Why the removal of these packages needs a confirmation: all packages, or more packages or objects than the prune budget. */
+const whyAsked = (agent: Agent, leaving: readonly PackageRow[], all: number): string | undefined => {
+  const { policy, state } = agent;
+  if (leaving.length === all) return `the bundle has none of the ${all} packages that run here`;
+  if (leaving.length > policy.pruneBudget)
+    return `${leaving.length} packages left the bundle, at most ${policy.pruneBudget} are removed unasked`;
+  const objects = leaving.reduce((sum, { assignment }) => sum + readOwned(state, assignment).length, 0);
+  const allowed = objectBudget(policy);
+  return objects > allowed
+    ? `the packages that left the bundle have ${objects} files and objects, at most ${allowed} are removed unasked`
+    : undefined;
+};
 
 /** Retries removals that wait for an object being deleted, when their pause is over. */
 const goOnRemoving = async (agent: Agent): Promise<readonly PackageResult[]> => {

@@ -14,7 +14,8 @@ import type { State } from '../store/state.ts';
 import { fail } from './fail.ts';
 import { checkBounds } from './check-bounds.ts';
 import { readMoves } from './read-moves.ts';
-import type { OwnedObject, Plan } from '../model/target.ts';
+import { OBJECTS_EACH, objectBudget } from './object-budget.ts';
+import type { DesiredPackage, OwnedObject, Plan } from '../model/target.ts';
 import type { Work } from './work.ts';
 import type { Outcome } from '#bundles/formats/events/event';
 import { formatTime } from '#bundles/time';
@@ -34,7 +35,7 @@ export const stage = async (work: Work): Promise<void> => {
     fail(work, error);
     return;
   }
-  const toConfirm = removalsToConfirm(work, staged.plan);
+  const toConfirm = removalsToConfirm(work, staged);
   if (toConfirm !== undefined) {
     holdRemovals(work, toConfirm);
     return;
@@ -58,6 +59,7 @@ type Staged = {
   readonly handed: readonly HandedOver[];
   /** Rows of the inventory whose objects the plan owns by other keys (Target.todaysKeys). */
   readonly renamed: readonly { readonly key: string; readonly assignment: string }[];
+  readonly desired: DesiredPackage | undefined;
 };
 
 /**
@@ -103,9 +105,9 @@ const planFor = async (work: Work): Promise<Staged> => {
     ...owned.map(({ key }) => ({ key, assignment })),
     ...handed.map(({ object, assignment: owner }) => ({ key: object.key, assignment: owner })),
   ].filter(({ key }) => today(key) !== key && wanted.has(today(key)));
-  if (handed.length === 0) return { plan, handed, renamed };
+  if (handed.length === 0) return { plan, handed, renamed, desired };
   const joined = [...owned, ...handed.map(({ object }) => object)];
-  return { plan: await planned(joined), handed, renamed };
+  return { plan: await planned(joined), handed, renamed, desired };
 };
 
 /** Keys of objects to give away -> the package that will take them over. A correction keeps earlier entries. */
@@ -134,21 +136,34 @@ const leavingPackages = (state: State): ReadonlySet<string> =>
   );
 
 /**
- * Net number of files and objects that an update may remove from one package, for each package of the prune budget. Created
- * ones offset removed ones, because generated names (ConfigMaps, files of a page) change with every release.
+ * The reason why the removals of a plan need confirmation by an operator; undefined if they do not. Created files and objects offset
+ * removed ones, because generated names (ConfigMaps, files of a page) change with every release.
  */
-const FOR_EACH_PACKAGE = 10;
-
-/** The reason why the removals of a plan need confirmation by an operator; undefined if they do not. */
-const removalsToConfirm = ({ agent, operation }: Work, { steps }: Plan): string | undefined => {
+const removalsToConfirm = (
+  { agent, operation, target }: Work,
+  { plan: { steps, owns }, desired }: Staged,
+): string | undefined => {
   const { kind, from, to, rollingBack } = operation;
   if (kind !== 'apply' || rollingBack || !from || !to) return undefined;
   const count = (wanted: Outcome): number => steps.filter(({ outcome }) => outcome === wanted).length;
   const [removed, created] = [count('deleted'), count('created')];
-  const allowed = FOR_EACH_PACKAGE * Math.max(1, agent.policy.pruneBudget);
-  if (removed - created <= allowed || readTrustRow(agent.state).pruneConfirmed) return undefined;
-  return `the release removes ${removed} objects of the package and creates ${created}; at most ${allowed} fewer go unasked; if it is meant: fleet-agent prune`;
+  const fewer = removed - created;
+  const allowed = objectBudget(agent.policy);
+  const empties = fewer >= OBJECTS_EACH && !hasContent(target.kind, owns, desired);
+  if ((fewer <= allowed && !empties) || readTrustRow(agent.state).pruneConfirmed) return undefined;
+  const bound = empties ? 'none of its application is left' : `at most ${allowed} fewer go unasked`;
+  return `the release removes ${removed} objects of the package and creates ${created}; ${bound}; if it is meant: fleet-agent prune`;
 };
+
+/** Whether a package brings anything of its application. What the platform's templates add lies beside the folder of its manifests. */
+const hasContent = (
+  kind: Work['target']['kind'],
+  owns: Plan['owns'],
+  desired: DesiredPackage | undefined,
+): boolean =>
+  kind === 'host'
+    ? owns.length > 0
+    : [...(desired?.files.keys() ?? [])].some((path) => path.startsWith('manifests/'));
 
 /** Ends an operation before its first write. It is planned again after a confirmation, or when the desired package changes. */
 const holdRemovals = ({ agent, operation }: Work, message: string): void => {

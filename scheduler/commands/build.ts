@@ -244,8 +244,12 @@ const describeChannel = (channel: ChannelOutcome, layout: string): string => {
         : `${name} no release: no workload is assigned to it`;
     case 'blocked':
       return `${name} no release: it would remove packages that are only held. Keep the last good ones with: --previous ${layout}`;
-    case 'removals-held':
-      return `${name} no release: it would remove packages although no object was deleted; sites keep release ${channel.version}`;
+    case 'removals-held': {
+      const what = channel.removals.every(({ why }) => why === 'objects')
+        ? 'objects of packages that stay'
+        : 'packages although no object was deleted';
+      return `${name} no release: it would remove ${what}; sites keep release ${channel.version}`;
+    }
     case 'direct-held':
       return `${name} no release: it changed without a promotion, and the policy forbids that; sites keep release ${channel.version}`;
     case 'revoked':

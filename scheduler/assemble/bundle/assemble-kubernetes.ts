@@ -13,7 +13,7 @@ import { findTorn, withoutNamespace } from './secret-documents.ts';
 import { boundsOf, kubernetesBoundsOf, type ObjectBounds, UNBOUND } from './tenancy.ts';
 
 /** Folder of the application's own objects inside the package. */
-const MANIFESTS = 'manifests/';
+export const MANIFESTS = 'manifests/';
 
 /**
  * Assembles the package of a cluster: the platform's rendered files and the application's objects, in the assignment's
@@ -45,7 +45,7 @@ export const assembleKubernetes = (
     rendered.files.map(({ path, text }) => ({ path, text })),
     isManifest,
   );
-  const files = [
+  const all = [
     ...(own.get(true) ?? []).map((file) =>
       withTemplate(assignment, file.path, problems, () =>
         read(`${assignment.target.name}/${file.path}`, file.path, file.text, UNBOUND),
@@ -54,7 +54,11 @@ export const assembleKubernetes = (
     ...(application ? [...application.files].map(([path, bytes]) => ({ application, path, bytes })) : [])
       .filter(({ path }) => isYaml(path) && !isKustomization(path) && !isSopsRules(path))
       .map((one) => read(showFile(one.application, one.path), MANIFESTS + one.path, one.bytes, bounds)),
-  ].filter(({ made }) => made.owns.length > 0);
+  ];
+  const files = all.filter(({ made }) => made.owns.length > 0);
+  const emptyFiles = all.flatMap(({ path, made }) =>
+    path.startsWith(MANIFESTS) && made.owns.length === 0 ? [path.slice(MANIFESTS.length)] : [],
+  );
   const owns = files.flatMap(({ made }) => made.owns);
   const clashes =
     new Set(owns).size < owns.length
@@ -93,6 +97,7 @@ export const assembleKubernetes = (
     ...(secrets.some((one) => one.encrypted.length + one.filled.length > 0) && { needsSecrets: true }),
     plainSecrets: secrets.flatMap(({ plain }) => plain),
     bounds: kubernetesBoundsOf(assignment.target, platforms),
+    ...(emptyFiles.length > 0 && { emptyFiles }),
   });
 };
 

@@ -35,6 +35,8 @@ export type AssembledPackage = {
   readonly plainSecrets?: readonly PreparedObject[];
   /** Names that it may use, which the agent checks again; absent for a package of the platform. */
   readonly bounds?: PackageBounds | undefined;
+  /** YAML files of the application without any object: paths in its folder. */
+  readonly emptyFiles?: readonly string[];
 };
 
 /** Sorts the files and computes the digest of the package. */

@@ -45,6 +45,8 @@ export type BuiltBundle = {
   readonly suspects: readonly FleetError[];
   /** Secrets in plain text. */
   readonly plainSecrets: readonly PreparedObject[];
+  /** By package: YAML files of its application without any object. Only packages that have some. */
+  readonly emptyFiles: ReadonlyMap<string, readonly string[]>;
 };
 
 export type HeldPackage = HeldAssignment & {
@@ -160,6 +162,7 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
     unknown: firstOfEachKind(assembled.flatMap(({ unknown = [] }) => unknown)),
     suspects: firstOfEachField(assembled.flatMap(({ suspects = [] }) => suspects)),
     plainSecrets: assembled.flatMap((made) => made.plainSecrets ?? []),
+    emptyFiles: new Map(assembled.flatMap(({ id, emptyFiles }) => (emptyFiles ? [[id, emptyFiles]] : []))),
   };
 };
 

@@ -16,6 +16,7 @@ import type { ClusterType } from '../../model/model.ts';
 import { toMistake } from '../../model/problems.ts';
 import { type PublishedRelease, readRelease } from '../../load/releases/read-release.ts';
 import { explainRemoval } from './explain-removal.ts';
+import { findLostObjects } from './find-lost-objects.ts';
 import type { Removal, RemovalReason } from './removal.ts';
 
 /** The packages of a channel's last release, by id with their workspaces, and the candidate it was built from. */
@@ -34,7 +35,7 @@ type Made = {
 export type FindRemovals = (built: BuiltBundle, previous: PublishedRelease) => Promise<readonly Removal[]>;
 
 /**
- * Finds the packages that a new bundle removes from its channel, and why. Other channels of the environment are read only if
+ * Finds the packages that a new bundle removes from its channel, and those that lose objects, and why. Other channels of the environment are read only if
  * a package is gone, and each only once.
  * @returns a function that rejects with FleetError MISSING_BLOB, DIGEST_MISMATCH, LAYOUT_INVALID, SCHEMA, UNKNOWN_KEY if a
  *   release or bundle in the layout cannot be read
@@ -75,11 +76,14 @@ export const openRemovals = (
       .map(({ candidate }) => candidate);
   };
   const unread = new Set((platform.heldWorkloads ?? []).map(({ workspace }) => workspace));
-  return async ({ clusterType, bundle, held }, previous) => {
+  return async (built, previous) => {
+    const { clusterType, bundle, held } = built;
     const before = await releasedOf(clusterType.name, previous);
     const now = new Set(bundle.config.assignments.map(({ id }) => id));
+    const last = previous.subjects.get(`bundle/${bundle.kind}`);
+    const lost = last ? await findLostObjects(built, last, layout.blobs, signal) : [];
     const gone = [...(before?.packages ?? [])].filter(([id]) => !now.has(id));
-    if (!before || gone.length === 0) return [];
+    if (!before || gone.length === 0) return lost;
     const history = await historySince(await before.made());
     const removals: Removal[] = [];
     const heldNames = new Set(held.map(({ assignment }) => assignment.target.name));
@@ -94,7 +98,7 @@ export const openRemovals = (
         assignment,
         ...(workspace !== undefined && { workspace }),
       });
-    return removals;
+    return [...removals, ...lost];
   };
 };
 

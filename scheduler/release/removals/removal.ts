@@ -1,7 +1,7 @@
 import { nameSome } from '#bundles/name-some';
 import { registrationOf } from '../../load/platform/declarations.ts';
 
-/** Why a package of a channel's last release is not in the new bundle. */
+/** Why a package of a channel's last release is not in the new bundle, or has fewer objects in it. */
 export type RemovalReason =
   /** The object that produced it was deleted. */
   | { readonly why: 'deleted'; readonly object: string }
@@ -16,7 +16,18 @@ export type RemovalReason =
   /** The place that declared the object now declares a new object of that kind. */
   | { readonly why: 'replaced'; readonly object: string; readonly in: string }
   /** No earlier candidate of the environment shows what declared it. */
-  | { readonly why: 'unknown' };
+  | { readonly why: 'unknown' }
+  | LostObjects;
+
+/** The package stays, and objects of its application go: those in `gone`, of `of`. */
+export type LostObjects = {
+  readonly why: 'objects';
+  readonly gone: readonly string[];
+  readonly of: number;
+  /** 'none-left': all of them; 'emptied-file': those of the file `in`, which still exists; 'most': more than half. */
+  readonly because: 'none-left' | 'emptied-file' | 'most';
+  readonly in?: string;
+};
 
 export type Removal = RemovalReason & {
   /** Name of the package, which is the name of its deployment target. */
@@ -49,6 +60,22 @@ const describeReason = (removal: Removal, clusterType: string): string => {
       return `${removal.object} is gone from ${describePlace(removal.in)}, which declares new ones instead`;
     case 'unknown':
       return 'the last release does not record its origin';
+    case 'objects':
+      return describeLost(removal);
+  }
+};
+
+const describeLost = ({ gone, of, because, in: file }: LostObjects): string => {
+  const names = nameSome(gone);
+  switch (because) {
+    case 'none-left': {
+      const all = of === 1 ? 'the only object' : `all ${of} objects`;
+      return `${all} of its application, which is still assigned and brings none (${names})`;
+    }
+    case 'emptied-file':
+      return `${gone.length} of the ${of} objects of its application: ${file} still exists and declares none (${names})`;
+    case 'most':
+      return `${gone.length} of the ${of} objects of its application, which is still assigned (${names})`;
   }
 };
 

@@ -18,14 +18,19 @@ export const ABANDONED = 'CHANNEL_MISSING';
 /** The error for a channel that is not released. @param removals removals that are neither intended nor allowed */
 export const removalsHeld = (channel: Channel, removals: readonly Removal[]): FleetError => {
   const names = removals.slice(0, 3).map(({ assignment }) => assignment);
-  return new FleetError(
-    'REMOVALS_HELD',
-    `the release would remove ${nameRemovals(removals)}, although no object was deleted`,
-    {
-      subject: formatChannel(channel),
-      hint: `Correct the file (fleet-scheduler validate names misspelled labels), or delete the Workload, its target or the policy; if the removal is intended: --allow-removals ${names.join(',')}${removals.length > names.length ? ',...' : ''}`,
-    },
-  );
+  return new FleetError('REMOVALS_HELD', `the release would remove ${whatGoes(removals)}`, {
+    subject: formatChannel(channel),
+    hint: `Correct the file (fleet-scheduler validate names misspelled labels), or delete the Workload, its target or the policy; if the removal is intended: --allow-removals ${names.join(',')}${removals.length > names.length ? ',...' : ''}`,
+  });
+};
+
+const whatGoes = (removals: readonly Removal[]): string => {
+  const objects = removals.filter(({ why }) => why === 'objects');
+  const packages = removals.filter(({ why }) => why !== 'objects');
+  return [
+    ...(packages.length > 0 ? [`${nameRemovals(packages)}, although no object was deleted`] : []),
+    ...(objects.length > 0 ? [`objects of ${nameRemovals(objects)}, although it is still assigned`] : []),
+  ].join('; and ');
 };
 
 /** Stores the reasons in the layout, for `status`. @returns the index entry; empty if the index already has it */

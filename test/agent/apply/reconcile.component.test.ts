@@ -354,6 +354,42 @@ describe('a package that leaves the bundle', () => {
     ]);
   });
 
+  it('keeps the files of a package of which an update leaves nothing, until a person confirms', async () => {
+    await using world = await createWorld();
+    const many = (count: number): TestPackage => ({
+      id: 'app',
+      files: Object.fromEntries(Array.from({ length: count }, (_, i) => [`/opt/${i}`, 'one'])),
+    });
+    await world.release(1, [many(10), onePackage('other', 'one')]);
+    const { packages } = await world.release(2, [many(0), onePackage('other', 'one')]);
+    expect(packages[0]).toMatchObject({
+      assignment: 'app',
+      code: 'PRUNE_BUDGET',
+      message: expect.stringContaining('creates 0; none of its application is left; if it is meant') as string,
+    });
+    expect(Object.keys(live(world))).toHaveLength(11);
+    await confirmPrune(world.agent);
+    expect(live(world)).toEqual({ '/opt/other': 'one' });
+  });
+
+  it('counts the files and objects of the packages that leave, not only the packages', async () => {
+    await using world = await createWorld();
+    const app = (count: number): TestPackage => ({
+      id: 'app',
+      files: Object.fromEntries(Array.from({ length: count }, (_, i) => [`/opt/${i}`, 'one'])),
+    });
+    await world.release(1, [app(11), onePackage('other', 'one')]);
+    const { packages } = await world.release(2, [onePackage('other', 'one')]);
+    expect(packages.at(-1)).toMatchObject({
+      code: 'PRUNE_BUDGET',
+      message:
+        'the packages that left the bundle have 11 files and objects, at most 10 are removed unasked (app); if it is meant: fleet-agent prune',
+    });
+    expect(Object.keys(live(world))).toHaveLength(12);
+    await confirmPrune(world.agent);
+    expect(live(world)).toEqual({ '/opt/other': 'one' });
+  });
+
   it('replaces as many files as it likes unasked: generated names change with every release', async () => {
     await using world = await createWorld();
     const named = (release: string): TestPackage => ({
