@@ -45,6 +45,7 @@ export const CODES = {
   TEMPLATE_SYNTAX: input,
   TEMPLATE_FAILED: input,
   TEMPLATE_LIMIT: input,
+  CHART_FROZEN: input,
   CONFIG_SCHEMA: input,
   SCHEMA_INVALID: input,
   OBJECT_INVALID: input,

@@ -8,7 +8,7 @@ type Files = ReadonlyMap<string, Buffer>;
 type Item = Pick<BundleAssignment, 'namespace' | 'bounds'>;
 
 /**
- * What an application brings in a package, by the file of the package: objects ('Deployment.apps shop/web') or what a host has of it
+ * The content that an application brings in a package, by the file of the package: objects ('Deployment.apps shop/web') or what a host has of it
  * ('file /etc/x.conf', 'unit x.service'). What the platform's templates add (namespace, configuration) is not content.
  */
 export const packageContent = (

@@ -1,4 +1,4 @@
-import type { Place } from '#bundles/errors';
+import type { FleetError, Place } from '#bundles/errors';
 
 /**
  * The files of an application for one deployment target: the contents of its manifests path, or what was rendered from it.
@@ -15,6 +15,8 @@ export type Application = {
    * to the output.
    */
   readonly madeFrom?: (path: string) => string;
+  /** Only for output of Helm: what of the chart has another meaning where no Helm runs (CHART_FROZEN). */
+  readonly advice?: readonly FleetError[];
 };
 
 /** Name of an application's file in messages. */

@@ -6,6 +6,8 @@ export type ChartTraits = {
   readonly varies: 'no' | 'by chance' | 'with the clock';
   /** Whether it names the namespace, so that the output may differ between cluster types. */
   readonly usesNamespace: boolean;
+  /** Whether it names `.Capabilities.APIVersions`, so that the output may depend on the kinds that the bundle brings. */
+  readonly usesVersions: boolean;
 };
 
 const CLOCK = /\b(?:now|ago)\b/;
@@ -15,8 +17,11 @@ const CHANCE =
 /** Passing on all of `.Release` counts as using the namespace. */
 const NAMESPACE = /Namespace\b|\.Release(?!\.\w)/;
 
+/** Passing on all of `.Capabilities` counts as using the versions. */
+const VERSIONS = /\bAPIVersions\b|\.Capabilities(?!\.\w)/;
+
 /** Packed charts are not read here, so they may use anything. */
-const UNKNOWN: ChartTraits = { varies: 'with the clock', usesNamespace: true };
+const UNKNOWN: ChartTraits = { varies: 'with the clock', usesNamespace: true, usesVersions: true };
 
 /** Traits of the chart and its values files. */
 export const chartTraits = ({ chart, values }: HelmSource): ChartTraits => {
@@ -30,9 +35,11 @@ export const chartTraits = ({ chart, values }: HelmSource): ChartTraits => {
 export const textTraits = (text: string): ChartTraits => ({
   varies: CLOCK.test(text) ? 'with the clock' : CHANCE.test(text) ? 'by chance' : 'no',
   usesNamespace: NAMESPACE.test(text),
+  usesVersions: VERSIONS.test(text),
 });
 
 export const addTraits = (a: ChartTraits, b: ChartTraits): ChartTraits => ({
   varies: a.varies === 'no' || b.varies === 'with the clock' ? b.varies : a.varies,
   usesNamespace: a.usesNamespace || b.usesNamespace,
+  usesVersions: a.usesVersions || b.usesVersions,
 });

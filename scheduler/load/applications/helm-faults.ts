@@ -1,4 +1,5 @@
 import { FleetError } from '#bundles/errors';
+import type { ChartCall } from './chart-calls.ts';
 
 /** TEMPLATE_FAILED from helm's error output, which names the template, line and column inside its sentence. */
 export const helmFailed = (errors: string, shown: string, subject: string): FleetError => {
@@ -31,8 +32,16 @@ export const helmFailed = (errors: string, shown: string, subject: string): Flee
   });
 };
 
-/** TEMPLATE_FAILED for a chart whose two renderings differ. */
-export const unstable = (first: Buffer, second: Buffer, shown: string, subject: string): FleetError => {
+/** TEMPLATE_FAILED for a chart whose two renderings differ. Names the functions of the template that cause it, where they are known. */
+export const unstable = (
+  first: Buffer,
+  second: Buffer,
+  {
+    shown,
+    subject,
+    calls,
+  }: { readonly shown: string; readonly subject: string; readonly calls: readonly ChartCall[] },
+): FleetError => {
   const [one, two] = [first.toString('utf8').split('\n'), second.toString('utf8').split('\n')];
   const at = Math.max(
     0,
@@ -42,9 +51,16 @@ export const unstable = (first: Buffer, second: Buffer, shown: string, subject: 
   // Usually a generated password: the key helps to find it.
   const key = /^[\s-]*([\w./-]{1,80}):/.exec(one[at] ?? '')?.[1];
   const where = key === undefined ? `line ${at + 1} of its output` : JSON.stringify(key);
-  return new FleetError('TEMPLATE_FAILED', `the chart renders differently each time: ${where} differs`, {
+  const file = `${shown}${template?.replace(/^# Source: [^/]*\//, '') ?? ''}`;
+  const varying = calls.filter(({ name }) => name !== 'lookup');
+  // A helper of another file may call it.
+  const inFile = varying.filter((call) => call.at.file === file);
+  const named = inFile.length > 0 ? inFile : varying;
+  const names = [...new Set(named.map(({ name }) => name))];
+  const by = names.length > 0 ? ` (the chart calls ${names.join(', ')})` : '';
+  return new FleetError('TEMPLATE_FAILED', `the chart renders differently each time: ${where} differs${by}`, {
     subject,
-    at: { file: `${shown}${template?.replace(/^# Source: [^/]*\//, '') ?? ''}` },
+    at: inFile[0]?.at ?? { file },
     hint: 'Set the generated value (a password, a certificate, the time), or name an existing Secret: a rebuild must give the same bytes',
   });
 };

@@ -12,10 +12,12 @@ import type {
   SourceSnapshot,
 } from '../../model/model.ts';
 import type { Sources } from '../sources/open-sources.ts';
-import { toMistake } from '../../model/problems.ts';
+import { eachOnce, toMistake } from '../../model/problems.ts';
 import { withPlace } from '../../model/with-place.ts';
 import type { Application } from './application.ts';
 import type { ApplicationSource, HelmSource, ReadApplication } from './application-source.ts';
+import { annotate } from './annotate.ts';
+import { apiVersionsIn } from './api-versions.ts';
 import { addTraits, type ChartTraits, chartTraits, textTraits } from './chart-traits.ts';
 import { notIsolated } from './tools/network-isolation.ts';
 import { boundOfTarget, checkApplication, workspaceMeter } from './bound-applications.ts';
@@ -57,7 +59,12 @@ export const loadApplications = async (
 ): Promise<Applications> => {
   const bundled = input.packages.filter(({ assignment }) => bundlesApplication(assignment.clusterType));
   const read = await readAll(input, bundled, signal);
-  const used: Used = { tools: new Map(), charts: new Map(), traits: new Map() };
+  const used: Used = {
+    tools: new Map(),
+    charts: new Map(),
+    traits: new Map(),
+    versions: versionsIn(input, bundled, read),
+  };
   const jobs = new Map<string, () => Promise<Application>>();
   const keys = new Map<RenderedPackage, string | FleetError>();
   for (const rendered of bundled) {
@@ -94,7 +101,10 @@ export const loadApplications = async (
     charts: [...used.charts.values()].toSorted((a, b) =>
       compareBytes(`${a.name}:${a.version}`, `${b.name}:${b.version}`),
     ),
-    advice: notIsolated([...used.tools.values()]),
+    advice: [
+      ...notIsolated([...used.tools.values()]),
+      ...eachOnce([...made.values()].flatMap((one) => (one instanceof FleetError ? [] : (one.advice ?? [])))),
+    ],
   };
 };
 
@@ -118,9 +128,11 @@ const readAll = async (
     if (over) return over;
     const read = await readApplication(sources, platform, target, appliedTo);
     meter.count(target, read);
-    if (read.source.kind === 'plain')
-      checkApplication(boundOfTarget(platform, target), read.source.application);
-    return read;
+    if (read.source.kind !== 'plain') return read;
+    const { application } = read.source;
+    checkApplication(boundOfTarget(platform, target), application);
+    if (appliedTo === 'host') return read;
+    return { ...read, source: { ...read.source, application: annotate(application, target) } };
   };
   const readFor = async (appliedTo: keyof typeof wanted) =>
     new Map(
@@ -147,11 +159,52 @@ const orError = async <T>(work: () => Promise<T>): Promise<T | FleetError> => {
   }
 };
 
+/**
+ * The kinds that a cluster has when an application arrives: those in crds/ beside the platform, and those that its bundle brings: in
+ * rendered templates and in the files of all applications as they are before rendering.
+ */
+const versionsIn = (
+  { platform }: ApplicationsInput,
+  bundled: readonly RenderedPackage[],
+  read: ReadApplications,
+): Used['versions'] => {
+  const byType = new Map<string, readonly string[]>();
+  return ({ name }) => {
+    const known = byType.get(name);
+    if (known) return known;
+    const here = bundled.filter(({ assignment }) => assignment.clusterType.name === name);
+    const sources = here.flatMap((rendered) => {
+      const found = read.of(rendered);
+      return found && !(found instanceof FleetError) ? [...filesOf(found.source)] : [];
+    });
+    const versions = apiVersionsIn([
+      ...(platform.definitions ?? []).map(({ bytes }) => bytes),
+      ...here.flatMap(({ files }) => files.map(({ text }) => text)),
+      ...sources,
+    ]);
+    byType.set(name, versions);
+    return versions;
+  };
+};
+
+const filesOf = (source: ApplicationSource): Iterable<Buffer> => {
+  switch (source.kind) {
+    case 'plain':
+      return source.application.files.values();
+    case 'kustomize':
+      return source.tree.values();
+    case 'helm':
+      return source.chart.from === 'repository' ? source.chart.files.values() : [];
+  }
+};
+
 type Used = {
   readonly tools: Map<string, Tool>;
   readonly charts: Map<string, PinnedChart>;
   /** Computed once for each chart, however many cluster types use it. */
   readonly traits: Map<HelmSource, ChartTraits>;
+  /** Entries that definitions add to `.Capabilities.APIVersions` on a cluster type. */
+  readonly versions: (clusterType: ClusterType) => readonly string[];
 };
 type Job = { readonly key: string; readonly run: () => Promise<Application> };
 
@@ -174,28 +227,38 @@ const jobOf = (
     return {
       key: target.name,
       run: async () =>
-        renderKustomize(source, await toolOf('kustomize'), { subject: target.name, bound }, signal),
+        annotate(
+          await renderKustomize(source, await toolOf('kustomize'), { subject: target.name, bound }, signal),
+          target,
+        ),
     };
   }
   const config = source.configUnder ? rendered.configData : {};
   const chart = used.traits.get(source) ?? chartTraits(source);
   used.traits.set(source, chart);
-  const { varies, usesNamespace } = addTraits(chart, textTraits(JSON.stringify(config)));
+  const { varies, usesNamespace, usesVersions } = addTraits(chart, textTraits(JSON.stringify(config)));
   // A chart that does not use the namespace is rendered with a fixed one.
   const namespace = usesNamespace ? rendered.namespace : target.name;
   const kubernetes = kubernetesVersion(clusterType);
-  const facts: Digest = digestOf(canonicalBytes({ namespace, kubernetes, config }, 'doubles'));
+  const apiVersions = usesVersions ? used.versions(clusterType) : [];
+  const facts: Digest = digestOf(
+    canonicalBytes(
+      { namespace, kubernetes, config, ...(apiVersions.length > 0 && { apiVersions }) },
+      'doubles',
+    ),
+  );
   return {
     key: `${target.name} ${facts}`,
     run: async () => {
       const tool = await toolOf('helm');
       const archive = await archiveOf(source.chart, input, used, signal);
       const { name: subject } = target;
-      return await renderHelm(
-        { source, archive, namespace, kubernetes, config, varies, subject, bound },
+      const made = await renderHelm(
+        { source, archive, namespace, kubernetes, apiVersions, config, varies, subject, bound },
         tool,
         signal,
       );
+      return annotate(made, target);
     },
   };
 };

@@ -4,7 +4,10 @@ import type { Value } from '../../model/model.ts';
 import type { Application } from './application.ts';
 import type { HelmSource } from './application-source.ts';
 import type { ChartTraits } from './chart-traits.ts';
+import { type ChartCall, chartCalls } from './chart-calls.ts';
 import { chartImages } from './chart-images.ts';
+import { FleetError } from '#bundles/errors';
+import { keptHooks } from './kept-hooks.ts';
 import { badReleaseName, helmFailed, unstable } from './helm-faults.ts';
 import { runTool } from './tools/run-tool.ts';
 import { splitChartOutput } from './split-chart-output.ts';
@@ -18,6 +21,8 @@ export type HelmInput = {
   readonly namespace: string;
   /** 'v1.30.0': the Kubernetes version passed to the chart. */
   readonly kubernetes: string;
+  /** Kinds beyond Kubernetes' own for `.Capabilities.APIVersions`. */
+  readonly apiVersions: readonly string[];
   readonly config: { readonly [key: string]: Value };
   /** Unless 'no', the chart is rendered twice and the results compared. */
   readonly varies: ChartTraits['varies'];
@@ -50,16 +55,41 @@ export const renderHelm = async (input: HelmInput, tool: Tool, signal: AbortSign
     // The second run is in another second and another time zone, so that output which depends on the clock differs.
     if (varies === 'with the clock') await wait(1000 - (Date.now() % 1000), undefined, { signal });
     const second = await run(`${work.files}/${ZONE}`);
-    if (!first.equals(second)) throw unstable(first, second, shown, subject);
+    if (!first.equals(second)) throw unstable(first, second, { shown, subject, calls: callsOf(source) });
   }
   const madeFrom = (path: string): string => `${shown}${path}`;
   const images = await imagesIn(input, tool, work, signal);
+  const { files: objects, hooks } = splitChartOutput(first, source.hooks, madeFrom);
+  const advice = [...lookups(source, subject), ...keptHooks(hooks, subject)];
   return {
     shown,
-    files: splitChartOutput(first, source.hooks, madeFrom),
+    files: objects,
     madeFrom,
     ...(images.length > 0 && { images }),
+    ...(advice.length > 0 && { advice }),
   };
+};
+
+const callsOf = ({ chart }: HelmSource): readonly ChartCall[] =>
+  chart.from === 'repository' ? chartCalls(chart.files, chart.shown) : [];
+
+/** Advice on the first `lookup` of a chart, which in Helm reads the cluster. */
+const lookups = (source: HelmSource, subject: string): readonly FleetError[] => {
+  const found = callsOf(source).filter(({ name }) => name === 'lookup');
+  const [first] = found;
+  if (!first) return [];
+  const more = found.length > 1 ? ` (and ${found.length - 1} more)` : '';
+  return [
+    new FleetError(
+      'CHART_FROZEN',
+      `the chart asks the cluster by lookup${more}, and here that finds nothing: it is rendered once, at the office`,
+      {
+        subject,
+        at: first.at,
+        hint: 'Give what it looks for as a value; a password that it would keep comes from a Secret that exists',
+      },
+    ),
+  ];
 };
 
 /** The images declared by a chart and by subcharts that are folders in it. */
@@ -129,7 +159,7 @@ const configValues = (config: { readonly [key: string]: Value }, under: readonly
   Buffer.from(JSON.stringify(under.reduceRight<Value>((inner, key) => ({ [key]: inner }), config)));
 
 const template = async (
-  { source, namespace, kubernetes, subject }: HelmInput,
+  { source, namespace, kubernetes, apiVersions, subject }: HelmInput,
   tool: Tool,
   work: WorkFolder,
   paths: readonly string[],
@@ -147,6 +177,7 @@ const template = async (
       namespace,
       '--kube-version',
       kubernetes,
+      ...apiVersions.flatMap((version) => ['--api-versions', version]),
       '--include-crds',
       '--skip-tests',
       // In ascending precedence, the order in which the files were added.

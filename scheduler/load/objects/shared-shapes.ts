@@ -93,6 +93,8 @@ const MANIFEST_KEYS: Readonly<Record<string, string>> = {
   hooks: 'Helm: what happens to hooks, `refuse`, `keep` or `drop`.',
   chart: 'Helm: address of a chart, `oci://` or `https://`, instead of a folder.',
   version: 'Helm: exact version of `chart`.',
+  objectAnnotations:
+    'Annotations of ours for objects that the author may not edit, like those of a chart: a list of `target` (kind, name) and `set`.',
 };
 
 /** A target's `manifests`, with a description of each key. */

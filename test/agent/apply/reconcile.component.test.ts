@@ -365,7 +365,9 @@ describe('a package that leaves the bundle', () => {
     expect(packages[0]).toMatchObject({
       assignment: 'app',
       code: 'PRUNE_BUDGET',
-      message: expect.stringContaining('creates 0; none of its application is left; if it is meant') as string,
+      message: expect.stringContaining(
+        'creates 0; none of its application is left; if it is meant',
+      ) as string,
     });
     expect(Object.keys(live(world))).toHaveLength(11);
     await confirmPrune(world.agent);

@@ -91,7 +91,7 @@ describeWith(['kube', 'kwok'], 'a cluster as the target', ({ kube, kwok }) => {
       ...more,
     });
   const get = async (kind: string, ns: string, name: string): Promise<LiveObject | undefined> => {
-    const apiVersion = kind === 'Deployment' ? 'apps/v1' : 'v1';
+    const apiVersion = { Deployment: 'apps/v1', Job: 'batch/v1' }[kind] ?? 'v1';
     const ref: ObjectRef = { apiVersion, kind, name, ...(ns !== '' && { namespace: ns }) };
     return admin.read(ref, signal);
   };
@@ -474,6 +474,22 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: a
     });
     expect(await get('ConfigMap', 's10', 'absent')).toBeUndefined();
     expect(await get('ConfigMap', 's10', 'there')).toBeDefined();
+  });
+
+  it('keeps what Helm would keep, and makes the Job of a hook again', async () => {
+    await makeNamespace('helm');
+    await using site = await createSite(target());
+    const kept = `${configMap('helm', 'kept', '{a: b}', '{helm.sh/resource-policy: keep}')}${configMap('helm', 'goes', '{a: b}')}`;
+    const job = (image: string) =>
+      `apiVersion: batch/v1\nkind: Job\nmetadata: {name: migrate, namespace: helm, annotations: {helm.sh/hook: "pre-install,pre-upgrade", helm.sh/hook-delete-policy: before-hook-creation, fleet-ferry/wait: disabled}}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: ${image}}]}}}\n`;
+    await site.release([pack('helm', `${kept}${job('shop:1')}`)]);
+    const uid = (await get('Job', 'helm', 'migrate'))?.metadata.uid;
+    expect(await site.release([pack('helm', job('shop:2'))])).toMatchObject([{ outcome: 'configured' }]);
+    expect((await get('Job', 'helm', 'migrate'))?.metadata.uid).not.toBe(uid);
+    expect((await get('ConfigMap', 'helm', 'kept'))?.metadata.annotations).toEqual({
+      'helm.sh/resource-policy': 'keep',
+    });
+    expect(await get('ConfigMap', 'helm', 'goes')).toBeUndefined();
   });
 
   it('never tells a secret’s value: in no message, step, event, report or file of its state (S11)', async () => {

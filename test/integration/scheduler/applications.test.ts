@@ -213,8 +213,107 @@ describeWith(['helm'], 'a chart of the repository', (paths) => {
       const directory = await applicationWorld(chart('', { 'chart/templates/v.yaml': config(`"${made}"`) }));
       const { held } = await makeApplications(directory, programs);
       expect(held.join(), made).toMatch(
-        /^apps\/shop\/chart\/templates\/v\.yaml: TEMPLATE_FAILED: shop-web: the chart renders differently each time/,
+        /^apps\/shop\/chart\/templates\/v\.yaml:5:\d+: TEMPLATE_FAILED: shop-web: the chart renders differently each time: "value" differs \(the chart calls (?:randAlphaNum|now|genCA|uuidv4)\)/,
       );
+    }
+  });
+
+  it('sees the kinds of crds/ and of its bundle in .Capabilities.APIVersions, and no others', async () => {
+    const kind = (group: string, name: string): string =>
+      `apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: ${name.toLowerCase()}s.${group}}\nspec:\n  group: ${group}\n  scope: Namespaced\n  names: {kind: ${name}, plural: ${name.toLowerCase()}s}\n  versions:\n    - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}\n    - {name: v1alpha1, served: false, storage: false, schema: {openAPIV3Schema: {type: object}}}\n`;
+    const has = (name: string): string => `{{ .Capabilities.APIVersions.Has "${name}" }}`;
+    const asked = [
+      'monitoring.example/v1',
+      'monitoring.example/v1/ServiceMonitor',
+      'monitoring.example/v1alpha1',
+      'example.com/v1/Part',
+      'apps/v1',
+      'absent.example/v1',
+    ];
+    const directory = await applicationWorld({
+      ...chart('', { 'chart/templates/v.yaml': config(`"${asked.map(has).join(' ')}"`) }),
+      'platform/crds/monitors.yaml': kind('monitoring.example', 'ServiceMonitor'),
+    });
+    const { files, held } = await makeApplications(directory, programs);
+    expect(held).toEqual([]);
+    expect(files['edge/templates/v.yaml']).toContain('value: "true true false true true false"');
+  });
+
+  it('is rendered with a warning where it asks the cluster, or keeps a hook that Helm would delete', async () => {
+    const hook = (name: string, annotations: string): string =>
+      `apiVersion: batch/v1\nkind: Job\nmetadata: {name: ${name}, annotations: {${annotations}}}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: "${IMAGE}"}]}}}\n`;
+    const directory = await applicationWorld(
+      chart(', hooks: keep', {
+        'chart/templates/v.yaml': config(
+          '"{{ with (lookup "v1" "Secret" "default" "x") }}found{{ else }}none{{ end }}"',
+        ),
+        'chart/templates/_h.tpl':
+          '{{/* lookup is only named */}}{{- define "x" }}{{ .Values.lookup }}{{ end }}\n',
+        'chart/templates/a.yaml': hook(
+          'kept',
+          '"helm.sh/hook": "pre-upgrade", "helm.sh/hook-delete-policy": before-hook-creation',
+        ),
+        'chart/templates/b.yaml': hook(
+          'gone',
+          '"helm.sh/hook": "post-install", "helm.sh/hook-delete-policy": hook-succeeded',
+        ),
+        'chart/templates/c.yaml': hook('last', '"helm.sh/hook": "pre-delete"'),
+      }),
+    );
+    const { files, held, advice } = await makeApplications(directory, programs);
+    expect(held).toEqual([]);
+    expect(files['edge/templates/v.yaml']).toContain('value: "none"');
+    const frozen = advice.filter((line) => line.includes('CHART_FROZEN'));
+    expect(frozen).toEqual([
+      expect.stringMatching(
+        /^apps\/shop\/chart\/templates\/v\.yaml:5:\d+: CHART_FROZEN: shop-web: the chart asks the cluster by lookup, and here that finds nothing/,
+      ),
+      expect.stringMatching(
+        /^apps\/shop\/chart\/templates\/b\.yaml: CHART_FROZEN: shop-web: Job gone is a hook that Helm deletes afterwards \(hook-succeeded\)/,
+      ),
+      expect.stringMatching(
+        /^apps\/shop\/chart\/templates\/c\.yaml: CHART_FROZEN: shop-web: Job last is a hook for pre-delete, and runs as soon as it is applied/,
+      ),
+    ]);
+  });
+
+  it('gets annotations on objects that its author may not edit', async () => {
+    const annotations = (rules: string): string => `, objectAnnotations: [${rules}]`;
+    const directory = await applicationWorld(
+      chart(
+        annotations(
+          '{target: {kind: Deployment, name: shop-web}, set: {fleet-ferry/wait: disabled}}, {target: {kind: CustomResourceDefinition, name: "*"}, set: {fleet-ferry/prune: disabled}}',
+        ),
+      ),
+    );
+    const { files, held } = await makeApplications(directory, programs);
+    expect(held).toEqual([]);
+    expect(files['edge/templates/web.yaml']).toMatch(/annotations:\s+fleet-ferry\/wait: disabled/);
+    expect(files['edge/crds/crd.yaml']).toContain('fleet-ferry/prune: disabled');
+    for (const [rules, says] of [
+      [
+        '{target: {kind: Deployment, name: web}, set: {fleet-ferry/wait: disabled}}',
+        'REFERENCE_MISSING: shop-web: manifests: objectAnnotations names Deployment web, which the application does not have. Its objects of that kind are shop-web.',
+      ],
+      [
+        '{target: {kind: Deployment, name: shop-web}, set: {fleet-ferry/prun: disabled}}',
+        'FIELD_INVALID: shop-web: manifests: objectAnnotations[0] sets "fleet-ferry/prun", which is no annotation for authors. Did you mean fleet-ferry/prune?',
+      ],
+      [
+        '{target: {kind: Deployment, name: shop-web}, set: {fleet-ferry/prune: "no"}}',
+        'objectAnnotations[0] sets fleet-ferry/prune to "no". It can be disabled or enabled.',
+      ],
+      [
+        '{target: {kind: Deployment}, set: {}}',
+        'objectAnnotations[0] needs a target with kind and name, and set',
+      ],
+      [
+        '{targets: {kind: Deployment, name: a}, set: {fleet-ferry/prune: disabled}}',
+        'objectAnnotations[0] has the unknown field targets',
+      ],
+    ] as const) {
+      const wrong = await makeApplications(await applicationWorld(chart(annotations(rules))), programs);
+      expect(wrong.held.join()).toContain(says);
     }
   });
 

@@ -11,6 +11,11 @@ const WITH_CONTENTS = 'with-contents';
 const PRUNE = 'fleet-ferry/prune';
 const WAIT = 'fleet-ferry/wait';
 
+/** Annotations of Helm that keep their meaning without it (docs/applications.md, "Meanings of Helm"). Ours win over them. */
+const HELM_POLICY = 'helm.sh/resource-policy';
+const HELM_HOOK = 'helm.sh/hook';
+const HELM_DELETE = 'helm.sh/hook-delete-policy';
+
 export type Owner = { readonly fleet: string; readonly assignment: string };
 
 /** The owner according to an object's annotations. */
@@ -30,8 +35,27 @@ export const policyOf = (annotations: Readonly<Record<string, unknown>>): Object
   return {
     apply: apply === 'ifNotPresent' || apply === 'ignore' ? apply : 'override',
     fields: annotations[FIELDS] === 'strict' ? 'strict' : 'merge',
-    recreate: annotations[FORCE] === WITH_CONTENTS ? WITH_CONTENTS : annotations[FORCE] === 'enabled',
-    prune: annotations[PRUNE] !== 'disabled',
+    recreate: recreateOf(annotations),
+    prune: (annotations[PRUNE] ?? (isKeptByHelm(annotations) ? 'disabled' : 'enabled')) !== 'disabled',
     wait: annotations[WAIT] !== 'disabled',
   };
+};
+
+const recreateOf = (annotations: Readonly<Record<string, unknown>>): ObjectPolicy['recreate'] => {
+  const force = annotations[FORCE];
+  if (force === WITH_CONTENTS) return WITH_CONTENTS;
+  return force === undefined ? isReplacedByHelm(annotations) : force === 'enabled';
+};
+
+const words = (value: unknown): readonly string[] =>
+  typeof value === 'string' ? value.split(',').map((word) => word.trim().toLowerCase()) : [];
+
+const isKeptByHelm = (annotations: Readonly<Record<string, unknown>>): boolean =>
+  words(annotations[HELM_POLICY]).includes('keep');
+
+/** Helm deletes the object of a hook before it creates the next one, or after it succeeded, unless only another policy is given. */
+const isReplacedByHelm = (annotations: Readonly<Record<string, unknown>>): boolean => {
+  if (typeof annotations[HELM_HOOK] !== 'string') return false;
+  const policies = words(annotations[HELM_DELETE]).filter((word) => word !== '');
+  return policies.length === 0 || policies.some((word) => word !== 'hook-failed');
 };

@@ -99,7 +99,7 @@ const whyItStays = async (
   live: LiveObject,
 ): Promise<string | undefined> => {
   const { own } = one;
-  if (own.keep) return 'fleet-ferry/prune is disabled';
+  if (own.keep) return 'it is marked to stay (fleet-ferry/prune or helm.sh/resource-policy)';
   if (own.adopted) return 'it was there before the package';
   if (!isHolder(one)) return undefined;
   if (context.wanted) return 'its kind is only deleted with the whole package';

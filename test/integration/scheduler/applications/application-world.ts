@@ -61,6 +61,7 @@ export type Made = {
   readonly digests: Readonly<Record<string, string>>;
   readonly held: readonly string[];
   readonly errors: readonly FleetError[];
+  readonly advice: readonly string[];
   readonly candidate: Awaited<ReturnType<typeof buildEnvironment>>['candidate'];
 };
 
@@ -106,6 +107,7 @@ export const makeApplications = async (
     digests: Object.fromEntries(built.bundles.map((it) => [it.clusterType.name, it.bundle.digest])),
     held: errors.map((error) => formatError(error).replaceAll(`${directory}/`, '')),
     errors,
+    advice: built.advice.map((error) => formatError(error).replaceAll(`${directory}/`, '')),
     candidate: built.candidate,
   };
 };

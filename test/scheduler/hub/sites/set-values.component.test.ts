@@ -53,7 +53,7 @@ describe('values on the command line', () => {
     'serials=[9007199254740993]',
     'big=[1e400]',
     'big=99999999999999999999',
-  ])('%s is none, or text', (pair) => {
+  ])('%s is refused, or text', (pair) => {
     if (pair === 'big=99999999999999999999') expect(parseValue(pair)[1]).toBe('99999999999999999999');
     else if (pair === 'list=[1') expect(parseValue(pair)[1]).toBe('[1');
     else expect(() => parseValue(pair)).toThrow(expect.objectContaining({ code: 'USAGE' }) as Error);

@@ -27,17 +27,30 @@ describe('a chart’s text', () => {
     ['{{ uuidv4 }} {{ now | date "2006" }}', 'with the clock', false],
     ['{{ .Values.knowing }} {{ .Values.random }}', 'no', false],
   ] as const)('%s: varies %s, uses the namespace %s', (text, varies, usesNamespace) => {
-    expect(textTraits(text)).toEqual({ varies, usesNamespace });
+    expect(textTraits(text)).toEqual({ varies, usesNamespace, usesVersions: false });
+  });
+
+  it.each([
+    ['{{ if .Capabilities.APIVersions.Has "a/v1" }}', true],
+    ['{{ $.Capabilities.APIVersions }}', true],
+    ['{{ include "x" .Capabilities }}', true],
+    ['{{ .Capabilities.KubeVersion.Minor }}', false],
+  ])('%s: depends on the kinds of its bundle: %s', (text, usesVersions) => {
+    expect(textTraits(text).usesVersions).toBe(usesVersions);
   });
 
   it('is judged as a whole, values files too, and what is packed may do anything', () => {
     const plain = source({ 'Chart.yaml': 'name: a', 'templates/a.yaml': '{{ .Release.Name }}' });
-    expect(chartTraits(plain)).toEqual({ varies: 'no', usesNamespace: false });
+    expect(chartTraits(plain)).toEqual({ varies: 'no', usesNamespace: false, usesVersions: false });
     const values = [{ shown: 'v.yaml', bytes: Buffer.from('text: "{{ now }}"') }];
     expect(chartTraits({ ...plain, values }).varies).toBe('with the clock');
     const both = source({ a: '{{ uuidv4 }}', b: '{{ .Release.Namespace }}' });
-    expect(chartTraits(both)).toEqual({ varies: 'by chance', usesNamespace: true });
-    const unknown = { varies: 'with the clock', usesNamespace: true };
+    expect(chartTraits(both)).toEqual({
+      varies: 'by chance',
+      usesNamespace: true,
+      usesVersions: false,
+    });
+    const unknown = { varies: 'with the clock', usesNamespace: true, usesVersions: true };
     expect(chartTraits(source({ 'charts/db-1.0.0.tgz': '' }))).toEqual(unknown);
     const reference = { chart: 'oci://host/a', version: '1.0.0' };
     expect(chartTraits({ ...plain, chart: { from: 'elsewhere', reference } })).toEqual(unknown);

@@ -36,8 +36,23 @@ describe('what helm says', () => {
         `---\n# Source: web/templates/a.yaml\nx: 1\n---\n# Source: web/templates/s.yaml\nsecret: ${word}\n`,
       ),
     );
-    expect(formatError(unstable(one as Buffer, two as Buffer, 'apps/web/', 'shop-web'))).toMatch(
-      /^apps\/web\/templates\/s\.yaml: TEMPLATE_FAILED: .* differently each time: "secret" differs/,
+    expect(
+      formatError(
+        unstable(one as Buffer, two as Buffer, { shown: 'apps/web/', subject: 'shop-web', calls: [] }),
+      ),
+    ).toMatch(/^apps\/web\/templates\/s\.yaml: TEMPLATE_FAILED: .* differently each time: "secret" differs/);
+    const call = { name: 'randAlphaNum', at: { file: 'apps/web/templates/s.yaml', line: 3, column: 9 } };
+    const other = { name: 'now', at: { file: 'apps/web/templates/a.yaml', line: 1, column: 4 } };
+    expect(
+      formatError(
+        unstable(one as Buffer, two as Buffer, {
+          shown: 'apps/web/',
+          subject: 'shop-web',
+          calls: [other, call],
+        }),
+      ),
+    ).toMatch(
+      /^apps\/web\/templates\/s\.yaml:3:9: TEMPLATE_FAILED: .*"secret" differs \(the chart calls randAlphaNum\)/,
     );
   });
 });

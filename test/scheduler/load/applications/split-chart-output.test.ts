@@ -29,7 +29,7 @@ kind: Secret
 `;
 const split = (text: string, hooks: 'refuse' | 'keep' | 'drop' = 'refuse') =>
   Object.fromEntries(
-    [...splitChartOutput(Buffer.from(text), hooks, (path) => `chart/${path}`)].map(([path, bytes]) => [
+    [...splitChartOutput(Buffer.from(text), hooks, (path) => `chart/${path}`).files].map(([path, bytes]) => [
       path,
       bytes.toString(),
     ]),

@@ -160,6 +160,22 @@ describe('the objects of a package', () => {
         '{fleet-ferry/apply: ignore, fleet-ferry/fields: strict, fleet-ferry/force: enabled, fleet-ferry/prune: disabled, fleet-ferry/wait: disabled}',
       ),
     ).toEqual({ apply: 'ignore', fields: 'strict', recreate: true, prune: false, wait: false });
+    // Helm's own words, over which ours win.
+    expect(policy('{helm.sh/resource-policy: keep}')?.prune).toBe(false);
+    expect(policy('{helm.sh/resource-policy: " Keep "}')?.prune).toBe(false);
+    expect(policy('{helm.sh/resource-policy: delete}')?.prune).toBe(true);
+    expect(policy('{helm.sh/resource-policy: keep, fleet-ferry/prune: enabled}')?.prune).toBe(true);
+    expect(policy('{helm.sh/hook: pre-install}')?.recreate).toBe(true);
+    expect(
+      policy(
+        '{helm.sh/hook: pre-install, helm.sh/hook-delete-policy: "hook-succeeded, before-hook-creation"}',
+      )?.recreate,
+    ).toBe(true);
+    expect(policy('{helm.sh/hook: pre-install, helm.sh/hook-delete-policy: hook-failed}')?.recreate).toBe(
+      false,
+    );
+    expect(policy('{helm.sh/hook: pre-install, fleet-ferry/force: disabled}')?.recreate).toBe(false);
+    expect(policy('{helm.sh/hook-delete-policy: before-hook-creation}')?.recreate).toBe(false);
   });
 });
 

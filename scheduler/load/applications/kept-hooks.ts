@@ -1,0 +1,26 @@
+import { FleetError } from '#bundles/errors';
+import type { KeptHook } from './split-chart-output.ts';
+
+const AFTERWARDS: ReadonlySet<string> = new Set(['hook-succeeded', 'hook-failed']);
+const AT_THE_END = /(?:^|,)\s*(?:pre|post)-(?:delete|rollback)\b/;
+
+/** Advice on kept hooks that have another meaning without Helm: they run at another moment, or nothing deletes them afterwards. */
+export const keptHooks = (hooks: readonly KeptHook[], subject: string): readonly FleetError[] =>
+  hooks.flatMap(({ kind, name, hook, deletePolicy, file }) => {
+    const after = deletePolicy.split(',').map((word) => word.trim());
+    const says = AT_THE_END.test(hook)
+      ? `${kind} ${name} is a hook for ${hook}, and runs as soon as it is applied`
+      : after.some((word) => AFTERWARDS.has(word)) && !after.includes('before-hook-creation')
+        ? `${kind} ${name} is a hook that Helm deletes afterwards (${deletePolicy}), and nothing deletes it at the site`
+        : undefined;
+    if (says === undefined) return [];
+    return [
+      new FleetError('CHART_FROZEN', says, {
+        subject,
+        at: { file },
+        hint: AT_THE_END.test(hook)
+          ? 'Switch it off in the values, or leave hooks out with hooks: drop'
+          : 'Give a Job ttlSecondsAfterFinished: it is removed after its end, and runs again when it changes',
+      }),
+    ];
+  });
