@@ -158,11 +158,13 @@ export type Target = {
   /**
    * Returns the current differences. Writes nothing. @throws FleetError if live state cannot be read, which never counts as in
    * sync
+   * @param taken keys owned by other packages -> their assignment; none by default
    */
   readonly observe: (
     desired: DesiredPackage,
     owned: readonly OwnedObject[],
     signal: AbortSignal,
+    taken?: ReadonlyMap<string, string>,
   ) => Promise<readonly Drift[]>;
   /** Writes missing files of secrets again, which do not survive a boot. Returns their paths. */
   readonly restore?: (

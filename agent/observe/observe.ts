@@ -142,9 +142,9 @@ const lookAt = async (agent: Agent, { assignment, current }: Running): Promise<P
   try {
     const target = agent.targets.find(({ kind }) => kind === current.kind);
     const desired = await loadPackage(state, agent.identity.agent, current, signal);
-    const drift = (await target?.observe(desired, readOwned(state, assignment), signal)) ?? [];
-    // Objects that another package has taken over are not drift of this one.
     const taken = readTaken(state, assignment);
+    const drift = (await target?.observe(desired, readOwned(state, assignment), signal, taken)) ?? [];
+    // Objects that another package has taken over are not drift of this one.
     return { assignment, drift: drift.filter(({ key }) => !taken.has(key)) };
   } catch (cause) {
     checkAborted(signal);

@@ -66,7 +66,10 @@ export type UnitDetail = {
   readonly file: string;
   readonly unmask: boolean;
   readonly enablement: 'enable' | 'reenable' | 'disable' | 'link' | null;
-  readonly activity: 'start' | 'restart' | 'stop' | null;
+  /** 'refresh': restarts a unit that a socket, timer or path unit has started, if it still runs. */
+  readonly activity: 'start' | 'restart' | 'refresh' | 'stop' | null;
+  /** The sockets of the package that are to be active. Absent in plans of older agents. */
+  readonly sockets?: readonly string[];
   /** The files that the unit uses and their digests (for secrets a keyed hash), recorded when it is started. */
   readonly inputs: Inputs;
 };
@@ -78,7 +81,8 @@ export type SettingDetail = {
   readonly digest: Digest;
 };
 
-export type UnitRemovalDetail = { readonly name: string };
+/** `stops`: units with files of the package that this one starts. Absent in plans of older agents. */
+export type UnitRemovalDetail = { readonly name: string; readonly stops?: readonly string[] };
 
 /** The plan holds no content: the step reads the package again. */
 export type PlaybookDetail = { readonly name: string };

@@ -28,6 +28,6 @@ export const hostTarget = (options: HostTargetOptions): Target => ({
     ),
   pruneCopies: (which) => pruneBackups(options, which),
   restore: (desired, owned, signal) => restoreHostSecrets(options, desired, owned, signal),
-  observe: (desired, owned, signal) =>
-    unlessGoingDown(options, () => observeHost(options, desired, owned, signal)),
+  observe: (desired, owned, signal, taken = new Map()) =>
+    unlessGoingDown(options, () => observeHost(options, desired, { owned, taken }, signal)),
 });

@@ -46,8 +46,12 @@ export type OwnedUnit = Provisional<UnitBefore> & {
   /** Index in the package's list; removal runs in reverse order. */
   readonly order: number;
   readonly watches: readonly string[];
-  /** For a unit of the host: drop-ins that existed before the package. Absent in inventories of older agents. */
+  /** For a unit of the host: drop-ins and other files from before the package that change or replace it. Absent in old inventories. */
   readonly dropIns?: readonly string[];
+  /** True if `dropIns` has every kind; older agents recorded drop-ins of the unit's own name below /etc and /run. */
+  readonly everyKind?: true;
+  /** Path of the quadlet that Podman's generator makes it of. */
+  readonly quadlet?: string;
   /** The state of a unit that existed before the package; restored when the package is removed. */
   readonly replaced?: UnitBefore;
 };

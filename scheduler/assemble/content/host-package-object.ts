@@ -308,6 +308,13 @@ const checkFile = (it: HostFileObject, reading: Reading): HostFileObject => {
       `${it.path} has a format, and what comes from a url takes no site values`,
       'Bring it as a source of the application, or leave the format out',
     );
+  if (/^\/etc\/containers\/systemd\/.*\.quadlets$/.test(it.path))
+    refuseAt(
+      reading,
+      it.at,
+      `Podman's systemd generator does not read ${it.path}: podman quadlet install splits such a file`,
+      'Write each quadlet as a file of its own',
+    );
   return it;
 };
 
@@ -315,6 +322,13 @@ const checkFile = (it: HostFileObject, reading: Reading): HostFileObject => {
 const checkUnit = (it: HostUnitObject, reading: Reading): HostUnitObject => {
   if (it.source !== undefined && it.content !== undefined)
     refuseAt(reading, it.at, 'either source or content says where the bytes come from');
+  if (it.active && /@\.[a-z]+$/.test(it.name))
+    refuseAt(
+      reading,
+      it.at,
+      `${it.name} is a template, of which systemd runs instances only`,
+      `Name an instance, such as ${it.name.replace('@.', '@1.')}, or set active: false`,
+    );
   return it;
 };
 

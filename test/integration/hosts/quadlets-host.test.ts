@@ -46,7 +46,7 @@ describeWith(
     let media: TemporaryDirectory;
     const sh = (script: string): Promise<string> => host.sh(script);
     const ask = (
-      verb: 'apply' | 'settle' | 'observe',
+      verb: 'plan' | 'apply' | 'settle' | 'observe',
       spec: PackageSpec | null,
       built?: BuiltPackage,
     ): Promise<unknown> => askHost({ verb, spec, built });
@@ -108,6 +108,110 @@ describeWith(
           'systemctl list-units --all web.service --no-legend; podman ps -q; ls /etc/containers/systemd 2>&1 || true',
         ),
       ).not.toContain('web');
+    });
+
+    const container = (more: string, port = 8090): string =>
+      `[Container]\nImage=localhost/web:1\nNetwork=host\nPodmanArgs=--stop-signal=KILL\n${more}Exec=/bin/httpd -f -p ${port} -h /www\n[Install]\nWantedBy=multi-user.target\n`;
+    const F = '/etc/containers/systemd';
+    const drifts = async (spec: PackageSpec) =>
+      ((await ask('observe', spec)) as readonly Drift[]).map(
+        ({ what, key }) => `${what} ${key.slice(key.indexOf(':') + 1)}`,
+      );
+
+    it('are the units that the generator of this Podman names, of whichever kind', async () => {
+      const kinds: PackageSpec = {
+        files: {
+          [`${F}/a.container`]: container('ServiceName=front\nPod=all.pod\n').replace('Network=host\n', ''),
+          [`${F}/team/w@.container`]: container(''),
+          [`${F}/all.pod`]: '[Pod]\n',
+          [`${F}/data.volume`]: '[Volume]\nServiceName=disk\n',
+          [`${F}/line.network`]: '[Network]\n',
+          [`${F}/k.kube`]: '[Kube]\nYaml=k.yml\n',
+          [`${F}/k.yml`]: 'kind: Pod\n',
+          [`${F}/i.image`]: '[Image]\nImage=localhost/web:1\n',
+          [`${F}/b.build`]: '[Build]\nImageTag=localhost/b:1\nSetWorkingDirectory=unit\n',
+        },
+        units: ['front', 'w@1', 'all-pod', 'disk', 'line-network', 'k', 'i-image', 'b-build'].map((name) => ({
+          name: `${name}.service`,
+          enabled: true,
+          active: true,
+        })),
+      };
+      const steps = (await ask('plan', kinds)) as readonly string[];
+      // None is enabled: a generated unit has no links of its own.
+      expect(steps.filter((line) => line.includes(' unit:'))).toEqual(
+        (kinds.units ?? []).map(({ name }) => `created unit:${name}: start: it is not-found`),
+      );
+      const failing = (path: string, text: string, name: string) =>
+        ask('apply', { files: { [path]: text }, units: [{ name, enabled: true, active: true }] });
+      await expect(
+        failing(`${F}/a.container`, container('ServiceName=front\n'), 'a.service'),
+      ).rejects.toMatchObject({
+        code: 'UNIT_FAILED',
+        message:
+          "Podman's generator on this host makes no a.service of the quadlets of the package; it makes front.service",
+      });
+      await expect(
+        failing(`${F}/m.artifact`, '[Artifact]\nArtifact=x.example/m:1\n', 'm.service'),
+      ).rejects.toMatchObject({
+        message:
+          "Podman's generator on this host makes no m.service of the quadlets of the package; it makes no service",
+      });
+      await expect(failing(`${F}/a.container`, container('Colour=red\n'), 'a.service')).rejects.toMatchObject(
+        {
+          message: expect.stringMatching(
+            /it makes no service; converting "a.container": unsupported key 'Colour'/,
+          ),
+        },
+      );
+      expect(await sh(`ls ${F} 2>&1 || true`)).not.toMatch(/container|artifact/);
+    });
+
+    it('are known by what systemd has read: renamed, changed by drop-ins, and replaced by others', async () => {
+      const shop = (name: string, by = 'package'): PackageSpec => ({
+        files: {
+          [`${F}/team/shop-web.container`]: container(`ServiceName=${name}\n`),
+          [`${F}/shop-.container.d/10.conf`]: `[Container]\nEnvironment=BY=${by}\n`,
+        },
+        units: [{ name: `${name}.service`, enabled: true, active: true }],
+      });
+      const by = () => sh('podman inspect --format "{{.Config.Env}}" $(podman ps -q) | grep -o "BY=[a-z]*"');
+      await ask('apply', shop('front'));
+      expect(await sh('systemctl is-enabled front.service')).toBe('generated');
+      expect(await by()).toBe('BY=package');
+      expect(await drifts(shop('front'))).toEqual([]);
+      expect(await ask('apply', shop('front', 'later'))).toContain(
+        'configured unit:front.service: restart: a file it reads changed',
+      );
+      expect(await by()).toBe('BY=later');
+      const now = shop('front', 'later');
+      for (const [path, what] of [
+        [`${F}/shop-web.container.d/20.conf`, 'drop-in'],
+        ['/run/containers/systemd/shop-web.container', 'shadow'],
+        ['/etc/systemd/system/front.service', 'shadow'],
+      ] as const) {
+        const text =
+          what === 'drop-in'
+            ? '[Container]\nEnvironment=BY=hand\n'
+            : container('ServiceName=front\nEnvironment=BY=hand\n');
+        await sh(`mkdir -p $(dirname ${path}); printf '${text.replaceAll('\n', '\\n')}' > ${path}`);
+        expect(await drifts(now)).toContain(`${what} ${path}`);
+        await sh('systemctl daemon-reload');
+        expect(await drifts(now)).toContain(`${what} ${path}`);
+        await ask('apply', now);
+        expect(await drifts(now)).toEqual([]);
+        expect(await by()).toBe('BY=later');
+      }
+      // Another name: the former service goes.
+      await ask('apply', shop('back', 'later'));
+      expect(await sh('systemctl is-active back.service; systemctl is-active front.service || true')).toBe(
+        'active\ninactive',
+      );
+      await ask('apply', null);
+      expect(await sh('podman ps -q; systemctl list-units --all --plain --no-legend "front*" "back*"')).toBe(
+        '',
+      );
+      await sh(`rm -rf /run/containers/systemd ${F}`);
     });
 
     it('run the image that comes along as a file of the package, and the next one, without a registry', async () => {

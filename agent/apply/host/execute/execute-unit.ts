@@ -3,8 +3,16 @@ import type { Step, StepResult } from '../../../model/target.ts';
 import { type HostTargetOptions, whyInert } from '../host-options.ts';
 import type { UnitDetail, UnitRemovalDetail } from '../host-step.ts';
 import { forgetStarted, isOutdated, linksOf, RELOAD, readStarted, writeStarted } from '../systemd/started.ts';
+import { socketsOf, startSocket } from '../systemd/start-socket.ts';
 import { mustSystemctl, systemctl } from '../systemd/systemctl.ts';
-import { isEnabled, isUp, readEnablement, readUnitState } from '../systemd/unit-state.ts';
+import {
+  isEnabled,
+  isRunning,
+  isUp,
+  readEnablement,
+  readStates,
+  readUnitState,
+} from '../systemd/unit-state.ts';
 
 const done = ({ key, outcome, reason }: Step): StepResult => ({ key, outcome, reason });
 
@@ -30,13 +38,14 @@ export const executeUnit = async (
     await mustSystemctl(options, ['unmask', '--', name], signal);
     await mustSystemctl(options, ['unmask', '--runtime', '--', name], signal);
   }
-  if (enablement) {
+  // A generator may have made the unit since the plan, such as that of a Podman which the same package installs.
+  if (enablement && (await readEnablement(options, name, signal)) !== 'generated') {
     await mustSystemctl(options, [enablement, '--', enablement === 'disable' ? name : file], signal);
     if (enablement === 'enable' || enablement === 'reenable') await refuseStatic(options, name, signal);
     await forgetStarted(options, linksOf(name));
   }
-  await act(options, detail, signal);
-  return done(step);
+  const hasActed = await act(options, detail, signal);
+  return hasActed || enablement || unmask ? done(step) : { ...done(step), outcome: 'unchanged' };
 };
 
 /** systemctl enable succeeds without effect on a unit that has no [Install] section: the unit would be missing after a boot. */
@@ -48,27 +57,49 @@ const refuseStatic = async (options: HostTargetOptions, name: string, signal: Ab
   });
 };
 
+/** Returns false for a unit that did not have to be restarted, because it does not run. */
 const act = async (
   options: HostTargetOptions,
-  { name, activity, inputs }: UnitDetail,
+  { name, activity, inputs, sockets = [] }: UnitDetail,
   signal: AbortSignal,
-): Promise<void> => {
+): Promise<boolean> => {
   switch (activity) {
     case null:
-      return;
+      return true;
     case 'stop':
       await stopIfLoaded(options, name, signal);
-      return forgetStarted(options, name);
+      await forgetStarted(options, name);
+      return true;
+    case 'refresh': {
+      const state = await readUnitState(options, name, signal);
+      // A one-shot unit that runs now ends as it began; its next run gets the new files.
+      const restarts = isRunning(state) && !state.oneshot;
+      const verb = state.load === 'loaded' ? 'try-restart' : 'stop';
+      if (restarts) {
+        await systemctl(options, ['reset-failed', '--', name], signal);
+        await mustSystemctl(options, [verb, '--', name], signal);
+      }
+      await forgetStarted(options, name);
+      return restarts;
+    }
     case 'start':
     case 'restart': {
       const state = await readUnitState(options, name, signal);
       const current = !isOutdated(await readStarted(options, name), inputs);
-      if (isUp(state) && current)
-        return activity === 'start' ? writeStarted(options, name, inputs) : undefined;
+      if (isUp(state) && current) {
+        if (activity === 'start') await writeStarted(options, name, inputs);
+        return true;
+      }
       // systemd refuses to start a unit that failed too often until reset-failed.
       await systemctl(options, ['reset-failed', '--', name], signal);
-      await mustSystemctl(options, [isUp(state) ? 'restart' : 'start', '--', name], signal);
-      return writeStarted(options, name, inputs);
+      if (name.endsWith('.socket')) await startSocket(options, name, state, signal);
+      else if (isUp(state)) await mustSystemctl(options, ['restart', '--', name], signal);
+      else {
+        const first = await socketsOf(options, name, sockets, signal);
+        await mustSystemctl(options, ['start', '--', ...first, name], signal);
+      }
+      await writeStarted(options, name, inputs);
+      return true;
     }
     default:
       return activity satisfies never;
@@ -79,18 +110,20 @@ const act = async (
 export const executeUnitRemoval = async (
   options: HostTargetOptions,
   step: Step,
-  { name }: UnitRemovalDetail,
+  { name, stops = [] }: UnitRemovalDetail,
   signal: AbortSignal,
 ): Promise<StepResult> => {
   const word = await readEnablement(options, name, signal);
   await forgetStarted(options, linksOf(name));
   if (whyInert(options) === undefined) {
-    const state = await readUnitState(options, name, signal);
-    if (state.active !== 'inactive' && state.active !== 'failed') await stopIfLoaded(options, name, signal);
+    const states = await readStates(options, [name, ...stops], signal);
+    const running = [...states].filter(([, state]) => isRunning(state)).map(([unit]) => unit);
+    // In this order: what starts them stops first.
+    for (const unit of running) await stopIfLoaded(options, unit, signal);
     if (word !== 'not-found' && word !== 'generated')
       await mustSystemctl(options, ['disable', '--', name], signal);
     // Otherwise systemd keeps listing the removed unit as failed.
-    await systemctl(options, ['reset-failed', '--', name], signal);
+    await systemctl(options, ['reset-failed', '--', name, ...stops], signal);
     await forgetStarted(options, name);
   } else if (word !== 'not-found') await mustSystemctl(options, ['disable', '--', name], signal);
   return done(step);

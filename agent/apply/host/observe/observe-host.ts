@@ -10,15 +10,16 @@ import { octal } from '../plan/plan-context.ts';
 import { placesOf } from '../live/read-places.ts';
 import { locate } from '../desired/locate.ts';
 import { todaysKeys } from '../todays-keys.ts';
-import { foreignDropIns } from '../systemd/drop-ins.ts';
 import { observePlaybooks } from '../playbooks/observe-playbooks.ts';
 import { saySysctl } from '../settings/read-sysctl.ts';
 import { settingDifferences } from '../settings/setting-differences.ts';
 import { settingsOf } from '../settings/setting.ts';
-import { observeUnit } from './observe-unit.ts';
-import { readUnits } from '../systemd/unit-state.ts';
+import { observeUnits } from './observe-units.ts';
 import { readPodman } from '../images/podman-storage.ts';
 import { type DpkgState, readDpkg } from '../debs/dpkg-state.ts';
+
+/** `taken`: keys owned by other packages -> their assignment. */
+type Inventory = { readonly owned: readonly OwnedObject[]; readonly taken: ReadonlyMap<string, string> };
 
 /**
  * Returns all differences between the host and the package (checklist D1). Reads only.
@@ -27,7 +28,7 @@ import { type DpkgState, readDpkg } from '../debs/dpkg-state.ts';
 export const observeHost = async (
   options: HostTargetOptions,
   desired: DesiredPackage,
-  objects: readonly OwnedObject[],
+  { owned: objects, taken }: Inventory,
   signal: AbortSignal,
 ): Promise<readonly Drift[]> => {
   const places = placesOf(options.root);
@@ -49,21 +50,11 @@ export const observeHost = async (
   };
   for (const file of wanted.files.values()) await look(fileKey(file.path), file, 'the package');
   for (const secret of wanted.secrets.values()) await look(secretKey(secret.path), secret, 'its secret');
-  const names = await todaysKeys(
-    places,
-    objects.map(({ key }) => key),
-  );
+  const names = await todaysKeys(places, [...objects.map(({ key }) => key), ...taken.keys()]);
   const owned = readOwned(objects, names);
   drifts.push(...(await observeExtra(options, wanted, owned, signal)));
   drifts.push(...(await observeDebs(options, wanted, owned, signal)));
   drifts.push(...(await observeImages(options, wanted)));
-  for (const { name } of wanted.units)
-    for (const path of await foreignDropIns({ root: options.root, places }, name, wanted, owned))
-      drifts.push({
-        key: fileKey(path),
-        what: 'drop-in',
-        message: `${path} changes ${name} and is not of the package`,
-      });
   if (whyInert(options) === undefined)
     for (const { program, file } of settingsOf(wanted)) {
       if (program !== 'sysctl') continue;
@@ -75,18 +66,9 @@ export const observeHost = async (
           ...(difference.why === 'missing' && { stays: true }),
         });
     }
-  if (options.services === 'systemd') {
-    stopIfAborted(signal);
-    const seen = await readUnits(
-      options,
-      wanted.units.map(({ name }) => name),
-      signal,
-    );
-    for (const unit of wanted.units) {
-      const found = seen.get(unit.name);
-      if (found) drifts.push(...observeUnit(unit, found));
-    }
-  }
+  stopIfAborted(signal);
+  const others = new Map([...taken].map(([key, other]) => [names.get(key) ?? key, other]));
+  drifts.push(...(await observeUnits(options, { places, wanted, owned, taken: others }, signal)));
   drifts.push(...(await observePlaybooks(options, desired, objects, signal)));
   return drifts;
 };

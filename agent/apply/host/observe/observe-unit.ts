@@ -48,7 +48,7 @@ const observeActivity = (
   if (unit.active && isLooping(state))
     return [drift('restarting', 'does not stay up: systemd restarts it again and again'), ...reload];
   const runs = state.active === 'active' || state.active === 'reloading';
-  if (!unit.active && runs && !state.triggered)
+  if (!unit.active && runs && state.triggeredBy.length === 0)
     return [drift('active', 'runs, but should be stopped'), ...reload];
   return reload;
 };

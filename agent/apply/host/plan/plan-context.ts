@@ -8,6 +8,9 @@ import { type Accounts, hasOwner, resolveOwner } from '../live/accounts.ts';
 import type { Entry } from '../live/read-entry.ts';
 import type { Places } from '../live/read-places.ts';
 import type { Owned } from '../owned-state.ts';
+import type { PackageUnit } from '../systemd/package-unit.ts';
+import type { Quadlets } from '../systemd/quadlets.ts';
+import type { SeenUnit } from '../systemd/unit-state.ts';
 
 /** Input of all parts of a plan. */
 export type PlanContext = {
@@ -20,6 +23,15 @@ export type PlanContext = {
   readonly taken: ReadonlyMap<string, string>;
   readonly accounts: Accounts;
   readonly signal: AbortSignal;
+};
+
+/** Input of the parts of a plan about units. */
+export type UnitContext = PlanContext & {
+  /** The units of the package and those of its inventory as they are now; empty without an init. */
+  readonly seen: ReadonlyMap<string, SeenUnit>;
+  readonly quadlets: Quadlets;
+  /** The units of the package. */
+  readonly units: readonly PackageUnit[];
 };
 
 export type Part = { readonly steps: readonly Step[]; readonly owns: readonly OwnedObject[] };

@@ -11,22 +11,25 @@ import { planPlaybooks } from '../playbooks/plan-playbooks.ts';
 import { parentKey, readOwned } from '../owned-state.ts';
 import { planSettings } from './plan-settings.ts';
 import { programFor, settingRecord } from '../settings/setting.ts';
-import { requireGenerator } from '../systemd/quadlets.ts';
+import { readForeign } from '../systemd/foreign-files.ts';
+import { packageUnit } from '../systemd/package-unit.ts';
+import { readQuadlets } from '../systemd/quadlets.ts';
+import { readUnits } from '../systemd/unit-state.ts';
 import { checkClaims } from './check-claims.ts';
-import type { PlanContext } from './plan-context.ts';
+import type { UnitContext } from './plan-context.ts';
 import { planDirectories, wantedFolders } from './plan-directories.ts';
 import { planDebs } from './plan-debs.ts';
 import { type FileChange, planFiles } from './plan-files.ts';
 import { planRemovals } from './plan-removals.ts';
 import { planSecrets } from './plan-secrets.ts';
-import { planDropIns } from './plan-drop-ins.ts';
+import { planForeign } from './plan-foreign.ts';
 import { planUnits } from './plan-units.ts';
 
 /**
  * Plans the steps from the live state to the desired state, in this order: stop units that are removed (while their files exist),
  * Debian packages (which bring units and users), images, remove entries of another type, then accounts, directories, files,
  * removals, settings, daemon-reload, playbooks and units, and at last images that nothing runs any more.
- * @throws FleetError PATH_CLAIMED, TOOL_MISSING, APPLY_FAILED; as readWanted and readEntryIn
+ * @throws FleetError PATH_CLAIMED, TOOL_MISSING, APPLY_FAILED, UNIT_FAILED; as readWanted and readEntryIn
  */
 export const planHost = async (
   options: HostTargetOptions,
@@ -44,15 +47,21 @@ export const planHost = async (
     checkClaims(wanted, others);
     await refuseOwnPlaces(options, wanted, places);
   }
-  requireGenerator(options, written);
+  const quadlets = await readQuadlets(options, written, signal);
   const accounts = await readAccounts(options.root);
-  const context: PlanContext = {
+  const inventory = readOwned(owned, names);
+  const asked = [...(wanted?.units ?? []).map(({ name }) => name), ...inventory.units.keys()];
+  const seen = options.services === 'none' ? new Map() : await readUnits(options, asked, signal);
+  const context: UnitContext = {
     options,
     places,
     wanted,
-    owned: readOwned(owned, names),
+    owned: inventory,
     taken: others,
     accounts,
+    seen,
+    quadlets,
+    units: (wanted?.units ?? []).map(({ name }) => packageUnit(name, seen.get(name), inventory, quadlets)),
     signal,
   };
 
@@ -65,16 +74,19 @@ export const planHost = async (
   const directories = await planDirectories(context, makesRoom);
   const files = await planFiles(context, makesRoom);
   const secrets = await planSecrets(context, makesRoom);
-  const dropIns = await planDropIns(context);
+  const found = wanted
+    ? await readForeign(options, context.units, { places, wanted, owned: inventory, taken: others }, signal)
+    : new Map<string, never>();
+  const foreign = planForeign(context, found);
   const namesOf = (path: string): readonly string[] => [
     ...new Set([path, wanted?.files.get(path)?.named ?? path]),
   ];
   const changed = new Set(
-    [...files.list, ...secrets.list, ...removals.list, ...dropIns]
+    [...files.list, ...secrets.list, ...removals.list, ...foreign]
       .filter((one) => one.changes)
       .flatMap(({ path }) => namesOf(path)),
   );
-  const units = await planUnits(context, changed, files.found);
+  const units = await planUnits(context, { changed, found: files.found, foreign: found });
 
   const playbooks = await planPlaybooks(options, desired, owned, signal);
 
@@ -104,7 +116,7 @@ export const planHost = async (
       ...stepsOf(files.list.filter((file) => !isAccounts(file))),
       ...stepsOf(secrets.list),
       ...stepsOf(removals.list.filter((removal) => !removal.early)),
-      ...stepsOf(dropIns),
+      ...stepsOf(foreign),
       ...(await planSettings(context, ['tmpfiles', 'sysctl'])),
       ...units.reload,
       ...playbooks.beforeUnits,

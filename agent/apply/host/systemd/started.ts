@@ -24,25 +24,47 @@ export const linksOf = (unit: string): string => `${unit}.links`;
 const folder = (options: HostTargetOptions): string => join(options.backups, 'started');
 const record = (options: HostTargetOptions, name: string): string => join(folder(options), `${name}.json`);
 
-export const readStarted = async (options: HostTargetOptions, name: string): Promise<Started> => {
+/** Key for the units that were stopped in order to start a socket, and that have to start again. */
+export const stoppedFor = (socket: string): string => `${socket}.stopped`;
+
+export const readStarted = (options: HostTargetOptions, name: string): Promise<Started> =>
+  // A damaged record causes one extra restart.
+  readRecord<Started>(options, name, { missing: 'unknown', damaged: 'stale' });
+
+export const writeStarted = (
+  options: HostTargetOptions,
+  name: string,
+  started: Exclude<Started, 'unknown'>,
+): Promise<void> => writeRecord(options, name, started);
+
+export const readStopped = (options: HostTargetOptions, socket: string): Promise<readonly string[]> =>
+  readRecord<readonly string[]>(options, stoppedFor(socket), { missing: [], damaged: [] });
+
+export const writeStopped = (
+  options: HostTargetOptions,
+  socket: string,
+  units: readonly string[],
+): Promise<void> => writeRecord(options, stoppedFor(socket), units);
+
+/** Records are renamed into place, so they are never partial. */
+const readRecord = async <T>(
+  options: HostTargetOptions,
+  name: string,
+  { missing, damaged }: { readonly missing: T; readonly damaged: T },
+): Promise<T> => {
   try {
-    return JSON.parse(await readFile(record(options, name), 'utf8')) as Started;
+    return JSON.parse(await readFile(record(options, name), 'utf8')) as T;
   } catch (error) {
-    if (errno(error) === 'ENOENT') return 'unknown';
-    // Records are renamed into place, so they are never partial. A damaged record causes one extra restart.
-    if (error instanceof SyntaxError) return 'stale';
+    if (errno(error) === 'ENOENT') return missing;
+    if (error instanceof SyntaxError) return damaged;
     throw hostError(error, `reading what ${name} was started with`);
   }
 };
 
-export const writeStarted = async (
-  options: HostTargetOptions,
-  name: string,
-  started: Exclude<Started, 'unknown'>,
-): Promise<void> => {
+const writeRecord = async (options: HostTargetOptions, name: string, value: unknown): Promise<void> => {
   try {
     await mkdir(options.backups, { recursive: true, mode: 0o700 });
-    await writeFileAtomically(record(options, name), Buffer.from(JSON.stringify(started)), 0o600);
+    await writeFileAtomically(record(options, name), Buffer.from(JSON.stringify(value)), 0o600);
   } catch (error) {
     throw hostError(error, `remembering what ${name} was started with`);
   }

@@ -1,6 +1,7 @@
 import { FleetError } from '#bundles/errors';
 import { type HostTargetOptions, whyInert } from '../host-options.ts';
 import { systemctl } from './systemctl.ts';
+import { isTemplate } from './unit-names.ts';
 
 /** The state of a unit as systemd reports it (org.freedesktop.systemd1(5)). */
 export type UnitState = {
@@ -19,8 +20,19 @@ export type UnitState = {
   readonly needsReload: boolean;
   /** True for a one-shot unit without RemainAfterExit=, which is inactive after a successful run. */
   readonly oneshot: boolean;
-  /** True if a timer, socket or path unit starts it; then it may be active or inactive at any time. */
-  readonly triggered: boolean;
+  /** Its name and aliases. */
+  readonly names: readonly string[];
+  /** Path of its unit file, a link of it where that is outside of the search path; '' without one. */
+  readonly fragment: string;
+  /** Path of the file that a generator made it of; '' without one. */
+  readonly source: string;
+  readonly dropIns: readonly string[];
+  /** The units that this timer, socket or path unit starts; of a socket with Accept=yes the instances that run. */
+  readonly triggers: readonly string[];
+  /** The timer, socket and path units that start it; then it may be active or inactive at any time. */
+  readonly triggeredBy: readonly string[];
+  /** True for a socket with Accept=yes, which starts an instance for each connection. */
+  readonly accepts: boolean;
 };
 
 const PROPERTIES = [
@@ -34,14 +46,20 @@ const PROPERTIES = [
   'NeedDaemonReload',
   'Type',
   'RemainAfterExit',
+  'Names',
+  'FragmentPath',
+  'SourcePath',
+  'DropInPaths',
+  'Triggers',
   'TriggeredBy',
+  'Accept',
 ] as const;
 
-/** A unit on disk, and in systemd where the root is '/'. */
+/** A unit on disk, and in systemd where the root is '/' and the unit is no template. */
 export type SeenUnit = { readonly enablement: string; readonly state: UnitState | undefined };
 
 /** Units per call of systemctl; keeps its answer below the limit on output. */
-const UNITS_PER_CALL = 200;
+const UNITS_PER_CALL = 80;
 
 /**
  * Reads all units with two calls of systemctl, and one more for each that does not exist. @throws FleetError IO if systemctl fails;
@@ -57,9 +75,9 @@ export const readUnits = async (
   for (let at = 0; at < all.length; at += UNITS_PER_CALL) {
     const some = all.slice(at, at + UNITS_PER_CALL);
     const words = await readEnablements(options, some, signal);
-    const states = whyInert(options) ? [] : await readStates(options, some, signal);
+    const states = await readStates(options, some, signal);
     for (const [index, name] of some.entries())
-      seen.set(name, { enablement: words[index] ?? '', state: states[index] });
+      seen.set(name, { enablement: words[index] ?? '', state: states.get(name) });
   }
   return seen;
 };
@@ -69,10 +87,22 @@ export const readUnitState = async (
   options: HostTargetOptions,
   name: string,
   signal: AbortSignal,
-): Promise<UnitState> => (await readStates(options, [name], signal))[0] as UnitState;
+): Promise<UnitState> => (await askStates(options, [name], signal))[0] as UnitState;
+
+/** The states of units by name, without templates; none where the root is not '/'. @throws FleetError IO if systemctl fails */
+export const readStates = async (
+  options: HostTargetOptions,
+  names: readonly string[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, UnitState>> => {
+  const asked = names.filter((name) => !isTemplate(name));
+  if (asked.length === 0 || whyInert(options) !== undefined) return new Map();
+  const states = await askStates(options, asked, signal);
+  return new Map(asked.map((name, index) => [name, states[index] as UnitState]));
+};
 
 /** The states in the order of the names: systemctl separates units by an empty line. */
-const readStates = async (
+const askStates = async (
   options: HostTargetOptions,
   names: readonly string[],
   signal: AbortSignal,
@@ -108,8 +138,20 @@ const unitState = (field: (property: (typeof PROPERTIES)[number]) => string): Un
   invocation: field('InvocationID'),
   needsReload: field('NeedDaemonReload') === 'yes',
   oneshot: field('Type') === 'oneshot' && field('RemainAfterExit') === 'no',
-  triggered: field('TriggeredBy') !== '',
+  names: listOf(field('Names')),
+  fragment: field('FragmentPath'),
+  source: field('SourcePath'),
+  dropIns: listOf(field('DropInPaths')),
+  triggers: listOf(field('Triggers')),
+  triggeredBy: listOf(field('TriggeredBy')),
+  accepts: field('Accept') === 'yes',
 });
+
+/** systemctl separates the values of a list by spaces, and quotes a value that has special characters. */
+export const listOf = (text: string): readonly string[] =>
+  [...text.matchAll(/"((?:[^"\\]|\\.)*)"|\S+/g)].map(([word, quoted]) =>
+    quoted === undefined ? word : quoted.replaceAll(/\\(.)/g, '$1'),
+  );
 
 /** systemd's timestamps and this process use CLOCK_MONOTONIC; systemd counts in microseconds. */
 const secondsSince = (microseconds: string): number | undefined =>
@@ -131,6 +173,9 @@ export const isUp = (unit: UnitState): boolean =>
   unit.active === 'reloading' ||
   (unit.active === 'activating' && unit.sub !== 'auto-restart') ||
   hasRun(unit);
+
+/** True if it has processes now, or stays active after its processes ended. */
+export const isRunning = ({ active }: UnitState): boolean => !['inactive', 'failed'].includes(active);
 
 /** True for a one-shot unit that has succeeded. */
 export const hasRun = (unit: UnitState): boolean =>

@@ -1,51 +1,50 @@
 import { describe, expect, it, test } from 'vitest';
-import { requireGenerator, serviceOfQuadlet } from '../../../../../agent/apply/host/systemd/quadlets.ts';
-import {
-  hasFragment,
-  isFileOfUnit,
-  isGenerated,
-  isUnitFile,
-} from '../../../../../agent/apply/host/systemd/unit-files.ts';
+import { isQuadlet, readQuadlets } from '../../../../../agent/apply/host/systemd/quadlets.ts';
+import { hasFragment, isFileOfUnit, isUnitFile } from '../../../../../agent/apply/host/systemd/unit-files.ts';
 import { readWanted } from '../../../../../agent/apply/host/desired/read-wanted.ts';
-import { packageOf, sandbox } from '../sandbox.ts';
+import { never, packageOf, sandbox } from '../sandbox.ts';
 
 const FOLDER = '/etc/containers/systemd';
 
 test.each([
-  [`${FOLDER}/web.container`, 'web.service'],
-  [`${FOLDER}/team/web.container`, 'web.service'],
-  [`${FOLDER}/web@.container`, 'web@.service'],
-  [`${FOLDER}/data.volume`, 'data-volume.service'],
-  [`${FOLDER}/line.network`, 'line-network.service'],
-  [`${FOLDER}/all.kube`, 'all.service'],
-  [`${FOLDER}/notes.txt`, undefined],
-  ['/etc/systemd/system/web.container', undefined],
-  [`${FOLDER}/x.constructor`, undefined],
-])('podman makes of %s: %s', (path, service) => {
-  expect(serviceOfQuadlet(path)).toBe(service);
+  [`${FOLDER}/web.container`, true],
+  [`${FOLDER}/team/web@.container`, true],
+  [`${FOLDER}/data.volume`, true],
+  [`${FOLDER}/model.artifact`, true],
+  [`${FOLDER}/users/web.container`, false],
+  [`${FOLDER}/notes.txt`, false],
+  ['/etc/systemd/system/web.container', false],
+  [`${FOLDER}/x.constructor`, false],
+])('a quadlet of the system, %s: %s', (path, is) => {
+  expect(isQuadlet(path)).toBe(is);
 });
 
 describe('a service of a quadlet', () => {
-  const path = `${FOLDER}/web.container`;
-  it('is restarted by its quadlet and its drop-ins, and not by those of others', () => {
-    expect(isFileOfUnit('web.service', path)).toBe(true);
-    expect(isFileOfUnit('web.service', `${path}.d/10-port.conf`)).toBe(true);
-    expect(isFileOfUnit('web@1.service', `${FOLDER}/web@.container`)).toBe(true);
-    expect(isFileOfUnit('other.service', path)).toBe(false);
-    expect(isFileOfUnit('web.service', `${FOLDER}/web.volume`)).toBe(false);
+  const quadlet = `${FOLDER}/front-web.container`;
+  const unit = { name: 'shop.service', names: ['shop.service'], quadlet };
+  it('is restarted by its quadlet and the drop-ins that Podman reads for that, and not by those of others', () => {
+    expect(isFileOfUnit(unit, quadlet)).toBe(true);
+    for (const folder of ['front-web.container.d', 'front-.container.d', 'container.d', 'team/container.d'])
+      expect(isFileOfUnit(unit, `${FOLDER}/${folder}/10-port.conf`)).toBe(true);
+    expect(isFileOfUnit(unit, '/etc/systemd/system/shop.service.d/10.conf')).toBe(true);
+    expect(isFileOfUnit(unit, `${FOLDER}/shop.container`)).toBe(false);
+    expect(isFileOfUnit(unit, `${FOLDER}/shop.service.d/10.conf`)).toBe(false);
+    expect(isFileOfUnit({ ...unit, quadlet: undefined }, quadlet)).toBe(false);
   });
 
-  it('is generated: a change needs a daemon-reload, also where no unit is listed', () => {
+  it('needs a daemon-reload after a change, also where no unit is listed', () => {
     expect(isUnitFile(`${FOLDER}/data.volume`, [])).toBe(true);
-    expect(isGenerated('web.service', [path])).toBe(true);
-    expect(isGenerated('web.service', ['/etc/systemd/system/web.service'])).toBe(false);
-    expect(hasFragment('web.service', [path])).toBe(true);
+    expect(isUnitFile('/etc/other/data.volume', [])).toBe(false);
+    expect(hasFragment(unit, [quadlet])).toBe(true);
+    expect(hasFragment(unit, [`${quadlet}.d/10.conf`])).toBe(false);
   });
 
   it('is only written where the root is not /, whether a generator is there or not', async () => {
-    await using host = await sandbox();
-    const wanted = readWanted(packageOf({ files: { [path]: '[Container]\nImage=x\n' } }));
-    const options = { services: 'systemd', root: '/nowhere' } as Parameters<typeof requireGenerator>[0];
-    expect(() => requireGenerator({ ...options, root: host.root }, wanted)).not.toThrow();
+    await using host = await sandbox({ services: 'systemd' });
+    const wanted = readWanted(packageOf({ files: { [quadlet]: '[Container]\nImage=x\n' } }));
+    expect(await readQuadlets(host.options, wanted, never)).toMatchObject({ answer: 'unknown' });
+    expect(await readQuadlets(host.options, readWanted(packageOf({})), never)).toMatchObject({
+      answer: 'none',
+    });
   });
 });

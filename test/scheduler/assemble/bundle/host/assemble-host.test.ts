@@ -205,6 +205,16 @@ describe('the paths of a package', () => {
       'REFERENCE_MISSING: a.service restarts on /b, which is no file of this package',
     ],
     [
+      'a template that shall run',
+      `  units: [{name: a@.service, content: x}]\n`,
+      'package.yaml:5:11: FIELD_INVALID: HostPackage: a@.service is a template, of which systemd runs instances only',
+    ],
+    [
+      'quadlets in one file, which Podman splits only when it installs them itself',
+      file('/etc/containers/systemd/all.quadlets'),
+      "FIELD_INVALID: HostPackage: Podman's systemd generator does not read /etc/containers/systemd/all.quadlets",
+    ],
+    [
       'an owner that is no account',
       `  directories: [{path: /a, owner: "no; such"}]\n`,
       'FIELD_INVALID: HostPackage: spec.directories[0].owner "no; such" is not the name of a user or group',
