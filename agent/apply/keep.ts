@@ -17,6 +17,7 @@ import {
   REMOVAL,
 } from '../store/applied/attempts.ts';
 import { emptyRow } from '../store/empty-row.ts';
+import { recordCompared } from '../store/last-look.ts';
 import { findFailure } from '../store/applied/failures.ts';
 import { addOwned, keepOwned, readLeaving } from '../store/applied/inventory.ts';
 import { isSame } from '../store/applied/package-ref.ts';
@@ -35,6 +36,8 @@ export const keep = ({ agent, operation }: Work): void => {
     if (operation.rollingBack) endRolledBack(agent, operation);
     else endKept(agent, operation, isGone);
   });
+  // It was compared by its plan, and its checks have just ended.
+  if (!operation.rollingBack && operation.to) recordCompared(agent, operation.assignment);
 };
 
 /**

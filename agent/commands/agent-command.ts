@@ -116,13 +116,7 @@ export abstract class AgentCommand extends FleetCommand {
     const edge = this.edge(config, flags);
     using state = openOwn(config);
     const agent = await this.agentOf(config, state, edge);
-    using _lock = await acquireLock(config.state, this.id ?? 'command', edge.now(), {
-      waitMs,
-      signal: this.signal,
-      bootId: edge.bootId,
-      // Asks the daemon to end its health wait and release the lock.
-      onWait: () => ringNeighbour(config.state, 'asked', edge.now()),
-    });
+    using _lock = await this.lock(config, edge, waitMs);
     try {
       await askedWithRecipient(state, agent.identity, edge.now());
       // The operator may have fixed the cause of failures, so retry pauses do not delay the command.
@@ -131,6 +125,17 @@ export abstract class AgentCommand extends FleetCommand {
     } finally {
       ringNeighbour(config.state, 'changed', edge.now());
     }
+  }
+
+  /** @throws FleetError BUSY */
+  protected lock(config: Config, edge: Edge, waitMs = LOCK_WAIT_MS): Promise<Disposable> {
+    return acquireLock(config.state, this.id ?? 'command', edge.now(), {
+      waitMs,
+      signal: this.signal,
+      bootId: edge.bootId,
+      // Asks the daemon to end its health wait and release the lock.
+      onWait: () => ringNeighbour(config.state, 'asked', edge.now()),
+    });
   }
 
   protected async agentOf(config: Config, state: State, edge: Edge): Promise<Agent> {

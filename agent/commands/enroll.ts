@@ -16,6 +16,7 @@ import type { EnrolledOnline, OnlineWish } from '../enroll/enroll-online.ts';
 import { enrolledBefore } from '../enroll/enrolled-before.ts';
 import { ownLine } from '../enroll/own-line.ts';
 import { readHostFacts } from '../enroll/read-host-facts.ts';
+import { startService } from '../enroll/start-service.ts';
 import { type Hosts, parseHosts } from '#bundles/formats/medium/hosts';
 import { acquireLock } from '../store/lock.ts';
 import { findIdentity } from '../store/identity.ts';
@@ -86,8 +87,23 @@ export default class Enroll extends AgentCommand {
     if (args.medium === undefined && config.hub === '') throw noPlace();
     using state = openState(config.state, { create: true });
     using _lock = await acquireLock(config.state, 'enroll', edge.now());
-    if (token !== undefined) return await this.atHub(flags, wish, token, state);
-    return await this.onMedium(state, edge, { ...wish, fleet: fleet ?? '' }, args.medium ?? '');
+    if (token !== undefined) {
+      const enrolled = await this.atHub(flags, wish, token, state);
+      if (!(await this.startService(config)))
+        this.log('Next: fleet-agent run, or systemctl enable --now fleet-agent');
+      return enrolled;
+    }
+    const enrolled = await this.onMedium(state, edge, { ...wish, fleet: fleet ?? '' }, args.medium ?? '');
+    await this.startService(config);
+    return enrolled;
+  }
+
+  /** Returns true if the service of this machine runs now. */
+  private async startService(config: Config): Promise<boolean> {
+    const started = await startService(config, this.signal);
+    if (started === 'started') this.log('The service fleet-agent is started.');
+    else if (typeof started === 'object') this.log(`The service fleet-agent is not started: ${started.why}.`);
+    return started === 'started' || started === 'running';
   }
 
   /** Returns a completed enrolment at a hub, which needs no token, no hub and no lock. */
@@ -140,7 +156,6 @@ export default class Enroll extends AgentCommand {
     this.log(
       `It follows ${enrolled.channel}; its certificate is renewed automatically and ends on ${enrolled.certificateUntil}.`,
     );
-    this.log('Next: fleet-agent run, or systemctl start fleet-agent');
     return enrolled;
   }
 }

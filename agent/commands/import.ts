@@ -3,13 +3,15 @@ import { openProgress } from '#cli/progress';
 import { PROGRESS_FLAG } from '#cli/flags';
 import { type ImportResult, importMedium } from '../daemon/import-medium.ts';
 import { AgentCommand } from './agent-command.ts';
-import { exitCodeOf, showMissing, showPackages } from './show-packages.ts';
+import { exitCodeOfLook, showLook } from './show-look.ts';
+import { showMissing } from './show-packages.ts';
 
 export default class Import extends AgentCommand {
   static override summary = 'Verify a medium and apply its release for this machine.';
   static override description =
     'Nothing changes unless everything on the medium that is for this machine is signed, complete and newer than the ' +
-    'last import. It may be interrupted at any time: the next command resumes. Each volume of a set may ' +
+    'last import. Every import compares all packages with live state afterwards and corrects differences, as the daemon does, also of ' +
+    'a medium without news. It may be interrupted at any time: the next command resumes. Each volume of a set may ' +
     'be imported alone, in any order: the agent keeps the contents of each and applies the release after the last one.';
   static override examples = [
     '<%= config.bin %> import /media/stick',
@@ -51,10 +53,10 @@ export default class Import extends AgentCommand {
     this.log(summary(result));
     if (result.relaxed.length > 0) this.log(aboutGlass(result));
     for (const line of aboutImages(result)) this.log(line);
-    this.log(result.missing ? showMissing(result.missing) : showPackages(result.packages));
+    this.log(result.missing ? showMissing(result.missing) : showLook(result));
     const { contradictingReceipts } = result;
     if (contradictingReceipts > 0) this.log(CONTRADICTING);
-    process.exitCode = exitCodeOf(result.packages) || (contradictingReceipts > 0 ? 8 : 0);
+    process.exitCode = exitCodeOfLook(result) || (contradictingReceipts > 0 ? 8 : 0);
     return result;
   }
 }

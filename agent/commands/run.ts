@@ -6,12 +6,14 @@ import type { Log } from '../model/log.ts';
 import { parseWindows } from '#bundles/windows';
 import type { Edge } from '../model/edge.ts';
 import { askedWithRecipient } from '../enroll/ask-with-recipient.ts';
-import { type Look, lookAround } from '../observe/look-around.ts';
+import { lookAround } from '../observe/look-around.ts';
 import { findIdentity, readIdentity } from '../store/identity.ts';
+import { holdServiceLock } from '../store/service-lock.ts';
 import { openState, type State } from '../store/state.ts';
+import { readTrustRow } from '../store/trust.ts';
 import { openDuringTrial } from '../store/upgrade-trial.ts';
-import { AgentCommand } from './agent-command.ts';
-import { exitCodeOfLook, showLook } from './show-look.ts';
+import { AgentCommand, type ConfigFlags } from './agent-command.ts';
+import { exitCodeOfOnce, type LookOnce, showOnce } from './show-once.ts';
 
 /** Interval at which a daemon that started before enrolment checks for it. */
 const ENROLMENT_MS = 10_000;
@@ -30,12 +32,14 @@ export default class Run extends AgentCommand {
     '<%= config.bin %> run --interval 30s --on-drift report',
   ];
   static override flags = {
-    once: Flags.boolean({ description: 'Look once and exit, with code 7 or 8 when something is wrong' }),
+    once: Flags.boolean({
+      description: 'Ask the registry, look once and exit, with code 7 or 8 when something is wrong',
+    }),
   };
 
-  async run(): Promise<Look | undefined> {
+  async run(): Promise<LookOnce | undefined> {
     const { flags } = await this.parse(Run);
-    if (flags.once) return this.show(await this.changing(flags, (agent) => lookAround(agent)));
+    if (flags.once) return await this.once(flags);
     const config = this.readConfig(flags);
     parseWindows(config.windows);
     const { pino } = await import('pino');
@@ -62,6 +66,7 @@ export default class Run extends AgentCommand {
       return;
     }
     await askedWithRecipient(state, readIdentity(state), edge.now());
+    using _service = await holdServiceLock(state.directory);
     const { makeDaemon } = await import('../daemon/make-daemon.ts');
     const { runDaemon } = await import('../daemon/run-daemon.ts');
     await using daemon = makeDaemon(await this.agentOf(config, state, edge), config, log, process.env);
@@ -82,9 +87,22 @@ export default class Run extends AgentCommand {
     return undefined;
   }
 
-  private show(look: Look): Look {
-    this.log(showLook(look));
-    process.exitCode = exitCodeOfLook(look);
+  private async once(flags: ConfigFlags): Promise<LookOnce> {
+    const { askRegistry } = await import('../daemon/ask-registry.ts');
+    // Before the lock: a slow network does not keep other commands waiting.
+    const registry = await this.reading(flags, (agent, config) =>
+      askRegistry(agent, config, process.env, async (work) => {
+        using _lock = await this.lock(config, agent.edge);
+        return await work();
+      }),
+    );
+    const look = await this.changing(flags, async (agent) => ({
+      ...(await lookAround(agent)),
+      hasRelease: readTrustRow(agent.state).desiredRelease !== undefined,
+      ...(registry && { registry }),
+    }));
+    for (const line of showOnce(look)) this.log(line);
+    process.exitCode = exitCodeOfOnce(look);
     return look;
   }
 }

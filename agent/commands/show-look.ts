@@ -10,8 +10,10 @@ export const showLook = ({ packages, drift, stale, held }: Look): string => {
     ...drift.flatMap(describeDrift),
     ...(stale?.causes ?? []).map(({ since, why, todo }) => `stale since ${since}: ${why}; ${todo}`),
   ];
-  if (packages.length === 0 && found.length > 0) return found.join('\n');
-  return [showPackages(packages), ...found].join('\n');
+  if (packages.length > 0) return [showPackages(packages), ...found].join('\n');
+  if (found.length > 0) return found.join('\n');
+  // What was not compared is not called well.
+  return drift.length === 0 ? 'No package runs here.' : 'Everything already runs as desired.';
 };
 
 /** 7: a package failed. 8: something is held back, or still is not as it should be. */

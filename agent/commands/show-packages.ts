@@ -4,9 +4,8 @@ import type { PackageResult } from '../apply/package-result.ts';
 import { table } from './table.ts';
 
 /** Lines for people about the result of each package. */
-export const showPackages = (packages: readonly PackageResult[]): string => {
-  if (packages.length === 0) return 'Everything already runs as desired.';
-  return table([
+export const showPackages = (packages: readonly PackageResult[]): string =>
+  table([
     ['PACKAGE', 'OUTCOME', 'REASON'],
     ...packages.map(({ assignment, outcome, code, message, rolledBack }) => [
       assignment,
@@ -14,7 +13,6 @@ export const showPackages = (packages: readonly PackageResult[]): string => {
       [code, message].filter((part) => part !== undefined).join(': '),
     ]),
   ]);
-};
 
 /** Why nothing runs here: the agent's channel has no release yet, or not on this medium. */
 export const showMissing = ({ channel, offered }: NonNullable<ImportResult['missing']>): string =>

@@ -2,6 +2,7 @@ import { shortDigest } from '#bundles/digest';
 import { shortSet } from '#bundles/formats/medium/parts/part';
 import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
 import { partList } from '../acquire/blobs/parts-missing.ts';
+import { judgeLook, type Looked, type LookVerdict } from '../observe/judge-look.ts';
 import { type PackageState, readStatus, type Status as StatusReport } from '../observe/read-status.ts';
 import { sayHeld } from '../store/site-hold.ts';
 import { AgentCommand } from './agent-command.ts';
@@ -11,13 +12,17 @@ import type { Contact } from '../store/contact.ts';
 export default class Status extends AgentCommand {
   static override summary = 'Show the packages of this machine, their release and their health.';
   static override description =
-    'Exit code 7 when a package failed; 8 when one is held back or differs from its release, or no release was accepted yet.';
+    'Exit code 7 when a package failed; 8 when one is held back, differs from its release or was not compared with it lately, ' +
+    'when the service should run and does not, or no release was accepted yet.';
   static override examples = ['<%= config.bin %> status', '<%= config.bin %> status --json'];
 
   async run(): Promise<StatusReport> {
     const { flags } = await this.parse(Status);
-    const status = await this.reading(flags, readStatus);
-    for (const line of show(status)) this.log(line);
+    const { status, verdict } = await this.reading(flags, (agent, config) => ({
+      status: readStatus(agent, config),
+      verdict: judgeLook(agent, config),
+    }));
+    for (const line of show(status, verdict)) this.log(line);
     process.exitCode = exitCodeOfStatus(status);
     return status;
   }
@@ -25,17 +30,25 @@ export default class Status extends AgentCommand {
 
 const HELD: ReadonlySet<string> = new Set(['PRUNE_BUDGET', 'REMOVAL_WAITS']);
 
-/** 7: a package failed. 8: something is held back, differs or cannot be read; or no release was ever accepted here. */
-const exitCodeOfStatus = ({ packages, release }: Pick<StatusReport, 'packages' | 'release'>): 0 | 7 | 8 => {
+/** 7: a package failed. 8: something is held back, differs, cannot be read or was not looked at; or no release was ever accepted. */
+const exitCodeOfStatus = ({
+  packages,
+  release,
+  service,
+}: Pick<StatusReport, 'packages' | 'release' | 'service'>): 0 | 7 | 8 => {
   if (packages.some(({ status }) => status === 'failed' || status === 'broken')) return 7;
   const needsLook = packages.some(
-    ({ status, code, drift, unreadable }) =>
-      status === 'skipped' || (code !== null && HELD.has(code)) || drift.length > 0 || unreadable !== null,
+    ({ status, code, drift, unreadable, isOld }) =>
+      isOld ||
+      status === 'skipped' ||
+      (code !== null && HELD.has(code)) ||
+      drift.length > 0 ||
+      unreadable !== null,
   );
-  return needsLook || release === null ? 8 : 0;
+  return needsLook || service.todo !== null || release === null ? 8 : 0;
 };
 
-const show = (status: StatusReport): readonly string[] => {
+const show = (status: StatusReport, verdict: LookVerdict): readonly string[] => {
   const {
     fleet,
     agent,
@@ -57,6 +70,7 @@ const show = (status: StatusReport): readonly string[] => {
     ...(lease
       ? [`Lease    ${lease.version}, ${lease.live ? 'live until' : 'OVER since'} ${lease.until}`]
       : []),
+    ...showService(verdict),
     ...(upgrade === null ? [] : [`Upgrade  ${upgrade}`]),
     ...(status.held === null ? [] : [`Hold     since ${status.held.since}, ${sayHeld(status.held)}`]),
     ...showStaleness(status),
@@ -73,9 +87,40 @@ const show = (status: StatusReport): readonly string[] => {
     '',
     packages.length === 0
       ? `No packages${release ? '' : ': no release was accepted here yet'}.`
-      : table([HEADER, ...packages.map(toRow)]),
+      : table([HEADER, ...packages.map((it) => toRow(it, verdict))]),
     ...packages.flatMap(showOutput),
   ];
+};
+
+/** Whether something looks at this machine, and when it last did. */
+const showService = ({ service, last }: LookVerdict): readonly string[] => [
+  ...(service.todo === null
+    ? []
+    : [
+        `Service  NOT RUNNING: nothing compares this machine with its release; "${service.todo}" starts the service`,
+      ]),
+  last === null
+    ? 'Look     never: nothing was compared with a release here yet'
+    : last.ageSeconds === null
+      ? `Look     last at ${last.at}; the clock was set back since`
+      : `Look     last at ${last.at}, ${showAge(last)}`,
+];
+
+const UNITS = [
+  ['days', 86_400],
+  ['hours', 3600],
+  ['minutes', 60],
+] as const;
+
+/** 'just now', '5 minutes ago', '12 days ago'. */
+const showAge = (looked: Looked | null): string => {
+  if (looked === null) return 'never';
+  const { ageSeconds } = looked;
+  if (ageSeconds === null) return 'unknown';
+  // From two of a unit on, so that it has the plural: 90 seconds are '90 seconds', 100 minutes are '100 minutes'.
+  const unit = UNITS.find(([, seconds]) => ageSeconds >= 2 * seconds);
+  if (unit) return `${Math.floor(ageSeconds / unit[1])} ${unit[0]} ago`;
+  return ageSeconds < 60 ? 'just now' : `${ageSeconds} seconds ago`;
 };
 
 /** Output of the programs of failed checks, shown below the table. */
@@ -113,11 +158,12 @@ const describeRelease = (
   return `${version}, ${ageDays} days old, ${until}${behind}`;
 };
 
-const HEADER = ['PACKAGE', 'STATUS', 'RUNS', 'RELEASE', 'DRIFT', 'NOTE'];
+const HEADER = ['PACKAGE', 'STATUS', 'LOOKED', 'RUNS', 'RELEASE', 'DRIFT', 'NOTE'];
 
-const toRow = (it: PackageState): readonly string[] => [
+const toRow = (it: PackageState, { looked }: LookVerdict): readonly string[] => [
   it.assignment,
   it.status,
+  it.runs ? showAge(looked(it.assignment)) : '-',
   it.runs ? shortDigest(it.runs.package) : '-',
   it.runs ? String(it.runs.release) : '-',
   it.unreadable === null ? String(it.drift.length || '-') : '?',

@@ -2,11 +2,8 @@ import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import { openMedium } from '#bundles/formats/medium/open-medium';
 import { formatChannel } from '#bundles/names';
 import type { Agent } from '../store/agent.ts';
-import { type PackageResult, withResumed } from '../apply/package-result.ts';
-import { resume } from '../apply/perform.ts';
-import { reconcile } from '../apply/reconcile.ts';
-import { letGoImages } from '../images/let-go-images.ts';
-import { forgetOldOperations, openOperation } from '../store/journal/operations.ts';
+import { type Look, lookAround } from '../observe/look-around.ts';
+import { openOperation } from '../store/journal/operations.ts';
 import { tellRefused } from '../store/outbox/tell-refused.ts';
 import { collectGarbage } from '../store/collect-garbage.ts';
 import type { ReleaseRef } from '../store/applied/package-ref.ts';
@@ -22,6 +19,7 @@ import { openAge } from '#bundles/trust/age/open-age';
 import type { RandomAccess } from '#bundles/formats/archive/random-access';
 import { findAgeIdentity } from '../hub/age-identity.ts';
 
+/** With the look that followed: packages that changed or failed, and what was compared with live state. */
 export type ImportResult = {
   /** The medium's release for this agent; undefined if it has only a site statement. */
   readonly release: ReleaseRef | undefined;
@@ -43,9 +41,7 @@ export type ImportResult = {
   readonly contradictingReceipts: number;
   /** Container images of the release. */
   readonly images: BroughtImages;
-  /** Results of packages that changed or failed; packages that already ran as desired are not listed. */
-  readonly packages: readonly PackageResult[];
-};
+} & Look;
 
 /** Options of an import that the operator sets. */
 export type ImportWish = {
@@ -57,7 +53,7 @@ export type ImportWish = {
 
 /**
  * Imports a medium; several paths are volumes of one set. Until everything is verified and copied, only the blob store
- * changes. Then one transaction accepts the offer and moves all floors, and packages are applied one by one.
+ * changes. Then one transaction accepts the offer and moves all floors, packages are applied one by one, and all are compared with live state.
  * @throws FleetError USAGE if break-glass is not permitted, otherwise with the code of the attack table; refusals are recorded
  *   in the outbox
  */
@@ -78,7 +74,7 @@ export const importMedium = async (
   // Image blobs that waited for other volumes are with the providers now, and applying may need their space.
   if (medium.parts) await collectGarbage(agent.state);
   // After acceptance: the open operation may be waiting for the health of a package that this release replaces.
-  const packages = await applyAccepted(agent);
+  const look = await applyAccepted(agent);
   const { release, root, site, lease, relaxed, selected } = accepted.accepted;
   return {
     release: release && { ...site.agent.channel, version: release.predicate.version },
@@ -93,25 +89,28 @@ export const importMedium = async (
     acknowledged: acknowledged.events,
     contradictingReceipts: acknowledged.contradicting,
     images: accepted.images,
-    packages,
+    ...look,
   };
 };
 
-/** Applies what was accepted. Where that upgrades the agent itself, the version on trial does the rest. @throws FleetError ABORTED */
-const applyAccepted = async (agent: Agent): Promise<readonly PackageResult[]> => {
+/**
+ * Applies what was accepted and compares all packages with live state, also where the medium had nothing new. Where that upgrades
+ * the agent itself, the version on trial does the rest. @throws FleetError ABORTED
+ */
+const applyAccepted = async (agent: Agent): Promise<Look> => {
   try {
-    const resumed = await resume(agent);
-    const packages = withResumed(resumed, await reconcile(agent));
-    await collectGarbage(agent.state);
-    await letGoImages(agent);
-    forgetOldOperations(agent.state);
-    return packages;
+    return await lookAround(agent, { leavesFailed: true });
   } catch (error) {
     const open = isFleetError(error, 'ABORTED') && !agent.signal.aborted && openOperation(agent.state);
     if (!open || !isBeingReplaced(agent.state.directory)) throw error;
-    return [
-      { assignment: open.assignment, outcome: 'skipped', code: 'AGENT_UPGRADING', message: error.message },
-    ];
+    const { assignment } = open;
+    const upgrading = {
+      assignment,
+      outcome: 'skipped',
+      code: 'AGENT_UPGRADING',
+      message: error.message,
+    } as const;
+    return { packages: [upgrading], drift: [] };
   }
 };
 

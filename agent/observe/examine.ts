@@ -11,6 +11,7 @@ import type { Config } from '../config/config.ts';
 import { ageFile } from '../hub/age-identity.ts';
 import { keyFile } from '../hub/agent-key.ts';
 import { examineIdentity } from './examine-identity.ts';
+import { examineLooks } from './examine-looks.ts';
 import { examineFolders, nearest } from './examine-folders.ts';
 import { readStaleness } from '../acquire/staleness/read-staleness.ts';
 import { readCondition } from '../store/conditions.ts';
@@ -39,6 +40,7 @@ export const examine = async (machine: EnrolledMachine): Promise<readonly Findin
   await permissions(machine),
   ...(await examineFolders(machine)),
   await systemd(machine),
+  ...examineLooks(machine, machine.config),
   root(machine),
   freshness(machine),
   await examineIdentity(machine),

@@ -26,14 +26,22 @@ export type Look = {
   readonly held?: SiteHold;
 };
 
-export type HowToLook = { readonly mayBegin?: boolean; readonly waits?: HealthWaits | undefined };
+export type HowToLook = {
+  readonly mayBegin?: boolean;
+  readonly waits?: HealthWaits | undefined;
+  readonly leavesFailed?: boolean;
+};
 
 /**
  * One look of the daemon: finishes an interrupted operation, applies pending packages and checks for drift.
  * @param mayBegin false outside the maintenance windows: no pending package begins; drift is handled as usual
+ * @param leavesFailed true for an import: a package that fails now is not corrected in the same command, but at the next look
  * @param waits waits for the health of corrected and broken packages; by default the look itself waits
  */
-export const lookAround = async (agent: Agent, { mayBegin = true, waits }: HowToLook = {}): Promise<Look> => {
+export const lookAround = async (
+  agent: Agent,
+  { mayBegin = true, waits, leavesFailed = false }: HowToLook = {},
+): Promise<Look> => {
   // A full disk ends the look at its first write, so what makes room comes before.
   if ((await agent.freeBytes(agent.state.directory)) < SPARE) await collectGarbage(agent.state);
   const stale = tellStaleness(agent);
@@ -49,7 +57,11 @@ export const lookAround = async (agent: Agent, { mayBegin = true, waits }: HowTo
   // Packages are about to change, so their drift would be outdated before it is reported.
   const drift = agent.news?.aborted
     ? []
-    : await observe(held || frozenBy(agent) ? onlyReporting(agent) : agent, waits);
+    : await observe(
+        held || frozenBy(agent) ? onlyReporting(agent) : agent,
+        waits,
+        leavesFailed ? triedInVain(packages) : undefined,
+      );
   await collectGarbage(agent.state);
   await pruneCopies(agent, 'too many');
   // No package refers yet to the images of a release that is being pulled.
@@ -58,6 +70,10 @@ export const lookAround = async (agent: Agent, { mayBegin = true, waits }: HowTo
   compactOutbox(agent);
   return { packages, drift, ...(stale ? { stale } : {}), ...(held ? { held } : {}) };
 };
+
+/** Packages that this look has tried in vain; only an operation of its own says whether it was rolled back. */
+const triedInVain = (packages: readonly PackageResult[]): ReadonlySet<string> =>
+  new Set(packages.flatMap(({ assignment, rolledBack }) => (rolledBack === undefined ? [] : [assignment])));
 
 const onlyReporting = (agent: Agent): Agent => ({
   ...agent,

@@ -21,6 +21,7 @@ import {
   type SeenDrift,
   savePackage,
 } from '../store/applied/packages.ts';
+import { recordLook } from '../store/last-look.ts';
 import { judgeHealth } from './judge-health.ts';
 
 export type PackageDrift = {
@@ -74,15 +75,19 @@ export type HealthWaits = {
 /**
  * Checks all packages for drift, reports each difference once, and corrects it if the policy permits. Waits for health only
  * after that, so that an unhealthy package does not delay others. Returns the findings, corrected or not.
+ * @param except packages that are left to the next look
  */
 export const observe = async (
   agent: Agent,
   waits: HealthWaits = waitHere(agent),
+  except: ReadonlySet<string> = new Set(),
 ): Promise<readonly PackageDrift[]> => {
   const { state, edge, policy } = agent;
   const found: PackageDrift[] = [];
   const broken = new Set<string>();
-  for (const row of runningPackages(agent)) {
+  const running = runningPackages(agent);
+  for (const row of running) {
+    if (except.has(row.assignment)) continue;
     if (row.status === 'broken') broken.add(row.assignment);
     const seen = await lookAt(agent, row);
     noteDrift(agent, row, seen);
@@ -93,6 +98,8 @@ export const observe = async (
     } else if (policy.onDrift === 'correct') found.push({ ...seen, ...(await correct(agent, row)) });
     else found.push({ ...seen, corrected: false });
   }
+  const read = found.filter(({ error }) => error === undefined).map(({ assignment }) => assignment);
+  recordLook(agent, { read, all: running.map(({ assignment }) => assignment) });
   const due = dueForHealth(state, edge.now()).filter((assignment) => !waits.isWaiting(assignment));
   await waits.wait(due);
   return found.map((seen) => withHealth(agent, seen, broken.has(seen.assignment)));

@@ -9,6 +9,7 @@ import { sayLeaving } from '../apply/say-leaving.ts';
 import { unknownHealth } from '../model/unknown-health.ts';
 import type { Config } from '../config/config.ts';
 import type { Contact } from '../store/contact.ts';
+import { judgeLook, type LookConfig, type LookVerdict } from './judge-look.ts';
 import { readNote } from './note.ts';
 import { parseWindows } from '#bundles/windows';
 import { nameOf } from '../store/journal/name-of.ts';
@@ -41,7 +42,7 @@ type Runs = {
 
 export type PackageState = {
   readonly assignment: string;
-  /** unknown: runs as desired, but a check could not be made. removing: its removal is pending or waits. */
+  /** unknown: runs as desired, but a check could not be made or live state was not compared lately. removing: its removal is pending or waits. */
   readonly status: PackageStatus | 'unknown' | 'removing';
   readonly since: Timestamp;
   readonly runs: Runs | null;
@@ -60,6 +61,10 @@ export type PackageState = {
   readonly driftSince: Timestamp | null;
   /** Why the last look could not read live state. */
   readonly unreadable: string | null;
+  /** When its live state was last compared; null for never, and for a package that does not run. */
+  readonly looked: Timestamp | null;
+  /** The verdict is old: the service does not run, or nothing was compared for too long. */
+  readonly isOld: boolean;
 };
 
 export type Status = {
@@ -114,12 +119,15 @@ export type Status = {
   readonly window: Timestamp | null;
   /** An upgrade of the agent that is under way or was undone: what happened, and what people do. */
   readonly upgrade: string | null;
+  readonly service: LookVerdict['service'];
+  /** The last look at live state that could read something. */
+  readonly look: Timestamp | null;
 };
 
 /** Reads the status of the agent from the store alone, without live state and without a lock. */
 export const readStatus = (
   agent: Pick<Agent, 'state' | 'identity' | 'edge'>,
-  config: Pick<Config, 'registry' | 'hub' | 'windows'>,
+  config: Pick<Config, 'registry' | 'hub' | 'windows'> & LookConfig,
 ): Status => {
   const { state, identity, edge } = agent;
   const note = readNote(state.directory);
@@ -128,6 +136,7 @@ export const readStatus = (
   const root = readRoot(state);
   const open = openOperation(state);
   const stale = readStaleness(agent);
+  const verdict = judgeLook(agent, config);
   return {
     fleet: identity.fleet,
     agent: fullName(identity),
@@ -147,7 +156,7 @@ export const readStatus = (
         }
       : null,
     site: readFloors(state).site,
-    packages: readPackages(state).map((row) => packageState(state, row, edge.now())),
+    packages: readPackages(state).map((row) => packageState(state, row, edge.now(), verdict)),
     outbox: outboxSize(state),
     diskFull: isFull(state.directory),
     unfinished: open ? `${nameOf(open)}, ${open.phase}` : null,
@@ -155,6 +164,8 @@ export const readStatus = (
     hub: config.hub === '' ? null : { address: config.hub, ...note.hub },
     window: waitsFor(agent, config),
     upgrade: readUpgrade(state.directory)?.message ?? null,
+    service: verdict.service,
+    look: verdict.last?.at ?? null,
   };
 };
 
@@ -171,9 +182,16 @@ const statusOf = ({ desired, status, code }: PackageRow, isUnknown: boolean): Pa
   return isUnknown ? 'unknown' : status;
 };
 
-const packageState = (state: State, row: PackageRow, now: Date): PackageState => {
+const packageState = (state: State, row: PackageRow, now: Date, verdict: LookVerdict): PackageState => {
   const wanted = row.desired && !isSame(row.current, row.desired) ? row.desired : undefined;
-  const unknown = row.status === 'healthy' ? unknownHealth(row.checks) : undefined;
+  const old = row.current ? verdict.whyOld(row.assignment) : undefined;
+  const unseen = old ?? (row.drift?.error && 'its live state could not be read');
+  const unknown =
+    row.status !== 'healthy'
+      ? undefined
+      : unseen === undefined
+        ? unknownHealth(row.checks)
+        : { code: 'HEALTH_UNKNOWN', message: unseen };
   const leaving = sayLeaving(readLeaving(state, row.assignment), now);
   const removal =
     leaving !== undefined && row.status !== 'failed' && row.status !== 'broken'
@@ -196,6 +214,8 @@ const packageState = (state: State, row: PackageRow, now: Date): PackageState =>
     drift: row.drift?.items ?? [],
     driftSince: row.drift?.first ?? null,
     unreadable: row.drift?.error ? `${row.drift.error.code}: ${row.drift.error.message}` : null,
+    looked: row.current ? (verdict.looked(row.assignment)?.at ?? null) : null,
+    isOld: old !== undefined,
   };
 };
 

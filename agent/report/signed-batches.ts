@@ -8,6 +8,7 @@ import type { Agent } from '../store/agent.ts';
 import { heldWithImages } from '../images/held-bundles.ts';
 import { checkAborted } from '../store/journal/boundary.ts';
 import { fullName } from '../store/identity.ts';
+import { readLastLook } from '../store/last-look.ts';
 import { readFloors } from '../store/trust.ts';
 import { type OutboxLine, readOutbox } from '../store/outbox/outbox.ts';
 
@@ -42,6 +43,7 @@ const commonFields = async (
   agent: Agent,
 ): Promise<Omit<ReportPredicate, 'from' | 'to' | 'firstPrev' | 'lastHash'>> => {
   const floors = readFloors(agent.state);
+  const { last } = readLastLook(agent.state);
   if (floors.root === 0) {
     throw new FleetError(
       'NOT_ENROLLED',
@@ -59,6 +61,7 @@ const commonFields = async (
     clockTrusted: agent.edge.clockTrusted,
     floors,
     holds: await heldWithImages(agent),
+    ...(last && { lookedAt: last.at }),
   };
 };
 

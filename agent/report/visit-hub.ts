@@ -7,6 +7,7 @@ import { findCertificate, isDueForRenewal, type OwnCertificate } from '../hub/ce
 import { renewCertificate } from '../enroll/renew-certificate.ts';
 import type { Request } from '../model/request.ts';
 import { handOver } from './hand-over.ts';
+import { readLastLook } from '../store/last-look.ts';
 import { outboxSize } from '../store/outbox/outbox.ts';
 import { findOwnEntry } from '../acquire/staleness/find-lease.ts';
 import { readRoot } from '../store/trust.ts';
@@ -64,7 +65,11 @@ export const makeVisitor = (agent: Agent, url: string, options: HubOptions): Hub
       if (expired) await renew();
       if (waiting) await handOver(agent, await loadKey(agent.state.directory), client, root);
       if (due && !expired) await renew();
-      if (!due && !waiting) await client.post(PRESENCE_PATH, {}, MAX_PRESENCE_BYTES, agent.signal);
+      if (!due && !waiting) {
+        const { last } = readLastLook(agent.state);
+        const body = last ? { lookedAt: last.at } : {};
+        await client.post(PRESENCE_PATH, body, MAX_PRESENCE_BYTES, agent.signal);
+      }
       return true;
     },
     [Symbol.asyncDispose]: async () => {

@@ -331,6 +331,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>
     clockTrusted: false,
     floors: { root: 1, site: 0, release: 0, lease: 0, time },
     holds: [digest],
+    lookedAt: time,
     critical: [],
   },
   request: {

@@ -6,8 +6,7 @@ import { importMedium } from '../import-medium.ts';
 import type { SigningKey } from '#bundles/trust/keys/key';
 import { exportReports } from '../../report/export-reports.ts';
 import type { Agent } from '../../store/agent.ts';
-import { lookAround } from '../../observe/look-around.ts';
-import type { PackageResult } from '../../apply/package-result.ts';
+import { type Look, lookAround } from '../../observe/look-around.ts';
 import type { Reported, Taken } from './progress.ts';
 
 type Applied = Extract<Taken, { readonly kind: 'applied' }>;
@@ -22,12 +21,12 @@ export const takeMedium = async (
   isGone: () => Promise<boolean>,
 ): Promise<Taken> => {
   try {
-    const { release, packages } = await importMedium(agent, path);
-    const upgrading = packages.some(({ code }) => code === 'AGENT_UPGRADING');
+    const { release, ...look } = await importMedium(agent, path);
+    const upgrading = look.packages.some(({ code }) => code === 'AGENT_UPGRADING');
     return {
       kind: 'applied',
       release: release?.version,
-      ...wrongOnes(packages),
+      ...wrongOnes(look),
       ...(upgrading && { upgrading }),
     };
   } catch (cause) {
@@ -38,16 +37,21 @@ export const takeMedium = async (
   }
 };
 
-const wrongOnes = (packages: readonly PackageResult[]): Pick<Applied, 'failed' | 'held'> => {
+/** A package whose live state could not be read or corrected failed as well. */
+const wrongOnes = ({
+  packages,
+  drift,
+}: Pick<Look, 'packages' | 'drift'>): Pick<Applied, 'failed' | 'held'> => {
   const named = (outcome: 'failed' | 'skipped') =>
     packages.filter((one) => one.outcome === outcome).map(({ assignment }) => assignment);
-  return { failed: named('failed'), held: named('skipped') };
+  const live = drift.filter(({ failure, error }) => failure ?? error).map(({ assignment }) => assignment);
+  return { failed: [...new Set([...named('failed'), ...live])], held: named('skipped') };
 };
 
 /** Completes what the import began, in the version of the agent that is installed after its upgrade. */
 export const completeTaken = async (agent: Agent, taken: Applied): Promise<Applied> => {
   const { kind, release } = taken;
-  return { kind, release, ...wrongOnes((await lookAround(agent)).packages) };
+  return { kind, release, ...wrongOnes(await lookAround(agent)) };
 };
 
 export const refusedBy = ({ code, message, exitCode }: FleetError): Taken => ({

@@ -223,6 +223,8 @@ export type ReportPredicate = {
   readonly floors: Floors;
   /** Bundle manifests that are complete at the site. */
   readonly holds: readonly Digest[];
+  /** When the agent last compared live state. Absent if it never did, or is older than this field. */
+  readonly lookedAt?: Timestamp;
 };
 
 /** Subject 'report': digest of the acknowledged NDJSON blob. Signed by a receipt key of the root. */

@@ -52,6 +52,10 @@ describe('what a look says', () => {
   });
 });
 
+it('says nothing about a machine on which nothing runs, whatever comes later', () => {
+  expect(showLook(looked())).toBe('No package runs here.');
+});
+
 describe('an import that brings no release, to a machine without one', () => {
   it.each([
     [

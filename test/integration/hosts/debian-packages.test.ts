@@ -97,7 +97,11 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
   it('keep an enrolled agent and its release over upgrade, removal and purge', async () => {
     const root = hexOf(digestOf(fleet.roots[0] ?? ''));
     const who = `--fleet ${fleet.name} --site plant-7 --name kiosk-1 --channel prod/factory-host`;
-    await sh(`FLEET_NOW=2026-11-21T08:00:00Z fleet-agent enroll ${who} --root-sha256 ${root} /media/stick`);
+    const said = await sh(
+      `FLEET_NOW=2026-11-21T08:00:00Z fleet-agent enroll ${who} --root-sha256 ${root} /media/stick`,
+    );
+    expect(said).toContain('The service fleet-agent is started.');
+    await sh('timeout 30 sh -c "until systemctl is-active fleet-agent; do sleep 0.2; done"');
     const { request } = JSON.parse(await sh('cat /media/stick/fleet/requests/*.json')) as { request: string };
     await writeTestMedium(join(folder.path, 'medium'), fleet, {
       site: {
@@ -112,7 +116,20 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
     });
     await sh('FLEET_NOW=2026-11-21T08:00:00Z fleet-agent import /media/medium');
     expect(await sh('cat /etc/app.conf')).toBe('released');
+    await sh('systemctl stop fleet-agent; rm /etc/app.conf');
+    // Of a machine whose service does not run no package reads healthy.
+    const stopped = await host.exec(['fleet-agent', 'status']);
+    expect(stopped).toMatchObject({ code: 8 });
+    expect(stopped.stdout).toMatch(/^Service +NOT RUNNING: .*"systemctl enable --now fleet-agent"/m);
+    expect(stopped.stdout).toMatch(/^app +unknown .*, and the service is not running$/m);
+    expect((await host.exec(['fleet-agent', 'doctor'])).stdout).toMatch(/^service +bad/m);
+    // The same medium again has no news, and puts back what is missing.
+    expect(await sh('FLEET_NOW=2026-11-21T08:00:00Z fleet-agent import /media/medium')).toContain(
+      'app: /etc/app.conf is missing: corrected',
+    );
+    expect(await sh('cat /etc/app.conf')).toBe('released');
     await sh('systemctl start fleet-agent');
+    expect(await sh('fleet-agent status')).toMatch(/^app +healthy /m);
     const first = await sh('systemctl show --value -p InvocationID fleet-agent');
 
     // On a slow disk the end of a trial takes seconds, in which the next upgrade begins.

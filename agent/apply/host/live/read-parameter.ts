@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { errno, hostError } from '../host-error.ts';
 import { words } from './sysctl-lines.ts';
 
-/** What the kernel says about a parameter. */
+/** The state of a parameter in the kernel. */
 export type Parameter =
   | {
       readonly state: 'set';

@@ -26,7 +26,7 @@ export const saySysctl = ({ name, wanted, live, why }: SysctlDifference): string
   }
 };
 
-/** What the kernel had read each parameter as when the settings took effect: a digest of its state by key (readBack). */
+/** Record of readBack: a digest of the state that each parameter had when the settings took effect, by key. */
 export type ReadBack = { readonly [key: string]: unknown };
 
 /** Names that a later file of the package sets, which go over those of this file. */
