@@ -36,9 +36,10 @@ export const causeOf = async ({ state, freeBytes }: Agent, error: FleetError): P
 
 /**
  * Records a failure in one transaction. Forward: reports the package as failed and, if anything may have been written, starts
- * the rollback. During a rollback: the package is broken. An interrupted run or an unreachable cluster is not a failure.
+ * the rollback. During a rollback: the package is broken. An interrupted run, an unreachable cluster, and a rollback that waits
+ * for the locks of dpkg are not failures.
  * @param also runs first, in the same transaction
- * @throws FleetError ABORTED, API_UNREACHABLE: the operation stays open
+ * @throws FleetError ABORTED, API_UNREACHABLE, BUSY: the operation stays open
  */
 export const fail = ({ agent, operation }: Work, cause: unknown, also: () => void = () => {}): void => {
   checkAborted(agent.signal);
@@ -55,8 +56,11 @@ export const fail = ({ agent, operation }: Work, cause: unknown, also: () => voi
  * An unreachable cluster says nothing about the package and prevents a rollback as well: an operation that has begun stays
  * open and continues when the cluster answers. One that has not begun fails and is retried after a pause.
  */
-const isOutage = ({ phase, rollingBack, kind }: Operation, { code }: FleetError): boolean =>
-  code === 'API_UNREACHABLE' && (phase !== 'stage' || rollingBack || kind === 'correct');
+const isOutage = ({ phase, rollingBack, kind }: Operation, { code }: FleetError): boolean => {
+  // Another apt of the host may work longer than a step waits: the rollback continues afterwards.
+  if (code === 'BUSY') return rollingBack;
+  return code === 'API_UNREACHABLE' && (phase !== 'stage' || rollingBack || kind === 'correct');
+};
 
 /**
  * Codes that are not retryable for a command but have an external cause: a missing permission, a read-only or immutable file

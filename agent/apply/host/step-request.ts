@@ -115,6 +115,10 @@ export type RunnerResult = {
   readonly first: string;
   /** Last 4 KiB of a longer output, secrets redacted; else ''. */
   readonly last: string;
+  /** Set if the host, not the release, is the cause of a failure: what helps. */
+  readonly surroundings?: string;
+  /** Of a success: what the host did wrong beside it. */
+  readonly note?: string;
   /** Of a playbook. */
   readonly report?: PlaybookReport;
 };

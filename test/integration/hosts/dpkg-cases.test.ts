@@ -1,22 +1,27 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeWith } from '../../harness/run/describe-with.ts';
+import { describeOnDebians } from '../../harness/hosts/describe-on-debians.ts';
 import { type FactoryHost, startFactoryHost } from '../../harness/hosts/factory-host.ts';
-import { isTried } from '../../harness/run/long.ts';
+import { LONG } from '../../harness/run/long.ts';
 import { packageFiles, type TestPackage } from '../../harness/fleets/signed-medium.ts';
 import { askLines } from '../../harness/run/answered-lines.ts';
 import { testProgramOnHost } from '../../harness/run/program-file.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import type { BuiltPackage } from '../../agent/apply/host/built-package.ts';
-import { DPKG_CASES, type DebRelease } from './debs-host/dpkg-cases.ts';
+import { DPKG_CASES, type DebRelease, type DpkgCase } from './debs-host/dpkg-cases.ts';
+import { HOST_CASES } from './debs-host/host-cases.ts';
 import type { CaseRequest, CaseResult } from './debs-host/run-case.ts';
 import { buildDeb, debsPackage } from './debs-host/test-deb.ts';
 
 const runCase = testProgramOnHost('test/integration/hosts/debs-host/run-case.ts');
 
-/** Cases of dpkg's own functional tests (tests/t-* of its source), rebuilt with packages of ours. */
-describeWith(['factoryBase'], 'the plan says what dpkg then does', ({ factoryBase }) => {
+/** A usual run tries each of `cases` on at most one Debian: one of `share`, and the next one on the newer Debian. */
+const triedOn = (debian: number, cases: readonly DpkgCase[], share: number): readonly DpkgCase[] =>
+  cases.filter((_, index) => LONG || index % share === (debian === 12 ? 0 : share / 2));
+
+/** Cases of dpkg's own functional tests (tests/t-* of its source), rebuilt with packages of ours, and what administrators do to a host. */
+describeOnDebians([], 'the plan says what dpkg then does', ({ base, debian }) => {
   let host: FactoryHost;
   let media: TemporaryDirectory;
   let folders = 0;
@@ -34,36 +39,35 @@ describeWith(['factoryBase'], 'the plan says what dpkg then does', ({ factoryBas
   };
 
   beforeAll(async () => {
-    media = await temporaryDirectory('dpkg-cases');
-    host = await startFactoryHost('dpkg-cases', {
-      base: factoryBase,
+    media = await temporaryDirectory(`dpkg-cases-${debian}`);
+    host = await startFactoryHost(`dpkg-cases-${debian}`, {
+      base,
       binds: [runCase.bind, { from: media.path, to: '/media' }],
     });
-    // The cases are about dpkg's decisions, not about what survives a power cut.
-    const { code } = await host.exec([
-      '/bin/sh',
-      '-c',
-      'echo force-unsafe-io > /etc/dpkg/dpkg.cfg.d/unsafe-io',
-    ]);
-    expect(code).toBe(0);
   });
   afterAll(async () => {
     await host?.remove();
     await media?.[Symbol.asyncDispose]();
   });
 
-  it.each(DPKG_CASES.filter((_, index) => isTried(index, 5)))('$title', async (one) => {
-    const { admin = [], first, here = '', next, plan, holds = '', lost = [] } = one;
+  const cases = [...triedOn(debian, DPKG_CASES, 10), ...triedOn(debian, HOST_CASES, 6)];
+  it.each(cases)('$title', async (one) => {
+    const { admin = [], late = [], first, here = '', next, plan } = one;
+    const { broken = false, holds = '', also = [], lost = [] } = one;
     const adminFolder = join(media.path, `admin-${(folders += 1)}`);
     await mkdir(adminFolder);
     for (const deb of admin) await buildDeb(adminFolder, deb);
+    await rm(join(media.path, 'late'), { recursive: true, force: true });
+    for (const deb of late) await buildDeb(join(media.path, 'late'), deb);
+    const named = [...admin, ...late, ...(first?.debs ?? []), ...next.debs];
     const request: CaseRequest = {
       admin: admin.length > 0 ? [`/media/admin-${folders}/*.deb`] : [],
+      broken,
       first: first ? await built(first) : null,
       here,
       next: await built(next),
       holds,
-      names: [...new Set([...admin, ...(first?.debs ?? []), ...next.debs].map(({ name }) => name))],
+      names: [...new Set(named.map(({ name }) => name))],
     };
     const asked = await ask(request);
     if ('noAnswer' in asked) throw new Error(asked.noAnswer.stderr);
@@ -73,7 +77,7 @@ describeWith(['factoryBase'], 'the plan says what dpkg then does', ({ factoryBas
       expect(result.error).toMatch(plan);
       expect(result.left).toEqual(lost);
     } else {
-      expect(result).toMatchObject({ error: '', announced: plan, did: plan });
+      expect(result).toMatchObject({ error: '', announced: plan, did: [...plan, ...also].toSorted() });
     }
   });
 });

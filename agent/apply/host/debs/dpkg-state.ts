@@ -1,7 +1,7 @@
 import { FleetError } from '#bundles/errors';
 import { type Apt, runQuietly } from './apt.ts';
 
-/** A package as dpkg has it; `broken`: neither installed nor removed, such as half-configured. */
+/** A package as dpkg has it; `broken`: neither installed nor removed, such as half-configured, or waiting for a trigger. */
 export type DpkgState = {
   readonly version: string;
   readonly status: 'installed' | 'removed' | 'broken';
@@ -12,7 +12,7 @@ export type DpkgState = {
   readonly hold: boolean;
 };
 
-/** All packages of the host by name; packages of another architecture as 'libc6:i386'. @throws FleetError DEB_FAILED */
+/** All packages of the host by name; packages of another architecture as 'libc6:i386'. @throws FleetError DEB_FAILED without dpkg; DEB_BLOCKED */
 export const readDpkg = async (
   tools: Pick<Apt, 'run' | 'signal'>,
 ): Promise<ReadonlyMap<string, DpkgState>> => {
@@ -25,7 +25,10 @@ export const readDpkg = async (
   ]);
   if (code === 127)
     throw new FleetError('DEB_FAILED', 'this host has no dpkg, so no Debian packages can be installed on it');
-  if (code !== 0) throw new FleetError('DEB_FAILED', `dpkg-query ended with ${code}: ${stderr.trim()}`);
+  if (code !== 0)
+    throw new FleetError('DEB_BLOCKED', `dpkg-query ended with ${code}: ${stderr.trim()}`, {
+      hint: 'Mend the database of dpkg on the host; /var/lib/dpkg/status-old and /var/backups have earlier ones. The agent tries again',
+    });
   const rows = stdout.split('\n').map((line) => line.split('\t'));
   const native = rows.find(([name]) => name === 'dpkg')?.[1];
   return new Map(
@@ -48,6 +51,16 @@ export const readDpkg = async (
 
 const statusOf = (word: string, flag: string | undefined): DpkgState['status'] => {
   if (flag !== 'ok') return 'broken';
-  if (word === 'installed' || word.startsWith('triggers-')) return 'installed';
+  if (word === 'installed') return 'installed';
   return word === 'config-files' ? 'removed' : 'broken';
 };
+
+/** True if apt works on no package before this one is unpacked again or removed. */
+export const isStuck = (state: DpkgState | undefined): boolean =>
+  state !== undefined && (state.unpackAgain || state.word === 'half-installed');
+
+/** Returns the commands with which an administrator mends a package that is not of the release, as a sentence without its full stop. */
+export const helpsWith = (name: string, state: DpkgState | undefined): string =>
+  isStuck(state)
+    ? `"apt-get install --reinstall ${name}" or "dpkg --remove --force-remove-reinstreq ${name}" on the host helps; the agent tries again`
+    : `"dpkg --configure ${name}" on the host shows why; "dpkg --remove ${name}" removes it; the agent tries again`;

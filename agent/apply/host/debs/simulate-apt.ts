@@ -1,7 +1,8 @@
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { DebRelease, DebsRequest } from '../step-request.ts';
-import { type Apt, aptGet, prepareApt } from './apt.ts';
+import { type Apt, aptGet, aptGetHere } from './apt.ts';
+import { helpsWith, isStuck, readDpkg } from './dpkg-state.ts';
 
 /** One change that apt announces. `from`: the version on the host; `to`: the version after it; null for none. */
 export type AptChange = {
@@ -13,10 +14,14 @@ export type AptChange = {
 
 type Goal = Pick<DebsRequest, 'install' | 'remove'>;
 
-/** The words of apt-get for a goal. Downgrades and changes of held packages are meant where the release says so. */
+/**
+ * The words of apt-get for a goal. Downgrades and changes of held packages are meant where the release says so. What the agent
+ * installed it can remove, also an essential or protected package; a removal of any other is refused by the plan.
+ */
 export const wordsOf = ({ install, remove }: Goal): readonly string[] => [
   '--allow-downgrades',
   '--allow-change-held-packages',
+  ...(remove.length > 0 ? ['--allow-remove-essential'] : []),
   'install',
   '--',
   ...install.map(({ name, version }: DebRelease) => `${name}=${version}`),
@@ -24,13 +29,13 @@ export const wordsOf = ({ install, remove }: Goal): readonly string[] => [
 ];
 
 /**
- * Returns the changes that apt would make on this host to reach the goal, sorted by name. Changes nothing.
- * @throws FleetError DEB_UNMET with the dependencies that are missing
+ * Returns the changes that apt would make on this host to reach the goal, sorted by name. Changes nothing. `apt` is prepared.
+ * @throws FleetError DEB_UNMET with the dependencies that are missing; DEB_BLOCKED if apt does nothing on this host because of packages
+ *   that are not in the goal
  */
 export const simulateApt = async (apt: Apt, goal: Goal): Promise<readonly AptChange[]> => {
-  await prepareApt(apt);
   const { code, stdout, stderr } = await aptGet(apt, ['--simulate', ...wordsOf(goal)]);
-  if (code !== 0) throw unmet(stdout, stderr);
+  if (code !== 0) throw (await blockedHere(apt, goal)) ?? unmet(stdout, stderr);
   const downgraded = readDowngraded(stdout);
   return stdout
     .split('\n')
@@ -38,6 +43,36 @@ export const simulateApt = async (apt: Apt, goal: Goal): Promise<readonly AptCha
     .map((change) => (downgraded.has(change.name) ? { ...change, isDowngrade: true as const } : change))
     .toSorted((a, b) => compareBytes(a.name, b.name));
 };
+
+/**
+ * Asks apt to do nothing at all. Where it refuses even that, the host is not in order, whatever the release brings: undefined if only
+ * packages of the goal are at fault.
+ */
+const blockedHere = async (apt: Apt, { install, remove }: Goal): Promise<FleetError | undefined> => {
+  const { code, stdout, stderr } = await aptGetHere(apt, ['--simulate', 'install']);
+  if (code === 0) return undefined;
+  const goal = new Set([...install, ...remove].map(({ name }) => name));
+  const dpkg = await readDpkg(apt);
+  const stuck = [...dpkg].filter(([, state]) => isStuck(state));
+  const lines = unmetLines(stdout);
+  const others = [...lines.map(({ name }) => name), ...stuck.map(([name]) => name)];
+  if (others.length > 0 && others.every((name) => goal.has(name))) return undefined;
+  const line = lines.find(({ name }) => !goal.has(name));
+  const [name] = stuck.find(([one]) => !goal.has(one)) ?? [];
+  if (line === undefined && name === undefined)
+    return new FleetError('DEB_BLOCKED', `apt does not work on this host: ${firstError(stderr)}`, {
+      hint: '"apt-get check" on the host shows it; the agent tries again',
+    });
+  const why = line ? `${line.name} ${line.text}` : `${name} is ${dpkg.get(name ?? '')?.word}`;
+  return new FleetError(
+    'DEB_BLOCKED',
+    `apt installs nothing on this host until a Debian package that is not of this release is in order: ${why}`,
+    { hint: line ? helpsUnmet(line.name) : helpsWith(name ?? '', dpkg.get(name ?? '')) },
+  );
+};
+
+const helpsUnmet = (name: string): string =>
+  `"apt-get --fix-broken install" or "dpkg --remove ${name}" on the host helps; the agent tries again`;
 
 /** Names below 'The following packages will be DOWNGRADED:', in indented lines. */
 const readDowngraded = (stdout: string): ReadonlySet<string> => {
@@ -66,18 +101,17 @@ const readChange = (line: string): AptChange | undefined => {
 };
 
 /** ' hello : Depends: libgreet (>= 2) but it is not installable', and further lines of the same package. */
+const unmetLines = (stdout: string): readonly { readonly name: string; readonly text: string }[] =>
+  [...stdout.matchAll(/^ (\S+) : (.+(?:\n {3,}.+)*)/gm)].map(([, name = '', rest = '']) => ({
+    name,
+    text: rest.replaceAll(/\s+/g, ' ').replace(/^([A-Z])/, (it) => it.toLowerCase()),
+  }));
+
 const unmet = (stdout: string, stderr: string): FleetError => {
-  const lines = [...stdout.matchAll(/^ (\S+) : (.+(?:\n {3,}.+)*)/gm)].map(
-    ([, name, rest = '']) =>
-      `${name} ${rest.replaceAll(/\s+/g, ' ').replace(/^([A-Z])/, (it) => it.toLowerCase())}`,
-  );
-  const hint = 'Bring the missing packages along in debs, or install them on the host';
-  if (lines.length > 0)
-    return new FleetError('DEB_UNMET', `apt cannot install what the package brings: ${lines.join('; ')}`, {
-      hint,
-    });
-  return new FleetError('DEB_UNMET', `apt cannot install what the package brings: ${firstError(stderr)}`, {
-    hint,
+  const lines = unmetLines(stdout).map(({ name, text }) => `${name} ${text}`);
+  const why = lines.length > 0 ? lines.join('; ') : firstError(stderr);
+  return new FleetError('DEB_UNMET', `apt cannot install what the package brings: ${why}`, {
+    hint: 'Bring the missing packages along in debs, or install them on the host',
   });
 };
 

@@ -12,7 +12,10 @@ import { stepError } from '../runner/step-error.ts';
 /** Long enough for hundreds of packages on a slow disk; a maintainer script that hangs ends the step. */
 const TIMEOUT_SECONDS = 3600;
 
-/** @throws FleetError DEB_FAILED naming the Debian package; DISK_FULL; BUSY; ABORTED when a new version of the agent takes over; as runStep */
+/**
+ * @throws FleetError DEB_FAILED naming the Debian package; DEB_BLOCKED naming what is wrong on the host; DISK_FULL; BUSY; ABORTED when a
+ * new version of the agent takes over; as runStep
+ */
 export const executeDebs = async (
   options: HostTargetOptions,
   step: Step,
@@ -37,7 +40,12 @@ export const executeDebs = async (
   );
   // The operation stays open. The version on trial completes it, or the version before it reports why it cannot.
   stopIfReplaced(options.state);
-  if (result.outcome === 'succeeded') return { key: step.key, outcome: step.outcome, reason: step.reason };
+  const { note, surroundings } = result;
+  if (result.outcome === 'succeeded') {
+    const reason = note === undefined ? step.reason : `${step.reason}; ${note}`;
+    return { key: step.key, outcome: step.outcome, reason };
+  }
+  if (surroundings !== undefined) throw stepError('DEB_BLOCKED', result.message, result, surroundings);
   throw stepError('DEB_FAILED', result.message, result, '/var/log/apt/term.log shows the output');
 };
 

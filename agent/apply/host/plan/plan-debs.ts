@@ -1,9 +1,10 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { HostDeb } from '#bundles/formats/bundle/host-package';
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { type DpkgState, readDpkg } from '../debs/dpkg-state.ts';
+import { prepareApt } from '../debs/apt.ts';
+import { type DpkgState, isStuck, readDpkg } from '../debs/dpkg-state.ts';
 import { readMarked } from '../debs/marks.ts';
 import { type AptChange, describeChange, goalOfChange, simulateApt } from '../debs/simulate-apt.ts';
 import { hostError } from '../host-error.ts';
@@ -19,7 +20,7 @@ const LOCK_SECONDS = 300;
 /**
  * Plans one transaction of apt from dpkg's state to the packages of `install`. apt itself solves the dependencies: the packages
  * that its simulation adds become owned, too, and any further change or removal is refused.
- * @throws FleetError DEB_FOREIGN, DEB_UNMET, DEB_FAILED
+ * @throws FleetError DEB_FOREIGN, DEB_UNMET, DEB_BLOCKED, DEB_FAILED
  */
 export const planDebs = async (context: PlanContext): Promise<Part> => {
   const { options, wanted, owned, taken, signal } = context;
@@ -41,7 +42,7 @@ export const planDebs = async (context: PlanContext): Promise<Part> => {
     return state?.status === 'installed' && state.version === version;
   };
   const isSettled = named.every(isReached) && leaving.remove.length === 0;
-  const changes = isSettled ? [] : await simulate(context, named, leaving.remove);
+  const changes = isSettled ? [] : await simulate(context, named, leaving.remove, dpkg);
   const added = changes.flatMap(
     (change) => dependencyOf(context, change, { available, named, leaving }) ?? [],
   );
@@ -206,6 +207,7 @@ const simulate = async (
   { options, wanted, signal }: PlanContext,
   install: readonly DebRelease[],
   remove: DebsDetail['remove'],
+  dpkg: ReadonlyMap<string, DpkgState>,
 ): Promise<readonly AptChange[]> => {
   const { run, state } = options;
   // One name, so that the next plan removes what a kill left here.
@@ -218,10 +220,30 @@ const simulate = async (
     const index = wanted?.files.get(`${wanted.install?.repository}/Packages`);
     if (index && 'bytes' in index) await writeFile(join(folder, 'Packages'), index.bytes);
     const apt = { run, signal, repository: folder, scratch: join(folder, 'scratch'), lockSeconds: 0 };
-    return await simulateApt(apt, { install, remove });
+    // The step removes these before it asks apt, which works on nothing until then.
+    const stuck = remove.flatMap(({ name }) => (isStuck(dpkg.get(name)) ? [name] : []));
+    if (stuck.length === 0) await prepareApt(apt);
+    else await prepareApt(apt, { status: await writeStatusWithout(stuck, folder) });
+    const changes = await simulateApt(apt, {
+      install,
+      remove: remove.filter(({ name }) => !stuck.includes(name)),
+    });
+    const gone = stuck.map((name) => ({ name, from: dpkg.get(name)?.version ?? '', to: null }));
+    return [...changes, ...gone].toSorted((a, b) => compareBytes(a.name, b.name));
   } catch (error) {
     throw hostError(error, 'planning with apt');
   } finally {
     await clear();
   }
+};
+
+const STATUS = '/var/lib/dpkg/status';
+
+/** @returns the path of a copy of dpkg's status without these packages */
+const writeStatusWithout = async (names: readonly string[], folder: string): Promise<string> => {
+  const entries = (await readFile(STATUS, 'utf8')).split('\n\n');
+  const path = join(folder, 'status');
+  const kept = entries.filter((entry) => !names.some((name) => entry.startsWith(`Package: ${name}\n`)));
+  await writeFile(path, kept.join('\n\n'));
+  return path;
 };

@@ -1,11 +1,13 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { FleetError } from '#bundles/errors';
-import { type Apt, aptGet, runQuietly } from '../debs/apt.ts';
-import { readDpkg } from '../debs/dpkg-state.ts';
+import { type Apt, aptGet, dpkgArgv, prepareApt, runQuietly, runSealed } from '../debs/apt.ts';
+import { isStuck, readDpkg } from '../debs/dpkg-state.ts';
+import { type InvokeHooks, readInvokeHooks } from '../debs/invoke-hooks.ts';
 import { describeChange, firstError, goalOfChange, simulateApt, wordsOf } from '../debs/simulate-apt.ts';
 import type { CommandResult } from '../host-options.ts';
+import { fatalError, faultOf, noteOf } from './debs-fault.ts';
 import { performHook } from './perform-hook.ts';
 import type { StepEnd, StepWork } from './perform-request.ts';
 import type { DebHook, DebsRequest } from '../step-request.ts';
@@ -13,15 +15,17 @@ import { hostError } from '../host-error.ts';
 
 /**
  * Brings dpkg to the goal: repairs an interrupted dpkg, checks that apt still plans the announced changes, and runs one transaction
- * between the hooks. Repeating it changes nothing. @throws FleetError BUSY while another program holds the locks of dpkg; DEB_UNMET; ABORTED
+ * between the hooks. Repeating it changes nothing. @throws FleetError BUSY while another program holds the locks of dpkg; DEB_UNMET;
+ * DEB_BLOCKED if dpkg or apt does nothing on this host; ABORTED
  */
-export const performDebs = async (request: DebsRequest, work: StepWork): Promise<StepEnd> => {
+export const performDebs = async (given: DebsRequest, work: StepWork): Promise<StepEnd> => {
   const { content: repository, scratch, run, signal } = work;
-  const apt: Apt = { run, signal, repository, scratch, lockSeconds: request.lockSeconds };
-  // Fails as long as the package that interrupted it is broken, which the transaction may replace.
-  await unlocked(apt, ['dpkg', ...conffileOptions(request), '--configure', '-a']);
-  // After a power cut an upgrade may be under way: then the data was saved before.
-  const dpkg = await unpackAgain(apt, request, await readDpkg(apt));
+  const apt: Apt = { run, signal, repository, scratch, lockSeconds: given.lockSeconds };
+  const hooks = await readInvokeHooks(apt);
+  await prepareApt(apt, { hooks });
+  const dpkg = await repair({ apt, request: given, hooks });
+  // apt refuses to remove what neither the host nor the repository has: what is gone already.
+  const request = { ...given, remove: given.remove.filter(({ name }) => dpkg.has(name)) };
   const changes = hasGoal(request) ? await simulateApt(apt, request) : [];
   const announced = new Set(request.changes);
   const surprise = changes.find((change) => !announced.has(goalOfChange(change)));
@@ -31,6 +35,7 @@ export const performDebs = async (request: DebsRequest, work: StepWork): Promise
       stdout: '',
       stderr: '',
       message: `the host changed since this was planned: ${describeChange(surprise)}`,
+      surroundings: 'The agent plans it again',
     };
   const isUntouched = ({ package: name, from }: DebHook): boolean => {
     const state = dpkg.get(name);
@@ -40,20 +45,60 @@ export const performDebs = async (request: DebsRequest, work: StepWork): Promise
   const after = request.hooks.filter((hook) => hook.when !== 'before');
   return inTurn([
     ...before.map((hook) => () => performHook(hook, work)),
-    () => installAndRemove(apt, request, dpkg),
+    () => installAndRemove({ apt, request, hooks }, dpkg),
     ...after.map((hook) => () => performHook(hook, work)),
   ]);
 };
 
+type Work = { readonly apt: Apt; readonly request: DebsRequest; readonly hooks: InvokeHooks };
+
+/** Where dpkg writes an operation before it is part of its status; empty unless dpkg was interrupted. */
+const UPDATES = '/var/lib/dpkg/updates';
+
+/**
+ * Repairs what an interrupted dpkg left: configures packages, and unpacks packages of the goal again. A failure of a single package
+ * is left to apt, as the transaction may replace the package, or be possible without it. @returns the state of dpkg afterwards
+ * @throws FleetError BUSY; DEB_BLOCKED if dpkg itself does not work
+ */
+const repair = async (work: Work): Promise<Dpkg> => {
+  const { apt, request } = work;
+  const dpkg = await readDpkg(apt);
+  const updates = await readdir(UPDATES).catch(() => []);
+  if (updates.length === 0 && [...dpkg.values()].every(({ status }) => status !== 'broken')) return dpkg;
+  await dpkgItself(work, ['--configure', '-a']);
+  const stuck = request.remove.flatMap(({ name }) => (isStuck(dpkg.get(name)) ? [name] : []));
+  // apt works on nothing while a package waits to be unpacked again that no repository has.
+  if (stuck.length > 0) await dpkgItself(work, ['--force-remove-reinstreq', '--remove', ...stuck]);
+  return await unpackAgain(work, await readDpkg(apt));
+};
+
+/** Exit code of dpkg when it did nothing (dpkg(1)); a package that fails is 1. */
+const FATAL = 2;
+
+/** Runs dpkg with the hooks that apt runs around it. A package that fails is a result. @throws FleetError BUSY, DEB_BLOCKED */
+const dpkgItself = async (
+  { apt, request, hooks }: Work,
+  words: readonly string[],
+): Promise<CommandResult> => {
+  const around = [
+    ...hooks.before.map((program) => `--pre-invoke=${program}`),
+    // A file system may be in use and cannot be remounted yet: apt tries it again.
+    ...hooks.after.map((program) => `--post-invoke=${program} || true`),
+  ];
+  const ended = await unlocked(apt, dpkgArgv(apt, ...conffileOptions(request), ...around, ...words));
+  if (ended.code < FATAL) return ended;
+  throw new FleetError('DEB_BLOCKED', `dpkg does not work on this host: ${fatalError(ended)}`, {
+    hint: 'Mend it; the agent tries again',
+  });
+};
+
 /**
  * Unpacks packages of the goal that a power cut left half installed, or marked to be installed again. apt would configure one of them, or
- * what depends on it, first, which fails. A failure here is apt's to report. @returns the state of dpkg afterwards
+ * what depends on it, first, which fails.
  */
-const unpackAgain = async (apt: Apt, request: DebsRequest, dpkg: Dpkg): Promise<Dpkg> => {
-  const left = request.install.filter(({ name }) => {
-    const state = dpkg.get(name);
-    return state?.unpackAgain === true || state?.word === 'half-installed';
-  });
+const unpackAgain = async (work: Work, dpkg: Dpkg): Promise<Dpkg> => {
+  const { apt, request } = work;
+  const left = request.install.filter(({ name }) => isStuck(dpkg.get(name)));
   if (left.length === 0) return dpkg;
   const index = await readFile(join(apt.repository, 'Packages'), 'utf8');
   const files = left.flatMap(({ name, version }) => {
@@ -62,7 +107,7 @@ const unpackAgain = async (apt: Apt, request: DebsRequest, dpkg: Dpkg): Promise<
     return file === undefined ? [] : [join(apt.repository, file)];
   });
   if (files.length === 0) return dpkg;
-  await unlocked(apt, ['dpkg', ...conffileOptions(request), '--unpack', ...files]);
+  await dpkgItself(work, ['--unpack', ...files]);
   return await readDpkg(apt);
 };
 
@@ -86,19 +131,25 @@ const inTurn = async (parts: readonly (() => Promise<StepEnd>)[]): Promise<StepE
 
 type Dpkg = Awaited<ReturnType<typeof readDpkg>>;
 
-const installAndRemove = async (apt: Apt, request: DebsRequest, before: Dpkg): Promise<StepEnd> => {
-  const ended = await transact(apt, request);
-  if (ended.code !== 0) return { ...ended, message: whyFailed(ended) };
-  for (const words of [
-    ...markings('hold', request.hold),
-    ...markings('unhold', request.unhold),
-    ...purges(request, await readDpkg(apt)),
-  ]) {
-    const after = await unlocked(apt, words);
-    if (after.code !== 0) return { ...after, message: whyFailed(after) };
+const installAndRemove = async (work: Work, before: Dpkg): Promise<StepEnd> => {
+  const { apt, request } = work;
+  const ended = await transact(work);
+  const reached = await readDpkg(apt);
+  const fault = faultOf(request, ended, before, reached);
+  if (fault) return { ...ended, code: ended.code === 0 ? 1 : ended.code, ...fault };
+  for (const argv of [...markings('hold', request.hold), ...markings('unhold', request.unhold)]) {
+    const after = await unlocked(apt, argv, runSealed);
+    if (after.code !== 0) return { ...after, message: firstError(after.stderr) };
   }
-  const dpkg = await readDpkg(apt);
-  return { ...ended, message: notReached(dpkg, request) ?? disappeared(before, dpkg, request) };
+  const names = purges(request, await readDpkg(apt));
+  if (names.length > 0) {
+    const purged = await dpkgItself(work, ['--purge', ...names]);
+    const left = purges(request, await readDpkg(apt));
+    if (left.length > 0) return { ...purged, message: `${left[0]} is not purged: ${fatalError(purged)}` };
+  }
+  const gone = disappeared(before, await readDpkg(apt), request);
+  const note = noteOf(request, ended, reached);
+  return { ...ended, message: gone, ...(note !== undefined && { note }) };
 };
 
 /** dpkg removes a package when others replaced all its files, and apt does not announce it. */
@@ -110,7 +161,7 @@ const disappeared = (before: Dpkg, dpkg: Dpkg, { remove }: DebsRequest): string 
   return gone && `${gone[0]} ${gone[1].version} disappeared: packages of the release replaced all its files`;
 };
 
-const transact = async (apt: Apt, request: DebsRequest): Promise<CommandResult> => {
+const transact = async ({ apt, request }: Work): Promise<CommandResult> => {
   if (!hasGoal(request)) return { code: 0, stdout: '', stderr: '' };
   if (request.debconf.length > 0) {
     const answers = ['sh', '-c', 'printf "%s\\n" "$@" | debconf-set-selections', 'sh', ...request.debconf];
@@ -128,9 +179,12 @@ const transact = async (apt: Apt, request: DebsRequest): Promise<CommandResult> 
       { [request.conffiles === 'keep' ? 'UCF_FORCE_CONFFOLD' : 'UCF_FORCE_CONFFNEW']: '1' },
     );
   const ended = request.services === 'leave' ? await withoutServices(install) : await install();
-  if (ended.code !== 0 && isLocked(ended)) throw busy(ended);
+  if (ended.code !== 0 && (isLocked(ended) || DEBCONF_LOCKED.test(ended.stdout))) throw busy(ended);
   return ended;
 };
+
+/** A maintainer script cannot ask debconf while the administrator answers questions of another package. */
+const DEBCONF_LOCKED = /^debconf: .* is locked by another process/m;
 
 /** dpkg asks about a conffile that was changed on the host and in the package. */
 const conffileOptions = ({ conffiles }: DebsRequest): readonly string[] =>
@@ -140,31 +194,19 @@ const markings = (verb: 'hold' | 'unhold', names: readonly string[]): readonly (
   names.length > 0 ? [['apt-mark', verb, ...names]] : [];
 
 /** apt removed the packages; purging removes their conffiles and data. */
-const purges = ({ remove }: DebsRequest, dpkg: Dpkg): readonly (readonly string[])[] => {
-  const names = remove.filter(({ name, purge }) => purge && dpkg.has(name)).map(({ name }) => name);
-  return names.length > 0 ? [['dpkg', '--purge', ...names]] : [];
-};
-
-/** The first package that is not as the goal says: apt ends with 0 for some hooks that failed. */
-const notReached = (dpkg: Dpkg, { install, remove }: DebsRequest): string | undefined => {
-  const missed = install.find(({ name, version }) => {
-    const state = dpkg.get(name);
-    return state?.status !== 'installed' || state.version !== version;
-  });
-  if (missed) {
-    const state = dpkg.get(missed.name);
-    return `${missed.name} is ${state ? `${state.word} ${state.version}` : 'missing'}, not installed at ${missed.version}`;
-  }
-  const left = remove.find(({ name }) => dpkg.get(name)?.status === 'installed');
-  return left && `${left.name} is still installed`;
-};
+const purges = ({ remove }: DebsRequest, dpkg: Dpkg): readonly string[] =>
+  remove.filter(({ name, purge }) => purge && dpkg.has(name)).map(({ name }) => name);
 
 const POLL_SECONDS = 2;
 
 /** Runs a program that does not wait for the locks of dpkg and debconf again until it gets them. @throws FleetError BUSY */
-const unlocked = async (apt: Apt, argv: readonly string[]): Promise<CommandResult> => {
+const unlocked = async (
+  apt: Apt,
+  argv: readonly string[],
+  perform: typeof runSealed = runQuietly,
+): Promise<CommandResult> => {
   for (let waited = 0; ; waited += POLL_SECONDS) {
-    const result = await runQuietly(apt, argv);
+    const result = await perform(apt, argv);
     if (result.code === 0 || !isLocked(result)) return result;
     if (waited >= apt.lockSeconds) throw busy(result);
     await setTimeout(POLL_SECONDS * 1000, undefined, { signal: apt.signal }).catch(() => undefined);
@@ -174,22 +216,8 @@ const unlocked = async (apt: Apt, argv: readonly string[]): Promise<CommandResul
 const isLocked = ({ stderr }: CommandResult): boolean =>
   /could not get lock|unable to (?:acquire|lock)|is locked by another process|lock was locked/i.test(stderr);
 
-const busy = ({ stderr }: CommandResult): FleetError =>
-  new FleetError('BUSY', `another program of this host works with dpkg: ${firstError(stderr)}`);
-
-/** Names the package: 'hello: installed hello package post-installation script subprocess returned error exit status 1'. */
-const whyFailed = ({ stdout, stderr, code }: CommandResult): string => {
-  // apt runs dpkg on a pseudo-terminal: the output of dpkg and maintainer scripts is in apt's standard output.
-  const found = /dpkg: error processing (?:package|archive) (\S+) \([^)]*\):\r?\n\s*(.+)/.exec(
-    `${stderr}\n${stdout}`,
-  );
-  if (found) {
-    // A package that fails before it is unpacked is named by its file: 'hello_2.10_all.deb'.
-    const [name] = basename(found[1] ?? '').split('_');
-    return `${name}: ${found[2]?.trim()}`;
-  }
-  return stderr.trim() === '' ? `apt ended with ${code}` : firstError(stderr);
-};
+const busy = (ended: CommandResult): FleetError =>
+  new FleetError('BUSY', `another program of this host works with dpkg: ${fatalError(ended)}`);
 
 /** Where invoke-rc.d and deb-systemd-invoke ask whether they may start a service (invoke-rc.d(8)). */
 const POLICY = '/usr/sbin/policy-rc.d';

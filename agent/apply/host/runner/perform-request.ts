@@ -35,6 +35,10 @@ export type StepWork = {
 export type StepEnd = CommandResult & {
   readonly message: string | undefined;
   readonly report?: PlaybookReport;
+  /** Set if the host, not the release, is the cause of a failure: what helps. */
+  readonly surroundings?: string;
+  /** Of a success: what the host did wrong beside it. */
+  readonly note?: string;
 };
 
 /**
@@ -112,7 +116,9 @@ const within = async (
 ): Promise<RunnerResult> => {
   const timeout = AbortSignal.timeout(timeoutSeconds * 1000);
   try {
-    const { code, stdout, stderr, message, report } = await perform(AbortSignal.any([signal, timeout]));
+    const { code, stdout, stderr, message, report, surroundings, note } = await perform(
+      AbortSignal.any([signal, timeout]),
+    );
     const joined = `${stdout.trim()}\n${stderr.trim()}`;
     const output = shownOutput(redact(joined, secrets, joined.length));
     return {
@@ -122,6 +128,8 @@ const within = async (
       first: firstOf(output),
       last: lastOf(output),
       ...(report && { report: withoutSecrets(report, secrets) }),
+      ...(message !== undefined && surroundings !== undefined && { surroundings }),
+      ...(message === undefined && note !== undefined && { note }),
     };
   } catch (error) {
     if (signal.aborted || !timeout.aborted || !isFleetError(error, 'ABORTED')) throw error;

@@ -16,6 +16,8 @@ import { type BuiltPackage, desiredFrom } from '../../../agent/apply/host/built-
 export type CaseRequest = {
   /** Paths of the administrator's packages. */
   readonly admin: readonly string[];
+  /** dpkg may fail on them, and packages may stay broken. */
+  readonly broken: boolean;
   readonly first: BuiltPackage | null;
   readonly here: string;
   readonly next: BuiltPackage;
@@ -68,7 +70,15 @@ const changes = (
     .map((name) => `${name} ${after.get(name) ?? 'removed'}`)
     .toSorted();
 
-const runCase = async ({ admin, first, here, next, holds, names }: CaseRequest): Promise<CaseResult> => {
+const runCase = async ({
+  admin,
+  broken,
+  first,
+  here,
+  next,
+  holds,
+  names,
+}: CaseRequest): Promise<CaseResult> => {
   const plans: Plan[] = [];
   const real = hostTarget({
     state,
@@ -100,7 +110,7 @@ const runCase = async ({ admin, first, here, next, holds, names }: CaseRequest):
   };
   mkdirSync(state, { recursive: true });
   try {
-    if (admin.length > 0) await must(`dpkg -i ${admin.join(' ')}`);
+    if (admin.length > 0) await must(`dpkg -i ${admin.join(' ')}${broken ? ' || true' : ''}`);
     const desired = first ? await desiredFrom(first, state) : undefined;
     const began = desired ? await apply(desired) : '';
     if (began !== '') throw new Error(`the first release: ${began}`);
@@ -113,7 +123,8 @@ const runCase = async ({ admin, first, here, next, holds, names }: CaseRequest):
       .map(fromStep)
       .flatMap((step) => (step.kind === 'debs' ? step.detail.changes : []));
     const back = error === '' ? '' : await apply(desired);
-    const wrong = [await run('test -z "$(dpkg --audit)"'), back, holds === '' ? '' : await run(holds)];
+    const audit = broken ? '' : await run('test -z "$(dpkg --audit)"');
+    const wrong = [audit, back, holds === '' ? '' : await run(holds)];
     return {
       announced: announced.toSorted(),
       did: changes(before, after),
@@ -123,7 +134,7 @@ const runCase = async ({ admin, first, here, next, holds, names }: CaseRequest):
     };
   } finally {
     await must(
-      `rm -f /run/refuse; dpkg --purge --force-all ${names.join(' ')} 2>/dev/null; rm -rf /run/triggered /run/unit /run/before /run/gauge-configured /etc/gauge* /etc/scale*; true`,
+      `rm -f /run/refuse /etc/apt/apt.conf.d/case /etc/apt/preferences.d/case /etc/dpkg/dpkg.cfg.d/case; dpkg --purge --force-all ${names.join(' ')} 2>/dev/null; rm -rf /run/triggered /run/unit /run/before /run/gauge-configured /etc/gauge* /etc/scale*; true`,
     );
     rmSync(state, { recursive: true, force: true });
   }

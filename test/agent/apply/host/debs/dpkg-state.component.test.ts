@@ -25,7 +25,7 @@ test('packages have the names that apt gives them: with an architecture where it
   });
 });
 
-test('what is neither installed nor removed is broken, and what dpkg only knows by name is left out', async () => {
+test('what is neither installed nor removed, or waits for a trigger, is broken, and what dpkg only knows by name is left out', async () => {
   const dpkg = await read([
     'a\tall\t1\tinstall\tok\thalf-configured',
     'b\tall\t1\tdeinstall\tok\tconfig-files',
@@ -37,7 +37,7 @@ test('what is neither installed nor removed is broken, and what dpkg only knows 
     'a broken',
     'b removed',
     'd broken',
-    'e installed',
+    'e broken',
   ]);
   expect([...dpkg].flatMap(([name, { unpackAgain }]) => (unpackAgain ? [name] : []))).toEqual(['d']);
 });

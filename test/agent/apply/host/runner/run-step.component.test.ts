@@ -170,25 +170,36 @@ test('requests of abandoned operations are dropped when the next step begins', a
 test('secrets are replaced in the message and in the output', async () => {
   const { options } = await hostWith({
     ...installed,
+    'dpkg-query': '',
     'apt-get --yes': { code: 100, stderr: 'E: the password is hunter22' },
   });
   const result = await runStep({ ...request, secrets: ['hunter22'] }, options, never);
-  expect(result).toMatchObject({ outcome: 'failed', code: 100, message: 'the password is [secret]' });
+  expect(result).toMatchObject({
+    outcome: 'failed',
+    code: 100,
+    message: 'apt or dpkg failed on this host: the password is [secret]',
+  });
   expect(JSON.stringify(result)).not.toContain('hunter22');
 });
 
 test.each([
   [
     'a program that found its disk full',
-    'E: cannot copy extracted data for ./usr/bin/x: failed to write (No space left on device)',
+    'cannot copy extracted data for ./usr/bin/x: failed to write (No space left on device)',
     'DISK_FULL',
   ],
-  ['another failure', 'E: hello: the maintainer script failed', 'DEB_FAILED'],
-])('the error of %s says whether it may pass', async (_what, stderr, code) => {
-  const { options } = await hostWith({ ...installed, 'apt-get --yes': { code: 100, stderr } });
+  ['another failure', 'the maintainer script failed', 'DEB_FAILED'],
+])('the error of %s says whether it may pass', async (_what, said, code) => {
+  const stderr = `dpkg: error processing archive /a/hello_1_all.deb (--unpack):\n ${said}\n`;
+  const { options } = await hostWith({
+    ...installed,
+    'dpkg-query': '',
+    'apt-get --yes': { code: 100, stderr },
+  });
   const result = await runStep(request, options, never);
+  expect(result.surroundings).toBeUndefined();
   const error = stepError('DEB_FAILED', result.message, result, 'see the log');
-  expect(error).toMatchObject({ code, message: stderr.slice(3), retryable: code === 'DISK_FULL' });
+  expect(error).toMatchObject({ code, message: `hello: ${said}`, retryable: code === 'DISK_FULL' });
 });
 
 test('Podman unpacks images in the folder of the step, where a kill leaves nothing for long', async () => {
