@@ -2,6 +2,7 @@ import type { Target } from '../../model/target.ts';
 import { pruneBackups } from './backups/make-room.ts';
 import { placesOf } from './live/read-places.ts';
 import { todaysKeys } from './todays-keys.ts';
+import { examineDebs } from './debs/examine-debs.ts';
 import { executeStep } from './execute/execute-step.ts';
 import type { HostTargetOptions } from './host-options.ts';
 import { observeHost } from './observe/observe-host.ts';
@@ -26,6 +27,7 @@ export const hostTarget = (options: HostTargetOptions): Target => ({
       () => settleHost(options, desired, signal),
       (checks) => checks.some(({ outcome }) => outcome === 'failed'),
     ),
+  examine: async (signal) => (options.root === '/' ? examineDebs(options.run, signal) : []),
   pruneCopies: (which) => pruneBackups(options, which),
   restore: (desired, owned, signal) => restoreHostSecrets(options, desired, owned, signal),
   observe: (desired, owned, signal, taken = new Map()) =>

@@ -308,6 +308,22 @@ describeOnDebians([], 'Debian packages on a booted host without a network', ({ b
     await applied(nothing);
   });
 
+  itOnce(
+    'are named by doctor where they are not in order, with the settings of the host that take part',
+    async () => {
+      await buildDeb(join(site.media, 'admin'), { name: 'half', version: '1' });
+      await sh(`dpkg --unpack /media/admin/half-1.deb
+      printf 'DPkg::Post-Invoke { "true"; };\n' > /etc/apt/apt.conf.d/case
+      echo 'post-invoke=true' > /etc/dpkg/dpkg.cfg.d/case`);
+      const { stdout } = await agent('doctor');
+      expect(stdout).toContain('half is unpacked: "dpkg --configure half" on the host shows why');
+      expect(stdout).toContain('DPkg::Post-Invoke "true"; "post-invoke=true" of /etc/dpkg/dpkg.cfg.d/case');
+      await sh('echo no-such-option > /etc/dpkg/dpkg.cfg.d/case');
+      expect((await agent('doctor')).stdout).toMatch(/dpkg does not work: .*no-such-option/);
+      await sh('rm /etc/apt/apt.conf.d/case /etc/dpkg/dpkg.cfg.d/case; dpkg --purge half');
+    },
+  );
+
   itOnce('are installed by a unit that is no more exposed than documented, like the service', async () => {
     const docs = await readFile(join(repository, 'docs/operations/site.md'), 'utf8');
     const rows = [...docs.matchAll(/^\| `(fleet-agent[^`]*)` \| ([0-9.]+) [A-Z]+ \|/gm)];

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { type DpkgState, helpsWith } from '../debs/dpkg-state.ts';
-import { firstError } from '../debs/simulate-apt.ts';
+import { fatalError } from '../debs/fatal-error.ts';
 import type { CommandResult } from '../host-options.ts';
 import type { DebsRequest } from '../step-request.ts';
 
@@ -73,15 +73,6 @@ const readErrors = ({ stdout, stderr }: CommandResult, dpkg: Dpkg): readonly Dpk
     const [full = ''] = basename(what).split('_');
     return { name: dpkg.has(full) ? full : full.replace(/:.*/, ''), text: text.trim() };
   });
-
-/** dpkg's reason for doing nothing at all, such as a line of its configuration that it does not know; else the first error of apt. */
-export const fatalError = ({ stdout, stderr }: CommandResult): string => {
-  const [, said] =
-    /^dpkg: (?:error:|unrecoverable fatal error, aborting:)\s+(.+(?:\n [^\n]+|\n(?=[a-z])[^\n]+)*)/m.exec(
-      `${stderr}\n${stdout}`.replaceAll('\r\n', '\n'),
-    ) ?? [];
-  return said?.replaceAll(/\s+/g, ' ') ?? firstError(stderr);
-};
 
 /** The first package that is not as the goal says: apt ends with 0 for some hooks that failed. */
 const notReached = (dpkg: Dpkg, { install, remove }: Goal): string | undefined => {
