@@ -80,6 +80,29 @@ test('a ref that looks like a commit is one, any other is a tag', () => {
   expect(refOf('v1.2.3')).toEqual({ tag: 'v1.2.3' });
 });
 
+test.each([
+  ['rancher-fleet', { repo: 'x', branch: 'main' }],
+  ['rancher-fleet-helm', { chart: 'oci://registry.example/shop', version: '1.2.3' }],
+])('%s corrects drift by force, unless that is turned off', (name, manifests) => {
+  const driftOf = (settings: Record<string, Value>) =>
+    objectsOf(reconcilerOf(name, manifests, settings).files['reconciler.yaml'])[0]?.['spec']?.[
+      'correctDrift'
+    ];
+  expect(driftOf({})).toEqual({ enabled: true, force: true });
+  expect(driftOf({ forceDrift: true })).toEqual({ enabled: true, force: true });
+  expect(driftOf({ forceDrift: false })).toEqual({ enabled: true, force: false });
+});
+
+test('symphony names a SolutionVersion, and a Solution where Symphony is older than 0.49', () => {
+  const manifests = { repo: 'x', branch: 'main', solution: 'shop:v1' };
+  const instanceOf = (settings: Record<string, Value>) =>
+    objectsOf(reconcilerOf('symphony', manifests, settings).files['reconciler.yaml']).at(-1)?.['spec'];
+  expect(instanceOf({})).toMatchObject({ solutionversion: 'shop:v1' });
+  expect(instanceOf({})).not.toHaveProperty('solution');
+  expect(instanceOf({ legacySolution: true })).toMatchObject({ solution: 'shop:v1' });
+  expect(instanceOf({ legacySolution: true })).not.toHaveProperty('solutionversion');
+});
+
 test("flux-oci names the channel's repository, however the registry was written", () => {
   for (const registry of [
     'registry.example/halden',
