@@ -13,7 +13,9 @@ import { describeDeltas } from './show/describe-deltas.ts';
 import { formatSet } from './show/format-set.ts';
 import { tableOf } from './show/table.ts';
 import { IDENTITY_FLAG, openOptions } from './open-given.ts';
+import { lackOfEntries } from '../plan/medium/folder-room.ts';
 import { lackOfSpace, tooLargeFor } from '../plan/medium/free-space.ts';
+import { blobPath } from '../plan/medium/part.ts';
 import type { Target } from '../plan/medium/target.ts';
 import { EXPORT_FLAGS, exportRequestOf } from './export-flags.ts';
 import { FILE_SIZE_FLAG, maxFileSizeOf, SET_FLAGS, setRequestOf } from './set-flags.ts';
@@ -59,7 +61,7 @@ export default class Plan extends FleetCommand {
       if (set) this.log(`\n${formatSet(set)}`);
       const lacks = set
         ? await Promise.all(set.sticks.flatMap(({ at, toWrite }) => (at ? lackOfSpace(at, toWrite) : [])))
-        : await lacksOf(prepared.target, bytes);
+        : await lacksOf(prepared.target, plan, bytes);
       const notes = [...prepared.notes, ...lacks.filter((lack) => lack !== undefined)];
       for (const removal of prepared.removals) this.log(describeRemovals(removal));
       for (const note of notes) this.say(`Note: ${note}`);
@@ -81,11 +83,18 @@ export default class Plan extends FleetCommand {
 
 const lacksOf = async (
   { form, path }: Target,
+  { blobs, files }: MediumPlan,
   { toWrite, there }: BytesToWrite,
 ): Promise<readonly (string | undefined)[]> =>
   form === 'tar'
     ? [await tooLargeFor(dirname(path), toWrite + there), await lackOfSpace(dirname(path), toWrite)]
-    : [await lackOfSpace(path, toWrite)];
+    : [
+        await lackOfSpace(path, toWrite),
+        await lackOfEntries(path, [
+          ...blobs.map(({ digest }) => blobPath(digest)),
+          ...files.map((file) => file.path),
+        ]),
+      ];
 
 const bytesOfSet = ({ sticks }: SetPlan): BytesToWrite => ({
   toWrite: sticks.reduce((total, { toWrite }) => total + toWrite, 0),

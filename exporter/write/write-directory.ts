@@ -9,6 +9,7 @@ import type { Plan } from '../plan/plan.ts';
 import type { Source } from '../source/source.ts';
 import { blame } from './blame.ts';
 import { holds } from '../plan/medium/read-back.ts';
+import { checkFolderRoom } from '../plan/medium/folder-room.ts';
 import { checkFreeSpace, largestFile } from '../plan/medium/free-space.ts';
 import { metadataOf } from '../plan/medium/metadata.ts';
 import { type Part, partsOf } from '../plan/medium/part.ts';
@@ -44,6 +45,10 @@ export const writeDirectory = async (
   const missing = await findMissing(root, parts.flat(), options);
   const lackingBytes = sum(parts.flat().filter(({ path }) => missing.has(path)));
   await checkFreeSpace(root, lackingBytes);
+  await checkFolderRoom(
+    root,
+    [...parts.flat(), ...plan.files].map(({ path }) => path),
+  );
   options.lock?.begin();
 
   const metadata = metadataOf(plan, chunks, before);

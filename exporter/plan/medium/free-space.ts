@@ -57,6 +57,8 @@ export const tooLargeFor = async (folder: string, size: number): Promise<string 
 
 /** The largest file that the file system of this folder supports, if known. */
 export const largestFile = async (folder: string): Promise<number> => {
-  const { type } = await fileSystemOf(folder);
-  return type === FAT ? FAT_MAX_FILE : Number.MAX_SAFE_INTEGER;
+  return (await isFat(folder)) ? FAT_MAX_FILE : Number.MAX_SAFE_INTEGER;
 };
+
+/** Whether a folder, which need not exist yet, is or will be on FAT. */
+export const isFat = async (folder: string): Promise<boolean> => (await fileSystemOf(folder)).type === FAT;
