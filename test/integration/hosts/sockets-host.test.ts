@@ -70,17 +70,13 @@ while True:
     units,
   });
   const [one, two] = [unit('echo-one.socket'), unit('echo-two.socket')];
+  const restartOn = ['/opt/echo/serve.py'];
+  /** Of a service that is not to be active the agent knows the program by ExecStart=. */
   const listings: readonly (readonly [string, readonly HostUnit[]])[] = [
-    ['idle and listed', [one, two, { ...off('echo.service'), restartOn: ['/opt/echo/serve.py'] }]],
-    ['not listed', [{ ...one, restartOn: ['/opt/echo/serve.py'] }, two]],
-    [
-      'active and listed last',
-      [one, two, unit('echo.service', { enabled: false, restartOn: ['/opt/echo/serve.py'] })],
-    ],
-    [
-      'active and listed first',
-      [unit('echo.service', { enabled: false, restartOn: ['/opt/echo/serve.py'] }), one, two],
-    ],
+    ['idle and listed', [one, two, off('echo.service')]],
+    ['not listed', [one, two]],
+    ['active and listed last', [one, two, unit('echo.service', { enabled: false, restartOn })]],
+    ['active and listed first', [unit('echo.service', { enabled: false, restartOn }), one, two]],
   ];
   for (const [title, units] of listings)
     (title.endsWith('last') ? itOnce : it)(

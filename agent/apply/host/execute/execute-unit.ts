@@ -79,7 +79,8 @@ const act = async (
         await systemctl(options, ['reset-failed', '--', name], signal);
         await mustSystemctl(options, [verb, '--', name], signal);
       }
-      await forgetStarted(options, name);
+      // The mark of the change. A unit that another package starts keeps the record of that start.
+      if ((await readStarted(options, name)) === 'stale') await forgetStarted(options, name);
       return restarts;
     }
     case 'start':

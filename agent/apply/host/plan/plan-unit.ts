@@ -32,7 +32,7 @@ const MAX_WATCHED_BYTES = 64 << 20;
 
 /**
  * The desired state of a unit. `own` is the state to store; undefined if the unit returns to its state before the package. `implied`: the
- * package brings its file and does not list it, because a socket, timer or path unit starts it.
+ * package brings its file or a drop-in and does not list it: a socket, timer or path unit starts it, or another package lists it.
  */
 export type UnitTarget = {
   readonly unit: HostUnit;
@@ -72,7 +72,7 @@ export const planUnit = async (
   refuseUnknown(context, target);
   const enable =
     implied || isGenerated(context, target) ? null : enablementStep(unit, enablement, relink, file);
-  const activity = state ? activityStep(unit, state, affected) : null;
+  const activity = state ? activityStep(target, state, affected) : null;
   if (!target.own && !implied && enablement === 'not-found' && !rewritten)
     return note(key, 'skipped', 'it was there before the package, but is gone');
   if (!unmask && !enable && !activity)
@@ -172,10 +172,14 @@ const enablementStep = (
   return file !== unit.name && !enablement.startsWith('linked') ? 'link' : null;
 };
 
-const activityStep = (unit: HostUnit, state: UnitState, affected: boolean): UnitDetail['activity'] => {
+const activityStep = (
+  { unit, implied }: UnitTarget,
+  state: UnitState,
+  affected: boolean,
+): UnitDetail['activity'] => {
   if (unit.active) return isUp(state) ? (affected ? 'restart' : null) : 'start';
   // Also if it does not run now: it may be started before the file is written.
-  if (state.triggeredBy.length > 0) return affected ? 'refresh' : null;
+  if (implied || state.triggeredBy.length > 0) return affected ? 'refresh' : null;
   const runs = state.active === 'active' || state.active === 'reloading' || isFailed(state);
   return runs && state.active !== 'failed' ? 'stop' : null;
 };
@@ -185,7 +189,7 @@ const describeActivity = (activity: NonNullable<UnitDetail['activity']>, state: 
   if (activity === 'refresh')
     return isRunning(state)
       ? 'restart: a file it reads changed'
-      : `restart if ${state.triggeredBy.join(' or ')} starts it meanwhile: a file it reads changed`;
+      : 'restart if it starts meanwhile: a file it reads changed';
   return `${activity}: it is ${state.load === 'loaded' ? describeUnit(state) : state.load}`;
 };
 

@@ -5,9 +5,9 @@ import { whyInert } from '../host-options.ts';
 import { note, toStep } from '../host-step.ts';
 import { asJson, type OwnedUnit, unitKey } from '../owned-state.ts';
 import { type ForeignFile, fromBefore } from '../systemd/foreign-files.ts';
-import { packageUnit } from '../systemd/package-unit.ts';
+import { packageUnit, type PackageUnit } from '../systemd/package-unit.ts';
 import { linksOf, readStarted, RELOAD } from '../systemd/started.ts';
-import { hasFragment, isFileOfUnit, isUnitFile, namesIn } from '../systemd/unit-files.ts';
+import { hasFragment, isFileOfUnit, isUnitFile, LOAD_PATH, namesIn } from '../systemd/unit-files.ts';
 import { isEnabled, isUp, readStates } from '../systemd/unit-state.ts';
 import type { UnitContext } from './plan-context.ts';
 import { isRestartedBy, needsLinks, planUnit, type UnitTarget } from './plan-unit.ts';
@@ -41,6 +41,7 @@ export const planUnits = async (context: UnitContext, files: Files): Promise<Uni
   const targets = [
     ...wantedUnits(context, files),
     ...(await impliedUnits(context)),
+    ...(await changedUnits(context, changed)),
     ...restoredUnits(context),
   ];
   const known = [
@@ -97,7 +98,9 @@ const wantedUnits = (context: UnitContext, { found, foreign }: Files): readonly 
     const own = [...wanted.files.values()]
       .filter(({ path, named }) => isFileOfUnit(known, path) || isFileOfUnit(known, named))
       .map(({ path }) => path);
-    const watches = [...new Set([...own, ...unit.restartOn])].toSorted(compareBytes);
+    const watches = [...new Set([...own, ...unit.restartOn, ...programsOf(context, known)])].toSorted(
+      compareBytes,
+    );
     const enablement = seen.get(unit.name)?.enablement ?? NOT_FOUND;
     const replaced = before ? before.replaced : stateBefore(context, { known, enablement });
     const isFound = before ? before.provisional !== undefined : hasFragment(known, found);
@@ -138,9 +141,38 @@ const impliedUnits = async (context: UnitContext): Promise<readonly UnitTarget[]
     unit: { name, enabled: false, active: false, restartOn: [] },
     known: packageUnit(name, { enablement: '', state }, owned),
     enablement: '',
-    watches: filesOf(name),
+    watches: [...filesOf(name), ...programsOf(context, { state })],
     implied: true,
   }));
+};
+
+/** Files of the package in ExecStart= of a unit that another starts: nobody would start it again for a new program. */
+const programsOf = (
+  { wanted, owned }: UnitContext,
+  { state }: Pick<PackageUnit, 'state'>,
+): readonly string[] =>
+  state && state.triggeredBy.length > 0
+    ? state.programs.filter((path) => wanted?.files.has(path) || owned.files.has(path))
+    : [];
+
+/** Units of other packages for which this one writes or removes a drop-in, of a prefix or a type for example. */
+const changedUnits = async (
+  { taken, wanted, owned, options, signal }: UnitContext,
+  changed: ReadonlySet<string>,
+): Promise<readonly UnitTarget[]> => {
+  const dropIns = [...changed].filter((path) => path.endsWith('.conf') && LOAD_PATH.test(path));
+  if (dropIns.length === 0) return [];
+  const names = [...taken.keys()]
+    .filter((key) => key.startsWith(unitKey('')))
+    .map((key) => key.slice(unitKey('').length))
+    .filter((name) => !wanted?.units.some((unit) => unit.name === name) && !owned.units.has(name));
+  const states = await readStates(options, names, signal);
+  return [...states].flatMap(([name, state]): readonly UnitTarget[] => {
+    const known = packageUnit(name, { enablement: '', state }, owned);
+    const watches = dropIns.filter((path) => isFileOfUnit(known, path));
+    const unit = { name, enabled: false, active: false, restartOn: [] };
+    return watches.length > 0 ? [{ unit, known, enablement: '', watches, implied: true }] : [];
+  });
 };
 
 /** Units that existed before the package and that it no longer names. Their previous state is restored. */

@@ -4,7 +4,7 @@ import { isBesideQuadlets, isDropInOfQuadlet } from './quadlets.ts';
 import { dropInFolders, templateOf } from './unit-names.ts';
 
 /** The directories of systemd's search path that packages may use (systemd.unit(5), "Unit File Load Path"). */
-const LOAD_PATH = /^\/(etc|run|usr\/local\/lib|usr\/lib|lib)\/systemd\/system\//;
+export const LOAD_PATH = /^\/(etc|run|usr\/local\/lib|usr\/lib|lib)\/systemd\/system\//;
 
 /** A unit under all its names, aliases included. `quadlet`: the path of the quadlet that Podman's generator makes it of. */
 export type KnownUnit = {

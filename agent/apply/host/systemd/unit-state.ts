@@ -31,6 +31,8 @@ export type UnitState = {
   readonly triggers: readonly string[];
   /** The timer, socket and path units that start it; then it may be active or inactive at any time. */
   readonly triggeredBy: readonly string[];
+  /** Paths in its ExecStart=: programs, scripts and other arguments. */
+  readonly programs: readonly string[];
   /** True for a socket with Accept=yes, which starts an instance for each connection. */
   readonly accepts: boolean;
 };
@@ -53,6 +55,7 @@ const PROPERTIES = [
   'Triggers',
   'TriggeredBy',
   'Accept',
+  'ExecStart',
 ] as const;
 
 /** A unit on disk, and in systemd where the root is '/' and the unit is no template. */
@@ -144,6 +147,8 @@ const unitState = (field: (property: (typeof PROPERTIES)[number]) => string): Un
   dropIns: listOf(field('DropInPaths')),
   triggers: listOf(field('Triggers')),
   triggeredBy: listOf(field('TriggeredBy')),
+  // { path=/usr/bin/python3 ; argv[]=/usr/bin/python3 /opt/echo/serve.py ; ignore_errors=no ; ...
+  programs: [...field('ExecStart').matchAll(/[=\s](\/[^\s;]+)/g)].map(([, path = '']) => path),
   accepts: field('Accept') === 'yes',
 });
 

@@ -179,6 +179,19 @@ describe('units', () => {
     ]);
   });
 
+  it('of other packages are restarted by a drop-in of the package that systemd reads for them, if they run', async () => {
+    const active = { active: 'active', enabled: 'enabled' };
+    const { run } = recorder({ 'press-b.service': active, 'mill.service': active });
+    await using host = await onRealRoot(run);
+    const folder = '/etc/systemd/system/press-.service.d';
+    const desired = packageOf({ files: { [`${folder}/10-by.conf`]: '[Service]\nEnvironment=BY=us\n' } });
+    const taken = new Map(['press-b.service', 'mill.service'].map((name) => [`unit:${name}`, 'other/host']));
+    const { steps } = await host.target.plan(desired, [], taken, never);
+    expect(lines(steps).filter((line) => line.includes(' unit:'))).toEqual([
+      'configured unit:press-b.service: restart: a file it reads changed',
+    ]);
+  });
+
   it('that systemd cannot be asked about are an error, never in sync', async () => {
     const run: Run = () => Promise.resolve({ code: 1, stdout: '', stderr: 'Failed to connect to bus' });
     await using host = await onRealRoot(run);
