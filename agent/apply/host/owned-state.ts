@@ -28,6 +28,8 @@ export type OwnedFile = Provisional<Replaced> & {
   readonly largest?: number;
   /** null: the previous entry could not be copied, and another user may have placed it there. */
   readonly replaced?: Replaced | null;
+  /** The path as the package wrote it, where it is another name: systemd knows a unit file by its name. */
+  readonly named?: string;
   /** Its recorded path leads to another place today (todays-keys.ts); never stored. */
   readonly moved?: true;
 };

@@ -156,6 +156,7 @@ const ownedAfter = async (context: PlanContext, file: WantedFile, live: Entry): 
   const found = before ? before.provisional !== undefined : isFound(context, file, live);
   return {
     digest: file.digest,
+    ...nameOf(file),
     largest: Math.max(file.size, isOneOf(live, ours) && live.type === 'file' ? live.size : 0),
     // Until the step is done the old content stays, and must still be known as ours.
     previous: digest !== null && ours.includes(digest) && digest !== file.digest ? [digest] : [],

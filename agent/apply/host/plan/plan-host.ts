@@ -79,7 +79,7 @@ export const planHost = async (
     : new Map<string, never>();
   const foreign = planForeign(context, found);
   const namesOf = (path: string): readonly string[] => [
-    ...new Set([path, wanted?.files.get(path)?.named ?? path]),
+    ...new Set([path, wanted?.files.get(path)?.named ?? inventory.files.get(path)?.named ?? path]),
   ];
   const changed = new Set(
     [...files.list, ...secrets.list, ...removals.list, ...foreign]

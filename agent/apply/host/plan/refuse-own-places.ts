@@ -21,18 +21,27 @@ export const refuseOwnPlaces = async (
   { assignment, directories, files, secrets }: Wanted,
   places: Places,
 ): Promise<void> => {
-  const own = await Promise.all(
-    [...OF_THE_AGENT, ...(root === '/' ? [state] : [])].map((path) => places.folder(path)),
-  );
+  // With another root the state directory may be below it, under a path that checkBounds does not know.
+  const stateHere = root === '/' ? state : coversPath(root, state) ? state.slice(root.length) : undefined;
+  const inState = stateHere === undefined ? undefined : await places.folder(stateHere);
+  const own = [
+    ...(await Promise.all(OF_THE_AGENT.map((path) => places.folder(path)))),
+    ...(inState === undefined ? [] : [inState]),
+  ];
   const inMemory = await places.folder(SECRETS_IN_MEMORY);
   const isOwn = (path: string): boolean =>
     isAgentPath(path) ||
     (own.some((above) => coversPath(above, path)) && (path === inMemory || !coversPath(inMemory, path)));
   const found = [...directories, ...files.values(), ...secrets.values()].filter(
-    ({ path, named }) => path !== named && isOwn(path),
+    ({ path, named }) =>
+      (path !== named && isOwn(path)) || (root !== '/' && inState !== undefined && coversPath(inState, path)),
   );
   if (found.length === 0) return;
-  const names = found.map(({ path, named }) => `${named} is ${path} on this host, which is the agent's own`);
+  const names = found.map(({ path, named }) =>
+    path === named
+      ? `${path} belongs to the agent itself`
+      : `${named} is ${path} on this host, which belongs to the agent itself`,
+  );
   throw new FleetError('OUT_OF_BOUNDS', `${assignment}: ${nameSome(names, MAX_NAMED)}`, {
     subject: assignment,
     hint: 'Choose another path in the package, or change the link or mount of the host; nothing was written',

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { chown, lchown, mkdir, readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
+import { hostTarget } from '../../../../agent/apply/host/host-target.ts';
 import { namesByMounts, parseMounts } from '../../../../agent/apply/host/live/mounts.ts';
 import { placesOf } from '../../../../agent/apply/host/live/read-places.ts';
 import type { OwnedObject } from '../../../../agent/model/target.ts';
@@ -255,6 +256,19 @@ describe("the agent's own files", () => {
     await expect(apply(host, { files: { [path]: '1' } })).rejects.toMatchObject({
       code: 'OUT_OF_BOUNDS',
       message: expect.stringContaining(`${path} is /${leadsTo}`),
+    });
+  });
+});
+
+describe('the state directory below the root', () => {
+  it('is refused to every package, by its path there', async () => {
+    await using host = await sandbox();
+    await mkdir(host.at('/var/state'), { recursive: true });
+    const target = hostTarget({ ...host.options, state: host.at('/var/state') });
+    const desired = packageOf({ files: { '/var/state/state.db': '1' } });
+    await expect(target.plan(desired, [], new Map(), never)).rejects.toMatchObject({
+      code: 'OUT_OF_BOUNDS',
+      message: 'kiosk: /var/state/state.db belongs to the agent itself',
     });
   });
 });
