@@ -2,6 +2,7 @@ import { Args, Flags } from '@oclif/core';
 import { openProgress } from '#cli/progress';
 import { PROGRESS_FLAG } from '#cli/flags';
 import { type ImportResult, importMedium } from '../daemon/import-medium.ts';
+import { judgeLook } from '../observe/judge-look.ts';
 import { AgentCommand } from './agent-command.ts';
 import { exitCodeOfLook, showLook } from './show-look.ts';
 import { showMissing } from './show-packages.ts';
@@ -44,18 +45,20 @@ export default class Import extends AgentCommand {
   async run(): Promise<ImportResult> {
     const { args, flags } = await this.parse(Import);
     using progress = openProgress(flags.progress);
-    const result = await this.changing(flags, (agent) =>
-      importMedium({ ...agent, progress }, args.medium, {
+    const { result, service } = await this.changing(flags, async (agent) => ({
+      result: await importMedium({ ...agent, progress }, args.medium, {
         prune: flags.prune,
         acceptExpired: flags['accept-expired'] ? flags.reason : undefined,
       }),
-    );
+      service: judgeLook(agent, this.readConfig(flags)).service,
+    }));
     this.log(summary(result));
     if (result.relaxed.length > 0) this.log(aboutGlass(result));
     for (const line of aboutImages(result)) this.log(line);
     this.log(result.missing ? showMissing(result.missing) : showLook(result));
     const { contradictingReceipts } = result;
     if (contradictingReceipts > 0) this.log(CONTRADICTING);
+    if (service.todo !== null) this.log(notRunning(service.todo));
     process.exitCode = exitCodeOfLook(result) || (contradictingReceipts > 0 ? 8 : 0);
     return result;
   }
@@ -82,6 +85,9 @@ const aboutImages = ({ images: { brought, left } }: ImportResult): readonly stri
   ...(brought > 0 ? [`Brought ${brought} container image${brought === 1 ? '' : 's'}.`] : []),
   ...(left > 0 ? [`${left} container image${left === 1 ? '' : 's'} ${NOBODY_KEEPS}`] : []),
 ];
+
+const notRunning = (todo: string): string =>
+  `The service is not running, so nothing compares this machine with its release from now on: "${todo}" starts it.`;
 
 const NOBODY_KEEPS =
   'stayed on the medium, because no image provider is configured: the cluster has to pull them. To import them, set ' +

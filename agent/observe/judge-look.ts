@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { durationMs } from '#bundles/duration';
 import type { Timestamp } from '#bundles/time';
 import type { Config } from '../config/config.ts';
+import { readConfig } from '../config/read-config.ts';
 import type { Edge } from '../model/edge.ts';
 import { ageOf, type Moment, readLastLook } from '../store/last-look.ts';
 import { serviceState } from '../store/service-lock.ts';
@@ -31,7 +32,6 @@ export type Looked = { readonly at: Timestamp; readonly ageSeconds: number | nul
 export type LookConfig = Partial<Pick<Config, 'interval' | 'state'>>;
 
 const DEFAULT_INTERVAL = '5m';
-const DEFAULT_STATE = '/var/lib/fleet-agent';
 /** Intervals without a look, and time for a look that applies something, before verdicts count as old. */
 const MISSED = 3;
 const SLACK_MS = 900_000;
@@ -86,6 +86,16 @@ const UNIT_FOLDERS = ['/etc/systemd/system', '/usr/lib/systemd/system', '/lib/sy
 
 /** True if systemd runs here and has the service of this state directory. */
 export const hasUnit = ({ state }: Pick<LookConfig, 'state'>): boolean =>
-  state === DEFAULT_STATE &&
+  state !== undefined &&
   existsSync('/run/systemd/system') &&
-  UNIT_FOLDERS.some((folder) => existsSync(`${folder}/fleet-agent.service`));
+  UNIT_FOLDERS.some((folder) => existsSync(`${folder}/fleet-agent.service`)) &&
+  state === stateOfService();
+
+/** The service reads the configuration of this machine; a command may be given another one. */
+const stateOfService = (): string | undefined => {
+  try {
+    return readConfig(undefined, {}).state;
+  } catch {
+    return undefined;
+  }
+};
