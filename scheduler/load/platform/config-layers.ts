@@ -9,7 +9,7 @@ import { placeKey } from '../objects/field-places.ts';
 import { type ObjectOf, ofKind, type PlatformObject } from '../objects/platform-object.ts';
 import { selectorLabels } from '../objects/selector-labels.ts';
 import { isReadDifferently, parseYaml11Collection } from '../../model/yaml/yaml-1-1-value.ts';
-import { freeValue } from '../../model/yaml/free-value.ts';
+import { coreValue } from '../../model/yaml/free-value.ts';
 import { BAD } from '../../model/yaml/shape.ts';
 
 type From = ConfigLayer['from'];
@@ -147,7 +147,7 @@ const parseYaml12Collection = (text: string): Value | undefined => {
     if (!isMap(root) && !isSeq(root)) return undefined;
     const problems: FleetError[] = [];
     const parsed = { root, document, text: { file: '', text, lines: new LineCounter() } };
-    const value = freeValue(root, 'the value', { parsed, subject: '', problems });
+    const value = coreValue(root, 'the value', { parsed, subject: '', problems });
     return value === BAD ? undefined : value;
   } catch {
     return undefined;

@@ -15,17 +15,20 @@ const ALIAS_COST = 20;
  * would round, or that Go's readers and YAML 1.2 read differently (017, 1_000, 1e400) is refused.
  */
 export const freeValue: Shape<Value> = shape({}, (node, path, reading) => {
-  const seen = { nodes: 0, reported: false };
+  const seen = { nodes: 0, reported: false, numbers: 'alike' as const };
   return read(node, path, reading, 0, seen);
 });
 
-const read = (
-  node: Node | null,
-  path: string,
-  reading: Reading,
-  depth: number,
-  seen: { nodes: number; reported: boolean },
-): Value | Bad => {
+/** As freeValue, for a text of its own that is YAML 1.2 by definition: 017 is 17. */
+export const coreValue: Shape<Value> = shape({}, (node, path, reading) => {
+  const seen = { nodes: 0, reported: false, numbers: 'core' as const };
+  return read(node, path, reading, 0, seen);
+});
+
+/** `numbers`: 'alike' if those that Go's readers and YAML 1.2 read differently are refused. */
+type Seen = { nodes: number; reported: boolean; readonly numbers: 'alike' | 'core' };
+
+const read = (node: Node | null, path: string, reading: Reading, depth: number, seen: Seen): Value | Bad => {
   if (depth > MAX_DEPTH) return refuse(reading, node, `${path} nests deeper than ${MAX_DEPTH} levels`);
   seen.nodes += isAlias(node) ? ALIAS_COST : 1;
   if (seen.nodes > MAX_NODES) {
@@ -56,14 +59,14 @@ const read = (
   }
   if (node === null) return null;
   return isScalar(node)
-    ? readScalar(node, path, reading)
+    ? readScalar(node, path, reading, seen)
     : refuse(reading, node, `${path} is ${kindOf(node)}`);
 };
 
-const readScalar = (node: Scalar, path: string, reading: Reading): Value | Bad => {
+const readScalar = (node: Scalar, path: string, reading: Reading, { numbers }: Seen): Value | Bad => {
   const { value } = node;
   if (value === null || typeof value === 'boolean') return value;
-  if (node.type === 'PLAIN' && /^[-+.\d]/.test(node.source ?? '')) {
+  if (numbers === 'alike' && node.type === 'PLAIN' && /^[-+.\d]/.test(node.source ?? '')) {
     const written = node.source ?? '';
     const [ours, theirs] = [coreNumber(written), yamlNumber(written)];
     if (ours === undefined ? theirs !== undefined : Number(ours) !== Number(theirs))
