@@ -1,7 +1,9 @@
 import type { Node } from 'yaml';
 import type { Value } from '../../../model/model.ts';
+import type { ListKey } from './list-keys.ts';
 import { nearestName } from '#bundles/nearest-name';
 import { combinations } from './narrowing.ts';
+import { uniqueItems } from './unique-items.ts';
 import { asSchema, limitChecks, type Schema, SCALARS, scalarCheck } from './value-checks.ts';
 import { type Check, childPath, isList, isMapping, pairsOf, report, shown, valueOf } from './walk.ts';
 
@@ -38,6 +40,7 @@ const typeCheck = (schema: Schema, kind: string): Check => {
     case 'array': {
       const item = compile(asSchema(schema.items), kind);
       const nullable = asSchema(schema.items).nullable === true;
+      const unique = uniqueCheck(schema);
       return (node, path, walk, owner) => {
         if (!isList(node)) return report(walk, node, owner, path, `must be a list, not ${shown(node, walk)}`);
         for (const [at, one] of node.items.entries()) {
@@ -46,6 +49,7 @@ const typeCheck = (schema: Schema, kind: string): Check => {
             report(walk, one as Node | null, node, inside, 'must not be null');
           else item(one as Node | null, inside, walk, node);
         }
+        unique?.(node, path, walk, owner);
       };
     }
     default: {
@@ -53,6 +57,20 @@ const typeCheck = (schema: Schema, kind: string): Check => {
       return name ? scalarCheck(name) : () => undefined;
     }
   }
+};
+
+/** undefined for a list whose items are not told apart. */
+const uniqueCheck = (schema: Schema): Check | undefined => {
+  const { 'x-kubernetes-list-type': type, 'x-kubernetes-list-map-keys': keys, items } = schema;
+  if (type === 'set') return uniqueItems([]);
+  if (type !== 'map' || !Array.isArray(keys)) return undefined;
+  const properties = asSchema(asSchema(items).properties);
+  return uniqueItems(
+    keys.map(String).map((key): ListKey => {
+      const value = asSchema(properties[key]).default;
+      return value === undefined || typeof value === 'object' ? [key] : [key, String(value)];
+    }),
+  );
 };
 
 const objectCheck = (schema: Schema, kind: string): Check => {

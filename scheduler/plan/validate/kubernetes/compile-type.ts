@@ -1,7 +1,9 @@
 import type { Node } from 'yaml';
 import { kubernetesFacts } from './facts.ts';
+import { LIST_KEYS } from './list-keys.ts';
 import { nearestName } from '#bundles/nearest-name';
 import { wrongScalar } from './scalar-checks.ts';
+import { uniqueItems } from './unique-items.ts';
 import type { TargetVersions } from './target-versions.ts';
 import type { Fact, Scalar, TypeExpression } from './type-expression.ts';
 import {
@@ -105,7 +107,9 @@ const objectCheck = (
 ): Check => {
   const facts = kubernetesFacts().fieldsOf(type);
   const kind = type.slice(type.lastIndexOf('.') + 1);
-  const fields = new Map([...facts].map(([name, all]) => [name, toField(all, target, compile)]));
+  const fields = new Map(
+    [...facts].map(([name, all]) => [name, withUnique(toField(all, target, compile), `${type}.${name}`)]),
+  );
   const required = [...fields].flatMap(([name, field]) => (field.required ? [name] : []));
   return (node, path, walk, owner) => {
     const found = valueOf(node, walk);
@@ -132,6 +136,19 @@ const objectCheck = (
     }
     for (const name of required)
       if (!there.has(name)) report(walk, found, owner, childPath(path, name), 'is missing');
+  };
+};
+
+const withUnique = (field: Field, name: string): Field => {
+  const keys = LIST_KEYS.get(name);
+  if (!keys) return field;
+  const unique = uniqueItems(keys);
+  return {
+    ...field,
+    check: (node, path, walk, owner) => {
+      field.check(node, path, walk, owner);
+      unique(node, path, walk, owner);
+    },
   };
 };
 

@@ -204,3 +204,62 @@ test('an object that aliases blow up is refused by name', () => {
   const text = `apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  tolerations: &l0 [{}]\n  x:\n${lines.join('\n')}\n  containers: *l9\n`;
   expect(judge(text)[0]).toMatch(/too many values|must be a mapping|is not a field/);
 });
+
+test('items that server-side apply cannot tell apart are reported at the second one', () => {
+  const text = deployment(`          env: [{name: A, value: x}, {name: B}, {name: A, value: y}]
+          ports: [{containerPort: 53, protocol: UDP}, {containerPort: 53}, {containerPort: 53, protocol: TCP}]
+          volumeMounts: [{name: a, mountPath: /a}, {name: b, mountPath: /a}]
+        - {name: web, image: "web:2"}
+`).replace('metadata: {name: web}', 'metadata: {name: web, finalizers: [a.example/b, a.example/b]}');
+  expect(judge(text)).toEqual([
+    'app.yaml:3:49: OBJECT_INVALID: Deployment web: metadata.finalizers[1] is the same as item 0, and the API server tells the items apart by their value',
+    'app.yaml:12:56: OBJECT_INVALID: Deployment web: spec.template.spec.containers[0].env[2] has the name A of item 0, and the API server tells the items apart by name',
+    'app.yaml:13:92: OBJECT_INVALID: Deployment web: spec.template.spec.containers[0].ports[2] has the containerPort 53 and protocol TCP of item 1, and the API server tells the items apart by containerPort and protocol',
+    'app.yaml:14:73: OBJECT_INVALID: Deployment web: spec.template.spec.containers[0].volumeMounts[1] has the mountPath /a of item 0, and the API server tells the items apart by mountPath',
+    'app.yaml:15:18: OBJECT_INVALID: Deployment web: spec.template.spec.containers[1] has the name web of item 0, and the API server tells the items apart by name',
+  ]);
+});
+
+test('of a custom kind the definition says which fields identify an item', () => {
+  const definition = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: lines.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Line, plural: lines}
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema:
+        openAPIV3Schema:
+          type: object
+          properties:
+            spec:
+              type: object
+              properties:
+                tags: {type: array, x-kubernetes-list-type: set, items: {type: string}}
+                free: {type: array, items: {type: string}}
+                ports:
+                  type: array
+                  x-kubernetes-list-type: map
+                  x-kubernetes-list-map-keys: [port, protocol]
+                  items:
+                    type: object
+                    required: [port]
+                    properties: {port: {type: integer}, protocol: {type: string, default: TCP}}
+`;
+  const line = `apiVersion: example.com/v1
+kind: Line
+metadata: {name: a}
+spec:
+  tags: [a, b, a]
+  free: [a, a]
+  ports: [{port: 1}, {port: 1, protocol: UDP}, {port: 1, protocol: TCP}]
+`;
+  expect(judge(line, undefined, definition)).toEqual([
+    'app.yaml:5:16: OBJECT_INVALID: Line a: spec.tags[2] is the same as item 0, and the API server tells the items apart by their value',
+    'app.yaml:7:55: OBJECT_INVALID: Line a: spec.ports[2] has the port 1 and protocol TCP of item 0, and the API server tells the items apart by port and protocol',
+  ]);
+});
