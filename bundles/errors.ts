@@ -73,6 +73,7 @@ export const CODES = {
   SOURCE_UNREACHABLE: unreachable,
   SOURCE_MISSING: missing,
   TOOL_MISSING: missing,
+  RENDERER_DIFFERS: refused,
   CANDIDATE_MISMATCH: refused,
   // Documents and signatures
   UNSIGNED: refused,

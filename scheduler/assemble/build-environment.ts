@@ -7,6 +7,7 @@ import type { CandidateSource } from '#bundles/formats/statements/predicates';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { NO_LOCKS } from '../model/content-locks.ts';
 import { openTools } from '../load/applications/tools/find-tool.ts';
+import { type PinnedTools, pinTools } from '../load/applications/tools/pin-tools.ts';
 import { loadApplications, type Applications } from '../load/applications/load-applications.ts';
 import { type BuiltBundle, buildBundle } from './bundle/build-bundle.ts';
 import { readRolledBack, type RollbackPlace } from './bundle/rolled-back.ts';
@@ -17,6 +18,7 @@ import { plainSecrets } from './bundle/secret-documents.ts';
 import { checkRest, checkSources, checkTools } from './candidate/check-candidate.ts';
 import { type GivenCandidate, isOwn } from './candidate/given-candidate.ts';
 import { makeCandidate, toCandidateSource } from './candidate/make-candidate.ts';
+import { type LastTools, pinnedRenderers } from './candidate/pinned-renderers.ts';
 import { type Charts, openCharts } from '../load/charts/charts.ts';
 import { noCharts } from '../load/charts/no-charts.ts';
 import type { Contents } from './content/content.ts';
@@ -82,6 +84,8 @@ export type EnvironmentInput = {
    * is now.
    */
   readonly candidate?: GivenCandidate | undefined;
+  /** Programs that rendered the last release; asked only if one is needed and nothing else pins it. */
+  readonly lastTools?: LastTools | undefined;
   /** Environment whose PATH is searched for rendering programs; default: the environment of the process. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 };
@@ -98,7 +102,9 @@ export const buildEnvironment = async (
   const schedule = input.rendered?.schedule ?? schedulePlatform(platform);
   const { packages, held } =
     input.rendered?.result ?? (await renderAll(platform, schedule, signal, memory?.rendered));
-  const tools = openTools(input.env ?? process.env, signal);
+  // A candidate that is built again is compared with the exact versions below.
+  const pinned: PinnedTools = again ? () => undefined : pinnedRenderers(given, platform, input.lastTools);
+  const tools = pinTools(openTools(input.env ?? process.env, signal), pinned);
   const charts = input.charts ?? openCharts(noCharts);
   const applications = await loadApplications(
     { platform, sources: input.sources, packages, tools, charts },

@@ -88,11 +88,21 @@ What is locked stays until it is named with --update. Commit the file.`;
     };
   }
 
-  private tell({ file, images: locked, attachments, leftOut, unused, missing, unread }: PlatformLock): void {
+  private tell({
+    file,
+    images: locked,
+    renderers,
+    attachments,
+    leftOut,
+    unused,
+    missing,
+    unread,
+  }: PlatformLock): void {
     for (const one of locked.filter(({ before, after }) => before !== after)) this.log(describe(one));
     for (const { image, attachments: now } of attachments)
       if (now && now.length > 0)
         this.log(`${shortDigest(image)}  ${now.length} beside it: signatures, attestations, SBOMs`);
+    for (const [program, version] of renderers) this.log(`${program}  ${version} renders this platform`);
     for (const error of leftOut) this.say(`advice: ${formatError(error)}`);
     for (const one of unused) this.say(`no manifest names ${one}; its line can be removed`);
     for (const error of missing) this.say(formatError(error));
@@ -121,6 +131,7 @@ const joinLocks = (images: PlatformLock | undefined, contents: ContentsLock): Pl
     file: images?.file ?? contents.file,
     // A chart may be both a file of a host and the source of an application.
     images: [...(images?.images ?? []).filter(({ image }) => !names.has(image)), ...files],
+    renderers: images?.renderers ?? new Map(),
     attachments: images?.attachments ?? [],
     leftOut: images?.leftOut ?? [],
     unused: [...(images?.unused ?? []).filter((one) => !names.has(one)), ...contents.unused],

@@ -21,7 +21,10 @@ type Here = {
   readonly location: Location;
   readonly path: string;
   readonly imageLocks: ReadonlyMap<string, string>;
-} & Pick<PlatformRoot, 'imageIndexes' | 'imagePlatforms' | 'imageAttachments' | 'take' | 'contentLocks'>;
+} & Pick<
+  PlatformRoot,
+  'imageIndexes' | 'imagePlatforms' | 'imageAttachments' | 'take' | 'contentLocks' | 'renderers'
+>;
 
 /**
  * Loads one environment of a platform, with the applications' repositories, in one snapshot.
@@ -33,8 +36,8 @@ export const loadPlatform = async (options: LoadPlatformOptions): Promise<Platfo
   const sources = options.sources ?? sourcesOf(options);
   if (options.fleet !== undefined) parseName(options.fleet, 'fleet');
   const root = await findRoot(options.platform, sources, problems);
-  const { imageLocks, imageIndexes, imageAttachments, contentLocks } = root;
-  const loading = { ...options, imageLocks, imageIndexes, imageAttachments, contentLocks };
+  const { imageLocks, imageIndexes, imageAttachments, contentLocks, renderers } = root;
+  const loading = { ...options, imageLocks, imageIndexes, imageAttachments, contentLocks, renderers };
   const platform =
     root.form === 'fleet'
       ? await loadFleet(loading, sources, root, problems)

@@ -223,6 +223,8 @@ export type Platform = {
   readonly imagePolicies?: readonly ImagePolicy[];
   /** Digest of a locked manifest -> digest of the index it was selected from. Only with policies. */
   readonly imageIndexes?: ReadonlyMap<string, string>;
+  /** Major version ('v3') by the program that renders, from the lock file. Absent if it names none. */
+  readonly renderers?: ReadonlyMap<string, string>;
   /** Attachments by image digest; absent without any. */
   readonly imageAttachments?: ReadonlyMap<string, readonly Attachment[]>;
   /** Image fields outside of pod templates, in addition to the built-in ones; absent without any. */

@@ -15,6 +15,7 @@ import type { BuildMemory } from '../assemble/incremental/build-memory.ts';
 import type { KeyDirectory } from '../keys/key-directory.ts';
 import type { Charts } from '../load/charts/charts.ts';
 import { knownCharts } from '../load/charts/known-charts.ts';
+import { lastTools } from './last-tools.ts';
 import { loadPlatform } from '../load/load-platform.ts';
 import type { PlatformOptions } from '../load/platform/load-options.ts';
 import { rollbacksIn } from '../load/releases/assignment-rollbacks.ts';
@@ -74,6 +75,8 @@ export const makeEnvironment = async (
       charts: options.charts ?? knownCharts(options.cacheDirectory),
       contents: options.contents ?? knownContents(options.cacheDirectory),
       env: options.env,
+      lastTools: async () =>
+        lastTools(await openOrStartLayout(options.layout), options.keys.roots, platform, options.signal),
       workers: options.workers ?? availableParallelism(),
       memory: options.memory,
     },

@@ -28,6 +28,7 @@ export const formatLock = (
   locked: readonly LockedImage[],
   attachments: readonly LockedAttachments[],
   file: string,
+  renderers: ReadonlyMap<string, string> = new Map(),
 ): string => {
   const document = parseDocument(text ?? EMPTY);
   const images = sectionOf(document, 'images', file);
@@ -50,6 +51,7 @@ export const formatLock = (
     writeAttachments(document, sectionOf(document, 'attachments', file), attachments);
   const charts = locked.filter(({ image }) => isChartKey(image));
   if (charts.length > 0) write(document, sectionOf(document, 'charts', file), charts);
+  if (renderers.size > 0) writeDigests(document, sectionOf(document, 'renderers', file), [...renderers]);
   return document.toString({ lineWidth: 0 });
 };
 
@@ -92,7 +94,7 @@ const writeAttachments = (
 /** The map to write into, created if it does not exist. @throws FleetError PLATFORM_INVALID */
 export const sectionOf = (
   document: Document,
-  section: 'images' | 'charts' | 'indexes' | 'platforms' | 'attachments' | 'files' | 'debs',
+  section: 'images' | 'charts' | 'indexes' | 'platforms' | 'attachments' | 'files' | 'debs' | 'renderers',
   file: string,
 ): YAMLMap => {
   const found = document.getIn(['spec', section], true);
@@ -117,6 +119,7 @@ export const updateLockFile = async (
   directory: string,
   locked: readonly LockedImage[],
   attachments: readonly LockedAttachments[] = [],
+  renderers: ReadonlyMap<string, string> = new Map(),
 ): Promise<string | undefined> => {
   const { file, text } = await findLock(directory);
   // Lock files of versions without image policies have no indexes.
@@ -124,9 +127,9 @@ export const updateLockFile = async (
   const changed = locked.filter(
     ({ before, after, index, platforms }) => before !== after || platforms !== undefined || isUnnoted(index),
   );
-  if (changed.length + attachments.length === 0) return undefined;
+  if (changed.length + attachments.length + renderers.size === 0) return undefined;
   try {
-    await writeFileAtomically(file, Buffer.from(formatLock(text, changed, attachments, file)));
+    await writeFileAtomically(file, Buffer.from(formatLock(text, changed, attachments, file, renderers)));
   } catch (error) {
     throw toFleetError(error, `writing ${file}`);
   }

@@ -21,6 +21,8 @@ export type References = {
   readonly pinned: readonly ImageReference[];
   /** Errors of files that could not be read, whose images are therefore unknown. */
   readonly problems: readonly FleetError[];
+  /** Programs that rendered applications. */
+  readonly tools: Applications['tools'];
 };
 
 /**
@@ -35,11 +37,13 @@ export const collectReferences = async (
 ): Promise<References> => {
   const found = new Map<string, { image: string; at: Place; platforms: Set<string> }>();
   const problems: FleetError[] = [];
+  const used = new Map<string, Applications['tools'][number]>();
   for (const platform of platforms) {
     const rules = imageRules(platform.imageFields);
     const { packages, held } = renderPlatform(platform, schedulePlatform(platform));
     problems.push(...held.map(({ error }) => error));
     const applications = await loadApplications({ platform, sources, packages, tools, charts }, signal);
+    for (const tool of applications.tools) used.set(tool.name, tool);
     for (const rendered of packages) {
       signal.throwIfAborted();
       const { clusterType } = rendered.assignment;
@@ -59,6 +63,7 @@ export const collectReferences = async (
     references: all.filter(({ key }) => !key.includes('@')).map(({ key: _, ...it }) => it),
     pinned: all.filter(({ key }) => key.includes('@')).map(({ key, ...it }) => ({ ...it, image: key })),
     problems,
+    tools: [...used.values()],
   };
 };
 

@@ -3,6 +3,7 @@ import { isDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { normaliseImageName } from '#bundles/formats/bundle/image-name';
 import { openTools } from '../../load/applications/tools/find-tool.ts';
+import { majorVersion, type PinnedTool, pinTools } from '../../load/applications/tools/pin-tools.ts';
 import { cachedCharts } from '../../load/charts/chart-cache.ts';
 import type { ChartPlaces } from '../../load/charts/chart-places.ts';
 import { chartKey, isChartKey, openCharts } from '../../load/charts/charts.ts';
@@ -34,6 +35,8 @@ export type PlatformLock = {
   /** undefined: nothing changed. */
   readonly file: string | undefined;
   readonly images: readonly LockedImage[];
+  /** Major versions that were locked now, by the program: helm, kustomize. */
+  readonly renderers: ReadonlyMap<string, string>;
   /** Changed entries of attachments. */
   readonly attachments: readonly LockedAttachments[];
   /** Attachments that are not carried, as advice. */
@@ -81,11 +84,14 @@ export const lockPlatform = async (options: LockOptions): Promise<PlatformLock> 
     references,
     pinned,
     problems: more,
+    tools,
   } = await collectReferences(
     platforms.map((platform) => ({ ...platform, imageLocks: withCharts })),
     sources,
     {
-      tools: openTools(options.env ?? process.env, options.signal),
+      tools: pinTools(openTools(options.env ?? process.env, options.signal), (name) =>
+        options.update === 'all' ? undefined : lockedTool(root, name),
+      ),
       charts: openCharts(cachedCharts(options.cacheDirectory, options.charts?.fetch ?? noCharts)),
     },
     options.signal,
@@ -120,13 +126,17 @@ export const lockPlatform = async (options: LockOptions): Promise<PlatformLock> 
       );
   const missing = [...charts.problems, ...images.problems, ...beside.problems];
   const used = new Set([...references.map(({ image }) => normaliseImageName(image)), ...chartKeys]);
+  const renderers = freshRenderers(root, tools);
   const complete = options.environments === undefined && unread.length === 0;
   return {
-    file: await updateLockFile(resolve(root.location.directory), locked, [
-      ...gone(root, images.locked, beside.changed),
-      ...beside.changed,
-    ]),
+    file: await updateLockFile(
+      resolve(root.location.directory),
+      locked,
+      [...gone(root, images.locked, beside.changed), ...beside.changed],
+      renderers,
+    ),
     images: locked,
+    renderers,
     attachments: beside.changed,
     leftOut: beside.leftOut,
     unused: complete
@@ -138,6 +148,24 @@ export const lockPlatform = async (options: LockOptions): Promise<PlatformLock> 
     unread: eachOnce(unread),
   };
 };
+
+const lockedTool = ({ renderers }: Root, name: string): PinnedTool | undefined => {
+  const version = renderers.get(name);
+  const hint = 'or lock the new version with --update';
+  return version === undefined ? undefined : { version, by: 'images.lock.yaml', hint };
+};
+
+/** Major versions that the lock file does not have yet. With another version than the locked one nothing is rendered, unless all is updated. */
+const freshRenderers = (
+  { renderers }: Root,
+  tools: readonly { readonly name: string; readonly version: string }[],
+): ReadonlyMap<string, string> =>
+  new Map(
+    tools.flatMap(({ name, version }) => {
+      const major = name === 'helm' || name === 'kustomize' ? majorVersion(version) : undefined;
+      return major === undefined || renderers.get(name) === major ? [] : [[name, major] as const];
+    }),
+  );
 
 const NOTHING_BESIDE = { changed: [], leftOut: [], problems: [] };
 

@@ -6,6 +6,7 @@ import type { HelmSource } from './application-source.ts';
 import type { ChartTraits } from './chart-traits.ts';
 import { type ChartCall, chartCalls } from './chart-calls.ts';
 import { chartImages } from './chart-images.ts';
+import { checkValueNumbers } from './check-value-numbers.ts';
 import { FleetError } from '#bundles/errors';
 import { keptHooks } from './kept-hooks.ts';
 import { badReleaseName, helmFailed, unstable } from './helm-faults.ts';
@@ -45,6 +46,7 @@ export const renderHelm = async (input: HelmInput, tool: Tool, signal: AbortSign
   const { releaseName } = source;
   if (releaseName.length > MAX_RELEASE_NAME || !/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(releaseName))
     throw badReleaseName(releaseName, MAX_RELEASE_NAME, subject);
+  checkValueNumbers(source);
   const shown = showChart(source);
   const files = filesFor(input);
   await using work = await workFolder(files);

@@ -100,6 +100,7 @@ export const loadFleet = async (
     imageLocks: options.imageLocks,
     imageIndexes: options.imageIndexes,
     contentLocks: options.contentLocks,
+    renderers: options.renderers,
     imageAttachments: options.imageAttachments,
     locateWorkload: (folder) => workloadLocation(sources, location, path, folder),
     registrationLabels: () => ({}),

@@ -82,6 +82,7 @@ export const loadKalypso = async (
     imageLocks: options.imageLocks,
     imageIndexes: options.imageIndexes,
     contentLocks: options.contentLocks,
+    renderers: options.renderers,
     imageAttachments: options.imageAttachments,
     locateWorkload: (folder) => ({
       location: sources.locate(folder.repo, folder.revision),

@@ -84,6 +84,8 @@ const lockedTo = <T>(
 
 const DIGEST = 'sha256:[0-9a-f]{64}';
 
+const major = textLike(/^v[1-9][0-9]*$/, 'is not a major version', 'Write it like v3');
+
 const lockedImage = lockedTo(`^(?:[\\s\\S]*@)?${DIGEST}$`, 'name@sha256:<64 hex digits>', (value) =>
   isDigest(value.slice(value.lastIndexOf('@') + 1)) ? value : undefined,
 );
@@ -230,6 +232,14 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
         {},
         'Image digest, to the signatures, attestations and SBOMs that travel with the image.',
       ),
+      renderers: optional(
+        fields({
+          helm: optional(major, undefined, 'Major version of Helm, like `v3`.'),
+          kustomize: optional(major, undefined, 'Major version of Kustomize, like `v5`.'),
+        }),
+        { helm: undefined, kustomize: undefined },
+        'Major versions of the programs that render charts and kustomizations: another may write other objects. A change takes effect at the next `images lock --update`.',
+      ),
       take: optional(
         fields({
           attachments: optional(
@@ -259,6 +269,11 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
       debs: new Map(Object.entries(spec.debs)),
       attachments: new Map(Object.entries(spec.attachments)),
       take: spec.take,
+      renderers: new Map(
+        Object.entries(spec.renderers).flatMap(([program, version]) =>
+          version === undefined ? [] : [[program, version] as const],
+        ),
+      ),
     }),
   ),
   DebianBase: kindReader(

@@ -79,6 +79,8 @@ export type Spec =
       /** By image digest. */
       readonly attachments: ReadonlyMap<string, readonly Attachment[]>;
       readonly take: Take;
+      /** Major version ('v3') by the program that renders. */
+      readonly renderers: ReadonlyMap<string, string>;
     }
   | { readonly kind: 'DebianBase'; readonly debianBase: DebianBase }
   | { readonly kind: 'ImagePolicy'; readonly imagePolicy: ImagePolicy }

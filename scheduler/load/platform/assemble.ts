@@ -55,6 +55,7 @@ export type Assembly = {
   readonly imageLocks: ReadonlyMap<string, string>;
   readonly imageIndexes: ReadonlyMap<string, string>;
   readonly contentLocks: ContentLocks;
+  readonly renderers: PlatformRoot['renderers'];
   readonly imageAttachments: PlatformRoot['imageAttachments'];
   readonly locateWorkload: (folder: RepositoryFolder) => { location: Location; path: string };
   readonly registrationLabels: (registration: ObjectOf<'WorkloadRegistration'>) => Labels;
@@ -111,6 +112,7 @@ export const assemble = async (assembly: Assembly): Promise<Platform> => {
     ...((assembly.contentLocks.files.size > 0 || assembly.contentLocks.debs.size > 0) && {
       contentLocks: assembly.contentLocks,
     }),
+    ...(assembly.renderers.size > 0 && { renderers: assembly.renderers }),
     ...debianBasesOf(objects),
     ...workspaces,
     ...imagePoliciesOf(objects, assembly.imageIndexes),

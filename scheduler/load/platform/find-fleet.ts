@@ -23,6 +23,8 @@ export type PlatformRoot = {
   /** Attachments by image digest. */
   readonly imageAttachments: ReadonlyMap<string, readonly Attachment[]>;
   readonly take: Take;
+  /** Major version ('v3') by the program that renders. */
+  readonly renderers: ReadonlyMap<string, string>;
 };
 
 /**
@@ -73,5 +75,6 @@ export const findFleet = async (
     },
     imageAttachments: new Map(locks.flatMap((lock) => [...lock.attachments])),
     take: locks[0]?.take ?? TAKE_ALL,
+    renderers: new Map(locks.flatMap((lock) => [...lock.renderers])),
   };
 };

@@ -34,4 +34,4 @@ export type LoadPlatformOptions = PlatformOptions & {
 
 /** Options of the loaders of both forms. */
 export type LoadOptions = LoadPlatformOptions &
-  Pick<PlatformRoot, 'imageLocks' | 'imageIndexes' | 'imageAttachments' | 'contentLocks'>;
+  Pick<PlatformRoot, 'imageLocks' | 'imageIndexes' | 'imageAttachments' | 'contentLocks' | 'renderers'>;

@@ -317,6 +317,59 @@ describeWith(['helm'], 'a chart of the repository', (paths) => {
     }
   });
 
+  it('is rendered by the major version of Helm that the lock file, the candidate or the last release names', async () => {
+    const other = (version: string) => [{ name: 'helm', version }];
+    const lock = (version: string): string =>
+      `apiVersion: fleet-ferry/v1alpha1\nkind: ImagesLock\nmetadata: {name: images}\nspec: {images: {}, renderers: {helm: ${version}}}\n`;
+    const directory = await applicationWorld(chart(''));
+    const made = await makeApplications(directory, programs);
+    const version = made.candidate.tools?.find(({ name }) => name === 'helm')?.version ?? '';
+    const own = `v${/\d+/.exec(version)?.[0]}`;
+    const last = async (tools: ReturnType<typeof other>) =>
+      (await makeApplications(directory, programs, { lastTools: async () => tools })).held;
+    expect(await last(other(`${own}.0.1`))).toEqual([]);
+    expect(await last(other('(devel)'))).toEqual([]);
+    expect(await last(other('v9.1.0'))).toEqual([
+      expect.stringMatching(
+        /RENDERER_DIFFERS: shop-web is rendered by helm v9\.1\.0 \(the last release\), and here is helm v\d.*\. Put helm v9 first on the PATH; or lock the new version with fleet-scheduler images lock --update\./,
+      ),
+    ]);
+    await writeFiles(directory, { 'platform/images.lock.yaml': lock('v9') });
+    expect(await last([])).toEqual([
+      expect.stringContaining('is rendered by helm v9 (images.lock.yaml), and here is helm'),
+    ]);
+    await writeFiles(directory, { 'platform/images.lock.yaml': lock(own) });
+    expect(await last(other('v9.1.0'))).toEqual([]);
+    const now = await makeApplications(directory, programs);
+    const document = { ...now.candidate, environment: 'qa', tools: other('v9.1.0') };
+    const candidate = { document, digest: `sha256:${'c'.repeat(64)}` } as const;
+    expect((await makeApplications(directory, programs, { candidate })).held).toEqual([
+      expect.stringContaining('is rendered by helm v9.1.0 (candidate sha256:cccccccccccc), and here is helm'),
+    ]);
+    // A candidate of a version that does not say it pins nothing.
+    const { tools: _, ...without } = document;
+    const old = { ...candidate, document: without };
+    expect((await makeApplications(directory, programs, { candidate: old })).held).toEqual([]);
+  });
+
+  it('is refused with a whole number that Helm would change, and takes it as text', async () => {
+    const map = { 'chart/templates/v.yaml': config('{{ .Values.serial | quote }}') };
+    const directory = await applicationWorld(
+      chart(', values: [more.yaml]', { ...map, 'chart/more.yaml': 'a: b\nserial: 9007199254740993\n' }),
+    );
+    expect((await makeApplications(directory, programs)).held).toEqual([
+      expect.stringMatching(
+        /^apps\/shop\/chart\/more\.yaml:2:9: FIELD_INVALID: Helm would read 9007199254740993 as 9007199254740992: it has doubles only\. Put it in quotes\.$/,
+      ),
+    ]);
+    await writeFiles(directory, {
+      'apps/shop/chart/more.yaml': 'serial: "9007199254740993"\nexact: 9007199254740992\n',
+    });
+    const { files, held } = await makeApplications(directory, programs);
+    expect(held).toEqual([]);
+    expect(files['edge/templates/v.yaml']).toContain('value: "9007199254740993"');
+  });
+
   it('may name such a function where it is not called', async () => {
     const directory = await applicationWorld(
       chart('', {
