@@ -3,6 +3,7 @@ import { type Document, LineCounter, parseAllDocuments, type ScalarTag, type Tag
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { yamlFault } from '#bundles/json/yaml-fault';
+import { yamlNumber } from './yaml-number.ts';
 
 /** One YAML document of a package as plain data, and its place in the package. */
 export type ParsedDocument = {
@@ -21,28 +22,35 @@ const BOOLEAN: ScalarTag = {
   resolve: (text) => text.toLowerCase() === 'true',
 };
 
-/** The octal notation of YAML 1.2, which YAML 1.1 lacks. */
-const OCTAL: ScalarTag = {
-  tag: 'tag:yaml.org,2002:int',
+/** The beginning of the message for a number that the API server cannot store. */
+const NO_NUMBER = 'number: ';
+
+const numberTag = (tag: 'int' | 'float'): ScalarTag => ({
+  tag: `tag:yaml.org,2002:${tag}`,
   default: true,
-  format: 'OCT',
-  test: /^0o[0-7]+$/,
-  resolve: (text) => Number(text),
-};
+  identify: (value) => typeof value === 'number' || typeof value === 'bigint',
+  test: /^(?:[-+]_*)?[.\d]/,
+  resolve: (text, onError) => {
+    const value = yamlNumber(text);
+    if (typeof value === 'object') onError(`${NO_NUMBER}${value.unsent}`);
+    return typeof value === 'object' ? text : value;
+  },
+});
 
 /**
- * Types scalars as Kustomize and Flux do: numbers as in YAML 1.1 (`0644` is octal, as in kubectl), booleans as in YAML 1.2;
- * timestamps and base 60 numbers stay text.
+ * Types scalars as Kustomize, Flux and kubectl do: numbers as in YAML 1.1 (`0644` is octal), booleans as in YAML 1.2; timestamps and
+ * base 60 numbers stay text.
  */
 const customTags = (tags: Tags): Tags => [
   BOOLEAN,
-  OCTAL,
-  ...tags.filter(
-    (tag) => typeof tag === 'string' || !(OTHERWISE.has(tag.tag) || (tag as ScalarTag).format === 'TIME'),
-  ),
+  numberTag('int'),
+  numberTag('float'),
+  ...tags.filter((tag) => typeof tag === 'string' || !OTHERWISE.has(tag.tag)),
 ];
 
-const OTHERWISE = new Set(['tag:yaml.org,2002:timestamp', 'tag:yaml.org,2002:bool']);
+const OTHERWISE = new Set(
+  ['timestamp', 'bool', 'int', 'float'].map((name) => `tag:yaml.org,2002:${name}`),
+);
 
 export const YAML_OPTIONS = {
   version: '1.1',
@@ -79,9 +87,9 @@ const parseFile = (file: string, bytes: Buffer): readonly ParsedDocument[] => {
     const [error] = document.errors;
     if (error) {
       const { line, col } = lineCounter.linePos(error.pos[0]);
-      throw new FleetError('YAML_SYNTAX', `this is not YAML: ${yamlFault(error.message)}`, {
-        at: { file, line, column: col },
-      });
+      const at = { file, line, column: col };
+      if (error.message.startsWith(NO_NUMBER)) throw noNumber(error.message.slice(NO_NUMBER.length), at);
+      throw new FleetError('YAML_SYNTAX', `this is not YAML: ${yamlFault(error.message)}`, { at });
     }
     const value: unknown = plain(document, file);
     if (value === null || value === undefined) return [];
@@ -91,6 +99,12 @@ const parseFile = (file: string, bytes: Buffer): readonly ParsedDocument[] => {
     });
   });
 };
+
+const noNumber = (why: string, at: NonNullable<FleetError['at']>): FleetError =>
+  new FleetError('OBJECT_INVALID', `the API server cannot store this number: ${why}`, {
+    at,
+    hint: 'Write it in quotes if its field takes text, or as a number that fits',
+  });
 
 /** Upper bound on resolved aliases in one document; nested aliases grow exponentially. */
 export const MAX_ALIASES = 1000;

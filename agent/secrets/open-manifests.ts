@@ -1,5 +1,6 @@
 import { type Document, isMap, parseAllDocuments } from 'yaml';
 import { FleetError, isFleetError } from '#bundles/errors';
+import { writeExactJson } from '#bundles/json/exact-json';
 import { isManifest, isRecord, MAX_ALIASES, YAML_OPTIONS } from '../model/parse-manifests.ts';
 import { openDocument } from './sops-document.ts';
 import { readSopsMetadata } from './sops-metadata.ts';
@@ -57,7 +58,7 @@ const openFile = async (
         await openDocument(document, metadata, await identity());
       }
       const value = toPlain(document);
-      found.push(JSON.stringify(metadata ? placed(value, namespace) : value, writeBig) ?? 'null');
+      found.push(writeExactJson(metadata ? placed(value, namespace) : value));
     } catch (cause) {
       if (!isFleetError(cause, 'SECRET_UNREADABLE')) throw cause;
       throw new FleetError('SECRET_UNREADABLE', `${place} cannot be decrypted: ${cause.message}`, {
@@ -92,9 +93,6 @@ const isReadable = (document: Document): boolean => {
 };
 
 const toPlain = (document: Document): unknown => document.toJS({ maxAliasCount: MAX_ALIASES });
-
-const writeBig = (_key: string, value: unknown): unknown =>
-  typeof value === 'bigint' ? Number(value) : value;
 
 const placed = (value: unknown, namespace: string | undefined): unknown => {
   if (!isRecord(value) || namespace === undefined) return value;

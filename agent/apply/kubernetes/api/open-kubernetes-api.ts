@@ -1,4 +1,5 @@
 import { FleetError, isFleetError } from '#bundles/errors';
+import { parseExactJson, writeExactJson } from '#bundles/json/exact-json';
 import { failsWith, type Status, toApiError, unreachable } from './api-error.ts';
 import type { ClusterAccess } from './cluster-access.ts';
 import { apiVersionOf, discover, type Types } from './discover.ts';
@@ -86,10 +87,10 @@ export const openKubernetesApi = (access: ClusterAccess, patience: Patience): Ku
     const type = await needType(ref, signal);
     const path = pathOf(type, metadata.namespace, method === 'POST' ? undefined : metadata.name);
     const answer = await sender.send(
-      { method, path, body: JSON.stringify(object), ...doing(verb, ref), ...more },
+      { method, path, body: writeExactJson(object), ...doing(verb, ref), ...more },
       signal,
     );
-    return { object: JSON.parse(answer.body) as LiveObject, created: answer.code === 201 };
+    return { object: parseExactJson(answer.body) as LiveObject, created: answer.code === 201 };
   };
 
   return {
@@ -115,7 +116,7 @@ export const openKubernetesApi = (access: ClusterAccess, patience: Patience): Ku
       if (!type) return undefined;
       const path = pathOf(type, ref.namespace, ref.name);
       const answer = await sender.send({ method: 'GET', path, expect: [404], ...doing('get', ref) }, signal);
-      return answer.code === 404 ? undefined : (JSON.parse(answer.body) as LiveObject);
+      return answer.code === 404 ? undefined : (parseExactJson(answer.body) as LiveObject);
     },
     list: async (ref, options, signal) => {
       const nothing = { items: [], resourceVersion: '0' };
@@ -157,7 +158,7 @@ export const openKubernetesApi = (access: ClusterAccess, patience: Patience): Ku
           path: pathOf(type, ref.namespace, ref.name),
           query: { fieldManager: FIELD_MANAGER, ...(dryRun && { dryRun: 'All' }) },
           contentType: 'application/json-patch+json',
-          body: JSON.stringify(operations),
+          body: writeExactJson(operations),
           expect: [404, 422],
           ...doing('patch', ref),
         },
@@ -165,7 +166,7 @@ export const openKubernetesApi = (access: ClusterAccess, patience: Patience): Ku
       );
       if (answer.code === 404) return undefined;
       if (answer.code === 422) throw patchRefused(answer.status, ref, access.server);
-      return JSON.parse(answer.body) as LiveObject;
+      return parseExactJson(answer.body) as LiveObject;
     },
     remove: async (ref, options, signal) => {
       const type = await typeOf(ref, signal);
@@ -219,7 +220,7 @@ const listAll = async (
       if (answer.code === 404) return undefined;
       expired = answer.code === 410;
       if (expired) break;
-      const page = JSON.parse(answer.body) as ListPage;
+      const page = parseExactJson(answer.body) as ListPage;
       // Items of a list lack apiVersion and kind.
       const found = (page.items ?? []).map((item) => ({
         ...item,
@@ -309,7 +310,7 @@ async function* watchEvents(
       return;
     }
     for await (const line of readLines(response.body)) {
-      const { type: said, object } = JSON.parse(line) as {
+      const { type: said, object } = parseExactJson(line) as {
         type: string;
         object: LiveObject & { code?: number };
       };

@@ -1,3 +1,4 @@
+import { parseExactJson } from '#bundles/json/exact-json';
 import type { LiveObject, ManagedFields } from '../api/kubernetes-api.ts';
 import { isRecord } from '../../../model/parse-manifests.ts';
 import { type FieldSet, pathsOf, segmentOf } from './field-set.ts';
@@ -71,7 +72,7 @@ const memberOf = (
   if (entry.startsWith('f:'))
     return isRecord(value) && Object.hasOwn(value, text) ? [text, value[text]] : undefined;
   if (!Array.isArray(value)) return undefined;
-  const said: unknown = entry.startsWith('i:') ? Number(text) : JSON.parse(text);
+  const said: unknown = entry.startsWith('i:') ? Number(text) : parseExactJson(text);
   const index = entry.startsWith('i:')
     ? Number(text)
     : value.findIndex((item) => (isRecord(item) && isRecord(said) ? isItem(item, said) : item === said));

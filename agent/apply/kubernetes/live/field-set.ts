@@ -1,3 +1,4 @@
+import { parseExactJson } from '#bundles/json/exact-json';
 import { isRecord } from '../../../model/parse-manifests.ts';
 
 /**
@@ -27,12 +28,12 @@ const childOf = (entry: string, value: unknown): unknown => {
     case 'i:':
       return Array.isArray(value) ? value[Number(text)] : undefined;
     case 'k:': {
-      const keys = Object.entries(JSON.parse(text) as Record<string, unknown>);
+      const keys = Object.entries(parseExactJson(text) as Record<string, unknown>);
       const fits = (item: unknown) => isRecord(item) && keys.every(([name, key]) => item[name] === key);
       return Array.isArray(value) ? value.find(fits) : undefined;
     }
     case 'v:':
-      return Array.isArray(value) && value.includes(JSON.parse(text)) ? true : undefined;
+      return Array.isArray(value) && value.includes(parseExactJson(text)) ? true : undefined;
     default:
       return undefined;
   }
@@ -53,7 +54,7 @@ export const segmentOf = (entry: string, first: boolean): string => {
     case 'f:':
       return `${first ? '' : '.'}${text}`;
     case 'k:': {
-      const keys = Object.entries(JSON.parse(text) as Record<string, unknown>);
+      const keys = Object.entries(parseExactJson(text) as Record<string, unknown>);
       return `[${keys.map(([name, key]) => `${name}=${String(key)}`).join(',')}]`;
     }
     default:

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parseExactJson, writeExactJson } from '#bundles/json/exact-json';
 import { parseJson } from '#bundles/json/parse-json';
 import { type Digest, digestOf, hexOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
@@ -25,7 +26,7 @@ export const copyName = (key: string, { metadata }: LiveObject): Digest =>
  */
 export const keepCopy = async (place: CopyPlace, name: Digest, live: LiveObject): Promise<boolean> => {
   const { status: _, ...object } = live;
-  const plain = Buffer.from(JSON.stringify(object));
+  const plain = Buffer.from(writeExactJson(object));
   const bytes = live.kind === 'Secret' ? await seal(place, plain) : plain;
   if (!bytes) return false;
   if (!(await makeRoom(place, bytes.byteLength))) {
@@ -45,7 +46,7 @@ export const readCopy = async (place: CopyPlace, name: Digest): Promise<LiveObje
     if (errno(error) !== 'ENOENT') throw error;
     return undefined;
   });
-  return bytes && (parseJson((await open(place, bytes)).toString()) as LiveObject);
+  return bytes && (parseExactJson((await open(place, bytes)).toString(), parseJson) as LiveObject);
 };
 
 const fileOf = ({ backups }: CopyPlace, name: Digest): string => join(backups, hexOf(name));
