@@ -48,9 +48,7 @@ const customTags = (tags: Tags): Tags => [
   ...tags.filter((tag) => typeof tag === 'string' || !OTHERWISE.has(tag.tag)),
 ];
 
-const OTHERWISE = new Set(
-  ['timestamp', 'bool', 'int', 'float'].map((name) => `tag:yaml.org,2002:${name}`),
-);
+const OTHERWISE = new Set(['timestamp', 'bool', 'int', 'float'].map((name) => `tag:yaml.org,2002:${name}`));
 
 export const YAML_OPTIONS = {
   version: '1.1',

@@ -21,6 +21,8 @@ export type OwnedState = {
   readonly autoscaled?: true;
   /** True if it existed before without an owner: it stays when the package is removed. */
   readonly adopted?: true;
+  /** Field managers of what deployed an adopted object before us: what they left beside the package's fields is reported. */
+  readonly before?: readonly string[];
   /** For an adopted object: the copy that the removal restores. Absent in inventories of older agents. */
   readonly replaced?: { readonly digest: Digest };
   /**

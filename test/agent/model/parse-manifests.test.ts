@@ -26,12 +26,20 @@ test.each([
   expect(read(literal)).toBe(stored);
 });
 
-test.each(['e5', 'E10', '.', '+.', '_1', '1e999', '0xFFFFFFFFFFFFFFFFFF', '190:20:30', '1.2.3', '2026-11-28'])(
-  '%s is text, as for Go',
-  (literal) => {
-    expect(read(literal)).toBe(JSON.stringify(literal));
-  },
-);
+test.each([
+  'e5',
+  'E10',
+  '.',
+  '+.',
+  '_1',
+  '1e999',
+  '0xFFFFFFFFFFFFFFFFFF',
+  '190:20:30',
+  '1.2.3',
+  '2026-11-28',
+])('%s is text, as for Go', (literal) => {
+  expect(read(literal)).toBe(JSON.stringify(literal));
+});
 
 test.each([
   '9223372036854775809',

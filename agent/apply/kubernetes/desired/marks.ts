@@ -1,7 +1,8 @@
 import type { LiveObject } from '../api/kubernetes-api.ts';
+import { FIELD_MANAGER } from '../api/open-kubernetes-api.ts';
 import type { ObjectPolicy } from './wanted-object.ts';
 
-/** Our annotations. The first two are on every object and name its owner (docs/kubernetes.md). */
+/** Our annotations. The first two are on every object and name its owner, for people and for a lost inventory (docs/kubernetes.md). */
 export const ASSIGNMENT_MARK = 'fleet-ferry/assignment';
 export const FLEET_MARK = 'fleet-ferry/fleet';
 const APPLY = 'fleet-ferry/apply';
@@ -18,17 +19,37 @@ const HELM_DELETE = 'helm.sh/hook-delete-policy';
 
 export type Owner = { readonly fleet: string; readonly assignment: string };
 
-/** The owner according to an object's annotations. */
-export const ownerOf = ({ metadata }: LiveObject): Owner | undefined => {
+/**
+ * The owner according to annotations that the agent itself wrote. Operators and controllers copy the annotations of an object to what they
+ * make of it (a Deployment's to its ReplicaSets); the server's record of field managers is not copied, and says who wrote them. An object
+ * without any record is taken at its annotations' word.
+ */
+export const ownerOf = (live: LiveObject): Owner | undefined =>
+  isCopied(live) ? undefined : markedOwner(live);
+
+/** @param uid of the owner's object in the inventory, which needs no record of who wrote the annotations */
+export const isOwner = (live: LiveObject, owner: Owner, uid?: string): boolean =>
+  isMarked(live, owner) && ((uid !== undefined && uid === live.metadata.uid) || !isCopied(live));
+
+/** True if the annotations name the owner, whoever wrote them. */
+export const isMarked = (live: LiveObject, owner: Owner): boolean => {
+  const said = markedOwner(live);
+  return said?.fleet === owner.fleet && said.assignment === owner.assignment;
+};
+
+const markedOwner = ({ metadata }: LiveObject): Owner | undefined => {
   const assignment = metadata.annotations?.[ASSIGNMENT_MARK];
   const fleet = metadata.annotations?.[FLEET_MARK];
   return assignment === undefined || fleet === undefined ? undefined : { fleet, assignment };
 };
 
-export const isOwner = (object: LiveObject, owner: Owner): boolean => {
-  const said = ownerOf(object);
-  return said?.fleet === owner.fleet && said.assignment === owner.assignment;
-};
+const isCopied = ({ metadata: { managedFields = [] } }: LiveObject): boolean =>
+  managedFields.length > 0 &&
+  !managedFields.some(({ manager, operation, fieldsV1 }) => {
+    if (manager !== FIELD_MANAGER || operation !== 'Apply') return false;
+    const metadata = (fieldsV1?.['f:metadata'] ?? {}) as { readonly 'f:annotations'?: object };
+    return `f:${ASSIGNMENT_MARK}` in (metadata['f:annotations'] ?? {});
+  });
 
 export const policyOf = (annotations: Readonly<Record<string, unknown>>): ObjectPolicy => {
   const apply = annotations[APPLY];

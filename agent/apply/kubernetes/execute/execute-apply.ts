@@ -16,6 +16,7 @@ import { withoutReplicas } from '../live/autoscaled.ts';
 import { fingerprint } from '../live/fingerprint.ts';
 import { migration, toMigrate } from '../live/foreign-managers.ts';
 import { inTheWay } from '../live/in-the-way.ts';
+import { patched } from '../live/try-apply.ts';
 import { asJson, packageId } from '../owned-state.ts';
 import { keepCopy } from '../replaced/copies.ts';
 import { awaitDefinition } from './await-definition.ts';
@@ -141,6 +142,8 @@ const migrate = async (api: KubernetesApi, object: WantedObject, signal: AbortSi
 const PASSING = /because it is being terminated|could not find the requested resource|no kind .* in /;
 const RETRIED: ReadonlySet<string> = new Set(['API_REFUSED', 'CLUSTER_LACKS']);
 const PAUSE_MS = 300;
+/** How often what is in the way is removed: what is still refused then is refused for another reason, or somebody puts it there again. */
+const MOST_CLEARED = 3;
 
 const apply = async (
   { stepTimeoutMs }: KubernetesTargetOptions,
@@ -151,14 +154,17 @@ const apply = async (
   const { object, secret } = wanted;
   const options: ApplyOptions = { force: true, ...(secret && { secret: true }) };
   const until = performance.now() + stepTimeoutMs;
-  for (;;) {
+  for (let cleared = 0; ; ) {
     stopIfAborted(signal);
     try {
       const { object: live, created } = await api.apply(object, options, signal);
       return { live, created };
     } catch (error) {
       if (!isFleetError(error) || !RETRIED.has(error.code) || performance.now() > until) throw error;
-      if (await clear(api, wanted, error, signal)) continue;
+      if (cleared < MOST_CLEARED && (await clear(api, wanted, error, signal))) {
+        cleared += 1;
+        continue;
+      }
       if (!PASSING.test(error.message)) throw error;
       if (/requested resource/.test(error.message)) api.forgetTypes();
       await sleep(PAUSE_MS, undefined, { signal }).catch(() => {});
@@ -166,7 +172,7 @@ const apply = async (
   }
 };
 
-/** Replaces additions of other managers with the package's fields if the server refuses the apply because of them. */
+/** Removes what is in the way if the server refuses the apply because of it. */
 const clear = async (
   api: KubernetesApi,
   wanted: WantedObject,
@@ -174,16 +180,13 @@ const clear = async (
   signal: AbortSignal,
 ): Promise<boolean> => {
   const live = await api.read(wanted, signal);
-  const way = live && inTheWay(live, wanted.object, message);
-  if (!way) return false;
+  if (!live) return false;
   const asRead: JsonPatch = {
     op: 'test',
     path: '/metadata/resourceVersion',
     value: live.metadata.resourceVersion ?? '',
   };
-  await api.patch(wanted, [asRead, ...way.operations], signal).catch((error: unknown) => {
-    // The object changed meanwhile and is read again.
-    if (!isFleetError(error, 'FIELD_CONFLICT')) throw error;
-  });
-  return true;
+  for (const { operations } of inTheWay(live, wanted.object, message))
+    if (await patched(api, wanted, [asRead, ...operations], { dryRun: false }, signal)) return true;
+  return false;
 };

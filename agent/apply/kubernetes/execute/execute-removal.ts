@@ -28,7 +28,7 @@ export const executeRemoval = async (
   if (!live) return { key, outcome, reason };
   if (live.metadata.uid !== uid)
     return { key, outcome: 'skipped', reason: 'another object has its name now: it stays' };
-  if (!isOwner(live, owner))
+  if (!isOwner(live, owner, uid))
     return { key, outcome: 'skipped', reason: 'its owner mark is no longer ours: it stays' };
   const begun = live.metadata.deletionTimestamp !== undefined;
   if (!begun) {
@@ -59,7 +59,7 @@ export const executeDetach = async (
   const ref = refOf(key, apiVersion);
   const live = await api.read(ref, signal);
   const owner = { fleet, assignment };
-  if (live?.metadata.uid === uid && isOwner(live, owner)) await detach(api, ref, owner, signal);
+  if (live?.metadata.uid === uid && isOwner(live, owner, uid)) await detach(api, ref, owner, signal);
   return { key, outcome, reason };
 };
 

@@ -1,7 +1,6 @@
-import { parseExactJson } from '#bundles/json/exact-json';
 import type { LiveObject, ManagedFields } from '../api/kubernetes-api.ts';
 import { isRecord } from '../../../model/parse-manifests.ts';
-import { type FieldSet, pathsOf, segmentOf } from './field-set.ts';
+import { type FieldSet, isItemOf, isSameItem, memberOf, pathsOf, segmentOf, tokenOf } from './field-set.ts';
 import { isOurs } from './fingerprint.ts';
 
 /** A field or list item of another manager that the package does not have. */
@@ -50,31 +49,6 @@ const within = (set: FieldSet, at: At): readonly Omit<Addition, 'manager'>[] =>
       const fields = leaves.length > 0 ? leaves : [path];
       return [{ path, fields, place: at.path, holder: at.holder, wanted: at.wanted }];
     }
-    const holder = `${at.holder}/${token.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    const holder = `${at.holder}/${tokenOf(token)}`;
     return isRecord(below) ? within(below, { live, wanted, path, holder }) : [];
   });
-
-type Keys = Readonly<Record<string, unknown>>;
-
-const isSameItem = (item: Keys, keys: Keys): boolean =>
-  Object.entries(keys).every(([name, key]) => item[name] === key);
-
-/** Compares list items by their keys; a manifest may omit a key with a default, such as the protocol of a port. */
-const isItemOf = (item: Keys, keys: Keys): boolean =>
-  Object.entries(keys).every(([name, key]) => item[name] === undefined || item[name] === key);
-
-const memberOf = (
-  entry: string,
-  value: unknown,
-  isItem: (item: Keys, keys: Keys) => boolean,
-): readonly [token: string, member: unknown] | undefined => {
-  const text = entry.slice(2);
-  if (entry.startsWith('f:'))
-    return isRecord(value) && Object.hasOwn(value, text) ? [text, value[text]] : undefined;
-  if (!Array.isArray(value)) return undefined;
-  const said: unknown = entry.startsWith('i:') ? Number(text) : parseExactJson(text);
-  const index = entry.startsWith('i:')
-    ? Number(text)
-    : value.findIndex((item) => (isRecord(item) && isRecord(said) ? isItem(item, said) : item === said));
-  return index in value ? [String(index), value[index] as unknown] : undefined;
-};

@@ -1,5 +1,6 @@
 import type { LiveObject, ManagedFields } from '../api/kubernetes-api.ts';
 import { isRecord } from '../../../model/parse-manifests.ts';
+import { stableText } from '../desired/stable-hash.ts';
 import { pathsOf } from './field-set.ts';
 import { isOurs } from './fingerprint.ts';
 
@@ -46,15 +47,9 @@ const compare = (one: unknown, other: unknown, path: string, found: string[]): v
   } else if (!isSame(one, other)) found.push(path);
 };
 
-/** The server treats absent, null and empty values as equal. */
+/** Absent, null and empty are three things: `namespaceSelector: {}` of a NetworkPolicy selects every namespace, and its absence none. */
 const isSame = (one: unknown, other: unknown): boolean =>
-  one === other || (isEmpty(one) && isEmpty(other)) || JSON.stringify(one) === JSON.stringify(other);
-
-const isEmpty = (value: unknown): boolean =>
-  value === undefined ||
-  value === null ||
-  (Array.isArray(value) && value.length === 0) ||
-  (isRecord(value) && Object.keys(value).length === 0);
+  one === other || (one !== undefined && other !== undefined && stableText(one) === stableText(other));
 
 /** 'spec.replicas, spec.template and 3 more'. */
 export const sayFields = (paths: readonly string[]): string => {

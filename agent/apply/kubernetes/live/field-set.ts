@@ -71,3 +71,47 @@ export const unite = (one: FieldSet, other: FieldSet): FieldSet => {
   }
   return result;
 };
+
+/** What is in one set and not in another. A field without fields below is in a set as a whole. */
+export const subtract = (one: FieldSet, other: FieldSet): FieldSet => {
+  const result: Record<string, unknown> = {};
+  for (const [entry, below] of Object.entries(one)) {
+    const taken = other[entry];
+    if (taken === undefined) result[entry] = below;
+    else if (isRecord(below) && isRecord(taken) && Object.keys(below).length > 0) {
+      const rest = subtract(below, taken);
+      if (Object.keys(rest).some((left) => left !== '.')) result[entry] = rest;
+    }
+  }
+  return result;
+};
+
+type Keys = Readonly<Record<string, unknown>>;
+type IsItem = (item: Keys, keys: Keys) => boolean;
+
+export const isSameItem: IsItem = (item, keys) =>
+  Object.entries(keys).every(([name, key]) => item[name] === key);
+
+/** Compares list items by their keys; a manifest may omit a key with a default, such as the protocol of a port. */
+export const isItemOf: IsItem = (item, keys) =>
+  Object.entries(keys).every(([name, key]) => item[name] === undefined || item[name] === key);
+
+/** The member of an object or list that an entry of a field set names, and its token in a JSON pointer, unescaped. */
+export const memberOf = (
+  entry: string,
+  value: unknown,
+  isItem: IsItem,
+): readonly [token: string, member: unknown] | undefined => {
+  const text = entry.slice(2);
+  if (entry.startsWith('f:'))
+    return isRecord(value) && Object.hasOwn(value, text) ? [text, value[text]] : undefined;
+  if (!Array.isArray(value)) return undefined;
+  const said: unknown = entry.startsWith('i:') ? Number(text) : parseExactJson(text);
+  const index = entry.startsWith('i:')
+    ? Number(text)
+    : value.findIndex((item) => (isRecord(item) && isRecord(said) ? isItem(item, said) : item === said));
+  return index in value ? [String(index), value[index] as unknown] : undefined;
+};
+
+/** A key or index as a reference token (RFC 6901). */
+export const tokenOf = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');

@@ -1,34 +1,99 @@
 import type { JsonPatch, LiveObject } from '../api/kubernetes-api.ts';
+import { stableText } from '../desired/stable-hash.ts';
 import { additionsOf } from './additions.ts';
+import { type Beside, besidesOf } from './besides.ts';
+import { tokenOf } from './field-set.ts';
 
-/** Additions of other managers to an object, and the patch that removes them. */
+/** Fields beside those of the package, and the patch that removes them. */
 export type InTheWay = {
-  /** 'spec.ports[port=81,protocol=TCP] of kubectl-patch' */
+  /** 'spec.ports[port=81,protocol=TCP] of kubectl-patch', 'spec.strategy.rollingUpdate, a default' */
   readonly named: readonly string[];
   readonly operations: readonly JsonPatch[];
 };
 
 /**
- * Finds fields and list items of other managers at the path that the server names when it refuses an apply. If a person edits the key
- * of a list item or another member of a union, the package's object cannot be merged: two ports with one name, a variable with `value`
- * and `valueFrom`. The operations replace them with the package's fields.
+ * Finds what keeps the server from taking the package's object, at the fields that it names when it refuses an apply. Returns the ways to
+ * remove it, the one that removes least first; each patch also writes the package's fields beside those that it removes.
+ *
+ * A default or a field of a controller may not go with the new form: `rollingUpdate` with `type: Recreate`, an injected CA bundle without
+ * the conversion webhook that it was for. And if a person edits the key of a list item or another member of a union, the package's object
+ * cannot be merged: two ports with one name, a variable with `value` and `valueFrom`.
  * @param refusal the server's message or the fields that it names
  */
-export const inTheWay = (live: LiveObject, wanted: LiveObject, refusal: string): InTheWay | undefined => {
+export const inTheWay = (live: LiveObject, wanted: LiveObject, refusal: string): readonly InTheWay[] => {
+  const fields = fieldsIn(refusal);
+  const found = besidesOf(live, wanted).filter((one) => fields.some((field) => isMeant(one, field)));
+  const own = found.filter(({ owner }) => typeof owner === 'string');
+  return [
+    ...(own.some(({ owner }) => owner === 'nobody') ? [without(own)] : []),
+    ...(own.length < found.length ? [without(found)] : []),
+    ...editedItems(live, wanted, refusal),
+  ];
+};
+
+/** Paths of fields in the server's words, without indices: 'spec.strategy.rollingUpdate: Forbidden', 'spec.a (FieldValueInvalid)'. */
+const fieldsIn = (refusal: string): readonly string[] => [
+  ...new Set(
+    [...refusal.matchAll(/(?<![\w.])([a-zA-Z][\w-]*(?:\.[\w-]+|\[[^\]]*\])*)(?=: [A-Z]| \(FieldValue)/g)].map(
+      ([, path = '']) => plain(path),
+    ),
+  ),
+];
+
+const plain = (path: string): string => path.replaceAll(/\[[^\]]*\]/g, '');
+
+/**
+ * A refusal names the field itself, one below it, another member of the same union, or the object that has it. Directly in a spec only the
+ * field itself counts, because the server keeps fields there.
+ */
+const isMeant = ({ path, holder }: Beside, field: string): boolean => {
+  const at = plain(path);
+  if (field === at || field.startsWith(`${at}.`)) return true;
+  const place = at.slice(0, at.lastIndexOf('.'));
+  if (holder.lastIndexOf('/') === 0) return false;
+  return field === place || field.slice(0, field.lastIndexOf('.')) === place;
+};
+
+const without = (found: readonly Beside[]): InTheWay => {
+  const holders = new Map(found.map((one) => [one.holder, one]));
+  return {
+    named: found.flatMap(({ path, owner }) =>
+      owner === 'us' ? [] : [owner === 'nobody' ? `${path}, a default` : `${path} of ${owner.manager}`],
+    ),
+    operations: [
+      ...found.map(({ pointer }): JsonPatch => ({ op: 'remove', path: pointer })),
+      ...[...holders.values()].flatMap(writtenBeside),
+    ],
+  };
+};
+
+/** The package's fields in an object from which fields are removed, without which the server would add the removed ones again. */
+const writtenBeside = ({ holder, wanted, live }: Beside): readonly JsonPatch[] =>
+  Object.entries(wanted).flatMap(([key, value]) => {
+    const before = live[key];
+    const isInner = typeof before === 'object' && before !== null;
+    if (value === undefined || isInner || stableText(before) === stableText(value)) return [];
+    return [{ op: 'add', path: `${holder}/${tokenOf(key)}`, value }];
+  });
+
+/** Fields and list items that others added, replaced with the package's list or object. */
+const editedItems = (live: LiveObject, wanted: LiveObject, refusal: string): readonly InTheWay[] => {
   const said = refusal.replaceAll(/\[\d+\]/g, '');
   const isSaid = (place: string): boolean =>
-    new RegExp(`(^|[^\\w.])${RegExp.escape(place.replaceAll(/\[[^\]]*\]/g, ''))}[.:]`).test(said);
+    new RegExp(`(^|[^\\w.])${RegExp.escape(plain(place))}[.:]`).test(said);
   // Never a whole spec, because fields that the server keeps in it would be lost.
   const found = additionsOf(live, wanted).filter(
     ({ place, holder }) => holder.lastIndexOf('/') > 0 && isSaid(place),
   );
-  if (found.length === 0) return undefined;
+  if (found.length === 0) return [];
   const holders = new Map(found.map(({ holder, wanted: value }) => [holder, value]));
   const outer = [...holders].filter(
     ([holder]) => ![...holders.keys()].some((other) => holder.startsWith(`${other}/`)),
   );
-  return {
-    named: [...new Set(found.map(({ path, manager }) => `${path} of ${manager}`))],
-    operations: outer.map(([path, value]) => ({ op: 'replace', path, value })),
-  };
+  return [
+    {
+      named: [...new Set(found.map(({ path, manager }) => `${path} of ${manager}`))],
+      operations: outer.map(([path, value]) => ({ op: 'replace', path, value })),
+    },
+  ];
 };

@@ -1,18 +1,18 @@
 import { isFleetError } from '#bundles/errors';
-import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
+import type { JsonPatch, KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
 import { inTheWay } from './in-the-way.ts';
 
 export type TriedApply = {
   /** The object that the server would store. */
   readonly dry: LiveObject;
-  /** Additions that must be removed first: 'spec.ports[port=81,protocol=TCP] of kubectl-patch'. */
+  /** Fields that must be removed first: 'spec.ports[port=81,protocol=TCP] of kubectl-patch'. */
   readonly removes: readonly string[];
 };
 
 /**
- * Applies to an existing object as a dry run. If the server refuses because of fields that other managers added, a second dry run
- * removes them. @throws FleetError API_* if the server refuses that as well
+ * Applies to an existing object as a dry run. If the server refuses because of fields beside the package's, further dry runs remove
+ * them. @throws FleetError API_* if the server refuses those as well
  */
 export const tryApply = async (
   api: KubernetesApi,
@@ -26,13 +26,26 @@ export const tryApply = async (
     return { dry: (await api.apply(object, options, signal)).object, removes: [] };
   } catch (error) {
     if (!isFleetError(error, 'API_REFUSED')) throw error;
-    const way = inTheWay(live, object, error.message);
-    const dry = way && (await api.patch(wanted, way.operations, signal, { dryRun: true }).catch(orNothing));
-    if (!way || !dry) throw error;
-    return { dry, removes: way.named };
+    for (const { operations, named } of inTheWay(live, object, error.message)) {
+      const dry = await patched(api, wanted, operations, { dryRun: true }, signal);
+      if (dry) return { dry, removes: named };
+    }
+    throw error;
   }
 };
 
-const orNothing = (error: unknown): undefined => {
-  if (!isFleetError(error, 'API_REFUSED') && !isFleetError(error, 'FIELD_CONFLICT')) throw error;
+/** undefined if the server refuses the patch, or the object changed meanwhile. @throws FleetError API_*, ABORTED */
+export const patched = async (
+  api: KubernetesApi,
+  wanted: WantedObject,
+  operations: readonly JsonPatch[],
+  { dryRun }: { readonly dryRun: boolean },
+  signal: AbortSignal,
+): Promise<LiveObject | undefined> => {
+  try {
+    return await api.patch(wanted, operations, signal, { dryRun });
+  } catch (error) {
+    if (!isFleetError(error, 'API_REFUSED') && !isFleetError(error, 'FIELD_CONFLICT')) throw error;
+    return undefined;
+  }
 };

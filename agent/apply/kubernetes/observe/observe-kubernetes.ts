@@ -3,7 +3,7 @@ import type { PackageSecrets } from '../../../model/package-secrets.ts';
 import type { DesiredPackage, Drift, OwnedObject } from '../../../model/target.ts';
 import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import { nameOf } from '../api/open-kubernetes-api.ts';
-import { isOwner } from '../desired/marks.ts';
+import { isOwner, type Owner } from '../desired/marks.ts';
 import { refOf } from '../desired/object-key.ts';
 import { resolveWanted } from '../desired/resolve-wanted.ts';
 import { removesItself, type WantedObject } from '../desired/wanted-object.ts';
@@ -11,9 +11,10 @@ import { inParallel } from '../in-parallel.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
 import { isScaled, readAutoscaled, withoutReplicas } from '../live/autoscaled.ts';
 import { differences, lastManager, sayFields } from '../live/differences.ts';
+import { isReported } from '../live/deploy-tools.ts';
+import { extrasOf } from '../live/extras.ts';
 import { fingerprint } from '../live/fingerprint.ts';
-import { additionsOf } from '../live/additions.ts';
-import { isByHand, toMigrate } from '../live/foreign-managers.ts';
+import { toMigrate } from '../live/foreign-managers.ts';
 import { readLive } from '../live/read-live.ts';
 import { tryApply, type TriedApply } from '../live/try-apply.ts';
 import { type OwnedState, packageId, stateOf } from '../owned-state.ts';
@@ -44,7 +45,11 @@ export const observeKubernetes = async (
       .map(({ key }) => key),
   );
   const handled = new Set(
-    [...found].filter(([, { metadata }]) => metadata.managedFields?.some(isByHand)).map(([key]) => key),
+    states
+      .filter(({ key, own }) =>
+        found.get(key)?.metadata.managedFields?.some((entry) => isReported(entry, own.before)),
+      )
+      .map(({ key }) => key),
   );
   const isComplete = states.length > 0 && states.every(({ own }) => own.of === of);
   if (suspects.size === 0 && handled.size === 0 && isComplete) return [];
@@ -61,32 +66,20 @@ export const observeKubernetes = async (
   const judged = await inParallel(doubtful, async (whole) => {
     const { key } = whole;
     const object = autoscaled.has(key) ? withoutReplicas(whole) : whole;
-    return isDone(object, known.get(key), live.get(key))
-      ? undefined
-      : judge(options, api, object, live.get(key), desired.assignment, signal);
+    const own = known.get(key);
+    const owner = { fleet: options.fleet, assignment: desired.assignment, uid: own?.uid };
+    return isDone(object, own, live.get(key)) ? undefined : judge(api, object, live.get(key), owner, signal);
   });
   const drifts = judged.filter((drift) => drift !== undefined);
   const told = new Set(drifts.map(({ key }) => key));
-  const added = wanted.objects
-    .filter(({ key }) => handled.has(key) && !told.has(key))
-    .flatMap((object) => addedTo(object, found.get(object.key) as LiveObject));
-  return [...drifts, ...added];
-};
-
-/** Additions that are not drift: labels, annotations, and kubectl's own annotations in a pod template. */
-const NOTES = /^metadata\.|\.annotations\.kubectl\.kubernetes\.io\//;
-
-/** Fields that people added beside the package's: drift that stays. Fields that an apply would remove are drift of `judge`. */
-const addedTo = (wanted: WantedObject, live: LiveObject): readonly Drift[] => {
-  const { key, policy, object } = wanted;
-  if (policy.apply !== 'override' || toMigrate(live, policy.fields).length > 0) return [];
-  const added = additionsOf(live, object, isByHand).filter(({ fields }) =>
-    fields.some((field) => !NOTES.test(field)),
-  );
-  if (added.length === 0) return [];
-  const said = sayFields(added.map(({ path, manager }) => `${path} of ${manager}`));
-  const message = `${nameOf(wanted)} has fields beside those of the package: ${said}`;
-  return [{ key, what: 'extra', message, stays: true }];
+  const extended = wanted.objects.filter(({ key }) => handled.has(key) && !told.has(key));
+  const added = await inParallel(extended, async (object) => {
+    const live = found.get(object.key) as LiveObject;
+    const { apply, fields } = object.policy;
+    if (apply !== 'override' || toMigrate(live, fields).length > 0) return undefined;
+    return extrasOf(api, object, live, known.get(object.key)?.before, signal);
+  });
+  return [...drifts, ...added.filter((drift) => drift !== undefined)];
 };
 
 const isUntouched = (
@@ -107,11 +100,10 @@ const isDone = (object: WantedObject, own: OwnedState | undefined, live: LiveObj
   !live && own?.wanted === object.hash && removesItself(object);
 
 const judge = async (
-  { fleet }: KubernetesTargetOptions,
   api: KubernetesApi,
   object: WantedObject,
   live: LiveObject | undefined,
-  assignment: string,
+  owner: Owner & { readonly uid: string | undefined },
   signal: AbortSignal,
 ): Promise<Drift | undefined> => {
   const { key, policy } = object;
@@ -120,7 +112,7 @@ const judge = async (
   if (policy.apply === 'ifNotPresent') return undefined;
   if (live.metadata.deletionTimestamp !== undefined)
     return { key, what: 'missing', message: `${name} is being deleted` };
-  if (!isOwner(live, { fleet, assignment }))
+  if (!isOwner(live, owner, owner.uid))
     return { key, what: 'owner', message: `${name} is not marked as ours` };
   const theirs = toMigrate(live, policy.fields);
   if (theirs.length > 0)

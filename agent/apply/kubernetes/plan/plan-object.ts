@@ -9,6 +9,7 @@ import { isEstablished } from '../execute/await-definition.ts';
 import { type ApplyDetail, note, toStep } from '../kubernetes-step.ts';
 import { withoutReplicas } from '../live/autoscaled.ts';
 import { differences, sayFields, takenOver } from '../live/differences.ts';
+import { deployersOf, toolMarks } from '../live/deploy-tools.ts';
 import { fingerprint } from '../live/fingerprint.ts';
 import { toMigrate } from '../live/foreign-managers.ts';
 import { tryApply, type TriedApply } from '../live/try-apply.ts';
@@ -38,7 +39,7 @@ export const planObject = async (
   const wanted = autoscaled ? withoutReplicas(whole) : whole;
   const live = context.live.get(wanted.key);
   const group = stageOf(wanted);
-  const own = context.owned.get(wanted.key);
+  const own = stillOurs(context.owned.get(wanted.key), live);
   if (wanted.policy.apply === 'ignore') return left(context, wanted, 'fleet-ferry/apply: ignore', own, live);
   if (wanted.policy.apply === 'ifNotPresent' && live)
     return left(context, wanted, 'it is there, and fleet-ferry/apply is ifNotPresent', own, live);
@@ -94,7 +95,7 @@ export const planObject = async (
   const { dry, removes } = tried;
   const reasons = [
     ...removes.map((added) => `${added} is removed: the server refuses the package's beside it`),
-    ...(adopts ? ['it was there before and belonged to nobody'] : []),
+    ...(adopts ? ['it was there before and belonged to nobody', ...sayMarks(live)] : []),
     ...markChange(live, context),
     ...(migrated.length > 0 ? [`fields of ${migrated.join(', ')} become ours`] : []),
     ...sayDifferences(differences(live, dry)),
@@ -105,6 +106,15 @@ export const planObject = async (
   }
   const reason = reasons.join('; ') || 'what is ours of it is recorded';
   return apply('configured', reason, { migrates: migrated.length > 0 });
+};
+
+/**
+ * The inventory's entry of an object, unless another object has its name by now: one with another uid that the agent did not write,
+ * whatever its annotations say.
+ */
+const stillOurs = (own: OwnedState | undefined, live: LiveObject | undefined): OwnedState | undefined => {
+  if (!live || own?.uid === undefined || own.uid === live.metadata.uid) return own;
+  return ownerOf(live) === undefined ? undefined : own;
 };
 
 const asTrial = ({ secret }: WantedObject): ApplyOptions => ({
@@ -123,7 +133,7 @@ const left = (
 ): ObjectPlan => ({
   step: note(wanted.key, 'skipped', reason, stageOf(wanted)),
   owns:
-    own && live && isOwner(live, owner)
+    own && live && isOwner(live, owner, own.uid)
       ? { key: wanted.key, state: asJson({ ...own, ...(wanted.policy.prune ? {} : { keep: true }) }) }
       : undefined,
 });
@@ -138,12 +148,14 @@ const stateBefore = (
   const isNew = live !== undefined && own?.assignment !== owner.assignment;
   const adopts = own ? own.adopted : isNew && ownerOf(live) === undefined;
   const replaced = own ? own.replaced : adopts && live && { digest: copyName(wanted.key, live) };
+  const before = own ? own.before : adopts && live ? deployersOf(live, wanted.object) : undefined;
   return {
     apiVersion: wanted.apiVersion,
     assignment: owner.assignment,
     ...(own?.uid !== undefined && { uid: own.uid }),
     ...(adopts && { adopted: true }),
     ...(replaced && { replaced }),
+    ...(before && before.length > 0 && { before }),
     ...((isNew || own?.provisional) && { provisional: true }),
     ...(!wanted.policy.prune && { keep: true }),
   };
@@ -173,6 +185,11 @@ const ownsSame = (live: LiveObject, dry: LiveObject): boolean => fingerprint(liv
 const markChange = (live: LiveObject, { owner }: PlanContext): readonly string[] => {
   const said = ownerOf(live);
   return said && said.assignment !== owner.assignment ? [`it belonged to ${said.assignment}`] : [];
+};
+
+const sayMarks = (live: LiveObject): readonly string[] => {
+  const marks = toolMarks(live);
+  return marks.length === 0 ? [] : [`${marks.join(', ')} may still consider it its own`];
 };
 
 const sayDifferences = (paths: readonly string[]): readonly string[] =>

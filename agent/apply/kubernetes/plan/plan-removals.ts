@@ -63,7 +63,8 @@ const planRemoval = async (
   if (own.provisional && !own.adopted)
     return note(key, 'unchanged', 'it was there before the package was tried: it stays', group);
   const owner = { fleet: context.owner.fleet, assignment: own.assignment };
-  if (!isOwner(live, owner)) return note(key, 'skipped', 'its owner mark is no longer ours: it stays', group);
+  if (!isOwner(live, owner, own.uid))
+    return note(key, 'skipped', 'its owner mark is no longer ours: it stays', group);
   const detail = { apiVersion: one.apiVersion, uid, assignment: own.assignment };
   const stays = await whyItStays(context, one, owner, live);
   if (stays !== undefined) {
@@ -84,7 +85,7 @@ const planPutBack = (
   const { key, own } = one;
   const { assignment } = own;
   const group = FIRST_GROUP - stageOf(one);
-  if (live && !isOwner(live, { fleet: owner.fleet, assignment }))
+  if (live && !isOwner(live, { fleet: owner.fleet, assignment }, own.uid))
     return note(key, 'skipped', 'its owner mark is no longer ours: it stays', group);
   const why = wanted ? 'no longer in the package' : 'the package goes';
   const detail = { apiVersion: one.apiVersion, assignment, copy };

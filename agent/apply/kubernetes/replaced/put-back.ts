@@ -1,6 +1,6 @@
 import { isFleetError } from '#bundles/errors';
 import type { JsonPatch, KubernetesApi, LiveObject, ObjectRef } from '../api/kubernetes-api.ts';
-import { isOwner, type Owner } from '../desired/marks.ts';
+import { isMarked, isOwner, type Owner } from '../desired/marks.ts';
 
 /** Retries after concurrent writes. */
 const TRIES = 5;
@@ -24,7 +24,9 @@ export const putBack = async (
       if (!live) await api.create(asNew(copy), signal);
       else if (isOwner(live, owner)) await api.patch(ref, operationsFor(live, copy), signal);
       const back = await api.read(ref, signal);
-      if (back && back.metadata.uid === metadata.uid && !isOwner(back, owner)) {
+      // A copy may itself have our marks, copied from another object.
+      const isBack = isMarked(copy, owner) || (back !== undefined && !isOwner(back, owner));
+      if (back && back.metadata.uid === metadata.uid && isBack) {
         const { resourceVersion = '' } = back.metadata;
         // A single empty entry makes the server clear managedFields.
         const value = metadata.managedFields ?? [{}];

@@ -100,9 +100,9 @@ test('two field sets united have all of both', () => {
   );
 });
 
-test('differences are paths without values; status, versions and what is empty do not count', () => {
+test('differences are paths without values; absent, null and empty are three things; status and versions do not count', () => {
   const dry = live({ ...SPEC, replicas: 3, empty: {}, none: null });
-  expect(differences(live(SPEC), dry)).toEqual(['spec.replicas']);
+  expect(differences(live(SPEC), dry)).toEqual(['spec.empty', 'spec.none', 'spec.replicas']);
   expect(
     differences(live(SPEC), { ...live(SPEC), status: {}, metadata: { name: 'x', resourceVersion: '9' } }),
   ).toEqual([]);

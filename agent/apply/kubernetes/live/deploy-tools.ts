@@ -1,0 +1,62 @@
+import { isRecord } from '../../../model/parse-manifests.ts';
+import type { LiveObject, ManagedFields } from '../api/kubernetes-api.ts';
+import { isItemOf, isSameItem, memberOf, type FieldSet } from './field-set.ts';
+import { isOurs } from './fingerprint.ts';
+import { isByHand } from './foreign-managers.ts';
+
+/** Field managers of Flux, Argo CD, Rancher Fleet and the like. `helm` and kubectl count as people's clients (isByHand). */
+const TOOLS =
+  /^(kustomize-controller|helm-controller|flux|argocd|argocd-.*|fleetagent|kapp|kapp-.*|kluctl|configsync|timoni|pulumi-.*|terraform|Terraform|HashiCorp|werf)$/;
+
+/** Managers that are stored for one object. */
+const MOST = 10;
+
+/**
+ * The field managers of what deployed an object before us, when it is adopted: those that own a field which the package sets as well.
+ * A controller that only adds fields is none of them.
+ */
+export const deployersOf = (live: LiveObject, wanted: LiveObject): readonly string[] =>
+  [
+    ...new Set(
+      (live.metadata.managedFields ?? [])
+        .filter(
+          (entry) => !isOurs(entry) && !entry.subresource && isShared(entry.fieldsV1 ?? {}, live, wanted),
+        )
+        .flatMap(({ manager }) => manager ?? []),
+    ),
+  ].slice(0, MOST);
+
+/** True if a leaf of the set is a field of the package, besides metadata. */
+const isShared = ({ 'f:metadata': _, ...set }: FieldSet, live: unknown, wanted: unknown): boolean =>
+  Object.entries(set).some(([entry, below]) => {
+    if (entry === '.') return false;
+    const [, one] = memberOf(entry, live, isSameItem) ?? [];
+    const [, other] = memberOf(entry, wanted, isItemOf) ?? [];
+    if (one === undefined || other === undefined) return false;
+    const isLeaf = !isRecord(below) || Object.keys(below).every((inner) => inner === '.');
+    return isLeaf || isShared(below, one, other);
+  });
+
+/** True for a manager whose fields beside the package's are reported: people, deployment tools and what deployed the object before us. */
+export const isReported = (entry: ManagedFields, before: readonly string[] = []): boolean =>
+  isByHand(entry) ||
+  (!entry.subresource && (TOOLS.test(entry.manager ?? '') || before.includes(entry.manager ?? '')));
+
+type Mark = readonly [where: 'labels' | 'annotations', key: RegExp, tool: string];
+
+const MARKS: readonly Mark[] = [
+  ['annotations', /^meta\.helm\.sh\/release-name$/, 'Helm'],
+  ['labels', /^(kustomize|helm)\.toolkit\.fluxcd\.io\/name$/, 'Flux'],
+  ['annotations', /^argocd\.argoproj\.io\/tracking-id$/, 'Argo CD'],
+  ['labels', /^argocd\.argoproj\.io\/instance$/, 'Argo CD'],
+  ['annotations', /^objectset\.rio\.cattle\.io\/id$/, 'Rancher Fleet'],
+  ['labels', /^kapp\.k14s\.io\/app$/, 'kapp'],
+];
+
+/** Tools that may still consider an object theirs, by their labels and annotations on it: 'Helm (meta.helm.sh/release-name)'. */
+export const toolMarks = ({ metadata }: LiveObject): readonly string[] =>
+  MARKS.flatMap(([where, pattern, tool]) =>
+    Object.keys(metadata[where] ?? {})
+      .filter((key) => pattern.test(key))
+      .map((key) => `${tool} (${key})`),
+  );

@@ -1,0 +1,103 @@
+import { isFleetError } from '#bundles/errors';
+import type { Drift } from '../../../model/target.ts';
+import { isRecord } from '../../../model/parse-manifests.ts';
+import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
+import { nameOf } from '../api/open-kubernetes-api.ts';
+import { isDefinition } from '../desired/resolve-wanted.ts';
+import { hashText, stableText } from '../desired/stable-hash.ts';
+import type { WantedObject } from '../desired/wanted-object.ts';
+import { additionsOf } from './additions.ts';
+import { isReported } from './deploy-tools.ts';
+import { sayFields } from './differences.ts';
+import { type FieldSet, isSameItem, memberOf, pathsOf, segmentOf } from './field-set.ts';
+
+/** Additions that are not drift: labels, annotations, and kubectl's own annotations in a pod template. */
+const NOTES = /^metadata\.|\.annotations\.kubectl\.kubernetes\.io\//;
+
+/**
+ * Fields that people or other deployment tools have beside the package's: drift that stays. A client that writes a whole object owns the
+ * server's defaults in it as well, which are none: the dry run of a new object tells them.
+ * @param before managers of what deployed the object before us @throws FleetError API_*, ABORTED
+ */
+export const extrasOf = async (
+  api: KubernetesApi,
+  wanted: WantedObject,
+  live: LiveObject,
+  before: readonly string[] | undefined,
+  signal: AbortSignal,
+): Promise<Drift | undefined> => {
+  const isMeant = (entry: Parameters<typeof isReported>[0]): boolean => isReported(entry, before);
+  const found = additionsOf(live, wanted.object, isMeant).filter(({ fields }) =>
+    fields.some((field) => !NOTES.test(field)),
+  );
+  if (found.length === 0) return undefined;
+  const writers = (live.metadata.managedFields ?? []).filter(
+    (entry) => entry.operation === 'Update' && isMeant(entry),
+  );
+  const asNew = writers.length > 0 ? await freshOf(api, wanted, signal) : undefined;
+  const others = new Map(
+    writers.map(({ manager = '', fieldsV1 = {} }) => [
+      manager,
+      new Set(asNew && unlike(fieldsV1, live, asNew)),
+    ]),
+  );
+  const added = found.filter(({ manager, fields }) => {
+    const isOther = others.get(manager);
+    return !asNew || !isOther || fields.some((field) => !NOTES.test(field) && isOther.has(field));
+  });
+  if (added.length === 0) return undefined;
+  const said = sayFields([...new Set(added.map(({ path, manager }) => `${path} of ${manager}`))]);
+  const message = `${nameOf(wanted)} has fields beside those of the package: ${said}`;
+  return { key: wanted.key, what: 'extra', message, stays: true };
+};
+
+/** The package's object as the server would store it if there were none yet; undefined if it says nothing about that. */
+const freshOf = async (
+  api: KubernetesApi,
+  wanted: WantedObject,
+  signal: AbortSignal,
+): Promise<LiveObject | undefined> => {
+  try {
+    const { object } = await api.apply(
+      underNewName(wanted),
+      { dryRun: true, force: true, secret: true },
+      signal,
+    );
+    return object;
+  } catch (error) {
+    if (
+      isFleetError(error) &&
+      ['API_REFUSED', 'API_DENIED', 'FIELD_CONFLICT', 'CLUSTER_LACKS'].includes(error.code)
+    )
+      return undefined;
+    throw error;
+  }
+};
+
+const underNewName = (wanted: WantedObject): LiveObject => {
+  const { object, name, key } = wanted;
+  const { spec } = object;
+  // The name of a definition is made of its group.
+  if (isDefinition(wanted) && isRecord(spec)) {
+    const group = `fresh.${String(spec['group'])}`;
+    const plural = isRecord(spec['names']) ? String(spec['names']['plural']) : '';
+    return {
+      ...object,
+      spec: { ...spec, group },
+      metadata: { ...object.metadata, name: `${plural}.${group}` },
+    };
+  }
+  const fresh = `${name.slice(0, 40)}-${hashText(key).slice(0, 10)}`;
+  return { ...object, metadata: { ...object.metadata, name: fresh } };
+};
+
+/** Paths of the leaves of a set in which two objects differ. */
+const unlike = (set: FieldSet, one: unknown, other: unknown, prefix = ''): readonly string[] =>
+  Object.entries(set).flatMap(([entry, below]) => {
+    if (entry === '.') return [];
+    const path = prefix + segmentOf(entry, prefix === '');
+    const [, left] = memberOf(entry, one, isSameItem) ?? [];
+    const [, right] = memberOf(entry, other, isSameItem) ?? [];
+    if (isRecord(below) && pathsOf(below).length > 0) return unlike(below, left, right, path);
+    return stableText(left) === stableText(right) ? [] : [path];
+  });
