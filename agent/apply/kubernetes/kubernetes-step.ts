@@ -1,6 +1,7 @@
 import type { Digest } from '#bundles/digest';
 import type { Outcome } from '#bundles/formats/events/event';
 import type { Step } from '../../model/target.ts';
+import type { FieldSet } from './live/field-set.ts';
 import { asJson } from './owned-state.ts';
 
 export type ApplyDetail = {
@@ -16,8 +17,12 @@ export type ApplyDetail = {
   readonly adopts: boolean;
   /** Name of the copy to make of an adopted object before the first write. Absent in plans of older agents. */
   readonly copy?: Digest;
+  /** Fields to take back first, so that they are removed: we wrote them, and the package no longer has them. */
+  readonly takes?: FieldSet;
   /** True if an autoscaler sets its replicas, which are left out. */
   readonly autoscaled?: true;
+  /** Replicas that stay, because the package hands them to an autoscaler that has not set them yet. */
+  readonly replicas?: number;
 };
 
 export type RemovalDetail = {

@@ -15,6 +15,8 @@ export type OwnedState = {
   readonly uid?: string;
   /** Hash of our fields as stored by the server (fingerprint.ts). */
   readonly hash?: string;
+  /** The fields that we wrote last, without values (written.ts). Absent in inventories of older agents. */
+  readonly written?: string;
   /** True for an object with secrets: `wanted` and `hash` are keyed hashes. */
   readonly secret?: true;
   /** True if an autoscaler set its replicas when it was applied: they were left out, and are looked at each time. */

@@ -12,10 +12,12 @@ import { isRecord } from '../../../model/parse-manifests.ts';
 import { noteApplied } from '../health/settle/current-as-applied.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
 import type { ApplyDetail } from '../kubernetes-step.ts';
-import { withoutReplicas } from '../live/autoscaled.ts';
+import { withoutReplicas, withReplicas } from '../live/autoscaled.ts';
+import type { FieldSet } from '../live/field-set.ts';
 import { fingerprint } from '../live/fingerprint.ts';
 import { migration, toMigrate } from '../live/foreign-managers.ts';
 import { inTheWay } from '../live/in-the-way.ts';
+import { writtenOf } from '../live/written.ts';
 import { patched } from '../live/try-apply.ts';
 import { asJson, packageId } from '../owned-state.ts';
 import { keepCopy } from '../replaced/copies.ts';
@@ -36,18 +38,20 @@ export const executeApply = async (
   signal: AbortSignal,
 ): Promise<StepResult> => {
   const whole = wanted.byKey.get(step.key);
-  const object = whole && detail.autoscaled ? withoutReplicas(whole) : whole;
+  const object = whole && withOrWithoutReplicas(whole, detail);
   if (!object)
     throw new FleetError('APPLY_FAILED', `${step.key} is not in the package that the plan was made for`);
   const { copy } = detail;
   const isKept = copy === undefined || (await keepFirst(options, api, object, copy, signal));
   await makeWay(options, api, object, detail, signal);
-  if (detail.migrates) await migrate(api, object, signal);
+  const { takes } = detail;
+  if (detail.migrates || takes) await migrate(api, object, takes, signal);
   const { live, created } = await applyAndMigrate(options, api, object, signal);
   const settled = isDefinition(object)
     ? await awaitDefinition(api, live, options.stepTimeoutMs, signal)
     : live;
-  const untouched = !created && live.metadata.resourceVersion === detail.resourceVersion && !detail.migrates;
+  const untouched =
+    !created && live.metadata.resourceVersion === detail.resourceVersion && !detail.migrates && !takes;
   noteApplied(desired, object, settled, !untouched);
   return {
     key: step.key,
@@ -57,11 +61,17 @@ export const executeApply = async (
       of: packageId(desired),
       wanted: object.hash,
       hash: fingerprint(settled, object.secret),
+      written: writtenOf(settled),
       ...(object.secret && { secret: true }),
       ...(detail.autoscaled && { autoscaled: true }),
       uid: settled.metadata.uid,
     }),
   };
+};
+
+const withOrWithoutReplicas = (whole: WantedObject, { autoscaled, replicas }: ApplyDetail): WantedObject => {
+  if (replicas !== undefined) return withReplicas(whole, replicas);
+  return autoscaled ? withoutReplicas(whole) : whole;
 };
 
 const NOT_KEPT = 'no copy of it is kept: this agent has no age identity to seal a Secret to';
@@ -87,7 +97,7 @@ const applyAndMigrate = async (
 ): Promise<Applied> => {
   const applied = await apply(options, api, object, signal);
   if (toMigrate(applied.live, object.policy.fields).length === 0) return applied;
-  await migrate(api, object, signal);
+  await migrate(api, object, undefined, signal);
   return { ...(await apply(options, api, object, signal)), created: applied.created };
 };
 
@@ -123,10 +133,15 @@ const keepsPods = async (api: KubernetesApi, wanted: WantedObject, signal: Abort
 const selectorOf = ({ spec }: LiveObject): string =>
   stableText(isRecord(spec) ? spec['selector'] : undefined);
 
-const migrate = async (api: KubernetesApi, object: WantedObject, signal: AbortSignal): Promise<void> => {
+const migrate = async (
+  api: KubernetesApi,
+  object: WantedObject,
+  takes: FieldSet | undefined,
+  signal: AbortSignal,
+): Promise<void> => {
   for (let left = 5; ; left--) {
     const live = await api.read(object, signal);
-    const operations = live && migration(live, object.policy.fields);
+    const operations = live && migration(live, object.policy.fields, takes);
     if (!operations) return;
     try {
       await api.patch(object, operations, signal);

@@ -1,6 +1,6 @@
 import type { JsonPatch, LiveObject, ManagedFields } from '../api/kubernetes-api.ts';
 import { FIELD_MANAGER } from '../api/open-kubernetes-api.ts';
-import { type FieldSet, unite } from './field-set.ts';
+import { type FieldSet, pathsOf, subtract, unite } from './field-set.ts';
 import { isOurs } from './fingerprint.ts';
 
 /** Clients that apply without server-side apply. They write whole objects, so all their fields are taken over. */
@@ -29,15 +29,22 @@ const isMigrated = (entry: ManagedFields, fields: 'merge' | 'strict'): boolean =
   return fields === 'strict' && isByHand(entry);
 };
 
-/** The patch that makes other managers' fields ours, with a test of the resourceVersion. undefined: nothing to do. */
-export const migration = (live: LiveObject, fields: 'merge' | 'strict'): readonly JsonPatch[] | undefined => {
+/**
+ * The patch that makes other managers' fields ours, with a test of the resourceVersion. undefined: nothing to do.
+ * @param takes fields to take from all managers
+ */
+export const migration = (
+  live: LiveObject,
+  fields: 'merge' | 'strict',
+  takes: FieldSet = {},
+): readonly JsonPatch[] | undefined => {
   const entries = live.metadata.managedFields ?? [];
   const theirs = entries.filter((entry) => isMigrated(entry, fields));
-  if (theirs.length === 0) return undefined;
+  if (theirs.length === 0 && pathsOf(takes).length === 0) return undefined;
   const ours = entries.find(isOurs);
   const united = [...(ours ? [ours] : []), ...theirs]
     .map(({ fieldsV1 = {} }): FieldSet => fieldsV1)
-    .reduce(unite, {});
+    .reduce(unite, takes);
   const merged: ManagedFields = {
     manager: FIELD_MANAGER,
     operation: 'Apply',
@@ -45,9 +52,17 @@ export const migration = (live: LiveObject, fields: 'merge' | 'strict'): readonl
     fieldsType: 'FieldsV1',
     fieldsV1: united,
   } as ManagedFields;
-  const rest = entries.filter((entry) => entry !== ours && !theirs.includes(entry));
+  const rest = entries
+    .filter((entry) => entry !== ours && !theirs.includes(entry))
+    .flatMap((entry) => without(entry, takes));
   return [
     { op: 'test', path: '/metadata/resourceVersion', value: live.metadata.resourceVersion ?? '' },
     { op: 'replace', path: '/metadata/managedFields', value: [merged, ...rest] },
   ];
+};
+
+const without = (entry: ManagedFields, takes: FieldSet): readonly ManagedFields[] => {
+  if (entry.subresource) return [entry];
+  const fieldsV1 = subtract(entry.fieldsV1 ?? {}, takes);
+  return pathsOf(fieldsV1).length > 0 ? [{ ...entry, fieldsV1 }] : [];
 };

@@ -9,7 +9,7 @@ import { resolveWanted } from '../desired/resolve-wanted.ts';
 import { removesItself, type WantedObject } from '../desired/wanted-object.ts';
 import { inParallel } from '../in-parallel.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
-import { isScaled, readAutoscaled, withoutReplicas } from '../live/autoscaled.ts';
+import { asAutoscaled, isScaled, readAutoscaled } from '../live/autoscaled.ts';
 import { differences, lastManager, sayFields } from '../live/differences.ts';
 import { isReported } from '../live/deploy-tools.ts';
 import { extrasOf } from '../live/extras.ts';
@@ -62,10 +62,10 @@ export const observeKubernetes = async (
   );
   const unread = doubtful.filter(({ key }) => !known.has(key));
   const live = new Map([...found, ...(await readLive(api, unread, signal))]);
-  const autoscaled = await readAutoscaled(api, live, signal);
+  const autoscaled = await readAutoscaled(api, live, wanted.objects, signal);
   const judged = await inParallel(doubtful, async (whole) => {
     const { key } = whole;
-    const object = autoscaled.has(key) ? withoutReplicas(whole) : whole;
+    const object = asAutoscaled(whole, autoscaled);
     const own = known.get(key);
     const owner = { fleet: options.fleet, assignment: desired.assignment, uid: own?.uid };
     return isDone(object, own, live.get(key)) ? undefined : judge(api, object, live.get(key), owner, signal);

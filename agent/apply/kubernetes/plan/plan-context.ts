@@ -2,6 +2,7 @@ import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import type { Owner } from '../desired/marks.ts';
 import type { Wanted } from '../desired/resolve-wanted.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
+import type { Autoscaled } from '../live/autoscaled.ts';
 import type { OwnedState } from '../owned-state.ts';
 
 /** Input of all parts of a plan. */
@@ -20,7 +21,6 @@ export type PlanContext = {
   /** Keys of other packages -> assignment. */
   readonly taken: ReadonlyMap<string, string>;
   readonly live: ReadonlyMap<string, LiveObject>;
-  /** Keys of workloads whose replicas an autoscaler sets. */
-  readonly autoscaled: ReadonlySet<string>;
+  readonly autoscaled: Autoscaled;
   readonly signal: AbortSignal;
 };

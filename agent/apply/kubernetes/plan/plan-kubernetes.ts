@@ -45,7 +45,7 @@ export const planKubernetes = async (
     owned: new Map(left.map((object) => [object.key, stateOf(object)])),
     taken,
     live,
-    autoscaled: await readAutoscaled(api, live, signal),
+    autoscaled: await readAutoscaled(api, live, wanted?.objects ?? [], signal),
     signal,
   };
   if (desired?.onlyRemovals)

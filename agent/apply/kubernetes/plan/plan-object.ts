@@ -7,12 +7,14 @@ import { isDefinition, typeKey } from '../desired/resolve-wanted.ts';
 import { removesItself, type WantedObject } from '../desired/wanted-object.ts';
 import { isEstablished } from '../execute/await-definition.ts';
 import { type ApplyDetail, note, toStep } from '../kubernetes-step.ts';
-import { withoutReplicas } from '../live/autoscaled.ts';
+import { asAutoscaled } from '../live/autoscaled.ts';
 import { differences, sayFields, takenOver } from '../live/differences.ts';
 import { deployersOf, toolMarks } from '../live/deploy-tools.ts';
 import { fingerprint } from '../live/fingerprint.ts';
 import { toMigrate } from '../live/foreign-managers.ts';
 import { tryApply, type TriedApply } from '../live/try-apply.ts';
+import { pathsOf } from '../live/field-set.ts';
+import { leftBehind, writtenOf } from '../live/written.ts';
 import { copyName } from '../replaced/copies.ts';
 import { asJson, type OwnedState } from '../owned-state.ts';
 import { isHolder, stageOf } from './kind-order.ts';
@@ -35,8 +37,9 @@ export const planObject = async (
   whole: WantedObject,
   changing: ReadonlySet<string>,
 ): Promise<ObjectPlan> => {
-  const autoscaled = context.autoscaled.has(whole.key);
-  const wanted = autoscaled ? withoutReplicas(whole) : whole;
+  const wanted = asAutoscaled(whole, context.autoscaled);
+  const autoscaled = context.autoscaled.scaled.has(whole.key);
+  const replicas = context.autoscaled.handed.get(whole.key);
   const live = context.live.get(wanted.key);
   const group = stageOf(wanted);
   const own = stillOurs(context.owned.get(wanted.key), live);
@@ -61,6 +64,7 @@ export const planObject = async (
     adopts,
     ...(state.replaced && !own && { copy: state.replaced.digest }),
     ...(autoscaled && { autoscaled }),
+    ...(replicas !== undefined && { replicas }),
   };
   const apply = (outcome: 'created' | 'configured', reason: string, more: Partial<ApplyDetail> = {}) =>
     done(toStep(wanted.key, outcome, reason, { kind: 'apply', detail: { ...detail, ...more } }, group));
@@ -93,11 +97,13 @@ export const planObject = async (
     return done(note(wanted.key, 'skipped', reason, group), seen(context, wanted, live));
   }
   const { dry, removes } = tried;
+  const takes = own && leftBehind(own.written, live, wanted.object, own.before);
   const reasons = [
     ...removes.map((added) => `${added} is removed: the server refuses the package's beside it`),
     ...(adopts ? ['it was there before and belonged to nobody', ...sayMarks(live)] : []),
     ...markChange(live, context),
     ...(migrated.length > 0 ? [`fields of ${migrated.join(', ')} become ours`] : []),
+    ...(takes ? [`${sayFields(pathsOf(takes))} of the last release is removed`] : []),
     ...sayDifferences(differences(live, dry)),
     ...takenOver(live, dry).map((taken) => `takes ${taken}`),
   ];
@@ -105,7 +111,7 @@ export const planObject = async (
     return done(note(wanted.key, 'unchanged', 'as it shall be', group), seen(context, wanted, live));
   }
   const reason = reasons.join('; ') || 'what is ours of it is recorded';
-  return apply('configured', reason, { migrates: migrated.length > 0 });
+  return apply('configured', reason, { migrates: migrated.length > 0, ...(takes && { takes }) });
 };
 
 /**
@@ -153,6 +159,7 @@ const stateBefore = (
     apiVersion: wanted.apiVersion,
     assignment: owner.assignment,
     ...(own?.uid !== undefined && { uid: own.uid }),
+    ...(own?.written !== undefined && { written: own.written }),
     ...(adopts && { adopted: true }),
     ...(replaced && { replaced }),
     ...(before && before.length > 0 && { before }),
@@ -162,17 +169,22 @@ const stateBefore = (
 };
 
 const seen = (
-  { packageId, autoscaled }: PlanContext,
+  { packageId, autoscaled, owned }: PlanContext,
   { key, hash, secret }: WantedObject,
   live: LiveObject,
-): Partial<OwnedState> => ({
-  of: packageId,
-  wanted: hash,
-  ...(autoscaled.has(key) && { autoscaled: true }),
-  hash: fingerprint(live, secret),
-  ...(secret && { secret: true }),
-  ...(live.metadata.uid !== undefined && { uid: live.metadata.uid }),
-});
+): Partial<OwnedState> => {
+  const own = owned.get(key);
+  const stored = fingerprint(live, secret);
+  return {
+    of: packageId,
+    wanted: hash,
+    ...(autoscaled.scaled.has(key) && { autoscaled: true }),
+    hash: stored,
+    written: (own?.hash === stored ? own.written : undefined) ?? writtenOf(live),
+    ...(secret && { secret: true }),
+    ...(live.metadata.uid !== undefined && { uid: live.metadata.uid }),
+  };
+};
 
 /** True if our fields are unchanged since we wrote them and still desired, so that no request is needed (S2). */
 const isUntouched = (own: OwnedState, wanted: WantedObject, live: LiveObject): boolean =>

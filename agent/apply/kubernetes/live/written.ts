@@ -1,0 +1,59 @@
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { parseExactJson } from '#bundles/json/exact-json';
+import { isRecord } from '../../../model/parse-manifests.ts';
+import type { LiveObject } from '../api/kubernetes-api.ts';
+import { isReported } from './deploy-tools.ts';
+import { type FieldSet, isItemOf, isSameItem, memberOf, pathsOf, subtract } from './field-set.ts';
+import { isOurs } from './fingerprint.ts';
+
+/** Limit of the stored form of one object, in characters. Beyond it the server's record of field managers alone decides. */
+const LONGEST = 32 << 10;
+
+/** The fields of an object that we wrote, by the server's record, without values: packed for the inventory, '' if there are too many. */
+export const writtenOf = (live: LiveObject): string => {
+  const { fieldsV1 = {} } = live.metadata.managedFields?.find(isOurs) ?? {};
+  const packed = deflateRawSync(JSON.stringify(fieldsV1)).toString('base64');
+  return packed.length > LONGEST ? '' : packed;
+};
+
+/**
+ * Fields that we wrote and that the package no longer has, although they have ceased to be ours by the server's record: somebody wrote
+ * another value by hand, or the record was lost. Server-side apply would leave them. A field that a controller owns by now was handed to
+ * it, as replicas are to an autoscaler, and stays.
+ * @param written from writtenOf, when we wrote last
+ * @param before managers of what deployed the object before us
+ */
+export const leftBehind = (
+  written: string | undefined,
+  live: LiveObject,
+  wanted: LiveObject,
+  before: readonly string[] | undefined,
+): FieldSet | undefined => {
+  if (written === undefined || written === '') return undefined;
+  const entries = live.metadata.managedFields ?? [];
+  const kept = entries.filter((entry) => isOurs(entry) || !isReported(entry, before));
+  const left = kept.reduce(
+    (rest, { fieldsV1 = {} }) => subtract(rest, fieldsV1),
+    gone(unpack(written), live, wanted),
+  );
+  return pathsOf(left).length > 0 ? left : undefined;
+};
+
+const unpack = (written: string): FieldSet =>
+  parseExactJson(inflateRawSync(Buffer.from(written, 'base64')).toString()) as FieldSet;
+
+/** What the live object has of a set and the package has not. */
+const gone = (set: FieldSet, live: unknown, wanted: unknown): FieldSet => {
+  const result: Record<string, unknown> = {};
+  for (const [entry, below] of Object.entries(set)) {
+    const one = entry === '.' ? undefined : memberOf(entry, live, isSameItem);
+    if (!one) continue;
+    const other = memberOf(entry, wanted, isItemOf);
+    if (!other || other[1] === undefined) result[entry] = below;
+    else if (isRecord(below)) {
+      const inner = gone(below, one[1], other[1]);
+      if (Object.keys(inner).length > 0) result[entry] = inner;
+    }
+  }
+  return result;
+};
