@@ -5,7 +5,7 @@ import { parseManifests } from '../../../agent/model/parse-manifests.ts';
 const read = (literal: string): string => {
   const yaml = `kind: Meter\nspec:\n  v: ${literal}\n`;
   const [document] = parseManifests(new Map([['app.yaml', Buffer.from(yaml)]]));
-  return writeExactJson((document?.value['spec'] as { v: unknown }).v);
+  return writeExactJson((document?.value['spec'] as { v: unknown } | undefined)?.v);
 };
 
 // What an API server of Kubernetes 1.35 stores for each, which test/integration/kubernetes/kubernetes-compare.test.ts asks it.

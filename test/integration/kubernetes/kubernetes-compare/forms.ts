@@ -1,0 +1,179 @@
+import { describe, expect, it } from 'vitest';
+import { observe } from '../../../../agent/observe/observe.ts';
+import { UNWATCHED, definition, deployment, autoscaler, map } from './objects.ts';
+import { type CompareWorld, webOf, mapOf } from './world.ts';
+
+/** What is compared, and what is taken out of an object or left in it. */
+export const formsOnCluster = ({
+  newSite,
+  ask,
+  at,
+  newNamespace,
+  kubectl,
+  driftOf,
+  right,
+  writes,
+}: CompareWorld): void => {
+  describe('forms of an object', () => {
+    it('tells absent, null and empty apart, in what is built in and in custom resources', async () => {
+      const ns = await newNamespace();
+      const policy = {
+        apiVersion: 'networking.k8s.io/v1',
+        kind: 'NetworkPolicy',
+        metadata: { name: 'db', namespace: ns },
+        spec: {
+          podSelector: {},
+          policyTypes: ['Ingress'],
+          ingress: [{ from: [{ podSelector: { matchLabels: { a: 'b' } } }] }],
+        },
+      };
+      const scraper = {
+        apiVersion: 'scrapers.example/v1',
+        kind: 'Scraper',
+        metadata: { name: 'all', namespace: ns, annotations: UNWATCHED },
+        spec: { everything: {}, nothing: [], unset: null, one: { a: 'b' } },
+      };
+      await using site = await newSite();
+      await right(site, policy, definition('scrapers', 'Scraper'), scraper);
+      const written = await writes();
+      expect(await driftOf(site)).toEqual([]);
+      const path = `/apis/scrapers.example/v1/namespaces/${ns}/scrapers/all`;
+      expect(await at(path, 'spec')).toEqual(scraper.spec);
+      expect(await writes()).toBe(written);
+      const edits: readonly (readonly [string, string, object])[] = [
+        ['networkpolicy', 'db', { op: 'add', path: '/spec/ingress/0/from/0/namespaceSelector', value: {} }],
+        ['scraper', 'all', { op: 'remove', path: '/spec/everything' }],
+        ['scraper', 'all', { op: 'remove', path: '/spec/nothing' }],
+        ['scraper', 'all', { op: 'remove', path: '/spec/unset' }],
+        ['scraper', 'all', { op: 'replace', path: '/spec/nothing', value: null }],
+        ['scraper', 'all', { op: 'replace', path: '/spec/everything', value: [] }],
+      ];
+      for (const [kind, name, edit] of edits) {
+        await kubectl(['patch', kind, name, '-n', ns, '--type=json', '-p', JSON.stringify([edit])]);
+        expect(await driftOf(site), JSON.stringify(edit)).toMatchObject([{ what: 'content' }]);
+        await observe(site.agent);
+        expect(await driftOf(site), JSON.stringify(edit)).toEqual([]);
+      }
+      expect(await at(path, 'spec')).toEqual(scraper.spec);
+    });
+
+    const FORMS: readonly (readonly [
+      name: string,
+      first: (ns: string) => Record<string, unknown>,
+      second: (ns: string) => Record<string, unknown>,
+    ])[] = [
+      [
+        'Recreate for the default strategy',
+        (ns) => deployment(ns),
+        (ns) => deployment(ns, { strategy: { type: 'Recreate' } }),
+      ],
+      [
+        'another handler for a probe',
+        (ns) => deployment(ns, {}, { livenessProbe: { httpGet: { path: '/', port: 80 } } }),
+        (ns) => deployment(ns, {}, { livenessProbe: { exec: { command: ['true'] } } }),
+      ],
+      [
+        'a volume of a type for the default one',
+        (ns) => deployment(ns, {}, {}, { volumes: [{ name: 'v' }] }),
+        (ns) => deployment(ns, {}, {}, { volumes: [{ name: 'v', configMap: { name: 'm' } }] }),
+      ],
+      [
+        'a volume of another type',
+        (ns) => deployment(ns, {}, {}, { volumes: [{ name: 'v', configMap: { name: 'm' } }] }),
+        (ns) => deployment(ns, {}, {}, { volumes: [{ name: 'v', secret: { secretName: 's' } }] }),
+      ],
+      [
+        'a value for a reference, of a variable',
+        (ns) =>
+          deployment(
+            ns,
+            {},
+            { env: [{ name: 'E', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }] },
+          ),
+        (ns) => deployment(ns, {}, { env: [{ name: 'E', value: 'x' }] }),
+      ],
+    ];
+    it.each(FORMS)('takes out a default that a new form forbids: %s', async (_, first, second) => {
+      const ns = await newNamespace();
+      await using site = await newSite();
+      await right(site, first(ns));
+      await right(site, second(ns));
+      expect(await driftOf(site)).toEqual([]);
+      await right(site, first(ns));
+      expect(await driftOf(site)).toEqual([]);
+    });
+
+    it('takes out what a controller injected where the new form forbids it, and leaves it otherwise', async () => {
+      const conversion = {
+        strategy: 'Webhook',
+        webhook: {
+          conversionReviewVersions: ['v1'],
+          clientConfig: { service: { namespace: 'default', name: 'hook', path: '/convert' } },
+        },
+      };
+      const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/orders.orders.example';
+      await using site = await newSite();
+      await right(site, definition('orders', 'Order', { conversion }));
+      const bundle = await kubectl([
+        'get',
+        'cm',
+        '-n',
+        'default',
+        'kube-root-ca.crt',
+        '-o',
+        'jsonpath={.data.ca\\.crt}',
+      ]);
+      const caBundle = Buffer.from(bundle).toString('base64');
+      await ask('PATCH', `${path}?fieldManager=cainjector`, {
+        spec: { conversion: { webhook: { clientConfig: { caBundle } } } },
+      });
+      expect(await driftOf(site)).toEqual([]);
+      const moved = {
+        ...conversion,
+        webhook: { ...conversion.webhook, conversionReviewVersions: ['v1', 'v1beta1'] },
+      };
+      await right(site, definition('orders', 'Order', { conversion: moved }));
+      expect(await at(path, 'spec.conversion.webhook.clientConfig.caBundle')).toBe(caBundle);
+      await right(site, definition('orders', 'Order'));
+      expect(await at(path, 'spec.conversion')).toEqual({ strategy: 'None' });
+      expect(await driftOf(site)).toEqual([]);
+      await site.release([]);
+    });
+
+    it('keeps the replicas of a workload that is handed to an autoscaler, at once and ever after', async () => {
+      const ns = await newNamespace();
+      await using site = await newSite();
+      await right(site, deployment(ns, { replicas: 4 }));
+      await right(site, deployment(ns), autoscaler(ns, 4));
+      expect(await at(webOf(ns), 'spec.replicas')).toBe(4);
+      expect(await driftOf(site)).toEqual([]);
+      await right(site, deployment(ns, {}, { args: ['x'] }), autoscaler(ns, 6));
+      await expect.poll(() => at(webOf(ns), 'spec.replicas'), { timeout: 40_000 }).toBe(6);
+      await right(site, deployment(ns, {}, { args: ['y'] }), autoscaler(ns, 6));
+      expect(await at(webOf(ns), 'spec.replicas')).toBe(6);
+      expect(await driftOf(site)).toEqual([]);
+      await using other = await newSite();
+      const second = await newNamespace();
+      await right(other, deployment(second, { replicas: 3 }));
+      await right(other, deployment(second));
+      expect(await at(webOf(second), 'spec.replicas')).toBe(1);
+    });
+
+    it('removes what it wrote and somebody has changed by hand since, and leaves what a controller owns by now', async () => {
+      const ns = await newNamespace();
+      const data = { keep: '1', edited: '1', injected: '1' };
+      const env = (names: readonly string[]) => ({ env: names.map((name) => ({ name, value: 'ours' })) });
+      await using site = await newSite();
+      await right(site, map(ns, 'm', data), deployment(ns, {}, env(['A', 'B'])));
+      await ask('PATCH', `${mapOf(ns, 'm')}?fieldManager=kubectl-edit`, { data: { edited: '2' } });
+      await ask('PATCH', `${mapOf(ns, 'm')}?fieldManager=injector`, { data: { injected: '2' } });
+      await kubectl(['set', 'env', '-n', ns, 'deployment/web', 'B=theirs']);
+      await right(site, map(ns, 'm', { keep: '1' }), deployment(ns, {}, env(['A'])));
+      expect(await at(mapOf(ns, 'm'), 'data')).toEqual({ keep: '1', injected: '2' });
+      expect(await at(webOf(ns), 'spec.template.spec.containers.0.env')).toEqual([
+        { name: 'A', value: 'ours' },
+      ]);
+      expect(await driftOf(site)).toEqual([]);
+    });
+  });
+};

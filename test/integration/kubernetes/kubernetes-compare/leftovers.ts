@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import { observe } from '../../../../agent/observe/observe.ts';
+import { yaml, definition, deployment, map } from './objects.ts';
+import { type CompareWorld, webOf } from './world.ts';
+
+/** What another tool left in an object that the agent takes over. */
+export const leftoversOnCluster = ({
+  newSite,
+  ask,
+  newNamespace,
+  kubectl,
+  driftOf,
+  right,
+}: CompareWorld): void => {
+  describe('what other tools left', () => {
+    const TOOLS = [
+      'helm',
+      'argocd-controller',
+      'kustomize-controller',
+      'fleetagent',
+      'house-deployer',
+      'kubectl-create',
+    ];
+    it.each(TOOLS)('reports what %s left in an object that it takes over, and no defaults', async (tool) => {
+      const isApplier = /controller|house/.test(tool);
+      const ns = await newNamespace();
+      const old = deployment(
+        ns,
+        {},
+        {
+          env: [
+            { name: 'LEVEL', value: 'info' },
+            { name: 'DEBUG', value: '1' },
+          ],
+        },
+      );
+      const flags = isApplier ? ['apply', '--server-side'] : ['create'];
+      await kubectl([...flags, `--field-manager=${tool}`, '-f', '-'], yaml(old));
+      await using site = await newSite();
+      await right(site, deployment(ns, {}, { env: [{ name: 'LEVEL', value: 'warning' }] }));
+      const drift = await driftOf(site);
+      expect(drift).toMatchObject([{ what: 'extra', stays: true }]);
+      expect(drift[0]?.message).toBe(
+        `Deployment ${ns}/web has fields beside those of the package: spec.template.spec.containers[name=a].env[name=DEBUG] of ${tool}`,
+      );
+      await ask('PATCH', `${webOf(ns)}?fieldManager=${tool}`, {
+        spec: {
+          template: {
+            spec: { containers: [{ name: 'a', image: 'a', env: [{ name: 'LEVEL', value: 'warning' }] }] },
+          },
+        },
+      });
+      await observe(site.agent);
+      expect(await driftOf(site)).toEqual([]);
+    });
+
+    it('sees nothing left in a definition, a Service and a claim that another tool made just so', async () => {
+      const ns = await newNamespace();
+      const objects = [
+        definition('lamps', 'Lamp'),
+        {
+          apiVersion: 'v1',
+          kind: 'Service',
+          metadata: { name: 's', namespace: ns },
+          spec: { selector: { app: 'web' }, ports: [{ port: 80 }] },
+        },
+        map(ns, 'm', { a: 'b' }),
+      ];
+      await kubectl(['create', '--field-manager=helm', '-f', '-'], yaml(...objects));
+      await kubectl(['wait', '--for=condition=Established', 'crd/lamps.lamps.example']);
+      await using site = await newSite();
+      await right(site, ...objects);
+      expect(await driftOf(site)).toEqual([]);
+    });
+  });
+};
