@@ -31,7 +31,7 @@ export const ownerOf = (live: LiveObject): Owner | undefined =>
 export const isOwner = (live: LiveObject, owner: Owner, uid?: string): boolean =>
   isMarked(live, owner) && ((uid !== undefined && uid === live.metadata.uid) || !isCopied(live));
 
-/** True if the annotations name the owner, whoever wrote them. */
+/** True if the annotations name the owner, by whatever manager they were written. */
 export const isMarked = (live: LiveObject, owner: Owner): boolean => {
   const said = markedOwner(live);
   return said?.fleet === owner.fleet && said.assignment === owner.assignment;

@@ -20,7 +20,7 @@ export const isScaled = ({ metadata }: LiveObject): boolean =>
       'f:replicas' in fieldsV1['f:spec'],
   );
 
-/** Who sets the replicas of workloads, by key. */
+/** The workloads whose replicas an autoscaler sets or shall set, by key. */
 export type Autoscaled = {
   /** Workloads that an autoscaler has scaled: replicas of the package are left out. */
   readonly scaled: ReadonlySet<string>;
@@ -88,7 +88,7 @@ const replicasLeaving = (live: LiveObject, { object }: WantedObject): number | u
   return isOwn ? before['replicas'] : undefined;
 };
 
-/** What autoscalers of the package scale, also those that create a HorizontalPodAutoscaler (KEDA's ScaledObject). */
+/** Targets of the package's autoscalers, also those that create a HorizontalPodAutoscaler (KEDA's ScaledObject). */
 const ownTargets = ({ spec }: LiveObject, namespace: string): readonly string[] =>
   isRecord(spec) && isRecord(spec['scaleTargetRef'])
     ? targetOf({ apiVersion: 'apps/v1', kind: 'Deployment', ...spec['scaleTargetRef'] }).map(

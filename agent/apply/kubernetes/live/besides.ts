@@ -13,7 +13,7 @@ export type Beside = {
   /** The package's value of the object that has it, and the live one. */
   readonly wanted: Fields;
   readonly live: Fields;
-  /** Who wrote it: us alone, a manager by name, or nobody, as (a part of) it is a default of the server or of a webhook. */
+  /** The writer: us alone, a manager by name, or nobody, as (a part of) it is a default of the server or of a webhook. */
   readonly owner: 'us' | 'nobody' | { readonly manager: string };
 };
 

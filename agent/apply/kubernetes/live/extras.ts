@@ -16,7 +16,7 @@ const NOTES = /^metadata\.|\.annotations\.kubectl\.kubernetes\.io\//;
 
 /**
  * Fields that people or other deployment tools have beside the package's: drift that stays. A client that writes a whole object owns the
- * server's defaults in it as well, which are none: the dry run of a new object tells them.
+ * server's defaults in it as well; they are left out, by a dry run of a new object.
  * @param before managers of what deployed the object before us @throws FleetError API_*, ABORTED
  */
 export const extrasOf = async (

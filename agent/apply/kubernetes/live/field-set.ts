@@ -72,7 +72,7 @@ export const unite = (one: FieldSet, other: FieldSet): FieldSet => {
   return result;
 };
 
-/** What is in one set and not in another. A field without fields below is in a set as a whole. */
+/** The fields of one set that another lacks. A field without fields below is in a set as a whole. */
 export const subtract = (one: FieldSet, other: FieldSet): FieldSet => {
   const result: Record<string, unknown> = {};
   for (const [entry, below] of Object.entries(one)) {

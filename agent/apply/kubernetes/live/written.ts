@@ -42,7 +42,7 @@ export const leftBehind = (
 const unpack = (written: string): FieldSet =>
   parseExactJson(inflateRawSync(Buffer.from(written, 'base64')).toString()) as FieldSet;
 
-/** What the live object has of a set and the package has not. */
+/** The fields of a set that the live object has and the package lacks. */
 const gone = (set: FieldSet, live: unknown, wanted: unknown): FieldSet => {
   const result: Record<string, unknown> = {};
   for (const [entry, below] of Object.entries(set)) {
