@@ -3,7 +3,7 @@ import { type Document, LineCounter, parseAllDocuments, type ScalarTag, type Tag
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { yamlFault } from '#bundles/json/yaml-fault';
-import { yamlNumber } from './yaml-number.ts';
+import { storedNumber } from './stored-number.ts';
 
 /** One YAML document of a package as plain data, and its place in the package. */
 export type ParsedDocument = {
@@ -31,7 +31,7 @@ const numberTag = (tag: 'int' | 'float'): ScalarTag => ({
   identify: (value) => typeof value === 'number' || typeof value === 'bigint',
   test: /^(?:[-+]_*)?[.\d]/,
   resolve: (text, onError) => {
-    const value = yamlNumber(text);
+    const value = storedNumber(text);
     if (typeof value === 'object') onError(`${NO_NUMBER}${value.unsent}`);
     return typeof value === 'object' ? text : value;
   },

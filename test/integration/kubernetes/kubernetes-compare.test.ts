@@ -5,6 +5,7 @@ import { openKubernetesApi } from '../../../agent/apply/kubernetes/api/open-kube
 import { kubernetesTarget } from '../../../agent/apply/kubernetes/kubernetes-target.ts';
 import type { Target } from '../../../agent/model/target.ts';
 import { lookAtDrift } from '../../../agent/observe/observe.ts';
+import { generateAgeIdentity } from '../../../bundles/trust/age/recipient.ts';
 import { copiesIn, createSite, FLEET, pack } from '../../agent/apply/kubernetes/kubernetes-site.ts';
 import { writesOf } from '../../harness/kubernetes/audit-log.ts';
 import type { OwnCluster } from '../../harness/kubernetes/cluster.ts';
@@ -17,11 +18,13 @@ import { numbersOnCluster } from './kubernetes-compare/numbers.ts';
 import { yaml } from './kubernetes-compare/objects.ts';
 import { owningOnCluster } from './kubernetes-compare/owning.ts';
 import type { CompareWorld } from './kubernetes-compare/world.ts';
+import { worldsOnCluster } from './kubernetes-compare/worlds-on-cluster.ts';
 
 describeWith(['kube', 'kwok'], 'comparing, removing and owning on a cluster', ({ kube, kwok }) => {
   let cluster: OwnCluster;
   let api: KubernetesApi;
   let folder: TemporaryDirectory;
+  let identity: string;
   let namespaces = 0;
 
   const target = (): Target =>
@@ -31,7 +34,7 @@ describeWith(['kube', 'kwok'], 'comparing, removing and owning on a cluster', ({
       healthTimeoutMs: 20_000,
       stepTimeoutMs: 20_000,
       adopt: 'ifUnowned',
-      copies: copiesIn(folder.path),
+      copies: copiesIn(folder.path, identity),
     });
   const ask = async (method: string, path: string, body?: object): Promise<unknown> => {
     const answer = await cluster.request(method, path, body);
@@ -69,6 +72,7 @@ describeWith(['kube', 'kwok'], 'comparing, removing and owning on a cluster', ({
 
   beforeAll(async () => {
     folder = await temporaryDirectory('kubernetes-compare');
+    ({ identity } = await generateAgeIdentity());
     cluster = await startOwnCluster({ kube, kwok, nodes: 1, audit: true });
     api = openKubernetesApi(await openClusterAccess({ kubeconfig: cluster.kubeconfig, context: '' }), {
       patienceMs: 30_000,
@@ -85,4 +89,5 @@ describeWith(['kube', 'kwok'], 'comparing, removing and owning on a cluster', ({
   formsOnCluster(world);
   leftoversOnCluster(world);
   owningOnCluster(world);
+  worldsOnCluster(world);
 });

@@ -5,6 +5,7 @@ import type { DesiredPackage, Step, StepResult } from '../../../model/target.ts'
 import type { ApplyOptions, JsonPatch, KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import { stopIfAborted } from '../api/send.ts';
 import { ownerOf } from '../desired/marks.ts';
+import { isBuiltIn } from '../desired/is-built-in.ts';
 import { isDefinition, type Wanted } from '../desired/resolve-wanted.ts';
 import { stableText } from '../desired/stable-hash.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
@@ -14,6 +15,7 @@ import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
 import type { ApplyDetail } from '../kubernetes-step.ts';
 import { withoutReplicas, withReplicas } from '../live/autoscaled.ts';
 import type { FieldSet } from '../live/field-set.ts';
+import { isCutShort } from '../live/emptied.ts';
 import { fingerprint } from '../live/fingerprint.ts';
 import { migration, toMigrate } from '../live/foreign-managers.ts';
 import { inTheWay } from '../live/in-the-way.ts';
@@ -95,7 +97,9 @@ const applyAndMigrate = async (
   object: WantedObject,
   signal: AbortSignal,
 ): Promise<Applied> => {
-  const applied = await apply(options, api, object, signal);
+  let applied = await apply(options, api, object, signal);
+  if (!isBuiltIn(object.group) && isCutShort(object.object, applied.live))
+    applied = { ...(await apply(options, api, object, signal)), created: applied.created };
   if (toMigrate(applied.live, object.policy.fields).length === 0) return applied;
   await migrate(api, object, undefined, signal);
   return { ...(await apply(options, api, object, signal)), created: applied.created };

@@ -2,11 +2,7 @@ import { isRecord } from '../../../model/parse-manifests.ts';
 import type { LiveObject, ManagedFields } from '../api/kubernetes-api.ts';
 import { isItemOf, isSameItem, memberOf, type FieldSet } from './field-set.ts';
 import { isOurs } from './fingerprint.ts';
-import { isByHand } from './foreign-managers.ts';
-
-/** Field managers of Flux, Argo CD, Rancher Fleet and the like. `helm` and kubectl count as people's clients (isByHand). */
-const TOOLS =
-  /^(kustomize-controller|helm-controller|flux|argocd|argocd-.*|fleetagent|kapp|kapp-.*|kluctl|configsync|timoni|pulumi-.*|terraform|Terraform|HashiCorp|werf)$/;
+import { isByHand, isTool } from './foreign-managers.ts';
 
 /** Managers that are stored for one object. */
 const MOST = 10;
@@ -39,8 +35,7 @@ const isShared = ({ 'f:metadata': _, ...set }: FieldSet, live: unknown, wanted: 
 
 /** True for a manager whose fields beside the package's are reported: people, deployment tools and what deployed the object before us. */
 export const isReported = (entry: ManagedFields, before: readonly string[] = []): boolean =>
-  isByHand(entry) ||
-  (!entry.subresource && (TOOLS.test(entry.manager ?? '') || before.includes(entry.manager ?? '')));
+  isByHand(entry) || isTool(entry) || (!entry.subresource && before.includes(entry.manager ?? ''));
 
 type Mark = readonly [where: 'labels' | 'annotations', key: RegExp, tool: string];
 

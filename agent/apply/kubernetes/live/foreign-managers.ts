@@ -9,6 +9,14 @@ const CLIENT_SIDE = new Set(['kubectl-client-side-apply', 'before-first-apply'])
 /** Field managers of clients that people use. */
 const BY_HAND = /^(kubectl|oc|helm|k9s|curl|node-fetch|Mozilla|headlamp|dashboard)([-/]|$)/i;
 
+/** Field managers of Flux, Argo CD, Rancher Fleet and the like. `helm` and kubectl count as people's clients. */
+const TOOLS =
+  /^(kustomize-controller|helm-controller|flux|argocd|argocd-.*|fleetagent|kapp|kapp-.*|kluctl|configsync|timoni|pulumi-.*|terraform|Terraform|HashiCorp|werf)$/;
+
+/** True for a tool that deploys whole objects. */
+export const isTool = ({ manager = '', subresource }: ManagedFields): boolean =>
+  !subresource && TOOLS.test(manager);
+
 export const isByHand = ({ manager = '', subresource }: ManagedFields): boolean =>
   !subresource && BY_HAND.test(manager);
 
@@ -26,7 +34,7 @@ const isMigrated = (entry: ManagedFields, fields: 'merge' | 'strict'): boolean =
   if (subresource) return false;
   // Our fields with operation Update come from replacing additions of others (in-the-way.ts).
   if (operation === 'Update' && (manager === FIELD_MANAGER || CLIENT_SIDE.has(manager))) return true;
-  return fields === 'strict' && isByHand(entry);
+  return fields === 'strict' && (isByHand(entry) || isTool(entry));
 };
 
 /**

@@ -2,6 +2,8 @@ import type { JsonPatch, LiveObject } from '../api/kubernetes-api.ts';
 import { stableText } from '../desired/stable-hash.ts';
 import { additionsOf } from './additions.ts';
 import { type Beside, besidesOf } from './besides.ts';
+import { deployersOf, isReported } from './deploy-tools.ts';
+import { emptied } from './emptied.ts';
 import { tokenOf } from './field-set.ts';
 
 /** Fields beside those of the package, and the patch that removes them. */
@@ -22,35 +24,56 @@ export type InTheWay = {
  */
 export const inTheWay = (live: LiveObject, wanted: LiveObject, refusal: string): readonly InTheWay[] => {
   const fields = fieldsIn(refusal);
-  const found = besidesOf(live, wanted).filter((one) => fields.some((field) => isMeant(one, field)));
+  const others = othersOf(live, wanted);
+  const found = besidesOf(live, wanted).filter((one) => fields.some((field) => isMeant(one, field, others)));
   const own = found.filter(({ owner }) => typeof owner === 'string');
+  const empties = emptied(live, wanted);
+  const places = new Set(
+    empties.map(({ path }) =>
+      path
+        .slice(1)
+        .replaceAll(/\/\d+(?=\/|$)/g, '')
+        .replaceAll('/', '.'),
+    ),
+  );
+  const isAboutEmpty = fields.length > 0 && fields.every((field) => places.has(field));
   return [
+    ...(isAboutEmpty ? [{ named: [], operations: empties }] : []),
     ...(own.some(({ owner }) => owner === 'nobody') ? [without(own)] : []),
     ...(own.length < found.length ? [without(found)] : []),
     ...editedItems(live, wanted, refusal),
   ];
 };
 
+/** A field path before the server's reason (field.Error of Kubernetes), or, for an object with secrets, before its name. */
+const FIELD =
+  /(?<![\w.])([a-zA-Z][\w-]*(?:\.[\w-]+|\[[^\]]*\])*)(?=: (?:Required|Invalid|Forbidden|Unsupported|Duplicate|Too|Not|Internal) ?| \(FieldValue)/g;
+
 /** Paths of fields in the server's words, without indices: 'spec.strategy.rollingUpdate: Forbidden', 'spec.a (FieldValueInvalid)'. */
 const fieldsIn = (refusal: string): readonly string[] => [
-  ...new Set(
-    [...refusal.matchAll(/(?<![\w.])([a-zA-Z][\w-]*(?:\.[\w-]+|\[[^\]]*\])*)(?=: [A-Z]| \(FieldValue)/g)].map(
-      ([, path = '']) => plain(path),
-    ),
-  ),
+  ...new Set([...refusal.matchAll(FIELD)].map(([, path = '']) => plain(path))),
 ];
 
 const plain = (path: string): string => path.replaceAll(/\[[^\]]*\]/g, '');
 
+/** Managers of people, deployment tools and what deployed the object before us. */
+const othersOf = (live: LiveObject, wanted: LiveObject): ReadonlySet<string> => {
+  const before = deployersOf(live, wanted);
+  const entries = (live.metadata.managedFields ?? []).filter((entry) => isReported(entry, before));
+  return new Set(entries.flatMap(({ manager }) => manager ?? []));
+};
+
 /**
  * A refusal names the field itself, one below it, another member of the same union, or the object that has it. Directly in a spec only the
- * field itself counts, because the server keeps fields there.
+ * field itself counts, because the server and controllers keep fields there; if the refusal names the spec, fields of people and tools do
+ * as well (`minAvailable` of the tool before us beside `maxUnavailable`).
  */
-const isMeant = ({ path, holder }: Beside, field: string): boolean => {
+const isMeant = ({ path, holder, owner }: Beside, field: string, others: ReadonlySet<string>): boolean => {
   const at = plain(path);
   if (field === at || field.startsWith(`${at}.`)) return true;
   const place = at.slice(0, at.lastIndexOf('.'));
-  if (holder.lastIndexOf('/') === 0) return false;
+  const isTop = holder.lastIndexOf('/') === 0;
+  if (isTop) return field === place && typeof owner === 'object' && others.has(owner.manager);
   return field === place || field.slice(0, field.lastIndexOf('.')) === place;
 };
 

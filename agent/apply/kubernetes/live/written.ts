@@ -3,7 +3,7 @@ import { parseExactJson } from '#bundles/json/exact-json';
 import { isRecord } from '../../../model/parse-manifests.ts';
 import type { LiveObject } from '../api/kubernetes-api.ts';
 import { isReported } from './deploy-tools.ts';
-import { type FieldSet, isItemOf, isSameItem, memberOf, pathsOf, subtract } from './field-set.ts';
+import { type FieldSet, isItemOf, isSameItem, memberOf, pathsOf, subtract, unite } from './field-set.ts';
 import { isOurs } from './fingerprint.ts';
 
 /** Limit of the stored form of one object, in characters. Beyond it the server's record of field managers alone decides. */
@@ -12,15 +12,15 @@ const LONGEST = 32 << 10;
 /** The fields of an object that we wrote, by the server's record, without values: packed for the inventory, '' if there are too many. */
 export const writtenOf = (live: LiveObject): string => {
   const { fieldsV1 = {} } = live.metadata.managedFields?.find(isOurs) ?? {};
-  const packed = deflateRawSync(JSON.stringify(fieldsV1)).toString('base64');
+  const packed = deflateRawSync(JSON.stringify(fieldsV1), { level: 1 }).toString('base64');
   return packed.length > LONGEST ? '' : packed;
 };
 
 /**
- * Fields that we wrote and that the package no longer has, although they have ceased to be ours by the server's record: somebody wrote
- * another value by hand, or the record was lost. Server-side apply would leave them. A field that a controller owns by now was handed to
- * it, as replicas are to an autoscaler, and stays.
- * @param written from writtenOf, when we wrote last
+ * Fields that we wrote and that the package no longer has, and that server-side apply would leave: somebody wrote another value by hand, what
+ * deployed the object before us owns them as well, or the server's record was lost. A field that a controller owns by now was handed to it,
+ * as replicas are to an autoscaler, and stays.
+ * @param written from writtenOf, when we wrote last; without it, the server's record says what we wrote
  * @param before managers of what deployed the object before us
  */
 export const leftBehind = (
@@ -29,14 +29,20 @@ export const leftBehind = (
   wanted: LiveObject,
   before: readonly string[] | undefined,
 ): FieldSet | undefined => {
-  if (written === undefined || written === '') return undefined;
   const entries = live.metadata.managedFields ?? [];
-  const kept = entries.filter((entry) => isOurs(entry) || !isReported(entry, before));
-  const left = kept.reduce(
-    (rest, { fieldsV1 = {} }) => subtract(rest, fieldsV1),
-    gone(unpack(written), live, wanted),
-  );
-  return pathsOf(left).length > 0 ? left : undefined;
+  const ours = entries.find(isOurs)?.fieldsV1 ?? {};
+  const theirs = entries.filter((entry) => !isOurs(entry));
+  const left = theirs
+    .filter((entry) => !isReported(entry, before))
+    .reduce(
+      (rest, { fieldsV1 = {} }) => subtract(rest, fieldsV1),
+      gone(written === undefined || written === '' ? ours : unpack(written), live, wanted),
+    );
+  const shared = theirs
+    .filter((entry) => isReported(entry, before))
+    .map(({ fieldsV1 = {} }) => subtract(left, subtract(left, fieldsV1)));
+  const takes = shared.reduce(unite, subtract(left, ours));
+  return pathsOf(takes).length > 0 ? takes : undefined;
 };
 
 const unpack = (written: string): FieldSet =>

@@ -118,19 +118,39 @@ const judge = async (
   if (theirs.length > 0)
     return { key, what: 'content', message: `${name} has fields of ${theirs.join(', ')}` };
   const drifts = (message: string): Drift => ({ key, what: 'content', message: `${name}: ${message}` });
-  let tried: TriedApply;
+  let compared: Compared;
   try {
-    tried = await tryApply(api, object, live, signal);
+    compared = await compare(api, object, live, signal);
   } catch (error) {
     if (!isFleetError(error, 'API_REFUSED')) throw error;
     // Drift of this object only, so that the agent still corrects the other objects of the package.
     return drifts(`it differs, and the server refuses the package's: ${error.message}`);
   }
-  const { dry, removes } = tried;
+  const { dry, removes } = compared.tried;
   if (removes.length > 0) return drifts(`the server refuses the package's beside ${removes.join(', ')}`);
-  const paths = differences(live, dry);
+  const paths = differences(compared.live, dry);
   if (paths.length === 0) return undefined;
-  const manager = lastManager(live);
+  const manager = lastManager(compared.live);
   const by = manager === undefined ? '' : ` (last written by ${manager})`;
   return drifts(`${sayFields(paths)} differ${paths.length === 1 ? 's' : ''}${by}`);
+};
+
+type Compared = { readonly tried: TriedApply; readonly live: LiveObject };
+
+/** Reads again after a write in between: the dry run is made on what the server has by then. */
+const MOST_READS = 3;
+
+const compare = async (
+  api: KubernetesApi,
+  wanted: WantedObject,
+  found: LiveObject,
+  signal: AbortSignal,
+): Promise<Compared> => {
+  let live = found;
+  for (let reads = 1; ; reads += 1) {
+    const tried = await tryApply(api, wanted, live, signal);
+    if (tried.dry.metadata.resourceVersion === live.metadata.resourceVersion || reads === MOST_READS)
+      return { tried, live };
+    live = (await api.read(wanted, signal)) ?? live;
+  }
 };

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { observe } from '../../../../agent/observe/observe.ts';
-import { yaml, definition, deployment, map } from './objects.ts';
+import { definition, deployment, map, UNWATCHED, yaml } from './objects.ts';
 import { type CompareWorld, webOf } from './world.ts';
 
 /** What another tool left in an object that the agent takes over. */
 export const leftoversOnCluster = ({
   newSite,
   ask,
+  at,
   newNamespace,
   kubectl,
   driftOf,
@@ -51,6 +52,26 @@ export const leftoversOnCluster = ({
         },
       });
       await observe(site.agent);
+      expect(await driftOf(site)).toEqual([]);
+    });
+
+    it('removes what leaves the package although the tool before owned it as well, and with strict all that it left', async () => {
+      const ns = await newNamespace();
+      const env = (...names: readonly string[]): Record<string, unknown> => ({
+        env: names.map((name) => ({ name, value: 'x' })),
+      });
+      const flags = ['apply', '--server-side', '--field-manager=kustomize-controller', '-f', '-'];
+      await kubectl(flags, yaml(deployment(ns, {}, env('A', 'B', 'C'))));
+      const envOf = () => at(webOf(ns), 'spec.template.spec.containers.0.env');
+      await using site = await newSite();
+      await right(site, deployment(ns, {}, env('A', 'B')));
+      await right(site, deployment(ns, {}, env('A')));
+      expect(await envOf()).toMatchObject([{ name: 'A' }, { name: 'C' }]);
+      expect(await driftOf(site)).toMatchObject([{ what: 'extra' }]);
+      const strict = deployment(ns, {}, env('A'));
+      const annotations = { ...UNWATCHED, 'fleet-ferry/fields': 'strict' };
+      await right(site, { ...strict, metadata: { name: 'web', namespace: ns, annotations } });
+      expect(await envOf()).toMatchObject([{ name: 'A' }]);
       expect(await driftOf(site)).toEqual([]);
     });
 
