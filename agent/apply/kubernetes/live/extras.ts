@@ -14,12 +14,37 @@ import { type FieldSet, isSameItem, memberOf, pathsOf, segmentOf } from './field
 /** Additions that are not drift: labels, annotations, and kubectl's own annotations in a pod template. */
 const NOTES = /^metadata\.|\.annotations\.kubectl\.kubernetes\.io\//;
 
+/** Verdicts by object and version, so that a look at an unchanged cluster asks nothing; the oldest goes first. */
+const judged = new WeakMap<KubernetesApi, Map<string, Drift | undefined>>();
+const MOST_JUDGED = 5000;
+
 /**
  * Fields that people or other deployment tools have beside the package's: drift that stays. A client that writes a whole object owns the
  * server's defaults in it as well; they are left out, by a dry run of a new object.
  * @param before managers of what deployed the object before us @throws FleetError API_*, ABORTED
  */
 export const extrasOf = async (
+  api: KubernetesApi,
+  wanted: WantedObject,
+  live: LiveObject,
+  before: readonly string[] | undefined,
+  signal: AbortSignal,
+): Promise<Drift | undefined> => {
+  const known = judged.get(api) ?? new Map<string, Drift | undefined>();
+  judged.set(api, known);
+  const { uid, generation, resourceVersion, managedFields = [] } = live.metadata;
+  const theirs = managedFields.filter((entry) => isReported(entry, before));
+  // A write to the status changes the resourceVersion alone.
+  const version = hashText(stableText([wanted.key, wanted.hash, uid, generation ?? resourceVersion, theirs]));
+  if (known.has(version)) return known.get(version);
+  const drift = await judgeExtras(api, wanted, live, before, signal);
+  known.set(version, drift);
+  const [oldest] = known.keys();
+  if (known.size > MOST_JUDGED && oldest !== undefined) known.delete(oldest);
+  return drift;
+};
+
+const judgeExtras = async (
   api: KubernetesApi,
   wanted: WantedObject,
   live: LiveObject,

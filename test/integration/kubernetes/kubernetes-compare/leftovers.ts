@@ -12,6 +12,7 @@ export const leftoversOnCluster = ({
   kubectl,
   driftOf,
   right,
+  writes,
 }: CompareWorld): void => {
   describe('what other tools left', () => {
     const TOOLS = [
@@ -73,6 +74,18 @@ export const leftoversOnCluster = ({
       await right(site, { ...strict, metadata: { name: 'web', namespace: ns, annotations } });
       expect(await envOf()).toMatchObject([{ name: 'A' }]);
       expect(await driftOf(site)).toEqual([]);
+    });
+
+    it('asks the server about defaults once for each version of an object', async () => {
+      const ns = await newNamespace();
+      await kubectl(['create', '--field-manager=helm', '-f', '-'], yaml(deployment(ns, { replicas: 0 })));
+      await using site = await newSite();
+      await right(site, deployment(ns));
+      const drift = await driftOf(site);
+      expect(drift[0]?.message).toMatch(/: spec\.replicas of helm$/);
+      const count = await writes();
+      expect(await driftOf(site)).toEqual(drift);
+      expect(await writes()).toBe(count);
     });
 
     it('sees nothing left in a definition, a Service and a claim that another tool made just so', async () => {

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { reconcile } from '../../../../agent/apply/reconcile.ts';
 import { makeAllDue } from '../../../../agent/store/applied/attempts.ts';
 import { pack } from '../../../agent/apply/kubernetes/kubernetes-site.ts';
-import { runs } from '../../../harness/run/long.ts';
+import { LONG, runs } from '../../../harness/run/long.ts';
 import { yaml } from './objects.ts';
 import type { CompareWorld } from './world.ts';
 import { WORLD_DEFINITIONS, type World, world } from './worlds.ts';
@@ -69,7 +69,7 @@ export const worldsOnCluster = ({ newSite, newNamespace, kubectl, driftOf, write
       expect(await snapshot(ns)).toEqual(before);
     };
 
-    it(`leaves each as it was (WORLDS_SEED=${SEED})`, async () => {
+    it(`leaves each as it was (WORLDS_SEED=${SEED})`, { timeout: LONG ? 1_200_000 : 180_000 }, async () => {
       await fc.assert(fc.asyncProperty(world, goesThrough), {
         seed: SEED,
         numRuns: runs(200, 20),
