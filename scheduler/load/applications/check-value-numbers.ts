@@ -23,14 +23,23 @@ export const checkValueNumbers = ({ chart, values }: HelmSource): void => {
     for (const { root, text } of parseDocuments(shown, bytes, []))
       visit(root, {
         Scalar: (_, node) => {
-          if (!isScalar(node) || typeof node.value !== 'bigint' || BigInt(Number(node.value)) === node.value)
-            return;
+          const number = isScalar(node) ? wholeNumber(node.value, node.source ?? '') : undefined;
+          if (number === undefined || BigInt(Number(number)) === number) return;
           throw new FleetError(
             'FIELD_INVALID',
-            `Helm would read ${node.source} as ${BigInt(Number(node.value))}: it has doubles only`,
+            `Helm would read ${node.source} as ${BigInt(Number(number))}: it has doubles only`,
             { at: placeOf(text, node, root), hint: 'Put it in quotes' },
           );
         },
       });
   }
+};
+
+/** Beyond 64 bits a whole number is a double already when it is read. */
+const wholeNumber = (value: unknown, source: string): bigint | undefined => {
+  if (typeof value === 'bigint') return value;
+  const digits = source.replaceAll('_', '');
+  return typeof value === 'number' && /^[-+]?\d+$/.test(digits)
+    ? BigInt(digits.replace(/^\+/, ''))
+    : undefined;
 };

@@ -79,7 +79,7 @@ const readScalar = (node: Scalar, path: string, reading: Reading, { numbers }: S
   }
   if (typeof value === 'string') return scalarText(node, reading.parsed.text.text);
   if (typeof value === 'bigint' && Number.isSafeInteger(Number(value))) return Number(value);
-  if (typeof value === 'number' && Number.isFinite(value)) return value;
+  if (typeof value === 'number' && Number.isFinite(value) && !isLongInteger(node.source)) return value;
   return refuse(
     reading,
     node,
@@ -95,6 +95,10 @@ const coreNumber = (text: string): bigint | number | undefined => {
   if (/^[-+]?(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?$/.test(text)) return Number(text);
   return /^[-+]?\.(?:inf|Inf|INF|nan|NaN|NAN)$/.test(text) ? yamlNumber(text) : undefined;
 };
+
+/** A whole number of more than 64 bits, which Go reads as a double. */
+const isLongInteger = (source = ''): boolean =>
+  /^[-+]?\d+$/.test(source) && !Number.isSafeInteger(Number(source));
 
 const shown = (value: bigint | number | undefined): string =>
   value === undefined ? 'text' : `the number ${value}`;

@@ -164,6 +164,11 @@ describe('a mistake is reported with its place', () => {
       'base-main/one.yaml:7:10: FIELD_INVALID: Config it: spec.values.big is 1e400, which some programs read as the number Infinity and others as text. Put it in quotes if it is text, else write the number in decimal.',
     ],
     [
+      'a number of more than 64 bits',
+      fleet('Config', 'spec:\n  values:\n    big: 18446744073709551617\n'),
+      'base-main/one.yaml:7:10: FIELD_INVALID: Config it: spec.values.big is the number 18446744073709551617, which would not arrive as written. Put it in quotes.',
+    ],
+    [
       'an infinite number',
       fleet('Config', 'spec:\n  values:\n    big: .inf\n'),
       'base-main/one.yaml:7:10: FIELD_INVALID: Config it: spec.values.big is the number .inf, which would not arrive as written. Put it in quotes.',
