@@ -26,9 +26,13 @@ export const readDpkg = async (
   if (code === 127)
     throw new FleetError('DEB_FAILED', 'this host has no dpkg, so no Debian packages can be installed on it');
   if (code !== 0)
-    throw new FleetError('DEB_BLOCKED', `dpkg-query ended with ${code}: ${stderr.trim()}`, {
-      hint: 'Mend the database of dpkg on the host; /var/lib/dpkg/status-old and /var/backups have earlier ones. The agent tries again',
-    });
+    throw new FleetError(
+      'DEB_BLOCKED',
+      `dpkg-query ended with ${code}: ${stderr.trim().replaceAll(/\s+/g, ' ')}`,
+      {
+        hint: 'Mend the database of dpkg on the host; /var/lib/dpkg/status-old and /var/backups have earlier ones. The agent tries again',
+      },
+    );
   const rows = stdout.split('\n').map((line) => line.split('\t'));
   const native = rows.find(([name]) => name === 'dpkg')?.[1];
   return new Map(
