@@ -70,6 +70,8 @@ export type OwnedDeb = {
   readonly purge?: true;
   /** The version that the administrator of the host had installed; then the package stays when ours leaves. */
   readonly adopted?: string;
+  /** The administrator had the adopted package on hold, where it goes back when ours leaves. */
+  readonly adoptedHold?: true;
 };
 
 /** An inventory by path or unit name. This target wrote the states, so they are trusted. */

@@ -225,11 +225,12 @@ describeOnDebians([], 'Debian packages on a booted host without a network', ({ b
         expect(refused.output).toMatch(/DEB_FOREIGN: .*libgreet 0\.9/);
       }
       expect(await dpkg('hello', 'libgreet')).toBe('ii libgreet 0.9');
+      await sh('apt-mark hold libgreet');
       const adopted = { packages: { libgreet: { adopt: true } } } as const;
       await applied(await packed('greeter', [hello('1.0'), libgreet('1.0')], adopted));
       expect(await dpkg('hello', 'libgreet')).toBe('ii hello 1.0, ii libgreet 1.0');
       await applied(nothing);
-      expect(await dpkg('hello', 'libgreet')).toBe('rc hello 1.0, ii libgreet 1.0');
+      expect(await dpkg('hello', 'libgreet')).toBe('rc hello 1.0, hi libgreet 1.0');
     },
   );
 

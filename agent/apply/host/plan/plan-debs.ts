@@ -54,7 +54,8 @@ export const planDebs = async (context: PlanContext): Promise<Part> => {
   }));
   const ours = all.filter((_, index) => owns[index]?.state.adopted === undefined);
   const unmarked = ours.filter((deb) => isReached(deb) && !marked.has(deb.name));
-  const holds = all.filter(({ name, hold }) => hold && !dpkg.get(name)?.hold);
+  const wantedHolds = all.filter(({ name, hold }) => hold && !dpkg.get(name)?.hold);
+  const holds = [...wantedHolds.map(({ name }) => name), ...leaving.held].toSorted(compareBytes);
   const unholds = all.filter(({ name, hold }) => !hold && dpkg.get(name)?.hold);
   const hooks = hooksFor(context, changes);
   const detail: DebsDetail = {
@@ -65,7 +66,7 @@ export const planDebs = async (context: PlanContext): Promise<Part> => {
     conffiles: install?.conffiles ?? 'keep',
     debconf: (install?.debconf ?? []).map((it) => `${it.package} ${it.question} ${it.type} ${it.value}`),
     services: install?.services ?? 'start',
-    hold: holds.map(({ name }) => name),
+    hold: holds,
     unhold: unholds.map(({ name }) => name),
     lockSeconds: LOCK_SECONDS,
     hooks,
@@ -75,7 +76,7 @@ export const planDebs = async (context: PlanContext): Promise<Part> => {
     ...changes.map(describeChange),
     ...broken.map(({ name }) => `${name} is ${dpkg.get(name)?.word}`),
     ...leaving.purged.map((name) => `${name} purged`),
-    ...holds.map(({ name }) => `${name} on hold`),
+    ...holds.map((name) => `${name} on hold`),
     ...unholds.map(({ name }) => `${name} no longer on hold`),
     ...unmarked.map(({ name }) => `${name} recorded as installed by the agent`),
     ...hooks.map(describeHook),
@@ -114,6 +115,8 @@ const ownedDeb = (
     hold: deb.hold === true,
     ...(purges && { purge: true }),
     ...(adopted !== undefined && { adopted }),
+    ...(adopted !== undefined &&
+      (before ? before.adoptedHold : state?.hold) && { adoptedHold: true as const }),
     ...(provisional && { provisional }),
   };
 };
@@ -131,6 +134,8 @@ type Leaving = {
   readonly remove: DebsDetail['remove'];
   /** Packages of `remove` in the dpkg state config-files: only conffiles and data are left. */
   readonly purged: readonly string[];
+  /** Adopted packages that the administrator had on hold. */
+  readonly held: readonly string[];
   readonly notes: Part['steps'];
 };
 
@@ -142,13 +147,15 @@ const planLeaving = (
 ): Leaving => {
   const remove: { name: string; purge: boolean }[] = [];
   const purged: string[] = [];
-  const notes = [...owned.debs].flatMap(([name, { adopted, purge = false }]) => {
+  const held: string[] = [];
+  const notes = [...owned.debs].flatMap(([name, { adopted, adoptedHold, purge = false }]) => {
     if (available.has(name)) return [];
     const key = debKey(name);
     const other = taken.get(key);
     const state = dpkg.get(name);
     if (other !== undefined) return [note(key, 'unchanged', `now belongs to ${other}`)];
     if (adopted !== undefined) {
+      if (adoptedHold && state?.status === 'installed' && !state.hold) held.push(name);
       const was = state && state.version !== adopted ? `, at ${state.version} instead of ${adopted}` : '';
       return [note(key, 'skipped', `the administrator installed it: it stays${was}`)];
     }
@@ -158,7 +165,7 @@ const planLeaving = (
     remove.push({ name, purge });
     return [];
   });
-  return { remove: remove.toSorted((a, b) => compareBytes(a.name, b.name)), purged, notes };
+  return { remove: remove.toSorted((a, b) => compareBytes(a.name, b.name)), purged, held, notes };
 };
 
 const refuseForeign = ({ owned }: PlanContext, deb: HostDeb, state: DpkgState | undefined): void => {
