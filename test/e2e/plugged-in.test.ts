@@ -216,7 +216,8 @@ describeWith(
       succeed(await office.scheduler('reports', 'import', stick));
 
       // Somebody helps, and the next release comes.
-      await sh('systemctl start fleet-agent; echo x > /etc/label-printer/label.zpl');
+      expect(await sh('systemctl is-active fleet-agent')).toBe('active');
+      await sh('echo x > /etc/label-printer/label.zpl; systemctl restart fleet-agent');
       await sh('timeout 120 sh -c "until grep -q Halden /etc/label-printer/label.zpl; do sleep 0.1; done"');
       await office.edit('apps/scale-reader/host/scale.json', (text) =>
         text.replace('"decimals": 3', '"decimals": 2'),
