@@ -11,7 +11,7 @@ export type FoundImage = Pick<LockedImage, 'after' | 'index' | 'platforms'>;
 type Wanted = Pick<ImageReference, 'image' | 'platforms'>;
 
 /**
- * What the tag of an image means today. @param full 'host/repo:tag'
+ * The lock entry for the digest that a tag names today. @param full 'host/repo:tag'
  * @throws FleetError IMAGE_MISSING for a tag or platform that is not there; LAYOUT_INVALID, DIGEST_MISMATCH; REGISTRY_*
  */
 export const findImage = async (

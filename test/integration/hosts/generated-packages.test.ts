@@ -9,7 +9,7 @@ import { buildDeb } from './debs-host/test-deb.ts';
 import { authored, type World, world } from './generated-packages/worlds.ts';
 import { build } from './playbooks-host/world.ts';
 
-/** Everything on the host that a package may change, but for what programs of the host write by themselves. */
+/** Everything on the host that a package may change, but for files that programs of the host write without the agent. */
 const SNAPSHOT = `
   find / /run/prop -xdev \\( -path /proc -o -path /sys -o -path /dev -o -path /tmp -o -path /root -o -path '/var/lib/agent*' \\
     -o -path /var/log -o -path /var/tmp -o -path /var/cache -o -path /var/lib/apt -o -path /var/lib/dpkg -o -path /var/lib/systemd \\
