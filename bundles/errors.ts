@@ -238,6 +238,7 @@ export const CODES = {
   API_FAILED: unreachable,
   CLUSTER_LACKS: unreachable,
   API_REFUSED: failed,
+  ADMISSION_DENIED: failed,
   FIELD_CONFLICT: failed,
   CONTAINERD_UNREACHABLE: unreachable,
   IMAGE_REFUSED: failed,

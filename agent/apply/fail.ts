@@ -63,11 +63,13 @@ const isOutage = ({ phase, rollingBack, kind }: Operation, { code }: FleetError)
 };
 
 /**
- * Codes that are not retryable for a command but have an external cause: a missing permission, a read-only or immutable file
+ * Codes that are not retryable for a command but have an external cause: a missing permission, an admission policy or webhook of the
+ * cluster, a read-only or immutable file
  * system, bounds that the next release may widen, an object that another package still owns,
  * Debian packages that the host has or lacks.
  */
 const SURROUNDINGS: ReadonlySet<string> = new Set([
+  'ADMISSION_DENIED',
   'API_DENIED',
   'DEB_FOREIGN',
   'DEB_UNMET',
@@ -75,6 +77,13 @@ const SURROUNDINGS: ReadonlySet<string> = new Set([
   'PERMISSION',
   'PATH_CLAIMED',
 ]);
+
+/**
+ * A denial by admission that was seen before the first write is tried again: that costs a dry run. One that came in the middle counts as a
+ * fault of the content, because each try would change and roll back what runs.
+ */
+const mayPass = ({ phase }: Operation, { code }: FleetError): boolean =>
+  SURROUNDINGS.has(code) && (code !== 'ADMISSION_DENIED' || phase === 'stage');
 
 /** Codes retried at each look without a pause: a try is cheap, and the cause ends with the work of another package or agent. */
 const AT_EACH_LOOK: ReadonlySet<string> = new Set(['BUSY', 'OUT_OF_BOUNDS', 'PATH_CLAIMED']);
@@ -94,7 +103,7 @@ const failForward = (agent: Agent, operation: Operation, error: FleetError): voi
     end(agent, failed, 'failed');
     return;
   }
-  const triedAgain = kind === 'correct' || error.retryable || SURROUNDINGS.has(error.code);
+  const triedAgain = kind === 'correct' || error.retryable || mayPass(operation, error);
   if (!triedAgain) {
     const checks = operation.checks.filter(({ outcome }) => outcome === 'failed');
     saveFailure(state, assignment, to, { ...said, at: formatTime(agent.edge.now()), checks });

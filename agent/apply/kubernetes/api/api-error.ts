@@ -1,4 +1,5 @@
 import { FleetError } from '#bundles/errors';
+import { RefusalCause } from './refusal.ts';
 
 /** The subject of a request, for messages. */
 export type Doing = {
@@ -15,6 +16,8 @@ export type Status = {
   readonly message?: string;
   readonly reason?: string;
   readonly details?: {
+    readonly kind?: string;
+    readonly name?: string;
     readonly causes?: readonly {
       readonly reason?: string;
       readonly message?: string;
@@ -28,7 +31,8 @@ const MAX_WORDS = 1000;
 const MAX_QUOTE = 300;
 
 /** etcd or its disk is full: not a fault of the object, and over when space is freed. */
-const NO_ROOM = /database space exceeded|no space left|mvcc: database space/i;
+const NO_ROOM =
+  /^etcdserver: mvcc: database space exceeded|no space left on device|database or disk is full/i;
 
 export const readStatus = (body: string): Status => {
   try {
@@ -40,98 +44,142 @@ export const readStatus = (body: string): Status => {
   return { message: body.slice(0, MAX_WORDS) };
 };
 
-/** Messages of a 500 for a manifest that violates the schema. Retrying cannot succeed. */
+/**
+ * Texts of the API server and of etcd for what their answers have no fields for: a 5xx without `reason`. Each is compared from its start,
+ * because what policies and webhooks say may contain any text.
+ */
 const MALFORMED =
-  /failed to create typed patch object|failed to create manager for existing fields|unable to convert/i;
-const WEBHOOK_AWAY = /failed calling webhook "([^"]*)"/i;
+  /^(?:failed to create typed patch object|failed to create manager for existing fields|failed to convert new object|unable to convert)/;
+const WEBHOOK_AWAY = /^(?:Internal error occurred: )?failed calling webhook "([^"]*)"/;
 /** The webhook of a CRD that converts between its versions. Without it objects of that kind can be neither read nor written. */
-const CONVERSION_AWAY = /conversion webhook for (\S+, Kind=\w+) (?:failed|returned)/i;
-/** Other objects of the namespace leave no room for this one; a person or another package may change that. */
-const OVER_QUOTA = /exceeded quota:/i;
+const CONVERSION_AWAY =
+  /^(?:Internal error occurred: )?conversion webhook for (\S+, Kind=\w+) (?:failed|returned)/;
 /** An object that the API server takes and etcd does not. */
-const OVERSIZE = /request is too large/i;
+const OVERSIZE = /^etcdserver: request is too large/;
 /** The cluster has no address or port left for a Service. Retryable, although the server is reachable. */
-const NONE_LEFT = /failed to allocate .*range is full/i;
+const NONE_LEFT = /^Internal error occurred: failed to allocate .*range is full/;
+/** The server's own text before what an admission webhook says. A webhook chooses status and reason, so they tell nothing. */
+const WEBHOOK_DENIAL = /^admission webhook "[^"]*" denied the request/;
+/** Behind `<kind> "<name>" is forbidden: `: other objects of the namespace leave no room, which a person or a package may change. */
+const OVER_QUOTA = /^exceeded quota: /;
+
+/**
+ * True if an admission policy or webhook refused. A policy's denial is the only 4xx with causes that name neither reason nor field.
+ */
+export const isAdmission = (code: number, { message = '', details }: Status): boolean => {
+  if (WEBHOOK_DENIAL.test(message)) return true;
+  const causes = details?.causes ?? [];
+  const isBare = causes.length > 0 && causes.every(({ reason, field }) => !reason && !field);
+  return isBare && code >= 400 && code < 500;
+};
 
 /** True if the same request may succeed shortly. Not for 409, which each request handles itself. */
 export const isPassing = (code: number, status: Status): boolean =>
-  code === 429 || code >= 500 || code === 408
-    ? !NO_ROOM.test(status.message ?? '') &&
-      !MALFORMED.test(status.message ?? '') &&
-      !OVERSIZE.test(status.message ?? '') &&
-      !isWebhookDenial(code, status)
-    : false;
+  (code === 429 || code >= 500 || code === 408) && !isFull(status) && !isAnswer(code, status);
 
-/** True if RBAC refused, and not a quota, an admission plugin or a terminating namespace. */
-export const isDenial = (code: number, { message = '' }: Status): boolean =>
-  code === 403 && / cannot | is forbidden: User /.test(message);
+/** True for a 403 that RBAC, a quota or an admission plugin of the server may have caused: only the server can say which. */
+export const isForbidden = (code: number, status: Status): boolean =>
+  code === 403 && !isAdmission(code, status);
 
-const isWebhookDenial = (code: number, { message = '' }: Status): boolean =>
-  code >= 500 && /admission webhook .* denied/.test(message);
+/** etcd is full. Nothing else is judged by its text then. */
+const isFull = ({ message = '' }: Status): boolean => NO_ROOM.test(message) && !WEBHOOK_DENIAL.test(message);
 
-/** A refusal with status 500 although the server works. */
-const isAnswer = (code: number, status: Status): boolean =>
-  MALFORMED.test(status.message ?? '') ||
-  OVERSIZE.test(status.message ?? '') ||
-  NONE_LEFT.test(status.message ?? '') ||
-  isWebhookDenial(code, status);
+/** A refusal with a status of 500 or 429 although the server works. */
+const isAnswer = (code: number, status: Status): boolean => {
+  const { message = '' } = status;
+  return (
+    MALFORMED.test(message) || OVERSIZE.test(message) || NONE_LEFT.test(message) || isAdmission(code, status)
+  );
+};
 
-/** Converts an unsuccessful response to a FleetError. */
-export const toApiError = (code: number, status: Status, doing: Doing, server: string): FleetError => {
+/** A request that failed, and what the server said. */
+export type Failed = {
+  readonly code: number;
+  readonly status: Status;
+  /** For a 403: true if the account lacks a right for the request, false if it has all of them. */
+  readonly lacksRight?: boolean;
+};
+
+/** Converts an unsuccessful response to a FleetError, with what the server said in fields as its cause (refusal.ts). */
+export const toApiError = (
+  { code, status, lacksRight }: Failed,
+  doing: Doing,
+  server: string,
+): FleetError => {
   const said = wordsOf(status, doing);
   const { verb, what } = doing;
-  if (NO_ROOM.test(status.message ?? '')) {
+  const cause = new RefusalCause(code, status);
+  const { message = '', details } = status;
+  const not = `${what} was not ${pastOf(verb)}`;
+  if (isFull(status)) {
     return new FleetError('API_UNREACHABLE', `the store behind ${server} is full (${verb} ${what})`, {
+      cause,
       hint: 'Make room on the disk of the control plane, or compact and defragment etcd',
     });
   }
+  if (isAdmission(code, status)) return new FleetError('ADMISSION_DENIED', `${not}: ${said}`, { cause });
   switch (code) {
     case 401:
       return new FleetError('API_DENIED', `${server} does not know the agent's account (${verb} ${what})`, {
+        cause,
         hint: 'Renew the token or certificate of the kubeconfig',
       });
     case 403:
-      // Quota, admission and a terminating namespace answer 403 as well; only RBAC concerns the account.
-      if (OVER_QUOTA.test(status.message ?? '')) {
-        return new FleetError('CLUSTER_LACKS', `${what} was not ${pastOf(verb)}: ${said}`, {
-          hint: `${TRIED_AGAIN}; raise the quota, or ask for less`,
+      if (lacksRight !== false) {
+        return new FleetError('API_DENIED', `the agent may not ${verb} ${what}: ${said}`, {
+          cause,
+          hint: 'Give its account a role that allows it',
         });
       }
-      if (!isDenial(code, status)) return refused(verb, what, said);
-      return new FleetError('API_DENIED', `the agent may not ${verb} ${what}: ${said}`, {
-        hint: 'Give its account a role that allows it',
-      });
+      return forbidden(not, { said, message, cause });
+    case 404:
+      if (details?.kind === 'namespaces')
+        return lacking(`${not}: there is no namespace ${details.name ?? ''}`, cause, 'create the namespace');
+      // A kind that the server does not know has no name in the answer, or no answer but a page.
+      if (details?.name === undefined) return lacking(`${not}: ${said}`, cause, 'install its definition');
+      return refused(not, said, cause);
     case 409:
-      return new FleetError(
-        'FIELD_CONFLICT',
-        `${what} was not ${pastOf(verb)}: ${conflictOf(status) ?? said}`,
-      );
+      return new FleetError('FIELD_CONFLICT', `${not}: ${conflictOf(status) ?? said}`, { cause });
     case 413:
-      return new FleetError('API_REFUSED', `${what} is too large for the API server: ${said}`);
+      return new FleetError('API_REFUSED', `${what} is too large for the API server: ${said}`, { cause });
     default:
       return (
-        webhookUnreachable(verb, what, status.message ?? '') ??
+        webhookUnreachable(not, message, cause) ??
         ((code >= 500 || code === 429) && !isAnswer(code, status)
-          ? unreachable(server, `it answers ${code}`, undefined, said)
-          : refused(verb, what, said))
+          ? unreachable(server, `it answers ${code}`, cause, said)
+          : refused(not, said, cause))
       );
   }
 };
 
+type Forbidden = { readonly said: string; readonly message: string; readonly cause: RefusalCause };
+
+/** A 403 although the account has the right: an admission plugin of the server, such as those of quotas and of Pod Security. */
+const forbidden = (not: string, { said, message, cause }: Forbidden): FleetError => {
+  if (cause.refusal.causes.some(({ reason }) => reason === 'NamespaceTerminating'))
+    return lacking(`${not}: ${said}`, cause, 'see what holds the namespace');
+  const plugin = message.slice(message.indexOf(FORBIDDEN) + FORBIDDEN.length);
+  if (message.includes(FORBIDDEN) && OVER_QUOTA.test(plugin))
+    return lacking(`${not}: ${said}`, cause, 'raise the quota, or ask for less');
+  return new FleetError('ADMISSION_DENIED', `${not}: ${said}`, { cause });
+};
+
+const FORBIDDEN = ' is forbidden: ';
+
+const lacking = (message: string, cause: RefusalCause, way: string): FleetError =>
+  new FleetError('CLUSTER_LACKS', message, { cause, hint: `${TRIED_AGAIN}; ${way}` });
+
 /** Names only the webhook, because the server's message may quote the object. undefined if no webhook is at fault. */
-const webhookUnreachable = (verb: string, what: string, message: string): FleetError | undefined => {
+const webhookUnreachable = (not: string, message: string, cause: RefusalCause): FleetError | undefined => {
   const admission = WEBHOOK_AWAY.exec(message)?.[1];
   const conversion = CONVERSION_AWAY.exec(message)?.[1];
   if (admission === undefined && conversion === undefined) return undefined;
   const webhook =
     admission === undefined ? `conversion webhook for ${conversion}` : `admission webhook ${admission}`;
-  return new FleetError(
-    'WEBHOOK_UNREACHABLE',
-    `${what} was not ${pastOf(verb)}: the ${webhook} does not answer`,
-    {
-      hint: `${TRIED_AGAIN}; restart what serves the webhook if it stays away`,
-    },
-  );
+  return new FleetError('WEBHOOK_UNREACHABLE', `${not}: the ${webhook} does not answer`, {
+    cause,
+    hint: `${TRIED_AGAIN}; restart what serves the webhook if it stays away`,
+  });
 };
 
 const TRIED_AGAIN = 'The agent tries again automatically, with growing pauses';
@@ -145,11 +193,14 @@ export const failsWith = (code: number, status: Status, doing: Doing): FleetErro
   new FleetError(
     'API_FAILED',
     `${doing.what} was not ${pastOf(doing.verb)}: the API server answers ${code}: ${wordsOf(status, doing)}`,
-    { hint: `${TRIED_AGAIN}; its log, or that of the API service behind it, says why` },
+    {
+      cause: new RefusalCause(code, status),
+      hint: `${TRIED_AGAIN}; its log, or that of the API service behind it, says why`,
+    },
   );
 
-const refused = (verb: string, what: string, said: string): FleetError =>
-  new FleetError('API_REFUSED', `${what} was not ${pastOf(verb)}: ${said}`);
+const refused = (not: string, said: string, cause: RefusalCause): FleetError =>
+  new FleetError('API_REFUSED', `${not}: ${said}`, { cause });
 
 /** The message does not name the request, so that an outage of days is reported once. */
 export const unreachable = (server: string, why: string, cause?: unknown, said = ''): FleetError =>

@@ -1,7 +1,8 @@
 /**
  * The requests that this target makes to a cluster's API server. Every function retries transient failures (429, a restarting server)
- * within its retry budget. It throws FleetError API_UNREACHABLE after that, API_DENIED for 401 and 403, API_REFUSED if the server or an
- * admission webhook refuses, ABORTED when the signal fires.
+ * within its retry budget. It throws FleetError API_UNREACHABLE after that, API_DENIED if the account is unknown or lacks a right,
+ * API_REFUSED if the server refuses, ADMISSION_DENIED if a policy, a webhook or an admission plugin does, CLUSTER_LACKS if a namespace, a
+ * kind or the room of a quota is missing, ABORTED when the signal fires.
  */
 
 /** A live object. Only metadata is typed; code for a specific kind reads the other fields. */
@@ -127,7 +128,11 @@ export type KubernetesApi = {
     signal: AbortSignal,
   ) => Promise<{ readonly object: LiveObject; readonly created: boolean }>;
   /** POST; FIELD_CONFLICT if the object exists. */
-  readonly create: (object: LiveObject, signal: AbortSignal) => Promise<LiveObject>;
+  readonly create: (
+    object: LiveObject,
+    signal: AbortSignal,
+    options?: Partial<Pick<ApplyOptions, 'dryRun' | 'secret'>>,
+  ) => Promise<LiveObject>;
   /** PUT; FIELD_CONFLICT if metadata.resourceVersion is set and not current. */
   readonly replace: (object: LiveObject, signal: AbortSignal) => Promise<LiveObject>;
   /** JSON patch (RFC 6902); undefined if the object does not exist; FIELD_CONFLICT if a `test` fails. */

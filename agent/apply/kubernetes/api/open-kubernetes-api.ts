@@ -13,7 +13,7 @@ import type {
   TypeRef,
   WatchEvent,
 } from './kubernetes-api.ts';
-import { createSender, type Patience, type Sender } from './send.ts';
+import { createSender, type Patience, type ResourceRight, type Sender } from './send.ts';
 
 /** Our field manager. Never change it: under another name the agent would conflict with its own fields. */
 export const FIELD_MANAGER = 'fleet-agent';
@@ -87,7 +87,14 @@ export const openKubernetesApi = (access: ClusterAccess, patience: Patience): Ku
     const type = await needType(ref, signal);
     const path = pathOf(type, metadata.namespace, method === 'POST' ? undefined : metadata.name);
     const answer = await sender.send(
-      { method, path, body: writeExactJson(object), ...doing(verb, ref), ...more },
+      {
+        method,
+        path,
+        body: writeExactJson(object),
+        rights: rightsFor(type, verb, ref),
+        ...doing(verb, ref),
+        ...more,
+      },
       signal,
     );
     return { object: parseExactJson(answer.body) as LiveObject, created: answer.code === 201 };
@@ -113,10 +120,7 @@ export const openKubernetesApi = (access: ClusterAccess, patience: Patience): Ku
     },
     read: async (ref, signal) => {
       const type = await typeOf(ref, signal);
-      if (!type) return undefined;
-      const path = pathOf(type, ref.namespace, ref.name);
-      const answer = await sender.send({ method: 'GET', path, expect: [404], ...doing('get', ref) }, signal);
-      return answer.code === 404 ? undefined : (parseExactJson(answer.body) as LiveObject);
+      return type && readOne(sender, type, ref, signal);
     },
     list: async (ref, options, signal) => {
       const nothing = { items: [], resourceVersion: '0' };
@@ -146,8 +150,22 @@ export const openKubernetesApi = (access: ClusterAccess, patience: Patience): Ku
         },
         signal,
       ),
-    create: async (object, signal) =>
-      (await write('POST', 'create', object, { query: { fieldManager: FIELD_MANAGER } }, signal)).object,
+    create: async (object, signal, { dryRun = false, secret = false } = {}) =>
+      (
+        await write(
+          'POST',
+          'create',
+          object,
+          {
+            ...(secret && { secret }),
+            query: {
+              fieldManager: FIELD_MANAGER,
+              ...(dryRun && { dryRun: 'All', fieldValidation: 'Strict' }),
+            },
+          },
+          signal,
+        )
+      ).object,
     replace: async (object, signal) =>
       (await write('PUT', 'update', object, { query: { fieldManager: FIELD_MANAGER } }, signal)).object,
     patch: async (ref, operations, signal, { dryRun } = { dryRun: false }) => {
@@ -160,6 +178,7 @@ export const openKubernetesApi = (access: ClusterAccess, patience: Patience): Ku
           contentType: 'application/json-patch+json',
           body: writeExactJson(operations),
           expect: [404, 422],
+          rights: rightsFor(type, 'patch', ref),
           ...doing('patch', ref),
         },
         signal,
@@ -179,15 +198,52 @@ export const openKubernetesApi = (access: ClusterAccess, patience: Patience): Ku
 };
 
 /**
- * A failed `test` or a missing path means that the object was changed meanwhile; everything else is a refusal. The server gives no
- * details for a patch that does not match.
+ * A failed `test` or a missing path means that the object was changed meanwhile; everything else is a refusal. The server names no
+ * cause for a patch that does not match.
  */
 const patchRefused = (status: Status, ref: ObjectRef, server: string): FleetError =>
-  /rejected our request due to an error|testing |test failed|the object has been modified/i.test(
-    status.message ?? '',
-  )
+  (status.details?.causes ?? []).length === 0
     ? new FleetError('FIELD_CONFLICT', `${nameOf(ref)} was changed by somebody else at the same moment`)
-    : toApiError(422, status, doing('patch', ref), server);
+    : toApiError({ code: 422, status }, doing('patch', ref), server);
+
+const readOne = async (
+  sender: Sender,
+  type: ResourceType,
+  ref: ObjectRef,
+  signal: AbortSignal,
+): Promise<LiveObject | undefined> => {
+  const path = pathOf(type, ref.namespace, ref.name);
+  const rights = rightsFor(type, 'get', ref);
+  const answer = await sender.send(
+    { method: 'GET', path, expect: [404], rights, ...doing('get', ref) },
+    signal,
+  );
+  return answer.code === 404 ? undefined : (parseExactJson(answer.body) as LiveObject);
+};
+
+/** Rights of a request. An apply may create. Roles and bindings may need those that they give, or `escalate` and `bind`. */
+const rightsFor = (
+  { group, plural, namespaced }: ResourceType,
+  verb: string,
+  { name, namespace }: { readonly name: string; readonly namespace?: string | undefined },
+): readonly ResourceRight[] => {
+  const place = { group, resource: plural, ...(namespaced && namespace !== undefined && { namespace }) };
+  const plain: readonly ResourceRight[] =
+    verb === 'apply'
+      ? [
+          { ...place, verb: 'patch', name },
+          { ...place, verb: 'create' },
+        ]
+      : [{ ...place, verb, ...(verb !== 'create' && { name }) }];
+  if (group !== RBAC || !WRITES.has(verb)) return plain;
+  const grants = plural.endsWith('bindings')
+    ? ['roles', 'clusterroles'].map((resource) => ({ ...place, resource, verb: 'bind' }))
+    : [{ ...place, verb: 'escalate' }];
+  return [...plain, ...grants];
+};
+
+const RBAC = 'rbac.authorization.k8s.io';
+const WRITES: ReadonlySet<string> = new Set(['apply', 'create', 'update', 'patch']);
 
 /** undefined if the server does not have the kind any more. */
 const listAll = async (
@@ -211,6 +267,7 @@ const listAll = async (
           query: { ...selectors(options), limit: String(PAGE), ...(next !== '' && { continue: next }) },
           ...(options.metadataOnly && { accept: PARTIAL_LIST }),
           expect: [404, 410],
+          rights: [{ verb: 'list', group: type.group, resource: type.plural, ...scopeOf(options) }],
           verb: 'list',
           what: `${type.plural}${options.namespace === undefined ? '' : ` of ${options.namespace}`}`,
           secret: type.kind === 'Secret',
@@ -235,6 +292,9 @@ const listAll = async (
     if (!expired) return { items, resourceVersion };
   }
 };
+
+const scopeOf = ({ namespace }: ListOptions): Pick<ResourceRight, 'namespace'> =>
+  namespace === undefined ? {} : { namespace };
 
 type ListPage = {
   readonly items?: readonly LiveObject[];
@@ -263,15 +323,20 @@ const removeOne = async (
         ...(Object.keys(preconditions).length > 0 && { preconditions }),
       }),
       expect: [404, 409],
+      rights: rightsFor(type, 'delete', ref),
       ...doing('delete', ref),
     },
     signal,
   );
   if (answer.code === 404) return 'gone';
   if (answer.code === 409) {
-    if (/precondition/i.test(answer.status.message ?? '')) return 'other';
+    const live = await readOne(sender, type, ref, signal);
+    if (!live) return 'gone';
+    if (uid !== undefined && live.metadata.uid !== uid) return 'other';
+    if (resourceVersion !== undefined && live.metadata.resourceVersion !== resourceVersion) return 'other';
     // The answer for a namespace that is already terminating.
-    return 'deleting';
+    if (live.metadata.deletionTimestamp !== undefined) return 'deleting';
+    throw toApiError(answer, doing('delete', ref), '');
   }
   const left = JSON.parse(answer.body) as Partial<LiveObject>;
   return left.kind === 'Status' || left.metadata?.deletionTimestamp === undefined ? 'deleted' : 'deleting';

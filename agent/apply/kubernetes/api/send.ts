@@ -5,7 +5,8 @@ import { pauseMs, type RetryPolicy } from '#bundles/retry';
 import {
   type Doing,
   failsWith,
-  isDenial,
+  isAdmission,
+  isForbidden,
   isPassing,
   mayBeOfObject,
   readStatus,
@@ -22,8 +23,19 @@ export type Request = Doing & {
   readonly body?: string;
   readonly contentType?: string;
   readonly accept?: string;
-  /** Status codes that the caller handles as results and not as errors. */
+  /** Status codes that the caller handles as results and not as errors, unless a policy or webhook answered with them. */
   readonly expect?: readonly number[];
+  /** Rights that the request needs, to tell a missing one from a refusal by admission. Without them a 403 counts as the former. */
+  readonly rights?: readonly ResourceRight[];
+};
+
+/** `resourceAttributes` of a SelfSubjectAccessReview. */
+export type ResourceRight = {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly namespace?: string;
+  readonly name?: string;
 };
 
 export type Answer = { readonly code: number; readonly body: string; readonly status: Status };
@@ -64,6 +76,14 @@ const READY: Request = {
   path: '/readyz',
   verb: 'get',
   what: 'its readiness',
+  secret: false,
+};
+
+const REVIEW: Request = {
+  method: 'POST',
+  path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+  verb: 'create',
+  what: 'a review of its rights',
   secret: false,
 };
 
@@ -145,6 +165,22 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: P
     }
   };
 
+  /** Asks the server whether the account lacks one of the rights (SelfSubjectAccessReview). True if that cannot be asked. */
+  const lacksAny = async ({ rights = [] }: Request, signal: AbortSignal): Promise<boolean> => {
+    for (const resourceAttributes of rights) {
+      const body = JSON.stringify({
+        apiVersion: 'authorization.k8s.io/v1',
+        kind: 'SelfSubjectAccessReview',
+        spec: { resourceAttributes },
+      });
+      const response = await once({ ...REVIEW, body }, false, signal, undefined);
+      const text = await response.body.text();
+      if (response.statusCode !== 201) return true;
+      if ((JSON.parse(text) as { status?: { allowed?: boolean } }).status?.allowed !== true) return true;
+    }
+    return rights.length === 0;
+  };
+
   const send = async (request: Request, signal: AbortSignal): Promise<Answer> => {
     const until = performance.now() + (away ? 0 : patienceMs);
     let failures = 0;
@@ -173,27 +209,29 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: P
         await rest(pause, signal);
         continue;
       }
-      if (answer.code < 400 || request.expect?.includes(answer.code)) {
+      const { code, status } = answer;
+      const isDenied = isAdmission(code, status);
+      if (code < 400 || (request.expect?.includes(code) && !isDenied)) {
         away = false;
         return answer;
       }
-      if (answer.code === 401 && !renewed) {
+      if (code === 401 && !renewed && !isDenied) {
         renewed = true;
         continue;
       }
       // A server that starts denies everything until it has read the roles.
-      if (!confirmed && isDenial(answer.code, answer.status)) {
+      if (!confirmed && isForbidden(code, status)) {
         confirmed = true;
         await ready(signal);
         continue;
       }
       failures += 1;
       const ms = wait ?? pauseMs(POLICY, failures);
-      if (!isPassing(answer.code, answer.status) || performance.now() + ms > until) {
-        const error = toApiError(answer.code, answer.status, request, access.server);
+      if (!isPassing(code, status) || performance.now() + ms > until) {
+        const lacksRight = isForbidden(code, status) && (await lacksAny(request, signal));
+        const error = toApiError({ code, status, lacksRight }, request, access.server);
         if (error.code !== 'API_UNREACHABLE') throw error;
-        if (mayBeOfObject(answer.code, answer.status) && (await isReady(signal)))
-          throw failsWith(answer.code, answer.status, request);
+        if (mayBeOfObject(code, status) && (await isReady(signal))) throw failsWith(code, status, request);
         away = true;
         throw error;
       }
@@ -208,7 +246,7 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: P
       const response = await once(request, false, signal, 0);
       if (response.statusCode < 400 || request.expect?.includes(response.statusCode)) return response;
       const status = readStatus(await response.body.text());
-      throw toApiError(response.statusCode, status, request, access.server);
+      throw toApiError({ code: response.statusCode, status }, request, access.server);
     } catch (cause) {
       if (isFleetError(cause)) throw cause;
       stopIfAborted(signal);

@@ -3,6 +3,7 @@ import type { Digest } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
 import type { DesiredPackage, Step, StepResult } from '../../../model/target.ts';
 import type { ApplyOptions, JsonPatch, KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
+import { refusalOf } from '../api/refusal.ts';
 import { stopIfAborted } from '../api/send.ts';
 import { ownerOf } from '../desired/marks.ts';
 import { isBuiltIn } from '../desired/is-built-in.ts';
@@ -158,8 +159,15 @@ const migrate = async (
 };
 
 /** Retries transient refusals: a namespace that is being recreated, a CRD that one of several API servers does not know yet. */
-const PASSING = /because it is being terminated|could not find the requested resource|no kind .* in /;
-const RETRIED: ReadonlySet<string> = new Set(['API_REFUSED', 'CLUSTER_LACKS']);
+const isTransient = (error: FleetError): boolean =>
+  error.code === 'CLUSTER_LACKS' && (isUnknownKind(error) || isTerminating(error));
+const isUnknownKind = (error: FleetError): boolean => {
+  const refusal = refusalOf(error);
+  return refusal === undefined || (refusal.code === 404 && refusal.name === undefined);
+};
+const isTerminating = (error: FleetError): boolean =>
+  refusalOf(error)?.causes.some(({ reason }) => reason === 'NamespaceTerminating') === true;
+const RETRIED: ReadonlySet<string> = new Set(['API_REFUSED', 'ADMISSION_DENIED', 'CLUSTER_LACKS']);
 const PAUSE_MS = 300;
 /** How often what is in the way is removed: what is still refused then is refused for another reason, or somebody puts it there again. */
 const MOST_CLEARED = 3;
@@ -184,8 +192,8 @@ const apply = async (
         cleared += 1;
         continue;
       }
-      if (!PASSING.test(error.message)) throw error;
-      if (/requested resource/.test(error.message)) api.forgetTypes();
+      if (!isTransient(error)) throw error;
+      if (isUnknownKind(error)) api.forgetTypes();
       await sleep(PAUSE_MS, undefined, { signal }).catch(() => {});
     }
   }

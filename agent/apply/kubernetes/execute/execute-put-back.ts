@@ -1,6 +1,7 @@
 import { isFleetError } from '#bundles/errors';
 import type { Step, StepResult } from '../../../model/target.ts';
 import type { KubernetesApi } from '../api/kubernetes-api.ts';
+import { isRefusal } from '../api/refusal.ts';
 import { isOwner } from '../desired/marks.ts';
 import { refOf } from '../desired/object-key.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
@@ -29,7 +30,7 @@ export const executePutBack = async (
       return { key, outcome, reason };
     }
   } catch (error) {
-    if (!isFleetError(error, 'API_REFUSED') && !isFleetError(error, 'CLUSTER_LACKS')) throw error;
+    if (!isRefusal(error) && !isFleetError(error, 'CLUSTER_LACKS')) throw error;
     why = `what was there before cannot be put back: ${error.message}`;
   }
   const ref = refOf(key, apiVersion);

@@ -69,7 +69,7 @@ const createIn = async (api: LeaseApi, lease: LiveObject, signal: AbortSignal): 
   try {
     return await api.create(lease, signal);
   } catch (error) {
-    if (!isFleetError(error, 'API_REFUSED')) throw error;
+    if (!isFleetError(error, 'CLUSTER_LACKS')) throw error;
     const namespace = { apiVersion: 'v1', kind: 'Namespace', name: lease.metadata.namespace ?? '' };
     if (await api.read(namespace, signal)) throw error;
     const { apiVersion, kind, name } = namespace;

@@ -1,5 +1,6 @@
 import { FleetError, isFleetError } from '#bundles/errors';
 import type { LiveObject } from '../api/kubernetes-api.ts';
+import { refusalOf } from '../api/refusal.ts';
 import { stopIfAborted } from '../api/send.ts';
 import { isDefinition } from '../desired/resolve-wanted.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
@@ -25,7 +26,7 @@ export const planApplies = async (context: PlanContext): Promise<readonly Object
       return await planObject(context, wanted, changing);
     } catch (error) {
       stopIfAborted(context.signal);
-      if (!isFleetError(error) || error.retryable) throw error;
+      if (!isFleetError(error) || (error.retryable && error.code !== 'CLUSTER_LACKS')) throw error;
       refused.push({ wanted, error: withPlace(error, wanted) });
       return undefined;
     }
@@ -69,16 +70,13 @@ const isChanging = ({ live, owned }: PlanContext, wanted: WantedObject): boolean
   return !found || !isEstablished(found) || owned.get(wanted.key)?.wanted !== wanted.hash;
 };
 
-const NO_NAMESPACE = /namespaces "([^"]+)" not found/;
-
 const withPlace = (error: FleetError, wanted: WantedObject): FleetError => {
-  const namespace = NO_NAMESPACE.exec(error.message)?.[1];
-  const { hint } = error;
-  const code = namespace === undefined ? error.code : 'CLUSTER_LACKS';
-  const message =
-    namespace === undefined
-      ? error.message
-      : `${wanted.kind} ${wanted.name} wants namespace ${namespace}, which is neither on the cluster nor in the package`;
+  const refusal = refusalOf(error);
+  const isHomeless = error.code === 'CLUSTER_LACKS' && refusal?.kind === 'namespaces';
+  const { hint, code } = error;
+  const message = isHomeless
+    ? `${wanted.kind} ${wanted.name} wants namespace ${refusal.name}, which is neither on the cluster nor in the package`
+    : error.message;
   return new FleetError(code, `${message} [${wanted.place}]`, {
     cause: error,
     ...(hint !== undefined && { hint }),
@@ -94,9 +92,12 @@ const together = (refusals: readonly FleetError[]): FleetError => {
   const more = sorted.length - MAX_LISTED;
   const listed = sorted.slice(0, MAX_LISTED).join('; ') + (more > 0 ? `; and ${more} more` : '');
   const codes = refusals.map(({ code }) => code);
-  // What the cluster lacks may come later, so any other refusal is the reason that the package fails.
+  // What the cluster lacks or denies may pass, so a refusal of the content is the reason that the package fails.
   const code =
-    codes.find((one) => one === 'API_DENIED') ?? codes.find((one) => one !== 'CLUSTER_LACKS') ?? first.code;
+    codes.find((one) => one === 'API_DENIED') ??
+    codes.find((one) => one !== 'CLUSTER_LACKS' && one !== 'ADMISSION_DENIED') ??
+    codes.find((one) => one === 'ADMISSION_DENIED') ??
+    first.code;
   return new FleetError(code, `${refusals.length} objects would be refused: ${listed}`, {
     ...(first.hint !== undefined && { hint: first.hint }),
   });

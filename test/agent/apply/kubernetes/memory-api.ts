@@ -141,7 +141,7 @@ export const memoryApi = (): MemoryApi => {
       const { namespace } = object.metadata;
       const home = { apiVersion: 'v1', kind: 'Namespace', name: namespace ?? '' };
       if (namespace !== undefined && !objects.has(keyOf(home))) {
-        throw new FleetError('API_REFUSED', `namespaces "${namespace}" not found`);
+        throw new FleetError('CLUSTER_LACKS', `namespaces "${namespace}" not found`);
       }
       if (objects.has(keyOfLive(object))) throw new FleetError('FIELD_CONFLICT', 'it is there already');
       return write(object, 'added');

@@ -1,0 +1,51 @@
+import { FleetError, isFleetError } from '#bundles/errors';
+import type { Status } from './api-error.ts';
+
+/** What the server says of a refusal in fields, without the text that its author wrote and that may quote a secret. */
+export type Refusal = {
+  /** HTTP status. */
+  readonly code: number;
+  /** 'Invalid', 'Forbidden', 'NotFound' ...; undefined if the status has none. */
+  readonly reason: string | undefined;
+  /** Reasons and fields of the causes: 'FieldValueForbidden' at 'spec.resources.requests.storage'. */
+  readonly causes: readonly { readonly reason?: string; readonly field?: string }[];
+  /** The object or kind that the server means: 'namespaces', 'plant-7'. */
+  readonly kind: string | undefined;
+  readonly name: string | undefined;
+};
+
+/** An error of the API server with what it said in fields. Never thrown itself: the cause of a FleetError. */
+export class RefusalCause extends Error {
+  readonly refusal: Refusal;
+
+  constructor(code: number, { reason, details }: Status) {
+    super(`HTTP status ${code}`);
+    this.name = 'RefusalCause';
+    const causes = (details?.causes ?? []).map((cause) => ({
+      ...(cause.reason !== undefined && { reason: cause.reason }),
+      ...(cause.field !== undefined && { field: cause.field }),
+    }));
+    this.refusal = { code, reason, causes, kind: details?.kind, name: details?.name };
+  }
+}
+
+/** The server's words behind an error; undefined if it is no refusal of the server. */
+export const refusalOf = (error: unknown): Refusal | undefined => {
+  for (let at: unknown = error; at instanceof Error; at = at.cause)
+    if (at instanceof RefusalCause) return at.refusal;
+  return undefined;
+};
+
+/** The fields that the server names, such as 'spec.selector'; none for a refusal by admission. */
+export const refusedFields = (error: unknown): readonly string[] =>
+  refusalOf(error)?.causes.flatMap(({ field }) => field ?? []) ?? [];
+
+/** True if the server's validation refused the object: it is wrong, or the change is not possible. */
+export const isInvalid = (error: unknown): error is FleetError => {
+  const refusal = isFleetError(error, 'API_REFUSED') ? refusalOf(error) : undefined;
+  return refusal?.reason === 'Invalid' && refusal.causes.some(({ field }) => field !== undefined);
+};
+
+/** True if the server, a policy or a webhook refused the object, and not for a missing right or an outage. */
+export const isRefusal = (error: unknown): error is FleetError =>
+  isFleetError(error, 'API_REFUSED') || isFleetError(error, 'ADMISSION_DENIED');
