@@ -19,6 +19,8 @@ export type ApplyDetail = {
   readonly copy?: Digest;
   /** Fields to take back first, so that they are removed: we wrote them, and the package no longer has them. */
   readonly takes?: FieldSet;
+  /** Fields that keep their live values, because the server does not let them go back (kept-fields.ts). */
+  readonly keeps?: readonly string[];
   /** True if an autoscaler sets its replicas, which are left out. */
   readonly autoscaled?: true;
   /** Replicas that stay, because the package hands them to an autoscaler that has not set them yet. */

@@ -32,6 +32,8 @@ export type OwnedState = {
    * rolled back, the object stays. keepOwned drops this field once the package is kept.
    */
   readonly provisional?: true;
+  /** Fields that kept the values of somebody else, because the server does not let them go back. Looked at each time. */
+  readonly keeps?: readonly string[];
   /** Present while its removal waits (StepResult). */
   readonly leaving?: object;
   /** fleet-ferry/prune: disabled. */

@@ -1,8 +1,8 @@
-import { FleetError, isFleetError } from '#bundles/errors';
+import { FleetError } from '#bundles/errors';
 import { parseExactJson, writeExactJson } from '#bundles/json/exact-json';
-import { failsWith, type Status, toApiError, unreachable } from './api-error.ts';
+import { failsWith, type Status, toApiError } from './api-error.ts';
 import type { ClusterAccess } from './cluster-access.ts';
-import { apiVersionOf, discover, type Types } from './discover.ts';
+import { discover, type Types } from './discover.ts';
 import type {
   DeleteOptions,
   KubernetesApi,
@@ -11,9 +11,11 @@ import type {
   ObjectRef,
   ResourceType,
   TypeRef,
-  WatchEvent,
 } from './kubernetes-api.ts';
-import { createSender, type Patience, type ResourceRight, type Sender } from './send.ts';
+import { pathOf, selectors } from './request-path.ts';
+import { listRights, rightsFor } from './request-rights.ts';
+import { createSender, type Patience, type Sender } from './send.ts';
+import { watchEvents } from './watch-events.ts';
 
 /** Our field manager. Never change it: under another name the agent would conflict with its own fields. */
 export const FIELD_MANAGER = 'fleet-agent';
@@ -23,10 +25,7 @@ const PAGE = 500;
 const TYPES_MS = 10 * 60_000;
 /** Shortest pause between two discoveries for unknown kinds, so that many objects of one cause a single request. */
 const UNKNOWN_MS = 1000;
-/** Requested duration of a watch; the next one continues from the last event. */
-const WATCH_SECONDS = 300;
 
-const PARTIAL = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 const PARTIAL_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 
 /** Creates a client of one cluster. It connects with the first request. */
@@ -221,30 +220,6 @@ const readOne = async (
   return answer.code === 404 ? undefined : (parseExactJson(answer.body) as LiveObject);
 };
 
-/** Rights of a request. An apply may create. Roles and bindings may need those that they give, or `escalate` and `bind`. */
-const rightsFor = (
-  { group, plural, namespaced }: ResourceType,
-  verb: string,
-  { name, namespace }: { readonly name: string; readonly namespace?: string | undefined },
-): readonly ResourceRight[] => {
-  const place = { group, resource: plural, ...(namespaced && namespace !== undefined && { namespace }) };
-  const plain: readonly ResourceRight[] =
-    verb === 'apply'
-      ? [
-          { ...place, verb: 'patch', name },
-          { ...place, verb: 'create' },
-        ]
-      : [{ ...place, verb, ...(verb !== 'create' && { name }) }];
-  if (group !== RBAC || !WRITES.has(verb)) return plain;
-  const grants = plural.endsWith('bindings')
-    ? ['roles', 'clusterroles'].map((resource) => ({ ...place, resource, verb: 'bind' }))
-    : [{ ...place, verb: 'escalate' }];
-  return [...plain, ...grants];
-};
-
-const RBAC = 'rbac.authorization.k8s.io';
-const WRITES: ReadonlySet<string> = new Set(['apply', 'create', 'update', 'patch']);
-
 /** undefined if the server does not have the kind any more. */
 const listAll = async (
   sender: Sender,
@@ -267,7 +242,7 @@ const listAll = async (
           query: { ...selectors(options), limit: String(PAGE), ...(next !== '' && { continue: next }) },
           ...(options.metadataOnly && { accept: PARTIAL_LIST }),
           expect: [404, 410],
-          rights: [{ verb: 'list', group: type.group, resource: type.plural, ...scopeOf(options) }],
+          rights: listRights(type, options),
           verb: 'list',
           what: `${type.plural}${options.namespace === undefined ? '' : ` of ${options.namespace}`}`,
           secret: type.kind === 'Secret',
@@ -292,9 +267,6 @@ const listAll = async (
     if (!expired) return { items, resourceVersion };
   }
 };
-
-const scopeOf = ({ namespace }: ListOptions): Pick<ResourceRight, 'namespace'> =>
-  namespace === undefined ? {} : { namespace };
 
 type ListPage = {
   readonly items?: readonly LiveObject[];
@@ -342,79 +314,6 @@ const removeOne = async (
   return left.kind === 'Status' || left.metadata?.deletionTimestamp === undefined ? 'deleted' : 'deleting';
 };
 
-async function* watchEvents(
-  sender: Sender,
-  findType: () => Promise<ResourceType>,
-  server: string,
-  ref: TypeRef,
-  options: ListOptions & { readonly resourceVersion: string },
-  signal: AbortSignal,
-): AsyncGenerator<WatchEvent> {
-  const type = await findType();
-  const request = {
-    method: 'GET',
-    path: pathOf(type, options.namespace, undefined),
-    query: {
-      ...selectors(options),
-      watch: 'true',
-      allowWatchBookmarks: 'true',
-      timeoutSeconds: String(WATCH_SECONDS),
-      resourceVersion: options.resourceVersion,
-    },
-    ...(options.metadataOnly && { accept: PARTIAL }),
-    expect: [410],
-    verb: 'watch',
-    what: type.plural,
-    secret: type.kind === 'Secret',
-  } as const;
-  try {
-    const response = await sender.open(request, signal);
-    if (response.statusCode === 410) {
-      await response.body.dump();
-      yield { type: 'expired' };
-      return;
-    }
-    for await (const line of readLines(response.body)) {
-      const { type: said, object } = parseExactJson(line) as {
-        type: string;
-        object: LiveObject & { code?: number };
-      };
-      if (said === 'ERROR') {
-        if (object.code !== 410) throw unreachable(server, `watching ${type.plural} ended`);
-        yield { type: 'expired' };
-        return;
-      }
-      const event = EVENTS[said];
-      if (event) yield { type: event, object: { ...object, apiVersion: ref.apiVersion, kind: ref.kind } };
-    }
-  } catch (cause) {
-    if (signal.aborted) return;
-    if (isFleetError(cause)) throw cause;
-    throw unreachable(server, `watching ${type.plural}`, cause);
-  }
-}
-
-const EVENTS: Readonly<Record<string, 'added' | 'modified' | 'deleted' | 'bookmark'>> = {
-  ADDED: 'added',
-  MODIFIED: 'modified',
-  DELETED: 'deleted',
-  BOOKMARK: 'bookmark',
-};
-
-const selectors = ({ labelSelector, fieldSelector }: ListOptions): Readonly<Record<string, string>> => ({
-  ...(labelSelector !== undefined && { labelSelector }),
-  ...(fieldSelector !== undefined && { fieldSelector }),
-});
-
-const pathOf = (type: ResourceType, namespace: string | undefined, name: string | undefined): string =>
-  [
-    type.group === '' ? '/api' : '/apis',
-    ...apiVersionOf(type).split('/'),
-    ...(type.namespaced && namespace !== undefined ? ['namespaces', encodeURIComponent(namespace)] : []),
-    type.plural,
-    ...(name === undefined ? [] : [encodeURIComponent(name)]),
-  ].join('/');
-
 /** 'Deployment shop/web'. */
 export const nameOf = ({ kind, namespace, name }: Pick<ObjectRef, 'kind' | 'namespace' | 'name'>): string =>
   `${kind} ${namespace === undefined || namespace === '' ? '' : `${namespace}/`}${name}`;
@@ -424,19 +323,3 @@ const doing = (verb: string, ref: Pick<ObjectRef, 'kind' | 'namespace' | 'name'>
   what: nameOf(ref),
   secret: ref.kind === 'Secret',
 });
-
-/** Yields complete lines of a stream. Text after the last line feed is dropped. */
-async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
-  const pending: Buffer[] = [];
-  for await (const chunk of chunks) {
-    let start = 0;
-    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
-      pending.push(chunk.subarray(start, end));
-      yield Buffer.concat(pending.splice(0)).toString('utf8');
-      start = end + 1;
-    }
-    if (start < chunk.length) pending.push(chunk.subarray(start));
-  }
-}
-
-const LINE_FEED = 0x0a;

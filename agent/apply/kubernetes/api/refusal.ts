@@ -40,6 +40,15 @@ export const refusalOf = (error: unknown): Refusal | undefined => {
 export const refusedFields = (error: unknown): readonly string[] =>
   refusalOf(error)?.causes.flatMap(({ field }) => field ?? []) ?? [];
 
+/**
+ * The fields that the server names, as text: 'spec.ports[1].name: Invalid, spec.type: Invalid'. Its message where it names none, which is so
+ * for objects that it cannot merge (duplicate items of a list).
+ */
+export const saidFields = (error: FleetError): string => {
+  const fields = refusedFields(error);
+  return fields.length === 0 ? error.message : fields.map((field) => `${field}: Invalid`).join(', ');
+};
+
 /** True if the server's validation refused the object: it is wrong, or the change is not possible. */
 export const isInvalid = (error: unknown): error is FleetError => {
   const refusal = isFleetError(error, 'API_REFUSED') ? refusalOf(error) : undefined;

@@ -3,7 +3,7 @@ import type { Digest } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
 import type { DesiredPackage, Step, StepResult } from '../../../model/target.ts';
 import type { ApplyOptions, JsonPatch, KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
-import { refusalOf } from '../api/refusal.ts';
+import { refusalOf, saidFields } from '../api/refusal.ts';
 import { stopIfAborted } from '../api/send.ts';
 import { ownerOf } from '../desired/marks.ts';
 import { isBuiltIn } from '../desired/is-built-in.ts';
@@ -20,6 +20,7 @@ import { isCutShort } from '../live/emptied.ts';
 import { fingerprint } from '../live/fingerprint.ts';
 import { migration, toMigrate } from '../live/foreign-managers.ts';
 import { inTheWay } from '../live/in-the-way.ts';
+import { withKept } from '../live/kept-fields.ts';
 import { writtenOf } from '../live/written.ts';
 import { patched } from '../live/try-apply.ts';
 import { asJson, packageId } from '../owned-state.ts';
@@ -41,10 +42,10 @@ export const executeApply = async (
   signal: AbortSignal,
 ): Promise<StepResult> => {
   const whole = wanted.byKey.get(step.key);
-  const object = whole && withOrWithoutReplicas(whole, detail);
+  const object = whole && (await asPlanned(api, whole, detail, signal));
   if (!object)
     throw new FleetError('APPLY_FAILED', `${step.key} is not in the package that the plan was made for`);
-  const { copy } = detail;
+  const { copy, keeps } = detail;
   const isKept = copy === undefined || (await keepFirst(options, api, object, copy, signal));
   await makeWay(options, api, object, detail, signal);
   const { takes } = detail;
@@ -67,9 +68,21 @@ export const executeApply = async (
       written: writtenOf(settled),
       ...(object.secret && { secret: true }),
       ...(detail.autoscaled && { autoscaled: true }),
+      ...(keeps && { keeps }),
       uid: settled.metadata.uid,
     }),
   };
+};
+
+const asPlanned = async (
+  api: KubernetesApi,
+  whole: WantedObject,
+  detail: ApplyDetail,
+  signal: AbortSignal,
+): Promise<WantedObject> => {
+  const object = withOrWithoutReplicas(whole, detail);
+  const live = detail.keeps && (await api.read(object, signal));
+  return live && detail.keeps ? withKept(object, live, detail.keeps) : object;
 };
 
 const withOrWithoutReplicas = (whole: WantedObject, { autoscaled, replicas }: ApplyDetail): WantedObject => {
@@ -203,7 +216,7 @@ const apply = async (
 const clear = async (
   api: KubernetesApi,
   wanted: WantedObject,
-  { message }: FleetError,
+  refused: FleetError,
   signal: AbortSignal,
 ): Promise<boolean> => {
   const live = await api.read(wanted, signal);
@@ -213,7 +226,7 @@ const clear = async (
     path: '/metadata/resourceVersion',
     value: live.metadata.resourceVersion ?? '',
   };
-  for (const { operations } of inTheWay(live, wanted.object, message))
+  for (const { operations } of inTheWay(live, wanted.object, saidFields(refused)))
     if (await patched(api, wanted, [asRead, ...operations], { dryRun: false }, signal)) return true;
   return false;
 };

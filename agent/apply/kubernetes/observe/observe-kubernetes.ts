@@ -1,8 +1,8 @@
-import { isFleetError } from '#bundles/errors';
 import type { PackageSecrets } from '../../../model/package-secrets.ts';
 import type { DesiredPackage, Drift, OwnedObject } from '../../../model/target.ts';
 import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import { nameOf } from '../api/open-kubernetes-api.ts';
+import { isRefusal } from '../api/refusal.ts';
 import { isOwner, type Owner } from '../desired/marks.ts';
 import { refOf } from '../desired/object-key.ts';
 import { resolveWanted } from '../desired/resolve-wanted.ts';
@@ -40,7 +40,7 @@ export const observeKubernetes = async (
       .filter(({ key, own }) => {
         const live = found.get(key);
         const mayBeScaled = own.autoscaled || (live !== undefined && isScaled(live));
-        return mayBeScaled || !isUntouched(own, of, live, desired.secrets);
+        return mayBeScaled || own.keeps !== undefined || !isUntouched(own, of, live, desired.secrets);
       })
       .map(({ key }) => key),
   );
@@ -67,7 +67,7 @@ export const observeKubernetes = async (
     const { key } = whole;
     const object = asAutoscaled(whole, autoscaled);
     const own = known.get(key);
-    const owner = { fleet: options.fleet, assignment: desired.assignment, uid: own?.uid };
+    const owner = { fleet: options.fleet, assignment: desired.assignment, uid: own?.uid, keeps: own?.keeps };
     return isDone(object, own, live.get(key)) ? undefined : judge(api, object, live.get(key), owner, signal);
   });
   const drifts = judged.filter((drift) => drift !== undefined);
@@ -103,7 +103,7 @@ const judge = async (
   api: KubernetesApi,
   object: WantedObject,
   live: LiveObject | undefined,
-  owner: Owner & { readonly uid: string | undefined },
+  owner: Owner & Pick<Partial<OwnedState>, 'keeps'> & { readonly uid: string | undefined },
   signal: AbortSignal,
 ): Promise<Drift | undefined> => {
   const { key, policy } = object;
@@ -120,15 +120,20 @@ const judge = async (
   const drifts = (message: string): Drift => ({ key, what: 'content', message: `${name}: ${message}` });
   let compared: Compared;
   try {
-    compared = await compare(api, object, live, signal);
+    compared = await compare(api, object, live, signal, owner.keeps);
   } catch (error) {
-    if (!isFleetError(error, 'API_REFUSED')) throw error;
+    if (!isRefusal(error)) throw error;
     // Drift of this object only, so that the agent still corrects the other objects of the package.
     return drifts(`it differs, and the server refuses the package's: ${error.message}`);
   }
-  const { dry, removes } = compared.tried;
+  const { dry, removes, keeps } = compared.tried;
   if (removes.length > 0) return drifts(`the server refuses the package's beside ${removes.join(', ')}`);
   const paths = differences(compared.live, dry);
+  if (paths.length === 0 && keeps.length > 0) {
+    const stays = keeps.length === 1 ? 'stays as it is' : 'stay as they are';
+    const message = `${sayFields(keeps)} ${stays} and not as in the package: the server does not let it go back`;
+    return { ...drifts(message), stays: true };
+  }
   if (paths.length === 0) return undefined;
   const manager = lastManager(compared.live);
   const by = manager === undefined ? '' : ` (last written by ${manager})`;
@@ -145,10 +150,11 @@ const compare = async (
   wanted: WantedObject,
   found: LiveObject,
   signal: AbortSignal,
+  kept: readonly string[] = [],
 ): Promise<Compared> => {
   let live = found;
   for (let reads = 1; ; reads += 1) {
-    const tried = await tryApply(api, wanted, live, signal);
+    const tried = await tryApply(api, wanted, live, signal, kept);
     if (tried.dry.metadata.resourceVersion === live.metadata.resourceVersion || reads === MOST_READS)
       return { tried, live };
     live = (await api.read(wanted, signal)) ?? live;

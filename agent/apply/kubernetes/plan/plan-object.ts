@@ -1,9 +1,11 @@
-import { FleetError, isFleetError } from '#bundles/errors';
+import { FleetError } from '#bundles/errors';
 import type { OwnedObject, Step } from '../../../model/target.ts';
 import type { ApplyOptions, LiveObject } from '../api/kubernetes-api.ts';
 import { nameOf } from '../api/open-kubernetes-api.ts';
+import { isInvalid, refusedFields } from '../api/refusal.ts';
 import { isOwner, ownerOf } from '../desired/marks.ts';
 import { isDefinition, typeKey } from '../desired/resolve-wanted.ts';
+import { isRecord } from '../../../model/parse-manifests.ts';
 import { removesItself, type WantedObject } from '../desired/wanted-object.ts';
 import { isEstablished } from '../execute/await-definition.ts';
 import { type ApplyDetail, note, toStep } from '../kubernetes-step.ts';
@@ -15,6 +17,7 @@ import { toMigrate } from '../live/foreign-managers.ts';
 import { tryApply, type TriedApply } from '../live/try-apply.ts';
 import { pathsOf } from '../live/field-set.ts';
 import { leftBehind, writtenOf } from '../live/written.ts';
+import { helpsToRecreate } from './helps-to-recreate.ts';
 import { copyName } from '../replaced/copies.ts';
 import { asJson, type OwnedState } from '../owned-state.ts';
 import { isHolder, stageOf } from './kind-order.ts';
@@ -29,13 +32,14 @@ export type ObjectPlan = {
 /**
  * Plans the change of one object, by a dry run unless hashes show that nothing changes.
  * @param changing keys of CRDs and namespaces of this package that will be created or changed; objects that depend on them cannot be
- * tried yet (checklist P4)
+ * tried yet (checklist P4) @param untried why the object cannot be tried yet, for another reason
  * @throws FleetError API_* if the object would be refused
  */
 export const planObject = async (
   context: PlanContext,
   whole: WantedObject,
   changing: ReadonlySet<string>,
+  untried?: string,
 ): Promise<ObjectPlan> => {
   const wanted = asAutoscaled(whole, context.autoscaled);
   const autoscaled = context.autoscaled.scaled.has(whole.key);
@@ -51,7 +55,10 @@ export const planObject = async (
   const there = live?.metadata.deletionTimestamp === undefined ? live : undefined;
   const adopts = there !== undefined && !own && ownerOf(there) === undefined;
   const state = stateBefore(context, wanted, own, there);
-  const done = (step: Step, more: Partial<OwnedState> = {}): ObjectPlan => ({
+  const done = (
+    step: Step,
+    more: { [K in keyof OwnedState]?: OwnedState[K] | undefined } = {},
+  ): ObjectPlan => ({
     step,
     owns: { key: wanted.key, state: asJson({ ...state, ...more }) },
   });
@@ -69,7 +76,7 @@ export const planObject = async (
   const apply = (outcome: 'created' | 'configured', reason: string, more: Partial<ApplyDetail> = {}) =>
     done(toStep(wanted.key, outcome, reason, { kind: 'apply', detail: { ...detail, ...more } }, group));
 
-  const later = dependsOn(context, wanted, changing);
+  const later = untried ?? dependsOn(context, wanted, changing);
   if (!live && later === undefined && own?.wanted === wanted.hash && removesItself(wanted)) {
     const { hash, secret } = own;
     const ran = note(wanted.key, 'unchanged', 'it ran, and the server removed it after its time', group);
@@ -96,7 +103,7 @@ export const planObject = async (
     const reason = 'it stays as it is: the cluster has stored objects of a version that the package lacks';
     return done(note(wanted.key, 'skipped', reason, group), seen(context, wanted, live));
   }
-  const { dry, removes } = tried;
+  const { dry, removes, keeps } = tried;
   const takes = own && leftBehind(own.written, live, wanted.object, own.before);
   const reasons = [
     ...removes.map((added) => `${added} is removed: the server refuses the package's beside it`),
@@ -104,14 +111,20 @@ export const planObject = async (
     ...markChange(live, context),
     ...(migrated.length > 0 ? [`fields of ${migrated.join(', ')} become ours`] : []),
     ...(takes ? [`${sayFields(pathsOf(takes))} of the last release is removed`] : []),
+    ...keeps.map((path) => `${path} stays as it is: the server does not let it go back`),
     ...sayDifferences(differences(live, dry)),
     ...takenOver(live, dry).map((taken) => `takes ${taken}`),
   ];
-  if (reasons.length === 0 && ownsSame(live, dry)) {
-    return done(note(wanted.key, 'unchanged', 'as it shall be', group), seen(context, wanted, live));
+  if (reasons.length === keeps.length && ownsSame(live, dry)) {
+    const unchanged = note(wanted.key, 'unchanged', reasons.join('; ') || 'as it shall be', group);
+    return done(unchanged, { ...seen(context, wanted, live), keeps: keeps.length > 0 ? keeps : undefined });
   }
   const reason = reasons.join('; ') || 'what is ours of it is recorded';
-  return apply('configured', reason, { migrates: migrated.length > 0, ...(takes && { takes }) });
+  return apply('configured', reason, {
+    migrates: migrated.length > 0,
+    ...(takes && { takes }),
+    ...(keeps.length > 0 && { keeps }),
+  });
 };
 
 /**
@@ -180,6 +193,7 @@ const seen = (
     wanted: hash,
     ...(autoscaled.scaled.has(key) && { autoscaled: true }),
     hash: stored,
+    ...(own?.keeps && { keeps: own.keeps }),
     written: (own?.hash === stored ? own.written : undefined) ?? writtenOf(live),
     ...(secret && { secret: true }),
     ...(live.metadata.uid !== undefined && { uid: live.metadata.uid }),
@@ -209,28 +223,46 @@ const sayDifferences = (paths: readonly string[]): readonly string[] =>
 
 /** Why a dry run of the object is not possible yet, or undefined if it is. */
 const dependsOn = (
-  { wanted: all }: PlanContext,
+  { wanted: all, live }: PlanContext,
   wanted: WantedObject,
   changing: ReadonlySet<string>,
 ): string | undefined => {
+  const missing = neededBy(wanted).find((key) => all?.byKey.has(key) && !live.has(key));
+  if (missing !== undefined) return `${missing} is made first`;
   const crd = all?.definedBy.get(typeKey(wanted));
   if (crd !== undefined && changing.has(crd)) return 'its definition changes first';
   if (wanted.namespace === undefined) return undefined;
   return changing.has(`/Namespace//${wanted.namespace}`) ? 'its namespace is made first' : undefined;
 };
 
+/** Keys of objects without which the server's admission refuses an object: those that a Pod or a binding names. */
+const neededBy = ({ group, kind, namespace = '', object }: WantedObject): readonly string[] => {
+  const { spec, roleRef } = object;
+  if (group === 'rbac.authorization.k8s.io' && isRecord(roleRef)) {
+    const place = roleRef['kind'] === 'Role' ? namespace : '';
+    return [`${group}/${String(roleRef['kind'])}/${place}/${String(roleRef['name'])}`];
+  }
+  if (group !== '' || kind !== 'Pod' || !isRecord(spec)) return [];
+  return [
+    `/ServiceAccount/${namespace}/${String(spec['serviceAccountName'])}`,
+    `scheduling.k8s.io/PriorityClass//${String(spec['priorityClassName'])}`,
+    `node.k8s.io/RuntimeClass//${String(spec['runtimeClassName'])}`,
+  ];
+};
+
 const tryOver = async (
-  { api, ranBefore, signal }: PlanContext,
+  { api, ranBefore, owned, signal }: PlanContext,
   wanted: WantedObject,
   live: LiveObject,
 ): Promise<TriedApply | 'immutable' | 'stored'> => {
   try {
-    return await tryApply(api, wanted, live, signal);
+    return await tryApply(api, wanted, live, signal, owned.get(wanted.key)?.keeps);
   } catch (error) {
-    if (!isFleetError(error, 'API_REFUSED')) throw error;
+    if (!isInvalid(error)) throw error;
     // A definition never goes back behind a version in which objects were stored. The rest of the package does.
-    if (ranBefore && isDefinition(wanted) && error.message.includes('status.storedVersions')) return 'stored';
-    if (!IMMUTABLE.test(error.message)) throw error;
+    const isStored = (field: string): boolean => field.startsWith('status.storedVersions');
+    if (ranBefore && isDefinition(wanted) && refusedFields(error).some(isStored)) return 'stored';
+    if (!(await helpsToRecreate(api, wanted, error, signal))) throw error;
     const { recreate } = wanted.policy;
     if (isHolder(wanted) ? recreate === 'with-contents' : recreate !== false) return 'immutable';
     const what = nameOf({ ...wanted, name: live.metadata.name });
@@ -241,6 +273,3 @@ const tryOver = async (
     });
   }
 };
-
-const IMMUTABLE =
-  /field is immutable|may not (?:be )?change|cannot change|is immutable|updates to .* are forbidden/i;
