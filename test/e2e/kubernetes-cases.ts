@@ -158,7 +158,7 @@ export const isRefusedByPolicy = async (cluster: Cluster, line: FactoryLine): Pr
   await line.release();
   await line.until('it is refused', () => packageOf(line, 'line-control')?.status === 'failed');
   expect(packageOf(line, 'line-control')).toMatchObject({
-    code: 'API_REFUSED',
+    code: 'ADMISSION_DENIED',
     message: expect.stringContaining(policy.message) as string,
   });
   await line.until('the other one runs', async () => (await editionOf(line)) === 'third');

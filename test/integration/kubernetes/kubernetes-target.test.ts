@@ -41,6 +41,7 @@ import { healthOnCluster } from './kubernetes-target/health.ts';
 import { incidentsOnCluster } from './kubernetes-target/incidents.ts';
 import { killedOnCluster } from './kubernetes-target/killed-agent.ts';
 import { leaseOnCluster } from './kubernetes-target/lease.ts';
+import { refusalsOnCluster } from './kubernetes-target/refusals.ts';
 import { secretsOnCluster } from './kubernetes-target/secrets.ts';
 import { stepsOnCluster } from './kubernetes-target/steps.ts';
 
@@ -607,7 +608,7 @@ ${namespace('vap')}`);
       )
       .toBe(422);
     const [result] = await site.release([pack('vap', configMap('vap', 'shift', '{night: "yes"}'))]);
-    expect(result).toMatchObject({ outcome: 'failed', code: 'API_REFUSED' });
+    expect(result).toMatchObject({ outcome: 'failed', code: 'ADMISSION_DENIED' });
     expect(result?.message).toContain('the factory sleeps at night');
     expect(await get('ConfigMap', 'vap', 'shift')).toBeUndefined();
     await kubectl('delete', 'validatingadmissionpolicybinding', 'no-night-shift');
@@ -1041,5 +1042,6 @@ spec:
   healthOnCluster(() => cluster);
   incidentsOnCluster(() => cluster);
   stepsOnCluster(() => cluster);
+  refusalsOnCluster(() => cluster);
   clusterInTrouble(() => cluster);
 });

@@ -1,7 +1,7 @@
-import { FleetError, isFleetError } from '#bundles/errors';
+import { type FleetError, isFleetError } from '#bundles/errors';
 import type { Status } from './api-error.ts';
 
-/** What the server says of a refusal in fields, without the text that its author wrote and that may quote a secret. */
+/** The fields of a refusal by the server, without the text that its author wrote and that may quote a secret. */
 export type Refusal = {
   /** HTTP status. */
   readonly code: number;
