@@ -1,7 +1,9 @@
+import { isFleetError } from '#bundles/errors';
 import type { DesiredPackage } from '../../../model/target.ts';
 import type { KubernetesApi, TypeRef } from '../api/kubernetes-api.ts';
 import { isRecord } from '../../../model/parse-manifests.ts';
 import { isBuiltIn } from './is-built-in.ts';
+import { bringsKind } from './brings-kind.ts';
 import { type Manifest, readManifests, toWanted } from './read-wanted.ts';
 import type { WantedObject } from './wanted-object.ts';
 
@@ -11,6 +13,8 @@ export type Wanted = {
   readonly byKey: ReadonlyMap<string, WantedObject>;
   /** 'apiVersion kind' -> key of the CRD in the package that defines it. */
   readonly definedBy: ReadonlyMap<string, string>;
+  /** 'apiVersion kind' of kinds that the cluster lacks, and that a controller or API service brings which this package configures. */
+  readonly later: ReadonlySet<string>;
 };
 
 export const typeKey = ({ apiVersion, kind }: TypeRef): string => `${apiVersion} ${kind}`;
@@ -45,11 +49,21 @@ const resolve = async (
   const manifests = readManifests(desired);
   const definitions = manifests.filter(isDefinition).flatMap(definedTypes);
   const scopes = new Map(definitions.map(({ type, scope }) => [type, scope]));
+  const later = new Set<string>();
   const plain = new Set(definitions.filter(({ hasStatus }) => !hasStatus).map(({ type }) => type));
   for (const manifest of manifests) {
     const key = typeKey(manifest);
     if (scopes.has(key)) continue;
-    const type = await api.typeOf(manifest, signal);
+    const isBrought = bringsKind(manifests, manifest);
+    const type = await api.typeOf(manifest, signal).catch((error: unknown) => {
+      if (!isBrought || !isFleetError(error, 'API_FAILED')) throw error;
+      return undefined;
+    });
+    if (!type && isBrought) {
+      later.add(key);
+      scopes.set(key, manifest.namespace === undefined ? 'Cluster' : 'Namespaced');
+      continue;
+    }
     scopes.set(key, type && (type.namespaced ? 'Namespaced' : 'Cluster'));
     if (type && !type.hasStatusSubresource && !isBuiltIn(type.group)) plain.add(key);
   }
@@ -64,6 +78,7 @@ const resolve = async (
   return {
     objects,
     byKey: new Map(objects.map((object) => [object.key, object])),
+    later,
     definedBy: new Map(definitions.map(({ type, crd }) => [type, crds.get(crd) ?? ''])),
   };
 };

@@ -182,6 +182,7 @@ const isTerminating = (error: FleetError): boolean =>
   refusalOf(error)?.causes.some(({ reason }) => reason === 'NamespaceTerminating') === true;
 const RETRIED: ReadonlySet<string> = new Set(['API_REFUSED', 'ADMISSION_DENIED', 'CLUSTER_LACKS']);
 const PAUSE_MS = 300;
+const LONGEST_RETRY_MS = 15_000;
 /** How often what is in the way is removed: what is still refused then is refused for another reason, or somebody puts it there again. */
 const MOST_CLEARED = 3;
 
@@ -193,7 +194,8 @@ const apply = async (
 ): Promise<Applied> => {
   const { object, secret } = wanted;
   const options: ApplyOptions = { force: true, ...(secret && { secret: true }) };
-  const until = performance.now() + stepTimeoutMs;
+  // Later the step is tried again behind all others.
+  const until = performance.now() + Math.min(stepTimeoutMs, LONGEST_RETRY_MS);
   for (let cleared = 0; ; ) {
     stopIfAborted(signal);
     try {

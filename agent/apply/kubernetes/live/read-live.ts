@@ -1,3 +1,4 @@
+import { type FleetError, isFleetError } from '#bundles/errors';
 import type { KubernetesApi, LiveObject, ObjectRef } from '../api/kubernetes-api.ts';
 import { groupOf, keyOf } from '../desired/object-key.ts';
 import { inParallel } from '../in-parallel.ts';
@@ -5,33 +6,48 @@ import { inParallel } from '../in-parallel.ts';
 /** Number of objects of a kind in a namespace from which the whole namespace is listed. */
 const LIST_FROM = 5;
 
+const UNREAD: ReadonlySet<string> = new Set(['WEBHOOK_UNREACHABLE', 'API_FAILED']);
+
 /**
  * Reads the live objects of references; missing objects are not in the map. Many of one kind and namespace are read by one list, Secrets
  * always one by one, so that the agent never reads secrets of other teams.
+ * @param onUnread receives objects that cannot be read because a webhook or API service behind them does not answer; without it that is an error
  * @throws FleetError API_*, ABORTED
  */
 export const readLive = async (
   api: KubernetesApi,
   refs: readonly ObjectRef[],
   signal: AbortSignal,
+  onUnread?: (key: string, error: FleetError) => void,
 ): Promise<ReadonlyMap<string, LiveObject>> => {
   const places = Map.groupBy(refs, ({ apiVersion, kind, namespace = '' }) =>
     JSON.stringify([apiVersion, kind, namespace]),
   );
+  const orUnread = (of: readonly ObjectRef[], read: () => Promise<readonly LiveObject[]>) => async () => {
+    try {
+      return await read();
+    } catch (error) {
+      if (!onUnread || !isFleetError(error) || !UNREAD.has(error.code)) throw error;
+      for (const ref of of) onUnread(keyOf(ref), error);
+      return [];
+    }
+  };
   const reads = [...places.values()].flatMap((of): readonly (() => Promise<readonly LiveObject[]>)[] => {
     const [first] = of as [ObjectRef];
     if (of.length < LIST_FROM || first.kind === 'Secret') {
-      return of.map((ref) => async () => {
-        const live = await api.read(ref, signal);
-        return live ? [live] : [];
-      });
+      return of.map((ref) =>
+        orUnread([ref], async () => {
+          const live = await api.read(ref, signal);
+          return live ? [live] : [];
+        }),
+      );
     }
     const names = new Set(of.map(({ name }) => name));
     return [
-      async () => {
+      orUnread(of, async () => {
         const keep = (live: LiveObject) => (names.has(live.metadata.name) ? live : undefined);
         return (await api.list(first, { namespace: first.namespace, keep }, signal)).items;
-      },
+      }),
     ];
   });
   const found = (await inParallel(reads, (read) => read())).flat();

@@ -1,3 +1,4 @@
+import type { FleetError } from '#bundles/errors';
 import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import type { Owner } from '../desired/marks.ts';
 import type { Wanted } from '../desired/resolve-wanted.ts';
@@ -21,6 +22,8 @@ export type PlanContext = {
   /** Keys of other packages -> assignment. */
   readonly taken: ReadonlyMap<string, string>;
   readonly live: ReadonlyMap<string, LiveObject>;
+  /** Keys of objects that cannot be read, because a webhook or API service behind them does not answer. */
+  readonly unread: ReadonlyMap<string, FleetError>;
   readonly autoscaled: Autoscaled;
   readonly signal: AbortSignal;
 };

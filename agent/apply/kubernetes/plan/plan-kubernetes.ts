@@ -30,11 +30,14 @@ export const planKubernetes = async (
   const isLeft = ({ key, state }: OwnedObject): boolean => 'leaving' in state && !wanted?.byKey.has(key);
   const left = desired?.onlyRemovals ? owned.filter(isLeft) : owned;
   const names = new Set(left.map(({ key }) => nameIn(key)));
-  const read = owned.length === 0 ? readLiveOfNew : readLive;
+  const unread = new Map<string, FleetError>();
   const compared = (wanted?.objects ?? []).filter(
     ({ key }) => !desired?.onlyRemovals || names.has(nameIn(key)),
   );
-  const live = await read(api, compared, signal);
+  const live =
+    owned.length === 0
+      ? await readLiveOfNew(api, compared, signal)
+      : await readLive(api, compared, signal, (key, error) => unread.set(key, error));
   const context: PlanContext = {
     options,
     api,
@@ -45,6 +48,7 @@ export const planKubernetes = async (
     owned: new Map(left.map((object) => [object.key, stateOf(object)])),
     taken,
     live,
+    unread,
     autoscaled: await readAutoscaled(api, live, wanted?.objects ?? [], signal),
     signal,
   };

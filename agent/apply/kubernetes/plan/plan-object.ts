@@ -17,6 +17,7 @@ import { toMigrate } from '../live/foreign-managers.ts';
 import { tryApply, type TriedApply } from '../live/try-apply.ts';
 import { pathsOf } from '../live/field-set.ts';
 import { leftBehind, writtenOf } from '../live/written.ts';
+import { curedBy } from './cured-by.ts';
 import { helpsToRecreate } from './helps-to-recreate.ts';
 import { copyName } from '../replaced/copies.ts';
 import { asJson, type OwnedState } from '../owned-state.ts';
@@ -76,6 +77,12 @@ export const planObject = async (
   const apply = (outcome: 'created' | 'configured', reason: string, more: Partial<ApplyDetail> = {}) =>
     done(toStep(wanted.key, outcome, reason, { kind: 'apply', detail: { ...detail, ...more } }, group));
 
+  const unread = context.unread.get(wanted.key);
+  if (unread) {
+    const cured = own && curedBy(context, wanted, unread);
+    if (cured === undefined) throw unread;
+    return apply('configured', cured);
+  }
   const later = untried ?? dependsOn(context, wanted, changing);
   if (!live && later === undefined && own?.wanted === wanted.hash && removesItself(wanted)) {
     const { hash, secret } = own;
@@ -229,6 +236,7 @@ const dependsOn = (
 ): string | undefined => {
   const missing = neededBy(wanted).find((key) => all?.byKey.has(key) && !live.has(key));
   if (missing !== undefined) return `${missing} is made first`;
+  if (all?.later.has(typeKey(wanted))) return 'its kind comes with another object of the package';
   const crd = all?.definedBy.get(typeKey(wanted));
   if (crd !== undefined && changing.has(crd)) return 'its definition changes first';
   if (wanted.namespace === undefined) return undefined;

@@ -1,4 +1,5 @@
 import type { Digest } from '#bundles/digest';
+import type { FleetError } from '#bundles/errors';
 import type { Step } from '../../../model/target.ts';
 import type { LiveObject, ObjectRef } from '../api/kubernetes-api.ts';
 import { isOwner, type Owner } from '../desired/marks.ts';
@@ -34,15 +35,36 @@ export const planRemovals = async (context: PlanContext): Promise<readonly Step[
     const ref = await servedRef(api, refOf(key, own.apiVersion), signal);
     if (ref) found.push({ ...ref, namespace: ref.namespace, key, group: groupOf(ref.apiVersion), own });
   }
-  const alive = await readLive(api, found, signal);
+  const unread = new Map<string, FleetError>();
+  const alive = await readLive(api, found, signal, (key, error) => unread.set(key, error));
   const kept = new Set((wanted?.objects ?? []).flatMap(({ key }) => live.get(key)?.metadata.uid ?? []));
-  const steps = await inParallel(inKindOrder(found).toReversed(), (one) =>
-    planRemoval(context, one, alive.get(one.key), kept),
-  );
+  const steps = await inParallel(inKindOrder(found).toReversed(), async (one) => {
+    const error = unread.get(one.key);
+    return error ? planUnread(context, one, error) : planRemoval(context, one, alive.get(one.key), kept);
+  });
   const gone = leaving
     .filter(([key]) => !found.some((one) => one.key === key))
     .map(([key]) => note(key, 'unchanged', 'the cluster no longer has its kind', FIRST_GROUP));
   return [...steps, ...gone];
+};
+
+/**
+ * The removal of an object whose webhook does not answer: an update that may repair the webhook does not wait for it.
+ * @throws FleetError the error of reading it, for a whole package or an object that might stay
+ */
+const planUnread = ({ wanted }: PlanContext, one: Candidate, error: FleetError): Step => {
+  const { key, own, apiVersion } = one;
+  const { uid, assignment } = own;
+  const mightStay = own.keep || own.adopted || own.provisional || own.replaced || isHolder(one);
+  if (!wanted || uid === undefined || mightStay) throw error;
+  const detail = { apiVersion, uid, assignment };
+  return toStep(
+    key,
+    'deleted',
+    'no longer in the package',
+    { kind: 'remove', detail },
+    FIRST_GROUP - stageOf(one),
+  );
 };
 
 const planRemoval = async (

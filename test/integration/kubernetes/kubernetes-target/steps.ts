@@ -222,5 +222,79 @@ export const stepsOnCluster = (cluster: () => OwnCluster): void => {
       await serving;
       expect(lastOperations(site.agent.state, 1)).toMatchObject([{ outcome: 'kept', rollingBack: false }]);
     });
+
+    it.concurrent('let a release repair the operator without whose webhook its own objects cannot be read', async ({
+      expect,
+    }) => {
+      await using hook = await prepareConversionServer();
+      await using site = await createSite(target());
+      const [definition, object] = converted('valves2', 'Valve2', hook.conversion);
+      const operator = (image: string, more: string) =>
+        pack(
+          'repaired',
+          `${definition}${deployment('repaired', 'none').replace('image: a', `image: ${image}`)}${more}`,
+        );
+      hook.start();
+      const extra = object.replace('name: one', 'name: two');
+      expect(await site.release([operator('a', `${object}${extra}`)])).toMatchObject([
+        { outcome: 'created' },
+      ]);
+      hook.stop();
+      const path = '/apis/apps/v1/namespaces/default/deployments/repaired';
+      const repairing = (async () => {
+        while (!JSON.stringify((await cluster().request('GET', path)).body).includes('image":"b"'))
+          await sleep(50);
+        await sleep(500);
+        hook.start();
+      })();
+      const changed = object.replace('{a: b}', '{a: c}');
+      expect(await site.release([operator('b', changed)])).toEqual([
+        { assignment: 'repaired', outcome: 'configured' },
+      ]);
+      await repairing;
+      const objects = '/apis/valves2.example/v1/namespaces/default/valves2';
+      expect((await cluster().request('GET', `${objects}/one`)).body).toMatchObject({ spec: { a: 'c' } });
+      expect(await isThere(`${objects}/two`)).toBe(false);
+    });
+
+    it.concurrent('apply an object whose kind a controller makes from another object of the package', async ({
+      expect,
+    }) => {
+      await using site = await createSite(target());
+      const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+      const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+      const crd = (group: string, plural: string, kind: string) => ({
+        apiVersion: 'apiextensions.k8s.io/v1',
+        kind: 'CustomResourceDefinition',
+        metadata: { name: `${plural}.${group}` },
+        spec: {
+          group,
+          scope: 'Namespaced',
+          names: { plural, singular: kind.toLowerCase(), kind },
+          versions: [{ name: 'v1', served: true, storage: true, schema }],
+        },
+      });
+      const yaml = `${JSON.stringify(crd('moulds.example', 'moulds', 'Mould'))}
+---
+apiVersion: moulds.example/v1
+kind: Mould
+metadata: {name: lid, namespace: default, annotations: {fleet-ferry/wait: disabled}}
+spec: {definition: {names: {kind: Lid}}}
+---
+apiVersion: lids.example/v1
+kind: Lid
+metadata: {name: one, namespace: default, annotations: {fleet-ferry/wait: disabled}}
+spec: {a: b}
+`;
+      const mould = '/apis/moulds.example/v1/namespaces/default/moulds/lid';
+      const controller = (async () => {
+        while (!(await isThere(mould))) await sleep(50);
+        await cluster().request('POST', definitions, crd('lids.example', 'lids', 'Lid'));
+      })();
+      expect(await site.release([pack('moulded', yaml)])).toMatchObject([{ outcome: 'created' }]);
+      await controller;
+      expect(await isThere('/apis/lids.example/v1/namespaces/default/lids/one')).toBe(true);
+      expect(await observe(site.agent)).toEqual([{ assignment: 'moulded', drift: [] }]);
+    });
   });
 };

@@ -2,6 +2,12 @@ import { conditionOf, saidBy } from '../condition.ts';
 import { current, failed, inProgress, type Verdict } from '../verdict.ts';
 import { fieldOf, numberOf, textOf } from '../live-field.ts';
 
+/**
+ * After a rollback the controller repeats that the deadline is exceeded, for the new generation, too, until it has removed a pod of the
+ * failed one.
+ */
+const STALE_MS = 5000;
+
 export const judgeDeployment = (object: unknown): Verdict => {
   // Nothing is meant to roll out, and the controller reports no progress.
   if (fieldOf(object, 'spec', 'paused') === true)
@@ -10,7 +16,7 @@ export const judgeDeployment = (object: unknown): Verdict => {
   if (progressing?.reason === 'ProgressDeadlineExceeded') {
     return failed(
       `${countOf(object, 'availableReplicas')} of ${replicasOf(object)} replicas available; ${saidBy(progressing, '')}`,
-      0,
+      STALE_MS,
     );
   }
   const want = replicasOf(object);
