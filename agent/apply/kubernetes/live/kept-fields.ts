@@ -15,18 +15,21 @@ type Changed = {
   readonly value: unknown;
 };
 
+/** Whether a field that the agent itself wrote last may keep its value, too: it was kept before, or a rollback cannot undo it. */
+export type MayKeep = (path: string) => boolean;
+
 /** Most dry runs that determine which of several changed fields the server does not let go back. */
 const MOST_TRIES = 12;
 
 /**
  * Determines the fields of the package that somebody else has changed and that the server does not let go back, such as the size of a claim
  * that was grown by hand: with their live values it takes the object. undefined if it refuses for another reason.
- * @param refusal the error of the dry run @param before fields that the agent kept in the last apply
+ * @param refusal the error of the dry run @param mayKeep for fields that the agent wrote last
  * @returns paths, and the object that the server would store @throws FleetError API_*, ABORTED
  */
 export const findKept = async (
   api: KubernetesApi,
-  { wanted, live, before = [] }: { wanted: WantedObject; live: LiveObject; before?: readonly string[] },
+  { wanted, live, mayKeep }: { wanted: WantedObject; live: LiveObject; mayKeep: MayKeep },
   refusal: unknown,
   signal: AbortSignal,
 ): Promise<{ readonly keeps: readonly string[]; readonly dry: LiveObject } | undefined> => {
@@ -34,7 +37,7 @@ export const findKept = async (
   const isTheirs = (entry: ManagedFields) => !isOurs(entry);
   const changed = [
     ...changedIn(live, wanted.object, isTheirs),
-    ...changedIn(live, wanted.object, isOurs).filter(({ path }) => before.includes(path)),
+    ...changedIn(live, wanted.object, isOurs).filter(({ path }) => mayKeep(path)),
   ];
   const meant = [...new Set(narrowest(changed, refusedFields(refusal)).map(({ path }) => path))];
   if (meant.length === 0 || meant.length > MOST_TRIES) return undefined;

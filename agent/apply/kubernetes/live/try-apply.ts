@@ -3,7 +3,7 @@ import type { JsonPatch, KubernetesApi, LiveObject } from '../api/kubernetes-api
 import type { WantedObject } from '../desired/wanted-object.ts';
 import { isRefusal, saidFields } from '../api/refusal.ts';
 import { inTheWay } from './in-the-way.ts';
-import { findKept } from './kept-fields.ts';
+import { findKept, type MayKeep } from './kept-fields.ts';
 
 export type TriedApply = {
   /** The object that the server would store. */
@@ -17,14 +17,14 @@ export type TriedApply = {
 /**
  * Applies to an existing object as a dry run. If the server refuses because of fields beside the package's, further dry runs remove
  * them; if it does not let a field go back that somebody else changed, the last ones keep that field.
- * @param before fields that were kept in the last apply @throws FleetError API_* if the server refuses those as well
+ * @throws FleetError API_* if the server refuses those as well
  */
 export const tryApply = async (
   api: KubernetesApi,
   wanted: WantedObject,
   live: LiveObject,
   signal: AbortSignal,
-  before: readonly string[] = [],
+  mayKeep: MayKeep,
 ): Promise<TriedApply> => {
   const { object, secret } = wanted;
   try {
@@ -36,7 +36,7 @@ export const tryApply = async (
       const dry = await patched(api, wanted, operations, { dryRun: true }, signal);
       if (dry) return { dry, removes: named, keeps: [] };
     }
-    const kept = await findKept(api, { wanted, live, before }, error, signal);
+    const kept = await findKept(api, { wanted, live, mayKeep }, error, signal);
     if (kept) return { ...kept, removes: [] };
     throw error;
   }

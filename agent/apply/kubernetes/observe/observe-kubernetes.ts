@@ -154,7 +154,7 @@ const compare = async (
 ): Promise<Compared> => {
   let live = found;
   for (let reads = 1; ; reads += 1) {
-    const tried = await tryApply(api, wanted, live, signal, kept);
+    const tried = await tryApply(api, wanted, live, signal, (path) => kept.includes(path));
     if (tried.dry.metadata.resourceVersion === live.metadata.resourceVersion || reads === MOST_READS)
       return { tried, live };
     live = (await api.read(wanted, signal)) ?? live;

@@ -264,7 +264,10 @@ const tryOver = async (
   live: LiveObject,
 ): Promise<TriedApply | 'immutable' | 'stored'> => {
   try {
-    return await tryApply(api, wanted, live, signal, owned.get(wanted.key)?.keeps);
+    const kept = owned.get(wanted.key)?.keeps;
+    // A claim that the failed release has grown stays so, and the rest is rolled back.
+    const isStuck = ranBefore && (isHolder(wanted) || wanted.policy.recreate === false);
+    return await tryApply(api, wanted, live, signal, (path) => isStuck || kept?.includes(path) === true);
   } catch (error) {
     if (!isInvalid(error)) throw error;
     // A definition never goes back behind a version in which objects were stored. The rest of the package does.

@@ -140,6 +140,16 @@ export const refusalsOnCluster = (cluster: () => OwnCluster): void => {
       const told = site.events().length;
       expect(await observe(site.agent)).toMatchObject([{ drift: [stays] }]);
       expect(site.events()).toHaveLength(told);
+      // A release that grows it and fails is rolled back as far as that goes.
+      const never = `apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: beside-claim, namespace: default}\nspec: {progressDeadlineSeconds: 1, selector: {matchLabels: {app: c}}, template: {metadata: {labels: {app: c}}, spec: {nodeSelector: {no: where}, containers: [{name: a, image: a}]}}}\n`;
+      const grown = `${yaml('c').replace('storage: 1Gi', 'storage: 8Gi')}${never}`;
+      expect(await site.release([pack('claim', grown)])).toMatchObject([
+        { code: 'CHECK_FAILED', rolledBack: true },
+      ]);
+      expect(await get(path)).toMatchObject({ spec: { resources: { requests: { storage: '8Gi' } } } });
+      expect(await get(`${core}/configmaps/beside-claim`)).toMatchObject({ data: { text: 'b' } });
+      expect(await observe(site.agent)).toMatchObject([{ drift: [stays] }]);
+      expect(await site.release([pack('claim', yaml('d'))])).toMatchObject([{ outcome: 'configured' }]);
     });
 
     it.concurrent('end when the policy does that denied the package before its first write', async ({
