@@ -161,7 +161,7 @@ describe('a path', () => {
 describe('a unit', () => {
   const name = (unitName: string, more = ''): string => `  units:\n  - {name: ${unitName}${more}}\n`;
 
-  test.for(['label.service', 'label.timer', 'label@.service', 'label@1.service', 'printing.path'])(
+  test.for(['label.service', 'label.timer', 'label@1.service', 'printing.path'])(
     'of its own is taken: %s',
     async (own) => {
       expect((await assemble(name(own))).owns).toEqual([own]);
