@@ -5,7 +5,7 @@ import { table } from './table.ts';
 
 export default class Diff extends AgentCommand {
   static override summary =
-    'Compare live state with the bundle. Changes nothing; exit code 8 when something differs.';
+    'Compare live state with the bundle. Changes nothing; exit code 8 when something differs or cannot be checked.';
   static override examples = [
     '<%= config.bin %> diff',
     '<%= config.bin %> diff kiosk',
@@ -18,9 +18,9 @@ export default class Diff extends AgentCommand {
   async run(): Promise<{ readonly packages: readonly PackageDrift[]; readonly drifted: boolean }> {
     const { flags, args } = await this.parse(Diff);
     const packages = await this.reading(flags, (agent) => lookAtDrift(agent, args.assignment));
-    const rows = packages.flatMap(({ assignment, drift, error }) => [
+    const rows = packages.flatMap(({ assignment, drift, unchecked = [], error }) => [
       ...(error ? [[assignment, 'unreadable', `${error.code}: ${error.message}`]] : []),
-      ...drift.map(({ what, message }) => [assignment, what, message]),
+      ...[...drift, ...unchecked].map(({ what, message }) => [assignment, what, message]),
     ]);
     this.log(
       rows.length === 0
@@ -30,6 +30,9 @@ export default class Diff extends AgentCommand {
         : table([['PACKAGE', 'WHAT', 'DIFFERENCE'], ...rows]),
     );
     if (rows.length > 0) process.exitCode = 8;
-    return { packages, drifted: rows.length > 0 };
+    return {
+      packages,
+      drifted: packages.some(({ drift, error }) => error !== undefined || drift.length > 0),
+    };
   }
 }

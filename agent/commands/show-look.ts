@@ -24,15 +24,19 @@ const isWell = ({ drift, corrected, error }: PackageDrift): boolean =>
   error === undefined && (corrected ?? drift.length === 0);
 
 const describeDrift = (seen: PackageDrift): readonly string[] => {
-  const { assignment, drift, corrected, failure, error } = seen;
+  const { assignment, drift, unchecked = [], corrected, failure, error } = seen;
   if (error) return [`${assignment}: live state could not be read: ${error.code}: ${error.message}`];
+  const unknown = unchecked.map(({ message }) => `${assignment}: ${message}: left as it is`);
   if (drift.length === 0 && corrected !== undefined) {
     const why = failure ? `: ${failure.code}: ${failure.message}` : '';
-    return [`${assignment}: ${corrected ? 'was broken, is well again' : `broken${why}`}`];
+    return [`${assignment}: ${corrected ? 'was broken, is well again' : `broken${why}`}`, ...unknown];
   }
-  return drift.map(
-    ({ message, stays }) => `${assignment}: ${message}: ${stays ? 'left as it is' : outcomeOf(seen)}`,
-  );
+  return [
+    ...drift.map(
+      ({ message, stays }) => `${assignment}: ${message}: ${stays ? 'left as it is' : outcomeOf(seen)}`,
+    ),
+    ...unknown,
+  ];
 };
 
 const outcomeOf = ({ corrected, failure }: PackageDrift): string => {

@@ -29,7 +29,14 @@ export const makeLookLog = (log: Log): LookLog => {
       const what = { ...fields, ...(message === undefined ? {} : { reason: message }) };
       say(`package ${fields.assignment}`, level, what, `package ${fields.outcome}`);
     }
-    for (const { assignment, drift: items, corrected = false, failure, error } of drift) {
+    for (const { assignment, drift: items, unchecked = [], corrected = false, failure, error } of drift) {
+      for (const { key, message } of unchecked)
+        say(
+          `unchecked ${assignment} ${key}`,
+          'warn',
+          { assignment, key, reason: message },
+          'cannot be checked',
+        );
       if (error) say(`look ${assignment}`, 'error', { assignment, ...error }, 'live state could not be read');
       if (failure) {
         const what = { assignment, code: failure.code, reason: failure.message };

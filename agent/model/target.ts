@@ -94,6 +94,8 @@ export type CheckResult = {
   readonly message: string;
   /** The first bytes of a failed program's output, with the secrets of its package redacted. */
   readonly output?: string;
+  /** Key of the object that could not be compared with the package (Drift.unchecked). */
+  readonly key?: string;
 };
 
 /** One difference between live state and the applied package. */
@@ -104,6 +106,8 @@ export type Drift = {
   readonly message: string;
   /** An addition to what the package specifies; a correction leaves it in place. */
   readonly stays?: true;
+  /** No difference: the object cannot be compared with the package here, so nobody knows, and nothing is done about it. */
+  readonly unchecked?: true;
 };
 
 /** How many copies of replaced files or objects were removed, and their size. */
@@ -156,7 +160,7 @@ export type Target = {
   /** Waits until the package is healthy or has failed. An unhealthy package is a result, not an error. */
   readonly settle: (desired: DesiredPackage, signal: AbortSignal) => Promise<readonly CheckResult[]>;
   /**
-   * Returns the current differences. Writes nothing. @throws FleetError if live state cannot be read, which never counts as in
+   * Returns the current differences, and what cannot be compared. Writes nothing. @throws FleetError if live state cannot be read, which never counts as in
    * sync
    * @param taken keys owned by other packages -> their assignment; none by default
    */

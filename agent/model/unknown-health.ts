@@ -1,4 +1,12 @@
-import type { CheckResult } from './target.ts';
+import type { CheckResult, Drift } from './target.ts';
+
+/** A skipped check, for an object that cannot be compared. */
+export const uncheckedCheck = ({ key, message }: Drift): CheckResult => ({
+  name: key,
+  outcome: 'skipped',
+  message,
+  key,
+});
 
 /**
  * Returns why the health of a package is unknown: no check failed, and some were skipped. Returns undefined when every check

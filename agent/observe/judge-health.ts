@@ -55,9 +55,19 @@ export const judgeHealth = async (
   });
 };
 
-const noteHealth = (agent: Agent, row: PackageRow, ref: PackageRef, checks: readonly CheckResult[]): void => {
+const noteHealth = (
+  agent: Agent,
+  row: PackageRow,
+  ref: PackageRef,
+  settled: readonly CheckResult[],
+): void => {
   const { state, edge } = agent;
   const { assignment } = row;
+  // What cannot be compared is known from looks.
+  const checks = [
+    ...settled.filter(({ key }) => key === undefined),
+    ...row.checks.filter(({ key }) => key !== undefined),
+  ];
   const failed = checks.filter(({ outcome }) => outcome === 'failed');
   if (failed.length === 0) {
     forgetAttempts(state, assignment, HEALTH);

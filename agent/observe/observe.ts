@@ -5,7 +5,8 @@ import { loadPackage } from '../apply/load-package.ts';
 import { begin, perform } from '../apply/perform.ts';
 import { finishRemoval, mayBeGone } from '../apply/finish-removals.ts';
 import { findRunning } from '../apply/operator/roll-back-package.ts';
-import type { Drift } from '../model/target.ts';
+import type { CheckResult, Drift } from '../model/target.ts';
+import { uncheckedCheck, unknownHealth } from '../model/unknown-health.ts';
 import { checkAborted, record } from '../store/journal/boundary.ts';
 import { listed } from '../store/outbox/changes.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
@@ -27,6 +28,8 @@ import { judgeHealth } from './judge-health.ts';
 export type PackageDrift = {
   readonly assignment: string;
   readonly drift: readonly Drift[];
+  /** Objects that could not be compared: neither different nor in sync. Absent without one. */
+  readonly unchecked?: readonly Drift[];
   /** Whether this look corrected the package; absent if nothing differed and nothing was broken. */
   readonly corrected?: boolean;
   /** Why the correction failed. */
@@ -90,7 +93,7 @@ export const observe = async (
     if (except.has(row.assignment)) continue;
     if (row.status === 'broken') broken.add(row.assignment);
     const seen = await lookAt(agent, row);
-    noteDrift(agent, row, seen);
+    noteDrift(agent, noteUnchecked(agent, row, seen), seen);
     if (!isWrong(agent, row, seen, waits)) {
       found.push(seen);
       // Objects whose removal has begun are not drift; the removal continues under any drift policy.
@@ -152,12 +155,55 @@ const lookAt = async (agent: Agent, { assignment, current }: Running): Promise<P
     const taken = readTaken(state, assignment);
     const drift = (await target?.observe(desired, readOwned(state, assignment), signal, taken)) ?? [];
     // Objects that another package has taken over are not drift of this one.
-    return { assignment, drift: drift.filter(({ key }) => !taken.has(key)) };
+    const own = drift.filter(({ key }) => !taken.has(key));
+    const unchecked = own.filter((it) => it.unchecked);
+    return {
+      assignment,
+      drift: own.filter((it) => !it.unchecked),
+      ...(unchecked.length > 0 && { unchecked }),
+    };
   } catch (cause) {
     checkAborted(signal);
     const error = toFleetError(cause);
     return { assignment, drift: [], error: { code: error.code, message: sentenceOf(error) } };
   }
+};
+
+/**
+ * Stores what could not be compared with the checks of the package, and reports when something can no longer, or again, be checked. The health
+ * of a package that failed or was rolled back says more, and stays.
+ * @returns the package as it is stored now
+ */
+const noteUnchecked = (
+  agent: Agent,
+  row: Running,
+  { assignment, drift, unchecked = [], error }: PackageDrift,
+): Running => {
+  const before = row.checks.filter(({ key }) => key !== undefined);
+  const now = unchecked.map(uncheckedCheck);
+  if (error || JSON.stringify(before) === JSON.stringify(now)) return row;
+  const keysOf = (checks: readonly CheckResult[]) => checks.map(({ key }) => key).join('\n');
+  const checks = [...row.checks.filter(({ key }) => key === undefined), ...now];
+  const isNews =
+    keysOf(before) !== keysOf(now) && row.status === 'healthy' && row.pinnedRelease === undefined;
+  // The hub takes the event for the end of a drift, which the next one reports again.
+  const next = { ...row, checks, drift: isNews && drift.length > 0 ? undefined : row.drift };
+  record(agent, `checked ${assignment}`, () => {
+    savePackage(agent.state, next);
+    if (!isNews) return;
+    const { package: digest, siteValues, release } = row.current;
+    appendEvent(agent, {
+      type: 'package',
+      assignment,
+      package: digest,
+      siteValues,
+      release,
+      outcome: 'unchanged',
+      message: 'all of the package can be checked again',
+      ...unknownHealth(checks),
+    });
+  });
+  return next;
 };
 
 /** Stores and reports drift if it differs from the drift of the last look. */

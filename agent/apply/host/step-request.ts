@@ -69,6 +69,8 @@ export type PlaybookRequest = StepRequest & {
   readonly kind: 'playbook';
   /** 'check' changes nothing: Ansible's check mode. */
   readonly mode: 'apply' | 'check';
+  /** Name of the record of an unfinished run; the same for all versions of a playbook. */
+  readonly record: string;
   /** Path below `playbook/` of the content. */
   readonly playbook: string;
   readonly variables?: string;

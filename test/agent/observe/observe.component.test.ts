@@ -82,6 +82,51 @@ describe('a look at a machine', () => {
     expect(readStatus(world.agent, OFFLINE).packages[0]?.unreadable).toBe('IO: /opt/app cannot be read');
   });
 
+  it('that cannot compare an object runs nothing for it, says so once, and calls the package unknown until it can', async () => {
+    await using world = await worldWithApp();
+    const setup = {
+      key: 'playbook:/a/setup',
+      what: 'cannot be checked',
+      message: 'setup cannot be checked',
+      unchecked: true,
+    } as const;
+    const uncheckable = {
+      ...world.agent,
+      targets: world.agent.targets.map((target) => ({
+        ...target,
+        observe: async (...asked: Parameters<typeof target.observe>) => [
+          ...(await target.observe(...asked)),
+          setup,
+        ],
+      })),
+    };
+    const count = world.events().length;
+    const seen = [{ assignment: 'app', drift: [], unchecked: [setup] }];
+    expect(await lookAtDrift(uncheckable)).toEqual(seen);
+    expect((await lookAround(uncheckable)).drift).toEqual(seen);
+    await lookAround(uncheckable);
+    expect(told(world, count)).toEqual([['package', 'HEALTH_UNKNOWN', 'unchanged']]);
+    const status = () => readStatus(world.agent, OFFLINE).packages[0];
+    expect(status()).toMatchObject({
+      status: 'unknown',
+      code: 'HEALTH_UNKNOWN',
+      message: 'setup cannot be checked',
+      drift: [],
+    });
+
+    writeFileSync(file(world), 'edited');
+    await lookAround(uncheckable);
+    expect(live(world)).toEqual({ '/opt/app': 'one' });
+    expect(status()?.status).toBe('unknown');
+    await lookAround(world.agent);
+    expect(told(world, count).slice(1)).toEqual([
+      ['drift', 'DRIFT', undefined],
+      ['corrected', undefined, 'configured'],
+      ['package', undefined, 'unchanged'],
+    ]);
+    expect(status()?.status).toBe('healthy');
+  });
+
   it('that only compares changes nothing', async () => {
     await using world = await worldWithApp();
     const count = world.events().length;

@@ -6,7 +6,7 @@ import { LONG } from '../../harness/run/long.ts';
 import { renderBuiltIn } from '../../scheduler/load/templates/render-template.ts';
 import { build, KEY, type PlaybooksHost, setup, startPlaybooksHost, tasks } from './playbooks-host/world.ts';
 
-describeOnDebians([], 'playbooks on a booted host without network', ({ base, debian }) => {
+describeOnDebians([], 'playbooks on a booted host without network', ({ base, debian, itOnce }) => {
   let world: PlaybooksHost;
   beforeAll(async () => {
     world = await startPlaybooksHost(`playbooks-${debian}`, base);
@@ -19,13 +19,13 @@ describeOnDebians([], 'playbooks on a booted host without network', ({ base, deb
   const buildTemplate = (): Promise<BuiltPackage> =>
     build(
       setup(
-        ', config: true, variables: {greeting: "{{ literally }}"}, siteInputs: [{name: line, schema: {type: string}, variable: line}]',
+        ', config: true, variables: {greeting: "{{ literally }}", answer: "no"}, siteInputs: [{name: line, schema: {type: string}, variable: line}]',
       ),
       {
         'ansible/site.yml': tasks(
           '    - name: clock file\n      template: {src: clock.j2, dest: /etc/clock.conf}\n    - name: touch\n      file: {path: /etc/touched, state: touch}\n',
         ),
-        'ansible/templates/clock.j2': '{{ platform_config.ZONE }} {{ greeting }} {{ line }}\n',
+        'ansible/templates/clock.j2': '{{ platform_config.ZONE }} {{ greeting }} {{ line }} {{ answer }}\n',
       },
       { line: 'L7 {{ 1 + 1 }}' },
     );
@@ -34,7 +34,7 @@ describeOnDebians([], 'playbooks on a booted host without network', ({ base, deb
     const built = await buildTemplate();
     const restless = 'not idempotent: a second run would change task "touch" (site.yml:6)';
     expect(await apply(built)).toEqual([`created ${KEY}: 2 changed; ${restless}`]);
-    expect(await sh('cat /etc/clock.conf')).toBe('Europe/Berlin {{ literally }} L7 {{ 1 + 1 }}');
+    expect(await sh('cat /etc/clock.conf')).toBe('Europe/Berlin {{ literally }} L7 {{ 1 + 1 }} no');
     expect(await apply(built)).toEqual([]);
     expect(await observe(built)).toEqual([]);
 
@@ -65,6 +65,87 @@ describeOnDebians([], 'playbooks on a booted host without network', ({ base, deb
     expect(await sh("cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -c 'sleep 9876[5]'")).toBe('0');
   });
 
+  it('runs in the end what a run that was killed, or that failed in a handler, had notified, and says what is not repeated', async () => {
+    const site = `${tasks(
+      `    - name: configuration
+      copy: {content: "port {{ 7000 + 2 }}\\n", dest: /etc/lines.conf}
+      notify: [restart lines, told]
+      register: configuration
+    - name: waits
+      shell: timeout 100 sh -c "while [ ! -e /run/go ]; do sleep 0.1; done"
+      changed_when: false
+    - name: only with the configuration
+      command: touch /etc/lines.once
+      when: configuration is changed
+`,
+    )}  handlers:
+    - name: "restart {{ 'lines' }}"
+      command: test -e /run/may-restart
+    - name: tell
+      listen: told
+      shell: cat /etc/lines.conf >> /run/told
+`;
+    const built = await build(setup(), { 'ansible/site.yml': site });
+    const first = apply(built);
+    // Ansible is killed, and what it ran ends.
+    const killed = sh(
+      `timeout 60 sh -c 'until grep -q 7002 /etc/lines.conf; do sleep 0.1; done' 2> /dev/null; sleep 1
+       for it in /proc/[0-9]*; do case "$(tr '\\0' ' ' < $it/cmdline)" in /usr/bin/python3\\ /usr/bin/ansible-playbook*) kill -9 \${it#/proc/};; esac; done 2> /dev/null
+       touch /run/go`,
+    );
+    await expect(first).rejects.toThrow('ansible-playbook ended after task "waits"');
+    await killed;
+    await expect(apply(built)).rejects.toThrow(
+      /task "restart (?:lines|\{\{ 'lines' \}\})" .* failed on localhost/,
+    );
+    expect(await sh('cat /run/told')).toBe('');
+    await sh('touch /run/may-restart');
+    const [said = ''] = await apply(built);
+    expect(said).toMatch(
+      /handlers that the run before, which failed, had notified ran now: task "restart [^,]*, task "tell" /,
+    );
+    expect(said).toContain('not repeated: task "only with the configuration" (site.yml:11)');
+    expect(await sh('cat /run/told')).toBe('port 7002');
+    expect(await sh('ls /var/lib/agent/playbooks')).toBe('');
+  });
+
+  it('does not run a playbook again whose check fails, and says so, unless a task before the failure differs', async () => {
+    const built = await build(setup(), {
+      'ansible/site.yml': tasks(`    - name: port
+      copy: {content: "1", dest: /etc/checked.port}
+    - name: count
+      shell: echo run >> /run/runs
+      changed_when: false
+    - name: ask
+      command: echo '["lo"]'
+      register: asked
+      changed_when: false
+    - name: note
+      copy: {content: "{{ (asked.stdout | from_json)[0] }}", dest: /etc/checked.note}
+`),
+    });
+    const [said = ''] = await apply(built);
+    expect(said).toMatch(
+      /: 2 changed; it cannot be checked: task "note" \(site\.yml:13\) failed on localhost: /,
+    );
+    expect(await apply(built)).toEqual([]);
+    expect(await observe(built)).toEqual([
+      expect.stringMatching(/^the playbook setup cannot be checked: task "note" \(site\.yml:13\) failed/),
+    ]);
+    await sh('echo 2 > /etc/checked.port');
+    expect(await apply(built)).toEqual([expect.stringContaining('configured')]);
+    expect(await sh('cat /run/runs; cat /etc/checked.port')).toBe('run\nrun\n1');
+  });
+
+  it('names the items of a loop as the playbook has them, and the first that failed with its reason', async () => {
+    const failing = tasks(
+      '    - name: "line {{ item }}"\n      command: sh -c "echo no {{ item }} >&2; exit {{ item }}"\n      loop: [0, 3]\n',
+    );
+    await expect(apply(await build(setup(), { 'ansible/site.yml': failing }))).rejects.toThrow(
+      /task "line \{\{ item \}\}" \(site\.yml:4\) failed on localhost: /,
+    );
+  });
+
   it('fails a task that asks for another user where the package does not allow it', async () => {
     const other = tasks(
       '    - name: as nobody\n      become: true\n      become_user: nobody\n      command: id\n',
@@ -85,20 +166,23 @@ describeOnDebians([], 'playbooks on a booted host without network', ({ base, deb
     return files;
   };
 
-  it("makes a timer that pulls as the user of the target, by the built-in template of Kalypso's sample", async () => {
-    await sh(
-      'mkdir /etc/ansible; printf "[defaults]\\ninternal_poll_interval = 0.01\\n" > /etc/ansible/ansible.cfg',
-    );
-    await world.host.look(['tee', '/root/reconciler.yaml'], { input: builtIn()['reconciler.yaml'] ?? '' });
-    const play = () =>
-      sh(
-        `ansible-playbook -i localhost, /root/reconciler.yaml 2>&1 | tee /run/play | sed -n 's/ \\+/ /g; s/.*ok=/ok=/p' | grep . || cat /run/play`,
+  itOnce(
+    "makes a timer that pulls as the user of the target, by the built-in template of Kalypso's sample",
+    async () => {
+      await sh(
+        'mkdir /etc/ansible; printf "[defaults]\\ninternal_poll_interval = 0.01\\n" > /etc/ansible/ansible.cfg',
       );
-    expect(await play()).toContain('changed=5 unreachable=0 failed=0');
-    if (LONG) expect(await play()).toContain('changed=0 unreachable=0 failed=0');
-    expect(await sh('systemctl is-active ansible-pull-shop-web.timer')).toBe('active');
-    expect(await sh('systemctl show -P User ansible-pull-shop-web.service')).toBe('dev-shop-web');
-  });
+      await world.host.look(['tee', '/root/reconciler.yaml'], { input: builtIn()['reconciler.yaml'] ?? '' });
+      const play = () =>
+        sh(
+          `ansible-playbook -i localhost, /root/reconciler.yaml 2>&1 | tee /run/play | sed -n 's/ \\+/ /g; s/.*ok=/ok=/p' | grep . || cat /run/play`,
+        );
+      expect(await play()).toContain('changed=5 unreachable=0 failed=0');
+      if (LONG) expect(await play()).toContain('changed=0 unreachable=0 failed=0');
+      expect(await sh('systemctl is-active ansible-pull-shop-web.timer')).toBe('active');
+      expect(await sh('systemctl show -P User ansible-pull-shop-web.service')).toBe('dev-shop-web');
+    },
+  );
 
   it("makes a user for each target with its configuration, by the built-in template of Kalypso's sample and the runner for the restricted daemon, and says that removal undoes nothing", async () => {
     const built = await build(setup(', config: true'), {

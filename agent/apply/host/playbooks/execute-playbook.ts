@@ -4,8 +4,8 @@ import { readWanted } from '../desired/read-wanted.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import type { PlaybookDetail } from '../host-step.ts';
 import { asJson } from '../owned-state.ts';
-import { forgetLook } from './observe-playbooks.ts';
-import { describeTasks, taskKey } from '../runner/playbook-report.ts';
+import { forgetLook, noteUnchecked, uncheckedDrift } from './observe-playbooks.ts';
+import { describeResumed, describeTasks, taskKey } from '../runner/playbook-report.ts';
 import { stepError } from '../runner/step-error.ts';
 import { type OwnedPlaybook, playbookDigest, runPlaybook } from './run-playbook.ts';
 
@@ -34,22 +34,25 @@ export const executePlaybook = async (
       'Tasks before it took effect and are not undone; correct the playbook, or roll back to the package that ran before',
     );
   const again = await runPlaybook(options, playbook, { desired, mode: 'check' }, signal);
+  const digest = playbookDigest(playbook, wanted);
+  const isChecked = again.outcome === 'succeeded' || playbook.checkSeconds === 0;
+  noteUnchecked(options, { key: step.key, digest }, isChecked ? undefined : uncheckedDrift(playbook, again));
   const changed = again.report?.changed ?? [];
   const applied = ran.report?.changed.length ?? 0;
   const verdict =
     again.outcome !== 'succeeded'
-      ? `; its check afterwards failed: ${again.message}`
+      ? `; it cannot be checked: ${again.message}`
       : changed.length > 0
         ? `; not idempotent: a second run would change ${describeTasks(changed)}`
         : '; a second run would change nothing';
   const state: OwnedPlaybook = {
-    applied: playbookDigest(playbook, wanted),
+    applied: digest,
     unstable: [...new Set(changed.map(taskKey))],
   };
   return {
     key: step.key,
     outcome: applied > 0 ? step.outcome : 'unchanged',
-    reason: `${applied} changed${verdict}`,
+    reason: `${applied} changed${ran.report ? describeResumed(ran.report) : ''}${verdict}`,
     state: asJson(state),
   };
 };

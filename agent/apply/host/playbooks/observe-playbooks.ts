@@ -1,5 +1,7 @@
+import type { HostPlaybook } from '#bundles/formats/bundle/host-package';
 import type { DesiredPackage, Drift, OwnedObject } from '../../../model/target.ts';
-import { readWanted } from '../desired/read-wanted.ts';
+import { readWanted, type Wanted } from '../desired/read-wanted.ts';
+import type { RunnerResult } from '../step-request.ts';
 import { stopIfAborted } from '../host-error.ts';
 import { type HostTargetOptions, whyInert } from '../host-options.ts';
 import { describeTasks, driftedTasks } from '../runner/playbook-report.ts';
@@ -20,13 +22,42 @@ export const forgetLook = (options: HostTargetOptions, key: string): void => {
   looksOf(options).delete(key);
 };
 
+/** Keeps the result of a check that was made outside of a look; undefined if it could tell, and the next look runs it. */
+export const noteUnchecked = (
+  options: HostTargetOptions,
+  { key, digest }: { readonly key: string; readonly digest: string },
+  unchecked: Drift | undefined,
+): void => {
+  if (unchecked) looksOf(options).set(key, { at: Date.now(), digest, drifts: [unchecked] });
+  else forgetLook(options, key);
+};
+
+/** Playbooks of a package that the last look of this process could not check. */
+export const uncheckedPlaybooks = (options: HostTargetOptions, wanted: Wanted): readonly Drift[] =>
+  wanted.playbooks.flatMap((playbook) => {
+    const look = looksOf(options).get(playbookKey(playbook));
+    if (playbook.checkSeconds === 0 || look?.digest !== playbookDigest(playbook, wanted)) return [];
+    return look.drifts.filter(({ unchecked }) => unchecked);
+  });
+
+/** A check that fails says nothing about the host: tasks that check mode skips leave out what later ones need. */
+export const uncheckedDrift = (
+  { name, ...playbook }: HostPlaybook,
+  { message }: Pick<RunnerResult, 'message'>,
+): Drift => ({
+  key: playbookKey(playbook),
+  what: 'cannot be checked',
+  message: `the playbook ${name} cannot be checked: ${message}`,
+  unchecked: true,
+});
+
 /** True if the last look is older than the interval, or the clock was set back. */
 export const isLookDue = (look: { readonly at: number } | undefined, seconds: number, now: number): boolean =>
   !look || now >= look.at + seconds * 1000 || now < look.at;
 
 /**
- * Runs the check mode of each playbook at its interval; in between the last result counts. A failing check is drift: a
- * precondition of the playbook is not met. @throws FleetError ABORTED, PERMISSION, IO
+ * Runs the check mode of each playbook at its interval; in between the last result counts. Of a check that fails, the tasks before the
+ * failure count; otherwise the playbook cannot be checked. @throws FleetError ABORTED, PERMISSION, IO
  */
 export const observePlaybooks = async (
   options: HostTargetOptions,
@@ -57,18 +88,11 @@ export const observePlaybooks = async (
     }
     const checked = await runPlaybook(options, playbook, { desired, mode: 'check' }, signal);
     const changed = checked.report ? driftedTasks(checked.report, state.unstable) : [];
-    const found: readonly Drift[] =
-      checked.outcome !== 'succeeded'
-        ? [{ key, what: 'check', message: `the check of the playbook ${playbook.name}: ${checked.message}` }]
-        : changed.length > 0
-          ? [
-              {
-                key,
-                what: 'tasks',
-                message: `the playbook ${playbook.name} would change ${describeTasks(changed)}`,
-              },
-            ]
-          : [];
+    const message = `the playbook ${playbook.name} would change ${describeTasks(changed)}`;
+    const found: readonly Drift[] = [
+      ...(changed.length > 0 ? [{ key, what: 'tasks', message }] : []),
+      ...(checked.outcome === 'succeeded' ? [] : [uncheckedDrift(playbook, checked)]),
+    ];
     known.set(key, { at: now, digest, drifts: found });
     drifts.push(...found);
   }

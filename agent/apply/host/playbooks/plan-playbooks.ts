@@ -15,7 +15,8 @@ export type PlaybookPlan = {
 
 /**
  * Plans the playbooks by Ansible's check mode. A playbook that changed since its last run is run regardless of the result of
- * its check: check mode skips tasks whose effect it cannot predict. Playbooks that the package no longer has are a note,
+ * its check: check mode skips tasks whose effect it cannot predict. For the same reason one that ran to its end is not run
+ * because its check fails. Playbooks that the package no longer has are a note,
  * because nothing undoes them.
  */
 export const planPlaybooks = async (
@@ -75,12 +76,12 @@ const planOne = async (
   const changed = checked.report ? driftedTasks(checked.report, isApplied ? known.unstable : []) : [];
   const says =
     checked.outcome !== 'succeeded'
-      ? `its check could not tell: ${checked.message}`
+      ? `it cannot be checked: ${checked.message}`
       : changed.length === 0
         ? 'its check finds nothing to change'
         : `its check would change ${describeTasks(changed)}`;
-  if (isApplied && checked.outcome === 'succeeded' && changed.length === 0)
-    return { step: note(key, 'unchanged', says), own: own(known) };
+  // A check that fails does not say that the host differs: what ran to its end is not run again for it.
+  if (isApplied && changed.length === 0) return { step: note(key, 'unchanged', says), own: own(known) };
   const why = isApplied ? '' : known ? 'other than what ran last; ' : 'new; ';
   const step = toStep(key, known ? 'configured' : 'created', `${why}${says}`, {
     kind: 'playbook',

@@ -1,6 +1,6 @@
 import type { HostPlaybook } from '#bundles/formats/bundle/host-package';
 import { canonicalBytes } from '#bundles/json/canonical';
-import { type Digest, digestOf } from '#bundles/digest';
+import { type Digest, digestOf, hexOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { secretTexts } from '../../../secrets/redact.ts';
 import type { DesiredPackage } from '../../../model/target.ts';
@@ -64,6 +64,7 @@ export const runPlaybook = async (
   const request: PlaybookRequest = {
     kind: 'playbook',
     mode,
+    record: hexOf(digestOf(Buffer.from(playbookKey(playbook)))).slice(0, 32),
     content: [
       ...files.map((path) => contentOf(wanted, path, below(path))),
       ...archives.map(({ path, at }) => contentOf(wanted, path, at)),

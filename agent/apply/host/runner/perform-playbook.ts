@@ -1,8 +1,10 @@
+import { FleetError } from '#bundles/errors';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { COMMAND_ENV } from '../host-options.ts';
 import { CALLBACK_PLUGIN } from './callback-plugin.ts';
 import { describeTask, readPlaybookReport, whyPlaybookFailed } from './playbook-report.ts';
+import { beginProgress, forgetProgress, progressFile, readUnfinished } from './progress.ts';
 import type { StepEnd, StepWork } from './perform-request.ts';
 import type { PlaybookRequest } from '../step-request.ts';
 
@@ -14,16 +16,18 @@ const ANSIBLE_CONFIG = '[defaults]\ninternal_poll_interval = 0.01\n';
  * the host's. The report holds tasks and places; no diff is made, which would run another module for each file. @throws FleetError ABORTED
  */
 export const performPlaybook = async (request: PlaybookRequest, work: StepWork): Promise<StepEnd> => {
-  const { content, scratch, run, signal } = work;
+  const { state, content, scratch, run, signal } = work;
   const report = join(scratch, 'report');
   const folders = ['callbacks', 'collections', 'roles', 'home', 'tmp'].map((name) => join(scratch, name));
   for (const folder of folders) await mkdir(folder, { recursive: true, mode: 0o700 });
   await writeFile(join(scratch, 'ansible.cfg'), ANSIBLE_CONFIG);
   await writeFile(join(scratch, 'callbacks', 'fleet_ferry.py'), CALLBACK_PLUGIN);
   await writeFile(report, '');
+  const progress = request.mode === 'apply' ? progressFile(state, request.record) : undefined;
+  const before = progress === undefined ? undefined : await readUnfinished(progress);
   if (request.variables !== undefined) {
     const values: unknown = JSON.parse(await readFile(join(content, request.variables), 'utf8'));
-    await writeFile(join(scratch, 'variables.yml'), unsafeYaml(values), { mode: 0o600 });
+    await writeFile(join(scratch, 'variables.json'), unsafeJson(values), { mode: 0o600 });
   }
   const timeoutMs = request.limitSeconds * 1000;
   for (const [archive, folder, strip] of archivesOf(request)) {
@@ -34,13 +38,24 @@ export const performPlaybook = async (request: PlaybookRequest, work: StepWork):
     const { code, stdout, stderr } = await run(argv, { timeoutMs, signal, env: COMMAND_ENV });
     if (code !== 0) return { code, stdout, stderr, message: `${archive} cannot be unpacked` };
   }
+  if (progress !== undefined) {
+    await writeFile(join(scratch, 'unfinished.json'), JSON.stringify(before ?? {}));
+    await beginProgress(progress, before);
+  }
   const ended = await run(playbookArgv(request, scratch), {
     timeoutMs,
     signal,
     cwd: join(content, 'playbook'),
-    env: playbookEnv(request, scratch),
+    env: {
+      ...playbookEnv(request, scratch),
+      ...(progress !== undefined && {
+        FLEET_FERRY_PROGRESS: progress,
+        FLEET_FERRY_UNFINISHED: join(scratch, 'unfinished.json'),
+      }),
+    },
   });
-  const read = readPlaybookReport(await readFile(report, 'utf8'), join(content, 'playbook'));
+  const read = readPlaybookReport(await readFile(report, 'utf8'), join(content, 'playbook'), before);
+  if (progress !== undefined && ended.code === 0 && read.ended) await forgetProgress(progress);
   if (ended.code === 127)
     return { ...ended, message: 'the host has no ansible-playbook: install ansible-core' };
   if (ended.code === 124) {
@@ -79,9 +94,10 @@ const playbookArgv = (
   'ansible-playbook',
   '--connection=local',
   '--inventory=localhost,',
-  ...(mode === 'check' ? ['--check'] : []),
+  // After a failure, what was notified is still due: when the cause is mended, the tasks that notified it change nothing any more.
+  ...(mode === 'check' ? ['--check'] : ['--force-handlers']),
   '--extra-vars=ansible_python_interpreter=/usr/bin/python3',
-  ...(variables === undefined ? [] : ['--extra-vars', `@${join(scratch, 'variables.yml')}`]),
+  ...(variables === undefined ? [] : ['--extra-vars', `@${join(scratch, 'variables.json')}`]),
   // A method that does not exist fails every task that asks for another user.
   ...(become ? [] : ['--extra-vars', 'ansible_become_method=not_allowed_by_this_package']),
   ...(vaultPassword === undefined ? [] : ['--vault-password-file', vaultPassword]),
@@ -118,24 +134,19 @@ const playbookEnv = (
 });
 
 /**
- * JSON as YAML in which every text is tagged `!unsafe`: Ansible takes it as it is. Without the tag a value of the site or of the
- * configuration with `{{ }}` would be a template, which can run programs as root.
+ * JSON in which every text is what Ansible's own JSON calls unsafe: it takes the text as it is. Otherwise a value of the site or of
+ * the configuration with `{{ }}` would be a template, which can run programs as root. YAML's tag `!unsafe` says the same, but from 2.19
+ * on makes a boolean of "yes" and a number of "07". @throws FleetError FIELD_INVALID for a key that Ansible takes for a type
  */
-export const unsafeYaml = (value: unknown): string => {
-  if (Array.isArray(value)) return `[${value.map(unsafeYaml).join(', ')}]`;
+export const unsafeJson = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${value.map(unsafeJson).join(', ')}]`;
   if (typeof value === 'object' && value !== null) {
-    const entries = Object.entries(value).map(([key, item]) => `${quoted(key)}: ${unsafeYaml(item)}`);
+    const entries = Object.entries(value).map(([key, item]) => {
+      if (key.startsWith('__ansible_'))
+        throw new FleetError('FIELD_INVALID', `a variable of a playbook cannot have the key ${key}`);
+      return `${JSON.stringify(key)}: ${unsafeJson(item)}`;
+    });
     return `{${entries.join(', ')}}`;
   }
-  return typeof value === 'string' ? `!unsafe ${quoted(value)}` : JSON.stringify(value);
+  return typeof value === 'string' ? `{"__ansible_unsafe": ${JSON.stringify(value)}}` : JSON.stringify(value);
 };
-
-/** YAML does not take these characters as they are (YAML 1.1, `c-printable`), or reads them as line breaks. */
-// oxlint-disable-next-line no-control-regex
-const NOT_PRINTABLE = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g;
-
-const quoted = (text: string): string =>
-  JSON.stringify(text).replaceAll(
-    NOT_PRINTABLE,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );

@@ -23,6 +23,8 @@ import {
 
 /** Inputs of a step. */
 export type StepWork = {
+  /** The agent's state directory. */
+  readonly state: string;
   /** The verified content. */
   readonly content: string;
   /** A folder of its own beside the content, removed after the step. */
@@ -75,6 +77,7 @@ const resultOf = async (folder: string, { state, run, id, signal }: Performing):
     await rm(scratch, { recursive: true, force: true });
     return await within(request, signal, (limited) =>
       performStep(request, {
+        state,
         content,
         scratch,
         run: (argv, options) => run(argv, { ...options, mark: id }),

@@ -1,3 +1,6 @@
+import { nameSome } from '#bundles/name-some';
+import type { Unfinished } from './progress.ts';
+
 /** A task of a playbook, with the file and line below the playbook's folder. */
 type TaskPlace = { readonly task: string; readonly file: string; readonly line: number };
 
@@ -11,6 +14,17 @@ export type PlaybookReport = {
   readonly last?: TaskPlace;
   /** True if the run came to its end, with or without a failure. */
   readonly ended: boolean;
+  /** Effects of a former run that had not ended well; absent without one. */
+  readonly resumed?: {
+    /** The task in which the former run was cut off. */
+    readonly cutOff?: string;
+    /** Handlers that it had notified, and that ran now. */
+    readonly handlers: readonly TaskPlace[];
+    /** Notifications for which this playbook has no handler. */
+    readonly lost: readonly string[];
+    /** Tasks that this run skipped, and whose condition names the result of a task that changed something in the former run. */
+    readonly unrepeated: readonly TaskPlace[];
+  };
 };
 
 type Line =
@@ -22,8 +36,16 @@ type Line =
       readonly message: string;
       readonly hidden: boolean;
       readonly ignored: boolean;
+      readonly handler: boolean;
     } & TaskPlace)
-  | { readonly type: 'stats'; readonly failures: number; readonly unreachable: number };
+  | ({ readonly type: 'again' | 'unrepeated' } & TaskPlace)
+  | { readonly type: 'lost'; readonly topic: string }
+  | {
+      readonly type: 'stats';
+      readonly failures: number;
+      readonly unreachable: number;
+      readonly rescued: number;
+    };
 
 /** Upper bound on changed tasks in a report. */
 const MAX_CHANGED = 1_000;
@@ -31,8 +53,9 @@ const MAX_CHANGED = 1_000;
 /**
  * Reads the lines of a run that ended or was killed; a last line that is cut short is left out.
  * @param folder of the playbook while it ran; places are relative to it
+ * @param before what the former run left
  */
-export const readPlaybookReport = (text: string, folder: string): PlaybookReport => {
+export const readPlaybookReport = (text: string, folder: string, before?: Unfinished): PlaybookReport => {
   const lines = text.split('\n').flatMap((line): readonly Line[] => {
     try {
       return line === '' ? [] : [JSON.parse(line) as Line];
@@ -46,7 +69,10 @@ export const readPlaybookReport = (text: string, folder: string): PlaybookReport
     line,
   });
   const stats = lines.find((line) => line.type === 'stats');
-  const failed = lines.findLast((line) => line.type === 'failed' && !line.ignored);
+  const failures = lines.flatMap((line) => (line.type === 'failed' && !line.ignored ? [line] : []));
+  const ofTasks = failures.filter(({ handler }) => !handler);
+  // Handlers run after the failure of a task; those that a rescue has dealt with are no reason.
+  const failed = ofTasks.length > (stats?.rescued ?? 0) ? ofTasks.at(-1) : failures.at(-1);
   const last = lines.findLast((line) => line.type === 'task');
   // A failure that the playbook rescues does not fail the run.
   const isFailed = !stats || stats.failures + stats.unreachable > 0;
@@ -55,11 +81,19 @@ export const readPlaybookReport = (text: string, folder: string): PlaybookReport
       .flatMap((line) => (line.type === 'changed' ? [{ ...below(line), host: line.host }] : []))
       .slice(0, MAX_CHANGED),
     ...(isFailed &&
-      failed?.type === 'failed' && {
+      failed && {
         failed: { ...below(failed), host: failed.host, message: failed.message, hidden: failed.hidden },
       }),
     ...(last?.type === 'task' && { last: below(last) }),
     ended: stats !== undefined,
+    ...(before && {
+      resumed: {
+        ...(before.cutOff !== undefined && { cutOff: before.cutOff }),
+        handlers: lines.flatMap((line) => (line.type === 'again' ? [below(line)] : [])),
+        lost: lines.flatMap((line) => (line.type === 'lost' ? [line.topic] : [])),
+        unrepeated: lines.flatMap((line) => (line.type === 'unrepeated' ? [below(line)] : [])),
+      },
+    }),
   };
 };
 
@@ -73,6 +107,27 @@ const MAX_NAMED = 3;
 export const describeTasks = (tasks: readonly TaskPlace[]): string => {
   const named = tasks.slice(0, MAX_NAMED).map(describeTask).join(', ');
   return tasks.length > MAX_NAMED ? `${named} and ${tasks.length - MAX_NAMED} more` : named;
+};
+
+/** '; handlers of the run before, which was cut off in task "copy", ran now: ...'; '' if nothing of a former run is worth a word. */
+export const describeResumed = ({ resumed }: PlaybookReport): string => {
+  if (!resumed) return '';
+  const { cutOff, handlers, lost, unrepeated } = resumed;
+  const former =
+    cutOff === undefined
+      ? 'the run before, which failed,'
+      : `the run before, cut off in task ${JSON.stringify(cutOff)},`;
+  return [
+    ...(handlers.length > 0
+      ? [`; handlers that ${former} had notified ran now: ${describeTasks(handlers)}`]
+      : []),
+    ...(lost.length > 0
+      ? [`; ${former} had notified ${nameSome(lost)}, for which this playbook has no handler`]
+      : []),
+    ...(unrepeated.length > 0
+      ? [`; not repeated: ${describeTasks(unrepeated)}, whose condition asks what ${former} changed`]
+      : []),
+  ].join('');
 };
 
 /** The name by which a task is the same in two runs. */
@@ -95,7 +150,9 @@ export const whyPlaybookFailed = ({ failed, last }: PlaybookReport, stderr: stri
       : (failed.message.trim().split('\n')[0] ?? '');
     return `${describeTask(failed)} failed on ${failed.host}${said === '' ? '' : `: ${said}`}`;
   }
-  const error = stderr.split('\n').find((line) => line.startsWith('ERROR!')) ?? stderr.trim().split('\n')[0];
+  // 'ERROR! ...' up to 2.18, '[ERROR]: ...' from 2.19 on; warnings may stand before.
+  const error =
+    stderr.split('\n').find((line) => /^(?:ERROR!|\[ERROR\]:)/.test(line)) ?? stderr.trim().split('\n')[0];
   const where = last ? `after ${describeTask(last)}` : 'before its first task';
   return `ansible-playbook ended ${where}${error === undefined || error === '' ? '' : `: ${error}`}`;
 };

@@ -1,5 +1,6 @@
 import type { HostCheck } from '#bundles/formats/bundle/host-package';
 import { toFleetError } from '#bundles/errors';
+import { uncheckedCheck } from '../../../model/unknown-health.ts';
 import { redact, secretTexts } from '../../../secrets/redact.ts';
 import type { CheckResult, DesiredPackage } from '../../../model/target.ts';
 import { readWanted } from '../desired/read-wanted.ts';
@@ -9,12 +10,13 @@ import { checkExec } from './check-exec.ts';
 import { checkFile } from './check-file.ts';
 import { checkHttp } from './check-http.ts';
 import { checkTcp } from './check-tcp.ts';
+import { uncheckedPlaybooks } from '../playbooks/observe-playbooks.ts';
 import { checkUnit } from './check-unit.ts';
 
 /**
  * Runs all checks of a package and returns their results, in the order they are listed. Units are checked first, because programs,
  * addresses and files fail while units are starting. What the agent does not do here is a skipped check: each unit that should run, each
- * playbook, and the installation of Debian packages.
+ * playbook, and the installation of Debian packages; and so is a playbook that cannot be checked.
  * @throws FleetError ABORTED, and the codes of readWanted for an unreadable package. A failed check is a result
  */
 export const settleHost = async (
@@ -22,7 +24,8 @@ export const settleHost = async (
   desired: DesiredPackage,
   signal: AbortSignal,
 ): Promise<readonly CheckResult[]> => {
-  const { checks, units: listed, playbooks, install } = readWanted(desired);
+  const wanted = readWanted(desired);
+  const { checks, units: listed, playbooks, install } = wanted;
   const secrets = secretTexts(desired);
   const withoutSecrets = (text: string, length: number): string => redact(text, secrets, length);
   const results = new Map<HostCheck, CheckResult>();
@@ -61,5 +64,6 @@ export const settleHost = async (
       ? [skipped('debs', 'Debian packages are not installed: root is not /')]
       : []),
     ...(inert ? playbooks.map(({ name }) => skipped(name, `playbook ${name} is not run: ${inert}`)) : []),
+    ...uncheckedPlaybooks(options, wanted).map(uncheckedCheck),
   ];
 };

@@ -6,6 +6,7 @@ import type { Application } from '../../../load/applications/application.ts';
 import type { RenderedPackage, Value } from '../../../model/model.ts';
 import type { ResolvedFile } from '../check-host-paths.ts';
 import type { HostPackageObject, SiteInputObject } from '../host-package-object.ts';
+import { checkConditions, type ConditionFile } from './check-conditions.ts';
 import type { PlaybookObject } from './host-playbook-object.ts';
 
 export type PlacedPlaybook = {
@@ -49,6 +50,7 @@ export const placePlaybooks = (
   return object.playbooks.map((it): PlacedPlaybook => {
     const folder = `${home}/playbooks/${it.name}`;
     const variables = variablesOf(it, rendered);
+    checkConditions(conditionFiles(it, application), textsOf(it, variables));
     const files = [
       ...sourcesOf(it, application),
       ...(it.config ? [configOf(it, rendered)] : []),
@@ -97,6 +99,34 @@ const sourcesOf = (
   return [...files].flatMap(([path, bytes]) =>
     path.startsWith(folder) ? [[path.slice(folder.length), bytes] as const] : [],
   );
+};
+
+const conditionFiles = (it: PlaybookObject, application: Application): readonly ConditionFile[] =>
+  sourcesOf(it, application).flatMap(([path, bytes]) => {
+    if (!/\.ya?ml$/.test(path)) return [];
+    const text = bytes.toString('utf8');
+    return it.source === undefined
+      ? [{ file: `the playbook ${it.name}`, text, at: it.at }]
+      : [{ file: `${application.shown}${posix.dirname(it.source)}/${path}`, text }];
+  });
+
+/** Names of the playbook's variables that have a text; extra variables, which nothing overrides. */
+const textsOf = (
+  { siteInputs }: PlaybookObject,
+  variables: { readonly [key: string]: Value } = {},
+): ReadonlySet<string> => {
+  const inputs = new Map(siteInputs.map(({ variable, schema }) => [variable, schema]));
+  const isText = (name: string, value: Value): boolean => typeof value === 'string' && !inputs.has(name);
+  const platform = variables['platform_config'];
+  return new Set([
+    ...Object.entries(variables).flatMap(([name, value]) => (isText(name, value) ? [name] : [])),
+    ...[...inputs].flatMap(([name, schema]) => (schema['type'] === 'string' ? [name] : [])),
+    ...(typeof platform === 'object' && platform !== null && !Array.isArray(platform)
+      ? Object.entries(platform).flatMap(([name, value]) =>
+          typeof value === 'string' ? [`platform_config.${name}`] : [],
+        )
+      : []),
+  ]);
 };
 
 const configOf = ({ name, at }: PlaybookObject, { files }: RenderedPackage): Source => {

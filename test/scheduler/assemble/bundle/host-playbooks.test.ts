@@ -83,6 +83,16 @@ describe('a playbook', () => {
     ['content: x, config: true, variables: {platform_config: 1}', 'has platform_config twice', 6],
     ['content: x, vaultPassword: /run/none', 'which is not under secrets', 6],
     ['content: x, timeoutSeconds: 0', 'must be from 1 to 86400', 6],
+    [
+      'content: "- {hosts: all, tasks: [{debug: {}, when: b}]}", variables: {b: "no"}',
+      'asks whether b is true',
+      6,
+    ],
+    [
+      'content: "- {hosts: all, tasks: [{debug: {}, when: c}]}", siteInputs: [{name: c, schema: {type: string}, variable: c}]',
+      'asks whether c is true',
+      6,
+    ],
   ])('with %s is refused where it is written', async (fields, message, line) => {
     await expect(assemble(`  playbooks:\n    - {name: setup, ${fields}}\n`)).rejects.toMatchObject({
       message: expect.stringContaining(message) as string,

@@ -10,6 +10,7 @@ import { never } from '../sandbox.ts';
 const request: PlaybookRequest = {
   kind: 'playbook',
   mode: 'check',
+  record: 'setup',
   content: [],
   timeoutSeconds: 60,
   limitSeconds: 5,
@@ -28,7 +29,7 @@ const perform = async (given: Partial<PlaybookRequest>, run: Run) => {
   await writeFile(join(content, 'playbook/fleet-variables.json'), '{"a":"{{ b }}"}');
   return await performPlaybook(
     { ...request, ...given },
-    { content, scratch: join(folder.path, 'scratch'), run, signal: never },
+    { state: folder.path, content, scratch: join(folder.path, 'scratch'), run, signal: never },
   );
 };
 const end = (code: number, stderr = '') => ({ code, stdout: '', stderr });
@@ -49,7 +50,7 @@ test('runs locally in check mode with the folders of the step alone', async () =
       '--check',
       '--extra-vars=ansible_python_interpreter=/usr/bin/python3',
       '--extra-vars',
-      `@${scratch}/variables.yml`,
+      `@${scratch}/variables.json`,
       '--extra-vars',
       'ansible_become_method=not_allowed_by_this_package',
       'site.yml',
@@ -61,7 +62,7 @@ test('runs locally in check mode with the folders of the step alone', async () =
       ANSIBLE_CONFIG: `${scratch}/ansible.cfg`,
       ANSIBLE_NO_TARGET_SYSLOG: 'true',
     },
-    variables: '{"a": !unsafe "{{ b }}"}',
+    variables: '{"a": {"__ansible_unsafe": "{{ b }}"}}',
   });
 });
 

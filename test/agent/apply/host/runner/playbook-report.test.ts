@@ -15,9 +15,10 @@ const failure = {
   message: 'no clock\nmore',
   hidden: false,
   ignored: false,
+  handler: false,
   ...at,
 };
-const stats = { type: 'stats', failures: 0, unreachable: 0 };
+const stats = { type: 'stats', failures: 0, unreachable: 0, rescued: 0 };
 const report = (...lines: readonly object[]) =>
   readPlaybookReport(lines.map((line) => JSON.stringify(line)).join('\n'), '/steps/1/playbook');
 

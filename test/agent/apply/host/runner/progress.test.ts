@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { unfinishedFrom } from '../../../../../agent/apply/host/runner/progress.ts';
+
+const lines = (...all: readonly object[]) => all.map((line) => `${JSON.stringify(line)}\n`).join('');
+const host = 'localhost';
+const task = (name: string, ...notify: readonly string[]) => ({ type: 'task', task: name, notify });
+const notified = (topic: string) => ({ type: 'notified', host, topic });
+const done = (name: string, handler = false, ran = false) => ({
+  type: 'done',
+  handler,
+  host,
+  task: name,
+  ran,
+});
+
+const RUN = [
+  task('configure', 'restart', 'tell'),
+  notified('restart'),
+  notified('tell'),
+  { type: 'registered', name: 'configured' },
+  done('configure'),
+  task('restart'),
+  done('restart', true),
+  task('more', 'restart'),
+  notified('restart'),
+  done('more', false, true),
+];
+
+test('what was notified and not handled since then is due, in this order', () => {
+  expect(unfinishedFrom(lines(...RUN, { type: 'stats' }))).toEqual({
+    notified: [
+      { host, topic: 'tell', done: ['restart'] },
+      { host, topic: 'restart', done: [] },
+    ],
+    registers: ['configured'],
+    ran: ['more'],
+  });
+});
+
+test('a task that was under way may have changed something, so what it notifies is due', () => {
+  expect(unfinishedFrom(lines(task('configure', 'restart')))).toEqual({
+    notified: [{ host, topic: 'restart', done: [] }],
+    registers: [],
+    ran: [],
+    cutOff: 'configure',
+  });
+});
+
+test('wherever the text is cut off, nothing that was notified in whole lines is lost', () => {
+  const text = lines(...RUN);
+  for (let end = 0; end <= text.length; end += 1) {
+    const cut = text.slice(0, end);
+    const whole = cut.split('\n').filter((line) => line.includes('"notified"') && line.endsWith('}'));
+    expect(unfinishedFrom(cut).notified.length).toBeGreaterThanOrEqual(Math.min(whole.length, 2));
+  }
+});

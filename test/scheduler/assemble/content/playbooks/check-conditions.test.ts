@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { checkConditions } from '../../../../../scheduler/assemble/content/playbooks/check-conditions.ts';
+
+const TEXTS = new Set(['line', 'platform_config.ZONE']);
+
+const judge = (condition: string, texts: ReadonlySet<string> = TEXTS) => {
+  const text = `- hosts: localhost\n  tasks:\n    - {name: a, debug: {msg: x}}\n    - block:\n        - command: a\n          ${condition}\n`;
+  return () => checkConditions([{ file: 'apps/clock/ansible/site.yml', text }], texts);
+};
+
+// ansible-core 2.14.18, 2.19.14 and 2.21.5 were asked, with 'yes', 'no' and '', what each form of `when` does.
+test.each([
+  ['when: line', 17],
+  ['when: [press, line]', 25],
+  ['when: press and line', 17],
+  ['when: line or press == 1', 17],
+  ['until: platform_config.ZONE', 18],
+  ['assert: {that: [line]}', 27],
+])('%s asks for the truth of a text, and is refused at its place', (condition, column) => {
+  expect(judge(condition)).toThrow(
+    expect.objectContaining({
+      code: 'FIELD_INVALID',
+      at: { file: 'apps/clock/ansible/site.yml', line: 6, column },
+    }),
+  );
+});
+
+test.each([
+  'when: line | bool',
+  'when: not line',
+  "when: line == 'yes'",
+  'when: line | length > 0',
+  'when: lines',
+  "when: note == 'press and line'",
+  'when: true',
+  'name: line',
+  'when: !vault x',
+])('%s is not', (condition) => {
+  expect(judge(condition)).not.toThrow();
+});
+
+test('a variable that has no text, and a file that is no YAML, are not judged', () => {
+  expect(judge('when: line', new Set())).not.toThrow();
+  expect(judge('when: line\n  - [')).not.toThrow();
+});
