@@ -65,7 +65,7 @@ describeWith(['kube', 'kwok'], 'comparing, removing and owning on a cluster', ({
     driftOf: async ({ agent }) => (await lookAtDrift(agent)).flatMap(({ drift }) => drift),
     right: async (site, ...objects) => {
       for (const result of await site.release([pack('app', yaml(...objects))]))
-        expect(result).not.toMatchObject({ outcome: 'failed' });
+        expect(result, result.message).not.toMatchObject({ outcome: 'failed' });
     },
     writes: async () => writesOf(await cluster.readAudit()).length,
   };

@@ -184,7 +184,7 @@ const RETRIED: ReadonlySet<string> = new Set(['API_REFUSED', 'ADMISSION_DENIED',
 const PAUSE_MS = 300;
 const LONGEST_RETRY_MS = 15_000;
 /** How often what is in the way is removed: what is still refused then is refused for another reason, or somebody puts it there again. */
-const MOST_CLEARED = 3;
+const MOST_CLEARED = 5;
 
 const apply = async (
   { stepTimeoutMs }: KubernetesTargetOptions,
@@ -228,7 +228,13 @@ const clear = async (
     path: '/metadata/resourceVersion',
     value: live.metadata.resourceVersion ?? '',
   };
-  for (const { operations } of inTheWay(live, wanted.object, saidFields(refused)))
-    if (await patched(api, wanted, [asRead, ...operations], { dryRun: false }, signal)) return true;
-  return false;
+  try {
+    for (const { operations } of inTheWay(live, wanted.object, saidFields(refused)))
+      if (await patched(api, wanted, [asRead, ...operations], { dryRun: false }, signal)) return true;
+    return false;
+  } catch (error) {
+    // The object changed meanwhile and is read again.
+    if (!isFleetError(error, 'FIELD_CONFLICT')) throw error;
+    return true;
+  }
 };

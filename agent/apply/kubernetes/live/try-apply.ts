@@ -42,7 +42,7 @@ export const tryApply = async (
   }
 };
 
-/** undefined if the server refuses the patch, or the object changed meanwhile. @throws FleetError API_*, ABORTED */
+/** undefined if the server refuses the patch. @throws FleetError FIELD_CONFLICT if the object changed meanwhile; API_*, ABORTED */
 export const patched = async (
   api: KubernetesApi,
   wanted: WantedObject,
@@ -53,7 +53,7 @@ export const patched = async (
   try {
     return await api.patch(wanted, operations, signal, { dryRun });
   } catch (error) {
-    if (!isRefusal(error) && !isFleetError(error, 'FIELD_CONFLICT')) throw error;
+    if (!isRefusal(error) && !(dryRun && isFleetError(error, 'FIELD_CONFLICT'))) throw error;
     return undefined;
   }
 };

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { reconcile } from '../../../../agent/apply/reconcile.ts';
 import { makeAllDue } from '../../../../agent/store/applied/attempts.ts';
 import { pack } from '../../../agent/apply/kubernetes/kubernetes-site.ts';
@@ -27,11 +27,15 @@ const written = (objects: readonly Fields[], namespace: string): string =>
 /** Apply, look twice: nothing more runs, nothing is flagged, nothing is lost; remove: the cluster is as before. */
 export const worldsOnCluster = ({ newSite, newNamespace, kubectl, driftOf, writes }: CompareWorld): void => {
   describe('worlds of generated objects', () => {
-    beforeAll(async () => {
+    const bringKinds = async (): Promise<void> => {
       await kubectl(['apply', '-f', '-'], yaml(...WORLD_DEFINITIONS));
       const names = WORLD_DEFINITIONS.map(({ metadata }) => `crd/${metadata.name}`);
       await kubectl(['wait', '--for=condition=Established', ...names]);
-    });
+      // A definition is established before discovery lists its kind.
+      const kinds = () =>
+        kubectl(['api-resources', '--api-group=worlds.example', '--cached=false', '-o', 'name']);
+      await expect.poll(kinds, { timeout: 20_000 }).toMatch(/typeds[^]*worlds/);
+    };
 
     /** All objects of a namespace without what the server and its controllers count. */
     const snapshot = async (ns: string): Promise<readonly unknown[]> => {
@@ -70,6 +74,7 @@ export const worldsOnCluster = ({ newSite, newNamespace, kubectl, driftOf, write
     };
 
     it(`leaves each as it was (WORLDS_SEED=${SEED})`, { timeout: LONG ? 1_200_000 : 180_000 }, async () => {
+      await bringKinds();
       await fc.assert(fc.asyncProperty(world, goesThrough), {
         seed: SEED,
         numRuns: runs(200, 20),
