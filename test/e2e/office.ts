@@ -14,7 +14,7 @@ export type Office = {
   readonly scheduler: (...words: readonly string[]) => Promise<Outcome>;
   readonly exporter: (...words: readonly string[]) => Promise<Outcome>;
   /** Builds prod, whose channels the sites follow. */
-  readonly build: () => Promise<Outcome>;
+  readonly build: (...words: readonly string[]) => Promise<Outcome>;
   readonly edit: (file: string, change: (text: string) => string) => Promise<void>;
   /** Fills a medium for a site. */
   readonly fill: (medium: string, site: string, ...words: readonly string[]) => Promise<Outcome>;
@@ -53,7 +53,8 @@ export const openOffice = async (folder: string, database?: string): Promise<Off
     rootSha256: createHash('sha256').update(root).digest('hex'),
     scheduler,
     exporter,
-    build: async () => succeed(await scheduler('build', '--images', 'images', '--environment', 'prod')),
+    build: async (...words) =>
+      succeed(await scheduler('build', '--images', 'images', '--environment', 'prod', ...words)),
     edit: async (file, change) => {
       const path = join(folder, file);
       await writeFile(path, change(await readFile(path, 'utf8')));

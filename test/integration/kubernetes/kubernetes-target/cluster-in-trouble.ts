@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openClusterAccess } from '../../../../agent/apply/kubernetes/api/cluster-access.ts';
 import { openKubernetesApi } from '../../../../agent/apply/kubernetes/api/open-kubernetes-api.ts';
@@ -29,7 +29,7 @@ export const targetOf = (kubeconfig: string): Target =>
     healthTimeoutMs: 10_000,
     stepTimeoutMs: 10_000,
     adopt: 'ifUnowned',
-    copies: copiesIn('/nowhere'),
+    copies: copiesIn(dirname(kubeconfig)),
   });
 
 /** Nobody listens where it is said to be, and without it no ConfigMap is admitted. */

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, it } from 'vitest';
 import { openClusterAccess } from '../../../../agent/apply/kubernetes/api/cluster-access.ts';
@@ -69,7 +70,7 @@ export const stepsOnCluster = (cluster: () => OwnCluster): void => {
       healthTimeoutMs,
       stepTimeoutMs: 10_000,
       adopt: 'ifUnowned',
-      copies: copiesIn('/nowhere'),
+      copies: copiesIn(dirname(cluster().kubeconfig)),
     });
   const maps = '/api/v1/namespaces/default/configmaps';
   const isThere = async (path: string): Promise<boolean> =>
