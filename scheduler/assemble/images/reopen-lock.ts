@@ -41,7 +41,9 @@ export const reopenLock = async (
       const found = isDigest(one) && (await open(blobs, one, signal));
       if (!found) continue;
       try {
-        return keepSpelling(await chooseFrom(found, reference, full, signal), pinned);
+        const chosen = await chooseFrom(found, reference, full, signal);
+        // A locked index that has more platforms than today's cluster types need stays.
+        return one === digest ? { after: pinned, platforms: wanted } : chosen;
       } catch (error) {
         if (!isFleetError(error) || error.code !== 'IMAGE_MISSING') throw error;
         refusals.push(error);
@@ -68,10 +70,6 @@ const open = async (blobs: BlobSource, digest: Digest, signal: AbortSignal) => {
     ? { source: blobs, descriptor: { digest, size, mediaType: mediaType ?? OCI_MANIFEST } }
     : undefined;
 };
-
-/** An entry whose digest stays keeps its text, so that the file does not change. */
-const keepSpelling = (found: FoundImage, pinned: string): FoundImage =>
-  pinned.endsWith(found.after.slice(found.after.lastIndexOf('@'))) ? { ...found, after: pinned } : found;
 
 const moved = (
   cause: FleetError | undefined,
