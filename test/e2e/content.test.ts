@@ -288,7 +288,7 @@ describeWith(
       const bring = async (yaml: string) => {
         await writeFile(join(host, 'package.yaml'), yaml);
         // The playbook takes the place of all that the package had.
-        await office.build('--allow-removals', 'info-screen');
+        await office.build('--allow-removals', 'info-screen-kiosk');
         await rm(join(stick, 'blobs'), { recursive: true, force: true });
         await office.fill(stick, 'shop-4');
         return agent('import', '/media/stick', '--prune');

@@ -189,7 +189,8 @@ export const removesInBudget = async (line: FactoryLine): Promise<void> => {
   const { control } = line.namespaces;
   expect(await line.deployment(control, 'line-control')).toBeDefined();
   expect(await line.stopAgent()).toBe(0);
-  succeed(await line.call(['run', '--once'], { FLEET_AGENT_PRUNE_BUDGET: '1' }));
+  // Each package of the budget stands for ten objects, and this one has more.
+  succeed(await line.call(['run', '--once'], { FLEET_AGENT_PRUNE_BUDGET: '2' }));
   expect(await line.deployment(control, 'line-control')).toBeUndefined();
   expect(Object.keys(line.peek().packages)).toEqual(['telemetry-line']);
 };

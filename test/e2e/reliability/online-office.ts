@@ -74,7 +74,14 @@ export const startOnlineOffice = async (folder: string, options: OnlineOptions):
       listen: `127.0.0.1:${hubPort}`,
       hostnames: [address, 'localhost'],
       registry: straight,
-      ...(watches && { platform: 'platform', images: 'images', poll: '1s', environments: ['prod'] }),
+      // Releases of these tests rename most of what the one before had.
+      ...(watches && {
+        platform: 'platform',
+        images: 'images',
+        poll: '1s',
+        environments: ['prod'],
+        allowRemovals: 9,
+      }),
     }),
   );
   const serving = [process.execPath, programFile('scheduler'), 'serve', '--config', join(folder, 'hub.yaml')];

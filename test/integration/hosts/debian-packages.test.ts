@@ -175,9 +175,9 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
     await sh(`mkdir ${dropIn} && printf '[Service]\\nRestartSec=1s\\n' > ${dropIn}/restarts.conf`);
     await sh('systemctl daemon-reload; dpkg -i /media/bad.deb');
     await trialEnded();
-    expect(JSON.parse(await sh('fleet-agent status --json'))).toHaveProperty('packages');
     expect(await sh('dpkg-query --show fleet-agent')).toBe('fleet-agent\t99.0.0~rc.1');
     await expect.poll(agentIs, { interval: 500 }).toBe('enabled\nactive');
+    expect(JSON.parse(await sh('fleet-agent status --json'))).toHaveProperty('packages');
     expect(await sh('dpkg -i /media/bad.deb 2>&1 || true')).toMatch(
       /version 99\.1\.0 did not come up on this host: it ended 3 times .*with status 3/,
     );
@@ -200,8 +200,8 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
       await host.start();
       await trialEnded();
       expect(await sh('dpkg-query --show fleet-agent; dpkg --audit')).toBe('fleet-agent\t99.0.0~rc.1');
-      expect(JSON.parse(await sh('fleet-agent status --json'))).toHaveProperty('packages');
       await expect.poll(agentIs, { interval: 500 }).toBe('enabled\nactive');
+      expect(JSON.parse(await sh('fleet-agent status --json'))).toHaveProperty('packages');
       await expect.poll(() => sh('systemctl --failed --plain --no-legend'), { timeout: 10_000 }).toBe('');
       await sh('rm -rf /var/lib/fleet-agent/upgrade/refused');
     }
