@@ -1,7 +1,7 @@
 #!/bin/bash
 # ansible-core 2.19.14, variables from a file: a quoted text with the tag !unsafe becomes what a plain one would be.
 #
-# Guess before it was run: `!unsafe "no"` is the text "no", which is only not a template, as in ansible-core 2.18 and before: the quotes
+# Expected (nobody wrote a guess down before the first run): `!unsafe "no"` is the text "no", which is only not a template, as in ansible-core 2.18 and before: the quotes
 # make a text of it (YAML 1.1, "Nonspecific tags" is about plain scalars alone), and the tag says nothing of its type.
 # Seen: 2.18.19 has str, str and str for "no", "07" and ""; 2.19.14 has bool, int and NoneType. In Ansible's JSON, {"__ansible_unsafe": "no"} stays a
 # text in both. So a value that must not be a template loses its type in silence: leading zeros of a serial number, an empty text.
