@@ -34,7 +34,9 @@ export const worldsOnCluster = ({ newSite, newNamespace, kubectl, driftOf, write
       // A definition is established before discovery lists its kind.
       const kinds = () =>
         kubectl(['api-resources', '--api-group=worlds.example', '--cached=false', '-o', 'name']);
-      await expect.poll(kinds, { timeout: 20_000 }).toMatch(/typeds[^]*worlds/);
+      await expect
+        .poll(kinds, { timeout: 20_000 })
+        .toMatch(/^typeds\.worlds\.example$[^]*^worlds\.worlds\.example$/m);
     };
 
     /** All objects of a namespace without what the server and its controllers count. */
