@@ -105,7 +105,7 @@ export const readOwned = (
 ): Owned => {
   const recorded = new Set(objects.map(({ key }) => key));
   const today = objects
-    // Recorded by both names: what is recorded by today's is newer.
+    // An object may be recorded under its old and its current key; the record under the current key is the newer one.
     .filter(({ key }) => !recorded.has(names.get(key) ?? ''))
     .map(({ key, state }) => {
       const name = names.get(key);

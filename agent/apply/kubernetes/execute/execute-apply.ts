@@ -183,7 +183,7 @@ const isTerminating = (error: FleetError): boolean =>
 const RETRIED: ReadonlySet<string> = new Set(['API_REFUSED', 'ADMISSION_DENIED', 'CLUSTER_LACKS']);
 const PAUSE_MS = 300;
 const LONGEST_RETRY_MS = 15_000;
-/** How often what is in the way is removed: what is still refused then is refused for another reason, or somebody puts it there again. */
+/** Upper bound on removals of conflicting fields in one apply. A refusal after that has another cause, or somebody writes the fields again. */
 const MOST_CLEARED = 5;
 
 const apply = async (

@@ -9,7 +9,7 @@ const MOST = 10;
 
 /**
  * The field managers of what deployed an object before us, when it is adopted: those that own a field which the package sets as well.
- * A controller that only adds fields is none of them.
+ * A controller that only adds fields is not a deployment tool.
  */
 export const deployersOf = (live: LiveObject, wanted: LiveObject): readonly string[] =>
   [
