@@ -22,7 +22,7 @@ const api = access && openKubernetesApi(access, { patienceMs: 30_000, requestMs:
 using state = openState(join(folder, 'state'));
 using _lock = await acquireLock(state.directory, 'import', NOW);
 const agent = testAgent(state, folder, {
-  targets: [kubeconfig === undefined ? hostOf(folder) : clusterOf(api)],
+  targets: [kubeconfig === undefined ? hostOf(folder) : clusterOf(api, folder)],
   onJournal: (point) => {
     points += 1;
     if (last === 0) process.stdout.write(`${point}\n`);

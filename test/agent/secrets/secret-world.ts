@@ -60,8 +60,8 @@ export const hostOf = (folder: string): Target =>
     run: runCommand,
   });
 
-/** A cluster as target, by an API that is opened. */
-export const clusterOf = (api: KubernetesApi | undefined): Target =>
+/** A cluster as target, by an API that is opened. @param folder of the world: what is taken over is kept there */
+export const clusterOf = (api: KubernetesApi | undefined, folder: string): Target =>
   kubernetesTarget({
     open: async () => {
       if (!api) throw new Error('there is no cluster');
@@ -71,7 +71,7 @@ export const clusterOf = (api: KubernetesApi | undefined): Target =>
     healthTimeoutMs: 20_000,
     stepTimeoutMs: 20_000,
     adopt: 'ifUnowned',
-    copies: copiesIn('/nowhere'),
+    copies: copiesIn(join(folder, 'state')),
   });
 
 export const createSecretWorld = async (

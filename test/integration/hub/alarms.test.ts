@@ -290,7 +290,7 @@ describe('a webhook', () => {
     await hub.keep(late('plant-7/press-1'));
     const broken = hook(receiver.url, {
       name: 'broken',
-      webhook: { url: receiver.url, secretFile: '/nowhere' },
+      webhook: { url: receiver.url, secretFile: join(folder.path, 'nowhere') },
     });
     await hub.sender(broken)();
     await hub.sender(hook(receiver.url))();

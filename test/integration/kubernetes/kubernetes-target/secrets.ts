@@ -46,7 +46,7 @@ export const secretsOnCluster = (cluster: () => OwnCluster): void =>
     });
     afterAll(() => api?.close());
 
-    const createSite = (): Promise<SecretWorld> => createSecretWorld(() => [clusterOf(api)]);
+    const createSite = (): Promise<SecretWorld> => createSecretWorld((folder) => [clusterOf(api, folder)]);
     const dataOf = async (ns: string, name: string): Promise<unknown> => {
       const live = await api.read({ apiVersion: 'v1', kind: 'Secret', namespace: ns, name }, signal);
       const data = live?.['data'] as Record<string, string> | undefined;
