@@ -5,7 +5,7 @@
  * Plain JavaScript on purpose: Node loads its type stripper before the first line of TypeScript, which takes twice as long as Node
  * itself; cached code has its types stripped already. No import statements: they would evaluate all exports of Node's modules.
  */
-const { existsSync, readdirSync, rmSync } = process.getBuiltinModule('node:fs');
+const { existsSync, mkdirSync, readdirSync, rmSync } = process.getBuiltinModule('node:fs');
 const { enableCompileCache } = process.getBuiltinModule('node:module');
 const { homedir } = process.getBuiltinModule('node:os');
 const path = process.getBuiltinModule('node:path');
@@ -28,6 +28,18 @@ const empty = (folder) => {
   }
 };
 
+/** Creates the folders below `base`, one by one: where a folder cannot be, Node's own recursive creation does not end. */
+const make = (folder) => {
+  if (existsSync(folder)) return true;
+  if (!folder.startsWith(base + path.sep) || !make(path.dirname(folder))) return false;
+  try {
+    mkdirSync(folder);
+  } catch {
+    // Nobody may write here, or another start was faster.
+  }
+  return existsSync(folder);
+};
+
 const given = process.env['XDG_CACHE_HOME'];
 const base = given || homeOf();
 // The base folder is never created. An unwritable cache is no error: Node then compiles as without one.
@@ -37,5 +49,5 @@ if (base !== undefined && existsSync(base)) {
   // and the first start in a new one removes the old.
   const month = path.join(code, String(Math.floor(Date.now() / (30 * 24 * 3600 * 1000))));
   if (!existsSync(month)) empty(code);
-  enableCompileCache(month);
+  if (make(month)) enableCompileCache(month);
 }

@@ -1,9 +1,9 @@
-import type { Progress } from '#cli/progress';
 import type { ImagePolicy } from '#bundles/formats/bundle/image-policy';
-import type { Target } from '../model/target.ts';
+import type { Progress } from '#cli/progress';
 import type { Policy } from '../config/policy-of.ts';
 import type { Edge } from '../model/edge.ts';
 import type { ImageProvider } from '../model/image-provider.ts';
+import type { Target } from '../model/target.ts';
 import type { Identity } from './identity.ts';
 import type { State } from './state.ts';
 

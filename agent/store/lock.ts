@@ -1,9 +1,10 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FleetError } from '#bundles/errors';
-import { tryExclusiveLock } from '#cli/exclusive-lock';
 import { formatTime, type Timestamp } from '#bundles/time';
+import { tryExclusiveLock } from '#cli/exclusive-lock';
+import { makeStateDirectory } from './make-state-directory.ts';
 import { fileId, type Place, placeOf } from './place.ts';
 import { fromSqliteError } from './state.ts';
 
@@ -78,7 +79,7 @@ const holding = (lock: Disposable, directory: string, place: Place | undefined):
 
 const tryLock = (directory: string): Disposable | undefined => {
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeStateDirectory(directory);
     return tryExclusiveLock(lockFile(directory));
   } catch (error) {
     throw fromSqliteError(error, `locking ${directory}`, directory);

@@ -1,4 +1,4 @@
-import { mkdirSync, statfsSync, statSync } from 'node:fs';
+import { statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
@@ -6,6 +6,7 @@ import { type BlobDirectory, openBlobDirectory } from '#bundles/formats/layout/b
 import { keepPrepared } from '#cli/keep-prepared';
 import { keepDatabasePrivate, keepDirectoryPrivate } from '#cli/keep-private';
 import { readUser } from '../model/edge.ts';
+import { makeStateDirectory } from './make-state-directory.ts';
 import { MIGRATIONS } from './migrations.ts';
 
 /** The persistent state of an agent: one SQLite file and a directory of blobs. */
@@ -26,7 +27,7 @@ export const openState = (directory: string, { create = false } = {}): State => 
   const file = stateFile(directory);
   if (!create && !isThere(file)) throw notEnrolled(directory);
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeStateDirectory(directory);
     keepDirectoryPrivate(directory);
     keepDatabasePrivate(file);
     const db = openDatabase(file);

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { programFile } from '../harness/run/program-file.ts';
@@ -51,5 +51,13 @@ describe('the compile cache of a program', () => {
     succeed(await start({ HOME: folder.path, XDG_CACHE_HOME: none }));
     expect(existsSync(none)).toBe(false);
     expect(existsSync(join(folder.path, '.cache'))).toBe(false);
+  });
+
+  it('is not created where a file is in the way, and the command runs without it', async () => {
+    await using folder = await temporaryDirectory('compiled');
+    const file = join(folder.path, '.cache');
+    await writeFile(file, 'kept');
+    succeed(await start({ HOME: folder.path }));
+    expect(await readFile(file, 'utf8')).toBe('kept');
   });
 });

@@ -6,19 +6,30 @@ import { syncDirectory } from './sync-directory.ts';
 /**
  * `mkdir -p` that reports the system's error. Node's recursive mkdir reports a read-only disk as "no such file or directory",
  * and loops forever when the system returns ENOENT although the parent exists, as in /proc.
- * @throws FleetError IO when a component is a file; otherwise the system's error
+ * @throws FleetError IO when a component is a file, or the system keeps no folders there; otherwise the system's error
  */
 export const makeDirectory = async (path: string, mode?: number): Promise<void> => {
   try {
     await makeAll(path, mode);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'ENOTDIR' && code !== 'EEXIST') throw error;
-    throw new FleetError('IO', `${path} cannot be a folder: a file is in the way`, {
+    throw folderError(path, error);
+  }
+};
+
+/** Why a folder cannot be created, as FleetError IO where another folder must be named; otherwise the error itself. */
+export const folderError = (path: string, error: unknown): unknown => {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'ENOTDIR' || code === 'EEXIST')
+    return new FleetError('IO', `${path} cannot be a folder: a file is in the way`, {
       cause: error,
       hint: 'Name another folder, or move the file',
     });
-  }
+  if (code === 'ENOENT')
+    return new FleetError('IO', `${path} cannot be created: the system keeps no folders there`, {
+      cause: error,
+      hint: 'Name another folder',
+    });
+  return error;
 };
 
 const makeAll = async (path: string, mode: number | undefined): Promise<void> => {

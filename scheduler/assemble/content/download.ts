@@ -1,10 +1,11 @@
 import { createHash, type Hash, randomUUID } from 'node:crypto';
-import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Dispatcher } from 'undici';
 import { type Digest, digestFromHex, digestOf, hexOf } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
 import type { BlobDirectory } from '#bundles/formats/layout/blob-directory';
+import { makeDirectory } from '#bundles/formats/layout/make-directory';
 import { readSpan } from '#bundles/formats/layout/read-span';
 import { syncDirectory } from '#bundles/formats/layout/sync-directory';
 import { openConnections } from '#bundles/transport/registry/http/connections';
@@ -68,7 +69,7 @@ export const openContentPlaces = (
 
 const makePartials = async (folder: string, url: string): Promise<void> => {
   try {
-    await mkdir(folder, { recursive: true });
+    await makeDirectory(folder);
   } catch (error) {
     throw asUnreachable(error, url);
   }
@@ -196,7 +197,7 @@ const tooLarge = (url: URL, most: number): FleetError =>
 /** Another process may have downloaded the same content first. */
 const keep = async (cache: BlobDirectory, partial: string, digest: Digest): Promise<void> => {
   const path = cache.path(digest);
-  await mkdir(dirname(path), { recursive: true });
+  await makeDirectory(dirname(path));
   try {
     await rename(partial, path);
   } catch (error) {

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, readdir, readFile } from 'node:fs/promises';
+import { copyFile, readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import SQLite from 'better-sqlite3';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { openLayout } from '#bundles/formats/layout/layout';
+import { makeDirectory } from '#bundles/formats/layout/make-directory';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import { parseJson } from '#bundles/json/parse-json';
 import { formatTime, parseTime, type Timestamp } from '#bundles/time';
@@ -57,7 +58,7 @@ export const backUp = async (
 
 const makeFolder = async (folder: string): Promise<void> => {
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeDirectory(folder, 0o700);
   } catch (error) {
     const known = toFleetError(error, `making the folder ${JSON.stringify(folder)}`);
     if (known.code !== 'INTERNAL') throw known;
@@ -124,7 +125,7 @@ export const putBack = async (
   await copyLayout(join(folder, LAYOUT), layout, signal);
   if (database === null) return;
   try {
-    await mkdir(dirname(db), { recursive: true, mode: 0o700 });
+    await makeDirectory(dirname(db), 0o700);
     keepDatabasePrivate(db);
     await copyFile(join(folder, database), db);
   } catch (error) {

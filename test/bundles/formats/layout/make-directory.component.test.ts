@@ -38,5 +38,8 @@ test('by several at once, and behind a link', async () => {
 });
 
 test('where the system has no folders made it is said at once', async () => {
-  await expect(makeDirectory('/proc/nothing/below')).rejects.toMatchObject({ code: 'ENOENT' });
+  await expect(makeDirectory('/proc/nothing/below')).rejects.toMatchObject({
+    code: 'IO',
+    message: '/proc/nothing/below cannot be created: the system keeps no folders there',
+  });
 });
