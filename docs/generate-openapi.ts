@@ -18,7 +18,7 @@ const text = (description: string, rules: Json = {}): Json => ({
 });
 const NAME = { pattern: '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$' };
 const DIGEST = { pattern: '^sha256:[0-9a-f]{64}$' };
-const TIME = 'a time, or how long ago: 2026-11-21T08:00:00Z, 90m, 12h, 7d';
+const TIME = 'a time, a day in UTC, or how long ago: 2026-11-21T08:00:00Z, 2026-11-21, 90m, 12h, 7d';
 
 const PATH: Readonly<Record<string, Json>> = {
   environment: text('The environment that is promoted to, or that is asked about.', NAME),

@@ -1,5 +1,6 @@
 import { Flags } from '@oclif/core';
 import { hubFlags } from './configuration-flags.ts';
+import { WHEN } from './parse-when.ts';
 
 /** Flags of commands that ask the hub about its past; parsed by parseQuestion. */
 export const questionFlags = {
@@ -8,7 +9,7 @@ export const questionFlags = {
   site: Flags.string({ description: 'Only this site' }),
   workload: Flags.string({ description: 'Only this workload or assignment' }),
   'as-known-at': Flags.string({
-    description: 'Only what the hub had received by this time, like 2026-11-21T08:00:00Z, or 7d ago as 7d',
+    description: `Only what the hub had received by this time: ${WHEN}`,
   }),
   limit: Flags.string({ description: 'Entries at most, 1 to 1000 [default: 100]' }),
   cursor: Flags.string({ description: 'Where the answer before ended' }),
@@ -16,10 +17,10 @@ export const questionFlags = {
 
 /** --since and --until, by the time at the sites. */
 export const spanFlags = {
-  since: Flags.string({ description: 'From this time, like 2026-11-21T08:00:00Z, or 12h ago as 12h' }),
+  since: Flags.string({ description: `From this time: ${WHEN}` }),
   until: Flags.string({ description: 'Up to this time' }),
 };
 
 export const atFlag = {
-  at: Flags.string({ description: 'The state at this time, like 2026-11-21T08:00:00Z, or 7d ago as 7d' }),
+  at: Flags.string({ description: `The state at this time: ${WHEN}` }),
 };

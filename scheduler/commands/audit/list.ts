@@ -1,14 +1,13 @@
 import { Flags } from '@oclif/core';
-import { FleetError } from '#bundles/errors';
 import { openLayout } from '#bundles/formats/layout/layout';
 import { parseName } from '#bundles/names';
-import { parseTime } from '#bundles/time';
 import { FleetCommand } from '#cli/fleet-command';
 import { openKeyDirectory } from '../../keys/key-directory.ts';
 import { readAuditLog } from '../../load/releases/audit-log.ts';
 import { endedSubmissions } from '../../release/chain/submitted.ts';
 import { readConfiguration, requireSetting } from '../../settings/configuration.ts';
 import { configurationFlags, environmentFlag } from '../../settings/configuration-flags.ts';
+import { parseWhen, WHEN } from '../../settings/parse-when.ts';
 import { describeEntry, environmentOf } from '../../views/audit/describe-entry.ts';
 
 const { config, keys, layout } = configurationFlags;
@@ -26,23 +25,27 @@ export default class AuditList extends FleetCommand {
     keys,
     layout,
     environment: environmentFlag('Only entries about this environment'),
-    since: Flags.string({
-      description: 'Only entries of this time or later: 2026-11-21, or 2026-11-21T08:00:00Z',
-    }),
+    since: Flags.string({ description: `Only entries of this time or later: ${WHEN}` }),
+    until: Flags.string({ description: 'Only entries of this time or earlier' }),
   };
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(AuditList);
     const configuration = await readConfiguration(flags, process.cwd());
     const wanted = flags.environment?.map((name) => parseName(name, 'environment'));
-    const since = flags.since === undefined ? undefined : parseSince(flags.since);
+    const now = this.readNow(flags.now);
+    const [since = '', until] = (['since', 'until'] as const).map((flag) => {
+      const text = flags[flag];
+      return text === undefined ? undefined : parseWhen(text, flag, now);
+    });
     const { roots } = await openKeyDirectory(requireSetting(configuration, 'keys'));
     const opened = await openLayout(requireSetting(configuration, 'layout'));
     const { entries, head } = await readAuditLog(opened, roots);
     const shown = entries.filter(
       (entry) =>
         (wanted?.includes(environmentOf(entry)) ?? true) &&
-        (since === undefined || parseTime(entry.at) >= since),
+        entry.at >= since &&
+        (until === undefined || entry.at <= until),
     );
     const ended = endedSubmissions(entries);
     for (const entry of shown) this.log(describeEntry(entry, ended.get(entry.number)));
@@ -53,15 +56,3 @@ export default class AuditList extends FleetCommand {
     return { head, entries: shown };
   }
 }
-
-/** @throws FleetError USAGE */
-const parseSince = (text: string): Date => {
-  try {
-    return parseTime(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text);
-  } catch (cause) {
-    throw new FleetError('USAGE', `--since ${JSON.stringify(text.slice(0, 40))} is not a day or time`, {
-      cause,
-      hint: 'Write it like 2026-11-21, or 2026-11-21T08:00:00Z',
-    });
-  }
-};

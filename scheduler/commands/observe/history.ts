@@ -10,7 +10,7 @@ import { atFlag, questionFlags, spanFlags } from '../../settings/question-flags.
 
 export default class History extends FleetCommand {
   static override description =
-    'Show what changed at the sites and which releases their channels had, newest first.\n\nTimes are those at the sites; changes that were reported an hour later or more are marked. With --at the state of a past time is shown, and with --as-known-at what the hub knew then. Times are written as 2026-11-21T08:00:00Z, or as how long ago: 90m, 12h, 7d.\n\n--rebuild rebuilds the history and the current states from the stored events.';
+    'Show what changed at the sites and which releases their channels had, newest first.\n\nTimes are those at the sites; changes that were reported an hour later or more are marked. With --at the state of a past time is shown, and with --as-known-at what the hub knew then. Times are written as 2026-11-21T08:00:00Z, as a day in UTC, or as how long ago: 90m, 12h, 7d.\n\n--rebuild rebuilds the history and the current states from the stored events.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> plant-7 --since 7d',
     '<%= config.bin %> <%= command.id %> order-api --json',

@@ -17,7 +17,7 @@ import { answerCompliance } from '../../questions/answers/answer-compliance.ts';
 import { answerPackage } from '../../questions/answers/answer-package.ts';
 import { answerSearch } from '../../questions/answers/answer-search.ts';
 import { parseLimit } from '../../page.ts';
-import { parseWhen } from '../../questions/history/question.ts';
+import { parseWhen } from '../../../settings/parse-when.ts';
 import { listSites } from '../../questions/status/list-sites.ts';
 import { listMedia } from '../../questions/status/list-media.ts';
 import { formatTime } from '#bundles/time';

@@ -1,10 +1,11 @@
 import { FleetError } from '#bundles/errors';
 import { parseName } from '#bundles/names';
 import { formatTime } from '#bundles/time';
+import { parseWhen } from '../../../settings/parse-when.ts';
 import type { Hub } from '../../hub.ts';
 import { type Page, parseLimit } from '../../page.ts';
 import { seesSomewhere, type Visible } from '../../people/visible.ts';
-import { findAssignments, findSubject, parseWhen, type Span, type Subject, unknown } from './question.ts';
+import { findAssignments, findSubject, type Span, type Subject, unknown } from './question.ts';
 import { openReleases } from './read-releases.ts';
 import type { At } from './read-state-at.ts';
 

@@ -1,6 +1,5 @@
-import { durationMs } from '#bundles/duration';
 import { FleetError } from '#bundles/errors';
-import { formatTime, parseTime, type Timestamp } from '#bundles/time';
+import type { Timestamp } from '#bundles/time';
 import { isSeen, seesSomewhere, type Visible } from '../../people/visible.ts';
 import type { Database } from '../../store/tables.ts';
 import type { Releases } from './read-releases.ts';
@@ -22,18 +21,6 @@ export type Span = {
   readonly since?: Timestamp | undefined;
   readonly until?: Timestamp | undefined;
   readonly knownAt?: Timestamp | undefined;
-};
-
-/** '2026-11-21T08:00:00Z', or how long ago: '90m', '12h', '7d'. @throws FleetError USAGE */
-export const parseWhen = (text: string, what: string, now: Date): Timestamp => {
-  if (/^[1-9]\d{0,4}[mhdw]$/.test(text)) return formatTime(new Date(now.getTime() - durationMs(text)));
-  try {
-    return formatTime(parseTime(text));
-  } catch {
-    throw new FleetError('USAGE', `${what} ${JSON.stringify(text.slice(0, 40))} is not a time`, {
-      hint: 'Write it like 2026-11-21T08:00:00Z, or as how long ago: 90m, 12h, 7d',
-    });
-  }
 };
 
 /**
