@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
+import { relative, resolve } from 'node:path';
 import { Args, Flags } from '@oclif/core';
 import { parseDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { unlessMissing } from '#bundles/unless-missing';
 import { checkMounted } from '#bundles/formats/medium/check-mounted';
-import { parseChannel, parseName } from '#bundles/names';
+import { formatChannel, parseChannel, parseName } from '#bundles/names';
 import { FORCE_PATH_FLAG } from '#cli/flags';
 import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
 import { freeBytesOf } from '../acquire/blobs/free-space.ts';
@@ -94,6 +95,10 @@ export default class Enroll extends AgentCommand {
       return enrolled;
     }
     const enrolled = await this.onMedium(state, edge, { ...wish, fleet: fleet ?? '' }, args.medium ?? '');
+    if (flags.hosts !== undefined && args.medium !== undefined && isBelow(flags.hosts, args.medium))
+      this.say(
+        `Note: ${flags.hosts} has the tokens of ${listed?.hosts.length ?? 0} hosts in clear text; take it off the medium before the medium travels back.`,
+      );
     await this.startService(config);
     return enrolled;
   }
@@ -122,7 +127,11 @@ export default class Enroll extends AgentCommand {
     );
     this.log(`  ${enrolled.fingerprint}`);
     this.log(`The request is ${enrolled.request} on ${medium}.`);
-    this.log('Next: carry the medium to the platform team and tell them the fingerprint.');
+    this.log(
+      wish.token === undefined
+        ? `Next: carry the medium to the platform team and tell them fingerprint and channel, ${formatChannel(wish.channel)}.`
+        : 'It proves the one-time token of this host. Next: carry the medium to the platform team.',
+    );
     this.log('When it comes back with their answer: fleet-agent import <medium>');
     return enrolled;
   }
@@ -169,6 +178,10 @@ const requireRoot = async ({ root, targets }: Config): Promise<void> => {
     hint: 'Create it, or name the directory below which files are written ("/" on a host)',
   });
 };
+
+/** Whether a file lies on the medium. */
+const isBelow = (file: string, medium: string): boolean =>
+  !relative(resolve(medium), resolve(file)).startsWith('..');
 
 /** Longest token in characters; enough for 256 bits in any encoding. */
 const MAX_TOKEN = 4096;

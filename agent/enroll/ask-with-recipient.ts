@@ -2,6 +2,8 @@ import { canonicalJson } from '#bundles/json/canonical';
 import type { RecipientOwner } from '#bundles/trust/age/recipient';
 import { formatTime, parseTime, type Timestamp } from '#bundles/time';
 import { parsePublicKey, type SigningKey } from '#bundles/trust/keys/key';
+import { isSignedRequest, signRequest } from '#bundles/trust/root/sign-request';
+import { hashToken, tokenId } from '#bundles/trust/root/token-key';
 import { type Identity, saveRequest } from '../store/identity.ts';
 import type { State } from '../store/state.ts';
 import { loadOrMakeRecipient } from '../hub/age-identity.ts';
@@ -9,21 +11,26 @@ import { loadKey } from '../hub/agent-key.ts';
 import type { Request } from '../model/request.ts';
 
 /**
- * Returns the identity with a request that contains this agent's signed age recipient (docs/bundle-format.md section 16). An
- * agent without an age identity, or with another one than in its request, gets a new request, which is stored.
+ * Returns the identity with a signed request that contains this agent's signed age recipient (docs/bundle-format.md sections 11 and
+ * 16). An agent without an age identity, with another one than in its request, with a request of an earlier version or with
+ * another token gets a new request, which is stored.
+ * @param token one-time token that the request is to prove
  * @throws FleetError KEY_FORMAT, PERMISSION, DISK_FULL
  */
 export const askWithRecipient = async (
   state: State,
   identity: Identity,
   key: SigningKey,
-  now: Date,
+  { now, token }: { readonly now: Date; readonly token?: string | undefined },
 ): Promise<Identity> => {
   const request = JSON.parse(identity.request) as Request;
   const recipient = await loadOrMakeRecipient(state.directory);
-  if (request.recipient === recipient && (await isSigned(request, identity))) return identity;
-  const fields = await recipientFields(identity, recipient, after(request.at, now), key);
-  const text = canonicalJson({ ...request, ...fields });
+  const isCurrent = request.recipient === recipient && (await isSigned(request, identity));
+  if (isCurrent && isWhole(request, identity) && proves(request, token)) return identity;
+  const fields = isCurrent
+    ? request
+    : { ...request, ...(await recipientFields(identity, recipient, after(request.at, now), key)) };
+  const text = canonicalJson(await signRequest(fields, key, token));
   saveRequest(state, text);
   return { ...identity, request: text };
 };
@@ -32,7 +39,7 @@ export const askWithRecipient = async (
 export const askedWithRecipient = async (state: State, identity: Identity, now: Date): Promise<Identity> => {
   const { recipient } = JSON.parse(identity.request) as Request;
   return recipient === undefined
-    ? askWithRecipient(state, identity, await loadKey(state.directory), now)
+    ? askWithRecipient(state, identity, await loadKey(state.directory), { now })
     : identity;
 };
 
@@ -46,6 +53,15 @@ export const recipientFields = async (
   const claim = { fleet, site, agent, recipient, at };
   return { recipient, recipientSignature: await signRecipient(claim, key), at };
 };
+
+/** Whether the agent's key signed all of a request, which has no token in clear text. */
+const isWhole = (request: Request, { key }: Identity): boolean =>
+  request.token === undefined &&
+  request.signature !== undefined &&
+  isSignedRequest(request, request.signature, parsePublicKey(key));
+
+const proves = ({ proof }: Request, token: string | undefined): boolean =>
+  proof?.token === (token === undefined ? undefined : tokenId(hashToken(token)));
 
 const isSigned = async (request: Request, { key }: Identity): Promise<boolean> => {
   const { recipient, recipientSignature } = request;

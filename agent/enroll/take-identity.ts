@@ -7,6 +7,7 @@ import { formatTime } from '#bundles/time';
 import { createCertificateRequest } from '#bundles/trust/root/certificate-request';
 import { type HostFacts, signFacts } from '#bundles/trust/root/host-facts';
 import type { SigningKey } from '#bundles/trust/keys/key';
+import { signRequest } from '#bundles/trust/root/sign-request';
 import type { Edge } from '../model/edge.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
 import { findIdentity, fullName, type Identity, insertIdentity } from '../store/identity.ts';
@@ -26,7 +27,7 @@ export type Wish = {
   readonly pinnedRoot: Digest;
   /** Of this machine; only a new request takes them. */
   readonly facts?: HostFacts | undefined;
-  /** One-time token for a request on a medium. */
+  /** One-time token that a request on a medium proves. It is not part of the request. */
   readonly token?: string | undefined;
 };
 
@@ -43,7 +44,7 @@ export const takeIdentity = async (
   if (known) checkSame(known, wish);
   const key = await loadOrMakeKey(state.directory);
   const identity = known
-    ? await askWithRecipient(state, known, key, edge.now())
+    ? await askWithRecipient(state, known, key, { now: edge.now(), token: wish.token })
     : await insert(state, edge, wish, key);
   return { identity, key, fresh: known === undefined };
 };
@@ -55,7 +56,7 @@ const insert = async (state: State, edge: Edge, wish: Wish, key: SigningKey): Pr
   const asked = await recipientFields(wish, await loadOrMakeRecipient(state.directory), at, key);
   const { facts = {}, token } = wish;
   const factsSignature = await signFacts({ fleet, site, agent, facts, at }, key);
-  const request: Request = {
+  const fields: Request = {
     fleet,
     site,
     agent,
@@ -63,9 +64,9 @@ const insert = async (state: State, edge: Edge, wish: Wish, key: SigningKey): Pr
     labels,
     request: csr,
     ...(Object.keys(facts).length > 0 && { facts, factsSignature, factsAt: at }),
-    ...(token !== undefined && { token }),
     ...asked,
   };
+  const request = await signRequest(fields, key, token);
   const identity: Identity = {
     fleet,
     site,

@@ -91,4 +91,41 @@ export const OFFICE: readonly AttackRow[] = [
     'a request or report on a stick is a link to a private key of the office',
     'MEDIUM_EMPTY',
   ),
+  rowOf(
+    'O9',
+    'token found on a stick',
+    'a finder of a stick enrols a key of its own with the one-time token of a host that asked on it',
+    '`TOKEN_INVALID`; the request has a proof, not the token, and the host gets in',
+    [['TOKEN_INVALID']],
+  ),
+  row(
+    'O10',
+    "proof from the office's database",
+    "a copy of the office's database, to prove a token that is still open",
+    'TOKEN_INVALID',
+  ),
+  row(
+    'O11',
+    'request changed on the way',
+    'a request whose channel, labels, facts, time, proof or unknown fields were changed after the agent signed it, beside the right fingerprint',
+    'REQUEST_INVALID',
+  ),
+  row(
+    'O12',
+    'signatures taken away',
+    'a request in the form of earlier versions, in which a courier chooses channel and labels',
+    'REQUEST_INVALID',
+  ),
+  row(
+    'O13',
+    'token in clear text',
+    'a request of an earlier version that carries its one-time token',
+    'TOKEN_INVALID',
+  ),
+  row(
+    'O14',
+    'other channel than agreed',
+    'an agent that asks for another channel than the person named with its fingerprint',
+    'REQUEST_INVALID',
+  ),
 ];

@@ -347,7 +347,9 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>
     factsSignature: 'YQ==',
     factsAt: time,
     token: 'ffe_x',
+    proof: { token: '0123456789ab', signature: 'YQ==' },
     at: time,
+    signature: 'YQ==',
   },
   revocations: { ...names, revoked: [{ digest, reason: 'leaks a key', at: time }] },
   'site-predicate': {

@@ -66,9 +66,13 @@ export type EnrollRequest = {
     /** signFacts: base64 of the agent key's signature over them and `factsAt`. */
     readonly factsSignature?: string;
     readonly factsAt?: string;
-    /** One-time token of an agent that asks on a medium, by which the office knows the request without its fingerprint. */
+    /** One-time token in clear text, as agents wrote it before there was `proof`. Refused on a medium. */
     readonly token?: string;
+    /** Proof of a one-time token, by which the office takes the request without a person: signRequest. */
+    readonly proof?: { readonly token: string; readonly signature: string };
     readonly at: string;
+    /** signRequest: base64 of the agent key's signature over every other field. */
+    readonly signature?: string;
   };
 };
 

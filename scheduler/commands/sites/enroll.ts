@@ -1,19 +1,19 @@
 import { Args, Flags } from '@oclif/core';
 import { CODES, FleetError, formatError } from '#bundles/errors';
 import { openFiles } from '#bundles/formats/medium/open-files';
-import { formatChannel, parseChannel, parseName } from '#bundles/names';
+import { type Channel, formatChannel, parseChannel, parseName } from '#bundles/names';
 import { ask, canAsk } from '#cli/ask';
 import { FleetCommand } from '#cli/fleet-command';
 import { repeatable } from '#cli/flags';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import type { Enrolment } from '../../hub/sites/enroll/enroll-agents.ts';
-import { type EnrolledMedium, enrollMedium } from '../../hub/sites/enroll/enroll-medium.ts';
+import { type AcceptedKey, type EnrolledMedium, enrollMedium } from '../../hub/sites/enroll/enroll-medium.ts';
 import type { EnrolmentStep } from '../../hub/sites/enroll/plan-enrolment.ts';
 import type { EnrolmentRequest } from '../../hub/sites/enroll/read-requests.ts';
 import { hasNoSites, openHub } from '../../hub/hub.ts';
 import { describeRefused } from '../../hub/refused.ts';
-import { channelOf } from '../../hub/sites/agent-record.ts';
+import { channelOf, type Labels, labelsOf } from '../../hub/sites/agent-record.ts';
 import { readReleased } from '../../hub/sites/check-released.ts';
 import { redeemOnMedium } from '../../hub/sites/tokens/token-terms.ts';
 import { siteRemarks } from '../../hub/sites/secrets/list-secrets.ts';
@@ -27,9 +27,9 @@ const WORDS: Readonly<Record<EnrolmentStep['kind'], string>> = {
 
 export default class SitesEnroll extends FleetCommand {
   static override description =
-    'Enrol the agents that have a request on a medium, and write the answer onto the same medium.\n\nAnyone can write a request to a stick, so compare each fingerprint with the one that the agent printed. At a terminal each is asked for; otherwise, and always with --replace-key, name it with --accept. A request with a one-time token of "tokens hosts" is taken without. Channel and labels of an agent that is enrolled already change only with --channel or --update. A channel that has no release is refused once any channel has one.';
+    'Enrol the agents that have a request on a medium, and write the answer onto the same medium.\n\nAnyone can write a request to a stick, so compare each fingerprint with the one that the agent printed. At a terminal each is asked for; otherwise, and always with --replace-key, name it with --accept, best as the agent printed it, with the channel. A request that proves a one-time token of "tokens hosts" is taken without. Channel and labels of an agent that is enrolled already change only with --channel or --update. A channel that has no release is refused once any channel has one.';
   static override examples = [
-    '<%= config.bin %> <%= command.id %> /media/stick --accept 5f3c...e1',
+    '<%= config.bin %> <%= command.id %> /media/stick --accept 5f3c...e1=prod/factory-host',
     '<%= config.bin %> <%= command.id %> /media/stick --site plant-7 --channel prod/factory-host --accept 5f3c...e1',
   ];
   static override args = {
@@ -41,7 +41,7 @@ export default class SitesEnroll extends FleetCommand {
     channel: Flags.string({ description: 'Follow this environment/type, whatever the request says' }),
     accept: Flags.string({
       description:
-        'Accept only the key with this SHA-256 fingerprint (64 hex digits); required without a terminal',
+        'Accept only the key with this SHA-256 fingerprint (64 hex digits), or <fingerprint>=<environment>/<type> to accept it for this channel alone; required without a terminal',
       ...repeatable,
     }),
     'replace-key': Flags.boolean({
@@ -57,7 +57,7 @@ export default class SitesEnroll extends FleetCommand {
     const options = {
       site: flags.site === undefined ? undefined : parseName(flags.site, 'site'),
       channel: flags.channel === undefined ? undefined : parseChannel(flags.channel),
-      accept: (flags.accept ?? []).map(parseFingerprint),
+      accept: (flags.accept ?? []).map(parseAccepted),
       confirm: this.jsonEnabled() || !canAsk() ? undefined : this.#confirm,
       replaceKey: flags['replace-key'],
       update: flags.update,
@@ -92,11 +92,12 @@ export default class SitesEnroll extends FleetCommand {
     return { ...toJson(result), remarks };
   }
 
-  readonly #confirm = async ({ id, channel, labels, fingerprint }: EnrolmentRequest): Promise<boolean> => {
-    const wishes = [formatChannel(channel), ...Object.entries(labels).map((pair) => pair.join('='))];
-    this.say(
-      `${id} asks to be enrolled for ${wishes.join(' ')}. The fingerprint of its key:\n  ${fingerprint}`,
-    );
+  readonly #confirm = async ({ id, wish, fingerprint }: EnrolmentRequest): Promise<boolean> => {
+    const wishes = wish
+      ? terms(wish.channel, wish.labels)
+      : 'a channel that it does not sign (its version is old)';
+    this.say(`${id} asks to be enrolled for ${wishes}. The fingerprint of its key:`);
+    this.say(`  ${fingerprint}`);
     const answer = await ask('Did the agent print this fingerprint? [y/N] ', {
       flag: `--accept ${fingerprint}`,
       signal: this.signal,
@@ -124,10 +125,14 @@ export default class SitesEnroll extends FleetCommand {
 const describe = ({ request, step }: Enrolment): string =>
   [
     `${request.id} ${WORDS[step.kind]}`,
-    formatChannel(channelOf(step.row)),
+    terms(channelOf(step.row), labelsOf(step.row)),
     `key ${request.fingerprint}`,
     ...(step.kind === 'unchanged' && step.note !== undefined ? [step.note] : []),
   ].join('  ');
+
+/** 'prod/press ring=canary' */
+const terms = (channel: Channel, labels: Labels): string =>
+  [formatChannel(channel), ...Object.entries(labels).map((pair) => pair.join('='))].join(' ');
 
 const toJson = ({ sites, left, refused, answered }: EnrolledMedium) => ({
   agents: sites.flatMap(({ site, enrolments }) =>
@@ -137,6 +142,7 @@ const toJson = ({ sites, left, refused, answered }: EnrolledMedium) => ({
       result: step.kind,
       fingerprint: request.fingerprint,
       channel: channelOf(step.row),
+      labels: labelsOf(step.row),
       statement: site.version,
       ...(step.kind === 'unchanged' && step.note !== undefined && { note: step.note }),
     })),
@@ -147,9 +153,11 @@ const toJson = ({ sites, left, refused, answered }: EnrolledMedium) => ({
 });
 
 /** @throws FleetError USAGE */
-const parseFingerprint = (text: string): string => {
-  const hex = text.toLowerCase().replace(/^sha256:/, '');
-  if (/^[0-9a-f]{64}$/.test(hex)) return hex;
+const parseAccepted = (text: string): AcceptedKey => {
+  const [key = '', ...channel] = text.split('=');
+  const hex = key.toLowerCase().replace(/^sha256:/, '');
+  if (/^[0-9a-f]{64}$/.test(hex))
+    return { fingerprint: hex, ...(channel.length > 0 && { channel: parseChannel(channel.join('=')) }) };
   throw new FleetError(
     'USAGE',
     `--accept ${JSON.stringify(text.slice(0, 80))} is not a fingerprint of 64 hex digits`,

@@ -409,4 +409,9 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
       await db.schema.alterTable('medium_departure').addColumn('returned_at', 'text').execute();
     },
   },
+  '0029-token-keys': {
+    up: async (db: Kysely<unknown>) => {
+      await db.schema.alterTable('token').addColumn('proof_key', 'text').execute();
+    },
+  },
 };

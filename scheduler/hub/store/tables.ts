@@ -314,12 +314,14 @@ export type ReceiptRow = {
   readonly receipt: string;
 };
 
-/** A token for callers without a certificate. Only its hash is stored. */
+/** A token for callers without a certificate. Only its hash and a public key are stored. */
 export type TokenRow = {
   /** The first digits of the hash, as a public name. */
   readonly id: string;
   /** SHA-256 of the token, hex. */
   readonly hash: string;
+  /** For 'enroll': public key in PEM of the key that the token stands for (tokenKey). null: of a version without proofs. */
+  readonly proof_key: string | null;
   readonly scope: 'enroll' | 'reader' | 'decide' | 'break-glass';
   /** Only for 'enroll': the agent it is for, and its terms. null: as in the request. */
   readonly site: string | null;

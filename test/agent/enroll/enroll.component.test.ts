@@ -5,12 +5,15 @@ import { digestOf } from '#bundles/digest';
 import { agentFolder } from '#bundles/formats/medium/medium';
 import { parseCertificateRequest } from '#bundles/trust/root/certificate-request';
 import { fingerprint } from '#bundles/trust/keys/key';
+import { isProof, isSignedRequest } from '#bundles/trust/root/sign-request';
+import { hashToken, tokenId, tokenKey } from '#bundles/trust/root/token-key';
 import { parseDocument } from '#bundles/json/validate';
 import { keyFile, loadKey, loadKeyText } from '../../../agent/hub/agent-key.ts';
 import { enroll } from '../../../agent/enroll/enroll.ts';
 import type { Wish } from '../../../agent/enroll/take-identity.ts';
 import { readOutbox } from '../../../agent/store/outbox/outbox.ts';
-import { findIdentity } from '../../../agent/store/identity.ts';
+import { findIdentity, saveRequest } from '../../../agent/store/identity.ts';
+import type { Request } from '../../../agent/model/request.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { NOW, openFast, testEdge } from '../world.ts';
 
@@ -79,6 +82,55 @@ describe('an enrolment', () => {
       code: 'ALREADY_ENROLLED',
       message: expect.stringMatching(new RegExp(`enrolled with another ${flags}$`)),
     });
+  });
+
+  it('O9: with a one-time token signs every field and proves the token, which neither the request nor the state has', async () => {
+    await using it = await place();
+    const token = `ffe_${'a'.repeat(32)}`;
+    await it.ask({ token, facts: { serial: 'PX-1' } });
+    const bytes = await readFile(join(it.medium, REQUEST), 'utf8');
+    expect(bytes).not.toContain(token);
+    expect(findIdentity(it.state)?.request).not.toContain(token);
+    const { key } = await loadKey(it.state.directory).then((own) => ({ key: own.public }));
+    const request = JSON.parse(bytes) as Request;
+    expect(isSignedRequest(request, request.signature ?? '', key)).toBe(true);
+    const { proof } = request;
+    expect(isProof(request, proof?.signature ?? '', tokenKey(token).public)).toBe(true);
+    expect(proof?.token).toBe(tokenId(hashToken(token)));
+    // Every field is bound, by both.
+    const fields = Object.entries(request).filter(([name]) => name !== 'proof' && name !== 'signature');
+    expect(fields.length).toBeGreaterThanOrEqual(11);
+    for (const [name] of fields) {
+      const changed = { ...request, [name]: 'changed' };
+      expect(isSignedRequest(changed, request.signature ?? '', key), name).toBe(false);
+      expect(isProof(changed, proof?.signature ?? '', tokenKey(token).public), name).toBe(false);
+    }
+    expect(
+      isSignedRequest(
+        { ...request, proof: { ...proof, token: '0'.repeat(12) } },
+        request.signature ?? '',
+        key,
+      ),
+    ).toBe(false);
+    await it.ask({ token, facts: { serial: 'PX-1' } });
+    expect(await readFile(join(it.medium, REQUEST), 'utf8')).toBe(bytes);
+  });
+
+  it('O13: asked again after an update replaces a request that has its token in clear text', async () => {
+    await using it = await place();
+    const token = `ffe_${'a'.repeat(32)}`;
+    const { fingerprint: shown } = await it.ask();
+    const { signature: _, ...old } = JSON.parse(findIdentity(it.state)?.request ?? '') as Request;
+    saveRequest(it.state, JSON.stringify({ ...old, token }));
+    expect((await it.ask({ token })).fingerprint).toBe(shown);
+    const written = await readFile(join(it.medium, REQUEST), 'utf8');
+    expect(written).not.toContain(token);
+    expect((JSON.parse(written) as Request).proof).toBeDefined();
+    // Another file of hosts has another token.
+    const other = `ffe_${'b'.repeat(32)}`;
+    await it.ask({ token: other });
+    const { proof } = JSON.parse(await readFile(join(it.medium, REQUEST), 'utf8')) as Request;
+    expect(proof?.token).toBe(tokenId(hashToken(other)));
   });
 
   it('goes on with the key that an interrupted one made', async () => {

@@ -117,7 +117,7 @@ describe('the age identity of an agent', () => {
     const key = await loadKey(it.state.directory);
     const [identity, dead] = [readIdentity(it.state), new Date(0)];
     const { at, ...asked } = JSON.parse(
-      (await askWithRecipient(it.state, identity, key, dead)).request,
+      (await askWithRecipient(it.state, identity, key, { now: dead })).request,
     ) as Request;
     expect(asked.recipient).not.toBe(first.recipient);
     expect(Date.parse(at) - Date.parse(first.request.at)).toBe(1000);

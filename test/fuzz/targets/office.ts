@@ -145,7 +145,7 @@ const perform = async (verb: string, stick: string, office: Office): Promise<str
       office,
       medium,
       {
-        accept: verb.endsWith('any') ? [] : [fingerprint(office.wanted.key.public)],
+        accept: verb.endsWith('any') ? [] : [{ fingerprint: fingerprint(office.wanted.key.public) }],
         replaceKey: verb.startsWith('replace'),
         update: verb === 'update',
       },

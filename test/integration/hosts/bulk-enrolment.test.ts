@@ -121,7 +121,7 @@ describeWith(['factoryBase'], 'hosts that are made from one image', ({ factoryBa
     );
     expect([refused.code, refused.stderr]).toEqual([
       4,
-      expect.stringMatching(/the token [0-9a-f]{12} was used on .* by plant-7\/press-1/),
+      expect.stringMatching(/the token [0-9a-f]{12} of plant-7\/press-1 was used on .* by plant-7\/press-1/),
     ]);
   });
 

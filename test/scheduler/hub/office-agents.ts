@@ -62,7 +62,7 @@ export const enrolAgent = async (
   await mkdir(stick);
   await ask(stick, agent, { fleet: 'halden', channel, labels, at: formatTime(now) });
   await using medium = await openMedium(stick);
-  const accept = (await readRequests(medium, 'halden', [])).map(({ fingerprint }) => fingerprint);
+  const accept = (await readRequests(medium, 'halden', [])).map(({ fingerprint }) => ({ fingerprint }));
   await enrollMedium(hub, medium, { accept, replaceKey: false, update: false }, now);
   return { agent, channel, happened: [], reported: 0, media: [] };
 };

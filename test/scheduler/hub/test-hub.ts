@@ -15,6 +15,7 @@ import { addDays, formatTime } from '#bundles/time';
 import { createCertificateRequest } from '#bundles/trust/root/certificate-request';
 import { type HostFacts, signFacts } from '#bundles/trust/root/host-facts';
 import type { SigningKey } from '#bundles/trust/keys/key';
+import { signRequest } from '#bundles/trust/root/sign-request';
 import { type EnrolmentChoice, enrollMedium } from '../../../scheduler/hub/sites/enroll/enroll-medium.ts';
 import type { EnrolmentOptions } from '../../../scheduler/hub/sites/enroll/plan-enrolment.ts';
 import { readRequests, requestPath } from '../../../scheduler/hub/sites/enroll/read-requests.ts';
@@ -103,7 +104,7 @@ const openHub = async (template: Template, options: StoreOptions = {}): Promise<
       const all = await readRequests(medium, FLEET, []);
       const accept = all
         .filter(({ site }) => site === (given.site ?? site))
-        .map(({ fingerprint }) => fingerprint);
+        .map(({ fingerprint }) => ({ fingerprint }));
       return await enrollMedium(hub, medium, { accept, replaceKey: false, update: false, ...given }, NOW);
     },
     importFrom: async (stick, now = NOW) => {
@@ -143,7 +144,12 @@ export type RequestChanges = {
   readonly facts?: HostFacts;
   /** Instead of the agent's own. */
   readonly factsSignature?: string;
+  /** Proven, as fleet-agent enroll does it. */
   readonly token?: string;
+  /** As an agent of an earlier version wrote it: unsigned, and with its token in clear text. */
+  readonly old?: boolean;
+  /** Fields that somebody changed on the way. */
+  readonly changed?: object;
 };
 
 /** Leaves the request of an agent on a stick, as fleet-agent enroll does. */
@@ -153,22 +159,22 @@ export const ask = async (stick: string, agent: TestAgent, changes: RequestChang
   const request =
     changes.request ??
     (await createCertificateRequest({ fleet, site: agent.site, agent: agent.name }, agent.key));
-  await put(
-    stick,
-    path,
-    canonicalBytes({
-      fleet,
-      site: agent.site,
-      agent: agent.name,
-      channel: changes.channel ?? HOSTS,
-      labels: changes.labels ?? {},
-      request,
-      ...(await recipientOf(fleet, agent, changes)),
-      ...(await factsOf(fleet, agent, changes)),
-      ...(changes.token !== undefined && { token: changes.token }),
-      at: changes.at ?? formatTime(NOW),
-    }),
-  );
+  const fields = {
+    fleet,
+    site: agent.site,
+    agent: agent.name,
+    channel: changes.channel ?? HOSTS,
+    labels: changes.labels ?? {},
+    request,
+    ...(await recipientOf(fleet, agent, changes)),
+    ...(await factsOf(fleet, agent, changes)),
+    at: changes.at ?? formatTime(NOW),
+  };
+  const { token, old = false, changed } = changes;
+  const asked = old
+    ? { ...fields, ...(token !== undefined && { token }) }
+    : await signRequest(fields, agent.key, token);
+  await put(stick, path, canonicalBytes({ ...asked, ...changed }));
   return path;
 };
 

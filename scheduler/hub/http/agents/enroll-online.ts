@@ -34,7 +34,7 @@ export const enrollOnline = async (body: unknown, context: Context): Promise<Enr
   const asked = parseDocument<EnrollRequest>('hub-enroll-request', body, 'the request');
   // A cheap check first: without a valid token no signature is verified.
   await checkToken(hub.store.db, asked.token, 'enroll', now);
-  const request = checkRequest(asked.request, 'the request', fleet);
+  const request = checkRequest(asked.request, 'the request', fleet, 'network');
   const released = await readReleased(hub.layout);
   const { step, site, token } = await hub.store.transact(async (tx) => {
     const token = await redeemToken(tx, asked.token, request, now);

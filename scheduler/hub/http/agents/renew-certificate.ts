@@ -102,8 +102,8 @@ const changeAgent = (
       agent,
       key,
       fingerprint: fingerprint(key),
-      channel: channelOf(current),
-      labels: labelsOf(current),
+      wish: { channel: channelOf(current), labels: labelsOf(current) },
+      exposesToken: false,
       facts: {},
       ...(recipient && { recipient }),
     };

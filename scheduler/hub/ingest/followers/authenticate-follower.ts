@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { FleetError } from '#bundles/errors';
+import { hashToken } from '#bundles/trust/root/token-key';
 import type { AgentRow, Database, FollowerKind } from '../../store/tables.ts';
-import { hashToken } from '../../sites/tokens/token.ts';
 import { isSame } from '../../webhook/verify-webhook.ts';
 
 /** The claimed sender of a notification, with its proof. */

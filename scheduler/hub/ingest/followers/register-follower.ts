@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { FleetError } from '#bundles/errors';
 import type { Channel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
+import { hashToken } from '#bundles/trust/root/token-key';
 import {
   agentId,
   type Labels,
@@ -13,7 +14,7 @@ import {
 import { issueSite, type SiteSigner } from '../../sites/issue-site.ts';
 import type { Store } from '../../store/open-store.ts';
 import type { AgentRow, FollowerKind, Tx } from '../../store/tables.ts';
-import { encodeToken, hashToken, TOKEN_BYTES } from '../../sites/tokens/token.ts';
+import { encodeToken, TOKEN_BYTES } from '../../sites/tokens/token.ts';
 
 export type FollowerOrder = {
   readonly site: string;

@@ -4,16 +4,17 @@ import { issueSite, type SiteSigner } from '../issue-site.ts';
 import type { Store } from '../../store/open-store.ts';
 import type { SiteRow, Tx } from '../../store/tables.ts';
 import { type EnrolmentOptions, type EnrolmentStep, planEnrolment } from './plan-enrolment.ts';
-import type { EnrolmentRequest } from './read-requests.ts';
+import type { EnrolmentRequest, TokenProof } from './read-requests.ts';
 
 export type Enrolment = { readonly request: EnrolmentRequest; readonly step: EnrolmentStep };
 
 /**
- * Checks the token of a request, and returns the terms of it and what uses it up.
+ * Checks the token that a request proves, and returns the terms of it and what uses it up.
  * @throws FleetError TOKEN_INVALID
  */
 export type Redeem = (
   tx: Tx,
+  proof: TokenProof,
   request: EnrolmentRequest,
 ) => Promise<{ readonly terms: EnrolmentOptions; readonly use: () => Promise<void> }>;
 
@@ -37,11 +38,12 @@ export const enrollAgents = (
   store.transact(async (tx) => {
     const enrolments: Enrolment[] = [];
     for (const request of requests) {
-      const redeem = request.token === undefined ? undefined : options.redeem;
+      const { proof } = request;
+      const { redeem } = options;
       const step = await orRefuse(refused, request.path, async () => {
-        if (!redeem) return await enrollAgent(tx, request, options, now);
+        if (!redeem || !proof) return await enrollAgent(tx, request, options, now);
         // A refused request must not use up its token.
-        const { terms, use } = await redeem(tx, request);
+        const { terms, use } = await redeem(tx, proof, request);
         const done = await enrollAgent(tx, request, { ...terms, factLabels: options.factLabels }, now);
         await use();
         return done;

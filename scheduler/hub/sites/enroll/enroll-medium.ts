@@ -3,6 +3,7 @@ import type { OpenMedium } from '#bundles/formats/medium/medium';
 import { removeFileFromMedium } from '#bundles/formats/medium/write-onto-medium';
 import { nameSome } from '#bundles/name-some';
 import { nearestName } from '#bundles/nearest-name';
+import { type Channel, formatChannel, sameChannel } from '#bundles/names';
 import type { NewDocument } from '../../../load/releases/artifact.ts';
 import { type Hub, publishSite, siteSigner } from '../../hub.ts';
 import { type Answered, addDocuments } from '../medium/add-documents.ts';
@@ -12,15 +13,18 @@ import { type EnrolledSite, enrollAgents, type Redeem } from './enroll-agents.ts
 import type { EnrolmentOptions } from './plan-enrolment.ts';
 import { type EnrolmentRequest, readRequests } from './read-requests.ts';
 
+/** A key that a person has compared, and the channel that its agent is to follow if the person named it. */
+export type AcceptedKey = { readonly fingerprint: string; readonly channel?: Channel | undefined };
+
 /** Which requests to accept. Anyone can write a request to a medium, so a person compares each fingerprint. */
 export type EnrolmentChoice = {
   /** Only this site's requests. */
   readonly site?: string | undefined;
-  /** Fingerprints that a person has compared. If not empty, only requests for these keys are accepted. */
-  readonly accept: readonly string[];
+  /** If not empty, only requests for these keys are accepted. */
+  readonly accept: readonly AcceptedKey[];
   /** Asks a person about each request if `accept` is empty. undefined: not interactive. */
   readonly confirm?: ((request: EnrolmentRequest) => Promise<boolean>) | undefined;
-  /** Takes requests that have a token of the office without a person. undefined: a token counts for nothing. */
+  /** Takes requests that prove a token of the office without a person. undefined: a token counts for nothing. */
   readonly redeem?: Redeem | undefined;
 };
 
@@ -53,7 +57,7 @@ export const enrollMedium = async (
       hint: 'Run fleet-agent enroll on the machine, with this medium',
     });
   }
-  const chosen = await choose(requests, options, medium.path, signal);
+  const chosen = await choose(requests, options, medium.path, refused, signal);
   const signer = await siteSigner(hub);
   const sites: EnrolledSite[] = [];
   for (const [site, group] of Map.groupBy(chosen, (request) => request.site)) {
@@ -65,26 +69,35 @@ export const enrollMedium = async (
     sites.push(enrolled);
   }
   const answered = await answer(hub, medium, sites, now);
-  return { sites, left: requests.filter((request) => !chosen.includes(request)), refused, answered };
+  const dealtWith = new Set([...chosen, ...refused].map(({ path }) => path));
+  return { sites, left: requests.filter(({ path }) => !dealtWith.has(path)), refused, answered };
 };
 
 const choose = async (
   requests: readonly EnrolmentRequest[],
   { site, accept, confirm, replaceKey, redeem }: EnrolmentOptions & EnrolmentChoice,
   path: string,
+  refused: Refused[],
   signal: AbortSignal | undefined,
 ): Promise<readonly EnrolmentRequest[]> => {
   const ofSite = requests.filter((request) => site === undefined || request.site === site);
-  const isTokens = ({ token, fingerprint }: EnrolmentRequest): boolean =>
-    redeem !== undefined && token !== undefined && !accept.includes(fingerprint);
-  const byToken = ofSite.filter(isTokens);
+  const named = new Map(accept.map((one) => [one.fingerprint, one]));
+  const isTokens = ({ proof, exposesToken, fingerprint }: EnrolmentRequest): boolean =>
+    redeem !== undefined && (proof !== undefined || exposesToken) && !named.has(fingerprint);
+  const tokens = ofSite.filter(isTokens);
+  const byToken = tokens.filter(({ proof }) => proof !== undefined);
+  for (const request of tokens)
+    if (!byToken.includes(request)) refused.push({ path: request.path, error: exposed(request) });
   const asking = ofSite.filter((request) => !isTokens(request));
   if (accept.length > 0) {
-    const chosen = asking.filter(({ fingerprint }) => accept.includes(fingerprint));
-    checkAccepted(asking, accept, path);
+    checkAccepted(asking, accept, refused, path);
+    const chosen = asking.flatMap((request) => {
+      const one = named.get(request.fingerprint);
+      return one ? [agree(request, one)] : [];
+    });
     return [...byToken, ...chosen];
   }
-  if (asking.length > 0 && (replaceKey || (!confirm && byToken.length === 0)))
+  if (asking.length > 0 && (replaceKey || (!confirm && tokens.length === 0)))
     throw unnamed(asking, replaceKey, path);
   const chosen: EnrolmentRequest[] = [...byToken];
   for (const request of asking) {
@@ -92,6 +105,34 @@ const choose = async (
     if (await confirm?.(request)) chosen.push(request);
   }
   return chosen;
+};
+
+/**
+ * A token in clear text proves nothing: anybody who held the medium could read it. It may be used up at the hub by somebody else, so it has
+ * to be revoked, too.
+ */
+const exposed = ({ path, id, fingerprint }: EnrolmentRequest): FleetError =>
+  new FleetError(
+    'TOKEN_INVALID',
+    `${path} of ${id} carries its one-time token in clear text, so that a finder of the medium could have written it`,
+    {
+      subject: fingerprint,
+      hint: `Revoke the token (fleet-scheduler tokens list, tokens revoke). Update the agent and let it ask again with a new file of hosts; or compare the fingerprint with the one that the agent printed, and give it with --accept ${fingerprint}`,
+    },
+  );
+
+/** @throws FleetError REQUEST_INVALID if the agent asks for another channel than the person named with its key */
+const agree = (request: EnrolmentRequest, { channel }: AcceptedKey): EnrolmentRequest => {
+  if (!channel) return request;
+  if (!request.wish || sameChannel(request.wish.channel, channel)) return { ...request, agreed: channel };
+  throw new FleetError(
+    'REQUEST_INVALID',
+    `${request.id} asks for ${formatChannel(request.wish.channel)}, and --accept names ${formatChannel(channel)}`,
+    {
+      subject: request.fingerprint,
+      hint: 'Ask the site which is right; --channel enrols it for another channel than it asks for',
+    },
+  );
 };
 
 const unnamed = (requests: readonly EnrolmentRequest[], replaceKey: boolean, path: string): FleetError => {
@@ -102,14 +143,22 @@ const unnamed = (requests: readonly EnrolmentRequest[], replaceKey: boolean, pat
   });
 };
 
-/** Every accepted fingerprint needs a request; otherwise a key may have been substituted. @throws FleetError UNKNOWN_KEY */
+/**
+ * Every accepted fingerprint needs a request; otherwise a key may have been substituted.
+ * @throws FleetError UNKNOWN_KEY; or why the request of the key was refused
+ */
 const checkAccepted = (
   asking: readonly EnrolmentRequest[],
-  accept: readonly string[],
+  accept: readonly AcceptedKey[],
+  refused: readonly Refused[],
   path: string,
 ): void => {
-  const absent = accept.find((wanted) => !asking.some(({ fingerprint }) => fingerprint === wanted));
+  const absent = accept.find(
+    (wanted) => !asking.some(({ fingerprint }) => fingerprint === wanted.fingerprint),
+  )?.fingerprint;
   if (absent === undefined) return;
+  const changed = refused.find(({ error }) => error.subject === absent);
+  if (changed) throw changed.error;
   const meant = nearestName(
     absent,
     asking.map(({ fingerprint }) => fingerprint),
@@ -118,8 +167,10 @@ const checkAccepted = (
   const there = near
     ? `That of ${near.id} is ${near.fingerprint}, which differs at digit ${differsAt(absent, near.fingerprint)}: mistyped? Compare it`
     : `It has requests of ${describeKeys(asking)}. Compare the fingerprint`;
+  const [unread] = refused;
+  const why = unread ? `One that was refused: ${unread.error.message}. ` : '';
   throw new FleetError('UNKNOWN_KEY', `no request on ${path} is for the key ${absent}`, {
-    hint: `${asking.length === 0 ? 'It has no request. Compare the fingerprint' : there} with the one that the agent printed; stop if they differ`,
+    hint: `${why}${asking.length === 0 ? `It has no ${unread ? 'other ' : ''}request. Compare the fingerprint` : there} with the one that the agent printed; stop if they differ`,
   });
 };
 

@@ -13,7 +13,7 @@ import {
 import { checkReleased } from '../check-released.ts';
 import type { AgentKeyRow, AgentRow } from '../../store/tables.ts';
 import { labelsOfFacts } from './fact-labels.ts';
-import type { EnrolmentRequest } from './read-requests.ts';
+import type { EnrolmentRequest, EnrolmentWish } from './read-requests.ts';
 import type { FactLabel } from '../../../settings/configuration.ts';
 
 export type EnrolmentOptions = {
@@ -36,8 +36,7 @@ export type EnrolmentStep =
   | { readonly kind: 'unchanged'; readonly row: AgentRow; readonly note?: string };
 
 /**
- * Decides what a request changes. Its channel and labels are unsigned: they are used for a new agent, which a person reviews,
- * and for a known agent only with `update`. A key belongs to one agent only, and never counts again once revoked or replaced.
+ * Decides what a request changes. Its channel and labels are used for a new agent, and for a known agent only with `update`. A key belongs to one agent only, and never counts again once revoked or replaced.
  * @throws FleetError REVOKED if the key was revoked or replaced; REQUEST_INVALID if it belongs to another agent or the request
  *   is older than the known recipient; ALREADY_ENROLLED if the key is new and `replaceKey` is false; CHANNEL_MISSING
  */
@@ -53,9 +52,12 @@ export const planEnrolment = (
     throw new FleetError('ALREADY_ENROLLED', `${known.id} is a follower by ${known.follower}`, {
       hint: 'Enrol the agent under another name',
     });
-  const channel = options.channel ?? (options.update || !known ? request.channel : channelOf(known));
+  const channel =
+    options.channel ??
+    (options.update || !known ? (request.agreed ?? wishIn(request).channel) : channelOf(known));
   const wished = wishedLabels(request, options);
-  const labels = options.labels || options.update || !known ? wished : labelsOf(known);
+  const takesWish = !known || (options.update && request.wish !== undefined);
+  const labels = options.labels || takesWish ? wished : labelsOf(known);
   if (options.released && !(known && sameChannel(channel, channelOf(known))))
     checkReleased(channel, options.released);
   if (!known) {
@@ -123,15 +125,29 @@ const otherKey = (request: EnrolmentRequest, known: AgentRow): FleetError =>
 
 /** The labels of a new agent: those of the token or the command, else those of the request, with those of facts. */
 const wishedLabels = (request: EnrolmentRequest, { labels, factLabels = [] }: EnrolmentOptions): Labels => ({
-  ...(labels === undefined && request.labels),
+  ...(labels === undefined && request.wish?.labels),
   ...labelsOfFacts(factLabels, request.facts),
   ...labels,
 });
 
-const wishOf = (request: EnrolmentRequest, known: AgentRow, wished: Labels): string | undefined => {
+/** @throws FleetError REQUEST_INVALID for an unsigned wish */
+const wishIn = ({ id, wish, fingerprint }: EnrolmentRequest): EnrolmentWish => {
+  if (wish) return wish;
+  throw new FleetError(
+    'REQUEST_INVALID',
+    `the request of ${id} is of an agent version that does not sign the channel and labels that it asks for`,
+    {
+      subject: fingerprint,
+      hint: `Update the agent and let it ask again; or ask the site for its channel and give it with the key, without labels: --accept ${fingerprint}=<environment>/<type>`,
+    },
+  );
+};
+
+const wishOf = ({ wish }: EnrolmentRequest, known: AgentRow, wished: Labels): string | undefined => {
   const now = channelOf(known);
-  if (!sameChannel(request.channel, now))
-    return `it asks for ${formatChannel(request.channel)} and stays at ${formatChannel(now)}; --update gives it what it asks for`;
+  if (!wish) return undefined;
+  if (!sameChannel(wish.channel, now))
+    return `it asks for ${formatChannel(wish.channel)} and stays at ${formatChannel(now)}; --update gives it what it asks for`;
   if (canonicalJson(wished) !== known.labels)
     return 'it asks for other labels and keeps its own; --update gives it what it asks for';
   return undefined;

@@ -8,10 +8,17 @@ import { parseCertificateRequest } from '#bundles/trust/root/certificate-request
 import { areSignedFacts, type HostFacts } from '#bundles/trust/root/host-facts';
 import { fingerprint, type PublicKey } from '#bundles/trust/keys/key';
 import { parseDocument } from '#bundles/json/validate';
+import { isSignedRequest } from '#bundles/trust/root/sign-request';
 import { orRefuse, type Refused } from '../../refused.ts';
 import { agentId, type Labels, type ToldRecipient } from '../agent-record.ts';
 
-/** A verified enrolment request. The agent has proven possession of the key; channel and labels are unsigned. */
+/** Channel and labels that an agent asks for. */
+export type EnrolmentWish = { readonly channel: Channel; readonly labels: Labels };
+
+/** The claim that the sender of a request has a one-time token: its public id, and what is to be checked with its key (isProof). */
+export type TokenProof = { readonly token: string; readonly signature: string; readonly document: object };
+
+/** A verified enrolment request. The agent has proven possession of the key. */
 export type EnrolmentRequest = {
   readonly path: string;
   /** '<site>/<agent>' */
@@ -21,14 +28,18 @@ export type EnrolmentRequest = {
   readonly key: PublicKey;
   /** SHA-256 of the key, in the form that people compare. */
   readonly fingerprint: string;
-  readonly channel: Channel;
-  readonly labels: Labels;
+  /** Signed by the key, or from the network. undefined: on a medium and unsigned, so that anybody may have chosen it. */
+  readonly wish: EnrolmentWish | undefined;
+  /** Channel that a person named together with the key. */
+  readonly agreed?: Channel;
   /** age recipient, signed by the key. Agents of versions without secrets send none. */
   readonly recipient?: ToldRecipient;
   /** Signed by the key. Data of the machine. */
   readonly facts: HostFacts;
-  /** Of the office, unchecked. */
-  readonly token?: string;
+  /** Unchecked. */
+  readonly proof?: TokenProof;
+  /** Has a one-time token in clear text, as agents of earlier versions wrote it. */
+  readonly exposesToken: boolean;
 };
 
 /** The document, see docs/schemas/request.schema.json. */
@@ -45,7 +56,9 @@ export type RequestDocument = {
   readonly factsSignature?: string;
   readonly factsAt?: Timestamp;
   readonly token?: string;
+  readonly proof?: { readonly token: string; readonly signature: string };
   readonly at: Timestamp;
+  readonly signature?: string;
 };
 
 const MAX_BYTES = 64 << 10;
@@ -83,18 +96,24 @@ export const readRequests = async (
 /** @throws FleetError BAD_JSON, TOO_LARGE, TOO_DEEP, SCHEMA, WRONG_FLEET, REQUEST_INVALID */
 const parseRequest = (path: string, bytes: Buffer, fleet: string): EnrolmentRequest => {
   const document = parseStrictJson(bytes, { maxBytes: MAX_BYTES }, path);
-  const request = checkRequest(document, path, fleet);
+  const request = checkRequest(document, path, fleet, 'medium');
   if (path !== request.path)
     throw new FleetError('REQUEST_INVALID', `${path} is for ${request.id}, which asks at ${request.path}`);
   return request;
 };
 
 /**
- * Verifies a request document from a medium or from the network.
+ * Verifies a request document.
  * @param what name of the document in messages
- * @throws FleetError SCHEMA, WRONG_FLEET; REQUEST_INVALID for a bad certificate request or recipient
+ * @param from 'medium': others can have changed what is not signed
+ * @throws FleetError SCHEMA, WRONG_FLEET; REQUEST_INVALID for a bad certificate request, signature or recipient, with the fingerprint
  */
-export const checkRequest = (document: unknown, what: string, fleet: string): EnrolmentRequest => {
+export const checkRequest = (
+  document: unknown,
+  what: string,
+  fleet: string,
+  from: 'medium' | 'network',
+): EnrolmentRequest => {
   const file = parseDocument<RequestDocument>('request', document, what);
   if (file.fleet !== fleet)
     throw new FleetError('WRONG_FLEET', `${what} is of fleet ${file.fleet}, this is ${fleet}`);
@@ -106,6 +125,20 @@ export const checkRequest = (document: unknown, what: string, fleet: string): En
       `${what} is for ${id}, but its certificate request is for ${certified.fleet}/${certified.site}/${certified.agent}`,
     );
   }
+  const signed = file.signature !== undefined;
+  if (signed && !isSignedRequest(document as object, file.signature, certified.key))
+    throw new FleetError(
+      'REQUEST_INVALID',
+      `${what} of ${id} was changed after the agent with the key ${fingerprint(certified.key)} signed it`,
+      {
+        subject: fingerprint(certified.key),
+        hint: 'Let the agent ask again: fleet-agent enroll; if it is refused again, somebody changes requests on the way',
+      },
+    );
+  const wish = {
+    channel: { environment: file.channel.environment, clusterType: file.channel.clusterType },
+    labels: file.labels,
+  };
   return {
     path: requestPath(id),
     id,
@@ -113,10 +146,10 @@ export const checkRequest = (document: unknown, what: string, fleet: string): En
     agent: file.agent,
     key: certified.key,
     fingerprint: fingerprint(certified.key),
-    channel: { environment: file.channel.environment, clusterType: file.channel.clusterType },
-    labels: file.labels,
+    wish: signed || from === 'network' ? wish : undefined,
     facts: checkFacts(file, certified.key, what),
-    ...(file.token !== undefined && { token: file.token }),
+    ...(file.proof && { proof: { ...file.proof, document: document as object } }),
+    exposesToken: file.token !== undefined,
     ...(file.recipient !== undefined && {
       recipient: checkRecipient({ ...file, recipient: file.recipient }, certified.key, what),
     }),
@@ -138,7 +171,7 @@ export const checkRecipient = (
   parseTime(at, `the time of ${what}`);
   if (isSignedRecipient(claim, recipientSignature, key)) return { recipient, at };
   throw new FleetError('REQUEST_INVALID', `the recipient in ${what} is not signed by the key of its agent`, {
-    subject: recipient,
+    subject: fingerprint(key),
     hint: 'Let the agent ask again: fleet-agent enroll; if it is refused again, somebody changed the request',
   });
 };
@@ -152,6 +185,7 @@ const checkFacts = (
   if (facts === undefined) return {};
   if (areSignedFacts({ fleet, site, agent, facts, at: factsAt }, factsSignature, key)) return facts;
   throw new FleetError('REQUEST_INVALID', `the facts in ${what} are not signed by the key of its agent`, {
+    subject: fingerprint(key),
     hint: 'Let the agent ask again: fleet-agent enroll; if it is refused again, somebody changed the request',
   });
 };

@@ -1,8 +1,9 @@
 import { FleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
+import { hashToken } from '#bundles/trust/root/token-key';
 import type { Database, TokenRow, Tx } from '../../store/tables.ts';
 import { type Allowance, parseAllowance } from './allowance.ts';
-import { hashToken, isToken } from './token.ts';
+import { isToken } from './token.ts';
 
 /**
  * Looks up a token and checks scope, revocation and expiry, but not whether it was used.
@@ -17,6 +18,22 @@ export const checkToken = async (
   const row = isToken(token)
     ? await db.selectFrom('token').selectAll().where('hash', '=', hashToken(token)).executeTakeFirst()
     : undefined;
+  return checkRow(row, scope, now);
+};
+
+/**
+ * As checkToken, for a token that is named and not shown. Its holder still has to prove it.
+ * @param id public id @throws FleetError TOKEN_INVALID
+ */
+export const checkNamedToken = async (
+  db: Database | Tx,
+  id: string,
+  scope: TokenRow['scope'],
+  now: Date,
+): Promise<TokenRow> =>
+  checkRow(await db.selectFrom('token').selectAll().where('id', '=', id).executeTakeFirst(), scope, now);
+
+const checkRow = (row: TokenRow | undefined, scope: TokenRow['scope'], now: Date): TokenRow => {
   if (row?.scope !== scope) throw invalid('the token is not known here');
   if (row.revoked_at !== null) throw invalid(`the token ${row.id} was revoked on ${row.revoked_at}`);
   if (row.expires_at <= formatTime(now)) throw invalid(`the token ${row.id} ended on ${row.expires_at}`);

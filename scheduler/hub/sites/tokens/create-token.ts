@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { canonicalJson } from '#bundles/json/canonical';
 import type { Channel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
+import { hashToken, tokenId, tokenKey } from '#bundles/trust/root/token-key';
 import type { Labels } from '../agent-record.ts';
 import type { Store } from '../../store/open-store.ts';
 import type { TokenRow } from '../../store/tables.ts';
 import { type Allowance, formatAllowance } from './allowance.ts';
-import { encodeToken, hashToken, TOKEN_BYTES, tokenId } from './token.ts';
+import { encodeToken, TOKEN_BYTES } from './token.ts';
 
 /** A token for one enrolment, for reading the fleet's state, for decisions by the API, or for one break-glass session. */
 export type TokenOrder =
@@ -52,6 +53,7 @@ export const createToken = async (
   const row: TokenRow = {
     id: tokenId(hash),
     hash,
+    proof_key: order.scope === 'enroll' ? tokenKey(token).public.pem : null,
     ...termsOf(order),
     note: note ?? null,
     created_at: formatTime(now),

@@ -1,29 +1,51 @@
 import { formatTime } from '#bundles/time';
-import type { EnrolmentRequest } from '../enroll/read-requests.ts';
+import { FleetError, isFleetError } from '#bundles/errors';
+import { parsePublicKey } from '#bundles/trust/keys/key';
+import { isProof } from '#bundles/trust/root/sign-request';
+import type { EnrolmentRequest, TokenProof } from '../enroll/read-requests.ts';
 import type { TokenRow, Tx } from '../../store/tables.ts';
-import { checkToken, invalid } from './check-token.ts';
+import { checkNamedToken, checkToken, invalid } from './check-token.ts';
+
+/** Adds the agent to a refusal, because a medium has requests of many. */
+const ofRequest = (error: unknown, { id }: EnrolmentRequest): unknown =>
+  isFleetError(error, 'TOKEN_INVALID')
+    ? new FleetError('TOKEN_INVALID', `${id}: ${error.message}`, { cause: error, hint: error.hint })
+    : error;
 
 /**
  * Checks that a token may enrol this agent. The same agent with the same key may repeat this until the token expires, because a
  * response can get lost. For all others the token is used up.
  * @throws FleetError TOKEN_INVALID
  */
-export const tokenFor = async (
+const checkFor = (row: TokenRow, request: EnrolmentRequest): TokenRow => {
+  if (row.site !== request.site)
+    throw invalid(`the token ${row.id} is for another site than ${request.site}, that of ${request.id}`);
+  if (row.agent !== null && row.agent !== request.agent)
+    throw invalid(`the token ${row.id} is for another agent than ${request.id}`);
+  if (row.used_at !== null && (row.used_by !== request.id || row.used_key !== request.key.hint))
+    throw invalid(
+      `the token ${row.id} of ${request.id} was used on ${row.used_at} by ${row.used_by}${row.used_by === request.id ? ' with another key' : ''}`,
+    );
+  return row;
+};
+
+/** Finds the token that a request on a medium proves. @throws FleetError TOKEN_INVALID */
+export const provenToken = async (
   tx: Tx,
-  token: unknown,
+  proof: TokenProof,
   request: EnrolmentRequest,
   now: Date,
 ): Promise<TokenRow> => {
-  const row = await checkToken(tx, token, 'enroll', now);
-  if (row.site !== request.site)
-    throw invalid(`the token ${row.id} is for another site than ${request.site}`);
-  if (row.agent !== null && row.agent !== request.agent)
-    throw invalid(`the token ${row.id} is for another agent than ${request.agent}`);
-  if (row.used_at !== null) {
-    if (row.used_by === request.id && row.used_key === request.key.hint) return row;
-    throw invalid(`the token ${row.id} was used on ${row.used_at} by ${row.used_by}`);
-  }
-  return row;
+  const row = await checkNamedToken(tx, proof.token, 'enroll', now).catch((error: unknown) => {
+    throw ofRequest(error, request);
+  });
+  if (row.proof_key === null)
+    throw invalid(`the token ${row.id} of ${request.id} was made by a version that has no proofs of tokens`);
+  if (!isProof(proof.document, proof.signature, parsePublicKey(row.proof_key)))
+    throw invalid(
+      `${request.path} does not prove the token ${row.id} for ${request.id}: its sender does not have the token, or somebody changed it`,
+    );
+  return checkFor(row, request);
 };
 
 /** Uses up a token in the transaction that enrols the agent. */
@@ -48,7 +70,7 @@ export const redeemToken = async (
   request: EnrolmentRequest,
   now: Date,
 ): Promise<TokenRow> => {
-  const row = await tokenFor(tx, token, request, now);
+  const row = checkFor(await checkToken(tx, token, 'enroll', now), request);
   await useToken(tx, row, request, now);
   return row;
 };

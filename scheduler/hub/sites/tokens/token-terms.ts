@@ -1,7 +1,7 @@
 import type { Redeem } from '../enroll/enroll-agents.ts';
 import type { EnrolmentOptions } from '../enroll/plan-enrolment.ts';
 import type { TokenRow } from '../../store/tables.ts';
-import { tokenFor, useToken } from './redeem-token.ts';
+import { provenToken, useToken } from './redeem-token.ts';
 
 /**
  * Terms of the token override those of the request. If the token has none, a known agent keeps its own. The channel of a token
@@ -16,10 +16,10 @@ export const termsOfToken = (token: TokenRow, released: readonly string[] | unde
   update: false,
 });
 
-/** Redeems the tokens of requests on a medium. */
+/** Redeems the tokens that requests on a medium prove. */
 export const redeemOnMedium =
   (released: readonly string[] | undefined, now: Date): Redeem =>
-  async (tx, request) => {
-    const token = await tokenFor(tx, request.token, request, now);
+  async (tx, proof, request) => {
+    const token = await provenToken(tx, proof, request, now);
     return { terms: termsOfToken(token, released), use: () => useToken(tx, token, request, now) };
   };

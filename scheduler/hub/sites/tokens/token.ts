@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { TokenRow } from '../../store/tables.ts';
 
 /** Token prefixes, by which people and secret scanners recognise them. */
@@ -16,11 +15,6 @@ export const TOKEN_BYTES = 24;
 /** @param random TOKEN_BYTES bytes of the operating system's randomness */
 export const encodeToken = (scope: keyof typeof PREFIXES, random: Uint8Array): string =>
   `${PREFIXES[scope]}${Buffer.from(random).toString('base64url')}`;
-
-/** SHA-256 in hex, the only stored form. 192 random bits need neither salt nor a slow hash. */
-export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex');
-
-export const tokenId = (hash: string): string => hash.slice(0, 12);
 
 const MAX_TOKEN = 128;
 

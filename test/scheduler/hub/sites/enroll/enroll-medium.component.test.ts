@@ -151,7 +151,7 @@ describe('enrolling from a medium', () => {
     await enrollMedium(
       again,
       medium,
-      { accept: [fingerprint(agent.key.public)], replaceKey: false, update: false },
+      { accept: [{ fingerprint: fingerprint(agent.key.public) }], replaceKey: false, update: false },
       NOW,
     );
     expect((await acceptAs(hub, agent, stick)).site.statement.digest).toBe(signed.payload);
@@ -214,7 +214,10 @@ describe('enrolling from a medium', () => {
     const [wanted, intruder] = [testAgent('plant-7/press-2'), testAgent('plant-7/press-1')];
     await ask(stick, wanted);
     await ask(stick, intruder);
-    const result = await hub.enroll(stick, { accept: [fingerprint(wanted.key.public)], replaceKey: true });
+    const result = await hub.enroll(stick, {
+      accept: [{ fingerprint: fingerprint(wanted.key.public) }],
+      replaceKey: true,
+    });
     expect(steps(result)).toEqual([['plant-7/press-2', 'register']]);
     expect(result.left.map(({ id }) => id)).toEqual([intruder.id]);
     expect(codes((await hub.enroll(stick)).refused)).toEqual(['ALREADY_ENROLLED']);
@@ -287,7 +290,7 @@ describe('enrolling from a medium', () => {
     const [press, oven] = [testAgent('plant-7/press-1'), testAgent('plant-8/oven')];
     const path = await ask(stick, press);
     await ask(stick, oven);
-    const result = await hub.enroll(stick, { accept: [fingerprint(oven.key.public)] });
+    const result = await hub.enroll(stick, { accept: [{ fingerprint: fingerprint(oven.key.public) }] });
     expect(steps(result)).toEqual([['plant-8/oven', 'register']]);
     expect(result.left.map(({ id }) => id)).toEqual(['plant-7/press-1']);
     expect(await readFile(join(stick, path))).toBeTruthy();
@@ -299,7 +302,9 @@ describe('enrolling from a medium', () => {
     await using hub = await testHub();
     const stick = await hub.stick();
     await ask(stick, testAgent('plant-7/press-1'));
-    await expect(hub.enroll(stick, { accept: [fingerprint(newSigningKey().public)] })).rejects.toMatchObject({
+    await expect(
+      hub.enroll(stick, { accept: [{ fingerprint: fingerprint(newSigningKey().public) }] }),
+    ).rejects.toMatchObject({
       code: 'UNKNOWN_KEY',
       hint: expect.stringMatching(
         /^It has requests of plant-7\/press-1 with the key [0-9a-f]{64}\. Compare /,
@@ -316,7 +321,7 @@ describe('enrolling from a medium', () => {
     await ask(stick, agent);
     const key = fingerprint(agent.key.public);
     const mistyped = `${key.slice(0, 20)}${key[20] === '0' ? '1' : '0'}${key.slice(21)}`;
-    await expect(hub.enroll(stick, { accept: [mistyped] })).rejects.toMatchObject({
+    await expect(hub.enroll(stick, { accept: [{ fingerprint: mistyped }] })).rejects.toMatchObject({
       code: 'UNKNOWN_KEY',
       message: `no request on ${stick} is for the key ${mistyped}`,
       hint: `That of plant-7/press-1 is ${key}, which differs at digit 21: mistyped? Compare it with the one that the agent printed; stop if they differ`,

@@ -38,6 +38,7 @@ const requestOf = async (agent: TestAgent) =>
     },
     'the request',
     FLEET,
+    'network',
   );
 
 const redeem = async (hub: TestHub, token: unknown, agent: TestAgent, now = NOW) => {
