@@ -8,6 +8,7 @@ import {
   toFleetError,
 } from '#bundles/errors';
 import { didYouMean } from '#bundles/nearest-name';
+import { meantFlag } from './meant-flag.ts';
 import { usageSentence } from './usage-sentence.ts';
 
 /** Values of flags or arguments by name, as oclif declares them. */
@@ -124,8 +125,10 @@ export const errorJson = ({ code, message, subject, at, hint, retryable }: Fleet
 export const usageError = (error: Errors.CLIError, hint: string): FleetError =>
   new Refusal('USAGE', usageSentence(error.message), { hint });
 
-/** 'Did you mean --platform? ' for flags that a verb does not have. */
+/** 'Did you mean --platform? ' for flags that a verb does not have, and for an argument that belongs to a flag. */
 const meantFlags = (error: Errors.CLIError, { flags, baseFlags }: typeof Command): string => {
+  if ('args' in error && Array.isArray(error.args) && error.args.length === 1)
+    return meantFlag(String(error.args[0]), flags);
   const wrong = 'flags' in error && Array.isArray(error.flags) ? error.flags.map(String) : [];
   const known = Object.entries({ ...baseFlags, ...flags })
     .filter(([, { hidden }]) => hidden !== true)

@@ -5,6 +5,7 @@ import { didYouMean } from '#bundles/nearest-name';
 import { chooseCommands, type Commands, leadingWords, loadCommands } from './commands.ts';
 import { errorJson, usageError } from './fleet-command.ts';
 import { loadConfig, type Program } from './load-config.ts';
+import { meantFlag } from './meant-flag.ts';
 
 /** Runs one of the three programs: same look, same exit codes. Resolves when the command is done. */
 export const runProgram = async (program: Program, argv: readonly string[]): Promise<void> => {
@@ -25,7 +26,8 @@ export const runProgram = async (program: Program, argv: readonly string[]): Pro
       return;
     }
     // A command that does not exist never reaches FleetCommand.
-    const refusal = error instanceof Errors.CLIError ? unknownCommand(program, error) : toFleetError(error);
+    const refusal =
+      error instanceof Errors.CLIError ? await unknownCommand(program, error) : toFleetError(error);
     process.exitCode = refusal.exitCode;
     if (argv.includes('--json'))
       process.stdout.write(`${plainText(JSON.stringify(errorJson(refusal), null, 2))}\n`);
@@ -74,18 +76,20 @@ const helpLine = ([verb, ...rest]: readonly string[]): readonly string[] => {
 };
 
 /** oclif joins topic and verb with a colon; the message shows the words as typed. */
-const unknownCommand = (program: Program, error: Errors.CLIError): FleetError => {
+const unknownCommand = async (program: Program, error: Errors.CLIError): Promise<FleetError> => {
   const hint = `See ${program.name} --help`;
   const id = /^command (\S+) not found$/.exec(error.message)?.[1];
   if (id === undefined) return usageError(error, hint);
   const words = id.split(':');
-  const verbs = Object.keys(withStandard(program)).map((verb) => verb.replaceAll(':', ' '));
+  const commands = withStandard(program);
+  const verbs = Object.keys(commands).map((verb) => verb.replaceAll(':', ' '));
   const starts = words.map((_, index) => words.slice(0, words.length - index).join(' '));
   const known = starts.find((start) => verbs.includes(start));
   if (known !== undefined) {
     const rest = words.join(' ').slice(known.length + 1);
+    const [verb] = Object.values(await loadCommands(commands, [known.replaceAll(' ', ':')]));
     return new FleetError('USAGE', `${known} takes no argument ${JSON.stringify(rest)}`, {
-      hint: `See ${program.name} ${known} --help`,
+      hint: `${meantFlag(rest, verb?.flags ?? {})}See ${program.name} ${known} --help`,
     });
   }
   const meant = starts.map((start) => didYouMean(start, verbs)).find((found) => found !== undefined) ?? '';
