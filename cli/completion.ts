@@ -120,8 +120,11 @@ const candidatesFor = async (program: Program, line: readonly string[]): Promise
   const flag = flags.find(
     ({ name, char, type }) => type === 'option' && [`--${name}`, `-${char}`].includes(given ?? ''),
   );
+  const known = async (name: string): Promise<readonly Candidate[]> =>
+    ((await program.names?.(name, before)) ?? []).map((word) => ({ word, description: '' }));
   if (flag?.type === 'option') {
-    const { words, paths } = valuesOf(flag);
+    const { words: options, paths } = valuesOf(flag);
+    const words = [...options, ...(await known(flag.name))];
     const prefix = inOne?.[1] ?? '';
     const start = last === '=' ? '' : last;
     return {
@@ -133,11 +136,14 @@ const candidatesFor = async (program: Program, line: readonly string[]): Promise
     };
   }
 
-  const values = Object.values(verb?.args ?? {}).map(valuesOf);
+  const args = Object.values(verb?.args ?? {});
+  const values = args.map(valuesOf);
+  const names = last.startsWith('-') ? [] : (await Promise.all(args.map(({ name }) => known(name)))).flat();
   const paths = values.some((value) => value.paths) && !last.startsWith('-');
   const named = [
     ...(path.length === before.length ? childrenOf(path, commands, program.topics ?? {}) : []),
     ...values.flatMap(({ words }) => words),
+    ...new Map(names.map((one) => [one.word, one])).values(),
   ];
   const wantsFlags = last.startsWith('-') || (named.length === 0 && !paths);
   const atTop = before.length === 0 ? [{ word: '--version', description: 'Show the version' }] : [];

@@ -9,6 +9,8 @@ export type Program = {
   readonly commands: Commands;
   /** Topics with more than one verb, for the help. */
   readonly topics?: Readonly<Record<string, { readonly description: string }>>;
+  /** For completion: what the argument or flag of this name may be here. Never rejects. @param line the words before it */
+  readonly names?: (name: string, line: readonly string[]) => Promise<readonly string[]>;
 };
 
 /** Description of a program for oclif. */

@@ -4,6 +4,7 @@ import type { Program } from '#cli/load-config';
 export const PROGRAM: Omit<Program, 'commands'> = {
   name: 'fleet-scheduler',
   description: 'Turns a platform repository into signed bundles, and shows what runs where.',
+  names: async (name, line) => (await import('./commands/complete-names.ts')).completeNames(name, line),
   topics: {
     approvals: { description: 'Bundles that wait for a second signature' },
     audit: { description: 'The signed log of promotions, approvals and decisions' },

@@ -102,6 +102,30 @@ describe('completion in bash', () => {
   });
 });
 
+describe('completion of names', () => {
+  const asked = async (at: string, ...words: readonly string[]): Promise<readonly string[]> => {
+    const { stdout } = succeed(await runScheduler(at, ['__complete', '--', ...words]));
+    return stdout.split('\n').filter(Boolean);
+  };
+
+  it('offers environments, channels and workloads of the configured layout', async () => {
+    const at = join(folder.path, 'platform');
+    for (const line of ['init platform', 'root init --dev --fleet platform', 'build'])
+      succeed(await runScheduler(line.startsWith('init') ? folder.path : at, line.split(' ')));
+    expect(await asked(at, 'promote', '')).toEqual(['dev', 'prod', 'qa']);
+    expect(await asked(at, 'status', '--environment=p')).toEqual(['--environment=prod']);
+    expect(await asked(at, 'releases', 'list', '--channel', 'dev/edge-c')).toEqual(['dev/edge-cluster']);
+    expect(await asked(at, 'where', 'hello-')).toEqual(['hello-cluster', 'hello-host']);
+    expect(await asked(folder.path, 'where', '--config', 'platform/fleet-scheduler.yaml', 'hello-c')).toEqual(
+      ['hello-cluster'],
+    );
+  });
+
+  it('offers none, and says nothing, where nothing is configured', async () => {
+    expect(await asked(folder.path, 'status', '--site', '')).toEqual([]);
+  });
+});
+
 describe.skipIf(findProgram('fish') === undefined)('completion in fish', () => {
   const inFish = async (line: string): Promise<readonly string[]> => {
     const text = `source ${scriptOf('fleet-export', 'fish')}; complete -C '${line}'`;
