@@ -134,6 +134,23 @@ test('a missing value is reported with its type and description, where it could 
   ]);
 });
 
+test('a value that every environment lacks names the layers of each environment', async () => {
+  const layer = (name: string) => ours('Config', name, 'spec:\n  values: {A: 1}\n');
+  const { environments, findings } = await validate({
+    'platform/base/schema.yaml': ours('ConfigSchema', 'tz', 'spec:\n  schema: {required: [ZONE]}\n'),
+    'platform/environments/qa/own.yaml': layer('own-qa'),
+    'platform/environments/prod/own.yaml': layer('own-prod'),
+  });
+  const lines = findings.flatMap((finding) => formatFinding(finding, environments.length));
+  expect(lines.map((line) => line.replaceAll(/\S+\/platform\//g, 'platform/'))).toEqual([
+    'platform/base/schema.yaml:1:1: CONFIG_SCHEMA: edge/shop-web, press/shop-web: ZONE is missing (schema tz). Set it in a Config that selects this assignment, or change the schema.',
+    '  it could stand in own-qa (environment), for everything: platform/environments/qa/own.yaml:1:1 [qa]',
+    '  it could stand in defaults (base), for everything: platform/base/config.yaml:1:1',
+    '  it could stand in sizes (environment), for everything: platform/environments/prod/config.yaml:1:1 [prod]',
+    '  it could stand in own-prod (environment), for everything: platform/environments/prod/own.yaml:1:1 [prod]',
+  ]);
+});
+
 test('an object that no cluster would take is reported with its place and path, and only for clusters that would not', async () => {
   const manifest = (more: string) =>
     `apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80${more}}]}\n`;
