@@ -21,7 +21,7 @@ const BLOB = /^blobs\/sha256\/([0-9a-f]{64})$/;
  * size; blobs are then read in place.
  * @param enough called after each file that follows the table of contents; true ends the walk. The files after it are then neither
  *   available nor checked.
- * @throws FleetError of readTar and parseMedium, ORDER, META_TOO_LARGE
+ * @throws FleetError of readTar and parseMedium, ORDER, MEDIUM_INVALID, META_TOO_LARGE
  */
 export const openTar = async (
   path: string,
@@ -52,7 +52,12 @@ const openHandle = async (
     if (item.path === MEDIUM_FILE) medium = parseMedium(await readItem(item, MAX_MEDIUM_BYTES));
     else if (!medium && BLOB.test(item.path)) {
       throw new FleetError('ORDER', `${path} has blobs before ${MEDIUM_FILE}`, {
-        hint: 'Make the medium again with fleet-export',
+        hint: 'Another tool may have packed it again. Extract it and give the folder, or make the medium again with fleet-export',
+      });
+    } else if (!medium && item.path.endsWith(`/${MEDIUM_FILE}`)) {
+      const folder = item.path.slice(0, -MEDIUM_FILE.length - 1);
+      throw new FleetError('MEDIUM_INVALID', `${path} has a medium in its folder ${folder}`, {
+        hint: 'Another tool may have packed it. Extract it and give that folder',
       });
     }
     spans.set(item.path, { offset: item.offset, size: item.size });

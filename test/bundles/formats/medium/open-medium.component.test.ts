@@ -225,6 +225,12 @@ describe('a medium as a tar', () => {
     expect(await judged(rawTar([blob]))).toBe('ORDER');
   });
 
+  it('MEDIUM_INVALID: is not read where another tool packed it with the folder around it', async () => {
+    expect(await judged(rawTar(rawFiles.map((file) => ({ ...file, name: `stick/${file.name}` }))))).toBe(
+      'MEDIUM_INVALID',
+    );
+  });
+
   it('META_TOO_LARGE: reads no table of contents that is larger than one may be', async () => {
     const size = `${(MAX_MEDIUM_BYTES + 1).toString(8).padStart(11, '0')}\0`;
     const file = { name: 'fleet/medium.json', size };
