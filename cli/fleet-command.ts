@@ -9,6 +9,7 @@ import {
 } from '#bundles/errors';
 import { didYouMean } from '#bundles/nearest-name';
 import { meantFlag } from './meant-flag.ts';
+import { paint } from './paint.ts';
 import { usageSentence } from './usage-sentence.ts';
 
 /** Values of flags or arguments by name, as oclif declares them. */
@@ -75,7 +76,7 @@ export abstract class FleetCommand extends Command {
 
   /** Output may quote untrusted media and reports: control characters are escaped. */
   override log(message = '', ...args: readonly unknown[]): void {
-    super.log(plainText(message), ...args);
+    super.log(paint(plainText(message), process.stdout), ...args);
   }
 
   protected override logJson(json: unknown): void {
@@ -88,7 +89,7 @@ export abstract class FleetCommand extends Command {
 
   /** A note, a warning or progress, for people: on standard error, so that the result on standard output can be piped. */
   protected say(line: string): void {
-    if (!this.jsonEnabled()) process.stderr.write(`${plainText(line)}\n`);
+    if (!this.jsonEnabled()) process.stderr.write(`${paint(plainText(line), process.stderr)}\n`);
   }
 
   protected override async catch(error: Error & { oclif?: unknown }): Promise<unknown> {
@@ -100,7 +101,7 @@ export abstract class FleetCommand extends Command {
     if (this.jsonEnabled()) {
       this.logJson(this.toErrorJson(refusal));
     } else {
-      process.stderr.write(`${this.config.bin}: ${formatError(refusal)}\n`);
+      process.stderr.write(`${paint(`${this.config.bin}: ${formatError(refusal)}`, process.stderr)}\n`);
       if (refusal.code === 'INTERNAL')
         process.stderr.write(`${plainText((refusal.cause instanceof Error && refusal.cause.stack) || '')}\n`);
     }

@@ -6,6 +6,7 @@ import { chooseCommands, type Commands, leadingWords, loadCommands } from './com
 import { errorJson, usageError } from './fleet-command.ts';
 import { loadConfig, type Program } from './load-config.ts';
 import { meantFlag } from './meant-flag.ts';
+import { paint } from './paint.ts';
 
 /** Runs one of the three programs: same look, same exit codes. Resolves when the command is done. */
 export const runProgram = async (program: Program, argv: readonly string[]): Promise<void> => {
@@ -31,7 +32,7 @@ export const runProgram = async (program: Program, argv: readonly string[]): Pro
     process.exitCode = refusal.exitCode;
     if (argv.includes('--json'))
       process.stdout.write(`${plainText(JSON.stringify(errorJson(refusal), null, 2))}\n`);
-    else process.stderr.write(`${program.name}: ${formatError(refusal)}\n`);
+    else process.stderr.write(`${paint(`${program.name}: ${formatError(refusal)}`, process.stderr)}\n`);
   } finally {
     // The stream reports the failure of the last line a tick later.
     setImmediate(() => process.stdout.off('error', unwritten));
