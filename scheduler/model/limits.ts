@@ -15,6 +15,10 @@ export type Limits = {
   readonly manifestValues: number;
   /** Upper bound on objects in that YAML; counted as documents. */
   readonly manifestObjects: number;
+  /** Seconds that one package may take on a host, by its own timeouts (bundles/formats/bounds/package-seconds.ts). */
+  readonly packageSeconds: number;
+  /** The same for all its packages on one cluster type together, which one agent applies. */
+  readonly workspaceSeconds: number;
 };
 
 export const DEFAULT_LIMITS: Limits = {
@@ -24,6 +28,8 @@ export const DEFAULT_LIMITS: Limits = {
   manifestBytes: 16 << 20,
   manifestValues: 500_000,
   manifestObjects: 10_000,
+  packageSeconds: 1800,
+  workspaceSeconds: 7200,
 };
 
 /** The limits of a workspace, and the names that errors about them need. */
@@ -51,10 +57,9 @@ export const overLimit = (
   value: number | undefined,
   what: string,
 ): FleetError => {
-  const unit = limit.endsWith('Bytes') ? 'bytes' : limit === 'manifestValues' ? 'values' : 'documents';
+  const unit = unitOf(limit);
   const has = value === undefined ? `more ${unit} than the limit` : `${value} ${unit}, more than the limit`;
-  const instead =
-    limit === 'fileBytes' ? 'Make it smaller, bring it with url: in a HostPackage' : 'Make it smaller';
+  const instead = insteadOf(limit);
   return new FleetError('WORKSPACE_LIMIT', `${what}: ${has} ${limit} allows, which is ${limits[limit]}`, {
     subject,
     hint:
@@ -62,6 +67,17 @@ export const overLimit = (
         ? `${instead}, or give the WorkloadRegistration a workspace and raise the limit in spec.limits of that Workspace`
         : `${instead}, or raise spec.limits.${limit} of the Workspace ${workspace} in the platform`,
   });
+};
+
+const unitOf = (limit: keyof Limits): string => {
+  if (limit.endsWith('Bytes')) return 'bytes';
+  if (limit.endsWith('Seconds')) return 'seconds';
+  return limit === 'manifestValues' ? 'values' : 'documents';
+};
+
+const insteadOf = (limit: keyof Limits): string => {
+  if (limit.endsWith('Seconds')) return 'Shorten its timeouts';
+  return limit === 'fileBytes' ? 'Make it smaller, bring it with url: in a HostPackage' : 'Make it smaller';
 };
 
 const [NEWLINE, COMMA, BRACKET, BRACE, DASH] = [...Buffer.from('\n,[{-')] as [

@@ -1,15 +1,15 @@
 import type { FleetError, Place } from '#bundles/errors';
 import type { ImagePolicy } from '#bundles/formats/bundle/image-policy';
+import type { Declared } from '#bundles/formats/candidate';
+import type { Bounds } from './bounds.ts';
 import type { ContentLocks } from './content-locks.ts';
 import type { DebianBase } from './debian-base.ts';
 import type { Attachment } from './images/attachment.ts';
 import type { ImageFields } from './images/image-fields.ts';
-import type { TemplateValue } from './template-context.ts';
-import type { Declared } from '#bundles/formats/candidate';
 import type { Limits } from './limits.ts';
-import type { Bounds } from './bounds.ts';
 import type { Location } from './location.ts';
 import type { RepositoryAddress } from './repository-address.ts';
+import type { TemplateValue } from './template-context.ts';
 
 /**
  * The platform as plain data, whichever form it was written in: Kalypso's objects (scheduler.kalypso.io/v1alpha1,
@@ -105,6 +105,8 @@ export type DeploymentTarget = {
   readonly bounds?: Bounds;
   /** Grants of its workspace; absent without a Workspace object. Only with a registration. */
   readonly grants?: HostGrants;
+  /** Seconds that its package may take on a host. Only with a registration. */
+  readonly packageSeconds?: number;
   readonly at: Place;
   /** Places of the values of its own labels. */
   readonly labelPlaces?: Readonly<Record<string, Place>>;
@@ -175,6 +177,10 @@ export type HostGrants = {
 export type Workspace = {
   readonly name: string;
   readonly host: HostGrants;
+  /** Names of site values that its packages may read; `*` matches any characters. */
+  readonly siteValues: readonly string[];
+  /** Whether its deployment targets may be critical. */
+  readonly critical: boolean;
   /**
    * Repositories, or their owners, that its applications' manifests may name; undefined: repositories of the owner of the
    * application's repository.

@@ -166,6 +166,34 @@ export const HOST_BOUNDS: readonly AttackRow[] = [
   ),
 ];
 
+/** What one team may do to the others by its names, its order and its time (N40 to N49). */
+export const OTHER_TEAMS: readonly AttackRow[] = [
+  row(
+    'N40',
+    'unit that delays others',
+    'a unit without root that is ordered before other units, is pulled in early at boot, never ends, outlives its stop, or takes weight and memory from others',
+    'OUT_OF_BOUNDS',
+  ),
+  row(
+    'N41',
+    'time of others',
+    'checks of an hour, many checks, or starts and stops of services that keep the host waiting for longer than the limit of the workspace',
+    'OUT_OF_BOUNDS',
+  ),
+  row(
+    'N42',
+    "another team's secret path",
+    'a secret at a path below /run/fleet-agent/secrets that is not of its own name',
+    'OUT_OF_BOUNDS',
+  ),
+  row(
+    'N43',
+    'critical without a grant',
+    'a deployment target that its team marks critical, so that its failing check stops the packages of every team',
+    'OUT_OF_BOUNDS',
+  ),
+];
+
 /** Secret values and image names of an application repository (N30 to N39). */
 export const SHOWN_SECRETS: readonly AttackRow[] = [
   rowOf(

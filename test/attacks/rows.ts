@@ -1,11 +1,11 @@
 import { type AttackRow, row, rowOf } from './row.ts';
 import { AUDIT } from './rows-audit.ts';
+import { CHAIN } from './rows-chain.ts';
 import { FLOODS } from './rows-floods.ts';
 import { LOCAL_USERS } from './rows-local-users.ts';
 import { FOUND_MEDIA, OFFICE } from './rows-office.ts';
-import { CHAIN } from './rows-chain.ts';
 import { PEOPLE } from './rows-people.ts';
-import { BUILDS, HOST_BOUNDS, SCHEMAS, SHOWN_SECRETS } from './rows-tenants.ts';
+import { BUILDS, HOST_BOUNDS, OTHER_TEAMS, SCHEMAS, SHOWN_SECRETS } from './rows-tenants.ts';
 
 /** Media and metadata. */
 export const MEDIA: readonly AttackRow[] = [
@@ -572,6 +572,7 @@ export const ROWS: readonly AttackRow[] = [
   ...BUILDS,
   ...HOST_BOUNDS,
   ...SHOWN_SECRETS,
+  ...OTHER_TEAMS,
   ...LOCAL_USERS,
   ...FLOODS,
   ...AUDIT,

@@ -67,7 +67,7 @@ export const fleetPlatform = (): Record<string, string> => ({
     `spec:
   deploymentTargets:
     - {name: web, environment: qa, manifests: {path: host}}
-    - {name: web, environment: prod, critical: true, manifests: {path: host}}
+    - {name: web, environment: prod, manifests: {path: host}}
 `,
   ),
   'apps/shop/host/package.yaml': ours(

@@ -8,10 +8,14 @@ const TRUE = ['yes', 'true', 'on', '1'];
  * @param name of the unit, with its suffix
  * @returns the violation, as words that follow the name of the unit; undefined when there is none
  */
-export const unitTrespass = (name: string, bytes: Buffer, scope: UnitScope): string | undefined => {
+export const unitTrespass = (
+  name: string,
+  bytes: Buffer,
+  scope: Omit<UnitScope, 'name'>,
+): string | undefined => {
   const settings = parseUnit(bytes);
   if (typeof settings === 'string') return settings;
-  const wrong = settings.find((setting) => !allowsSetting(setting, scope));
+  const wrong = settings.find((setting) => !allowsSetting(setting, { ...scope, name }));
   if (wrong) return `has ${wrong.name}=${shown(wrong)} in its section ${wrong.section} (line ${wrong.line})`;
   return name.endsWith('.service') && runsAsRoot(settings) ? 'runs as root, as it has no User=' : undefined;
 };

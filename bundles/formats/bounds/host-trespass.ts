@@ -1,26 +1,38 @@
+import { digestOf } from '../../digest.ts';
+import { canonicalBytes } from '../../json/canonical.ts';
+import type { PackageBounds } from '../bundle/config.ts';
 import type { HostFile, HostPackage, HostPlaybook } from '../bundle/host-package.ts';
 import { unitTrespass } from './check-unit.ts';
 import { allowsName, allowsPath } from './package-bounds.ts';
-import type { PackageBounds } from '../bundle/config.ts';
-import { digestOf } from '../../digest.ts';
-import { canonicalBytes } from '../../json/canonical.ts';
+import { packageSpans, type Span, secondsOf } from './package-seconds.ts';
 import { coversPath, isAgentPath, isAgentUnit, isReserved, SECRETS_IN_MEMORY } from './reserved-paths.ts';
 import type { UnitScope } from './unit-settings.ts';
 
 /** One violation of a package's bounds. `part` and `index` locate it in package.json. */
 export type Trespass = {
-  readonly part: 'directories' | 'files' | 'secrets' | 'units' | 'playbooks' | 'checks' | 'install';
+  readonly part:
+    | 'directories'
+    | 'files'
+    | 'secrets'
+    | 'units'
+    | 'playbooks'
+    | 'checks'
+    | 'probes'
+    | 'install';
   readonly index: number;
   /** A sentence without its full stop. */
   readonly message: string;
   /** The grant that allows it, as written in a Workspace; undefined when no grant can. */
   readonly grant?: string;
+  /** The limit that allows it instead of a grant, as written in a Workspace. */
+  readonly limit?: string;
 };
 
 /** Folder of unit files that are not from the distribution. */
 const UNIT_FOLDER = '/etc/systemd/system';
 
 type Part = Pick<Trespass, 'part' | 'index'>;
+type Scope = Omit<UnitScope, 'name'>;
 
 /**
  * Everything in a host package that its bounds do not allow.
@@ -93,7 +105,57 @@ export const hostTrespasses = (
         : [{ part: 'checks', index, message: `the check ${check.name} runs a program as root`, grant: ROOT }],
     ),
     ...(install && !isRoot ? [INSTALLS] : []),
+    ...overTime(spec, bounds, (file) => (isRoot || isPlatforms(file.path) ? undefined : bytesOf(file))),
   ];
+};
+
+/** Names the entry with the largest share. */
+const overTime = (
+  spec: HostPackage,
+  { seconds: limit }: PackageBounds,
+  bytesOf: (file: HostFile) => Buffer | undefined,
+): readonly Trespass[] => {
+  if (limit === undefined) return [];
+  const spans = hostSpans(spec, bytesOf);
+  const seconds = secondsOf(spans);
+  if (seconds <= limit) return [];
+  const [most] = spans.toSorted((a, b) => b.seconds - a.seconds);
+  if (!most) return [];
+  const { part, index } = most;
+  const share = `${nameOf(spec, most)} ${Number.isFinite(most.seconds) ? `for ${most.seconds} s` : 'without an end'}`;
+  return [
+    {
+      part,
+      index,
+      message: Number.isFinite(seconds)
+        ? `its checks and services may keep the host waiting for ${seconds} s, of which ${share}; its workspace may for ${limit} s`
+        : `the host may have to wait for ${share}`,
+      ...(Number.isFinite(seconds) && { limit: `packageSeconds: ${seconds}` }),
+    },
+  ];
+};
+
+const nameOf = ({ checks, probes = [], units }: HostPackage, { part, index }: Span): string => {
+  switch (part) {
+    case 'checks':
+      return `the check ${checks[index]?.name}`;
+    case 'probes':
+      return `the check ${probes[index]?.name}`;
+    case 'units':
+      return `the unit ${units[index]?.name}`;
+  }
+};
+
+/** The longest times of a host package (packageSpans). */
+export const hostSpans = (
+  spec: HostPackage,
+  bytesOf: (file: HostFile) => Buffer | undefined,
+): readonly Span[] => {
+  const files = new Map(spec.files.map((file) => [file.path, file]));
+  return packageSpans(spec, (unit) => {
+    const file = files.get(`${UNIT_FOLDER}/${unit}`);
+    return file && bytesOf(file);
+  });
 };
 
 /** Name in `bounds.platform` of a check from the platform's templates. */
@@ -139,7 +201,11 @@ const isAllowed = (
 ): boolean =>
   allowsPath(bounds.paths, path) ||
   (part === 'files' && isOwnUnitFile(unitFiles.get(path), bounds)) ||
-  (part === 'secrets' && path !== SECRETS_IN_MEMORY && coversPath(SECRETS_IN_MEMORY, path));
+  // Bounds of versions that let every package name any path there name none of it.
+  (part === 'secrets' && isInMemory(path) && !bounds.paths?.some(isInMemory));
+
+const isInMemory = (path: string): boolean =>
+  path !== SECRETS_IN_MEMORY && coversPath(SECRETS_IN_MEMORY, path);
 
 /** Whether the package may name the unit is checked with `units`. Units of the platform's templates take no file from it. */
 const isOwnUnitFile = (name: string | undefined, { platform = [] }: PackageBounds): boolean =>
@@ -175,7 +241,7 @@ const unitFile = (
   part: Part,
   file: HostFile,
   bytes: Buffer | undefined,
-  scope: UnitScope,
+  scope: Scope,
 ): readonly Trespass[] => {
   const name = file.path.slice(UNIT_FOLDER.length + 1);
   const why =
@@ -212,7 +278,7 @@ const openDirectory = (
 };
 
 /** systemd opens for a unit only files that the package brings, where only root writes. */
-const unitScope = (spec: HostPackage, bounds: PackageBounds): UnitScope => {
+const unitScope = (spec: HostPackage, bounds: PackageBounds): Scope => {
   const { users = [] } = bounds;
   const brought = new Set([...spec.files, ...(spec.secrets ?? [])].map(({ path }) => path));
   return {

@@ -2,13 +2,16 @@ import { compareBytes } from '../../digest.ts';
 import { isName } from '../../names.ts';
 import type { PackageBounds } from '../bundle/config.ts';
 import { matchImage } from '../bundle/match-image.ts';
-import { coversPath, isReserved } from './reserved-paths.ts';
+import { coversPath, isReserved, SECRETS_IN_MEMORY } from './reserved-paths.ts';
 
 /** Folders in which each name of a package has its own folder. */
-const HOMES = ['/etc', '/opt', '/run', '/srv', '/var/cache', '/var/lib', '/var/log'];
+const HOMES = ['/etc', '/opt', '/run', SECRETS_IN_MEMORY, '/srv', '/var/cache', '/var/lib', '/var/log'];
 
 /** Default destinations of a package's contents (docs/content.md). */
 const CONTENT_HOMES = ['ansible', 'apt', 'charts'].map((kind) => `/var/lib/fleet-ferry/${kind}`);
+
+export type TenantBounds = Required<Omit<PackageBounds, 'platform' | 'seconds' | 'siteValues'>> &
+  Pick<PackageBounds, 'seconds'>;
 
 type Grants = Required<Pick<PackageBounds, 'paths' | 'secretSets' | 'units' | 'users'>>;
 
@@ -16,12 +19,14 @@ type Grants = Required<Pick<PackageBounds, 'paths' | 'secretSets' | 'units' | 'u
  * Returns the bounds of a tenant's package: the defaults and the grants of its workspace.
  * @param names of its registration and its workspace: the platform chooses them, never the tenant
  * @param id of the assignment
+ * @param seconds that its package may take on a host
  */
 export const tenantBounds = (
   names: readonly string[],
   id: string,
   grants: Grants | undefined,
-): Required<Omit<PackageBounds, 'platform'>> => {
+  seconds: number | undefined,
+): TenantBounds => {
   const own = names.filter(isName);
   const homes = own.flatMap((name) => HOMES.map((home) => `${home}/${name}`));
   return {
@@ -30,6 +35,7 @@ export const tenantBounds = (
       ...CONTENT_HOMES.map((home) => `${home}/${id}`),
       ...(grants?.paths ?? []),
     ]),
+    ...(seconds !== undefined && { seconds }),
     secretSets: sorted([...own, ...(grants?.secretSets ?? [])]),
     units: sorted([...own.flatMap((name) => [`${name}.*`, `${name}@*`]), ...(grants?.units ?? [])]),
     users: sorted(grants?.users ?? []),

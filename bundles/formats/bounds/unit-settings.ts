@@ -1,7 +1,10 @@
 import type { UnitSetting } from './parse-unit.ts';
+import { parseTimeSpan } from './time-span.ts';
 
 /** Bounds for the values of a unit: each function reports whether the package may name the value. */
 export type UnitScope = {
+  /** Name of the unit, with its suffix. */
+  readonly name: string;
   readonly unit: (name: string) => boolean;
   readonly user: (name: string) => boolean;
   /** A directory that systemd creates for the unit's user. */
@@ -38,10 +41,47 @@ const TARGETS = oneOf(
   'timers.target',
 );
 
+const isOwn: Rule = (name, scope) => /^[A-Za-z0-9:_.@-]+$/.test(name) && scope.unit(name);
+
 const units: Rule = (value, scope) =>
+  words(value).every((name) => TARGETS(name, scope) || isOwn(name, scope));
+
+const ownUnits: Rule = (value, scope) => words(value).every((name) => isOwn(name, scope));
+
+/**
+ * Targets that a boot reaches last. A unit that they pull in, or that is ordered before them, delays nothing else. An earlier
+ * target would wait for the unit together with everything ordered after that target: the agent, too.
+ */
+const LATE = oneOf('multi-user.target', 'graphical.target', 'default.target');
+
+/** paths.target comes before basic.target, and only .path units start before that, too. */
+const pulledInBy: Rule = (value, scope) =>
   words(value).every(
-    (name) => TARGETS(name, scope) || (/^[A-Za-z0-9:_.@-]+$/.test(name) && scope.unit(name)),
+    (name) =>
+      LATE(name, scope) ||
+      (name === 'timers.target' && /\.(?:timer|service)$/.test(scope.name)) ||
+      (name === 'paths.target' && scope.name.endsWith('.path')) ||
+      isOwn(name, scope),
   );
+
+/** Units that are ordered after this one wait while it starts. */
+const before: Rule = (value, scope) =>
+  words(value).every((name) => LATE(name, scope) || name === 'shutdown.target' || isOwn(name, scope));
+
+/**
+ * Waiting for other units delays only this one. A late target may wait for it already: systemd would break that cycle by leaving
+ * out one of its jobs, possibly another's.
+ */
+const after: Rule = (value, scope) =>
+  words(value).every(
+    (name) => !name.endsWith('.target') || (TARGETS(name, scope) && !LATE(name, scope)) || isOwn(name, scope),
+  );
+
+/** An end that systemd waits for. 0 and infinity mean none (systemd.service(5)). */
+const finite: Rule = (value) => Number.isFinite(parseTimeSpan(value) ?? Number.POSITIVE_INFINITY);
+
+/** At most the weight of every unit that sets none. */
+const weight: Rule = (value) => value === 'idle' || (/^[0-9]{1,3}$/.test(value) && Number(value) <= 100);
 
 const users: Rule = (value, scope) => words(value).every((name) => scope.user(name));
 
@@ -76,24 +116,27 @@ const all = (names: string, rule: Rule): readonly (readonly [string, Rule])[] =>
   words(names).map((name) => [name, rule]);
 
 const RESOURCES = all(
-  `CPUQuota CPUQuotaPeriodSec CPUWeight IOReadBandwidthMax IOWeight IOWriteBandwidthMax IPAddressAllow IPAddressDeny
-  MemoryHigh MemoryLow MemoryMax MemoryMin MemorySwapMax TasksMax CPUAccounting IOAccounting IPAccounting MemoryAccounting
+  `CPUQuota CPUQuotaPeriodSec IOReadBandwidthMax IOWriteBandwidthMax IPAddressAllow IPAddressDeny
+  MemoryHigh MemoryMax MemorySwapMax TasksMax CPUAccounting IOAccounting IPAccounting MemoryAccounting
   TasksAccounting`,
   anything,
-);
+).concat(all('CPUWeight IOWeight', weight));
 
 /**
- * Allowed settings by section. An allow list, because the ways from a unit to root cannot be listed completely: Exec lines with `+`,
- * files that systemd opens, links that it creates, capabilities.
+ * Allowed settings by section. An allow list, because neither the ways from a unit to root can be listed completely (Exec lines with
+ * `+`, files that systemd opens, links that it creates, capabilities), nor those by which a unit delays a boot, a shutdown or other
+ * units (order, pulling into early targets, ends that never come, memory and weight taken from others).
  */
 const SETTINGS: Readonly<Record<string, ReadonlyMap<string, Rule>>> = {
   Unit: new Map([
     ...all(
-      `Description Documentation After Before StartLimitBurst StartLimitIntervalSec StopWhenUnneeded CollectMode
+      `Description Documentation StartLimitBurst StartLimitIntervalSec StopWhenUnneeded CollectMode
       ConditionPathExists ConditionPathIsDirectory ConditionFileNotEmpty ConditionDirectoryNotEmpty ConditionVirtualization
       ConditionArchitecture AssertPathExists AssertFileNotEmpty`,
       anything,
     ),
+    ['After', after],
+    ['Before', before],
     ...all('Wants Requires Requisite BindsTo PartOf Upholds OnFailure OnSuccess', units),
   ]),
   Service: new Map([
@@ -103,6 +146,10 @@ const SETTINGS: Readonly<Record<string, ReadonlyMap<string, Rule>>> = {
     ['Type', oneOf('simple', 'exec', 'oneshot', 'notify', 'notify-reload', 'idle')],
     ...all('StandardOutput StandardError', oneOf('journal', 'inherit', 'null')),
     ['StandardInput', oneOf('null')],
+    ...all('TimeoutSec TimeoutStartSec TimeoutStopSec TimeoutAbortSec', finite),
+    ['KillMode', oneOf('control-group', 'mixed')],
+    ['SendSIGKILL', oneOf('yes', 'true', 'on', '1')],
+    ['FinalKillSignal', oneOf('SIGKILL', 'KILL', '9')],
     ['EnvironmentFile', environmentFile],
     ['LoadCredential', credential],
     ['StateDirectory', directoriesIn('/var/lib')],
@@ -111,8 +158,8 @@ const SETTINGS: Readonly<Record<string, ReadonlyMap<string, Rule>>> = {
     ['RuntimeDirectory', directoriesIn('/run')],
     ...all(
       `Environment WorkingDirectory UMask Restart RestartSec RestartSteps RestartMaxDelaySec RestartPreventExitStatus
-      RestartForceExitStatus SuccessExitStatus RemainAfterExit TimeoutSec TimeoutStartSec TimeoutStopSec TimeoutAbortSec
-      RuntimeMaxSec WatchdogSec NotifyAccess KillMode KillSignal SendSIGHUP SendSIGKILL FinalKillSignal Slice SyslogIdentifier
+      RestartForceExitStatus SuccessExitStatus RemainAfterExit RuntimeMaxSec WatchdogSec NotifyAccess KillSignal SendSIGHUP
+      Slice SyslogIdentifier
       LogRateLimitBurst LogRateLimitIntervalSec LimitNOFILE LimitNPROC LimitCORE StateDirectoryMode CacheDirectoryMode
       LogsDirectoryMode RuntimeDirectoryMode RuntimeDirectoryPreserve NoNewPrivileges CapabilityBoundingSet
       DevicePolicy IPAddressAllow InaccessiblePaths KeyringMode LockPersonality MemoryDenyWriteExecute NoExecPaths ExecPaths
@@ -140,7 +187,12 @@ const SETTINGS: Readonly<Record<string, ReadonlyMap<string, Rule>>> = {
     ),
     ['Unit', units],
   ]),
-  Install: new Map([['DefaultInstance', anything], ...all('WantedBy RequiredBy UpheldBy Also', units)]),
+  Install: new Map([
+    ['DefaultInstance', anything],
+    ...all('WantedBy UpheldBy', pulledInBy),
+    // A target that requires a unit fails with it.
+    ...all('RequiredBy Also', ownUnits),
+  ]),
 };
 
 /** Whether a unit of a package that may not run as root may have this setting. */

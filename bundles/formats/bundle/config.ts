@@ -1,9 +1,9 @@
-import type { BundleKind } from '../../names.ts';
-import type { Json } from '../../json/canonical.ts';
 import type { Digest } from '../../digest.ts';
-import type { ImagePolicy } from './image-policy.ts';
+import type { Json } from '../../json/canonical.ts';
 import { parseStrictJson } from '../../json/strict-json.ts';
 import { parseDocument } from '../../json/validate.ts';
+import type { BundleKind } from '../../names.ts';
+import type { ImagePolicy } from './image-policy.ts';
 
 export type BundleAssignment = {
   /** Deployment target name; unique in the bundle. */
@@ -92,8 +92,12 @@ export type PackageBounds = {
   readonly paths?: readonly string[];
   /** Paths, unit names, checks (`check:<argv as JSON>`) and playbooks (`playbook:<digest>`) from the platform's templates. The other lists do not limit them. */
   readonly platform?: readonly string[];
+  /** Seconds that its checks, and the starts and stops of its services, may take together; absent without a limit. */
+  readonly seconds?: number;
   /** Patterns of names, `*` for any characters. */
   readonly secretSets?: readonly string[];
+  /** Patterns of the site values that it may read, `*` for any characters; absent: any. */
+  readonly siteValues?: readonly string[];
   /** Patterns of unit names, `*` for any characters. */
   readonly units?: readonly string[];
   /** Owners and groups of files besides root, and users of units. With root the settings of units are not limited. */

@@ -1,14 +1,14 @@
-import { tenantBounds } from '#bundles/formats/bounds/package-bounds';
-import type { PackageBounds } from '#bundles/formats/bundle/config';
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import type { DeploymentTarget } from '../../model/model.ts';
+import { type TenantBounds, tenantBounds } from '#bundles/formats/bounds/package-bounds';
+import type { PackageBounds } from '#bundles/formats/bundle/config';
 import { ALLOW_CLUSTER_SCOPED, ALLOW_NAMESPACES, type Bounds } from '../../model/bounds.ts';
 import {
   isClusterScoped,
   type KubernetesObject,
   placeOfField,
 } from '../../model/kubernetes/kubernetes-object.ts';
+import type { DeploymentTarget } from '../../model/model.ts';
 
 /** Names that the objects of a package may use. */
 export type ObjectBounds = Bounds & Pick<Required<PackageBounds>, 'secretSets'>;
@@ -23,12 +23,11 @@ export const UNBOUND: ObjectBounds = { clusterScoped: ['*'], namespaces: ['*'], 
 export const packageBoundsOf = (target: DeploymentTarget): TenantBounds | undefined => {
   if (target.registration === undefined) return undefined;
   const found =
-    known.get(target) ?? tenantBounds([target.registration, target.workspace], target.name, target.grants);
+    known.get(target) ??
+    tenantBounds([target.registration, target.workspace], target.name, target.grants, target.packageSeconds);
   known.set(target, found);
   return found;
 };
-
-type TenantBounds = Required<Omit<PackageBounds, 'platform'>>;
 
 /** Cached for each target, which may have packages on many cluster types. */
 const known = new WeakMap<DeploymentTarget, TenantBounds>();

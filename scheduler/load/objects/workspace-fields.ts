@@ -1,10 +1,10 @@
-import { account, hostPath } from './host-fields.ts';
 import type { Limits } from '../../model/limits.ts';
 import { parseAddress, type RepositoryAddress } from '../../model/repository-address.ts';
 import {
   BAD,
   count,
   fields,
+  flag,
   narrowed,
   optional,
   refuse,
@@ -14,6 +14,7 @@ import {
   text,
   textLike,
 } from '../../model/yaml/shape.ts';
+import { account, hostPath } from './host-fields.ts';
 
 const unitPattern = textLike(
   /^(?!(?:[^*]*\*){4})[A-Za-z0-9:_.@*-]{1,240}$/,
@@ -38,6 +39,12 @@ const hostFields = fields({
     'Secret sets of sites, on hosts and in annotated Secrets of clusters. `*` stands for any characters.',
   ),
 });
+
+const valuePattern = textLike(
+  /^(?!(?:[^*]*\*){4})[A-Za-z0-9_.*-]{1,128}$/,
+  'is not a pattern of names of site values',
+  'Write the name that siteInputs and fleet-scheduler sites set give it; * stands for any characters',
+);
 
 /** Approximates parseAddress for the schema: a URL with a host, or `user@host:path`. */
 const USER = '(?:\\w[\\w.-]*@)?';
@@ -82,6 +89,16 @@ const limitTable = fields({
   manifestBytes: optional(limit, undefined, 'Bytes of the YAML of one deployment target. Default 16777216.'),
   manifestValues: optional(limit, undefined, 'Values in that YAML. Default 500000.'),
   manifestObjects: optional(limit, undefined, 'Documents in that YAML. Default 10000.'),
+  packageSeconds: optional(
+    limit,
+    undefined,
+    'Seconds that the checks of one package, and the starts and stops of its services, may take on a host together. Default 1800.',
+  ),
+  workspaceSeconds: optional(
+    limit,
+    undefined,
+    'The same for all packages of the workspace on one cluster type together. Default 7200.',
+  ),
 });
 
 const limitFields: Shape<Partial<Limits>> = shape(limitTable.schema, (node, path, reading) => {
@@ -102,5 +119,19 @@ export const workspaceFields = fields({
     undefined,
     'Repositories, or owners of repositories, that its applications may name. Without it those of the same owner as the registered one.',
   ),
-  limits: optional(limitFields, undefined, 'Limits on what its applications cost the scheduler.'),
+  siteValues: optional(
+    shortList(valuePattern),
+    [],
+    'Site values that the `siteInputs` of its applications may read. `*` stands for any characters.',
+  ),
+  critical: optional(
+    flag,
+    false,
+    'Its deployment targets may be `critical`, which holds the packages of every team back when they fail.',
+  ),
+  limits: optional(
+    limitFields,
+    undefined,
+    'Limits on what its applications cost the scheduler and the hosts.',
+  ),
 });

@@ -1,16 +1,9 @@
 import { compareBytes } from '#bundles/digest';
 import type { FleetError } from '#bundles/errors';
 import type { ContentLocks } from '../../model/content-locks.ts';
-import { findMisspelled } from '../../model/selectors/find-misspelled.ts';
 import { mayDefineKinds } from '../../model/kubernetes/may-define-kinds.ts';
-import { objectKey, refuseClashes } from './check-clashes.ts';
-import { orderLayers, type Placed } from './config-layers.ts';
-import { readDeclarations } from './declarations.ts';
-import { type Arrival, toDeploymentTargets } from './deployment-targets.ts';
-import { builtInTemplates } from './built-in-templates.ts';
-import type { PlatformRoot } from './find-fleet.ts';
 import { boundOf } from '../../model/limits.ts';
-import { loadWorkloads } from './load-workloads.ts';
+import type { Location } from '../../model/location.ts';
 import type {
   HeldWorkload,
   Labels,
@@ -20,15 +13,22 @@ import type {
   SourceSnapshot,
   Template,
 } from '../../model/model.ts';
+import type { Problems } from '../../model/problems.ts';
+import { findMisspelled } from '../../model/selectors/find-misspelled.ts';
 import {
   type ObjectOf,
   ofKind,
   type PlatformObject,
   type RepositoryFolder,
 } from '../objects/platform-object.ts';
-import type { Problems } from '../../model/problems.ts';
-import type { Location } from '../../model/location.ts';
 import type { Source, Sources } from '../sources/open-sources.ts';
+import { builtInTemplates } from './built-in-templates.ts';
+import { objectKey, refuseClashes } from './check-clashes.ts';
+import { orderLayers, type Placed } from './config-layers.ts';
+import { readDeclarations } from './declarations.ts';
+import { type Arrival, toDeploymentTargets } from './deployment-targets.ts';
+import type { PlatformRoot } from './find-fleet.ts';
+import { loadWorkloads } from './load-workloads.ts';
 
 /** Objects of one source for the environment. */
 export type Part = {
@@ -69,22 +69,23 @@ export const assemble = async (assembly: Assembly): Promise<Platform> => {
   const workspaces = workspacesOf(objects);
   const workloads = await loadWorkloads(
     assembly.sources,
-    ofKind(objects, 'WorkloadRegistration').map((registration) => ({
-      registration,
-      folder: () => assembly.locateWorkload(registration.workload),
-      arrival: {
-        workspace: registration.workspace,
-        registration: registration.name,
-        bounds: registration.bounds,
-        grants: workspaces.workspaces?.find(({ name }) => name === registration.workspace)?.host,
-        deliveryLabels: assembly.registrationLabels(registration),
-      },
-      bound: boundOf(
-        workspaces.workspaces,
-        registration.workspace,
-        `WorkloadRegistration ${registration.name}`,
-      ),
-    })),
+    ofKind(objects, 'WorkloadRegistration').map((registration) => {
+      const subject = `WorkloadRegistration ${registration.name}`;
+      const bound = boundOf(workspaces.workspaces, registration.workspace, subject);
+      return {
+        registration,
+        folder: () => assembly.locateWorkload(registration.workload),
+        arrival: {
+          workspace: registration.workspace,
+          registration: registration.name,
+          bounds: registration.bounds,
+          grants: workspaces.workspaces?.find(({ name }) => name === registration.workspace)?.host,
+          packageSeconds: bound.limits.packageSeconds,
+          deliveryLabels: assembly.registrationLabels(registration),
+        },
+        bound,
+      };
+    }),
     assembly.environment,
     assembly.form === 'fleet' ? assembly.chain : [],
   );

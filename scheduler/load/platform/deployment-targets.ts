@@ -1,5 +1,5 @@
-import type { DeploymentTarget, HostGrants, Labels } from '../../model/model.ts';
 import type { Bounds } from '../../model/bounds.ts';
+import type { DeploymentTarget, HostGrants, Labels } from '../../model/model.ts';
 import type { ObjectOf } from '../objects/platform-object.ts';
 
 /** How a Workload was delivered into the environment. */
@@ -8,6 +8,7 @@ export type Arrival = {
   readonly registration?: string;
   readonly bounds?: Bounds | undefined;
   readonly grants?: HostGrants | undefined;
+  readonly packageSeconds?: number | undefined;
   /** Labels that Kalypso's delivery adds to a Workload; templates can read them. */
   readonly deliveryLabels: Labels;
 };
@@ -44,6 +45,7 @@ export const toDeploymentTargets = (
       ...(arrival.registration !== undefined && { registration: arrival.registration }),
       ...(arrival.bounds !== undefined && { bounds: arrival.bounds }),
       ...(arrival.grants !== undefined && { grants: arrival.grants }),
+      ...(arrival.packageSeconds !== undefined && { packageSeconds: arrival.packageSeconds }),
       at: target.at,
       ...(target.labelPlaces && { labelPlaces: target.labelPlaces }),
     }));

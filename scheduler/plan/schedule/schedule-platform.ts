@@ -1,9 +1,10 @@
 import { FleetError } from '#bundles/errors';
 import type { Assignment, DeploymentTarget, HeldAssignment, Platform } from '../../model/model.ts';
-import { findDependencyFaults } from './find-dependency-faults.ts';
 import { findMisspelled } from '../../model/selectors/find-misspelled.ts';
-import { findNameFaults } from './find-name-faults.ts';
 import { selectPairs } from '../../model/selectors/select-pairs.ts';
+import { findCriticalFaults } from './find-critical-faults.ts';
+import { findDependencyFaults } from './find-dependency-faults.ts';
+import { findNameFaults } from './find-name-faults.ts';
 
 /** The assignments of one environment. */
 export type Schedule = {
@@ -19,9 +20,12 @@ export type Schedule = {
 export const schedulePlatform = (platform: Platform): Schedule => {
   const { assignments, advice } = selectPairs(platform);
   const nameFaults = findNameFaults(platform.targets);
+  const criticalFaults = findCriticalFaults(platform);
   const dependencyFaults = findDependencyFaults(assignments);
   const faultOf = (assignment: Assignment): FleetError | undefined =>
-    nameFaults.get(assignment.target) ?? dependencyFaults.get(assignment);
+    nameFaults.get(assignment.target) ??
+    criticalFaults.get(assignment.target) ??
+    dependencyFaults.get(assignment);
   const selected = new Set(assignments.map((assignment) => assignment.target));
   const unselected = [...nameFaults].filter(([target]) => !selected.has(target)).map(([, error]) => error);
   return {

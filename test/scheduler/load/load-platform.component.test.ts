@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { formatError } from '../../../bundles/errors.ts';
 import { listEnvironments } from '../../../scheduler/load/list-environments.ts';
-import type { LoadPlatformOptions } from '../../../scheduler/load/platform/load-options.ts';
 import { loadPlatform } from '../../../scheduler/load/load-platform.ts';
+import type { LoadPlatformOptions } from '../../../scheduler/load/platform/load-options.ts';
 import { problemsOf } from '../../../scheduler/model/problems.ts';
 import { temporaryDirectory, writeFiles } from '../file-tree.ts';
 import { fleetPlatform, ours } from '../fleet-platform.ts';
@@ -47,7 +47,11 @@ const complaints = async (
 
 describe('a platform of our form', () => {
   test('is base/ and one environment’s folder', async () => {
-    const prod = await load(fleetPlatform());
+    const files = fleetPlatform();
+    const workload = 'apps/shop/deploy/shop.yaml';
+    const critical =
+      files[workload]?.replace('environment: prod,', 'environment: prod, critical: true,') ?? '';
+    const prod = await load({ ...files, [workload]: critical });
     expect(prod).toMatchObject({
       form: 'fleet',
       fleet: 'halden',

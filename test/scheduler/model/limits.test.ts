@@ -15,6 +15,8 @@ const bound = (limits?: Partial<Limits>, workspace = 'sales') =>
       {
         name: 'sales',
         host: { paths: [], units: [], users: [], secretSets: [] },
+        siteValues: [],
+        critical: false,
         limits,
         at: { file: 'x' },
       },

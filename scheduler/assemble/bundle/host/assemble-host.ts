@@ -1,3 +1,5 @@
+import { compareBytes, digestOf } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
 import {
   BLOBS_CRITICAL,
   DEBS_CRITICAL,
@@ -6,33 +8,31 @@ import {
   type HostProbe,
   type HostUnit,
   IMAGES_CRITICAL,
-  parseHostPackage,
   PLAYBOOKS_CRITICAL,
   PROBES_CRITICAL,
+  parseHostPackage,
   SECRETS_CRITICAL,
 } from '#bundles/formats/bundle/host-package';
 import { canonicalBytes } from '#bundles/json/canonical';
-import { compareBytes, digestOf } from '#bundles/digest';
-import { FleetError } from '#bundles/errors';
 import type { Application } from '../../../load/applications/application.ts';
+import type { ClusterType, RenderedFile, RenderedPackage } from '../../../model/model.ts';
+import { checkHostPaths, type ResolvedFile } from '../../content/check-host-paths.ts';
 import type { Content } from '../../content/content.ts';
 import type { ContentAccess } from '../../content/content-access.ts';
-import { memoryContent } from '../../content/memory-content.ts';
-import { placeContents } from '../../content/place-contents.ts';
-import { placePlaybooks } from '../../content/playbooks/place-playbooks.ts';
-import { type PinQuadlet, pinQuadlet, refusePulls } from '../../content/quadlets/pin-quadlet.ts';
-import { pinImage } from '../../images/pin-image.ts';
-import type { ClusterType, RenderedFile, RenderedPackage } from '../../../model/model.ts';
-import { type AssembledPackage, assembled } from '../assembled-package.ts';
-import { checkHostPaths, type ResolvedFile } from '../../content/check-host-paths.ts';
-import { checkHostBounds, hostBoundsOf, UNIT_FOLDER } from './host-bounds.ts';
-import { checkSiteInputs } from '../check-site-inputs.ts';
 import type {
   HostCheckObject,
   HostFileObject,
   HostPackageObject,
 } from '../../content/host-package-object.ts';
 import { hostPackagesOf } from '../../content/host-packages.ts';
+import { memoryContent } from '../../content/memory-content.ts';
+import { placeContents } from '../../content/place-contents.ts';
+import { placePlaybooks } from '../../content/playbooks/place-playbooks.ts';
+import { type PinQuadlet, pinQuadlet, refusePulls } from '../../content/quadlets/pin-quadlet.ts';
+import { pinImage } from '../../images/pin-image.ts';
+import { type AssembledPackage, assembled } from '../assembled-package.ts';
+import { checkSiteInputs } from '../check-site-inputs.ts';
+import { checkHostBounds, hostBoundsOf, UNIT_FOLDER } from './host-bounds.ts';
 import { resolveInstall } from './host-install.ts';
 import { resolveSecret } from './host-secrets.ts';
 
@@ -116,6 +116,7 @@ export const assembleHost = async (
     units: objects.flatMap((object) => object.units),
     playbooks,
     checks: objects.flatMap((object) => object.checks.filter((check) => !isProbe(check))),
+    probes: objects.flatMap((object) => object.checks.filter(isProbe)),
     install: install ? [install] : [],
   };
   checkHostBounds(spec, target, bounds, { places, files });

@@ -1,8 +1,8 @@
+import { compareBytes } from '#bundles/digest';
+import { FleetError, type Place } from '#bundles/errors';
 import { checkKey, hostTrespasses, playbookKey, type Trespass } from '#bundles/formats/bounds/host-trespass';
 import type { PackageBounds } from '#bundles/formats/bundle/config';
 import type { HostPackage } from '#bundles/formats/bundle/host-package';
-import { compareBytes } from '#bundles/digest';
-import { FleetError, type Place } from '#bundles/errors';
 import type { DeploymentTarget } from '../../../model/model.ts';
 import { throwProblems } from '../../../model/problems.ts';
 import type { ResolvedFile } from '../../content/check-host-paths.ts';
@@ -62,19 +62,24 @@ export const checkHostBounds = (
   const found = hostTrespasses(spec, bounds ?? 'platform', ({ path }) => bytes.get(path));
   throwProblems(
     found.map(
-      ({ part, index, message, grant }) =>
+      ({ part, index, message, grant, limit }) =>
         new FleetError('OUT_OF_BOUNDS', message, {
           subject: target.name,
           at: places[part][index]?.at ?? target.at,
-          hint: hintOf(target, grant),
+          hint: limit === undefined ? hintOf(target, grant) : limitHint(target, limit),
         }),
     ),
     `package ${target.name}`,
   );
 };
 
+const limitHint = ({ workspace }: DeploymentTarget, limit: string): string =>
+  workspace === ''
+    ? `Shorten the timeouts, or give its WorkloadRegistration a workspace that has limits: {${limit}}`
+    : `Shorten the timeouts, or raise the limit in the Workspace ${workspace}: limits: {${limit}}`;
+
 const hintOf = ({ workspace }: DeploymentTarget, grant: string | undefined): string => {
-  if (grant === undefined) return 'Remove it; no Workspace can grant it';
+  if (grant === undefined) return 'Change it; no Workspace can grant it';
   return workspace === ''
     ? `Use the application's own names, or give its WorkloadRegistration a workspace that grants host: {${grant}}`
     : `Use the application's own names, or let the platform grant it in the Workspace ${workspace}: host: {${grant}}`;

@@ -20,6 +20,8 @@ const REPOSITORIES: Platform['repositories'] = new Map([
 const workspace = (...repositories: readonly string[]): Workspace => ({
   name: 'sales',
   host: { paths: [], units: [], users: [], secretSets: [] },
+  siteValues: [],
+  critical: false,
   repositories: repositories.flatMap((one) => parseAddress(one) ?? []),
   at: { file: 'x' },
 });

@@ -153,3 +153,29 @@ describe('dependencies', () => {
     expect(held[0]?.error.message).toBe('a-x waits for b-x waits for c-x waits for a-x');
   });
 });
+
+describe('a critical target', () => {
+  const critical = target('shop/web', { critical: true, registration: 'shop' });
+  const faultsOf = (more: Parameters<typeof platform>[0]) =>
+    pairs({ clusterTypes: types, targets: [critical], policies: [policy('all')], ...more }).faults;
+  const workspace = (name: string, granted: boolean) => ({
+    name,
+    host: { paths: [], units: [], users: [], secretSets: [] },
+    siteValues: [],
+    critical: granted,
+    at: { file: 'platform/teams.yaml' },
+  });
+
+  test.for([
+    ['without a Workspace', {}],
+    ['without the grant', { workspaces: [workspace('team', false)] }],
+    ["with another team's grant", { workspaces: [workspace('other', true), workspace('team', false)] }],
+  ] as const)('N43: %s -> OUT_OF_BOUNDS', ([, more]) => {
+    expect(faultsOf(more)).toEqual(['a/shop-web OUT_OF_BOUNDS', 'b/shop-web OUT_OF_BOUNDS']);
+  });
+
+  test('is scheduled with the grant, and in the platform itself', () => {
+    expect(faultsOf({ workspaces: [workspace('team', true)] })).toEqual([]);
+    expect(faultsOf({ targets: [target('shop/web', { critical: true })] })).toEqual([]);
+  });
+});

@@ -3,8 +3,8 @@ import { type FleetError, isFleetError } from '#bundles/errors';
 import { assembleHost } from '../../../../../scheduler/assemble/bundle/host/assemble-host.ts';
 import type { DeploymentTarget, HostGrants } from '../../../../../scheduler/model/model.ts';
 import { problemsOf } from '../../../../../scheduler/model/problems.ts';
-import { noAccess } from '../../content/no-access.ts';
 import { clusterType, renderedFiles, renderedPackage, target } from '../../../model-objects.ts';
+import { noAccess } from '../../content/no-access.ts';
 
 /** The tenant names its workload as it likes: only registration and workspace count. */
 const LABEL = target('ssh/host', { registration: 'label', workspace: 'printing' });
@@ -131,7 +131,7 @@ describe('a path', () => {
       noAccess(),
     ).catch((caught: unknown) => caught);
     expect([tenant.code, (platform as FleetError).code]).toEqual(['OUT_OF_BOUNDS', 'OUT_OF_BOUNDS']);
-    expect(tenant.hint).toBe('Remove it; no Workspace can grant it');
+    expect(tenant.hint).toBe('Change it; no Workspace can grant it');
   });
 
   test("that a template of the platform's brings is taken, and only that", async () => {
@@ -198,6 +198,9 @@ describe('a unit file', () => {
     'User=labels\nGroup=labels\nProtectSystem=strict\nRestart=on-failure\n[Install]\nWantedBy=multi-user.target',
     'DynamicUser=yes\nExecStartPre=-/bin/sh -c "echo a; echo b"\n[Unit]\nAfter=ssh.service\nWants=network-online.target',
     'DynamicUser=yes\nEnvironment=A=1 \\\n  B=2',
+    'DynamicUser=yes\nTimeoutStopSec=1min 30s\nKillMode=mixed\nFinalKillSignal=SIGKILL\nCPUWeight=20\nIOWeight=100',
+    'DynamicUser=yes\n[Unit]\nBefore=multi-user.target shutdown.target label@1.service\nAfter=network-online.target',
+    'DynamicUser=yes\n[Install]\nWantedBy=graphical.target label.target\nRequiredBy=label.target',
   ])('that runs as one of its users is taken: %s', async (lines) => {
     expect((await assemble(service(lines), granted({ users: ['labels'] }))).bounds?.users).toEqual([
       'labels',
@@ -258,6 +261,43 @@ describe('a unit file', () => {
   });
 
   test.for([
+    ['a stop without an end', 'TimeoutStopSec=infinity'],
+    ['the old word for no end', 'TimeoutStopSec=0'],
+    ['no end in another unit', 'TimeoutSec=0min'],
+    ['a start without an end', 'Type=notify\nTimeoutStartSec=infinity'],
+    ['an abort without an end', 'TimeoutAbortSec=infinity'],
+    ['an end that systemd ignores', 'TimeoutStopSec=soon'],
+    ['processes that outlive it', 'KillMode=none'],
+    ['processes but the first that outlive it', 'KillMode=process'],
+    ['no last signal', 'SendSIGKILL=no'],
+    ['a last signal that can be ignored', 'FinalKillSignal=SIGTERM'],
+    ['weight taken from others', 'CPUWeight=10000'],
+    ['memory taken from others', 'MemoryMin=100%'],
+    ['an order before the system', '[Unit]\nBefore=sysinit.target'],
+    ['an order before the agent', '[Unit]\nBefore=fleet-agent.service'],
+    ["an order before another team's unit", '[Unit]\nBefore=label.path payments.service'],
+    ['an order before the network', '[Unit]\nBefore=network-online.target'],
+    ['an order that closes a circle', '[Unit]\nAfter=graphical.target'],
+    ['a boot that pulls it in early', '[Install]\nWantedBy=sysinit.target'],
+    ['a network that waits for it', '[Install]\nWantedBy=network-online.target'],
+    ['sockets that wait for it', '[Install]\nWantedBy=sockets.target'],
+    ['paths that wait for a service', '[Install]\nWantedBy=paths.target'],
+    ['a boot that fails with it', '[Install]\nRequiredBy=multi-user.target'],
+    ['a default that systemd leaves out', '[Unit]\nDefaultDependencies=no'],
+    ['units that it stops', '[Unit]\nConflicts=ssh.service'],
+    ['a job without an end', '[Unit]\nJobTimeoutSec=infinity'],
+  ] as const)('N40: with %s -> OUT_OF_BOUNDS', async ([, lines]) => {
+    const { code, hint } = await refusal(service(`DynamicUser=yes\n${lines}`));
+    expect(code).toBe('OUT_OF_BOUNDS');
+    expect(hint).toContain('Workspace printing: host: {users: [root]}');
+  });
+
+  test('of another kind is pulled in by its own target', async () => {
+    await assemble(unit('label.path', '[Path]\nPathExists=/x\n[Install]\nWantedBy=paths.target'));
+    await assemble(unit('label.timer', '[Timer]\nOnBootSec=1\n[Install]\nWantedBy=timers.target'));
+  });
+
+  test.for([
     ['a socket', 'label.socket', '[Socket]\nListenStream=22'],
     ['a path unit that makes folders', 'label.path', '[Path]\nPathExists=/x\nMakeDirectory=yes'],
     ['a timer of a foreign unit', 'label.timer', '[Timer]\nOnBootSec=1\nUnit=reboot.target'],
@@ -300,6 +340,23 @@ describe('an owner', () => {
   });
 });
 
+const secretAt = (path: string): string => `  secrets:\n  - {path: ${path}, set: label, key: password}\n`;
+
+test.for([
+  '/run/fleet-agent/secrets/payments/password',
+  '/run/fleet-agent/secrets/password',
+  '/run/fleet-agent/secrets/label-old/password',
+])("N42: a secret's path that is not its own, %s -> OUT_OF_BOUNDS", async (path) => {
+  const error = await refusal(secretAt(path));
+  expect(error.code).toBe('OUT_OF_BOUNDS');
+  expect(error.hint).toContain(`Workspace printing: host: {paths: [${path}]}`);
+  await assemble(secretAt(path), granted({ paths: [path] }));
+});
+
+test.for(['label/password', 'label', 'printing/password'])('a secret at %s is its own', async (path) => {
+  await assemble(secretAt(`/run/fleet-agent/secrets/${path}`));
+});
+
 test('N26: a foreign secret set on a host -> OUT_OF_BOUNDS', async () => {
   const secret = (set: string): string =>
     `  secrets:\n  - {path: /run/fleet-agent/secrets/label/db, set: ${set}, key: password}\n`;
@@ -307,4 +364,73 @@ test('N26: a foreign secret set on a host -> OUT_OF_BOUNDS', async () => {
   await assemble(secret('line-db'), granted({ secretSets: ['line-*'] }));
   for (const set of ['payroll', 'label-2', 'ssh'])
     expect((await refusal(secret(set))).code).toBe('OUT_OF_BOUNDS');
+});
+
+describe('the time that a package may take', () => {
+  const limited = (packageSeconds: number): Partial<DeploymentTarget> => ({ packageSeconds });
+  const checks = (...each: readonly string[]): string =>
+    `  checks:\n${each.map((one) => `  - {${one}}\n`).join('')}`;
+  const tcp = (name: string, seconds: number): string =>
+    `name: ${name}, type: tcp, address: "127.0.0.1:1", timeoutSeconds: ${seconds}`;
+  const stays = (seconds: number): string =>
+    checks(`name: up, type: unit, unit: label.service, stableSeconds: ${seconds}`);
+
+  test.for([
+    ['one check of an hour', checks(tcp('slow', 3600)), 'of which the check slow for 3600 s'],
+    [
+      'many checks',
+      checks(tcp('a', 20), tcp('b', 31), tcp('c', 10)),
+      'for 61 s, of which the check b for 31 s',
+    ],
+    ['a unit that has to stay up', stays(61), 'of which the check up for 61 s'],
+    [
+      'a stop',
+      service('DynamicUser=yes\nTimeoutStopSec=1min 1s'),
+      'of which the unit label.service for 61 s',
+    ],
+    [
+      'a stop in many commands',
+      service('DynamicUser=yes\nTimeoutStopSec=20\nExecStop=/a\nExecStop=/b\nExecStopPost=/c'),
+      'of which the unit label.service for 80 s',
+    ],
+    [
+      'a start in many commands',
+      service('DynamicUser=yes\nTimeoutSec=20\nExecStartPre=/a\nExecStartPost=/b\nExecCondition=/c'),
+      'of which the unit label.service for 80 s',
+    ],
+    [
+      'a start that is never reported',
+      service('DynamicUser=yes\nType=notify\nTimeoutStopSec=1'),
+      'of which the unit label.service for 91 s',
+    ],
+    [
+      'a oneshot, for which systemd has no default',
+      service('DynamicUser=yes\nType=oneshot\nTimeoutStopSec=1'),
+      'the host may have to wait for the unit label.service without an end',
+    ],
+  ] as const)('N41: more than its limit, by %s -> OUT_OF_BOUNDS', async ([, spec, said]) => {
+    const error = await refusal(spec, limited(60));
+    expect(error).toMatchObject({ code: 'OUT_OF_BOUNDS', at: { file: 'apps/label/package.yaml' } });
+    expect(error.message).toContain(said);
+  });
+
+  test('is raised in its Workspace', async () => {
+    const error = await refusal(checks(tcp('slow', 3600)), limited(60));
+    expect(error.hint).toContain('raise the limit in the Workspace printing: limits: {packageSeconds: 3600}');
+    const made = await assemble(checks(tcp('slow', 3600)), limited(3600));
+    expect(made.bounds?.seconds).toBe(3600);
+  });
+
+  test('does not count the start of a service that only a timer starts', async () => {
+    const content = '[Service]\nDynamicUser=yes\nType=oneshot\nExecStart=/a\nTimeoutStopSec=1';
+    const lines = unit('label.service', content).replace(
+      'label.service\n',
+      'label.service\n    enabled: false\n    active: false\n',
+    );
+    await assemble(lines, limited(60));
+  });
+
+  test('does not count the units of a team that may be root', async () => {
+    await assemble(service('TimeoutStopSec=infinity'), { ...granted({ users: ['root'] }), ...limited(60) });
+  });
 });
