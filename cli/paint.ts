@@ -2,7 +2,7 @@ import { styleText } from 'node:util';
 
 type Style = Parameters<typeof styleText>[0];
 
-/** What stands out on a terminal, by the look of a line. The first pattern that matches is used. */
+/** Styles of lines by their look. The first pattern that matches is used. */
 const LINES: readonly (readonly [RegExp, Style])[] = [
   [/^ *! /, 'red'],
   [/^(Note|NOTE|WARNING|DEV ROOT|advice)\b/, 'yellow'],

@@ -187,7 +187,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>
     install: {
       repository: '/var/lib/fleet-ferry/apt/gateway',
       packages: [
-        { name: 'mosquitto', version: '1:2.0.11-1.2+deb12u1', hold: true, adopt: true },
+        { name: 'mosquitto', version: '1:2.0.11-1.2+deb12u1', hold: true, adopt: true, atLeast: true },
         { name: 'libmosquitto1', version: '2.0.11-1.2', asDependency: true },
       ],
       conffiles: 'keep',

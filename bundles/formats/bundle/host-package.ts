@@ -63,6 +63,8 @@ export type HostDeb = {
   readonly asDependency?: true;
   /** On hold (apt-mark(8)): apt and people at the host do not upgrade it by accident. */
   readonly hold?: true;
+  /** A newer version that the host has is left as it is; agents that do not know this go back to `version`. */
+  readonly atLeast?: true;
   /** Taken over from the administrator of the host where it is installed already. */
   readonly adopt?: true;
 };

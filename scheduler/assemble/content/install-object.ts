@@ -40,6 +40,8 @@ export type HookObject = {
 export type InstallObject = {
   /** Empty: all of `debs`. */
   readonly packages: readonly { readonly value: InstalledDebObject; readonly at: Place }[];
+  /** A newer version that the host has is left as it is. */
+  readonly atLeast: boolean;
   readonly conffiles: 'keep' | 'replace';
   readonly debconf: readonly DebconfObject[];
   readonly onRemoval: 'remove' | 'purge';
@@ -98,6 +100,11 @@ export const install = fields<Unplaced<InstallObject>>({
     list(placed(installed)),
     [],
     'Debian packages of `debs` to install; the others are installed when one of these needs them. Default: all of `debs`.',
+  ),
+  atLeast: optional(
+    flag,
+    false,
+    'A newer version that the host has, such as a security update, is left as it is; applies to all of `debs`.',
   ),
   conffiles: optional(
     oneOf('keep', 'replace'),

@@ -234,6 +234,30 @@ describeOnDebians([], 'Debian packages on a booted host without a network', ({ b
     },
   );
 
+  it('stay on hold through an upgrade by the agent', async () => {
+    const held: DebPolicies = { packages: { hello: { hold: true } } };
+    await applied(await packed('greeter', [hello('1.0'), libgreet('1.0')], held));
+    await applied(await packed('greeter', [hello('2.0'), libgreet('1.0')], held));
+    expect(await dpkg('hello', 'libgreet')).toBe('hi hello 2.0, ii libgreet 1.0');
+    await applied(nothing);
+  });
+
+  it('at least of a version are left when the host has a newer one, and upgraded when it has an older one', async () => {
+    const atLeast: DebPolicies = {
+      packages: { hello: { atLeast: true }, libgreet: { asDependency: true, atLeast: true } },
+    };
+    await applied(await packed('greeter', [hello('1.0'), libgreet('1.0')], atLeast));
+    await buildDeb(join(site.media, 'admin'), libgreet('1.0+deb12u1'));
+    await sh('dpkg --install /media/admin/libgreet-1.0_deb12u1.deb');
+    expect((await agent('diff greeter')).stdout).toContain('No difference');
+    await applied(await packed('greeter', [hello('2.0'), libgreet('1.0')], atLeast));
+    expect(await dpkg('hello', 'libgreet')).toBe('ii hello 2.0, ii libgreet 1.0+deb12u1');
+    await applied(await packed('greeter', [hello('2.0'), libgreet('1.1')], atLeast));
+    expect(await dpkg('hello', 'libgreet')).toBe('ii hello 2.0, ii libgreet 1.1');
+    await applied(nothing);
+    expect(await dpkg('hello', 'libgreet')).toBe('rc hello 2.0');
+  });
+
   itOnce('are put back when somebody removes, changes or holds one', async () => {
     await applied(
       await packed('greeter', [hello('2.0'), libgreet('2.0')], { packages: { hello: { hold: true } } }),

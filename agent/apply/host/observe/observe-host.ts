@@ -17,6 +17,7 @@ import { settingsOf } from '../settings/setting.ts';
 import { observeUnits } from './observe-units.ts';
 import { readPodman } from '../images/podman-storage.ts';
 import { type DpkgState, readDpkg } from '../debs/dpkg-state.ts';
+import { newerOnHost } from '../debs/newer-on-host.ts';
 
 /** `taken`: keys owned by other packages -> their assignment. */
 type Inventory = { readonly owned: readonly OwnedObject[]; readonly taken: ReadonlyMap<string, string> };
@@ -163,7 +164,8 @@ const observeDebs = async (
 ): Promise<readonly Drift[]> => {
   if (!install || options.root !== '/') return [];
   const dpkg = await readDpkg({ run: options.run, signal });
-  return install.packages
+  const packages = await newerOnHost({ run: options.run, signal }, install.packages, dpkg);
+  return packages
     .filter(({ name, asDependency }) => !asDependency || debs.has(name))
     .flatMap((deb) => compareDeb(deb, dpkg.get(deb.name)));
 };

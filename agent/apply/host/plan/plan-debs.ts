@@ -6,6 +6,7 @@ import { FleetError } from '#bundles/errors';
 import { prepareApt } from '../debs/apt.ts';
 import { type DpkgState, isStuck, readDpkg } from '../debs/dpkg-state.ts';
 import { readMarked } from '../debs/marks.ts';
+import { newerOnHost } from '../debs/newer-on-host.ts';
 import { type AptChange, describeChange, goalOfChange, simulateApt } from '../debs/simulate-apt.ts';
 import { hostError } from '../host-error.ts';
 import { type DebsDetail, note, toStep } from '../host-step.ts';
@@ -28,7 +29,8 @@ export const planDebs = async (context: PlanContext): Promise<Part> => {
   if (!install && owned.debs.size === 0) return { steps: [], owns: [] };
   if (options.root !== '/') return { steps: [note('debs', 'skipped', 'root is not /')], owns: [] };
   const dpkg = await readDpkg({ run: options.run, signal });
-  const available = new Map((install?.packages ?? []).map((deb) => [deb.name, deb]));
+  const packages = await newerOnHost({ run: options.run, signal }, install?.packages ?? [], dpkg);
+  const available = new Map(packages.map((deb) => [deb.name, deb]));
   const marked = await readMarked(dpkg);
   const isMarked = (name: string): boolean => marked.has(name) && !taken.has(debKey(name));
   const named = [...available.values()].filter(

@@ -27,7 +27,7 @@ export const resolveInstall = (
     });
   const { install, folders } = object ?? {};
   if (!install) return undefined;
-  const { packages, at, debconf, conffiles, onRemoval, services, hooks } = install;
+  const { packages, at, atLeast, debconf, conffiles, onRemoval, services, hooks } = install;
   const repository = folders?.apt ?? contentHome('apt', id);
   const debs = debsIn(repository, files);
   if (debs.size === 0)
@@ -53,6 +53,7 @@ export const resolveInstall = (
           version,
           ...(named.size > 0 && !wanted && { asDependency: true as const }),
           ...(wanted?.hold && { hold: true as const }),
+          ...(atLeast && { atLeast: true as const }),
           ...(wanted?.adopt && { adopt: true as const }),
         };
       }),

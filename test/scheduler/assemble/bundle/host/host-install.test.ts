@@ -36,11 +36,12 @@ ${text}`;
 test('install names every Debian package of the repository at its version, with policies and hooks', async () => {
   expect(
     await install(`    packages: [{name: hello, hold: true}]
+    atLeast: true
     hooks: [{package: hello, before: /opt/dump, restore: /opt/dump}]
 `),
   ).toEqual({
     repository: '/var/lib/fleet-ferry/apt/scale-host',
-    packages: [{ name: 'hello', version: '2.10-3', hold: true }],
+    packages: [{ name: 'hello', version: '2.10-3', hold: true, atLeast: true }],
     conffiles: 'keep',
     onRemoval: 'remove',
     services: 'start',
