@@ -1,8 +1,28 @@
 import type { Digest } from '#bundles/digest';
 import type { Place } from '#bundles/errors';
 
+/**
+ * Kinds that bring content or grant rights. In a chained environment they come from the promoted candidate, so its own folder may
+ * not hold them.
+ */
+export const SHARED_KINDS = [
+  'Workspace',
+  'WorkloadRegistration',
+  'Workload',
+  'Template',
+  'ImagePolicy',
+  'ImageFields',
+] as const;
+
+export type SharedKind = (typeof SHARED_KINDS)[number];
+
 /** An environment of a fleet, and the one that its releases are promoted from; without one it builds the newest snapshot. */
-export type EnvironmentEntry = { readonly name: string; readonly promotedFrom?: string };
+export type EnvironmentEntry = {
+  readonly name: string;
+  readonly promotedFrom?: string;
+  /** Kinds of shared objects that its own folder may hold although it is chained. */
+  readonly directKinds?: readonly SharedKind[];
+};
 
 /** Labels that a site's agent must all have. */
 export type AgentSelector = { readonly matchLabels: Readonly<Record<string, string>> };

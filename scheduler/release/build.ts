@@ -199,7 +199,7 @@ const buildPlace = async (
       };
     case 'promoted': {
       const { candidate, promoted } = place;
-      const sources = lockedSources(unlocked, candidate, environment);
+      const sources = place.sourcesOf(unlocked);
       try {
         return {
           ...(await buildOne({ ...options, candidate }, environment, { ...inputs, sources })),
@@ -224,6 +224,7 @@ const buildOne = async (
   const built = await makeEnvironment(options, environment, {
     ...inputs,
     store: releases.blobs,
+    isPromoted: place?.kind === 'promoted',
   });
   if ('problems' in built)
     return { environment, channels: [], heldWorkloads: [], advice: [], problems: built.problems };

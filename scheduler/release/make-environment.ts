@@ -48,6 +48,8 @@ export type MakeInputs = {
   readonly images: Layout | undefined;
   readonly previous: Layout | undefined;
   readonly signatures: readonly EvidencePlace[];
+  /** The environment is chained, and the candidate was promoted to it. */
+  readonly isPromoted?: boolean;
   /** Gets the blobs of every image; undefined: images are not copied, as nothing is released. */
   readonly store?: BlobStore;
 };
@@ -56,9 +58,9 @@ export type MakeInputs = {
 export const makeEnvironment = async (
   options: MakeOptions,
   environment: string,
-  { sources, images, previous, signatures, store }: MakeInputs,
+  { sources, images, previous, signatures, store, isPromoted = false }: MakeInputs,
 ): Promise<EnvironmentBuild | { readonly problems: readonly FleetError[] }> => {
-  const platform = await loadOrProblems(options, environment, sources);
+  const platform = await loadOrProblems(options, environment, sources, isPromoted);
   if ('problems' in platform) return platform;
   return buildEnvironment(
     {
@@ -109,10 +111,11 @@ const loadOrProblems = async (
   options: MakeOptions,
   environment: string,
   sources: Sources,
+  isChained: boolean,
 ): Promise<Platform | { readonly problems: readonly FleetError[] }> => {
   try {
     const fleet = options.keys.root.fleet;
-    return await loadPlatform({ ...options, sources, environment, fleet, holdWorkloads: true });
+    return await loadPlatform({ ...options, sources, environment, fleet, isChained, holdWorkloads: true });
   } catch (error) {
     return { problems: problemsOf(toProblem(error)) };
   }

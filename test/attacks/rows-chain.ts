@@ -1,6 +1,6 @@
 import { type AttackRow, row, rowOf } from './row.ts';
 
-/** A scheduler in the hands of an attacker, with the sockets of the signer and the key for bundles (H24 to H30, H36). */
+/** A scheduler in the hands of an attacker, with the sockets of the signer and the key for bundles (H24 to H30, H36), and people who write to a part of the platform (H37, H38). */
 export const CHAIN: readonly AttackRow[] = [
   rowOf(
     'H24',
@@ -90,6 +90,18 @@ export const CHAIN: readonly AttackRow[] = [
     'H36',
     'untried content',
     'promoting a candidate of which the environment before held an assignment, and so ran an older package',
+    'NOT_PROMOTED',
+  ),
+  row(
+    'H37',
+    'repository that nobody promoted',
+    'a deployment target of prod alone whose repository, branch or tag no earlier environment reads, and pushing to it',
+    'NOT_PROMOTED',
+  ),
+  row(
+    'H38',
+    'rights in the own folder',
+    'writing to environments/prod/ alone: a Workspace that grants root, a registration of any repository, a Workload, a template or an image policy',
     'NOT_PROMOTED',
   ),
 ];

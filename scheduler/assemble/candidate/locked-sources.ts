@@ -9,10 +9,16 @@ import { type GivenCandidate, isOwn } from './given-candidate.ts';
 
 /**
  * Repositories at the commits of a candidate; branches are not resolved. For another environment than the candidate's, the
- * layer of that environment and sources that the candidate does not name are read as they are now. Directories are read as they
- * are, and `checkSources` compares their content.
+ * layer of that environment is read as it is now. Directories are read as they are, and `checkSources` compares their content.
+ * @param elsewhere for another environment than the candidate's: where to read what the candidate does not name; by default as it
+ *   is now
  */
-export const lockedSources = (sources: Sources, given: GivenCandidate, environment: string): Sources => {
+export const lockedSources = (
+  sources: Sources,
+  given: GivenCandidate,
+  environment: string,
+  elsewhere: (request: SourceRequest) => Location = ({ location }) => location,
+): Sources => {
   const promoted = !isOwn(given, environment);
   const own = layerRole(environment);
   return {
@@ -22,9 +28,9 @@ export const lockedSources = (sources: Sources, given: GivenCandidate, environme
     read: async (request) => {
       if (promoted && request.role === own) return await sources.read(request);
       const known = find(given, request, promoted);
-      if (known === undefined && promoted) return await sources.read(request);
-      if (known === undefined) throw unlisted(request, given);
-      return await sources.read({ ...request, location: pin(request, known, given) });
+      if (known) return await sources.read({ ...request, location: pin(request, known, given) });
+      if (promoted) return await sources.read({ ...request, location: elsewhere(request) });
+      throw unlisted(request, given);
     },
   };
 };
@@ -51,7 +57,8 @@ const find = (
 };
 
 const pin = ({ location, role }: SourceRequest, known: CandidateSource, given: GivenCandidate): Location => {
-  if (location.kind === 'directory') return location;
+  // A commit that was asked for stays: `checkSources` compares its content.
+  if (location.kind === 'directory' || location.revision.kind === 'commit') return location;
   const { commit, ref } = known;
   if (commit === undefined) {
     throw new FleetError(

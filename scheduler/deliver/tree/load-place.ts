@@ -9,7 +9,7 @@ import { lockedSources } from '../../assemble/candidate/locked-sources.ts';
 import { toCandidateSource } from '../../assemble/candidate/make-candidate.ts';
 import { readCandidate } from '../../assemble/candidate/read-candidate.ts';
 import { loadPlatform, type Root } from '../../load/load-platform.ts';
-import type { PlatformOptions } from '../../load/platform/load-options.ts';
+import type { LoadPlatformOptions, PlatformOptions } from '../../load/platform/load-options.ts';
 import { AUDIT_REFERENCE } from '../../load/releases/references.ts';
 import type { Sources } from '../../load/sources/open-sources.ts';
 import type { Platform } from '../../model/model.ts';
@@ -83,7 +83,8 @@ export const loadPlace = async (
       try {
         const { document } = candidate;
         const story = { ...decision, candidate: promoted.candidate, document };
-        const platform = await loadLocked(options, environment, candidate);
+        const sources = place.sourcesOf(options.sources);
+        const platform = await loadFrom({ ...options, sources, isChained: true }, environment, candidate);
         return {
           kind: 'loaded',
           platform,
@@ -97,8 +98,10 @@ export const loadPlace = async (
   }
 };
 
-const load = (options: PlaceOptions, environment: string): Promise<Platform> =>
-  loadPlatform({ ...options, environment, holdWorkloads: true });
+const load = (
+  options: PlaceOptions & Pick<LoadPlatformOptions, 'isChained'>,
+  environment: string,
+): Promise<Platform> => loadPlatform({ ...options, environment, holdWorkloads: true });
 
 /**
  * Loads the platform in the state of a candidate.
@@ -110,7 +113,16 @@ export const loadLocked = async (
   candidate: GivenCandidate,
 ): Promise<Platform> => {
   const sources = lockedSources(options.sources, candidate, environment);
-  const platform = await load({ ...options, sources }, environment);
+  return await loadFrom({ ...options, sources }, environment, candidate);
+};
+
+/** @param options sources that read the state of the candidate @throws FleetError CANDIDATE_MISMATCH; the platform's problems */
+const loadFrom = async (
+  options: PlaceOptions & Pick<LoadPlatformOptions, 'isChained'>,
+  environment: string,
+  candidate: GivenCandidate,
+): Promise<Platform> => {
+  const platform = await load(options, environment);
   const read = platform.sources.map(toCandidateSource);
   // Not exact: a tree is made without the files of applications. The layer of another environment is not compared.
   checkSources(candidate, read, isOwn(candidate, environment) ? '' : environment, false);

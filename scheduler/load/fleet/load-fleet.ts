@@ -6,6 +6,7 @@ import type { LoadOptions } from '../platform/load-options.ts';
 import type { Platform, SourceSnapshot } from '../../model/model.ts';
 import { didYouMean } from '#bundles/nearest-name';
 import type { ObjectOf, PlatformObject, RepositoryFolder } from '../objects/platform-object.ts';
+import { findDirect } from './find-direct.ts';
 import { readObjects } from '../objects/read-objects.ts';
 import { attempt, type Problems } from '../../model/problems.ts';
 import type { Location } from '../../model/location.ts';
@@ -85,7 +86,10 @@ export const loadFleet = async (
       deliveryLabels: {},
     };
   };
-  const parts = [part(source, 'base', 'base/'), part(own, 'environment', inEnvironment)];
+  const layer = part(own, 'environment', inEnvironment);
+  const entry = fleet.entries.find(({ name }) => name === options.environment);
+  problems.found.push(...(entry ? findDirect(layer.objects, entry, options.isChained === true) : []));
+  const parts = [part(source, 'base', 'base/'), layer];
   return await assemble({
     form: 'fleet',
     fleet: fleet.name,

@@ -4,6 +4,7 @@ import { sha256 } from './host-fields.ts';
 import { parseAttachment, TAKE_ALL } from '../../model/images/attachment.ts';
 import type { Target, Value } from '../../model/model.ts';
 import type { Revision } from '../../model/location.ts';
+import { SHARED_KINDS } from '../../model/promotion.ts';
 import { blockText } from '../../model/yaml/block-text.ts';
 import { freeRecord, freeValue } from '../../model/yaml/free-value.ts';
 import { given } from '../../model/yaml/schema-rules.ts';
@@ -59,6 +60,11 @@ const environment = fields({
     name,
     undefined,
     'Environment that it gets everything shared from, once that was promoted (docs/promotion.md). Without it every build takes the newest state.',
+  ),
+  directKinds: optional(
+    list(oneOf(...SHARED_KINDS)),
+    [],
+    'Kinds that grant rights or bring content, and that the folder of this environment may hold although it has `promotedFrom`: they take effect without a promotion. Without it those belong into `base/`.',
   ),
 });
 
@@ -183,9 +189,11 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
     (spec, { reading }) => ({
       kind: 'Fleet',
       environments: spec.environments.map((environment) => environment.name),
-      entries: spec.environments.map(({ name: own, promotedFrom }) =>
-        promotedFrom === undefined ? { name: own } : { name: own, promotedFrom },
-      ),
+      entries: spec.environments.map(({ name: own, promotedFrom, directKinds }) => ({
+        name: own,
+        ...(promotedFrom !== undefined && { promotedFrom }),
+        ...(directKinds.length > 0 && { directKinds }),
+      })),
       entryPlaces: entryPlaces(reading, 'environments'),
     }),
   ),

@@ -25,6 +25,8 @@ export type LoadPlatformOptions = PlatformOptions & {
   readonly environment: string;
   /** The fleet's name, if the platform does not define it (Kalypso's form). */
   readonly fleet?: string;
+  /** The environment is chained, and everything shared comes from a promoted candidate. */
+  readonly isChained?: boolean;
   /**
    * Collect applications that cannot be read in `heldWorkloads` instead of failing. Only for callers that keep their
    * packages.

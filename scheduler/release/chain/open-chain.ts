@@ -5,6 +5,8 @@ import type { PromotionPredicate } from '#bundles/formats/statements/predicates'
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { checkSources } from '../../assemble/candidate/check-candidate.ts';
 import { type GivenCandidate, isOwn } from '../../assemble/candidate/given-candidate.ts';
+import { lockedSources } from '../../assemble/candidate/locked-sources.ts';
+import { promotedSources } from '../../assemble/candidate/promoted-sources.ts';
 import { readCandidate } from '../../assemble/candidate/read-candidate.ts';
 import { sharedDigest } from '../../assemble/candidate/shared-digest.ts';
 import type { Root } from '../../load/load-platform.ts';
@@ -34,7 +36,10 @@ export type Place =
   | {
       readonly kind: 'promoted';
       readonly promoted: Promoted;
+      /** Candidate to build: the promoted one, or the environment's own that was made from it. */
       readonly candidate: GivenCandidate;
+      /** Sources that read what `candidate` names, as far as it was promoted. */
+      readonly sourcesOf: (newest: Sources) => Sources;
       readonly direct: PromotionPolicy['direct'];
       readonly decision: Decision;
     }
@@ -138,14 +143,17 @@ export const openChain = async (input: ChainInput): Promise<Chain | undefined> =
         return { kind: 'waiting', why };
       }
       const promoted: Promoted = { from, to, number, candidate: last.candidate, shared };
-      const candidate = await readCandidate(promoted.candidate, layout ? [layout.blobs] : [], input.signal);
-      checkNamed(candidate, promoted);
-      if (given) checkGiven(given, candidate, promoted);
+      const base = await readCandidate(promoted.candidate, layout ? [layout.blobs] : [], input.signal);
+      checkNamed(base, promoted);
+      if (given) checkGiven(given, base, promoted);
+      // The environment's own candidate, made from the promoted one, may be built again.
+      const own = given && isOwn(given, environment) ? given : undefined;
       return {
         kind: 'promoted',
         promoted,
-        // The environment's own candidate, made from the promoted one, may be built again.
-        candidate: given && isOwn(given, environment) ? given : candidate,
+        candidate: own ?? base,
+        sourcesOf: (newest) =>
+          promotedSources(own ? lockedSources(newest, own, environment) : newest, base, environment),
         direct: policyOf(promotion, environment)?.direct ?? 'allow',
         decision: {
           statement: last.predicate,

@@ -6,7 +6,7 @@ import { formatChannel } from '#bundles/names';
 import { makeLimit } from '#bundles/transport/publish/limit';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import type { EnvironmentBuild } from '../../../assemble/build-environment.ts';
-import { lockedSources } from '../../../assemble/candidate/locked-sources.ts';
+import { promotedSources } from '../../../assemble/candidate/promoted-sources.ts';
 import { readCandidate } from '../../../assemble/candidate/read-candidate.ts';
 import { type BuildMemory, newBuildMemory } from '../../../assemble/incremental/build-memory.ts';
 import { sourcesOf } from '../../../load/load-platform.ts';
@@ -81,7 +81,8 @@ const compareBuilt = async (
   const images = inputs.images === undefined ? undefined : await openLayout(inputs.images);
   const unlocked = sourcesOf({ ...inputs, staleOk: true, files: memory.files });
   const built = await makeEnvironment({ ...inputs, candidate: given, memory }, to, {
-    sources: lockedSources(unlocked, given, to),
+    sources: promotedSources(unlocked, given, to),
+    isPromoted: true,
     images,
     previous: layout,
     signatures: signaturePlaces(inputs, [images, layout]),

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { digestOf } from '../../../../bundles/digest.ts';
 import { FleetError } from '../../../../bundles/errors.ts';
 import { generatePrivateKey, loadSigningKey } from '../../../../bundles/trust/keys/key.ts';
 import { signPayload } from '../../../../bundles/trust/statements/sign-payload.ts';
@@ -218,5 +219,84 @@ test('a bundle that waits for an approver is refused once its candidate was reje
     code: 'NOT_PROMOTED',
     message: expect.stringContaining('rejected by ada'),
     hint: expect.stringContaining('promote qa'),
+  });
+});
+
+const PEM = loadSigningKey(generatePrivateKey()).public.pem.trimEnd().replaceAll('\n', '\n      ');
+
+describe('what no earlier environment has', () => {
+  const EXTRA = 'https://git.example/sales/extra';
+  /** A deployment target that only prod has, whose files are in a repository of its own. */
+  const withTill = (manifests: string, more: Readonly<Record<string, string>> = {}) => ({
+    ...FILES,
+    'base/sales.yaml': ours('Workspace', 'sales', `spec: {repositories: ["${EXTRA}"]}\n`),
+    'apps/shop/deploy/workload.yaml': `${FILES['apps/shop/deploy/workload.yaml']}    - {name: till, environment: prod, manifests: ${manifests}}\n`,
+    'extra/till.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: till}\ndata: {a: reviewed}\n',
+    ...more,
+  });
+  const promotedToProd = async (files: Readonly<Record<string, string>>) => {
+    const office = await openChainOffice(files);
+    await office.build();
+    await office.promote('dev', 'qa');
+    await office.build();
+    await office.promote('qa', 'prod');
+    const [prod] = (await office.build({ environments: ['prod'] })).environments;
+    return { office, prod };
+  };
+
+  test.each([
+    ['a branch', `{repo: ${EXTRA}, branch: main, path: extra}`],
+    ['a tag', `{repo: ${EXTRA}, ref: v1, path: extra}`],
+    ['no branch', `{repo: ${EXTRA}, path: extra}`],
+  ])('H37: a repository that nobody promoted is not read: by %s', async (_, manifests) => {
+    const { prod } = await promotedToProd(withTill(manifests));
+    const [channel] = prod?.channels ?? [];
+    expect(channel?.held).toMatchObject([{ assignment: 'shop-till', code: 'NOT_PROMOTED' }]);
+    expect(channel?.assignments).toBe(1);
+    expect(channel?.held[0]?.message).toMatch(
+      /^https:\/\/git\.example\/sales\/extra(?: at \w+)? is not among the sources of the promoted candidate sha256:\w+, so nothing of it was promoted to prod$/,
+    );
+  });
+
+  test('is read at a commit that the promoted Workload names, and at no later one', async () => {
+    const first = digestOf('0').slice(7);
+    const { office, prod } = await promotedToProd(withTill(`{repo: ${EXTRA}, ref: "${first}", path: extra}`));
+    expect(prod?.channels[0]).toMatchObject({ outcome: 'released', held: [], assignments: 2 });
+    office.commit({ 'extra/till.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n' });
+    expect(summarise(await office.build({ environments: ['prod'] }))).toEqual(['prod/press unchanged 1']);
+  });
+
+  test.each([
+    ['Workspace', 'spec: {host: {users: [root]}}\n'],
+    ['WorkloadRegistration', 'spec: {workspace: x, workload: {repo: ., path: apps/shop/deploy}}\n'],
+    ['Workload', 'spec: {deploymentTargets: [{name: web, environment: prod, manifests: {path: .}}]}\n'],
+    ['Template', 'spec: {type: namespace, manifests: ["kind: Namespace"]}\n'],
+    ['ImagePolicy', `spec:\n  match: ["**"]\n  keys:\n    - |\n      ${PEM}\n`],
+  ])('H38: rights in the own folder of the environment are not taken: a %s', async (kind, spec) => {
+    const { office } = await promotedToProd(FILES);
+    office.commit({ 'environments/prod/own-rights.yaml': ours(kind, 'mine', spec) });
+    expect(await refusalOf(office.build({ environments: ['prod'] }))).toMatchObject({
+      code: 'NOT_PROMOTED',
+      subject: `${kind} mine`,
+      message: `this ${kind} would take effect in prod without a promotion`,
+    });
+    office.commit({ 'environments/prod/own-rights.yaml': '' });
+    expect(summarise(await office.build({ environments: ['prod'] }))).toEqual(['prod/press unchanged 1']);
+  });
+
+  test('may be in its own folder where the promoted fleet.yaml allows the kind', async () => {
+    const fleet = FILES['fleet.yaml']?.replace(
+      'promotedFrom: qa',
+      'promotedFrom: qa, directKinds: [Workspace]',
+    );
+    const { office } = await promotedToProd({ ...FILES, 'fleet.yaml': fleet ?? '' });
+    office.commit({ 'environments/prod/own-rights.yaml': ours('Workspace', 'mine', 'spec: {}\n') });
+    expect(summarise(await office.build({ environments: ['prod'] }))).toEqual(['prod/press unchanged 1']);
+    office.commit({ 'fleet.yaml': `${fleet?.replace('[Workspace]', '[Workspace, Template]')}` });
+    office.commit({
+      'environments/prod/t.yaml': ours('Template', 't', 'spec: {type: namespace, manifests: []}\n'),
+    });
+    const refusal = await refusalOf(office.build({ environments: ['prod'] }));
+    expect(refusal).toMatchObject({ code: 'NOT_PROMOTED', at: { file: expect.stringContaining('t.yaml') } });
   });
 });
