@@ -1,6 +1,6 @@
 /** The parts of a repository URL that decide who may name it. */
 export type RepositoryAddress = {
-  /** 'https', 'ssh' ..., or 'scp' for user@host:path, whose path is relative to the user's home. */
+  /** 'https', 'ssh' ..., 'oci' for charts in a registry, or 'scp' for user@host:path, whose path is relative to the user's home. */
   readonly transport: string;
   /** The ssh login name. */
   readonly user: string;
@@ -10,7 +10,7 @@ export type RepositoryAddress = {
   readonly path: readonly string[];
 };
 
-const TRANSPORTS: ReadonlySet<string> = new Set(['https:', 'http:', 'ssh:', 'git:']);
+const TRANSPORTS: ReadonlySet<string> = new Set(['https:', 'http:', 'ssh:', 'git:', 'oci:']);
 const URL_PARTS = /^[a-z]+:\/\/[\w.:@[\]-]+(?<path>\/.*)?$/i;
 const SCP_PARTS = /^(?:(?<user>[\w][\w.-]*)@)?(?<host>[A-Za-z0-9][A-Za-z0-9.-]+):(?<path>[^:/-][^:]*)$/;
 

@@ -4,6 +4,7 @@ import { createConfigCheck } from '../plan/compose/check-config.ts';
 import { createComposer } from '../plan/compose/compose-config.ts';
 import type { RememberedPackages, RenderMemory } from './remember-packages.ts';
 import type { Assignment, HeldAssignment, Platform, RenderedFile, RenderedPackage } from '../model/model.ts';
+import { createFetchCheck } from './check-fetched.ts';
 import { compileTemplate } from './compile-template.ts';
 import { createTemplateBook } from './template-book.ts';
 import type { CachedRender, TemplateContext } from '../model/template-context.ts';
@@ -26,11 +27,13 @@ export const createRenderer = (
 ): Renderer => {
   const composer = createComposer(platform, memory?.compositions);
   const check = createConfigCheck(platform.form);
+  const checkFetched = createFetchCheck(platform);
   const book = createTemplateBook(platform, compileTemplate, memory?.renders);
   return (assignment) => {
     const { clusterType, target } = assignment;
     try {
       const config = composer(clusterType, target);
+      checkFetched(assignment, config.plain);
       const same = known?.find(assignment, config);
       if (same) return same;
       const namespace = namespaceOf(platform, assignment);

@@ -112,6 +112,19 @@ export const BUILDS: readonly AttackRow[] = [
     'a deployment target or a whole workspace with more files, bytes or objects than it may have',
     'WORKSPACE_LIMIT',
   ),
+  rowOf(
+    'N18',
+    'address for another reconciler',
+    "manifests whose repository or chart Flux, Argo CD, Rancher Fleet, Symphony or ansible-pull would fetch with the platform's credentials: of another owner or host, with a password, or a local path",
+    '`REPOSITORY_FOREIGN`, `FIELD_INVALID`',
+    [['REPOSITORY_FOREIGN'], ['FIELD_INVALID']],
+  ),
+  row(
+    'N19',
+    'playbook as root',
+    'a playbook that ansible-pull runs as root, or as a user that was not granted',
+    'OUT_OF_BOUNDS',
+  ),
 ];
 
 /** What a package may name on a host, and which secrets (N20 to N29). */

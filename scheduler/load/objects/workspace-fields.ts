@@ -49,7 +49,7 @@ const valuePattern = textLike(
 /** Approximates parseAddress for the schema: a URL with a host, or `user@host:path`. */
 const USER = '(?:\\w[\\w.-]*@)?';
 const SEGMENT = '(?!\\.{1,2}(?:/|$)|-)[^\\s?#\\\\/]+';
-const URL_ADDRESS = `(?:(?:https?|git)://|ssh://${USER})(?:[A-Za-z0-9][A-Za-z0-9.-]*|\\[[0-9a-f:]+\\])(?::[0-9]+)?(?:/${SEGMENT})*`;
+const URL_ADDRESS = `(?:(?:https?|git|oci)://|ssh://${USER})(?:[A-Za-z0-9][A-Za-z0-9.-]*|\\[[0-9a-f:]+\\])(?::[0-9]+)?(?:/${SEGMENT})*`;
 const SCP_ADDRESS = `${USER}[A-Za-z0-9][A-Za-z0-9.-]+:${SEGMENT}(?:/${SEGMENT})*`;
 const ADDRESS = `^(?:${URL_ADDRESS}|${SCP_ADDRESS})/*$`;
 
@@ -117,7 +117,7 @@ export const workspaceFields = fields({
   repositories: optional(
     shortList(repositoryPrefix),
     undefined,
-    'Repositories, or owners of repositories, that its applications may name. Without it those of the same owner as the registered one.',
+    'Repositories, or owners of repositories, that its applications may name; for charts that other reconcilers fetch, also `oci://` addresses. Without it those of the same owner as the registered one.',
   ),
   siteValues: optional(
     shortList(valuePattern),

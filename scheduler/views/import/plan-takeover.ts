@@ -27,13 +27,19 @@ const LEFT_OUT: ReadonlySet<string> = new Set(['Environment', 'BaseRepo', 'GitOp
  * Plans a platform repository of our form with the unchanged objects of a Kalypso control plane. base/ has the objects of the
  * first environment of the chain; an environment that is pinned to other text has it in its own folder, where it replaces the
  * object of base/.
+ * @param grants as repositoryGrants
  */
-export const planTakeover = (fleet: string, environments: readonly KalypsoParts[]): Takeover => {
+export const planTakeover = (
+  fleet: string,
+  environments: readonly KalypsoParts[],
+  grants?: string | undefined,
+): Takeover => {
   const files = new Map<string, string[]>([
     ['fleet.yaml', [fleetText(fleet, environments)]],
     ['fleet-scheduler.yaml', [CONFIGURATION]],
     ['.gitignore', ['.fleet/\n']],
   ]);
+  if (grants !== undefined) files.set('base/workspaces.yaml', [grants]);
   const notes: FleetError[] = [];
   const put = (folder: string, document: SourceDocument): void => {
     const path = `${folder}${document.path}`;

@@ -13,6 +13,7 @@ import type { Tree } from '../../render/render-tree.ts';
 import { compareTrees, type TreeComparison } from './compare-trees.ts';
 import { compareValues, type ValueDifference } from './compare-values.ts';
 import { planTakeover } from './plan-takeover.ts';
+import { repositoryGrants } from './repository-grants.ts';
 
 export type TakeoverOptions = PlatformOptions & {
   readonly fleet: string;
@@ -99,6 +100,7 @@ export const takeOver = async (options: TakeoverOptions): Promise<TakeoverReport
   const plan = planTakeover(
     options.fleet,
     before.map(({ parts }) => parts),
+    repositoryGrants(before.map(({ platform }) => platform)),
   );
   const written = await writePlan({ ...options, to }, plan.files);
   const environments: EnvironmentTakeover[] = [];

@@ -35,6 +35,11 @@ const platform = (reconciler: string, files: Readonly<Record<string, string>>): 
     'shop',
     'spec:\n  workspace: sales\n  workload: {repo: ../apps/shop, path: deploy}\n',
   ),
+  'platform/base/sales.yaml': ours(
+    'Workspace',
+    'sales',
+    'spec: {repositories: ["https://git.example/shop"]}\n',
+  ),
   'apps/shop/deploy/shop.yaml': ours(
     'Workload',
     'shop',
