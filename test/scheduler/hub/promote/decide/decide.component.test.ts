@@ -21,7 +21,7 @@ import { openReleases } from '../../../../../scheduler/release/publish/open-rele
 import { bundlesOf } from '../../../../../scheduler/release/reissue/bundle-statements.ts';
 import { revokeBundle } from '../../../../../scheduler/release/revoke/revoke-bundle.ts';
 import { requireRolling } from '../../../../../scheduler/release/rollout/carry-out.ts';
-import { NOW } from '../../../release/removals/office.ts';
+import { NOW, target, workload } from '../../../release/removals/office.ts';
 import { chainedOffice, changeShared, type ChainedOffice } from './chained-office.ts';
 
 const { signal } = new AbortController();
@@ -290,7 +290,8 @@ test('a second pause, and a resume of what is not paused, are said and write not
 });
 
 test('a link that was edited starts with its own promotions, and what the old one promoted stays', async () => {
-  const office = await chainedOffice();
+  const till = ['qa', 'prod'].map((environment) => target('till', environment, 'till'));
+  const office = await chainedOffice({ 'apps/scale/deploy/workload.yaml': workload('scale', ...till) });
   const chain = await office.openChain();
   await promoteTo(chain, { ...wish, reason: null, now: NOW });
   await office.build({ environments: ['prod'], now: after(1) });
