@@ -40,6 +40,8 @@ const granting = (...repositories: readonly string[]): Partial<Platform> => ({
     {
       name: 'sales',
       host: NOTHING,
+      siteValues: [],
+      critical: false,
       repositories: repositories.flatMap((one) => parseAddress(one) ?? []),
       at: { file: 'x' },
     },
