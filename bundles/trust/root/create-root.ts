@@ -2,7 +2,7 @@ import { Metadata, MetadataKind, Signature } from '@tufjs/models';
 import { canonicalBytes, type Json } from '../../json/canonical.ts';
 import { compareBytes } from '../../digest.ts';
 import { formatTime } from '../../time.ts';
-import { encodeFleetField, FLEET_FIELD } from './fleet-field.ts';
+import { encodeFleetField, FLEET_FIELD, type OfficerNames } from './fleet-field.ts';
 import type { PublicKey, SigningKey } from '../keys/key.ts';
 import { readRoot, type TrustRoot, TUF_ROLES } from './read-root.ts';
 import { readRootDocument, signedBytes, writeRootDocument } from './root-document.ts';
@@ -20,6 +20,8 @@ export type RootInput = {
   readonly thresholds?: { readonly [role in RoleName]?: number };
   readonly agentCertificates?: readonly string[];
   readonly dev?: boolean;
+  /** Names by fingerprint. */
+  readonly officers?: OfficerNames;
 };
 
 /**
@@ -57,7 +59,7 @@ export const signRoot = async (
 
 /** TUF 1.0.31 section 4.3. */
 const rootToJson = ({ fleet, version, expires, keys, thresholds = {}, ...rest }: RootInput): Json => {
-  const { dev = false, agentCertificates = [] } = rest;
+  const { dev = false, agentCertificates = [], officers = {} } = rest;
   const defaults = { root: dev ? 1 : 2, bundle: 1, release: 1, lease: 1 };
   const all = toTufKeys([...keys.root, ...keys.bundle, ...keys.release, ...keys.lease]);
   return {
@@ -82,6 +84,7 @@ const rootToJson = ({ fleet, version, expires, keys, thresholds = {}, ...rest }:
       receipt: keys.receipt,
       audit: keys.audit,
       agentCertificates,
+      officers,
     }),
   };
 };

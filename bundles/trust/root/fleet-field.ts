@@ -20,7 +20,15 @@ export type FleetField = {
   readonly audit: readonly PublicKey[];
   /** PEM certificates that agents' client certificates chain to. */
   readonly agentCertificates: readonly string[];
+  /** Names of officers by the fingerprint of their key. For people; trust comes from the keys alone. */
+  readonly officers: OfficerNames;
 };
+
+export type OfficerNames = Readonly<Record<string, string>>;
+
+/** A name that a person reads beside a fingerprint: letters, digits, and a few signs between them. */
+export const isOfficerName = (text: unknown): text is string =>
+  typeof text === 'string' && /^[\p{L}\p{N}]([\p{L}\p{N} ._@-]{0,62}[\p{L}\p{N}])?$/u.test(text);
 
 export const encodeFleetField = (field: FleetField): { readonly [key: string]: Json } => ({
   name: field.name,
@@ -28,6 +36,7 @@ export const encodeFleetField = (field: FleetField): { readonly [key: string]: J
   receiptKeys: keysToJson(field.receipt),
   auditKeys: keysToJson(field.audit),
   agentCertificates: field.agentCertificates,
+  ...(Object.keys(field.officers).length > 0 && { officers: field.officers }),
 });
 
 /** @throws FleetError ROOT_FORMAT */
@@ -35,7 +44,14 @@ export const parseFleetField = (value: unknown): FleetField => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new FleetError('ROOT_FORMAT', `the root has no ${FLEET_FIELD} field: it belongs to no fleet`);
   }
-  const { name, dev, receiptKeys, auditKeys, agentCertificates } = value as Record<string, unknown>;
+  const {
+    name,
+    dev,
+    receiptKeys,
+    auditKeys,
+    agentCertificates,
+    officers = {},
+  } = value as Record<string, unknown>;
   if (!isName(name)) throw new FleetError('ROOT_FORMAT', `${FLEET_FIELD}.name is not a DNS label`);
   if (dev !== undefined && typeof dev !== 'boolean') {
     throw new FleetError('ROOT_FORMAT', `${FLEET_FIELD}.dev is neither true nor false`);
@@ -46,7 +62,23 @@ export const parseFleetField = (value: unknown): FleetField => {
     receipt: keysFromJson(receiptKeys, 'receiptKeys'),
     audit: keysFromJson(auditKeys, 'auditKeys'),
     agentCertificates: parseCertificates(agentCertificates),
+    officers: parseOfficers(officers),
   };
+};
+
+const parseOfficers = (value: unknown): OfficerNames => {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  const entries: readonly (readonly [string, unknown])[] = isObject ? Object.entries(value) : [];
+  if (
+    isObject &&
+    entries.length <= MAX_KEYS &&
+    entries.every(([key, name]) => /^[0-9a-f]{64}$/.test(key) && isOfficerName(name))
+  )
+    return value as OfficerNames;
+  throw new FleetError(
+    'ROOT_FORMAT',
+    `${FLEET_FIELD}.officers is not an object of at most ${MAX_KEYS} names by fingerprint`,
+  );
 };
 
 const keysToJson = (keys: readonly PublicKey[]): Json =>

@@ -3,7 +3,7 @@ import { type Digest, digestOf } from '../../digest.ts';
 import { FleetError } from '../../errors.ts';
 import type { RoleKeys } from '../statements/verify-statement.ts';
 import { parseTime } from '../../time.ts';
-import { FLEET_FIELD, parseFleetField } from './fleet-field.ts';
+import { FLEET_FIELD, type OfficerNames, parseFleetField } from './fleet-field.ts';
 import type { PublicKey } from '../keys/key.ts';
 import { type RootDocument, readRootDocument } from './root-document.ts';
 import { fromTufKeys } from '../keys/tuf-key.ts';
@@ -29,6 +29,8 @@ export type TrustRoot = {
   readonly receipt: readonly PublicKey[];
   readonly audit: readonly PublicKey[];
   readonly agentCertificates: readonly string[];
+  /** Names by fingerprint, for people. */
+  readonly officers: OfficerNames;
   /** True for a development root, for which one officer may be enough. */
   readonly dev: boolean;
 };

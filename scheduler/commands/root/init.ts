@@ -10,6 +10,7 @@ import { readConfiguration, requireSetting } from '../../settings/configuration.
 import { configurationFlags } from '../../settings/configuration-flags.ts';
 import { draftJson, newDraftLines } from '../../keys/root/draft-lines.ts';
 import { initDevRoot } from '../../keys/root/init-dev-root.ts';
+import { officersByFile } from '../../keys/root/officer-name.ts';
 import { readAuthority } from '../../keys/root/read-authority.ts';
 import { readPublicKeys } from '../../keys/root/read-public-keys.ts';
 import { parseExpiry } from '../../keys/root/root-expiry.ts';
@@ -35,7 +36,7 @@ export default class RootInit extends FleetCommand {
     keys,
     fleet: Flags.string({ required: true, description: 'Name of the fleet' }),
     dev: Flags.boolean({ description: 'For development: one officer, all keys in one directory' }),
-    officer: keysFlag('Public key of an officer; three are usual'),
+    officer: keysFlag('Public key of an officer, whose name in the root is that of the file; three are usual'),
     threshold: Flags.integer({ description: `How many officers must sign [default: ${DEFAULT_THRESHOLD}]` }),
     bundle: keysFlag('Public key that signs the origin of bundles'),
     'bundle-threshold': Flags.integer({
@@ -84,6 +85,7 @@ export default class RootInit extends FleetCommand {
       },
       agentCertificates: await Promise.all((flags.authority ?? []).map((file) => readAuthority(file, now))),
       dev: false,
+      officers: await officersByFile(flags.officer ?? []),
     };
     checkInput(input);
     const draft = await writeDraft(input, flags.out);

@@ -8,6 +8,7 @@ import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
 import { fingerprint } from '#bundles/trust/keys/key';
 import { describeAuthority } from '../../keys/root/describe-root.ts';
 import { draftJson, newDraftLines } from '../../keys/root/draft-lines.ts';
+import { nameByFile } from '../../keys/root/officer-name.ts';
 import { readAuthority } from '../../keys/root/read-authority.ts';
 import { readRootFile } from '../../keys/root/read-root-file.ts';
 import { parseExpiry } from '../../keys/root/root-expiry.ts';
@@ -46,7 +47,11 @@ export default class RootRotate extends FleetCommand {
     const before = await readRootFile(args.root);
     const rotation: Rotation = {
       add: await Promise.all(
-        flags.add.map(parsePair).map(async ([role, file]) => ({ role, key: await readPublicFile(file) })),
+        flags.add.map(parsePair).map(async ([role, file]) => ({
+          role,
+          key: await readPublicFile(file),
+          name: nameByFile(file),
+        })),
       ),
       remove: await Promise.all(
         flags.remove.map(parsePair).map(async ([role, key]) => ({ role, key: await keyName(key) })),

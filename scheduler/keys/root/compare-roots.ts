@@ -9,6 +9,7 @@ export const compareRoots = (before: TrustRoot, after: TrustRoot): readonly stri
   ...(before.dev && !after.dev ? ['- no development root any more: one person alone cannot sign'] : []),
   ...(!before.dev && after.dev ? ['- a DEVELOPMENT ROOT from now on'] : []),
   ...(Object.keys(ROOT_ROLES) as RootRole[]).flatMap((role) => compareRole(role, before, after)),
+  ...renamed(before, after),
   ...difference(before.agentCertificates, after.agentCertificates, (pem) => {
     const { sha256, ends } = describeAuthority(pem);
     return `authority of agents ${sha256}, until ${ends}`;
@@ -17,6 +18,14 @@ export const compareRoots = (before: TrustRoot, after: TrustRoot): readonly stri
     ? []
     : [`~ valid until ${formatTime(after.expires)}, was ${formatTime(before.expires)}`]),
 ];
+
+/** Officers who stay, under another name. */
+const renamed = (before: TrustRoot, after: TrustRoot): readonly string[] =>
+  Object.entries(after.officers).flatMap(([key, name]) => {
+    const was = before.officers[key];
+    const stays = before.roles.root.keys.some((one) => fingerprint(one) === key);
+    return stays && was !== name ? [`~ officer ${key} is named ${name}, was ${was ?? 'without a name'}`] : [];
+  });
 
 const compareRole = (role: RootRole, before: TrustRoot, after: TrustRoot): readonly string[] => {
   const [was, is] = [ROOT_ROLES[role].of(before), ROOT_ROLES[role].of(after)];

@@ -12,6 +12,8 @@ export type DescribedRoot = {
     /** Fingerprints. */
     readonly keys: readonly string[];
   }[];
+  /** Names by fingerprint. */
+  readonly officers: TrustRoot['officers'];
   readonly authorities: readonly { readonly sha256: string; readonly ends: Timestamp }[];
 };
 
@@ -21,6 +23,7 @@ export const describeRoot = (root: TrustRoot): DescribedRoot => ({
     const { keys, threshold } = ROOT_ROLES[role].of(root);
     return { role, threshold, keys: keys.map(fingerprint) };
   }),
+  officers: root.officers,
   authorities: root.agentCertificates.map(describeAuthority),
 });
 
@@ -31,12 +34,12 @@ export const describeAuthority = (pem: string): DescribedRoot['authorities'][num
 
 /** Text of a root, for a person to review before signing it. */
 export const rootLines = (root: TrustRoot, now: Date): readonly string[] => {
-  const { roles, authorities } = describeRoot(root);
+  const { roles, officers, authorities } = describeRoot(root);
   return [
     `fleet ${root.fleet}, root ${root.version}, valid until ${formatTime(root.expires)}${root.expires <= now ? ': ENDED' : ''}`,
     ...roles.flatMap(({ role, threshold, keys }) => [
       `${role}: ${threshold} of ${keys.length}`,
-      ...keys.map((key) => `  ${key}`),
+      ...keys.map((key) => (role === 'root' && officers[key] ? `  ${key}  ${officers[key]}` : `  ${key}`)),
     ]),
     ...authorities.map(
       ({ sha256, ends }) => `authority of agents: certificate SHA-256 ${sha256}, until ${ends}`,

@@ -4,6 +4,7 @@ import { readRoot } from '#bundles/trust/root/read-root';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { isEnough, type OfficerSignatures, officerSignatures } from '#bundles/trust/root/root-signatures';
 import { rootFileName } from '../places/root-file.ts';
+import { describeOfficer } from './officer-name.ts';
 
 /** A root that officers are signing, with the state of its signatures. */
 export type Draft = {
@@ -27,7 +28,7 @@ export const judgeDraft = (bytes: Uint8Array, before: TrustRoot | undefined): Dr
   if (broken) {
     throw new FleetError(
       'BAD_SIGNATURE',
-      `the signature of officer ${fingerprint(broken)} does not match: the file was changed after they signed it`,
+      `the signature of officer ${describeOfficer(before ?? root, broken)} does not match: the file was changed after they signed it`,
       { subject, hint: 'Do not sign it. Find out who changed it, and begin again with a new draft' },
     );
   }
@@ -75,22 +76,28 @@ export const checkSigner = ({ root, before, signatures }: Draft, key: PublicKey)
     const whose = before ? `root ${before.version} nor of root ${root.version}` : `root ${root.version}`;
     throw new FleetError('UNKNOWN_KEY', `this key is not an officer's key of ${whose}`, {
       subject: fingerprint(key),
-      hint: `Officers are ${[...new Set(signatures.flatMap(({ signed, missing }) => [...signed, ...missing]).map(fingerprint))].join(', ')}`,
+      hint: `Officers are ${[...new Set(signatures.flatMap(({ signed, missing }) => [...signed, ...missing]).map((one) => describeOfficer(before ?? root, one)))].join(', ')}`,
     });
   }
   if (asked.some(({ missing }) => missing.some(is))) return;
-  throw new FleetError('USAGE', `officer ${fingerprint(key)} has signed root ${root.version} already`, {
-    hint: 'Pass it on to the next officer',
-  });
+  throw new FleetError(
+    'USAGE',
+    `officer ${describeOfficer(root, key)} has signed root ${root.version} already`,
+    {
+      hint: 'Pass it on to the next officer',
+    },
+  );
 };
 
 /** Lines for the officers of each root: who has signed and who has not. */
-export const signatureLines = ({ signatures, root }: Draft): readonly string[] =>
-  signatures.flatMap(({ of, needed, signed, missing }) => {
+export const signatureLines = ({ signatures, root, before }: Draft): readonly string[] => {
+  const names = { officers: { ...root.officers, ...before?.officers } };
+  return signatures.flatMap(({ of, needed, signed, missing }) => {
     const whose = of === root.version ? 'its own officers' : `the officers of root ${of}`;
     return [
       `signatures of ${whose}: ${signed.length}, ${needed} needed`,
-      ...signed.map((key) => `  ${fingerprint(key)}  signed`),
-      ...missing.map((key) => `  ${fingerprint(key)}  not yet`),
+      ...signed.map((key) => `  ${describeOfficer(names, key)}  signed`),
+      ...missing.map((key) => `  ${describeOfficer(names, key)}  not yet`),
     ];
   });
+};

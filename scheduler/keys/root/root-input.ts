@@ -30,6 +30,7 @@ export const rootInput = ({
   },
   agentCertificates: rest.agentCertificates,
   dev: rest.dev,
+  officers: rest.officers,
 });
 
 const MIN_OFFICERS = 2;

@@ -7,7 +7,11 @@ import { type CountedRole, keyOf, type RootRole } from './root-roles.ts';
 
 /** The changes in the next root. */
 export type Rotation = {
-  readonly add: readonly { readonly role: RootRole; readonly key: PublicKey }[];
+  readonly add: readonly {
+    readonly role: RootRole;
+    readonly key: PublicKey;
+    readonly name?: string | undefined;
+  }[];
   /** Keys by fingerprint, or the beginning of one. */
   readonly remove: readonly { readonly role: RootRole; readonly key: string }[];
   readonly thresholds: { readonly [role in CountedRole]?: number };
@@ -42,6 +46,7 @@ export const rotateRoot = (before: TrustRoot, rotation: Rotation): Required<Root
     thresholds: { ...was.thresholds, ...rotation.thresholds, root },
     agentCertificates: changeAuthorities(was.agentCertificates, rotation),
     dev: before.dev && root < DEFAULT_THRESHOLD,
+    officers: officersOf(keys.root, was.officers, rotation.add),
   };
   for (const role of ['bundle', 'release', 'lease', 'receipt', 'audit'] as const) {
     if (keys[role].length === 0 && was.keys[role].length > 0) throw empty(role);
@@ -49,6 +54,19 @@ export const rotateRoot = (before: TrustRoot, rotation: Rotation): Required<Root
   checkInput(next);
   return next;
 };
+
+const officersOf = (
+  keys: readonly PublicKey[],
+  before: TrustRoot['officers'],
+  added: Rotation['add'],
+): TrustRoot['officers'] =>
+  Object.fromEntries(
+    keys.flatMap((key) => {
+      const name =
+        added.find((one) => one.role === 'root' && one.key === key)?.name ?? before[fingerprint(key)];
+      return name === undefined ? [] : [[fingerprint(key), name]];
+    }),
+  );
 
 const withKey = (
   keys: readonly PublicKey[],

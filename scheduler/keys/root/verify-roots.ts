@@ -1,10 +1,10 @@
 import { FleetError } from '#bundles/errors';
 import { namingFile } from '#bundles/trust/keys/naming-file';
-import { fingerprint } from '#bundles/trust/keys/key';
 import { readRoot } from '#bundles/trust/root/read-root';
 import { advanceRoot, checkRootExpiry, parseRoot, type TrustRoot } from '#bundles/trust/root/root';
 import { isEnough } from '#bundles/trust/root/root-signatures';
 import { type Draft, judgeDraft } from './judge-draft.ts';
+import { describeOfficer } from './officer-name.ts';
 
 export type RootFile = { readonly file: string; readonly bytes: Buffer };
 
@@ -58,7 +58,7 @@ const lackOf = (draft: Draft): FleetError | undefined => {
     `${left === 1 ? 'one more officer' : `${left} more officers`} of root ${lacking.of} must sign it`,
     {
       subject: `root ${draft.root.version}`,
-      hint: `One of ${lacking.missing.map(fingerprint).join(', ')} can: fleet-scheduler root sign`,
+      hint: `One of ${lacking.missing.map((key) => describeOfficer(draft.before ?? draft.root, key)).join(', ')} can: fleet-scheduler root sign`,
     },
   );
 };

@@ -156,6 +156,11 @@ describe('a root is refused', () => {
       'there is text around a certificate',
       (signed) => Object.assign(signed['x-fleet'], { agentCertificates: [`hello\n${AGENT_CA}`] }),
     ],
+    [
+      'an officer has a name of another line',
+      (signed) => Object.assign(signed['x-fleet'], { officers: { ['a'.repeat(64)]: 'ada\nben' } }),
+    ],
+    ['a name is of no key', (signed) => Object.assign(signed['x-fleet'], { officers: { ada: 'ada' } })],
     ['one officer alone may change it', (signed) => Object.assign(signed.roles.root, { threshold: 1 })],
     ['a threshold is more than the keys', (signed) => Object.assign(signed.roles.root, { threshold: 4 })],
     ['a threshold is zero', (signed) => Object.assign(signed.roles.timestamp, { threshold: 0 })],

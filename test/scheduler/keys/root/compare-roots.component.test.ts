@@ -45,6 +45,26 @@ describe('what is otherwise in a root', () => {
     ]);
   });
 
+  it('is another name of an officer who stays', async () => {
+    const more = { version: 2, keys: same, agentCertificates: [] };
+    const named = await makeRoot([ada, ben, cleo], [ada, ben], {
+      ...more,
+      officers: { [print(ada)]: 'ada', [print(ben)]: 'Ben K' },
+    });
+    expect(compareRoots(one, named)).toEqual(
+      [
+        `~ officer ${print(ada)} is named ada, was without a name`,
+        `~ officer ${print(ben)} is named Ben K, was without a name`,
+      ].toSorted(),
+    );
+    const swapped = await makeRoot([ada, ben, cleo], [ada, ben], {
+      ...more,
+      version: 3,
+      officers: { [print(ada)]: 'Ben K', [print(ben)]: 'Ben K' },
+    });
+    expect(compareRoots(named, swapped)).toEqual([`~ officer ${print(ada)} is named Ben K, was ada`]);
+  });
+
   it('is that it is no development root any more, and which of its unprotected keys stay', async () => {
     const dev = await makeRoot([ada], [ada], {
       dev: true,

@@ -194,7 +194,9 @@ describe('a mistake in a ceremony', () => {
     await it.init(...it.officers('ada', 'ben', 'cleo'));
     await it.sign(1, 'ada');
     const before = await readFile(it.at('1.root.json'));
-    expect(said(await it.sign(1, 'ada'))).toContain(`officer ${it.finger('ada')} has signed root 1 already`);
+    expect(said(await it.sign(1, 'ada'))).toContain(
+      `officer ada ${it.finger('ada')} has signed root 1 already`,
+    );
     const stranger = await it.sign(1, 'dora');
     expect([stranger.code, said(stranger)]).toEqual([
       4,
@@ -215,7 +217,7 @@ describe('a mistake in a ceremony', () => {
     expect([refused.code, said(refused)]).toEqual([
       4,
       expect.stringMatching(
-        /1\.root\.json: BAD_SIGNATURE: root 1: the signature of officer [0-9a-f]{64} does not match/,
+        /1\.root\.json: BAD_SIGNATURE: root 1: the signature of officer ada [0-9a-f]{64} does not match/,
       ),
     ]);
   });
