@@ -70,6 +70,7 @@ export const PREDICATES = {
   promotion: 'urn:fleet-ferry:promotion:v1',
   approval: 'urn:fleet-ferry:approval:v1',
   decision: 'urn:fleet-ferry:decision:v1',
+  change: 'urn:fleet-ferry:change:v1',
 } as const;
 
 export type StatementKind = keyof typeof PREDICATES;

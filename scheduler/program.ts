@@ -7,7 +7,7 @@ export const PROGRAM: Omit<Program, 'commands'> = {
   names: async (name, line) => (await import('./commands/complete-names.ts')).completeNames(name, line),
   topics: {
     approvals: { description: 'Bundles that wait for a second signature' },
-    audit: { description: 'The signed log of promotions, approvals and decisions' },
+    audit: { description: 'The signed log of promotions, approvals, decisions and changes' },
     images: { description: 'Images and charts, locked to digests' },
     import: { description: 'Platforms of other tools' },
     keys: { description: 'Keys that sign' },

@@ -1,11 +1,13 @@
 import { Flags } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
 import { FleetCommand } from '#cli/fleet-command';
-import { readConfiguration } from '../settings/configuration.ts';
-import { hubFlags } from '../settings/configuration-flags.ts';
 import { auditLog } from '../hub/http/audit-log.ts';
 import { openHub } from '../hub/hub.ts';
 import { createToken } from '../hub/sites/tokens/create-token.ts';
+import { readConfiguration } from '../settings/configuration.ts';
+import { hubFlags } from '../settings/configuration-flags.ts';
+import { appendToLog } from './append-to-log.ts';
+import { byOf, operatorFlag } from './by-flags.ts';
 
 const HOUR_MS = 3_600_000;
 const MAX_HOURS = 8;
@@ -19,6 +21,7 @@ export default class BreakGlass extends FleetCommand {
   ];
   static override flags = {
     ...hubFlags,
+    operator: operatorFlag,
     person: Flags.string({ description: 'Person who gets the code, named in each decision', required: true }),
     reason: Flags.string({ description: 'Reason, shown to every signed-in person', required: true }),
     for: Flags.string({ description: `Life of the session, 1h to ${MAX_HOURS}h`, default: '1h' }),
@@ -32,13 +35,16 @@ export default class BreakGlass extends FleetCommand {
       checkText('--reason', flags.reason, 500),
     ];
     const expires = new Date(now.getTime() + parseHours(flags.for) * HOUR_MS);
-    await using hub = await openHub(await readConfiguration(flags, process.cwd()));
+    await using hub = await openHub(await readConfiguration(flags, process.cwd()), {
+      by: byOf({ person: flags.operator, reason: note }),
+    });
     const { token, row } = await createToken(
       hub.store,
       { scope: 'break-glass', person },
       { note, expires, now },
     );
     const { id, expires_at: expiresAt } = row;
+    for (const line of await appendToLog(hub, 'break-glass', now)) this.say(line);
     auditLog(process.stderr)?.warn(
       { token: id, person, reason: note, expiresAt },
       'BREAK-GLASS code created',

@@ -1,15 +1,18 @@
 import { Args, Flags } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
-import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { parseTime } from '#bundles/time';
+import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { FleetCommand } from '#cli/fleet-command';
 import { openDestination } from '../deliver/send/open-destination.ts';
+import { noteChange } from '../hub/changes/note-change.ts';
+import { openHub } from '../hub/hub.ts';
 import { putBack, readBackup } from '../hub/upkeep/backup/backup.ts';
 import { moveNumbersPast } from '../hub/upkeep/backup/move-past.ts';
-import { openHub } from '../hub/hub.ts';
 import { openKeyDirectory } from '../keys/key-directory.ts';
 import { readConfiguration, requireSetting } from '../settings/configuration.ts';
 import { configurationFlags, hubFlags, registryFlags } from '../settings/configuration-flags.ts';
+import { appendToLog } from './append-to-log.ts';
+import { byFlags, byOf } from './by-flags.ts';
 
 /** Numbers a second that a channel may have given out since the backup: a release takes longer. */
 const PER_SECOND = 1;
@@ -29,6 +32,7 @@ export default class Restore extends FleetCommand {
     ...hubFlags,
     ...registryFlags,
     registry: configurationFlags.registry,
+    ...byFlags,
     'in-place': Flags.boolean({ description: 'Layout and database are restored already' }),
   };
 
@@ -50,7 +54,7 @@ export default class Restore extends FleetCommand {
         },
       );
     if (!flags['in-place']) await putBack(args.folder, backup, { layout, db }, signal);
-    await using hub = await openHub(configuration);
+    await using hub = await openHub(configuration, { by: byOf(flags) });
     const { registry } = configuration;
     await using stack = new AsyncDisposableStack();
     const access = registryOptions({ ...configuration, env: process.env });
@@ -70,6 +74,9 @@ export default class Restore extends FleetCommand {
       this.log(`${moved.entries} entries of the audit log were read back from ${registry}`);
     if (registry === undefined)
       this.warn('no registry was asked: decisions made after the backup are not in the audit log');
+    const change = { change: 'restore', about: 'hub', old: null, new: { backupAt: backup.at } };
+    await hub.store.transact((tx) => noteChange(tx, change, hub.store.by, now));
+    for (const line of await appendToLog(hub, 'restore', now)) this.say(line);
     return { at: backup.at, ...moved };
   }
 }

@@ -3,13 +3,16 @@ import { shortDigest } from '#bundles/digest';
 import { formatError } from '#bundles/errors';
 import { formatChannel, parseChannel } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
-import { readConfiguration, requireSetting } from '../settings/configuration.ts';
-import { configurationFlags } from '../settings/configuration-flags.ts';
+import { openKeyDirectory } from '../keys/key-directory.ts';
+import { recordChange } from '../release/audit/record-change.ts';
 import { followWithLeases } from '../release/lease/follow-with-leases.ts';
 import { openReleases } from '../release/publish/open-releases.ts';
+import { readPrevious } from '../release/publish/read-previous.ts';
 import { findBundle } from '../release/revoke/find-bundle.ts';
 import { revokeBundle } from '../release/revoke/revoke-bundle.ts';
-import { openKeyDirectory } from '../keys/key-directory.ts';
+import { readConfiguration, requireSetting } from '../settings/configuration.ts';
+import { configurationFlags } from '../settings/configuration-flags.ts';
+import { byFlags, byOf } from './by-flags.ts';
 
 const { config, keys, layout } = configurationFlags;
 
@@ -31,6 +34,7 @@ export default class Revoke extends FleetCommand {
     channel: Flags.string({
       description: 'Its channel, environment/cluster type [default: found by the digest]',
     }),
+    person: byFlags.person,
     reason: Flags.string({ required: true, description: 'Reason, which the list shows to every reader' }),
     to: Flags.integer({
       min: 1,
@@ -53,6 +57,8 @@ export default class Revoke extends FleetCommand {
     const layout = await releases.open();
     const named = flags.channel === undefined ? undefined : parseChannel(flags.channel);
     const { digest, channel } = findBundle(layout, args.bundle, named);
+    const by = byOf(flags);
+    const current = (await readPrevious(layout, channel, keyDirectory.roots, now))?.predicate.version;
     const { news, version, references } = await revokeBundle(layout, keyDirectory, {
       channel,
       bundle: digest,
@@ -62,6 +68,18 @@ export default class Revoke extends FleetCommand {
       now,
       signal: this.signal,
     });
+    const change = {
+      change: 'revoke',
+      about: `${formatChannel(channel)} ${digest}`,
+      ...by,
+      old: { release: current ?? null },
+      new: {
+        release: version ?? null,
+        instead: flags.to ?? (flags['with-next-build'] ? 'next build' : null),
+      },
+    };
+    // Durable before the revocation is.
+    if (news === 'revoked') await recordChange(releases, keyDirectory, change, now);
     await releases.point(references);
     for (const [, error] of await followWithLeases(releases, keyDirectory, [channel], now))
       this.say(`its lease is now void: ${formatError(error)}`);

@@ -2,18 +2,18 @@ import { digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { completeLayout, openLayout, openOrStartLayout, referenceOf } from '#bundles/formats/layout/layout';
 import { SITE_ARTIFACT } from '#bundles/media-types';
-import { type Configuration, type FactLabel, requireSetting } from '../settings/configuration.ts';
-import { describeDatabase } from '../settings/database-url.ts';
+import { type KeyDirectory, openKeyDirectory } from '../keys/key-directory.ts';
 import { readDocuments } from '../load/releases/artifact.ts';
 import { siteReference } from '../load/releases/references.ts';
-import { type KeyDirectory, openKeyDirectory } from '../keys/key-directory.ts';
+import { type Configuration, type FactLabel, requireSetting } from '../settings/configuration.ts';
+import { describeDatabase } from '../settings/database-url.ts';
 import { writeReceipts } from './ingest/reports/acknowledge.ts';
 import { bringHistoryUpToDate } from './ingest/reports/rebuild-history.ts';
 import type { SiteSigner } from './sites/issue-site.ts';
 import { publishArtifact } from './sites/publish-artifact.ts';
 import { type SiteDocuments, siteDocuments } from './sites/site-documents.ts';
 import { withLayoutLock } from './sites/with-layout-lock.ts';
-import { openStore, type Store, storeExists } from './store/open-store.ts';
+import { type By, openStore, type Store, storeExists } from './store/open-store.ts';
 import type { SiteRow } from './store/tables.ts';
 
 /** Resources of the hub's commands: the fleet's keys, the database, and the layout for statements and receipts. */
@@ -28,12 +28,16 @@ export type Hub = AsyncDisposable & {
 
 /**
  * Opens the keys and the database of a hub.
+ * @param by who changes something; undefined: nobody does, or the program by a rule
  * @param create creates a missing database. Only for commands that may enrol the first site: for others a wrong path would
  *   look like a fleet without sites.
  * @throws FleetError USAGE for a missing setting; KEY_MISSING; SITE_MISSING if there is no database; WRONG_FLEET,
  *   STORE_CORRUPT, PERMISSION; MEDIUM_MISSING if the database has sites but the layout does not exist
  */
-export const openHub = async (configuration: Configuration, { create = false } = {}): Promise<Hub> => {
+export const openHub = async (
+  configuration: Configuration,
+  { create = false, by }: { readonly create?: boolean; readonly by?: By } = {},
+): Promise<Hub> => {
   const layout = requireSetting(configuration, 'layout');
   const db = requireSetting(configuration, 'db');
   const keys = await openKeyDirectory(requireSetting(configuration, 'keys'));
@@ -46,7 +50,7 @@ export const openHub = async (configuration: Configuration, { create = false } =
       },
     );
   }
-  const store = await openStore(db, keys.root.fleet);
+  const store = await openStore(db, keys.root.fleet, { by });
   try {
     await completeLayout(layout);
     // The first enrolment creates the layout. If there are sites and no layout, the path is wrong.

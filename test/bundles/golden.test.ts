@@ -51,6 +51,7 @@ const ROLES: Readonly<Record<StatementKind, (root: TrustRoot) => RoleKeys>> = {
   promotion: (root) => root.roles.release,
   approval: (root) => root.roles.bundle,
   decision: (root) => ({ keys: root.audit, threshold: 1 }),
+  change: (root) => ({ keys: root.audit, threshold: 1 }),
 };
 
 const statement = (kind: StatementKind, path: string, root: TrustRoot): VerifiedStatement =>

@@ -115,6 +115,17 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>
       },
     ],
   },
+  'change-predicate': {
+    fleet: 'acme',
+    change: 'sites revoke',
+    about: 'plant-7/line-1',
+    person: 'ada',
+    reason: 'the machine was sold',
+    old: { channel: 'prod/line' },
+    new: null,
+    time,
+    critical: [],
+  },
   'decision-predicate': {
     fleet: 'acme',
     decision: 'advance',

@@ -38,7 +38,7 @@ test('a machine that was taken out of its site takes nothing new, until it is en
   const site = await office.site('press-1', SITE, CHANNEL);
   await office.fill(site.stick, SITE);
   succeed(await site.import());
-  succeed(await office.scheduler('sites', 'revoke', `${SITE}/press-1`));
+  succeed(await office.scheduler('sites', 'revoke', `${SITE}/press-1`, '--reason', 'sold'));
   await office.fill(site.stick, SITE, '--channel', CHANNEL);
   expect(refusalOf(await site.import())).toBe('AGENT_UNKNOWN');
 

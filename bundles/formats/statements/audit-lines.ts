@@ -9,7 +9,7 @@ import type { Document } from '../layout/document.ts';
 import { readBlob } from '../layout/verified.ts';
 import { MAX_STATEMENT_BYTES } from './envelope.ts';
 
-export const AUDIT_KINDS = ['promotion', 'approval', 'decision'] as const;
+export const AUDIT_KINDS = ['promotion', 'approval', 'decision', 'change'] as const;
 export type AuditKind = (typeof AUDIT_KINDS)[number];
 
 /** One line of the audit log (docs/bundle-format.md section 18), its statement not verified. */

@@ -1,6 +1,7 @@
 import type { BundleKind, Channel } from '../../names.ts';
 import type { Digest } from '../../digest.ts';
 import type { Place } from '../../errors.ts';
+import type { Json } from '../../json/canonical.ts';
 import type { Timestamp } from '../../time.ts';
 
 /** Predicates of our statements (docs/bundle-format.md section 7), one type each; the schemas validate them. */
@@ -184,6 +185,27 @@ export type DecisionPredicate = {
   /** null: a rule decided. */
   readonly person: string | null;
   readonly reason: string;
+  readonly time: Timestamp;
+  readonly critical: readonly string[];
+};
+
+/**
+ * A change of the office that no promotion, approval or decision describes: of agents, tokens, sessions, secrets, roots and stored
+ * facts. Subject 'change' with the digest of `about`. Key: audit.
+ */
+export type ChangePredicate = {
+  readonly fleet: string;
+  /** The verb, as people type it: 'sites revoke', 'tokens create'. Later versions may write others. */
+  readonly change: string;
+  /** '<site>/<agent>', a site, the id of a token or session, 'root' ... */
+  readonly about: string;
+  /** null: the program changed it, by a rule. */
+  readonly person: string | null;
+  /** null: none was given. */
+  readonly reason: string | null;
+  /** The state before and after; null: there was none. Secrets are in neither. */
+  readonly old: { readonly [key: string]: Json } | null;
+  readonly new: { readonly [key: string]: Json } | null;
   readonly time: Timestamp;
   readonly critical: readonly string[];
 };

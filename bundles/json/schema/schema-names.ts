@@ -7,6 +7,7 @@ export const SCHEMA_NAMES = [
   'bundle-config',
   'bundle-predicate',
   'candidate',
+  'change-predicate',
   'decision-predicate',
   'event',
   'host-package',

@@ -546,8 +546,9 @@ export type Audit = {
     entries: {
         "number": number;
         at: Time;
-        kind: "promotion" | "approval" | "decision";
-        environment: string;
+        kind: "promotion" | "approval" | "decision" | "change";
+        /** null for a change, which is about none. */
+        environment: string | null;
         what: string;
         promotion: {
             "number": number;
@@ -559,6 +560,12 @@ export type Audit = {
         /** Of an approval that is limited to workspaces. */
         workspaces?: string[] | null;
         release: number | null;
+        /** Of a change: what it changed, such as an agent or a token. */
+        about?: string | null;
+        /** Of a change: the state before. */
+        old?: object | null;
+        /** Of a change: the state after. */
+        "new"?: object | null;
         candidate: Digest | null;
         /** The submitted candidate that this entry ended: the environment is built from the newest state again. */
         ended?: Digest | null;

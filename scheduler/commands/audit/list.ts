@@ -3,7 +3,7 @@ import { openLayout } from '#bundles/formats/layout/layout';
 import { parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
 import { openKeyDirectory } from '../../keys/key-directory.ts';
-import { readAuditLog } from '../../load/releases/audit-log.ts';
+import { type AuditEntry, readAuditLog } from '../../load/releases/audit-log.ts';
 import { endedSubmissions } from '../../release/chain/submitted.ts';
 import { readConfiguration, requireSetting } from '../../settings/configuration.ts';
 import { configurationFlags, environmentFlag } from '../../settings/configuration-flags.ts';
@@ -14,10 +14,11 @@ const { config, keys, layout } = configurationFlags;
 
 export default class AuditList extends FleetCommand {
   static override description =
-    'Promotions, approvals and decisions in the audit log of a layout, oldest first.\n\nThe whole log is verified before anything is shown.';
+    'Promotions, approvals, decisions and changes in the audit log of a layout, oldest first.\n\nThe whole log is verified before anything is shown.';
   static override examples = [
     '<%= config.bin %> <%= command.id %>',
     '<%= config.bin %> <%= command.id %> --environment prod --since 2026-11-01',
+    '<%= config.bin %> <%= command.id %> --about plant-7',
     '<%= config.bin %> <%= command.id %> --json',
   ];
   static override flags = {
@@ -25,6 +26,9 @@ export default class AuditList extends FleetCommand {
     keys,
     layout,
     environment: environmentFlag('Only entries about this environment'),
+    about: Flags.string({
+      description: 'Only changes of this site, <site>/<agent>, token, session or person',
+    }),
     since: Flags.string({ description: `Only entries of this time or later: ${WHEN}` }),
     until: Flags.string({ description: 'Only entries of this time or earlier' }),
   };
@@ -43,7 +47,8 @@ export default class AuditList extends FleetCommand {
     const { entries, head } = await readAuditLog(opened, roots);
     const shown = entries.filter(
       (entry) =>
-        (wanted?.includes(environmentOf(entry)) ?? true) &&
+        (wanted?.includes(environmentOf(entry) ?? '') ?? true) &&
+        (flags.about === undefined || isAbout(entry, flags.about)) &&
         entry.at >= since &&
         (until === undefined || entry.at <= until),
     );
@@ -56,3 +61,8 @@ export default class AuditList extends FleetCommand {
     return { head, entries: shown };
   }
 }
+
+/** A site's changes are those of its agents, too. */
+const isAbout = ({ kind, predicate }: AuditEntry, name: string): boolean =>
+  kind === 'change' &&
+  (predicate.about === name || predicate.about.startsWith(`${name}/`) || predicate.person === name);

@@ -1,12 +1,10 @@
-import { userInfo } from 'node:os';
 import { Flags } from '@oclif/core';
-import { FleetError } from '#bundles/errors';
-import { openLayout } from '#bundles/formats/layout/layout';
 import type { Digest } from '#bundles/digest';
-import { type GateHub, parseCandidate } from '../../hub/promote/gate/assess.ts';
+import { openLayout } from '#bundles/formats/layout/layout';
+import { hasNoSites, openHub } from '../../hub/hub.ts';
 import { readPromotion } from '../../hub/promote/facts/link.ts';
 import { openChanges } from '../../hub/promote/facts/read-changes.ts';
-import { hasNoSites, openHub } from '../../hub/hub.ts';
+import { type GateHub, parseCandidate } from '../../hub/promote/gate/assess.ts';
 import { storeExists } from '../../hub/store/open-store.ts';
 import { openKeyDirectory } from '../../keys/key-directory.ts';
 import { platformOptions } from '../../load/platform/platform-options.ts';
@@ -14,6 +12,7 @@ import type { Sources } from '../../load/sources/open-sources.ts';
 import type { Promotion } from '../../model/promotion.ts';
 import { type Configuration, readConfiguration, requireSetting } from '../../settings/configuration.ts';
 import { configurationFlags } from '../../settings/configuration-flags.ts';
+import { personOf } from '../by-flags.ts';
 
 const { config, platform, cache, map, keys, layout, db } = configurationFlags;
 
@@ -39,20 +38,6 @@ export const reasonFlag = Flags.string({
   required: true,
   description: 'Reason; it is signed into the audit log',
 });
-
-const MAX_PERSON = 256;
-
-/** @throws FleetError USAGE for a name that no statement can have */
-export const personOf = ({
-  person = userInfo().username,
-}: {
-  readonly person?: string | undefined;
-}): string => {
-  if (person.trim() !== '' && person.length <= MAX_PERSON) return person;
-  throw new FleetError('USAGE', `the name of a person has 1 to ${MAX_PERSON} characters`, {
-    hint: 'Give --person with the name of the person who decides',
-  });
-};
 
 /**
  * Inputs of a gate: keys, layout, the chain with its policies, and the hub's database if one is configured and a site was ever

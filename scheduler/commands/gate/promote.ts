@@ -3,15 +3,16 @@ import { shortDigest } from '#bundles/digest';
 import { formatError, isFleetError } from '#bundles/errors';
 import { FleetCommand } from '#cli/fleet-command';
 import { type Promoted, promotedJson, promoteTo } from '../../hub/promote/decide/promote-to.ts';
+import { linkTo } from '../../hub/promote/facts/link.ts';
 import { assess, parseCandidate } from '../../hub/promote/gate/assess.ts';
 import { describeVerdict, verdictJson } from '../../hub/promote/gate/describe-verdict.ts';
 import { whyNotApprovable } from '../../hub/promote/judge/judge-approvals.ts';
-import { linkTo } from '../../hub/promote/facts/link.ts';
 import { sourcesOf } from '../../load/load-platform.ts';
 import { platformOptions } from '../../load/platform/platform-options.ts';
 import { type Configuration, readConfiguration, requireSetting } from '../../settings/configuration.ts';
 import { configurationFlags } from '../../settings/configuration-flags.ts';
-import { decisionFlags, gateFlags, openGate, personOf } from './open-gate.ts';
+import { personOf } from '../by-flags.ts';
+import { decisionFlags, gateFlags, openGate } from './open-gate.ts';
 import { findKalypsoRoot, kalypsoFlags, promoteInKalypso, refuseKalypsoFlags } from './promote-in-kalypso.ts';
 
 export default class Promote extends FleetCommand {

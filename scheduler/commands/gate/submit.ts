@@ -6,7 +6,8 @@ import { FleetCommand } from '#cli/fleet-command';
 import { readCandidate } from '../../assemble/candidate/read-candidate.ts';
 import { type Submitted, submitCandidate } from '../../hub/promote/decide/submit-candidate.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
-import { decisionFlags, linkFlags, openGate, personOf, reasonFlag } from './open-gate.ts';
+import { personOf } from '../by-flags.ts';
+import { decisionFlags, linkFlags, openGate, reasonFlag } from './open-gate.ts';
 
 export default class Submit extends FleetCommand {
   static override description = `Submits a candidate to the first environment of the chain.

@@ -3,10 +3,11 @@ import { FleetError, formatError } from '#bundles/errors';
 import { formatChannel, parseChannel } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
 import { resumeChannel, rollBackChannel, rollBackOne } from '../../hub/promote/decide/roll-back-channel.ts';
+import { openKeyDirectory } from '../../keys/key-directory.ts';
 import { readConfiguration, requireSetting } from '../../settings/configuration.ts';
 import { configurationFlags } from '../../settings/configuration-flags.ts';
-import { openKeyDirectory } from '../../keys/key-directory.ts';
-import { decisionFlags, personOf } from '../gate/open-gate.ts';
+import { personOf } from '../by-flags.ts';
+import { decisionFlags } from '../gate/open-gate.ts';
 
 const { config, keys, layout } = configurationFlags;
 

@@ -1,12 +1,12 @@
 import { Flags } from '@oclif/core';
-import { FleetCommand } from '#cli/fleet-command';
 import { formatError } from '#bundles/errors';
 import { parseChannel } from '#bundles/names';
+import { FleetCommand } from '#cli/fleet-command';
+import { type DecidedStep, decideStep, type RolloutStep } from '../../hub/promote/rollout/decide-step.ts';
+import { openKeyDirectory } from '../../keys/key-directory.ts';
 import { type Configuration, readConfiguration, requireSetting } from '../../settings/configuration.ts';
 import { configurationFlags } from '../../settings/configuration-flags.ts';
-import { openKeyDirectory } from '../../keys/key-directory.ts';
-import { personOf } from '../gate/open-gate.ts';
-import { type DecidedStep, decideStep, type RolloutStep } from '../../hub/promote/rollout/decide-step.ts';
+import { personOf } from '../by-flags.ts';
 
 const { config, keys, layout } = configurationFlags;
 

@@ -1,15 +1,17 @@
 import { Args, Flags } from '@oclif/core';
 import { type Digest, parseDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { FleetCommand } from '#cli/fleet-command';
 import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
-import { readConfiguration, requireSetting } from '../../settings/configuration.ts';
-import { configurationFlags } from '../../settings/configuration-flags.ts';
+import { FleetCommand } from '#cli/fleet-command';
 import { shaLine } from '../../keys/root/describe-root.ts';
 import { installRoots } from '../../keys/root/install-roots.ts';
 import { readRootBytes } from '../../keys/root/read-root-file.ts';
+import { readConfiguration, requireSetting } from '../../settings/configuration.ts';
+import { configurationFlags } from '../../settings/configuration-flags.ts';
+import { byFlags, byOf } from '../by-flags.ts';
+import { recordRoots } from './record-roots.ts';
 
-const { config, keys } = configurationFlags;
+const { config, keys, layout } = configurationFlags;
 
 export default class RootInstall extends FleetCommand {
   static override description =
@@ -24,17 +26,23 @@ export default class RootInstall extends FleetCommand {
   static override flags = {
     config,
     keys,
+    layout,
+    ...byFlags,
     sha256: Flags.string({ description: 'SHA-256 that one of them must have, as published by the officers' }),
   };
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(RootInstall);
-    const directory = requireSetting(await readConfiguration(flags, process.cwd()), 'keys');
+    const configuration = await readConfiguration(flags, process.cwd());
+    const directory = requireSetting(configuration, 'keys');
+    const by = byOf(flags);
+    const now = this.readNow(flags.now);
     const files = await Promise.all(
       args.root.map(async (file) => ({ file, bytes: await readRootBytes(file) })),
     );
     const pinned = flags.sha256 === undefined ? undefined : parseSha(flags.sha256);
-    const { added, root } = await installRoots(directory, files, { now: this.readNow(flags.now), pinned });
+    const { added, root } = await installRoots(directory, files, { now, pinned });
+    for (const line of await recordRoots(configuration, 'root install', by, now)) this.say(line);
     if (root.dev) this.say(DEV_ROOT_NOTICE);
     for (const one of added) this.log(`${shaLine(one)}: installed`);
     if (added.length === 0) this.log(`root ${root.version} of fleet ${root.fleet} is there already`);

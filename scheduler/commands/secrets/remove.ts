@@ -1,17 +1,22 @@
 import { Flags } from '@oclif/core';
 import { parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
-import { readConfiguration } from '../../settings/configuration.ts';
-import { hubFlags } from '../../settings/configuration-flags.ts';
 import { openHub, publishSite, siteSigner } from '../../hub/hub.ts';
 import { removeSecrets } from '../../hub/sites/secrets/remove-secrets.ts';
+import { readConfiguration } from '../../settings/configuration.ts';
+import { hubFlags } from '../../settings/configuration-flags.ts';
+import { appendToLog } from '../append-to-log.ts';
+import { takingBy, takingFlags } from '../by-flags.ts';
 
 export default class SecretsRemove extends FleetCommand {
   static override description =
     'Remove a secret set from a site.\n\nIts agents delete it with the next statement; files and Secrets made from it stay while a package needs them.';
-  static override examples = ['<%= config.bin %> <%= command.id %> --site plant-7 --name mqtt'];
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> --site plant-7 --name mqtt --reason "the broker is gone"',
+  ];
   static override flags = {
     ...hubFlags,
+    ...takingFlags,
     site: Flags.string({ required: true, description: 'Site of the set' }),
     name: Flags.string({ required: true, description: 'Name of the set' }),
   };
@@ -21,9 +26,19 @@ export default class SecretsRemove extends FleetCommand {
     const site = parseName(flags.site, 'site');
     const name = parseName(flags.name, 'secret set');
     const now = this.readNow(flags.now);
-    await using hub = await openHub(await readConfiguration(flags, process.cwd()));
+    const configuration = await readConfiguration(flags, process.cwd());
+    const by = await takingBy(
+      flags,
+      `the secret set ${name} is removed from ${site}, and its agents delete it`,
+      {
+        json: this.jsonEnabled(),
+        signal: this.signal,
+      },
+    );
+    await using hub = await openHub(configuration, { by });
     const row = await removeSecrets(hub.store, { site, name }, await siteSigner(hub), now);
     await publishSite(hub, row, { now, command: 'secrets remove' });
+    for (const line of await appendToLog(hub, 'secrets remove', now)) this.say(line);
     this.log(`${name} is no longer a secret set of ${site}, which is at statement ${row.version}`);
     return { site, name, statement: row.version };
   }

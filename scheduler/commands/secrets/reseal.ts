@@ -1,12 +1,14 @@
 import { Flags } from '@oclif/core';
 import { parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
-import { readConfiguration } from '../../settings/configuration.ts';
-import { hubFlags } from '../../settings/configuration-flags.ts';
 import { openHub, publishSite, siteSigner } from '../../hub/hub.ts';
 import { siteRemarks } from '../../hub/sites/secrets/list-secrets.ts';
 import { readIdentities } from '../../hub/sites/secrets/read-identities.ts';
 import { resealSecrets } from '../../hub/sites/secrets/reseal-secrets.ts';
+import { readConfiguration } from '../../settings/configuration.ts';
+import { hubFlags } from '../../settings/configuration-flags.ts';
+import { appendToLog } from '../append-to-log.ts';
+import { byFlags, byOf } from '../by-flags.ts';
 
 export default class SecretsReseal extends FleetCommand {
   static override description =
@@ -16,6 +18,7 @@ export default class SecretsReseal extends FleetCommand {
   ];
   static override flags = {
     ...hubFlags,
+    ...byFlags,
     site: Flags.string({ required: true, description: 'Whose sets' }),
     name: Flags.string({ description: 'Only this set' }),
     identity: Flags.string({
@@ -31,7 +34,7 @@ export default class SecretsReseal extends FleetCommand {
     const configuration = await readConfiguration(flags, process.cwd());
     const identities = await readIdentities(flags.identity);
     const now = this.readNow(flags.now);
-    await using hub = await openHub(configuration);
+    await using hub = await openHub(configuration, { by: byOf(flags) });
     const { escrow } = configuration;
     const order = { site, name, identities, escrow };
     const {
@@ -40,6 +43,7 @@ export default class SecretsReseal extends FleetCommand {
       unchanged,
     } = await resealSecrets(hub.store, order, await siteSigner(hub), now);
     await publishSite(hub, row, { now, command: 'secrets reseal' });
+    for (const line of await appendToLog(hub, 'secrets reseal', now)) this.say(line);
     for (const one of resealed) this.log(`${one} is sealed again`);
     for (const one of unchanged) this.log(`${one} is sealed to the current agents already`);
     this.log(`site ${site} is at statement ${row.version}`);

@@ -3,20 +3,22 @@ import { CODES, FleetError, formatError } from '#bundles/errors';
 import { openFiles } from '#bundles/formats/medium/open-files';
 import { type Channel, formatChannel, parseChannel, parseName } from '#bundles/names';
 import { ask, canAsk } from '#cli/ask';
-import { FleetCommand } from '#cli/fleet-command';
 import { repeatable } from '#cli/flags';
-import { readConfiguration } from '../../settings/configuration.ts';
-import { hubFlags } from '../../settings/configuration-flags.ts';
-import type { Enrolment } from '../../hub/sites/enroll/enroll-agents.ts';
-import { type AcceptedKey, type EnrolledMedium, enrollMedium } from '../../hub/sites/enroll/enroll-medium.ts';
-import type { EnrolmentStep } from '../../hub/sites/enroll/plan-enrolment.ts';
-import type { EnrolmentRequest } from '../../hub/sites/enroll/read-requests.ts';
+import { FleetCommand } from '#cli/fleet-command';
 import { hasNoSites, openHub } from '../../hub/hub.ts';
 import { describeRefused } from '../../hub/refused.ts';
 import { channelOf, type Labels, labelsOf } from '../../hub/sites/agent-record.ts';
 import { readReleased } from '../../hub/sites/check-released.ts';
-import { redeemOnMedium } from '../../hub/sites/tokens/token-terms.ts';
+import type { Enrolment } from '../../hub/sites/enroll/enroll-agents.ts';
+import { type AcceptedKey, type EnrolledMedium, enrollMedium } from '../../hub/sites/enroll/enroll-medium.ts';
+import type { EnrolmentStep } from '../../hub/sites/enroll/plan-enrolment.ts';
+import type { EnrolmentRequest } from '../../hub/sites/enroll/read-requests.ts';
 import { siteRemarks } from '../../hub/sites/secrets/list-secrets.ts';
+import { redeemOnMedium } from '../../hub/sites/tokens/token-terms.ts';
+import { readConfiguration } from '../../settings/configuration.ts';
+import { hubFlags } from '../../settings/configuration-flags.ts';
+import { appendToLog } from '../append-to-log.ts';
+import { byFlags, byOf } from '../by-flags.ts';
 
 const WORDS: Readonly<Record<EnrolmentStep['kind'], string>> = {
   register: 'enrolled',
@@ -37,6 +39,7 @@ export default class SitesEnroll extends FleetCommand {
   };
   static override flags = {
     ...hubFlags,
+    ...byFlags,
     site: Flags.string({ description: "Only this site's requests" }),
     channel: Flags.string({ description: 'Follow this environment/type, whatever the request says' }),
     accept: Flags.string({
@@ -64,7 +67,10 @@ export default class SitesEnroll extends FleetCommand {
     };
     await using medium = await openFiles(args.medium);
     const configuration = await readConfiguration(flags, process.cwd());
-    await using hub = await openHub(configuration, { create: await hasNoSites(configuration) });
+    await using hub = await openHub(configuration, {
+      create: await hasNoSites(configuration),
+      by: byOf(flags),
+    });
     const released = flags['allow-unreleased'] ? undefined : await readReleased(hub.layout);
     const now = this.readNow(flags.now);
     const result = await enrollMedium(
@@ -74,6 +80,7 @@ export default class SitesEnroll extends FleetCommand {
       now,
       this.signal,
     );
+    for (const line of await appendToLog(hub, 'sites enroll', now)) this.say(line);
     this.#print(result, args.medium);
     const remarks: string[] = [];
     for (const { site } of result.sites)

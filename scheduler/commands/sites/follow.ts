@@ -1,15 +1,17 @@
 import { Args, Flags } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
 import { formatChannel, parseChannel, parseName } from '#bundles/names';
-import { FleetCommand } from '#cli/fleet-command';
 import { repeatable } from '#cli/flags';
-import { registerFollower } from '../../hub/ingest/followers/register-follower.ts';
+import { FleetCommand } from '#cli/fleet-command';
 import { auditLog } from '../../hub/http/audit-log.ts';
 import { FOLLOWERS_PATH } from '../../hub/http/hooks/notification-routes.ts';
 import { hasNoSites, openHub, siteSigner } from '../../hub/hub.ts';
+import { registerFollower } from '../../hub/ingest/followers/register-follower.ts';
 import { checkReleased, readReleased } from '../../hub/sites/check-released.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
+import { appendToLog } from '../append-to-log.ts';
+import { byFlags, byOf } from '../by-flags.ts';
 import { parseLabel } from '../tokens/create.ts';
 
 export default class SitesFollow extends FleetCommand {
@@ -24,6 +26,7 @@ export default class SitesFollow extends FleetCommand {
   };
   static override flags = {
     ...hubFlags,
+    ...byFlags,
     by: Flags.option({
       options: ['flux', 'argo-cd'] as const,
       required: true,
@@ -51,12 +54,16 @@ export default class SitesFollow extends FleetCommand {
       labels: flags.label === undefined ? undefined : Object.fromEntries(flags.label.map(parseLabel)),
     };
     const configuration = await readConfiguration(flags, process.cwd());
-    await using hub = await openHub(configuration, { create: await hasNoSites(configuration) });
+    await using hub = await openHub(configuration, {
+      create: await hasNoSites(configuration),
+      by: byOf(flags),
+    });
     if (!flags['allow-unreleased']) checkReleased(channel, await readReleased(hub.layout));
     const now = this.readNow(flags.now);
     const { row, token, result } = await registerFollower(hub.store, order, await siteSigner(hub), now);
     const path = `${FOLLOWERS_PATH}/${row.id}/${flags.by}`;
     const about = { follower: row.id, by: flags.by, channel: formatChannel(channel), result };
+    for (const line of await appendToLog(hub, 'sites follow', now)) this.say(line);
     auditLog(process.stderr)?.info(about, 'follower registered');
     this.log(token);
     this.say(

@@ -1,11 +1,13 @@
 import { Flags } from '@oclif/core';
-import { FleetCommand } from '#cli/fleet-command';
 import { addDays, formatTime } from '#bundles/time';
-import { readConfiguration } from '../../settings/configuration.ts';
-import { hubFlags } from '../../settings/configuration-flags.ts';
+import { FleetCommand } from '#cli/fleet-command';
 import { openHub, publishSite, siteSigner } from '../../hub/hub.ts';
 import { abortIfAsked } from '../../hub/refused.ts';
 import { renewSites } from '../../hub/sites/renew-sites.ts';
+import { readConfiguration } from '../../settings/configuration.ts';
+import { hubFlags } from '../../settings/configuration-flags.ts';
+import { appendToLog } from '../append-to-log.ts';
+import { byFlags, byOf } from '../by-flags.ts';
 
 export default class SitesRenew extends FleetCommand {
   static override description =
@@ -13,6 +15,7 @@ export default class SitesRenew extends FleetCommand {
   static override examples = ['<%= config.bin %> <%= command.id %> --within 200'];
   static override flags = {
     ...hubFlags,
+    ...byFlags,
     within: Flags.integer({
       description: 'Days that a statement must still be valid',
       default: 180,
@@ -24,7 +27,7 @@ export default class SitesRenew extends FleetCommand {
   async run(): Promise<unknown> {
     const { flags } = await this.parse(SitesRenew);
     const now = this.readNow(flags.now);
-    await using hub = await openHub(await readConfiguration(flags, process.cwd()));
+    await using hub = await openHub(await readConfiguration(flags, process.cwd()), { by: byOf(flags) });
     const before = formatTime(addDays(now, flags.within));
     const renewed = await renewSites(hub.store, await siteSigner(hub), before, now);
     for (const site of renewed) {
@@ -32,6 +35,7 @@ export default class SitesRenew extends FleetCommand {
       await publishSite(hub, site, { now, command: 'sites renew' });
       this.log(`site ${site.name} is at statement ${site.version}, valid until ${site.expires_at}`);
     }
+    for (const line of await appendToLog(hub, 'sites renew', now)) this.say(line);
     if (renewed.length === 0) this.log(`Every statement is valid until ${before} or longer.`);
     return {
       renewed: renewed.map(({ name, version, expires_at }) => ({ site: name, version, expires: expires_at })),

@@ -1,25 +1,35 @@
 import { Args } from '@oclif/core';
 import { FleetCommand } from '#cli/fleet-command';
-import { readConfiguration } from '../../settings/configuration.ts';
-import { hubFlags } from '../../settings/configuration-flags.ts';
 import { openHub, publishSite, siteSigner } from '../../hub/hub.ts';
 import { revokeAgent } from '../../hub/sites/revoke-agent.ts';
 import { siteRemarks } from '../../hub/sites/secrets/list-secrets.ts';
+import { readConfiguration } from '../../settings/configuration.ts';
+import { hubFlags } from '../../settings/configuration-flags.ts';
+import { appendToLog } from '../append-to-log.ts';
+import { takingBy, takingFlags } from '../by-flags.ts';
 
 export default class SitesRevoke extends FleetCommand {
   static override description =
     'Remove an agent from its site: its key and its reports are refused from now on.\n\nRunning packages keep running; the agent gets no new release once it has the next statement.';
-  static override examples = ['<%= config.bin %> <%= command.id %> plant-7/press-1'];
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> plant-7/press-1 --reason "sold to another plant"',
+  ];
   static override args = { agent: Args.string({ required: true, description: '<site>/<agent>' }) };
-  static override flags = hubFlags;
+  static override flags = { ...hubFlags, ...takingFlags };
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(SitesRevoke);
     const configuration = await readConfiguration(flags, process.cwd());
-    await using hub = await openHub(configuration);
+    const by = await takingBy(
+      flags,
+      `${args.agent} is removed from its site: its key and its reports are refused from now on, and gates no longer count it`,
+      { json: this.jsonEnabled(), signal: this.signal },
+    );
+    await using hub = await openHub(configuration, { by });
     const now = this.readNow(flags.now);
     const { site, changed } = await revokeAgent(hub.store, args.agent, await siteSigner(hub), now);
     await publishSite(hub, site, { now, command: 'sites revoke' });
+    for (const line of await appendToLog(hub, 'sites revoke', now)) this.say(line);
     this.log(
       changed
         ? `${args.agent} is revoked; site ${site.name} is at statement ${site.version}`

@@ -1,16 +1,18 @@
 import { Args, Flags } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
-import { parseChannel, parseName } from '#bundles/names';
 import { parseJson } from '#bundles/json/parse-json';
-import { FleetCommand } from '#cli/fleet-command';
+import { parseChannel, parseName } from '#bundles/names';
 import { repeatable } from '#cli/flags';
-import { readConfiguration } from '../../settings/configuration.ts';
-import { hubFlags } from '../../settings/configuration-flags.ts';
+import { FleetCommand } from '#cli/fleet-command';
 import { openHub, publishSite, siteSigner } from '../../hub/hub.ts';
 import { checkReleased, readReleased } from '../../hub/sites/check-released.ts';
 import { checkValues } from '../../hub/sites/check-values.ts';
 import { parseFreshness } from '../../hub/sites/set-terms.ts';
 import { parseValue, setValues } from '../../hub/sites/set-values.ts';
+import { readConfiguration } from '../../settings/configuration.ts';
+import { hubFlags } from '../../settings/configuration-flags.ts';
+import { appendToLog } from '../append-to-log.ts';
+import { byFlags, byOf } from '../by-flags.ts';
 
 export default class SitesSet extends FleetCommand {
   static override description =
@@ -29,6 +31,7 @@ export default class SitesSet extends FleetCommand {
   };
   static override flags = {
     ...hubFlags,
+    ...byFlags,
     agent: Flags.string({ description: "Only for this agent; its values override the site's" }),
     unset: Flags.string({
       description: 'Remove this value',
@@ -68,7 +71,7 @@ export default class SitesSet extends FleetCommand {
       unset,
       terms,
     };
-    await using hub = await openHub(await readConfiguration(flags, process.cwd()));
+    await using hub = await openHub(await readConfiguration(flags, process.cwd()), { by: byOf(flags) });
     const now = this.readNow(flags.now);
     if (terms.channel && !flags['allow-unreleased'])
       checkReleased(terms.channel, await readReleased(hub.layout));
@@ -80,6 +83,7 @@ export default class SitesSet extends FleetCommand {
       now,
     );
     const laidOut = await publishSite(hub, site, { now, command: 'sites set' });
+    for (const line of await appendToLog(hub, 'sites set', now)) this.say(line);
     for (const one of absent) this.say(one);
     if (changed) this.log(`site ${site.name} is at statement ${site.version}; the next medium carries it`);
     else if (laidOut === 'unchanged')

@@ -1,13 +1,11 @@
 import { Flags } from '@oclif/core';
 import { FleetError, formatError, isFleetError } from '#bundles/errors';
 import { parseChannel, parseName } from '#bundles/names';
-import { FleetCommand } from '#cli/fleet-command';
 import { repeatable } from '#cli/flags';
-import { type Configuration, readConfiguration } from '../../settings/configuration.ts';
-import { hubFlags } from '../../settings/configuration-flags.ts';
-import { platformOptions } from '../../load/platform/platform-options.ts';
-import { checkEnvironment, readPromotion } from '../../hub/promote/facts/link.ts';
+import { FleetCommand } from '#cli/fleet-command';
+import { auditLog } from '../../hub/http/audit-log.ts';
 import { hasNoSites, openHub } from '../../hub/hub.ts';
+import { checkEnvironment, readPromotion } from '../../hub/promote/facts/link.ts';
 import { checkReleased, readReleased } from '../../hub/sites/check-released.ts';
 import {
   type Allowance,
@@ -18,7 +16,11 @@ import {
 } from '../../hub/sites/tokens/allowance.ts';
 import { createToken, type TokenOrder } from '../../hub/sites/tokens/create-token.ts';
 import { parseLife } from '../../hub/sites/tokens/token-life.ts';
-import { auditLog } from '../../hub/http/audit-log.ts';
+import { platformOptions } from '../../load/platform/platform-options.ts';
+import { type Configuration, readConfiguration } from '../../settings/configuration.ts';
+import { hubFlags } from '../../settings/configuration-flags.ts';
+import { appendToLog } from '../append-to-log.ts';
+import { byFlags, byOf, operatorFlag } from '../by-flags.ts';
 
 /** One for reading or deciding lasts longer, because a monitor or a pipeline holds it; no token lasts for ever. */
 const LIVES = { 'break-glass': '1h', enroll: '24h', reader: '365d', decide: '90d' } as const;
@@ -38,6 +40,8 @@ export default class TokensCreate extends FleetCommand {
   ];
   static override flags = {
     ...hubFlags,
+    operator: operatorFlag,
+    reason: byFlags.reason,
     site: Flags.string({
       description: 'Site of the agent',
       relationships: [NOT_FOR_READERS],
@@ -92,13 +96,17 @@ export default class TokensCreate extends FleetCommand {
     const configuration = await readConfiguration(flags, process.cwd());
     if (order.scope === 'reader' || order.scope === 'decide')
       await this.checkEnvironments(configuration, order.allowances ?? []);
-    await using hub = await openHub(configuration, { create: await hasNoSites(configuration) });
+    await using hub = await openHub(configuration, {
+      create: await hasNoSites(configuration),
+      by: byOf({ person: flags.operator, reason: flags.reason }),
+    });
     if (order.scope === 'enroll' && order.channel && !flags['allow-unreleased'])
       checkReleased(order.channel, await readReleased(hub.layout));
     const { token, row } = await createToken(hub.store, order, { note: flags.note, expires, now });
     const { id, scope, site, agent, person, expires_at: expiresAt } = row;
     const decides = scope === 'decide' ? { person, allow: flags.allow } : { only: flags.only };
     const terms = { scope, site, agent, expiresAt, ...decides };
+    for (const line of await appendToLog(hub, 'tokens create', now)) this.say(line);
     auditLog(process.stderr)?.info({ token: id, ...terms }, 'token created');
     this.log(token);
     const purpose = describePurpose(order);

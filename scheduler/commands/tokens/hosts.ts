@@ -11,6 +11,8 @@ import { channelsOf, readHostsCsv } from '../../hub/sites/tokens/read-hosts-csv.
 import { parseLife } from '../../hub/sites/tokens/token-life.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
+import { appendToLog } from '../append-to-log.ts';
+import { byFlags, byOf } from '../by-flags.ts';
 
 export default class TokensHosts extends FleetCommand {
   static override description =
@@ -24,6 +26,7 @@ export default class TokensHosts extends FleetCommand {
   };
   static override flags = {
     ...hubFlags,
+    ...byFlags,
     out: Flags.string({ required: true, description: 'File to write; it must not exist' }),
     expires: Flags.string({ default: '30d', description: 'Validity, such as 2h or 30d' }),
     'allow-unreleased': Flags.boolean({ description: 'Also hosts of channels without a release' }),
@@ -36,7 +39,10 @@ export default class TokensHosts extends FleetCommand {
     const expires = new Date(now.getTime() + parseLife(flags.expires));
     const hosts = readHostsCsv(await readCsv(args.csv), args.csv);
     const configuration = await readConfiguration(flags, process.cwd());
-    await using hub = await openHub(configuration, { create: await hasNoSites(configuration) });
+    await using hub = await openHub(configuration, {
+      create: await hasNoSites(configuration),
+      by: byOf(flags),
+    });
     if (!flags['allow-unreleased']) {
       const released = await readReleased(hub.layout);
       for (const channel of channelsOf(hosts)) checkReleased(channel, released);
@@ -59,6 +65,7 @@ export default class TokensHosts extends FleetCommand {
     await writeFile(flags.out, bytes).catch((error: unknown) => {
       throw toFleetError(error, `writing ${flags.out}`);
     });
+    for (const line of await appendToLog(hub, 'tokens hosts', now)) this.say(line);
     this.log(`${lines.length} tokens are in ${flags.out}, valid until ${expires.toISOString()}.`);
     this.log(
       `On each host: fleet-agent enroll --hosts ${flags.out} --root-sha256 ${hub.keys.root.digest.slice('sha256:'.length)} <medium, or --hub <address>>`,

@@ -1,7 +1,8 @@
 import { formatTime, parseTime } from '#bundles/time';
-import type { Store } from '../store/open-store.ts';
+import { noteChange } from '../changes/note-change.ts';
 import { checkToken, invalid } from '../sites/tokens/check-token.ts';
 import { usableUntil } from '../sites/tokens/token-life.ts';
+import type { Store } from '../store/open-store.ts';
 import { createSession, type OpenSession } from './session.ts';
 
 /**
@@ -29,5 +30,8 @@ export const breakGlass = (store: Store, code: string, now: Date): Promise<OpenS
       .set({ used_at: formatTime(now), used_by: `session ${opened.row.id}` })
       .where('id', '=', row.id)
       .execute();
+    const { id: session, ends_at: until } = opened.row;
+    const change = { change: 'break-glass', about: row.id, old: null, new: { session, until } };
+    await noteChange(tx, change, { person: row.person, reason: row.note }, now);
     return opened;
   });

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { FleetError } from '#bundles/errors';
 import { formatTime, parseTime } from '#bundles/time';
+import { noteChange } from '../changes/note-change.ts';
 import type { Store } from '../store/open-store.ts';
 import type { SessionRow, Tx } from '../store/tables.ts';
 
@@ -142,7 +143,10 @@ export const endSessionsOf = (
       .where('ended_at', 'is', null)
       .where('ends_at', '>', formatTime(now))
       .executeTakeFirst();
-    return Number(numUpdatedRows);
+    const sessions = Number(numUpdatedRows);
+    const change = { change: 'sessions end', about: name, old: { sessions }, new: null };
+    if (sessions > 0) await noteChange(tx, change, store.by, now);
+    return sessions;
   });
 
 const invalid = (message: string): FleetError =>

@@ -2,20 +2,21 @@ import type { Logger } from 'pino';
 import { toFleetError } from '#bundles/errors';
 import { DAY_MS } from '#bundles/time';
 import type { Configuration } from '../../settings/configuration.ts';
-import { noteVersions } from '../questions/history/note-versions.ts';
+import { appendChanges } from '../changes/append-changes.ts';
 import type { Metrics } from '../http/metrics/metrics.ts';
 import type { Hub } from '../hub.ts';
-import type { Watch } from '../watch/watch-platform.ts';
+import { noteVersions } from '../questions/history/note-versions.ts';
 import { applyRetention, retentionDays } from '../upkeep/retention/apply-retention.ts';
 import { sampleCompliance } from '../upkeep/sample-compliance.ts';
 import { faultFields } from '../watch/fault-fields.ts';
+import type { Watch } from '../watch/watch-platform.ts';
 import { makeKeepCurrent } from './keep-current.ts';
 import type { Duty } from './lead.ts';
+import { loopDuty } from './loop-duty.ts';
 import { createMirror } from './mirror-sites.ts';
 import { channelPublisher } from './publish-channels.ts';
 import { sitePublisher } from './publish-sites.ts';
 import { repeat } from './repeat.ts';
-import { loopDuty } from './loop-duty.ts';
 import { type AlarmOptions, startAlarms } from './start-alarms.ts';
 
 export type DutyOptions = {
@@ -51,6 +52,7 @@ export const dutiesOf = (options: DutyOptions): readonly Duty[] => {
     keepCurrent(options),
     ...removeOld(options),
     mirrorSites(options),
+    appendNotes(options),
     nameVersions(options),
     countHourly(options),
     raiseAlarms(options, () => watch?.trouble()),
@@ -110,6 +112,27 @@ const removeOld = ({ configuration, hub, clock, log }: DutyOptions): readonly Du
   };
   return [async () => repeat(round, RETENTION_MS)];
 };
+
+/** Moves changes that were made through the API to the audit log, and those of commands that could not. */
+const appendNotes =
+  ({ hub, clock, log }: DutyOptions): Duty =>
+  async () => {
+    const round = repeat(async () => {
+      try {
+        const { appended, waiting } = await appendChanges(hub, { command: 'serve', now: clock() });
+        if (appended > 0) log.info({ appended }, 'changes appended to the audit log');
+        if (waiting) log.warn(faultFields(waiting), 'changes wait for the audit log');
+      } catch (error) {
+        log.error(faultFields(toFleetError(error, 'appending to the audit log')), 'audit log not written');
+      }
+    }, MIRROR_MS);
+    return {
+      wake: (what) => {
+        if (what === 'sites') round.poke();
+      },
+      [Symbol.asyncDispose]: () => round[Symbol.asyncDispose](),
+    };
+  };
 
 const mirrorSites =
   ({ configuration, hub, clock, log, metrics, env }: DutyOptions): Duty =>

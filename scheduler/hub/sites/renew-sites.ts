@@ -1,7 +1,8 @@
 import { isFleetError } from '#bundles/errors';
 import { PREDICATES } from '#bundles/media-types';
-import { verifyStatement } from '#bundles/trust/statements/verify-statement';
 import type { Timestamp } from '#bundles/time';
+import { verifyStatement } from '#bundles/trust/statements/verify-statement';
+import { noteChange } from '../changes/note-change.ts';
 import type { Store } from '../store/open-store.ts';
 import type { SiteRow } from '../store/tables.ts';
 import { issueSite, type SiteSigner } from './issue-site.ts';
@@ -19,9 +20,19 @@ export const renewSites = async (
   const sites = await store.db.selectFrom('site').selectAll().orderBy('name').execute();
   const due = sites.filter((site) => site.expires_at < before || !stillVerifies(site, signer));
   const renewed: SiteRow[] = [];
-  for (const { name } of due) renewed.push(await store.transact((tx) => issueSite(tx, name, signer, now)));
+  for (const site of due)
+    renewed.push(
+      await store.transact(async (tx) => {
+        const row = await issueSite(tx, site.name, signer, now);
+        const change = { change: 'sites renew', about: site.name, old: endOf(site), new: endOf(row) };
+        await noteChange(tx, change, store.by, now);
+        return row;
+      }),
+    );
   return renewed;
 };
+
+const endOf = ({ version, expires_at: expires }: SiteRow) => ({ statement: version, expires });
 
 const stillVerifies = ({ statement, name }: SiteRow, { root }: SiteSigner): boolean => {
   try {

@@ -1,7 +1,9 @@
 import { FleetError } from '#bundles/errors';
 import { parseName } from '#bundles/names';
 import { formatTime } from '#bundles/time';
+import { noteChange } from '../changes/note-change.ts';
 import type { Store } from '../store/open-store.ts';
+import { describeAgent } from './describe-agent.ts';
 import { issueSite, type SiteSigner } from './issue-site.ts';
 import type { ChangedSite } from './set-values.ts';
 
@@ -42,6 +44,12 @@ export const revokeAgent = async (
       .where('agent', '=', id)
       .where('ended_at', 'is', null)
       .execute();
+    await noteChange(
+      tx,
+      { change: 'sites revoke', about: id, old: describeAgent(agent), new: null },
+      store.by,
+      now,
+    );
     return { site: await issueSite(tx, agent.site, signer, now), changed: true };
   });
 };

@@ -1,7 +1,8 @@
 import { FleetError } from '#bundles/errors';
 import { type Channel, formatChannel } from '#bundles/names';
 import { durationSeconds } from '../../model/duration.ts';
-import type { Tx } from '../store/tables.ts';
+import type { Change } from '../changes/note-change.ts';
+import type { AgentRow, Tx } from '../store/tables.ts';
 import { channelOf, labelsOf, movedAgentRow } from './agent-record.ts';
 import { enrolledAgents } from './enrolled-agents.ts';
 
@@ -29,15 +30,15 @@ export const parseFreshness = (text: string): number | null => {
 
 /**
  * Stores the terms of one agent, or of all agents of a site, in the transaction that issues the next site statement.
- * @returns whether anything changed
+ * @returns the agents that changed, for the audit log
  */
 export const setTerms = async (
   tx: Tx,
   { site, agent }: { readonly site: string; readonly agent: string | undefined },
   { channel, freshness }: Terms,
-): Promise<boolean> => {
+): Promise<readonly Omit<Change, 'change'>[]> => {
   const all = await enrolledAgents(tx, site);
-  let changed = false;
+  const changed: Omit<Change, 'change'>[] = [];
   for (const row of all.filter(({ name }) => agent === undefined || name === agent)) {
     const moves = channel !== undefined && formatChannel(channel) !== formatChannel(channelOf(row));
     const placed = moves ? movedAgentRow(row, channel, labelsOf(row)) : row;
@@ -45,7 +46,12 @@ export const setTerms = async (
     if (!moves && next.freshness_seconds === row.freshness_seconds) continue;
     const { id, ...columns } = next;
     await tx.updateTable('agent').set(columns).where('id', '=', id).execute();
-    changed = true;
+    changed.push({ about: id, old: termsOf(row), new: termsOf(next) });
   }
   return changed;
 };
+
+const termsOf = (row: AgentRow) => ({
+  channel: formatChannel(channelOf(row)),
+  freshnessSeconds: row.freshness_seconds,
+});

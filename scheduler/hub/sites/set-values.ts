@@ -1,8 +1,9 @@
-import { canonicalJson, type Json } from '#bundles/json/canonical';
 import { FleetError } from '#bundles/errors';
-import { didYouMean } from '#bundles/nearest-name';
-import { parseJson } from '#bundles/json/parse-json';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
+import { canonicalJson, type Json } from '#bundles/json/canonical';
+import { parseJson } from '#bundles/json/parse-json';
+import { didYouMean } from '#bundles/nearest-name';
+import { type Change, noteChange } from '../changes/note-change.ts';
 import type { Store } from '../store/open-store.ts';
 import type { SiteRow } from '../store/tables.ts';
 import { issueSite, type SiteSigner, siteValuesOf } from './issue-site.ts';
@@ -105,12 +106,43 @@ export const setValues = (
     }
     const before = siteValuesOf(row, signer.root.fleet, site);
     const after = changeValues(before, change);
-    const moved = change.terms ? await setTerms(tx, { site, agent }, change.terms) : false;
+    const terms = change.terms ? await setTerms(tx, { site, agent }, change.terms) : NO_TERMS;
+    const moved = terms.length > 0;
     const absent = sayAbsent(before, change);
     if (!moved && canonicalJson(after as Json, 'doubles') === canonicalJson(before as Json, 'doubles'))
       return { site: row, changed: false, absent };
+    for (const noted of [...changedValues(before, after, change), ...terms])
+      await noteChange(tx, { change: 'sites set', ...noted }, store.by, now);
     return { site: await issueSite(tx, site, signer, now, after), changed: true, absent };
   });
+
+const NO_TERMS: Awaited<ReturnType<typeof setTerms>> = [];
+
+/** The values that differ, for the audit log; those that seem to be secrets without their text. */
+const changedValues = (
+  before: SiteValues,
+  after: SiteValues,
+  { site, agent }: ValueChange,
+): readonly Omit<Change, 'change'>[] => {
+  const of = (values: SiteValues) =>
+    (agent === undefined ? values.values : (values.agents[agent] ?? {})) as Readonly<Record<string, Json>>;
+  const [old, now] = [of(before), of(after)];
+  const textIn = (values: Readonly<Record<string, Json>>, name: string): string | undefined =>
+    Object.hasOwn(values, name) ? canonicalJson(values[name] ?? null, 'doubles') : undefined;
+  const isSame = (name: string): boolean => textIn(old, name) === textIn(now, name);
+  const pick = (values: Readonly<Record<string, Json>>): Record<string, Json> =>
+    Object.fromEntries(
+      Object.entries(values).flatMap(([name, value]) =>
+        isSame(name) ? [] : [[name, SECRET_NAME.test(name) ? 'withheld' : value]],
+      ),
+    );
+  const differing = { old: pick(old), new: pick(now) };
+  if (Object.keys({ ...differing.old, ...differing.new }).length === 0) return [];
+  return [{ about: agent === undefined ? site : `${site}/${agent}`, ...differing }];
+};
+
+/** Names of site values that may hold a secret although secret sets are for those. */
+const SECRET_NAME = /passw|secret|token|credential|(^|[^a-z])(key|pin)s?$|[a-z]Key$/i;
 
 const changeValues = (before: SiteValues, { agent, set, unset }: ValueChange): SiteValues => {
   const apply = (values: SiteValues['values']): SiteValues['values'] =>

@@ -1,12 +1,13 @@
 import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
-import { addCompliance } from './add-compliance.ts';
-import { addAlarms, addRefusals } from './add-alarms.ts';
 import { addAgentState } from './add-agent-state.ts';
+import { addAlarms, addRefusals } from './add-alarms.ts';
+import { addCompliance } from './add-compliance.ts';
 import { addHistory } from './add-history.ts';
-import { addVersions } from './add-versions.ts';
+import { addPendingChanges } from './add-pending-changes.ts';
 import { addPeople } from './add-people.ts';
 import { addArrivals, addTroubles } from './add-troubles.ts';
+import { addVersions } from './add-versions.ts';
 import { addViews } from './add-views.ts';
 
 /**
@@ -414,4 +415,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
       await db.schema.alterTable('token').addColumn('proof_key', 'text').execute();
     },
   },
+  '0030-pending-changes': { up: addPendingChanges },
 };

@@ -11,8 +11,19 @@ import { openSqlite, sqliteError } from './sqlite-dialect.ts';
 import type { Database, Tables, Tx } from './tables.ts';
 
 /** The hub's open database. One writer at a time; readers never wait. */
+/** Person and reason of changes, as the audit log names them. */
+export type By = {
+  /** null: the program, by a rule. */
+  readonly person: string | null;
+  readonly reason: string | null;
+};
+
+export const BY_RULE: By = { person: null, reason: null };
+
 export type Store = AsyncDisposable & {
   readonly fleet: string;
+  /** Person and reason of the changes made through it. */
+  readonly by: By;
   readonly db: Database;
   /** Runs `work` in a durable transaction. @throws FleetError BUSY, DISK_FULL, STORE_CORRUPT, IO, or as thrown by `work` */
   readonly transact: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
@@ -21,6 +32,8 @@ export type Store = AsyncDisposable & {
 };
 
 export type StoreOptions = {
+  /** undefined: the program, by a rule. */
+  readonly by?: By | undefined;
   /** Called after every statement. */
   readonly log?: (event: LogEvent) => void;
   /** Those of the program by default. */
@@ -53,6 +66,7 @@ export const openStore = async (place: string, fleet: string, options: StoreOpti
   }
   return {
     fleet,
+    by: options.by ?? BY_RULE,
     db,
     transact: async (work) => {
       try {

@@ -39,6 +39,7 @@ export type Tables = {
   session: SessionRow;
   sign_in: SignInRow;
   compliance: ComplianceRow;
+  pending_change: PendingChangeRow;
 };
 
 export type Database = Kysely<Tables>;
@@ -543,4 +544,12 @@ export type ComplianceRow = {
   readonly late: number;
   readonly silent: number;
   readonly never_reported: number;
+};
+
+/** A change of the office that is not in the audit log yet (changes/append-changes.ts). */
+export type PendingChangeRow = {
+  /** Gives the order. */
+  readonly number: number;
+  /** Canonical JSON: a ChangePredicate without fleet and critical. */
+  readonly change: string;
 };

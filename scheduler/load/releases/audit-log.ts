@@ -1,4 +1,3 @@
-import { canonicalBytes } from '#bundles/json/canonical';
 import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { readArtifact } from '#bundles/formats/layout/artifact';
@@ -12,19 +11,21 @@ import {
 } from '#bundles/formats/statements/audit-lines';
 import {
   type ApprovalPredicate,
-  type DecisionPredicate,
+  type ChangePredicate,
   DECISIONS,
+  type DecisionPredicate,
   type PromotionPredicate,
 } from '#bundles/formats/statements/predicates';
 import { statementFiles } from '#bundles/formats/statements/statement-files';
-import { AUDIT_ARTIFACT, PREDICATES } from '#bundles/media-types';
+import { canonicalBytes } from '#bundles/json/canonical';
 import { parseDocument } from '#bundles/json/validate';
+import { AUDIT_ARTIFACT, PREDICATES } from '#bundles/media-types';
 import type { Timestamp } from '#bundles/time';
-import { checkCovers, verifyCheckpoint } from '#bundles/trust/statements/audit-checkpoint';
-import { type RoleKeys, verifyStatement } from '#bundles/trust/statements/verify-statement';
+import { AUDIT_REPOSITORY } from '#bundles/transport/registry/references';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { underNewest } from '#bundles/trust/root/verify-under';
-import { AUDIT_REPOSITORY } from '#bundles/transport/registry/references';
+import { checkCovers, verifyCheckpoint } from '#bundles/trust/statements/audit-checkpoint';
+import { type RoleKeys, verifyStatement } from '#bundles/trust/statements/verify-statement';
 import type { Promoted } from '../../model/promotion.ts';
 import { readOnce } from './read-once.ts';
 import { AUDIT_REFERENCE } from './references.ts';
@@ -39,7 +40,7 @@ type EntryOf<Kind extends AuditKind, Predicate> = {
   readonly at: Timestamp;
   /** Digest of the statement's payload: how other statements name it. */
   readonly payload: Digest;
-  /** Subject `candidate`; undefined for a decision about an environment. */
+  /** Subject `candidate`; undefined for a decision about an environment, and for a change. */
   readonly candidate: Digest | undefined;
   readonly predicate: Predicate;
   /** Hint of the key that signed, as the root writes it. */
@@ -50,7 +51,8 @@ type EntryOf<Kind extends AuditKind, Predicate> = {
 export type AuditEntry =
   | EntryOf<'promotion', PromotionPredicate>
   | EntryOf<'approval', ApprovalPredicate>
-  | EntryOf<'decision', DecisionPredicate>;
+  | EntryOf<'decision', DecisionPredicate>
+  | EntryOf<'change', ChangePredicate>;
 
 /** Some fields of an entry, with what its kind says about them. */
 export type PartOf<Entry, Field extends keyof Entry> = Entry extends unknown ? Pick<Entry, Field> : never;
@@ -131,7 +133,7 @@ export const verifyEntry = (line: ReadAuditLine, roots: readonly TrustRoot[]): A
     verifyStatement([file], signersOf(kind, root), PREDICATES[kind], what),
   );
   const candidate = statement.subjects.find(({ name }) => name === 'candidate')?.digest;
-  if (candidate === undefined && kind !== 'decision')
+  if (candidate === undefined && kind !== 'decision' && kind !== 'change')
     throw new FleetError('SCHEMA', `${what} names no candidate`);
   const common = { number, digest, at, payload: statement.digest, candidate };
   const [signer = ''] = statement.signers;
@@ -158,6 +160,7 @@ const signersOf = (kind: AuditKind, { roles, audit }: TrustRoot): RoleKeys => {
     case 'approval':
       return { keys: roles.bundle.keys, threshold: 1 };
     case 'decision':
+    case 'change':
       return { keys: audit, threshold: 1 };
   }
 };
@@ -171,6 +174,8 @@ const parsePredicate = (kind: AuditKind, predicate: unknown, what: string) => {
     case 'decision':
       checkKnown(DECISIONS, (predicate as { readonly decision?: unknown } | null)?.decision, what);
       return { kind, predicate: parseDocument<DecisionPredicate>('decision-predicate', predicate, what) };
+    case 'change':
+      return { kind, predicate: parseDocument<ChangePredicate>('change-predicate', predicate, what) };
   }
 };
 

@@ -15,7 +15,7 @@ export const readAudit = async ({ request }: LoaderFunctionArgs): Promise<Audit>
   return ask((options) => audit({ ...asked, limit: ENTRIES }, options), request.signal);
 };
 
-/** Promotions, approvals and decisions, each signed and chained to the one before; the hub verifies all of them for each answer. */
+/** Promotions, approvals, decisions and changes, each signed and chained to the one before; the hub verifies all of them for each answer. */
 export const AuditView = () => {
   const { at, head, entries, next } = useLoaderData<Audit>();
   const [query] = useSearchParams();
@@ -46,7 +46,7 @@ export const AuditView = () => {
             <Table.Td>
               <Age at={entry.at} now={at} />
             </Table.Td>
-            <Table.Td>{entry.environment}</Table.Td>
+            <Table.Td>{entry.environment ?? '-'}</Table.Td>
             <Table.Td>{describe(entry)}</Table.Td>
             <Table.Td>{entry.person ?? 'a rule'}</Table.Td>
             <Table.Td>{entry.reason}</Table.Td>
@@ -80,9 +80,11 @@ const describe = ({
   release,
   workspaces,
   ended,
+  about,
 }: Audit['entries'][number]): string =>
   [
     ended === undefined || ended === null ? what : 'end of a submission',
+    about ?? '',
     promotion === null ? '' : `${promotion.number} from ${promotion.from}, ${promotion.mode}`,
     only === null ? '' : `of ${only}`,
     stage === null ? '' : `of stage ${stage}`,

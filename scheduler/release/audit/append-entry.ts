@@ -1,6 +1,4 @@
 import { type Digest, digestOf } from '#bundles/digest';
-import type { Json } from '#bundles/json/canonical';
-import { parseStrictJson } from '#bundles/json/strict-json';
 import {
   type AuditKind,
   type AuditLine,
@@ -8,9 +6,16 @@ import {
   SEGMENT_ENTRIES,
 } from '#bundles/formats/statements/audit-lines';
 import { MAX_STATEMENT_BYTES, parseEnvelope } from '#bundles/formats/statements/envelope';
+import type { AuditPredicate } from '#bundles/formats/statements/predicates';
+import type { Json } from '#bundles/json/canonical';
+import { parseStrictJson } from '#bundles/json/strict-json';
 import { AUDIT_ARTIFACT, AUDIT_NDJSON, PREDICATES, SIGSTORE_BUNDLE } from '#bundles/media-types';
 import { formatTime } from '#bundles/time';
 import { type Limit, makeLimit } from '#bundles/transport/publish/limit';
+import type { SigningKey } from '#bundles/trust/keys/key';
+import { signPayload } from '#bundles/trust/statements/sign-payload';
+import { encodeStatement } from '#bundles/trust/statements/verify-statement';
+import type { KeyDirectory } from '../../keys/key-directory.ts';
 import { type NewDocument, writeArtifact } from '../../load/releases/artifact.ts';
 import {
   type AuditEntry,
@@ -20,13 +25,8 @@ import {
   verifyEntry,
 } from '../../load/releases/audit-log.ts';
 import { AUDIT_REFERENCE } from '../../load/releases/references.ts';
-import type { KeyDirectory } from '../../keys/key-directory.ts';
 import type { Releases } from '../publish/open-releases.ts';
 import { rootDocuments } from '../publish/publish-release.ts';
-import type { AuditPredicate } from '#bundles/formats/statements/predicates';
-import type { SigningKey } from '#bundles/trust/keys/key';
-import { signPayload } from '#bundles/trust/statements/sign-payload';
-import { encodeStatement } from '#bundles/trust/statements/verify-statement';
 
 export type NewEntry = {
   readonly kind: AuditKind;
@@ -49,12 +49,23 @@ export type Appended = {
  *   BUNDLE_FORMAT, WRONG_FLEET, SCHEMA for the statement, judged by the newest root; NOT_NEWER for a promotion whose number is
  *   taken; BUSY; the codes of readAuditLog for the log as it is
  */
-export const appendEntry = (
+export const appendEntry = async (
   releases: Releases,
   keys: KeyDirectory,
   entry: NewEntry,
   now: Date,
-): Promise<Appended> => inTurn(releases)(() => append(releases, keys, entry, now));
+): Promise<Appended> => {
+  const [appended] = await appendEntries(releases, keys, [entry], now);
+  return appended as Appended;
+};
+
+/** Appends several statements under one checkpoint, as appendEntry. @returns the results in the same order */
+export const appendEntries = (
+  releases: Releases,
+  keys: KeyDirectory,
+  entries: readonly NewEntry[],
+  now: Date,
+): Promise<readonly Appended[]> => inTurn(releases)(() => append(releases, keys, entries, now));
 
 /** One queue for each opened layout: its lock keeps out other processes, not other calls of this one. */
 const queues = new WeakMap<Releases, Limit>();
@@ -68,34 +79,43 @@ const inTurn = (releases: Releases): Limit => {
 const append = async (
   releases: Releases,
   keys: KeyDirectory,
-  { kind, statement }: NewEntry,
+  added: readonly NewEntry[],
   now: Date,
-): Promise<Appended> => {
+): Promise<readonly Appended[]> => {
   // Opened before anything is read, so that a missing key is the first error.
   const key = await keys.key('audit');
   const layout = await releases.open();
-  const lines = await readCheckedLines(layout, keys.roots);
-  const entries = verifyEntries(lines, keys.roots);
-  const line: AuditLine = {
-    number: lines.length + 1,
-    previous: lines.at(-1)?.digest ?? null,
-    at: formatTime(now),
-    kind,
-    statement: toJson(statement, kind),
-  };
-  const digest = digestOf(encodeAuditLine(line));
-  const entry = verifyEntry({ ...line, digest }, [keys.root]);
-  const known = entries.find(({ payload }) => payload === entry.payload);
-  if (known) return { outcome: 'known', entry: known };
-  checkNumbering(entries, entry, 'NOT_NEWER');
-  const checkpoint = await signCheckpoint(digest, entry.number, key, now);
+  const lines = [...(await readCheckedLines(layout, keys.roots))];
+  const entries = [...verifyEntries(lines, keys.roots)];
+  const before = lines.length;
+  const results: Appended[] = [];
+  for (const { kind, statement } of added) {
+    const line: AuditLine = {
+      number: lines.length + 1,
+      previous: lines.at(-1)?.digest ?? null,
+      at: formatTime(now),
+      kind,
+      statement: toJson(statement, kind),
+    };
+    const read = { ...line, digest: digestOf(encodeAuditLine(line)) };
+    const entry = verifyEntry(read, [keys.root]);
+    const known = entries.find(({ payload }) => payload === entry.payload);
+    results.push(known ? { outcome: 'known', entry: known } : { outcome: 'appended', entry });
+    if (known) continue;
+    checkNumbering(entries, entry, 'NOT_NEWER');
+    lines.push(read);
+    entries.push(entry);
+  }
+  const last = lines.at(-1);
+  if (!last || lines.length === before) return results;
+  const checkpoint = await signCheckpoint(last.digest, last.number, key, now);
   const artifact = await writeArtifact(layout, AUDIT_ARTIFACT, [
-    { role: 'audit', mediaType: SIGSTORE_BUNDLE, version: entry.number, bytes: checkpoint },
-    ...segmentsOf([...lines.map(({ digest: _, ...one }) => one), line]),
+    { role: 'audit', mediaType: SIGSTORE_BUNDLE, version: last.number, bytes: checkpoint },
+    ...segmentsOf(lines.map(({ digest: _, ...line }) => line)),
     ...rootDocuments(keys),
   ]);
   await releases.point(new Map([[AUDIT_REFERENCE, artifact]]));
-  return { outcome: 'appended', entry };
+  return results;
 };
 
 /** @throws FleetError BUNDLE_FORMAT, PAYLOAD_TYPE, BAD_JSON, TOO_LARGE, TOO_DEEP */

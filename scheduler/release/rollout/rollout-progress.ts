@@ -29,7 +29,7 @@ export type LogEntry =
       readonly predicate: ApprovalPredicate;
       readonly signer: string;
     }
-  | { readonly kind: 'promotion' };
+  | { readonly kind: 'promotion' | 'change' };
 
 /** Folds the decisions about one plan, in the order of the log. */
 export const progressOf = (

@@ -135,7 +135,7 @@ describe('an agent on the network', () => {
     await using client = clientOf(agent, await admit(agent));
     const lines = chain(agent, happenings(2));
     expect((await handOver(client, await reportOf(agent, lines, 1, 1))).status).toBe(200);
-    await office.scheduler('sites', 'revoke', agent.id);
+    await office.scheduler('sites', 'revoke', agent.id, '--reason', 'sold');
     const reply = await handOver(client, await reportOf(agent, lines, 2, 2));
     expect({ status: reply.status, ...(reply.json() as object) }).toMatchObject({
       status: 403,

@@ -1,8 +1,14 @@
-import { cp, readdir, rm, readFile, writeFile } from 'node:fs/promises';
+import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Digest } from '#bundles/digest';
+import { findReference, openLayout } from '#bundles/formats/layout/layout';
 import { fingerprint } from '#bundles/trust/keys/key';
+import Compare from '../../../scheduler/commands/observe/compare.ts';
+import Events from '../../../scheduler/commands/observe/events.ts';
+import History from '../../../scheduler/commands/observe/history.ts';
+import Status from '../../../scheduler/commands/observe/status.ts';
+import Where from '../../../scheduler/commands/observe/where.ts';
 import ReportsImport from '../../../scheduler/commands/reports-import.ts';
 import RootInit from '../../../scheduler/commands/root/init.ts';
 import RootInspect from '../../../scheduler/commands/root/inspect.ts';
@@ -11,16 +17,17 @@ import SitesList from '../../../scheduler/commands/sites/list.ts';
 import SitesRenew from '../../../scheduler/commands/sites/renew.ts';
 import SitesRevoke from '../../../scheduler/commands/sites/revoke.ts';
 import SitesSet from '../../../scheduler/commands/sites/set.ts';
-import Compare from '../../../scheduler/commands/observe/compare.ts';
-import Events from '../../../scheduler/commands/observe/events.ts';
-import History from '../../../scheduler/commands/observe/history.ts';
-import Status from '../../../scheduler/commands/observe/status.ts';
-import Where from '../../../scheduler/commands/observe/where.ts';
+import { siteReference } from '../../../scheduler/load/releases/references.ts';
 import { acceptRequests } from '../../harness/fleets/accept-requests.ts';
+import { succeed } from '../../harness/run/run-command.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { ask, chain, HOSTS, happenings, report, type TestHub, testAgent, testHub } from '../hub/test-hub.ts';
 import { runCommandClass } from './run-command-class.ts';
-import { succeed } from '../../harness/run/run-command.ts';
+
+const WHY = ['--reason', 'a test'];
+
+/** Entry of plant-7 in the index of a layout. */
+const siteIn = async (layout: string) => findReference(await openLayout(layout), siteReference('plant-7'));
 
 const NOW = '2026-11-21T08:00:00Z';
 
@@ -139,7 +146,7 @@ describe('the way of a stick through the commands', () => {
     expect([endless.code, endless.err]).toEqual([2, expect.stringContaining('at most 3650')]);
     const renewed = await runCommandClass(SitesRenew, ['--within', '380', '--json', ...at]);
     expect(renewed.json()).toMatchObject({ renewed: [{ site: 'plant-7', version: 3 }] });
-    const revoked = await runCommandClass(SitesRevoke, [agent.id, ...at]);
+    const revoked = await runCommandClass(SitesRevoke, [agent.id, ...WHY, ...at]);
     expect(revoked.out).toContain('statement 4');
     expect((await runCommandClass(Status, at)).out).toContain('No agent is enrolled here.');
     const filtered = await runCommandClass(Status, [...at, '--site', 'plant-9', '--environment', 'prod']);
@@ -183,7 +190,7 @@ describe('the way of a stick through the commands', () => {
     for (const [command, words] of [
       [SitesSet, ['plant-7', 'port=8080']],
       [SitesRenew, ['--within', '380']],
-      [SitesRevoke, ['plant-7/press-1']],
+      [SitesRevoke, ['plant-7/press-1', ...WHY]],
       [Status, []],
     ] as const) {
       const { code, err } = await runCommandClass(command, [...words, ...elsewhere]);
@@ -221,7 +228,7 @@ describe('the way of a stick through the commands', () => {
     expect(behind.out).toContain(
       `site plant-7 is unchanged; its statement 2 was missing in ${old} and is there now`,
     );
-    expect(await readFile(join(old, 'index.json'))).toEqual(await readFile(join(hub.layout, 'index.json')));
+    expect(await siteIn(old)).toEqual(await siteIn(hub.layout));
     const again = await runCommandClass(SitesSet, words);
     expect(again.out).toContain('site plant-7 is unchanged, at statement 2');
   });
@@ -303,7 +310,7 @@ describe('the way of a stick through the commands', () => {
     [SitesEnroll, ['nowhere', '--channel', 'prod'], 'NAME_INVALID'],
     [SitesSet, ['plant-7'], 'USAGE'],
     [SitesSet, ['plant-7', 'noequals'], 'USAGE'],
-    [SitesRevoke, ['plant-7'], 'USAGE'],
+    [SitesRevoke, ['plant-7', ...WHY], 'USAGE'],
     [ReportsImport, ['nowhere'], 'MEDIUM_MISSING'],
     [Status, ['--site', 'Plant 7'], 'NAME_INVALID'],
   ])('%o %j is refused as %s', async (command, argv, code) => {

@@ -7,6 +7,8 @@ import { breakGlass } from '../../../scheduler/hub/people/break-glass.ts';
 import { NOW, type TestHub, testHub } from '../hub/test-hub.ts';
 import { runCommandClass } from './run-command-class.ts';
 
+const WHY = ['--reason', 'a test'];
+
 const places = (hub: TestHub): readonly string[] =>
   Object.entries({
     keys: join(hub.path, 'keys'),
@@ -35,11 +37,11 @@ describe('break-glass and sessions', () => {
     expect(listed.out).toBe(
       `${row.id}  break-glass  mara  since 2026-11-21T08:00:00Z  until 2026-11-21T09:00:00Z\n`,
     );
-    expect((await runCommandClass(SessionsEnd, [...places(hub), 'mara'])).out).toBe(
+    expect((await runCommandClass(SessionsEnd, [...places(hub), ...WHY, 'mara'])).out).toBe(
       '1 session of mara ended\n',
     );
     expect((await runCommandClass(SessionsList, places(hub))).out).toContain('ended: ended at the office');
-    const again = await runCommandClass(SessionsEnd, [...places(hub), row.id]);
+    const again = await runCommandClass(SessionsEnd, [...places(hub), ...WHY, row.id]);
     expect([again.code, again.err]).toEqual([2, expect.stringContaining('there is no open session')]);
   });
 

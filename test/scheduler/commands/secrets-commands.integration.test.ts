@@ -1,21 +1,21 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { Readable } from 'node:stream';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { openSecretSet } from '#bundles/trust/secrets/open';
 import { type AgeIdentity, generateAgeIdentity } from '#bundles/trust/age/recipient';
+import { openSecretSet } from '#bundles/trust/secrets/open';
 import SecretsList from '../../../scheduler/commands/secrets/list.ts';
 import SecretsRemove from '../../../scheduler/commands/secrets/remove.ts';
 import SecretsReseal from '../../../scheduler/commands/secrets/reseal.ts';
 import SecretsSet from '../../../scheduler/commands/secrets/set.ts';
-import { readValues } from '../../../scheduler/hub/sites/secrets/read-values.ts';
 import SitesEnroll from '../../../scheduler/commands/sites/enroll.ts';
 import SitesRevoke from '../../../scheduler/commands/sites/revoke.ts';
+import { readValues } from '../../../scheduler/hub/sites/secrets/read-values.ts';
 import { acceptRequests } from '../../harness/fleets/accept-requests.ts';
-import { ask, type TestHub, testAgent, testHub } from '../hub/test-hub.ts';
+import { programFile } from '../../harness/run/program-file.ts';
 import {
   digestIn,
   enrolWithAge,
@@ -24,8 +24,10 @@ import {
   PASSWORD,
   sealedIn,
 } from '../hub/sites/secrets/secret-site.ts';
+import { ask, type TestHub, testAgent, testHub } from '../hub/test-hub.ts';
 import { runCommandClass } from './run-command-class.ts';
-import { programFile } from '../../harness/run/program-file.ts';
+
+const WHY = ['--reason', 'a test'];
 
 const NOW = '2026-11-21T08:00:00Z';
 const SCHEDULER = programFile('scheduler');
@@ -177,19 +179,21 @@ describe('the life of a set', () => {
     expect(plain((await open(hub, newcomer)).values['password'])).toBe(PASSWORD);
     expect((await runCommandClass(SecretsReseal, reseal)).out).toContain('to the current agents already');
 
-    const revoked = await runCommandClass(SitesRevoke, ['plant-7/press-1', ...flags]);
+    const revoked = await runCommandClass(SitesRevoke, ['plant-7/press-1', ...WHY, ...flags]);
     expect(revoked.out).toContain(
       'a machine that is no longer of plant-7 could read mqtt: change what is in it',
     );
-    const again = await runCommandClass(SitesRevoke, ['plant-7/press-1', ...flags, '--json']);
+    const again = await runCommandClass(SitesRevoke, ['plant-7/press-1', ...WHY, ...flags, '--json']);
     expect(JSON.parse(again.out)).toMatchObject({
       changed: false,
       remarks: [expect.stringContaining('no longer of plant-7')],
     });
 
-    const removed = await runCommandClass(SecretsRemove, [...flags, ...MQTT]);
+    const removed = await runCommandClass(SecretsRemove, [...flags, ...WHY, ...MQTT]);
     expect(removed.out).toContain('mqtt is no longer a secret set of plant-7');
-    expect((await runCommandClass(SecretsRemove, [...flags, ...MQTT])).err).toContain('SECRET_MISSING');
+    expect((await runCommandClass(SecretsRemove, [...flags, ...WHY, ...MQTT])).err).toContain(
+      'SECRET_MISSING',
+    );
     expect((await runCommandClass(SecretsList, flags)).out).toContain('No secret set yet');
     expect(await filesThatShow(hub.path, PASSWORD)).toEqual([]);
     expect(await filesThatShow(hub.path, escrow.identity)).toEqual([]);

@@ -14,6 +14,8 @@ import { ours } from '../fleet-platform.ts';
 import { enrolled, type TestHub, testHub } from '../hub/test-hub.ts';
 import { runCommandClass } from './run-command-class.ts';
 
+const WHY = ['--reason', 'a test'];
+
 const NOW = '2026-11-21T08:00:00Z';
 
 const places = (hub: TestHub, db = join(hub.path, 'hub.db')): readonly string[] =>
@@ -49,9 +51,11 @@ describe('tokens', () => {
     expect(out).toMatch(/enroll {2}plant-7\/press-1 {2}prod\/line {2}open, until 2026-11-21T10:00:00Z/);
     expect(out).not.toContain(made.out.trim());
     const { id } = reader.json() as { id: string };
-    expect((await runCommandClass(TokensRevoke, [...places(hub), id])).out).toContain('is revoked');
-    expect((await runCommandClass(TokensRevoke, [...places(hub), id])).out).toContain('nothing changed');
-    const unknown = await runCommandClass(TokensRevoke, [...places(hub), 'nobody']);
+    expect((await runCommandClass(TokensRevoke, [...places(hub), ...WHY, id])).out).toContain('is revoked');
+    expect((await runCommandClass(TokensRevoke, [...places(hub), ...WHY, id])).out).toContain(
+      'nothing changed',
+    );
+    const unknown = await runCommandClass(TokensRevoke, [...places(hub), ...WHY, 'nobody']);
     expect([unknown.code, unknown.err]).toEqual([4, expect.stringContaining('TOKEN_INVALID')]);
   });
 

@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { FleetError } from '#bundles/errors';
 import type { CertificateAnswer, CertificateRenewal } from '#bundles/formats/events/hub-api';
+import { parseDocument } from '#bundles/json/validate';
+import { fingerprint } from '#bundles/trust/keys/key';
 import { type CertificateRequest, parseCertificateRequest } from '#bundles/trust/root/certificate-request';
 import { issueClientCertificate } from '#bundles/trust/root/issue-certificate';
-import { fingerprint } from '#bundles/trust/keys/key';
-import { parseDocument } from '#bundles/json/validate';
+import { agentId, channelOf, labelsOf, type ToldRecipient } from '../../sites/agent-record.ts';
 import { enrollAgent } from '../../sites/enroll/enroll-agents.ts';
 import { isOlderRecipient } from '../../sites/enroll/plan-enrolment.ts';
 import { checkRecipient, requestPath } from '../../sites/enroll/read-requests.ts';
-import { agentId, channelOf, labelsOf, type ToldRecipient } from '../../sites/agent-record.ts';
 import { issueSite } from '../../sites/issue-site.ts';
 import { listSecrets } from '../../sites/secrets/list-secrets.ts';
-import { type Caller, checkCurrentKey } from './authenticate-agent.ts';
 import type { Context } from '../context.ts';
+import { type Caller, checkCurrentKey } from './authenticate-agent.ts';
 
 export type Renewed = {
   readonly answer: CertificateAnswer;
@@ -107,6 +107,11 @@ const changeAgent = (
       facts: {},
       ...(recipient && { recipient }),
     };
-    await enrollAgent(tx, request, { replaceKey: true, update: false }, now);
+    await enrollAgent(
+      tx,
+      request,
+      { replaceKey: true, update: false, by: { reason: 'renewal of its certificate' } },
+      now,
+    );
     await issueSite(tx, site, context.signer, now);
   });

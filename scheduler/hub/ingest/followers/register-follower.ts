@@ -3,6 +3,7 @@ import { FleetError } from '#bundles/errors';
 import type { Channel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
 import { hashToken } from '#bundles/trust/root/token-key';
+import { noteChange } from '../../changes/note-change.ts';
 import {
   agentId,
   type Labels,
@@ -11,10 +12,11 @@ import {
   newAgentRow,
   rekeyedAgentRow,
 } from '../../sites/agent-record.ts';
+import { describeAgent } from '../../sites/describe-agent.ts';
 import { issueSite, type SiteSigner } from '../../sites/issue-site.ts';
+import { encodeToken, TOKEN_BYTES } from '../../sites/tokens/token.ts';
 import type { Store } from '../../store/open-store.ts';
 import type { AgentRow, FollowerKind, Tx } from '../../store/tables.ts';
-import { encodeToken, TOKEN_BYTES } from '../../sites/tokens/token.ts';
 
 export type FollowerOrder = {
   readonly site: string;
@@ -63,6 +65,8 @@ export const registerFollower = (
     await storeSecret(tx, row, token, now);
     const site = await tx.selectFrom('site').select('name').where('name', '=', order.site).executeTakeFirst();
     if (!site) await issueSite(tx, order.site, signer, now);
+    const old = known ? describeAgent(known) : null;
+    await noteChange(tx, { change: 'sites follow', about: id, old, new: describeAgent(row) }, store.by, now);
     return { row, token, result: known ? 'changed' : 'registered' };
   });
 

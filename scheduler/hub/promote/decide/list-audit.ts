@@ -1,11 +1,12 @@
 import type { Digest } from '#bundles/digest';
 import { openOrStartLayout } from '#bundles/formats/layout/layout';
+import type { Json } from '#bundles/json/canonical';
 import type { Timestamp } from '#bundles/time';
 import { type AuditEntry, readAuditLog } from '../../../load/releases/audit-log.ts';
 import { endedSubmissions } from '../../../release/chain/submitted.ts';
-import type { GateHub } from '../gate/assess.ts';
-import { seesWhole, type Visible } from '../../people/visible.ts';
 import { cutPage, decodeCursor, type Page } from '../../page.ts';
+import { seesWhole, type Visible } from '../../people/visible.ts';
+import type { GateHub } from '../gate/assess.ts';
 
 /** An entry of the audit log, the same fields for each kind. */
 export type ListedEntry = {
@@ -13,8 +14,9 @@ export type ListedEntry = {
   readonly number: number;
   readonly at: Timestamp;
   readonly kind: AuditEntry['kind'];
-  readonly environment: string;
-  /** 'pause', 'start-rollout'; of a promotion and an approval their kind. */
+  /** null for a change, which is about none. */
+  readonly environment: string | null;
+  /** 'pause', 'start-rollout'; of a promotion and an approval their kind, of a change its verb: 'sites revoke'. */
   readonly what: string;
   /** Of a promotion: its number, the environment before, and its mode. */
   readonly promotion: { readonly number: number; readonly from: string; readonly mode: string } | null;
@@ -25,6 +27,10 @@ export type ListedEntry = {
   readonly workspaces: readonly string[] | null;
   /** Of a rollback of one assignment: the release that it goes back to. */
   readonly release: number | null;
+  /** Of a change: what it changed, such as 'plant-7/press-1', and its state before and after; null: there was none. */
+  readonly about: string | null;
+  readonly old: { readonly [key: string]: Json } | null;
+  readonly new: { readonly [key: string]: Json } | null;
   readonly candidate: Digest | null;
   /** null: a rule decided. */
   readonly person: string | null;
@@ -66,7 +72,7 @@ export const listAudit = async (
     .filter(
       (entry) =>
         (environment === undefined || entry.environment === environment) &&
-        seesWhole(visible, entry.environment),
+        (entry.environment === null ? visible === undefined : seesWhole(visible, entry.environment)),
     )
     .toReversed();
   const { rows, next } = cutPage(wanted.slice(0, limit + 1), limit, ({ number }) => [number]);
@@ -90,6 +96,9 @@ const listed = (entry: AuditEntry, ended: Digest | null): ListedEntry => {
     only: null,
     workspaces: null,
     release: null,
+    about: null,
+    old: null,
+    new: null,
     ended,
   };
   switch (entry.kind) {
@@ -105,6 +114,10 @@ const listed = (entry: AuditEntry, ended: Digest | null): ListedEntry => {
       const { environment, decision, stage, only, rollback } = entry.predicate;
       const about = { stage: stage ?? null, only: only ?? null, release: rollback?.release ?? null };
       return { ...common, environment, what: decision, ...about };
+    }
+    case 'change': {
+      const { change, about, old, new: after } = entry.predicate;
+      return { ...common, environment: null, what: change, about, old, new: after };
     }
   }
 };

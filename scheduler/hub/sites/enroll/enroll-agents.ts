@@ -1,8 +1,10 @@
 import { formatTime } from '#bundles/time';
+import { noteChange } from '../../changes/note-change.ts';
 import { orRefuse, type Refused } from '../../refused.ts';
+import { BY_RULE, type Store } from '../../store/open-store.ts';
+import type { AgentRow, SiteRow, Tx } from '../../store/tables.ts';
+import { describeAgent } from '../describe-agent.ts';
 import { issueSite, type SiteSigner } from '../issue-site.ts';
-import type { Store } from '../../store/open-store.ts';
-import type { SiteRow, Tx } from '../../store/tables.ts';
 import { type EnrolmentOptions, type EnrolmentStep, planEnrolment } from './plan-enrolment.ts';
 import type { EnrolmentRequest, TokenProof } from './read-requests.ts';
 
@@ -41,10 +43,11 @@ export const enrollAgents = (
       const { proof } = request;
       const { redeem } = options;
       const step = await orRefuse(refused, request.path, async () => {
-        if (!redeem || !proof) return await enrollAgent(tx, request, options, now);
+        if (!redeem || !proof) return await enrollAgent(tx, request, { ...options, by: store.by }, now);
         // A refused request must not use up its token.
         const { terms, use } = await redeem(tx, proof, request);
-        const done = await enrollAgent(tx, request, { ...terms, factLabels: options.factLabels }, now);
+        const own = { ...terms, factLabels: options.factLabels };
+        const done = await enrollAgent(tx, request, { ...own, by: { ...store.by, ...terms.by } }, now);
         await use();
         return done;
       });
@@ -77,18 +80,30 @@ export const enrollAgent = async (
   options: EnrolmentOptions,
   now: Date,
 ): Promise<EnrolmentStep> => {
-  const planned = await plan(tx, request, options, now);
+  const known = await tx.selectFrom('agent').selectAll().where('id', '=', request.id).executeTakeFirst();
+  const planned = await plan(tx, { request, known }, options, now);
   await execute(tx, request, planned, now);
+  if (planned.kind !== 'unchanged')
+    await noteChange(
+      tx,
+      {
+        change: 'sites enroll',
+        about: request.id,
+        old: known ? describeAgent(known) : null,
+        new: describeAgent(planned.row),
+      },
+      { ...BY_RULE, ...options.by },
+      now,
+    );
   return planned;
 };
 
 const plan = async (
   tx: Tx,
-  request: EnrolmentRequest,
+  { request, known }: { readonly request: EnrolmentRequest; readonly known: AgentRow | undefined },
   options: EnrolmentOptions,
   now: Date,
 ): Promise<EnrolmentStep> => {
-  const known = await tx.selectFrom('agent').selectAll().where('id', '=', request.id).executeTakeFirst();
   const owner = await tx
     .selectFrom('agent_key')
     .selectAll()

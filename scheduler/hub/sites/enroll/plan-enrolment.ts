@@ -1,6 +1,9 @@
-import { canonicalJson } from '#bundles/json/canonical';
 import { FleetError } from '#bundles/errors';
+import { canonicalJson } from '#bundles/json/canonical';
 import { type Channel, formatChannel, sameChannel } from '#bundles/names';
+import type { FactLabel } from '../../../settings/configuration.ts';
+import type { By } from '../../store/open-store.ts';
+import type { AgentKeyRow, AgentRow } from '../../store/tables.ts';
 import {
   channelOf,
   type Labels,
@@ -11,10 +14,8 @@ import {
   type ToldRecipient,
 } from '../agent-record.ts';
 import { checkReleased } from '../check-released.ts';
-import type { AgentKeyRow, AgentRow } from '../../store/tables.ts';
 import { labelsOfFacts } from './fact-labels.ts';
 import type { EnrolmentRequest, EnrolmentWish } from './read-requests.ts';
-import type { FactLabel } from '../../../settings/configuration.ts';
 
 export type EnrolmentOptions = {
   /** Overrides the channel of the request. */
@@ -28,6 +29,8 @@ export type EnrolmentOptions = {
   readonly update: boolean;
   /** Channels with a release, by formatChannel, which an agent may start to follow. undefined: any channel. */
   readonly released?: readonly string[] | undefined;
+  /** Person and reason, for the audit log; undefined: the program, by a rule. */
+  readonly by?: Partial<By> | undefined;
 };
 
 /** The change that a request leads to. `row` is the agent's record after it. */

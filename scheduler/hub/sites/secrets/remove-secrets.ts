@@ -1,8 +1,9 @@
 import { FleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
-import { issueSite, type SiteSigner } from '../issue-site.ts';
+import { noteChange } from '../../changes/note-change.ts';
 import type { Store } from '../../store/open-store.ts';
 import type { Database, SiteRow } from '../../store/tables.ts';
+import { issueSite, type SiteSigner } from '../issue-site.ts';
 import { siteAgents } from './readers.ts';
 
 /**
@@ -17,24 +18,32 @@ export const removeSecrets = (
 ): Promise<SiteRow> =>
   store.transact(async (tx) => {
     await siteAgents(tx, site);
-    if (!(await isThere(tx, site, name))) throw setMissing(site, name);
+    const there = await findSet(tx, site, name);
+    if (!there) throw setMissing(site, name);
     await tx
       .updateTable('secret_set')
       .set({ digest: null, sealed: null, recipients: '[]', agents: null, sealed_at: formatTime(now) })
       .where('site', '=', site)
       .where('name', '=', name)
       .execute();
+    const old = { version: there.version };
+    await noteChange(
+      tx,
+      { change: 'secrets remove', about: `${site}/${name}`, old, new: null },
+      store.by,
+      now,
+    );
     return issueSite(tx, site, signer, now);
   });
 
-const isThere = async (db: Database, site: string, name: string): Promise<boolean> =>
-  (await db
+const findSet = (db: Database, site: string, name: string) =>
+  db
     .selectFrom('secret_set')
-    .select('name')
+    .select('version')
     .where('site', '=', site)
     .where('name', '=', name)
     .where('sealed', 'is not', null)
-    .executeTakeFirst()) !== undefined;
+    .executeTakeFirst();
 
 export const setMissing = (site: string, name: string): FleetError =>
   new FleetError('SECRET_MISSING', `site ${site} has no secret set ${name}`, {

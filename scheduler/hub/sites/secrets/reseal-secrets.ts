@@ -1,10 +1,11 @@
 import { canonicalJson } from '#bundles/json/canonical';
 import { openSecretSet } from '#bundles/trust/secrets/open';
 import { sealSecretSet } from '#bundles/trust/secrets/seal';
-import { issueSite, type SiteSigner } from '../issue-site.ts';
-import { readSecretSets, type StoredSet } from '../secret-sets.ts';
+import { noteChange } from '../../changes/note-change.ts';
 import type { Store } from '../../store/open-store.ts';
 import type { AgentRow, SiteRow, Tx } from '../../store/tables.ts';
+import { issueSite, type SiteSigner } from '../issue-site.ts';
+import { readSecretSets, type StoredSet } from '../secret-sets.ts';
 import { recipientsOf, siteAgents } from './readers.ts';
 import { setMissing } from './remove-secrets.ts';
 import { storeSet } from './store-set.ts';
@@ -54,6 +55,13 @@ export const resealSecrets = (
         { site, name: set.name, version: set.version, sealed, recipients, agents: only },
         now,
       );
+      const change = {
+        change: 'secrets reseal',
+        about: `${site}/${set.name}`,
+        old: { recipients: [...set.recipients] },
+        new: { recipients: [...recipients] },
+      };
+      await noteChange(tx, change, store.by, now);
       resealed.push(set.name);
     }
     return {

@@ -1,9 +1,10 @@
 import { compareBytes } from '#bundles/digest';
 import { sealSecretSet } from '#bundles/trust/secrets/seal';
 import type { SecretSet } from '#bundles/trust/secrets/secret-set';
-import { issueSite, type SiteSigner } from '../issue-site.ts';
+import { noteChange } from '../../changes/note-change.ts';
 import type { Store } from '../../store/open-store.ts';
 import type { SiteRow } from '../../store/tables.ts';
+import { issueSite, type SiteSigner } from '../issue-site.ts';
 import { intendedAgents, recipientsOf } from './readers.ts';
 import { storeSet } from './store-set.ts';
 
@@ -46,9 +47,21 @@ export const setSecrets = (
     const sealed = await sealSecretSet({ fleet, site, name, version, values }, recipients);
     const meant = only && [...new Set(only)].toSorted(compareBytes);
     await storeSet(tx, { site, name, version, sealed, recipients, agents: meant }, now);
+    const readers = agents.map((agent) => agent.name);
+    await noteChange(
+      tx,
+      {
+        change: 'secrets set',
+        about: `${site}/${name}`,
+        old: before ? { version: before.version } : null,
+        new: { version, keys: Object.keys(values).toSorted(compareBytes), readers },
+      },
+      store.by,
+      now,
+    );
     return {
       site: await issueSite(tx, site, signer, now),
       version,
-      readers: agents.map((agent) => agent.name),
+      readers,
     };
   });

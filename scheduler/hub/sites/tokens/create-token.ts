@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { canonicalJson } from '#bundles/json/canonical';
+import { canonicalJson, type Json } from '#bundles/json/canonical';
+import { parseJson } from '#bundles/json/parse-json';
 import type { Channel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
 import { hashToken, tokenId, tokenKey } from '#bundles/trust/root/token-key';
-import type { Labels } from '../agent-record.ts';
+import { type Change, noteChange } from '../../changes/note-change.ts';
 import type { Store } from '../../store/open-store.ts';
 import type { TokenRow } from '../../store/tables.ts';
+import type { Labels } from '../agent-record.ts';
 import { type Allowance, formatAllowance } from './allowance.ts';
 import { encodeToken, TOKEN_BYTES } from './token.ts';
 
@@ -63,9 +65,33 @@ export const createToken = async (
     used_key: null,
     revoked_at: null,
   };
-  await store.transact((tx) => tx.insertInto('token').values(row).execute());
+  await store.transact(async (tx) => {
+    await tx.insertInto('token').values(row).execute();
+    const change = { change: CREATES[row.scope], about: row.id, old: null, new: describeToken(row) };
+    await noteChange(tx, change, store.by, now);
+  });
   return { token, row };
 };
+
+const CREATES = {
+  enroll: 'tokens create',
+  reader: 'tokens create',
+  decide: 'tokens create',
+  'break-glass': 'break-glass',
+} as const satisfies Record<TokenRow['scope'], string>;
+
+/** A token for the audit log: its purpose, without anything that proves it. */
+export const describeToken = (row: TokenRow): NonNullable<Change['new']> => ({
+  scope: row.scope,
+  ...(row.site !== null && { for: `${row.site}/${row.agent ?? '*'}` }),
+  ...(row.environment !== null && { channel: `${row.environment}/${row.cluster_type ?? ''}` }),
+  ...(row.labels !== null && { labels: parseJson(row.labels) as Json }),
+  ...(row.replace_key === 1 && { replaceKey: true }),
+  ...(row.person !== null && { person: row.person }),
+  ...(row.allowances !== null && { allowances: parseJson(row.allowances) as Json }),
+  ...(row.note !== null && { note: row.note }),
+  expires: row.expires_at,
+});
 
 type Terms = Pick<
   TokenRow,

@@ -1,7 +1,9 @@
 import { FleetError } from '#bundles/errors';
 import { formatTime, type Timestamp } from '#bundles/time';
+import { noteChange } from '../../changes/note-change.ts';
 import type { Store } from '../../store/open-store.ts';
 import type { Database, TokenRow } from '../../store/tables.ts';
+import { describeToken } from './create-token.ts';
 import { usableUntil } from './token-life.ts';
 
 export type ListedToken = {
@@ -69,5 +71,7 @@ export const revokeToken = (store: Store, id: string, now: Date): Promise<boolea
       .where('token', '=', id)
       .where('ended_at', 'is', null)
       .execute();
+    const change = { change: 'tokens revoke', about: id, old: describeToken(row), new: null };
+    await noteChange(tx, change, store.by, now);
     return true;
   });

@@ -1,6 +1,6 @@
+import type { TokenRow } from '../../store/tables.ts';
 import type { Redeem } from '../enroll/enroll-agents.ts';
 import type { EnrolmentOptions } from '../enroll/plan-enrolment.ts';
-import type { TokenRow } from '../../store/tables.ts';
 import { provenToken, useToken } from './redeem-token.ts';
 
 /**
@@ -14,6 +14,7 @@ export const termsOfToken = (token: TokenRow, released: readonly string[] | unde
   ...(token.labels !== null && { labels: JSON.parse(token.labels) as Record<string, string> }),
   replaceKey: token.replace_key === 1,
   update: false,
+  by: { reason: `one-time token ${token.id}` },
 });
 
 /** Redeems the tokens that requests on a medium prove. */

@@ -3,6 +3,7 @@ import { FleetError } from '#bundles/errors';
 import { formatChannel } from '#bundles/names';
 import { DAY_MS, parseTime } from '#bundles/time';
 import { openRemoteEvidence } from '../../../keys/signer/remote-key.ts';
+import { noteChange } from '../../changes/note-change.ts';
 import type { Hub } from '../../hub.ts';
 import { channelOf } from '../../sites/agent-record.ts';
 import type { AgentRow } from '../../store/tables.ts';
@@ -78,9 +79,26 @@ export const applyRetention = async (
     }
     const last = agents.at(-1);
     // After the history, which names packages.
-    if (!last) return { ...total, ...(await forgetNotes(hub, cutoff)) };
+    if (!last) {
+      const removed = { ...total, ...(await forgetNotes(hub, cutoff)) };
+      await noteRemoved(hub, days, removed, now);
+      return removed;
+    }
     after = last.id;
   }
+};
+
+/** One entry of the audit log for each round that removed something. */
+const noteRemoved = async (
+  { store }: Pick<Hub, 'store'>,
+  days: number,
+  removed: RetentionOutcome,
+  now: Date,
+): Promise<void> => {
+  if (Object.values(removed).every((rows) => rows === 0)) return;
+  const by = { person: null, reason: `retention of ${days} days` };
+  const change = { change: 'retention', about: 'stored facts', old: { ...removed }, new: null };
+  await store.transact((tx) => noteChange(tx, change, by, now));
 };
 
 /** At the start of a machine without a battery its clock may be years ahead, and would make everything old. */

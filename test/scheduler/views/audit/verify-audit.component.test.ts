@@ -88,7 +88,7 @@ describe('audit verify', () => {
     const { head } = await office.read();
     expect(code).toBe(0);
     expect(out.split('\n')).toEqual([
-      `${office.directory}: 3 entries (1 promotion, 1 approval, 1 decision), the newest of 2026-11-23T08:00:00Z`,
+      `${office.directory}: 3 entries (1 promotion, 1 approval, 1 decision, 0 changes), the newest of 2026-11-23T08:00:00Z`,
       `head: ${head}`,
       'verified: the chain, the checkpoint and the signature of each entry',
       'verified: the log has the entries that 2 releases name, of 3 releases in 1 channel',

@@ -1,0 +1,21 @@
+import { formatError } from '#bundles/errors';
+import { appendChanges } from '../hub/changes/append-changes.ts';
+import type { Hub } from '../hub/hub.ts';
+
+/** Longer than the hub's own writes take. A build holds the layout for minutes: then the hub or the next command appends. */
+const WAIT_MS = 5_000;
+
+/**
+ * Moves what a command has changed to the audit log.
+ * @param command names the holder of the layout's lock for other processes
+ * @returns lines for the person: empty, or why an entry waits in the database
+ * @throws FleetError as appendChanges
+ */
+export const appendToLog = async (hub: Hub, command: string, now: Date): Promise<readonly string[]> => {
+  const { waiting } = await appendChanges(hub, { command, now, waitMs: WAIT_MS });
+  return waiting === undefined
+    ? []
+    : [
+        `The change is done; its entry for the audit log waits in the hub's database: ${formatError(waiting)}. The hub, or the next command that changes something, appends it.`,
+      ];
+};

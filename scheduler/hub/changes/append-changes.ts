@@ -1,0 +1,76 @@
+import { type ErrorCode, FleetError, isFleetError } from '#bundles/errors';
+import type { ChangePredicate } from '#bundles/formats/statements/predicates';
+import { parseJson } from '#bundles/json/parse-json';
+import type { KeyDirectory } from '../../keys/key-directory.ts';
+import { appendEntries, type NewEntry } from '../../release/audit/append-entry.ts';
+import { signChange } from '../../release/audit/sign-change.ts';
+import { openReleases } from '../../release/publish/open-releases.ts';
+import type { LockOptions } from '../../release/publish/wait-for-layout.ts';
+import type { Store } from '../store/open-store.ts';
+
+export type AppendedChanges = {
+  readonly appended: number;
+  /** Why notes stay in the database until a later call; undefined: none does. */
+  readonly waiting: FleetError | undefined;
+};
+
+/** Codes of conditions that end without a change of this code or its input. */
+const WAITS: readonly ErrorCode[] = ['BUSY', 'KEY_MISSING', 'SIGNER_UNREACHABLE'];
+
+/** Entries signed and appended at a time. */
+const AT_ONCE = 200;
+
+/**
+ * Signs the noted changes and appends them to the audit log, oldest first. A note is removed when its entry is on disk; a call after a
+ * kill in between finds the entry in the log. Notes wait while another process holds the layout, and where the audit key is not in
+ * this key directory or the root has none.
+ * @throws FleetError the codes of appendEntry but BUSY, KEY_MISSING and SIGNER_UNREACHABLE; DISK_FULL, IO
+ */
+export const appendChanges = async (
+  { store, keys, layout }: { readonly store: Store; readonly keys: KeyDirectory; readonly layout: string },
+  options: LockOptions,
+): Promise<AppendedChanges> => {
+  let appended = 0;
+  for (;;) {
+    const rows = await store.db
+      .selectFrom('pending_change')
+      .selectAll()
+      .orderBy('number')
+      .limit(AT_ONCE)
+      .execute();
+    if (rows.length === 0) return { appended, waiting: undefined };
+    if (keys.root.audit.length === 0) return { appended, waiting: noAuditKey() };
+    try {
+      using releases = await openReleases(layout, options);
+      const key = await keys.key('audit');
+      const entries: NewEntry[] = [];
+      for (const { change } of rows)
+        entries.push(await signChange(predicateOf(change, keys.root.fleet), key));
+      await appendEntries(releases, keys, entries, options.now);
+    } catch (error) {
+      if (!isFleetError(error) || !WAITS.includes(error.code)) throw error;
+      return { appended, waiting: error };
+    }
+    // Under the lock of writers: a note of the same number may be a new one, after another process has removed this one.
+    await store.transact(async (tx) => {
+      for (const { number, change } of rows)
+        await tx
+          .deleteFrom('pending_change')
+          .where('number', '=', number)
+          .where('change', '=', change)
+          .execute();
+    });
+    appended += rows.length;
+  }
+};
+
+const predicateOf = (change: string, fleet: string): ChangePredicate => ({
+  fleet,
+  ...(parseJson(change) as Omit<ChangePredicate, 'fleet' | 'critical'>),
+  critical: [],
+});
+
+const noAuditKey = (): FleetError =>
+  new FleetError('KEY_MISSING', 'the root of the fleet has no audit key', {
+    hint: 'Give it one: fleet-scheduler root rotate --add audit=audit.pub',
+  });
