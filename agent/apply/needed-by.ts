@@ -29,6 +29,6 @@ export const readNeededBy = async (
   return needed;
 };
 
-/** A package that leaves the release, or that an operator rolled back, needs its objects as long as it runs. */
-const runsAsDesired = ({ current, desired, status }: PackageRow): boolean =>
+/** False for a package that leaves the release, or that an operator rolled back: it needs its objects as long as it runs. */
+export const runsAsDesired = ({ current, desired, status }: PackageRow): boolean =>
   desired !== undefined && isSame(current, desired) && status !== 'broken';

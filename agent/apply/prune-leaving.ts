@@ -1,61 +1,51 @@
 import { nameSome } from '#bundles/name-some';
+import { inOrder } from '../acquire/offers/order.ts';
 import type { Agent } from '../store/agent.ts';
 import { findAttempt, isDue, REMOVAL } from '../store/applied/attempts.ts';
 import { findFailure } from '../store/applied/failures.ts';
 import { isHalfRemoved, type PackageRow, readPackages } from '../store/applied/packages.ts';
 import { readTrustRow } from '../store/trust.ts';
-import { readOwned } from '../store/applied/inventory.ts';
 import { hold } from './hold.ts';
-import { objectBudget } from './object-budget.ts';
-import { inOrder } from '../acquire/offers/order.ts';
+import { openOrigins } from './origin-of.ts';
 import { type PackageResult, resultOf } from './package-result.ts';
 import { pausedFailure } from './paused-failure.ts';
 import { begin, perform } from './perform.ts';
+import { removalHolders } from './removal-holders.ts';
+import { findAsked } from './removals-asked.ts';
 
 /**
- * Removes packages that the verified bundle no longer has, dependents first, after everything else succeeded. More packages
- * or objects than the prune budget, or all packages, are removed only if an operator confirmed it. Messages of held removals say why they
- * wait and how to continue.
- * @param failed packages of the release that failed or are held
+ * Removes packages that the verified bundle no longer has, dependents first, after the packages of the release were tried. Each is
+ * judged for itself: one that a package of the release needs or replaces waits for that package alone, and those of the workspaces that
+ * remove more than the prune budget has left wait for an operator's confirmation, as all packages of the agent together do. Messages of
+ * held removals say why they wait and how to continue.
  */
-export const pruneLeaving = async (
-  agent: Agent,
-  failed: readonly string[],
-): Promise<readonly PackageResult[]> => {
+export const pruneLeaving = async (agent: Agent): Promise<readonly PackageResult[]> => {
   const rows = readPackages(agent.state).filter((row) => !isHalfRemoved(row));
   const leaving = rows.filter(({ desired }) => desired === undefined);
   const begun = await goOnRemoving(agent);
   if (leaving.length === 0) return begun;
-  if (failed.length > 0) {
-    const message = `its removal waits until the rest of the release runs: ${nameSome(failed, MAX_NAMED)}; repair them, then run: fleet-agent retry`;
-    return [...begun, ...leaving.map((row) => hold(agent, row, message))];
-  }
-  const confirmed = readTrustRow(agent.state).pruneConfirmed;
-  const why = confirmed ? undefined : whyAsked(agent, leaving, rows.length);
-  if (why !== undefined) {
-    const names = leaving.map(({ assignment }) => assignment);
-    const message = `${why} (${nameSome(names, MAX_NAMED)}); if it is meant: fleet-agent prune`;
-    return [...begun, ...leaving.map((row) => hold(agent, row, message, 'PRUNE_BUDGET'))];
-  }
+  const originOf = openOrigins(agent);
+  const holders = await removalHolders(agent, leaving, originOf);
+  const asked = readTrustRow(agent.state).pruneConfirmed
+    ? new Map<string, string>()
+    : await findAsked(agent, leaving, rows.length, originOf);
   const results = [...begun];
-  for (const row of dependentsFirst(leaving)) results.push(await removePackage(agent, row));
+  // All that wait are recorded before the first removal: a kill between two removals does not change what is asked.
+  for (const row of leaving) {
+    const why = asked.get(row.assignment);
+    const by = holders.get(row.assignment);
+    if (why !== undefined) results.push(hold(agent, row, why, 'PRUNE_BUDGET'));
+    else if (by) results.push(hold(agent, row, sayWaits(by)));
+  }
+  const free = leaving.filter(({ assignment }) => !asked.has(assignment) && !holders.has(assignment));
+  for (const row of dependentsFirst(free)) results.push(await removePackage(agent, row));
   return results;
 };
 
 const MAX_NAMED = 10;
 
-/** Why the removal of these packages needs a confirmation: all packages, or more packages or objects than the prune budget. */
-const whyAsked = (agent: Agent, leaving: readonly PackageRow[], all: number): string | undefined => {
-  const { policy, state } = agent;
-  if (leaving.length === all) return `the bundle has none of the ${all} packages that run here`;
-  if (leaving.length > policy.pruneBudget)
-    return `${leaving.length} packages left the bundle, at most ${policy.pruneBudget} are removed unasked`;
-  const objects = leaving.reduce((sum, { assignment }) => sum + readOwned(state, assignment).length, 0);
-  const allowed = objectBudget(policy);
-  return objects > allowed
-    ? `the packages that left the bundle have ${objects} files and objects, at most ${allowed} are removed unasked`
-    : undefined;
-};
+const sayWaits = (by: readonly string[]): string =>
+  `its removal waits until what needs or replaces it runs as desired: ${nameSome(by, MAX_NAMED)}; repair them, then run: fleet-agent retry`;
 
 /** Retries removals that wait for an object being deleted, when their pause is over. */
 const goOnRemoving = async (agent: Agent): Promise<readonly PackageResult[]> => {

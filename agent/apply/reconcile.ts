@@ -1,29 +1,29 @@
 import { isFleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
-import type { Agent } from '../store/agent.ts';
-import { record } from '../store/journal/boundary.ts';
-import { failedChecksOf } from '../store/outbox/changes.ts';
-import { appendEvent } from '../store/outbox/outbox.ts';
+import { inOrder } from '../acquire/offers/order.ts';
 import { frozenBy } from '../acquire/staleness/frozen-by.ts';
-import { readSiteHold, sayHeld } from '../store/site-hold.ts';
-import { finishRemovals } from './finish-removals.ts';
+import type { Staleness } from '../acquire/staleness/read-staleness.ts';
+import type { Agent } from '../store/agent.ts';
 import { findFailure } from '../store/applied/failures.ts';
 import { isSame, type PackageRef } from '../store/applied/package-ref.ts';
 import { findPackage, type PackageRow, readPackages, savePackage } from '../store/applied/packages.ts';
+import { record } from '../store/journal/boundary.ts';
+import { failedChecksOf } from '../store/outbox/changes.ts';
+import { appendEvent } from '../store/outbox/outbox.ts';
+import { readSiteHold, sayHeld } from '../store/site-hold.ts';
 import { readTrustRow } from '../store/trust.ts';
+import { finishRemovals } from './finish-removals.ts';
 import { hold } from './hold.ts';
-import { inOrder } from '../acquire/offers/order.ts';
 import { type PackageResult, resultOf } from './package-result.ts';
 import { pausedFailure } from './paused-failure.ts';
 import { begin, perform } from './perform.ts';
 import { pruneLeaving } from './prune-leaving.ts';
 import { type Move, readMoves } from './read-moves.ts';
-import type { Staleness } from '../acquire/staleness/read-staleness.ts';
 
 type Wanted = PackageRow & { readonly desired: PackageRef };
 
 /**
- * Applies the desired version of every package, dependencies first; if all succeed, removes packages that left the bundle.
+ * Applies the desired version of every package, dependencies first, then removes packages that left the bundle.
  * Packages that already run as desired are skipped and not in the result.
  */
 export const reconcile = async (agent: Agent): Promise<readonly PackageResult[]> => {
@@ -40,8 +40,7 @@ export const reconcile = async (agent: Agent): Promise<readonly PackageResult[]>
     more = round.some(({ code }) => code === 'PATH_CLAIMED') && !round.every(isWrong);
     if (agent.news?.aborted) return [...results.values()];
   }
-  const failed = [...results.values()].filter(isWrong).map(({ assignment }) => assignment);
-  const removed = await pruneLeaving(agent, failed);
+  const removed = await pruneLeaving(agent);
   return finishRemovals(agent, [...results.values(), ...removed]);
 };
 

@@ -140,6 +140,11 @@ export type Target = {
    */
   readonly wants?: (desired: DesiredPackage) => ReadonlySet<string>;
   /**
+   * Keys of the objects that a package takes over or creates, read from its files alone: without secrets, site values and requests. Absent:
+   * unknown, so that the removal of any package may wait for it. Throws the FleetError of reading the package.
+   */
+  readonly claims?: (desired: DesiredPackage) => ReadonlySet<string>;
+  /**
    * Keys of the inventory that name an object by a name that leads to another key today -> today's key, where the target
    * has several names for one object: paths of a host. Absent: a key is the only name. Writes nothing.
    */

@@ -107,7 +107,7 @@ const openAndPlan = async (order: ExportRequest): Promise<Prepared> => {
   );
   for (const medium of before) await checkTarget(medium, offered);
   const wanted = order.leaseOnly ? leasesOnly(offered, target.before) : offered;
-  await checkSiteValues(wanted);
+  const unfit = await checkSiteValues(wanted);
   const { offer, bytes } = await keepReceipts(before, wanted);
   const seal = order.sealTo && (await sealToSites(offered.sites, order.sealTo));
   const source = withBlobs(origin, bytes);
@@ -135,6 +135,7 @@ const openAndPlan = async (order: ExportRequest): Promise<Prepared> => {
       ...askedInVain(bases, plan),
       ...offer.notes,
       ...notSelected(offer),
+      ...unfit,
       ...offer.channels.flatMap(({ channel }) => sayUnreleased(origin, channel)),
     ],
     [Symbol.asyncDispose]: () => moved.disposeAsync(),

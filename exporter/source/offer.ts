@@ -18,7 +18,7 @@ export type OfferedBundle = {
   /** Images of the closure by their manifest. */
   readonly images: readonly Digest[];
   /** The schema of the site values that it needs. */
-  readonly siteInputs: BundleConfig['siteInputs']['schema'];
+  readonly siteInputs: BundleConfig['siteInputs'];
   /** Repository that has its blobs. */
   readonly repository: string;
 };

@@ -208,7 +208,7 @@ const readOfferedBundle = async (
     images: bundle.config.closure
       .filter((it) => isManifestType(it.mediaType) && it.names !== undefined)
       .map((it) => it.digest),
-    siteInputs: bundle.config.siteInputs.schema,
+    siteInputs: bundle.config.siteInputs,
     repository,
   };
 };

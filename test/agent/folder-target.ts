@@ -43,6 +43,7 @@ export const folderTarget = (folder: string): Target => {
       }));
   return {
     kind: 'host',
+    claims: (desired) => new Set(specOf(desired).files.map(({ path }) => `file:${path}`)),
     plan: async (desired, owned, taken): Promise<Plan> => {
       const wanted = desired ? wantedFiles(desired) : new Map<string, string>();
       const known = new Map(owned.map((object) => [object.key, object]));

@@ -59,7 +59,10 @@ const orderPackage = (agent: Agent, row: PackageRow, desired: PackageRef): void 
 
 const orderRemoval = (agent: Agent, row: PackageRow): void => {
   if (row.current) {
-    savePackage(agent.state, { ...row, desired: undefined, pinnedRelease: undefined });
+    // An update that waited for a confirmation says nothing about the removal.
+    const isAsked = row.desired !== undefined && row.code === 'PRUNE_BUDGET';
+    const said = isAsked ? { status: 'waiting' as const, code: undefined, message: undefined } : {};
+    savePackage(agent.state, { ...row, ...said, desired: undefined, pinnedRelease: undefined });
   } else if (ownsAnything(agent.state, row.assignment)) {
     // It never started and its rollback failed, too: its remains are removed like the desired package.
     savePackage(agent.state, { ...row, desired: undefined, current: row.desired, pinnedRelease: undefined });

@@ -1,4 +1,5 @@
 import { judgeSiteValues, valuesOfAgent } from '#bundles/formats/author-schema/judge-site-values';
+import type { InputFault } from '#bundles/formats/author-schema/judge-values';
 import type { BundleConfig, SiteInputField } from '#bundles/formats/bundle/config';
 import type { Json } from '#bundles/json/canonical';
 import { FleetError } from '#bundles/errors';
@@ -9,8 +10,8 @@ export type ResolvedInput = SiteInputField & { readonly value: Json };
 /**
  * Resolves the fields that take site values. Values of the agent override those of the site, and all are validated by the
  * bundle's schema. A field whose optional value is absent keeps the package's content. Messages never contain values.
- * @param assignment limits the result to fields of one package. An input whose part of the schema is too expensive or not a
- *   valid JSON Schema fails only the packages that use it; without an assignment it is skipped
+ * @param assignment limits the result to fields of one package, and fails if one of its inputs is missing, does not fit or cannot be judged.
+ *   Without it only a fault that no single input causes fails: an input that a tenant asks for is no fault of other packages
  * @throws FleetError SITE_VALUES
  */
 export const resolveInputs = async (
@@ -23,21 +24,41 @@ export const resolveInputs = async (
   const values = valuesOfAgent(document, agent);
   const wanted =
     assignment === undefined ? fields : fields.filter((field) => field.assignment === assignment);
-  const { wrong, unusable } = await judgeSiteValues(schema, values);
+  const only = assignment === undefined ? undefined : new Set(wanted.map(({ input }) => input));
+  const { wrong, faults } = await judgeSiteValues(schema, values, only);
   if (wrong !== undefined)
     throw new FleetError(
       'SITE_VALUES',
       `the values of site ${document.site} do not fit what this bundle needs: ${wrong}`,
-      { hint: 'Ask the platform team to complete the values of this site' },
+      { hint: COMPLETE },
     );
-  const unjudged = wanted.find(({ input }) => unusable.has(input));
-  if (unjudged && assignment !== undefined)
-    throw new FleetError(
-      'SITE_VALUES',
-      `the value ${unjudged.input} of site ${document.site} cannot be judged by the schema of the package: ${unusable.get(unjudged.input)}`,
-      { subject: assignment, hint: 'Ask the application team to simplify the schema of this site input' },
-    );
+  const [fault] = faults;
+  if (assignment !== undefined && fault) throw faultOf(document.site, assignment, ...fault);
   return wanted
     .filter(({ input }) => Object.hasOwn(values, input))
     .map((field) => ({ ...field, value: values[field.input] as Json }));
+};
+
+const COMPLETE = 'Ask the platform team to complete the values of this site';
+
+const faultOf = (site: string, assignment: string, input: string, { kind, why }: InputFault): FleetError => {
+  const subject = assignment;
+  switch (kind) {
+    case 'missing':
+      return new FleetError('SITE_VALUES', `site ${site} has no value ${input}`, {
+        subject,
+        hint: COMPLETE,
+      });
+    case 'wrong':
+      return new FleetError('SITE_VALUES', `the value ${input} of site ${site} does not fit: ${why}`, {
+        subject,
+        hint: COMPLETE,
+      });
+    case 'unusable':
+      return new FleetError(
+        'SITE_VALUES',
+        `the value ${input} of site ${site} cannot be judged by the schema of the package: ${why}`,
+        { subject, hint: 'Ask the application team to simplify the schema of this site input' },
+      );
+  }
 };

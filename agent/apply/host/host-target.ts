@@ -1,15 +1,16 @@
 import type { Target } from '../../model/target.ts';
 import { pruneBackups } from './backups/make-room.ts';
-import { placesOf } from './live/read-places.ts';
-import { todaysKeys } from './todays-keys.ts';
 import { examineDebs } from './debs/examine-debs.ts';
 import { executeStep } from './execute/execute-step.ts';
 import type { HostTargetOptions } from './host-options.ts';
+import { keysClaimed } from './keys-claimed.ts';
+import { placesOf } from './live/read-places.ts';
 import { observeHost } from './observe/observe-host.ts';
 import { planHost } from './plan/plan-host.ts';
 import { restoreHostSecrets } from './restore/restore-secrets.ts';
 import { settleHost } from './settle/settle-host.ts';
 import { unlessGoingDown } from './systemd/going-down.ts';
+import { todaysKeys } from './todays-keys.ts';
 
 export type { HostTargetOptions, Run } from './host-options.ts';
 
@@ -17,6 +18,7 @@ export type { HostTargetOptions, Run } from './host-options.ts';
 export const hostTarget = (options: HostTargetOptions): Target => ({
   kind: 'host',
   todaysKeys: (keys) => todaysKeys(placesOf(options.root), keys),
+  claims: keysClaimed,
   plan: (desired, owned, taken, signal) =>
     unlessGoingDown(options, () => planHost(options, desired, owned, taken, signal)),
   execute: (step, desired, signal) =>

@@ -47,6 +47,7 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
       }
     },
     wants: keysWanted,
+    claims: keysWanted,
     named: keysNamed,
     retryMs: options.healthTimeoutMs,
     execute: async (step, desired, signal) => executeStep(options, await api(), step, desired, signal),

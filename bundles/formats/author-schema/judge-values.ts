@@ -6,43 +6,52 @@ import { isFleetError } from '../../errors.ts';
 type Schema = BundleConfig['siteInputs']['schema'];
 type Values = Readonly<Record<string, unknown>>;
 
+/** Why one input cannot be used. `missing`: it is required and has no value. `unusable`: its schema cannot judge any value. */
+export type InputFault = { readonly kind: 'missing' | 'wrong' | 'unusable'; readonly why: string };
+
 /**
- * `wrong`: the first error, without the value. `unusable`: the inputs whose part of the schema is invalid or exceeds the step budget
- * (MAX_STEPS in compile-author-schema.ts), each with the reason; the other inputs were validated.
+ * `wrong`: the first error that no single input causes, without a value. `faults`: the inputs whose value is missing or does not fit, and
+ * those whose part of the schema is invalid or exceeds the step budget (MAX_STEPS in compile-author-schema.ts).
  */
 export type Verdict = {
   readonly wrong?: string;
-  readonly unusable: ReadonlyMap<string, string>;
+  readonly faults: ReadonlyMap<string, InputFault>;
 };
 
-const FITS: Verdict = { unusable: new Map() };
+const FITS: Verdict = { faults: new Map() };
 
 /**
- * Validates the values of a site against the schema of a bundle. Parts of that schema come from tenants: when the whole is unusable, each
- * input is validated separately, so that the schema of one tenant does not block the packages of another.
+ * Validates the values of a site against the schema of a bundle. Parts of that schema come from tenants: when the whole does not accept the
+ * values, each input is validated separately, so that an input of one tenant does not block the packages of another.
+ * @param only limits the faults to these inputs
  */
-export const judgeValues = (schema: Schema, values: Values): Verdict => {
+export const judgeValues = (schema: Schema, values: Values, only?: ReadonlySet<string>): Verdict => {
+  if (only?.size === 0) return FITS;
   const whole = judge(schema, values, 'bundle');
   if (whole === undefined) return FITS;
-  if ('wrong' in whole) return { ...FITS, wrong: whole.wrong };
   const { properties, required } = schema as {
     readonly properties?: { readonly [name: string]: unknown };
     readonly required?: readonly string[];
   };
   const names = new Set([...Object.keys(properties ?? {}), ...(required ?? [])]);
-  const unusable = new Map<string, string>();
-  for (const name of names) {
+  const faults = new Map<string, InputFault>();
+  for (const name of only ?? names) {
+    const isRequired = required?.includes(name) === true;
     const part = {
       ...schema,
       properties: properties && Object.hasOwn(properties, name) ? { [name]: properties[name] } : {},
-      required: required?.includes(name) === true ? [name] : [],
+      required: isRequired ? [name] : [],
     };
     const found = judge(part as Schema, values, 'input');
     if (found === undefined) continue;
-    if ('wrong' in found) return { wrong: found.wrong, unusable };
-    unusable.set(name, found.reason);
+    if (isRequired && !Object.hasOwn(values, name))
+      faults.set(name, { kind: 'missing', why: `${name} is missing` });
+    else if ('wrong' in found) faults.set(name, { kind: 'wrong', why: found.wrong });
+    else faults.set(name, { kind: 'unusable', why: found.reason });
   }
-  return { unusable };
+  return only === undefined && faults.size === 0 && 'wrong' in whole
+    ? { wrong: whole.wrong, faults }
+    : { faults };
 };
 
 type Outcome = { readonly wrong: string } | { readonly reason: string } | undefined;

@@ -9,31 +9,55 @@ const MAX_NAMED = 10;
 
 /**
  * Validates the values of every site on the medium against the schemas of the releases on it, as the agents will.
- * @throws FleetError SITE_VALUES naming each agent, channel and value; no value itself is in the message
+ * @returns one line for each agent with packages that it will not apply, naming them and the values; no value itself is in it
+ * @throws FleetError SITE_VALUES for values that the agent refuses with the whole release
  */
 export const checkSiteValues = async ({
   sites,
   channels,
-}: Pick<Offer, 'sites' | 'channels'>): Promise<void> => {
-  const wrong: string[] = [];
-  for (const site of sites) wrong.push(...(await wrongOf(site, channels)));
-  if (wrong.length === 0) return;
-  throw new FleetError('SITE_VALUES', `a site would refuse this medium: ${nameSome(wrong, MAX_NAMED)}`, {
-    hint: 'Correct the values with: fleet-scheduler sites set',
-  });
+}: Pick<Offer, 'sites' | 'channels'>): Promise<readonly string[]> => {
+  const found: Found[] = [];
+  for (const site of sites) found.push(...(await judgeSite(site, channels)));
+  const wrong = found.flatMap(({ who, refused }) => (refused === undefined ? [] : [`${who}: ${refused}`]));
+  if (wrong.length > 0)
+    throw new FleetError('SITE_VALUES', `a site would refuse this medium: ${nameSome(wrong, MAX_NAMED)}`, {
+      hint: HINT,
+    });
+  return found.flatMap(({ who, faults, packages }) =>
+    faults.length === 0
+      ? []
+      : [`${who} will not apply ${nameSome(packages, MAX_NAMED)}: ${nameSome(faults, MAX_NAMED)}. ${HINT}`],
+  );
 };
 
-const wrongOf = async (
+const HINT = 'Correct the values with: fleet-scheduler sites set';
+
+type Found = {
+  readonly who: string;
+  readonly refused?: string | undefined;
+  readonly packages: readonly string[];
+  readonly faults: readonly string[];
+};
+
+const judgeSite = async (
   { site, agents, values }: OfferedSite,
   channels: Offer['channels'],
-): Promise<readonly string[]> => {
-  const found: string[] = [];
+): Promise<readonly Found[]> => {
+  const found: Found[] = [];
   for (const { name, channel, labels } of agents) {
     const offered = channels.find((it) => sameChannel(it.channel, channel));
     if (!offered || !isSelected(offered.rollout, { site, agent: name }, labels)) continue;
     for (const { siteInputs } of offered.bundles) {
-      const { wrong } = await judgeSiteValues(siteInputs, valuesOfAgent(values, name));
-      if (wrong !== undefined) found.push(`${site}/${name} (${formatChannel(channel)}): ${wrong}`);
+      const { wrong, faults } = await judgeSiteValues(siteInputs.schema, valuesOfAgent(values, name));
+      const fields = siteInputs.fields.filter(({ input }) => faults.has(input));
+      found.push({
+        who: `${site}/${name} (${formatChannel(channel)})`,
+        refused: wrong,
+        packages: [...new Set(fields.map(({ assignment }) => assignment))],
+        faults: [...faults].map(([input, { kind, why }]) =>
+          kind === 'unusable' ? `${input} cannot be judged: ${why}` : why,
+        ),
+      });
     }
   }
   return found;

@@ -102,7 +102,9 @@ const fitValue = async (
   }
   const judge = async ({ inputs }: Needs, one: Json): Promise<string | undefined> => {
     const schema = { type: 'object', properties: { [name]: inputs[name] ?? {} } };
-    return (await judgeSiteValues(schema, { [name]: one })).wrong;
+    const { wrong, faults } = await judgeSiteValues(schema, { [name]: one });
+    const fault = faults.get(name);
+    return fault?.kind === 'unusable' ? wrong : (fault?.why ?? wrong);
   };
   const wrongOf = async (one: Json) => {
     for (const need of asking) {

@@ -36,10 +36,17 @@ describe('values that cannot be judged', () => {
     const tree = deep(30);
     const verdict = judgeValues(schema, { line: 1, tree });
     expect(verdict.wrong).toBeUndefined();
-    expect([...verdict.unusable.keys()]).toEqual(['tree']);
-    expect(judgeValues(schema, { line: 'x', tree })).toMatchObject({ wrong: 'line must be integer' });
-    expect(judgeValues(schema, { line: 1, tree: deep(3) }).unusable.size).toBe(0);
-    expect(judgeValues(schema, { tree: deep(3) }).wrong).toMatch(/must have required property 'line'/);
+    expect(verdict.faults).toEqual(new Map([['tree', expect.objectContaining({ kind: 'unusable' })]]));
+    expect(judgeValues(schema, { line: 'x', tree }).faults.get('line')).toEqual({
+      kind: 'wrong',
+      why: 'line must be integer',
+    });
+    expect(judgeValues(schema, { line: 1, tree: deep(3) }).faults.get('tree')).toMatchObject({
+      kind: 'wrong',
+    });
+    expect(judgeValues(schema, { tree }, new Set(['line'])).faults).toEqual(
+      new Map([['line', { kind: 'missing', why: 'line is missing' }]]),
+    );
   });
 
   it('of two inputs with one $id are judged separately', () => {
@@ -47,10 +54,12 @@ describe('values that cannot be judged', () => {
       line: { $id: 'https://example.com/input', type: 'integer' },
       name: { $id: 'https://example.com/input', type: 'string' },
     });
-    expect(judgeValues(schema, { line: 1, name: 'a' })).toEqual({ unusable: new Map() });
-    expect(judgeValues(schema, { line: 1, name: 1 }).wrong).toBe('name must be string');
-    expect(judgeValues(schema, { line: 'a', name: 'a' }).wrong).toBe('line must be integer');
-    expect(judgeValues(schema, { line: 1 }).wrong).toMatch(/must have required property 'name'/);
+    const whyOf = (values: Readonly<Record<string, Json>>) =>
+      [...judgeValues(schema, values).faults.values()].map(({ why }) => why);
+    expect(whyOf({ line: 1, name: 'a' })).toEqual([]);
+    expect(whyOf({ line: 1, name: 1 })).toEqual(['name must be string']);
+    expect(whyOf({ line: 'a', name: 'a' })).toEqual(['line must be integer']);
+    expect(whyOf({ line: 1 })).toEqual(['name is missing']);
   });
 
   it('cost their budget once for each value', () => {
@@ -58,7 +67,7 @@ describe('values that cannot be judged', () => {
     const values = { tree: deep(31), other: 1 };
     judgeValues(schema, values);
     const before = process.cpuUsage();
-    for (let again = 0; again < 100; again++) expect(judgeValues(schema, values).unusable.size).toBe(1);
+    for (let again = 0; again < 100; again++) expect(judgeValues(schema, values).faults.size).toBe(1);
     expect(process.cpuUsage(before).user / 1000).toBeLessThan(1000);
   });
 
@@ -68,12 +77,12 @@ describe('values that cannot be judged', () => {
     ['a pattern with look-around', { pattern: '(?=a)' }],
     ['a list of types that is a map', { type: { a: 1 } }],
   ])('are those of an input with %s', (_, broken) => {
-    const { wrong, unusable } = judgeValues(part({ line: { type: 'integer' }, broken }), {
+    const { wrong, faults } = judgeValues(part({ line: { type: 'integer' }, broken }), {
       line: 1,
       broken: 'a',
     });
     expect(wrong).toBeUndefined();
-    expect([...unusable.keys()]).toEqual(['broken']);
+    expect([...faults.keys()]).toEqual(['broken']);
   });
 
   it('N6: schema that explodes at the site, fails its own package and no other -> SITE_VALUES', async () => {

@@ -188,7 +188,9 @@ describe('an import', () => {
     expect(result.release).toBeUndefined();
     expect(live(world)).toEqual({ '/etc/app.env': 'A=1\nLINE=4\nPLANT=bergen\n' });
     const poor = { ...site, version: 3, values: {} };
-    expect(await refusedWith(world, await world.medium({ site: poor }))).toBe('SITE_VALUES');
+    const { packages } = await importMedium(world.agent, await world.medium({ site: poor }));
+    expect(packages).toMatchObject([{ assignment: 'app', outcome: 'failed', code: 'SITE_VALUES' }]);
+    expect(live(world)).toEqual({ '/etc/app.env': 'A=1\nLINE=4\nPLANT=bergen\n' });
   });
 
   it('that the rollout does not select moves the floors and leaves what runs', async () => {

@@ -46,7 +46,7 @@ const bundleOf = (index: number, images: readonly (readonly number[])[]): Offere
     closure,
     own: own.map(({ digest }) => digest),
     images: images.map((ids) => digestOf(`image ${ids.join()}`)),
-    siteInputs: {},
+    siteInputs: { schema: {}, fields: [] },
     repository: `prod/type-${index}`,
   };
 };

@@ -1,5 +1,5 @@
 import { packLayer } from '../../../bundles/formats/archive/pack-layer.ts';
-import type { ClosureEntry } from '../../../bundles/formats/bundle/config.ts';
+import type { ClosureEntry, SiteInputField } from '../../../bundles/formats/bundle/config.ts';
 import type { BundleKind } from '#bundles/names';
 import {
   bundleManifest,
@@ -269,7 +269,7 @@ export const writeSignedLayout = (fleet: SignedFleet, directory: string): Layout
         ...channel,
         kind: bundle.kind,
         assignments,
-        siteInputs: { schema: schemaOf(bundle.siteInputs), fields: [] },
+        siteInputs: { schema: schemaOf(bundle.siteInputs), fields: fieldsOf(bundle) },
         requirements: {},
         closure: closure as unknown as Json,
         critical: [],
@@ -479,6 +479,14 @@ export const writeReport = (
     },
     key,
   );
+
+/** All go into the first file of the first package. */
+const fieldsOf = ({ siteInputs = {}, packages }: TestBundle): readonly SiteInputField[] => {
+  const [assignment, files] = Object.entries(packages)[0] ?? [];
+  const [file] = Object.keys(files ?? {});
+  if (assignment === undefined || file === undefined) return [];
+  return Object.keys(siteInputs).map((input) => ({ input, assignment, file, pointer: `/0/${input}` }));
+};
 
 const schemaOf = (properties: TestBundle['siteInputs']): { readonly [keyword: string]: Json } =>
   properties ? { type: 'object', properties, required: Object.keys(properties) } : {};

@@ -121,6 +121,8 @@ export type TestPackage = {
   readonly dependsOn?: readonly string[];
   readonly critical?: boolean;
   readonly workspace?: string;
+  readonly workload?: string;
+  readonly deploymentTarget?: string;
   readonly bounds?: PackageBounds;
   /** Fields of env files that the site fills in, each a string that must be there, or what `schema` says. */
   readonly inputs?: readonly (Omit<SiteInputField, 'assignment'> & {
@@ -188,6 +190,8 @@ export const packTestBundle = (
       dependsOn: it.dependsOn ?? [],
       critical: it.critical ?? false,
       ...(it.workspace !== undefined && { workspace: it.workspace }),
+      ...(it.workload !== undefined && { workload: it.workload }),
+      ...(it.deploymentTarget !== undefined && { deploymentTarget: it.deploymentTarget }),
       ...(it.bounds && { bounds: it.bounds }),
     })),
     siteInputs: {
