@@ -5,7 +5,7 @@ import type { Agent } from '../store/agent.ts';
 import type { PackageRef } from '../store/applied/package-ref.ts';
 import { checkAborted } from '../store/journal/boundary.ts';
 
-/** What the bundle says of a package; undefined if its bundle cannot be read any more. */
+/** Fields of a package in its bundle; undefined if its bundle cannot be read any more. */
 export type Origin = Pick<BundleAssignment, 'workspace' | 'workload' | 'deploymentTarget'> | undefined;
 
 export type OriginOf = (ref: PackageRef | undefined) => Promise<Origin>;

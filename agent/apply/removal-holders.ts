@@ -141,7 +141,7 @@ const keysNamed = async (
   }
 };
 
-/** What waits still runs, and needs what it depends on. */
+/** Adds the dependencies of packages that wait: these still run. */
 const spread = (
   all: readonly Leaving[],
   note: (held: string, by: string) => void,

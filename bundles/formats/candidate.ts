@@ -21,8 +21,10 @@ export type Candidate = {
   readonly kept?: readonly {
     readonly clusterType: string;
     readonly bundle: Digest;
-    /** The one assignment that a person took back to it; absent: those that could not be built. */
+    /** The one assignment that a person took back to it, or that is kept from removal; absent: those that could not be built. */
     readonly assignment?: string;
+    /** Of an assignment that is kept from removal: the candidate that declares its target. */
+    readonly declaredIn?: Digest;
   }[];
   /** Names that assignments depend on, by the file or application that declares them; absent in candidates of older versions. */
   readonly declared?: readonly Declared[];

@@ -9,7 +9,7 @@ import { NO_LOCKS } from '../model/content-locks.ts';
 import { openTools } from '../load/applications/tools/find-tool.ts';
 import { type PinnedTools, pinTools } from '../load/applications/tools/pin-tools.ts';
 import { loadApplications, type Applications } from '../load/applications/load-applications.ts';
-import { type BuiltBundle, buildBundle } from './bundle/build-bundle.ts';
+import { type BuiltBundle, type BundleInput, buildBundle } from './bundle/build-bundle.ts';
 import { readRolledBack, type RollbackPlace } from './bundle/rolled-back.ts';
 import { type LastGood, NO_LAST_GOOD, readLastGood } from './bundle/last-good-packages.ts';
 import type { ImageOrigin, PullImage } from './images/resolve-images.ts';
@@ -18,6 +18,7 @@ import { plainSecrets } from './bundle/secret-documents.ts';
 import { checkRest, checkSources, checkTools } from './candidate/check-candidate.ts';
 import { type GivenCandidate, isOwn } from './candidate/given-candidate.ts';
 import { makeCandidate, toCandidateSource } from './candidate/make-candidate.ts';
+import { openRegistrations } from './candidate/open-registrations.ts';
 import { type LastTools, pinnedRenderers } from './candidate/pinned-renderers.ts';
 import { type Charts, openCharts } from '../load/charts/charts.ts';
 import { noCharts } from '../load/charts/no-charts.ts';
@@ -48,7 +49,12 @@ export type EnvironmentBuild = {
   readonly candidate: Candidate;
   readonly sources: readonly CandidateSource[];
   readonly advice: readonly FleetError[];
+  /** Builds bundles again, with packages held for reasons outside of their content. By cluster type. */
+  readonly holding: (holds: ReadonlyMap<string, BundleHolds>) => Promise<EnvironmentBuild>;
 };
+
+/** By the name of the package. */
+export type BundleHolds = NonNullable<BundleInput['holds']>;
 
 export type EnvironmentInput = {
   readonly platform: Platform;
@@ -136,43 +142,62 @@ export const buildEnvironment = async (
   const byType = <T extends { readonly assignment: Assignment }>(items: readonly T[]) =>
     Map.groupBy(items, ({ assignment }) => assignment.clusterType.name);
   const [packagesOf, heldOf] = [byType(packages), byType(held)];
-  const bundleOf = async (clusterType: ClusterType): Promise<BuiltBundle> => {
+  const bundleOf = async (clusterType: ClusterType, holds?: BundleHolds): Promise<BuiltBundle> => {
     signal.throwIfAborted();
-    const bundleInput = {
+    const bundleInput: BundleInput = {
       platform,
       clusterType,
       packages: packagesOf.get(clusterType.name) ?? [],
       held: heldOf.get(clusterType.name) ?? [],
       applicationOf,
       lastGood: await lastGoodOf(input, clusterType, again),
+      ...(input.previous && {
+        registrationOf: openRegistrations(
+          input.previous,
+          { environment: platform.environment, clusterType: clusterType.name },
+          signal,
+        ),
+      }),
       rolledBack: await readRolledBack(input.rollbacks, platform.environment, clusterType, again?.document),
       resolve,
       contents,
       manifests,
       judge: judgeFor(objects, clusterType, input.kubernetes),
     };
+    if (holds) return await buildBundle({ ...bundleInput, holds }, signal);
     const same = memory && (await reuseBundle(memory, bundleInput));
     if (same) return same;
     const built = await buildBundle(bundleInput, signal);
     if (memory) keepBundle(memory, bundleInput, built);
     return built;
   };
-  const bundles = await inParallel(platform.clusterTypes, input.workers, bundleOf, signal);
-  const made = makeCandidate({ platform, sources, bundles, applications, parent: given?.digest });
-  if (again) checkRest(again, made);
-  return {
-    platform,
-    bundles,
-    candidate: again?.document ?? made,
-    sources,
-    advice: [
-      ...schedule.advice,
-      ...applications.advice,
-      ...unknownKinds(bundles.flatMap(({ unknown }) => unknown)),
-      ...firstOfEachField(bundles.flatMap(({ suspects }) => suspects)),
-      ...plainSecrets(bundles.flatMap((built) => built.plainSecrets)),
-    ],
+  const buildOf = (bundles: readonly BuiltBundle[]): EnvironmentBuild => {
+    const made = makeCandidate({ platform, sources, bundles, applications, parent: given?.digest });
+    if (again) checkRest(again, made);
+    return {
+      platform,
+      bundles,
+      candidate: again?.document ?? made,
+      sources,
+      advice: [
+        ...schedule.advice,
+        ...applications.advice,
+        ...unknownKinds(bundles.flatMap(({ unknown }) => unknown)),
+        ...firstOfEachField(bundles.flatMap(({ suspects }) => suspects)),
+        ...plainSecrets(bundles.flatMap((built) => built.plainSecrets)),
+      ],
+      holding: async (holds) => {
+        const rebuilt = async (one: BuiltBundle): Promise<BuiltBundle> => {
+          const own = holds.get(one.clusterType.name);
+          return own ? await bundleOf(one.clusterType, own) : one;
+        };
+        return buildOf(await inParallel(bundles, input.workers, rebuilt, signal));
+      },
+    };
   };
+  return buildOf(
+    await inParallel(platform.clusterTypes, input.workers, (clusterType) => bundleOf(clusterType), signal),
+  );
 };
 
 /** A package that is kept from the previous release runs the images of that release, whose blobs are beside it in the layout. */

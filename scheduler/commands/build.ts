@@ -119,7 +119,7 @@ held with its reason and blocks nobody else.`;
       onEnvironment: (environment) => this.tell(environment, directory),
     });
     await pruneCache(options.cacheDirectory, this.readNow(undefined));
-    const removals = outcome.channels.flatMap((channel) => channel.removals);
+    const removals = outcome.channels.flatMap((channel) => [...channel.removals, ...channel.unmeant]);
     const notes = explainIdle(configuration.allowRemovals, removals);
     for (const note of notes) this.say(note);
     const failed = outcome.environments.flatMap(({ problems }) => problems);
@@ -216,9 +216,12 @@ held with its reason and blocks nobody else.`;
 /** Every package that a release removes, or would remove, with the reason. */
 const removalLines = (channel: ChannelOutcome): readonly string[] => {
   const verb = channel.outcome === 'released' || channel.outcome === 'awaiting' ? 'removes' : 'would remove';
-  return describeRemovals(channel.removals, channel.clusterType).map(
+  const lines = describeRemovals(channel.removals, channel.clusterType).map(
     (line) => `${formatChannel(channel)} ${verb} ${line}`,
   );
+  if (channel.outcome === 'removals-held') return lines;
+  const kept = describeRemovals(channel.unmeant, channel.clusterType);
+  return [...lines, ...kept.map((line) => `${formatChannel(channel)} keeps what it would remove: ${line}`)];
 };
 
 type BuildPlaces = { readonly layout: string | undefined; readonly previous: string | undefined };

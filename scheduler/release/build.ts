@@ -27,7 +27,8 @@ import { type MakeInputs, type MakeOptions, makeEnvironment, signaturePlaces } f
 import { openReleases, type Releases } from './publish/open-releases.ts';
 import { type ChannelOutcome, publishEnvironment } from './publish-environment.ts';
 import { noteAbandoned } from './removals/abandoned.ts';
-import type { Allowance } from '../settings/allowance.ts';
+import { keepUnmeant } from './removals/keep-unmeant.ts';
+import { type Allowance, NO_ALLOWANCE } from '../settings/allowance.ts';
 import { checkSigners, type KeyDirectory } from '../keys/key-directory.ts';
 
 export type BuildOptions = MakeOptions & {
@@ -221,13 +222,18 @@ const buildOne = async (
   environment: string,
   { place, releases, rolloutPolicy, ...inputs }: Inputs,
 ): Promise<EnvironmentOutcome> => {
-  const built = await makeEnvironment(options, environment, {
+  const made = await makeEnvironment(options, environment, {
     ...inputs,
     store: releases.blobs,
     isPromoted: place?.kind === 'promoted',
   });
-  if ('problems' in built)
-    return { environment, channels: [], heldWorkloads: [], advice: [], problems: built.problems };
+  if ('problems' in made)
+    return { environment, channels: [], heldWorkloads: [], advice: [], problems: made.problems };
+  const { built, unmeant } = await keepUnmeant(made, await releases.open(), {
+    roots: options.keys.roots,
+    signal: options.signal,
+    allowance: options.allowRemovals ?? NO_ALLOWANCE,
+  });
   if (place?.kind === 'promoted' && options.candidate)
     checkShared(options.candidate, built.candidate, built.platform);
   const lineage = place && lineageOf(place, sharedDigest(built.candidate));
@@ -237,6 +243,7 @@ const buildOne = async (
     channels: await publishEnvironment(built, releases, {
       ...options,
       rolloutPolicy,
+      unmeant,
       ...(lineage && { lineage }),
     }),
     heldWorkloads: (built.platform.heldWorkloads ?? []).map(({ registration, errors }) => ({

@@ -51,7 +51,7 @@ export type ChannelOutcome = Channel & {
    * 'renewed': the same bundle under a new number, because its release expires soon or predates a root rotation. 'awaiting':
    * the bundle lacks signatures (docs/signing.md); sites keep the current release. 'empty': the channel has no release, and the
    * bundle has no packages. 'blocked': the release would remove a package that is only held. 'removals-held': the release would
-   * remove packages although no object was deleted. 'revoked': the bundle that was built has been withdrawn. 'direct-held': the
+   * remove packages although no object was deleted, and the last release cannot supply them. 'revoked': the bundle that was built has been withdrawn. 'direct-held': the
    * bundle changed without a promotion, and the policy of the link forbids that. 'taken-back': its rollout, or the channel, was
    * taken back and not resumed.
    */
@@ -81,7 +81,9 @@ export type ChannelOutcome = Channel & {
   readonly direct?: true;
   /** Packages of the last release that the new bundle does not have. */
   readonly removals: readonly Removal[];
-  /** REMOVALS_HELD, set with 'removals-held'. */
+  /** Removals that were neither declared nor allowed. Their packages stay as they were, whether or not the rest is released. */
+  readonly unmeant: readonly Removal[];
+  /** REMOVALS_HELD, set if there are unmeant removals. */
   readonly waits?: FleetError;
   /** Number of blobs of an unchanged bundle that were missing or damaged in the layout and were written again. */
   readonly restored: number;
@@ -105,6 +107,8 @@ type Publishing = {
   readonly signal: AbortSignal;
   /** Removals to allow although no object was deleted. Default: none. */
   readonly allowRemovals?: Allowance;
+  /** By cluster type, the removals that the build has left out (keepUnmeant). */
+  readonly unmeant: ReadonlyMap<string, readonly Removal[]>;
   /** Only in a platform with a chain. */
   readonly lineage?: BuildLineage;
   /** The stages in which releases reach the agents. Default: all agents at once. */
@@ -144,7 +148,8 @@ export const publishEnvironment = async (
     const judged = revoked
       ? { outcome: 'revoked' as const, removals: [], unmeant: [] }
       : await judgeBundle(bundle, previous, findRemovals, allowRemovals);
-    const { removals, unmeant } = judged;
+    const { removals } = judged;
+    const unmeant = options.unmeant.get(channel.clusterType) ?? judged.unmeant;
     const held = heldIn(bundle, (options.lineage && built.platform.heldWorkloads) ?? []);
     const before = previous && (await lineagesOf(layout, previous))[0];
     const change =
@@ -170,7 +175,7 @@ export const publishEnvironment = async (
     const step = unsigned ? await release(releases, layout, channel, next, options) : fresh;
     for (const [reference, descriptor] of step?.references ?? kept?.renewed?.references ?? [])
       references.set(reference, descriptor);
-    if (outcome !== 'removals-held') gone.push(waitingReference(channel));
+    if (unmeant.length === 0) gone.push(waitingReference(channel));
     else
       for (const [name, entry] of await writeWaiting(layout, channel, unmeant)) references.set(name, entry);
     // A bundle that awaited approval is replaced by this outcome or no longer wanted.
@@ -184,6 +189,7 @@ export const publishEnvironment = async (
       version,
       restored,
       removals,
+      unmeant,
       ...(direct && { direct }),
       ...(unmeant.length > 0 && { waits: removalsHeld(channel, unmeant) }),
       ...(revoked && { revoked }),
@@ -316,7 +322,7 @@ const describe = (
   { bundle, held }: BuiltBundle,
   outcome: ChannelOutcome['outcome'],
   previous: PublishedRelease | undefined,
-): Omit<ChannelOutcome, 'restored' | 'removals'> => ({
+): Omit<ChannelOutcome, 'restored' | 'removals' | 'unmeant'> => ({
   ...channel,
   outcome,
   version: previous?.predicate.version ?? 0,

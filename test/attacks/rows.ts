@@ -5,6 +5,7 @@ import { FLOODS } from './rows-floods.ts';
 import { LOCAL_USERS } from './rows-local-users.ts';
 import { FOUND_MEDIA, OFFICE } from './rows-office.ts';
 import { PEOPLE } from './rows-people.ts';
+import { BLAST_RADIUS } from './rows-blast-radius.ts';
 import { BUILDS, HOST_BOUNDS, OTHER_TEAMS, SCHEMAS, SHOWN_SECRETS } from './rows-tenants.ts';
 
 /** Media and metadata. */
@@ -573,6 +574,7 @@ export const ROWS: readonly AttackRow[] = [
   ...HOST_BOUNDS,
   ...SHOWN_SECRETS,
   ...OTHER_TEAMS,
+  ...BLAST_RADIUS,
   ...LOCAL_USERS,
   ...FLOODS,
   ...AUDIT,

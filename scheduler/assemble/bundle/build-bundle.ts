@@ -51,8 +51,20 @@ export type BuiltBundle = {
 
 export type HeldPackage = HeldAssignment & {
   readonly kept?: AssembledPackage;
-  /** The bundle that it is taken from, if a person took the assignment back to it. */
+  /** The bundle that it is taken from, if a person took the assignment back to it, or it is kept from removal. */
   readonly from?: Digest;
+  /** Only of one that is kept from removal: the candidate that declares its target. */
+  readonly declaredIn?: Digest;
+  /** Only of one whose application cannot be read: its registration. */
+  readonly registration?: string;
+};
+
+/** Holds an assignment, or a package of the last release that is not assigned any more, for a reason outside of its content. */
+export type Hold = {
+  readonly error: FleetError;
+  /** Where its package comes from; undefined: as for any held assignment. */
+  readonly lastGood?: LastGood | undefined;
+  readonly declaredIn?: Digest | undefined;
 };
 
 /** An assignment that a person took back to the package of an earlier release. */
@@ -76,8 +88,12 @@ export type BundleInput = {
   readonly applicationOf: (rendered: RenderedPackage) => Application | undefined;
   /** Package of an assignment in the previous release, used while the assignment is held. */
   readonly lastGood: LastGood;
+  /** The registration of a package of the previous release. Default: unknown. */
+  readonly registrationOf?: (id: string) => Promise<string | undefined>;
   /** By the name of the assignment. */
   readonly rolledBack: ReadonlyMap<string, RolledBack>;
+  /** By the name of the package. Default: none. */
+  readonly holds?: ReadonlyMap<string, Hold>;
   /** Finds images, with a cache for all cluster types of an environment; undefined: nothing is released, so that images need not exist. */
   readonly resolve: ResolveImages | undefined;
   /** Source of downloaded files for host packages. */
@@ -105,6 +121,11 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
       signal.throwIfAborted();
       await setImmediate();
     }
+    const hold = input.holds?.get(idOf(rendered));
+    if (hold) {
+      held.push({ assignment: rendered.assignment, error: hold.error });
+      continue;
+    }
     try {
       const made = await assemble(rendered, input);
       const back = input.rolledBack.get(made.id);
@@ -127,7 +148,11 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
   const withKept: HeldPackage[] = [];
   const standIns: HeldPackage[] = [];
   for (const one of held) standIns.push(await withLastGood(one, input));
-  for (const one of [...standIns, ...(await unreadable(input, assembled, held))]) {
+  const others = [
+    ...(await undeclared(input, assembled, held)),
+    ...(await unreadable(input, assembled, held)),
+  ];
+  for (const one of [...standIns, ...others]) {
     try {
       // What was released stays, also on a cluster type that got another platform since.
       const found = await resolve(one.kept?.images ?? [], []);
@@ -150,6 +175,9 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
       platform.imagePolicies,
     );
   const ready = await holdUnpackable({ packages, held: withKept }, pack);
+  const dropped = await droppedWithLastGood(ready.held, withKept, input);
+  if (dropped.size > 0)
+    return await buildBundle({ ...input, holds: new Map([...(input.holds ?? []), ...dropped]) }, signal);
   const contents = contentsOf(ready.packages);
   return {
     clusterType,
@@ -218,11 +246,15 @@ const withoutKept = ({ assignment, error }: HeldPackage, why: FleetError): HeldP
 
 const withLastGood = async (
   held: HeldAssignment,
-  { lastGood, rolledBack }: Pick<BundleInput, 'lastGood' | 'rolledBack'>,
+  { lastGood, rolledBack, holds }: Pick<BundleInput, 'lastGood' | 'rolledBack' | 'holds'>,
 ): Promise<HeldPackage> => {
-  const back = rolledBack.get(held.assignment.target.name);
+  const { name } = held.assignment.target;
+  const back = rolledBack.get(name);
+  const hold = holds?.get(name);
   // An assignment that cannot be built has no package, so a rollback limited to one package does not apply.
   const isBack = back && (held.error.code === 'ROLLED_BACK' || back.instead === undefined);
+  if (hold?.lastGood && !isBack)
+    return keptFrom(hold, hold.lastGood, held, await hold.lastGood.of(held.assignment));
   const kept = await (isBack ? back.lastGood : lastGood).of(held.assignment);
   if (!kept) return held;
   return isBack && back.lastGood.bundle
@@ -230,27 +262,71 @@ const withLastGood = async (
     : { ...held, kept };
 };
 
-/**
- * Packages of applications whose repository cannot be read. Their targets are unknown, so that the packages of their workspaces
- * in the previous release are kept.
- */
-const unreadable = async (
-  { platform, lastGood }: BundleInput,
+const keptFrom = (
+  { declaredIn }: Hold,
+  { bundle: from }: LastGood,
+  held: HeldAssignment,
+  kept: AssembledPackage | undefined,
+): HeldPackage => (kept ? { ...held, kept, ...(from && { from }), ...(declaredIn && { declaredIn }) } : held);
+
+/** Packages that are kept although no target is assigned any more. */
+const undeclared = async (
+  { holds = new Map() }: BundleInput,
   assembled: readonly AssembledPackage[],
   held: readonly HeldAssignment[],
 ): Promise<readonly HeldPackage[]> => {
-  const workloads = platform.heldWorkloads ?? [];
-  const known = new Set([
-    ...assembled.map(({ id }) => id),
-    ...held.map(({ assignment }) => assignment.target.name),
-  ]);
-  const workspaces = new Set(workloads.map(({ workspace }) => workspace));
-  return (await lastGood.ofWorkspaces(workspaces, known)).map((kept) => {
-    const because = workloads.find(({ workspace }) => workspace === kept.assignment.target.workspace)
-      ?.errors[0];
-    const error = because ?? new FleetError('SOURCE_UNREACHABLE', 'its repository cannot be read');
-    return { assignment: kept.assignment, error, kept };
-  });
+  const known = namesOf(assembled, held);
+  const found: HeldPackage[] = [];
+  for (const [id, hold] of holds) {
+    const kept = known.has(id) ? undefined : await hold.lastGood?.ofId(id);
+    if (kept && hold.lastGood)
+      found.push(keptFrom(hold, hold.lastGood, { assignment: kept.assignment, error: hold.error }, kept));
+  }
+  return found;
+};
+
+const namesOf = (
+  assembled: readonly AssembledPackage[],
+  held: readonly HeldAssignment[],
+): ReadonlySet<string> =>
+  new Set([...assembled.map(({ id }) => id), ...held.map(({ assignment }) => assignment.target.name)]);
+
+/**
+ * Packages of applications whose repository cannot be read. Their targets are unknown, so that the packages of these applications in the
+ * previous release are kept.
+ */
+const unreadable = async (
+  {
+    platform: { heldWorkloads = [] },
+    lastGood,
+    holds = new Map(),
+    registrationOf = async () => undefined,
+  }: BundleInput,
+  assembled: readonly AssembledPackage[],
+  held: readonly HeldAssignment[],
+): Promise<readonly HeldPackage[]> => {
+  const known = new Set([...namesOf(assembled, held), ...holds.keys()]);
+  return (await lastGood.ofUnread(heldWorkloads, known, registrationOf)).map(
+    ({ kept, of: { registration, errors } }) => {
+      const error = errors[0] ?? new FleetError('SOURCE_UNREACHABLE', 'its repository cannot be read');
+      return { assignment: kept.assignment, error, kept, registration };
+    },
+  );
+};
+
+/** Assignments that were held because of other packages, and whose last good package is not in the bundle yet. */
+const droppedWithLastGood = async (
+  held: readonly HeldPackage[],
+  before: readonly HeldPackage[],
+  { lastGood, holds }: BundleInput,
+): Promise<ReadonlyMap<string, Hold>> => {
+  const dropped = new Map<string, Hold>();
+  for (const { assignment, error } of held) {
+    const { name } = assignment.target;
+    if (holds?.has(name) || before.some((one) => one.assignment.target.name === name)) continue;
+    if (await lastGood.of(assignment)) dropped.set(name, { error });
+  }
+  return dropped;
 };
 
 const idOf = (rendered: RenderedPackage): string => rendered.assignment.target.name;

@@ -20,7 +20,7 @@ export const holdUnpackable = async (
   given: Ready,
   pack: (packages: readonly AssembledPackage[]) => Promise<PackedBundle>,
 ): Promise<Ready & { readonly bundle: PackedBundle }> => {
-  const ready = dropUnsupported(given);
+  const ready = dropUnsupported(withoutGone(given));
   try {
     return { ...ready, bundle: await pack(ready.packages) };
   } catch (error) {
@@ -38,6 +38,24 @@ export const holdUnpackable = async (
     const rest = ready.packages.filter((one) => !wrong.has(one));
     return await holdUnpackable({ packages: rest, held: [...ready.held, ...more] }, pack);
   }
+};
+
+/**
+ * A package of an earlier release stays although what it depended on left the release since: it does not wait for that at the site, and
+ * keeps no other team's package from leaving.
+ */
+const withoutGone = ({ packages, held }: Ready): Ready => {
+  const ids = new Set(packages.map(({ id }) => id));
+  const kept = new Set(held.flatMap((one) => one.kept ?? []));
+  return {
+    held,
+    packages: packages.map((one) => {
+      const { target } = one.assignment;
+      if (!kept.has(one) || target.dependsOn.every((id) => ids.has(id))) return one;
+      const dependsOn = target.dependsOn.filter((id) => ids.has(id));
+      return { ...one, assignment: { ...one.assignment, target: { ...target, dependsOn } } };
+    }),
+  };
 };
 
 /** A package whose dependency is not in the bundle is held too: it would wait for it at the site without end. */

@@ -11,28 +11,41 @@ import { FILE_BLOB } from '#bundles/media-types';
 import { formatChannel } from '#bundles/names';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import type { Content } from '../content/content.ts';
-import type { Assignment, ClusterType, DeploymentTarget, Value } from '../../model/model.ts';
+import type { Assignment, ClusterType, DeploymentTarget, HeldWorkload, Value } from '../../model/model.ts';
+import { isOf } from '../../load/platform/registration-in.ts';
 import { readRelease } from '../../load/releases/read-release.ts';
 import { findRevoked, readRevocations } from '../../load/releases/revocation-list.ts';
 import { type AssembledPackage, assembled } from './assembled-package.ts';
 
 const LIMITS = { maxBytes: 1 << 30, maxEntries: 1_000_000 };
 
+/** A package of the release before, and the application that it comes from. */
+export type UnreadPackage = { readonly kept: AssembledPackage; readonly of: UnreadApplication };
+
+type UnreadApplication = Pick<HeldWorkload, 'registration' | 'workspace' | 'errors'>;
+
 /** Packages of the release before. */
 export type LastGood = {
   /** The bundle they are of. */
   readonly bundle?: Digest;
   readonly of: (assignment: Assignment) => Promise<AssembledPackage | undefined>;
-  /** Packages of these workspaces whose ids are not `known`: those of an application repository that cannot be read. */
-  readonly ofWorkspaces: (
-    workspaces: ReadonlySet<string>,
+  /** The package of an assignment that is not declared any more. */
+  readonly ofId: (id: string) => Promise<AssembledPackage | undefined>;
+  /**
+   * Packages whose ids are not `known` and that come from one of these applications, whose repositories cannot be read. A package of an
+   * unknown registration counts by its workspace.
+   */
+  readonly ofUnread: (
+    unread: readonly UnreadApplication[],
     known: ReadonlySet<string>,
-  ) => Promise<readonly AssembledPackage[]>;
+    registrationOf: (id: string) => Promise<string | undefined>,
+  ) => Promise<readonly UnreadPackage[]>;
 };
 
 export const NO_LAST_GOOD: LastGood = {
   of: async () => undefined,
-  ofWorkspaces: async () => [],
+  ofId: async () => undefined,
+  ofUnread: async () => [],
 };
 
 /**
@@ -97,20 +110,28 @@ export const readLastGood = async (
       `package ${known.id} of ${formatChannel(channel)} in ${layout.directory} is not what its bundle says`,
     );
   };
+  const keepAlone = async (known: BundleAssignment): Promise<AssembledPackage> =>
+    keep(known, { clusterType, target: targetOf(known, environment, clusterType), policy: '' });
   return {
     bundle: digest,
     of: async (assignment) => {
       const known = config.assignments.find(({ id }) => id === assignment.target.name);
       return known && (await keep(known, assignment));
     },
-    ofWorkspaces: async (workspaces, known) => {
-      const kept: AssembledPackage[] = [];
+    ofId: async (id) => {
+      const known = config.assignments.find((one) => one.id === id);
+      return known && (await keepAlone(known));
+    },
+    ofUnread: async (unread, known, registrationOf) => {
+      const found: UnreadPackage[] = [];
+      if (unread.length === 0) return found;
       for (const it of config.assignments) {
-        if (!workspaces.has(it.workspace ?? '') || known.has(it.id)) continue;
-        const target = targetOf(it, environment, clusterType);
-        kept.push(await keep(it, { clusterType, target, policy: '' }));
+        if (known.has(it.id)) continue;
+        const from = await registrationOf(it.id);
+        const of = unread.find((one) => isOf(one, it.workspace, from));
+        if (of) found.push({ kept: await keepAlone(it), of });
       }
-      return kept;
+      return found;
     },
   };
 };

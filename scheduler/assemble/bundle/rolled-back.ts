@@ -29,8 +29,8 @@ export const readRolledBack = async (
   if (!place) return new Map();
   const { layout, roots, inForce } = place;
   const wanted = again
-    ? (again.kept ?? []).flatMap(({ assignment, bundle, ...of }) =>
-        assignment === undefined || of.clusterType !== clusterType.name
+    ? (again.kept ?? []).flatMap(({ assignment, bundle, declaredIn, ...of }) =>
+        assignment === undefined || declaredIn !== undefined || of.clusterType !== clusterType.name
           ? []
           : [{ assignment, bundle, instead: undefined, error: keptBefore(assignment, bundle) }],
       )

@@ -1,9 +1,10 @@
-import type { Candidate } from '#bundles/formats/candidate';
+import type { Candidate, Declared } from '#bundles/formats/candidate';
 import { compareBytes, type Digest, parseDigest } from '#bundles/digest';
 import type { CandidateSource } from '#bundles/formats/statements/predicates';
 import { VERSION } from '#bundles/version';
 import type { Applications } from '../../load/applications/load-applications.ts';
 import type { BuiltBundle } from '../bundle/build-bundle.ts';
+import { placeOf } from '../../load/platform/declarations.ts';
 import type { PinnedChart } from '../../load/charts/charts.ts';
 import type { Platform, SourceSnapshot } from '../../model/model.ts';
 
@@ -35,8 +36,17 @@ export const makeCandidate = ({
     ...(previous !== undefined && held.some((one) => one.kept && !one.from)
       ? [{ clusterType: clusterType.name, bundle: previous }]
       : []),
-    ...held.flatMap(({ assignment, from }) =>
-      from ? [{ clusterType: clusterType.name, bundle: from, assignment: assignment.target.name }] : [],
+    ...held.flatMap(({ assignment, from, declaredIn }) =>
+      from
+        ? [
+            {
+              clusterType: clusterType.name,
+              bundle: from,
+              assignment: assignment.target.name,
+              ...(declaredIn && { declaredIn }),
+            },
+          ]
+        : [],
     ),
   ]);
   return {
@@ -52,8 +62,27 @@ export const makeCandidate = ({
     ...(files.size === 0 ? {} : { files: byName(files) }),
     tools: [{ name: 'fleet-scheduler', version: VERSION }, ...applications.tools],
     ...(kept.length === 0 ? {} : { kept }),
-    ...(platform.declarations ? { declared: platform.declarations.declared } : {}),
+    ...(platform.declarations ? { declared: withUnread(platform.declarations.declared, bundles) } : {}),
   };
+};
+
+/** Adds what an application that cannot be read declared when it last could. */
+const withUnread = (
+  declared: readonly Declared[],
+  bundles: readonly Pick<BuiltBundle, 'held'>[],
+): readonly Declared[] => {
+  const unread = bundles.flatMap(({ held }) =>
+    held.flatMap(({ registration, assignment }) =>
+      registration === undefined ? [] : [{ place: placeOf(registration), name: assignment.target.name }],
+    ),
+  );
+  if (unread.length === 0) return declared;
+  const more = [...Map.groupBy(unread, ({ place }) => place)].map(([place, names]) => ({
+    in: place,
+    targets: [...new Set(names.map(({ name }) => name))].toSorted(compareBytes),
+  }));
+  const rest = declared.filter((one) => more.every((it) => it.in !== one.in));
+  return [...rest, ...more].toSorted((a, b) => compareBytes(a.in, b.in));
 };
 
 const byName = (

@@ -166,7 +166,7 @@ const releaseAlarms = ({ desired, agents, now }: AlarmFacts): readonly Alarm[] =
       }
       case 'release': {
         const waits = wanted.waits ?? [];
-        const summary = `The next release of ${channel} was not made${because(waits[0] ?? null)}`;
+        const summary = `A change of ${channel} was not released${because(waits[0] ?? null)}`;
         return [
           ...(waits.length > 0
             ? [makeAlarm('RELEASE_WAITS', 'warning', subject, formatTime(now), summary)]

@@ -10,7 +10,7 @@ import type { BuildMemory } from '../../assemble/incremental/build-memory.ts';
 import { sourcesOf } from '../../load/load-platform.ts';
 import type { ChannelOutcome } from '../../release/publish-environment.ts';
 import { withBuildInputs } from '../../release/with-build-inputs.ts';
-import { describeRemovals } from '../../release/removals/removal.ts';
+import { describeRemovals, type Removal } from '../../release/removals/removal.ts';
 import { readPromotion } from '../promote/facts/link.ts';
 import { faultFields } from './fault-fields.ts';
 import { heldEntries } from './held-entries.ts';
@@ -69,9 +69,12 @@ export const buildStep = async (
     for (const channel of outcome.channels) {
       const name = formatChannel(channel);
       if (channel.waits)
-        log.warn({ channel: name, ...removed(channel), ...faultFields(channel.waits) }, 'not released');
-      else if (channel.removals.length > 0)
-        log.info({ channel: name, ...removed(channel) }, 'removes packages');
+        log.warn(
+          { channel: name, ...removes(channel.unmeant, channel), ...faultFields(channel.waits) },
+          'not released',
+        );
+      if (channel.removals.length > 0 && channel.outcome !== 'removals-held')
+        log.info({ channel: name, ...removes(channel.removals, channel) }, 'removes packages');
       if (channel.fault) log.error({ channel: name, ...faultFields(channel.fault) }, 'release not renewed');
       if (channel.leaseVoid) log.warn({ channel: name, ...faultFields(channel.leaseVoid) }, 'lease void');
     }
@@ -129,6 +132,7 @@ const summarise = (outcome: EnvironmentOutcome): object => {
     channels.filter((channel) => channel.outcome === wanted);
   const blocked = which('blocked').map(formatChannel);
   const awaiting = which('awaiting').map(formatChannel);
+  const waiting = channels.filter(({ waits }) => waits);
   const direct = channels.filter((channel) => channel.direct && channel.outcome !== 'direct-held');
   return {
     environment,
@@ -141,14 +145,14 @@ const summarise = (outcome: EnvironmentOutcome): object => {
     ...(which('direct-held').length > 0 && { directHeld: which('direct-held').map(formatChannel) }),
     ...(blocked.length > 0 && { blocked }),
     ...(awaiting.length > 0 && { awaiting }),
-    ...(which('removals-held').length > 0 && { removalsHeld: which('removals-held').map(formatChannel) }),
+    ...(waiting.length > 0 && { removalsHeld: waiting.map(formatChannel) }),
     ...(which('taken-back').length > 0 && { takenBack: which('taken-back').map(formatChannel) }),
     ...(which('revoked').length > 0 && { revoked: which('revoked').map(formatChannel) }),
   };
 };
 
 /** Lists every removed package by name: removals are never summarised. */
-const removed = ({ removals, clusterType }: ChannelOutcome): object => ({
+const removes = (removals: readonly Removal[], { clusterType }: ChannelOutcome): object => ({
   removes: describeRemovals(removals, clusterType),
 });
 

@@ -37,7 +37,7 @@ export const readDeclarations = ({
       if (used.has(shown) || !places.has(place)) places.set(place, used.has(shown) ? 'filled' : 'empty');
     }
   }
-  for (const { name } of registrations) places.set(folderOf(name), filled.has(name) ? 'filled' : 'empty');
+  for (const { name } of registrations) places.set(placeOf(name), filled.has(name) ? 'filled' : 'empty');
   const lists = new Map<string, Lists>();
   const listsAt = (place: string | undefined): Lists => {
     const found = lists.get(place ?? '') ?? { registrations: [], targets: [], policies: [] };
@@ -46,9 +46,7 @@ export const readDeclarations = ({
   };
   for (const { name, at } of registrations) listsAt(placeOfFile.get(at.file)).registrations.push(name);
   for (const { name, registration, at } of targets)
-    listsAt(registration === undefined ? placeOfFile.get(at.file) : folderOf(registration)).targets.push(
-      name,
-    );
+    listsAt(registration === undefined ? placeOfFile.get(at.file) : placeOf(registration)).targets.push(name);
   for (const { policy } of ofKind(objects, 'SchedulingPolicy'))
     listsAt(placeOfFile.get(policy.at.file)).policies.push(toDeclared(policy));
   return {
@@ -62,7 +60,7 @@ export const readDeclarations = ({
 const FOLDER = 'workload/';
 
 /** The place of a registration's folder. */
-const folderOf = (registration: string): string => `${FOLDER}${registration}`;
+export const placeOf = (registration: string): string => `${FOLDER}${registration}`;
 
 /** The registration whose folder the place is; undefined for a file. */
 export const registrationOf = (place: string): string | undefined =>

@@ -37,6 +37,7 @@ export const keepReleases = async (
       assignments: config.assignments.length,
       held: [],
       removals: [],
+      unmeant: [],
       restored: 0,
     };
     try {

@@ -1,19 +1,17 @@
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
-import type { Candidate } from '#bundles/formats/candidate';
 import type { Digest } from '#bundles/digest';
 import type { Layout } from '#bundles/formats/layout/layout';
-import { statementFiles } from '#bundles/formats/statements/statement-files';
-import { PREDICATES } from '#bundles/media-types';
-import { type Channel, formatChannel } from '#bundles/names';
-import type { BundlePredicate } from '#bundles/formats/statements/predicates';
+import type { Channel } from '#bundles/names';
 import type { TrustRoot } from '#bundles/trust/root/root';
-import { verifyUnder } from '#bundles/trust/root/verify-under';
-import { parseDocument } from '#bundles/json/validate';
 import type { EnvironmentBuild } from '../../assemble/build-environment.ts';
 import type { BuiltBundle } from '../../assemble/bundle/build-bundle.ts';
-import { readCandidate } from '../../assemble/candidate/read-candidate.ts';
+import {
+  candidateOfRelease,
+  declarationOf,
+  type Made,
+} from '../../assemble/candidate/candidate-of-release.ts';
+import { isOf, registrationIn } from '../../load/platform/registration-in.ts';
 import type { ClusterType } from '../../model/model.ts';
-import { toMistake } from '../../model/problems.ts';
 import { type PublishedRelease, readRelease } from '../../load/releases/read-release.ts';
 import { explainRemoval } from './explain-removal.ts';
 import { findLostObjects } from './find-lost-objects.ts';
@@ -24,12 +22,6 @@ type Released = {
   readonly packages: ReadonlyMap<string, string | undefined>;
   /** Read once and cached. undefined if it can no longer be read or verified; the reasons for removals are then unknown. */
   readonly made: () => Promise<Made | undefined>;
-};
-
-type Made = {
-  readonly digest: Digest;
-  readonly candidate: Pick<Candidate, 'declared'>;
-  readonly builtAt: string;
 };
 
 export type FindRemovals = (built: BuiltBundle, previous: PublishedRelease) => Promise<readonly Removal[]>;
@@ -75,7 +67,7 @@ export const openRemovals = (
       .toSorted((a, b) => (a.builtAt === b.builtAt ? 0 : a.builtAt > b.builtAt ? -1 : 1))
       .map(({ candidate }) => candidate);
   };
-  const unread = new Set((platform.heldWorkloads ?? []).map(({ workspace }) => workspace));
+  const unread = platform.heldWorkloads ?? [];
   return async (built, previous) => {
     const { clusterType, bundle, held } = built;
     const before = await releasedOf(clusterType.name, previous);
@@ -84,13 +76,19 @@ export const openRemovals = (
     const lost = last ? await findLostObjects(built, last, layout.blobs, signal) : [];
     const gone = [...(before?.packages ?? [])].filter(([id]) => !now.has(id));
     if (!before || gone.length === 0) return lost;
-    const history = await historySince(await before.made());
+    const own = await before.made();
+    const history = await historySince(own);
     const removals: Removal[] = [];
     const heldNames = new Set(held.map(({ assignment }) => assignment.target.name));
     const reasonOf = async (id: string, workspace: string | undefined): Promise<RemovalReason> => {
-      if (heldNames.has(id) || unread.has(workspace ?? '')) return { why: 'held' };
+      const all = [
+        ...history,
+        ...(await declarationOf(layout, own, { clusterType: clusterType.name, id }, signal)),
+      ];
+      const from = unread.length === 0 ? undefined : registrationIn(all, id);
+      if (heldNames.has(id) || unread.some((one) => isOf(one, workspace, from))) return { why: 'held' };
       const to = await newPlaceOf(id, clusterType);
-      return to === undefined ? explainRemoval(id, clusterType, platform, history) : { why: 'moved', to };
+      return to === undefined ? explainRemoval(id, clusterType, platform, all) : { why: 'moved', to };
     };
     for (const [assignment, workspace] of gone)
       removals.push({
@@ -121,30 +119,6 @@ const readReleased = async (
   }
   return {
     packages,
-    made: () => (made ??= readMade(layout, channel, release.documents, look)),
+    made: () => (made ??= candidateOfRelease(layout, channel, release.documents, look)),
   };
-};
-
-/** Build time and candidate come from the bundle's statement, because a renewed release has new dates. */
-const readMade = async (
-  layout: Layout,
-  channel: Channel,
-  documents: PublishedRelease['documents'],
-  { roots, signal }: Look,
-): Promise<Made | undefined> => {
-  const what = `the statement of the last bundle of ${formatChannel(channel)}`;
-  try {
-    const envelopes = await statementFiles(layout.blobs, documents, 'bundle');
-    const { verified } = verifyUnder(envelopes, roots, 'bundle', PREDICATES.bundle, what);
-    const { candidate: named, builtAt } = parseDocument<BundlePredicate>(
-      'bundle-predicate',
-      verified.predicate,
-      what,
-    );
-    const { document, digest } = await readCandidate(named, [layout.blobs], signal);
-    return { digest, candidate: document, builtAt };
-  } catch (error) {
-    toMistake(error, `reading ${what}`);
-    return undefined;
-  }
 };

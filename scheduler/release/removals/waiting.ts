@@ -15,7 +15,7 @@ const MAX_BYTES = 1 << 20;
 /** Note about a channel that the platform no longer has. */
 export const ABANDONED = 'CHANNEL_MISSING';
 
-/** The error for a channel that is not released. @param removals removals that are neither intended nor allowed */
+/** The error for a channel of which a part is not released. @param removals removals that are neither intended nor allowed */
 export const removalsHeld = (channel: Channel, removals: readonly Removal[]): FleetError => {
   const names = removals.slice(0, 3).map(({ assignment }) => assignment);
   return new FleetError('REMOVALS_HELD', `the release would remove ${whatGoes(removals)}`, {

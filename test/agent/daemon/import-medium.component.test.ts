@@ -193,6 +193,31 @@ describe('an import', () => {
     expect(live(world)).toEqual({ '/etc/app.env': 'A=1\nLINE=4\nPLANT=bergen\n' });
   });
 
+  it('N71: whose site lacks a value that one package needs, applies all others -> SITE_VALUES', async () => {
+    await using world = await createWorld();
+    const inputs = [{ input: 'line', file: '/etc/app.env', pointer: '/LINE' }];
+    const asking = onePackage('app', '', { files: { '/etc/app.env': 'A=1\n' }, inputs });
+    await world.release(1, [
+      onePackage('app', '', { files: { '/etc/app.env': 'A=0\n' } }),
+      onePackage('other', 'one'),
+    ]);
+    const { packages } = await world.release(2, [asking, onePackage('other', 'two')]);
+    expect(packages).toMatchObject([
+      { assignment: 'app', outcome: 'failed', code: 'SITE_VALUES' },
+      { assignment: 'other', outcome: 'configured' },
+    ]);
+    expect(live(world)).toEqual({ '/etc/app.env': 'A=0\n', '/opt/other': 'two' });
+    const bundle = packTestBundle(world.fleet, [asking, onePackage('other', 'two')]);
+    const site = {
+      site: SITE,
+      version: 2,
+      agents: [{ name: 'kiosk-1', key: world.agent.identity.key }],
+      values: { line: '4' },
+    };
+    await importMedium(world.agent, await world.medium({ site, release: { version: 3, bundle } }));
+    expect(live(world)['/etc/app.env']).toBe('A=1\nLINE=4\n');
+  });
+
   it('that the rollout does not select moves the floors and leaves what runs', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one')]);

@@ -58,9 +58,7 @@ const describeDesired = (channel: string, desired: Desired, now: Date): readonly
       return [
         `${channel} is at release ${desired.version}, issued ${formatAge(desired.issuedAt, now)}`,
         ...desired.held.map((held) => `${channel}: held: ${held}`),
-        ...(desired.waits ?? []).map(
-          (reason) => `${channel} waits: its next release was not made: ${reason}`,
-        ),
+        ...(desired.waits ?? []).map((reason) => `${channel} waits: a change was not released: ${reason}`),
       ];
   }
 };

@@ -17,7 +17,7 @@ const statement = (world: World, version: number, values: { readonly [name: stri
   });
 
 describe('site values', () => {
-  it('that a package lacks or cannot use are told by plan and create alike, and the medium is written', async () => {
+  it('that a package lacks or cannot use are named by plan and create alike, and the medium is written', async () => {
     await using world = await makeKioskWorld();
     await released(world);
     const said = 'plant-7/line-1 (prod/kiosk) will not apply web: ';

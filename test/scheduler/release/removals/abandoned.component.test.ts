@@ -27,7 +27,7 @@ test('status names a channel whose environment the platform has no more, until i
     );
   await office.build({ environments: ['qa', 'live'] });
   const line = (name: string): string =>
-    `prod/${name} waits: its next release was not made: CHANNEL_MISSING: the platform has no environment prod; no build renews this release. Enrol its agents for another channel`;
+    `prod/${name} waits: a change was not released: CHANNEL_MISSING: the platform has no environment prod; no build renews this release. Enrol its agents for another channel`;
   for (const name of ['press', 'till']) expect(await notes(office, name)).toEqual([line(name)]);
   await office.edit('platform/fleet.yaml', () => office.files['platform/fleet.yaml'] ?? '');
   await office.build({ environments: ['qa'] });

@@ -1,6 +1,11 @@
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { digestOf } from '#bundles/digest';
+import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { formatError } from '#bundles/errors';
 import { openLayout } from '#bundles/formats/layout/layout';
+import { openKeyDirectory } from '../../../../scheduler/keys/key-directory.ts';
+import { readRelease } from '../../../../scheduler/load/releases/read-release.ts';
 import { parseAllowance } from '../../../../scheduler/settings/allowance.ts';
 import { explainRemoval } from '../../../../scheduler/release/removals/explain-removal.ts';
 import { readWaiting } from '../../../../scheduler/release/removals/waiting.ts';
@@ -23,6 +28,15 @@ const afterwards = async (office: Office, ...edits: readonly Edit[]) => {
 };
 
 const instead = (from: string, to: string) => (text: string) => text.replaceAll(from, to);
+/** Digests of the packages that the presses have now. */
+const packagesOf = async (office: Office): Promise<ReadonlyMap<string, string>> => {
+  const channel = { environment: 'prod', clusterType: 'press' };
+  const layout = await openLayout(office.layout);
+  const { roots } = await openKeyDirectory(join(office.folder, 'keys'));
+  const release = await readRelease(layout, channel, roots);
+  const { config } = await readBundle(layout.blobs, release?.subjects.get('bundle/host') ?? digestOf(''));
+  return new Map(config.assignments.map((one) => [one.id, one.package]));
+};
 const LABELS = 'apps/labels/deploy/workload.yaml';
 const SCALE = 'apps/scale/deploy/workload.yaml';
 
@@ -87,12 +101,24 @@ const OTHER = {
 };
 
 test.for(Object.entries(MISTAKES))(
-  '%s holds its channel, and names the package and the reason; the other channel goes on',
+  '%s keeps the package and names the reason; the rest of the channel is released',
   async ([, [file, change, reason]]) => {
     const office = await makeBuiltOffice(OTHER);
     await office.edit('apps/scale/host/package.yaml', instead('/opt/scale', '/opt/scale/new'));
+    const before = await packagesOf(office);
     const outcome = await afterwards(office, [file, change]);
-    expect(summarise(outcome)).toEqual(['press removals-held 1', `  ${reason}`, 'till released 2']);
+    expect(summarise(outcome)).toEqual(['press released 2', `  keeps ${reason}`, 'till released 2']);
+    const after = await packagesOf(office);
+    const [kept = ''] = reason.split(':');
+    expect([...after.keys()]).toEqual([...before.keys()]);
+    expect(after.get(kept)).toBe(before.get(kept));
+    expect(after.get('scale-host')).not.toBe(before.get('scale-host'));
+    // The next build decides the same, and asks again.
+    expect(summarise(await office.build())).toMatchObject([
+      'press unchanged 2',
+      expect.stringContaining(`  keeps ${kept}: `),
+      'till unchanged 2',
+    ]);
     const [press] = outcome.channels;
     expect(press?.waits).toMatchObject({ code: 'REMOVALS_HELD', subject: 'prod/press' });
     const waiting = await readWaiting(await openLayout(office.layout), {
@@ -187,17 +213,17 @@ test.for(Object.entries(MEANT))('removing %s is released, and named', async ([, 
   expect(summarise(await afterwards(office, ...edits))).toEqual(told);
 });
 
-test('a held channel is released when its removals are allowed by name or number, and then waits no more', async () => {
+test('a package that is kept goes when its removal is allowed by name or number, and then nothing waits', async () => {
   const office = await makeBuiltOffice();
   await office.edit('platform/base/policies.yaml', instead('place: hall', 'place: nowhere'));
   const allow = async (...words: readonly (string | number)[]) =>
     summarise(await office.build({ allowRemovals: parseAllowance(words) })).filter((line) =>
       line.startsWith('press'),
     );
-  expect(await allow()).toEqual(['press removals-held 1']);
-  expect(await allow(1)).toEqual(['press removals-held 1']);
-  expect(await allow('labels-host')).toEqual(['press removals-held 1']);
-  expect(await allow('labels-host', 1)).toEqual(['press released 2']);
+  expect(await allow()).toEqual(['press unchanged 1']);
+  expect(await allow(1)).toEqual(['press unchanged 1']);
+  expect(await allow('labels-host')).toEqual(['press released 2']);
+  expect(await allow(1)).toEqual(['press released 3']);
   const layout = await openLayout(office.layout);
   expect(await readWaiting(layout, { environment: 'prod', clusterType: 'press' })).toEqual([]);
 });
@@ -224,9 +250,9 @@ test('a deletion beside a mistake excuses only what was deleted', async () => {
     ['platform/base/screens.yaml', instead('runs: screen', 'runs: wall')],
   );
   expect(summarise(outcome)).toEqual([
-    'press removals-held 1',
-    '  info-screen: no policy selects it for press any more',
+    'press released 2',
     '  labels-host: WorkloadRegistration labels was deleted',
+    '  keeps info-screen: no policy selects it for press any more',
     'till unchanged 1',
   ]);
   expect(outcome.channels[0]?.waits?.message).toBe(

@@ -40,7 +40,7 @@ const edge = async (office: Office, options = {}): Promise<readonly string[]> =>
   return summarise({ channels: outcome.channels.filter(({ clusterType }) => clusterType === 'edge') });
 };
 
-test('an application whose files are all comments holds its channel, until it is allowed by name', async () => {
+test('an application whose files are all comments is kept as it was, until it is allowed by name', async () => {
   const office = await makeBuiltOffice(CLUSTER);
   for (const file of [ALL, TWO]) await office.edit(file, comment);
   const reason =
@@ -52,7 +52,7 @@ test('an application whose files are all comments holds its channel, until it is
     message: 'the release would remove objects of shop-web, although it is still assigned',
     hint: expect.stringContaining('--allow-removals shop-web') as string,
   });
-  expect(await edge(office)).toEqual(['edge removals-held 1', `  ${reason}`]);
+  expect(await edge(office)).toEqual(['edge unchanged 1', `  keeps ${reason}`]);
   expect(
     await readWaiting(await openLayout(office.layout), { environment: 'prod', clusterType: 'edge' }),
   ).toEqual([`REMOVALS_HELD: would remove ${reason}`]);
@@ -64,21 +64,21 @@ test('an application whose files are all comments holds its channel, until it is
   expect(await edge(office)).toEqual(['edge unchanged 2']);
 });
 
-test('a file that still exists and declares nothing holds its channel', async () => {
+test('a file that still exists and declares nothing is kept as it was', async () => {
   const office = await makeBuiltOffice(CLUSTER);
   await office.edit(TWO, comment);
   expect(await edge(office)).toEqual([
-    'edge removals-held 1',
-    '  shop-web: 2 of the 14 objects of its application: two.yaml still exists and declares none (ConfigMap prod-edge-shop-web/n0, ConfigMap prod-edge-shop-web/n1)',
+    'edge unchanged 1',
+    '  keeps shop-web: 2 of the 14 objects of its application: two.yaml still exists and declares none (ConfigMap prod-edge-shop-web/n0, ConfigMap prod-edge-shop-web/n1)',
   ]);
 });
 
-test('most of the objects going holds the channel, also when others take their place', async () => {
+test('most of the objects going keeps the package, also when others take their place', async () => {
   const office = await makeBuiltOffice(CLUSTER);
   await office.edit(ALL, () => maps(12, 'other'));
-  expect((await edge(office)).map((line) => line.slice(0, 80))).toEqual([
-    'edge removals-held 1',
-    '  shop-web: 12 of the 14 objects of its application, which is still assigned (Co',
+  expect((await edge(office)).map((line) => line.slice(0, 86))).toEqual([
+    'edge unchanged 1',
+    '  keeps shop-web: 12 of the 14 objects of its application, which is still assigned (Co',
   ]);
 });
 
@@ -111,13 +111,13 @@ test('generated names change with their content', async () => {
   expect(await edge(office)).toEqual(['edge released 2']);
 });
 
-test('a host package that brings nothing any more holds its channel', async () => {
+test('a host package that brings nothing any more is kept as it was', async () => {
   const office = await makeBuiltOffice();
   await office.edit('apps/info/host/package.yaml', () => ours('HostPackage', 'files', 'spec: {}\n'));
   const outcome = await office.build();
   expect(summarise(outcome)).toEqual([
-    'press removals-held 1',
-    '  info-screen: the only object of its application, which is still assigned and brings none (file /opt/info)',
+    'press unchanged 1',
+    '  keeps info-screen: the only object of its application, which is still assigned and brings none (file /opt/info)',
     'till unchanged 1',
   ]);
 });

@@ -132,9 +132,10 @@ const openFolder = (folder: string): Office => {
   };
 };
 
-/** 'press released 2', and below it what is or would be removed. */
+/** 'press released 2', and below it what is removed, and what stays because nobody declared its removal. */
 export const summarise = ({ channels }: Pick<BuildOutcome, 'channels'>): readonly string[] =>
   channels.flatMap((channel: ChannelOutcome) => [
     `${channel.clusterType} ${channel.outcome} ${channel.version}`,
     ...describeRemovals(channel.removals, channel.clusterType).map((line) => `  ${line}`),
+    ...describeRemovals(channel.unmeant, channel.clusterType).map((line) => `  keeps ${line}`),
   ]);

@@ -19,8 +19,7 @@ test('build says which packages a release would remove and how to go on, and end
   const held = await runCommandClass(Build, words);
   expect(held.code).toBe(8);
   expect(held.out).toContain(
-    'prod/press               no release: it would remove packages although no object was deleted; sites keep release 1\n' +
-      'prod/press would remove info-screen: no policy selects it for press any more\n',
+    'prod/press keeps what it would remove: info-screen: no policy selects it for press any more\n',
   );
   expect(held.err).toContain(
     'REMOVALS_HELD: prod/press: the release would remove info-screen, although no object was deleted.',
@@ -30,9 +29,10 @@ test('build says which packages a release would remove and how to go on, and end
     channels: [
       {
         clusterType: 'press',
-        outcome: 'removals-held',
+        outcome: 'unchanged',
         version: 1,
-        removals: [{ assignment: 'info-screen', why: 'unselected', workspace: 'sales' }],
+        removals: [],
+        unmeant: [{ assignment: 'info-screen', why: 'unselected', workspace: 'sales' }],
         waits: { error: { code: 'REMOVALS_HELD', subject: 'prod/press' } },
       },
       { clusterType: 'till', outcome: 'unchanged', removals: [] },

@@ -148,7 +148,7 @@ describe('an image of a quadlet', () => {
       images: [name],
     };
     const { bundle } = await build('[Container]\nImage=registry.example/web:2\n', blobs, new Map(), {
-      lastGood: { of: async () => kept, ofWorkspaces: async () => [] },
+      lastGood: { ...NO_LAST_GOOD, of: async () => kept },
     });
     expect(bundle.config.assignments[0]?.blobs).toEqual(all);
   });

@@ -1,0 +1,120 @@
+import { FleetError } from '#bundles/errors';
+import { readBundle } from '#bundles/formats/bundle/read-bundle';
+import type { Layout } from '#bundles/formats/layout/layout';
+import type { Channel } from '#bundles/names';
+import type { TrustRoot } from '#bundles/trust/root/root';
+import type { BundleHolds, EnvironmentBuild } from '../../assemble/build-environment.ts';
+import type { BuiltBundle, Hold } from '../../assemble/bundle/build-bundle.ts';
+import { readLastGood } from '../../assemble/bundle/last-good-packages.ts';
+import { candidateOfRelease } from '../../assemble/candidate/candidate-of-release.ts';
+import { type PublishedRelease, readRelease } from '../../load/releases/read-release.ts';
+import { findRevoked, readRevocations } from '../../load/releases/revocation-list.ts';
+import type { Allowance } from '../../settings/allowance.ts';
+import { openRemovals } from './find-removals.ts';
+import { judgeBundle } from './judge-bundle.ts';
+import { describeRemovals, nameRemovals, type Removal } from './removal.ts';
+
+/** The environment as it is released, and by cluster type the removals that were neither declared nor allowed. */
+export type Kept = {
+  readonly built: EnvironmentBuild;
+  readonly unmeant: ReadonlyMap<string, readonly Removal[]>;
+};
+
+type Options = {
+  readonly roots: readonly TrustRoot[];
+  readonly signal: AbortSignal;
+  readonly allowance: Allowance;
+};
+
+/**
+ * Keeps each package that a release would remove, or take objects from, although nobody declared that: it stays as in the last release of
+ * its channel, and the rest is released. A new package of a workspace in which something was replaced is held until the removal is decided,
+ * because it may be the same application under another name, and both would run. A channel of which the last release cannot supply the
+ * packages is left as built, so that publishEnvironment holds it as a whole.
+ */
+export const keepUnmeant = async (
+  built: EnvironmentBuild,
+  layout: Layout,
+  options: Options,
+): Promise<Kept> => {
+  const { roots, signal, allowance } = options;
+  const { environment, fleet } = built.platform;
+  const findRemovals = openRemovals(layout, built, roots, signal);
+  const holds = new Map<string, BundleHolds>();
+  const unmeant = new Map<string, readonly Removal[]>();
+  for (const bundle of built.bundles) {
+    const channel = { environment, clusterType: bundle.clusterType.name };
+    const previous = await readRelease(layout, channel, roots);
+    if (!previous) continue;
+    const revocations = await readRevocations(layout, fleet, channel, previous);
+    if (findRevoked(revocations, [bundle.bundle.digest])) continue;
+    const judged = await judgeBundle(bundle, previous, findRemovals, allowance);
+    if (judged.unmeant.length === 0) continue;
+    const own = await holdsOf(layout, channel, { bundle, unmeant: judged.unmeant, previous }, options);
+    if (!own) continue;
+    holds.set(bundle.clusterType.name, own);
+    unmeant.set(bundle.clusterType.name, judged.unmeant);
+  }
+  return { built: holds.size === 0 ? built : await built.holding(holds), unmeant };
+};
+
+type Judged = {
+  readonly bundle: BuiltBundle;
+  readonly unmeant: readonly Removal[];
+  readonly previous: PublishedRelease;
+};
+
+/** Packages to hold in one bundle; undefined if the last release cannot supply a package. */
+const holdsOf = async (
+  layout: Layout,
+  channel: Channel,
+  { bundle, unmeant, previous }: Judged,
+  { roots, signal }: Options,
+): Promise<BundleHolds | undefined> => {
+  const made = await candidateOfRelease(layout, channel, previous.documents, { roots, signal });
+  const { clusterType } = bundle;
+  const lastGood = await readLastGood(layout, roots, channel.environment, clusterType);
+  if (!made || lastGood.bundle === undefined) return undefined;
+  const { config } = await readBundle(layout.blobs, lastGood.bundle, signal);
+  const known = new Map(config.assignments.map((one) => [one.id, one]));
+  if (unmeant.some(({ assignment }) => !known.has(assignment))) return undefined;
+  const holds = new Map<string, Hold>();
+  for (const removal of unmeant) {
+    const { assignment: id } = removal;
+    const before = made.candidate.kept?.find(
+      (one) => one.clusterType === clusterType.name && one.assignment === id,
+    );
+    holds.set(id, {
+      error: stays(removal, clusterType.name),
+      lastGood,
+      declaredIn: before?.declaredIn ?? made.digest,
+    });
+  }
+  const replaced = unmeant.filter(({ why }) => why === 'replaced' || why === 'unknown');
+  const names = [
+    ...bundle.bundle.config.assignments,
+    ...bundle.held.map(({ assignment: { target } }) => ({ id: target.name, workspace: target.workspace })),
+  ];
+  for (const { id, workspace } of names) {
+    const by = replaced.filter((one) => (one.workspace ?? '') === (workspace ?? ''));
+    if (by.length > 0 && !known.has(id) && !holds.has(id)) holds.set(id, { error: comes(id, by) });
+  }
+  return holds;
+};
+
+const hintOf = (removals: readonly Removal[]): string =>
+  `If the removal is intended: --allow-removals ${removals.map(({ assignment }) => assignment).join(',')}`;
+
+const stays = (removal: Removal, clusterType: string): FleetError =>
+  new FleetError(
+    'REMOVALS_HELD',
+    `the package stays as in the last release, because nobody declared its removal: ${describeRemovals([removal], clusterType).join()}`,
+    { subject: removal.assignment, hint: hintOf([removal]) },
+  );
+
+const comes = (id: string, by: readonly Removal[]): FleetError =>
+  new FleetError(
+    'REMOVALS_HELD',
+    `the package is new and may replace ${nameRemovals(by)}, whose removal nobody declared; both would run`,
+    { subject: id, hint: hintOf(by) },
+  );

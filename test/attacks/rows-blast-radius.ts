@@ -1,0 +1,45 @@
+import { type AttackRow, row, rowOf } from './row.ts';
+
+/** What one team does to the releases and removals of others (N70 to N79). */
+export const BLAST_RADIUS: readonly AttackRow[] = [
+  rowOf(
+    'N70',
+    'removal of another held',
+    'a package that fails at the site, claims a file of the package that the platform withdraws, or depends on it, so that it stays',
+    '`CHECK_FAILED`, `APPLY_FAILED`, `SITE_VALUES`: that package fails alone; the withdrawn one is removed',
+    [
+      ['CHECK_FAILED', 'whose check fails'],
+      ['APPLY_FAILED', 'that cannot be written'],
+      ['CHECK_FAILED', 'that claims a file of it'],
+      ['SITE_VALUES', 'that needs a value that no site has'],
+      ['CHECK_FAILED', 'that depended on it'],
+    ],
+  ),
+  rowOf(
+    'N71',
+    'value that no site has',
+    'a required site value that no site has, or that none fits, so that the site refuses the release of all',
+    '`SITE_VALUES` for that package; the others are applied',
+    [['SITE_VALUES']],
+  ),
+  rowOf(
+    'N72',
+    'rename that stops a channel',
+    'a deployment target is renamed, so that the channel of all waits for a person who allows the removal',
+    '`REMOVALS_HELD` for that application; the others are released',
+    [['REMOVALS_HELD']],
+  ),
+  rowOf(
+    'N73',
+    'broken repository that keeps',
+    'another repository of the team is broken, so that a withdrawn registration counts as held and stays',
+    '`REFERENCE_MISSING` for that repository; the withdrawn registration is removed',
+    [['REFERENCE_MISSING']],
+  ),
+  row(
+    'N74',
+    'dependency that keeps',
+    'a package depends on the one that the platform withdraws, so that the channel gets no release',
+    'DEPENDENCY_MISSING',
+  ),
+];
