@@ -128,4 +128,18 @@ export const OFFICE: readonly AttackRow[] = [
     'an agent that asks for another channel than the person named with its fingerprint',
     'REQUEST_INVALID',
   ),
+  rowOf(
+    'O15',
+    'one report a thousand times',
+    'thousands of links to one genuine report, or of copies with other spelling, a false signature or false events beside it, so that reports import verifies all of them',
+    'ACCEPT; its events are read once',
+    [['ACCEPT']],
+  ),
+  rowOf(
+    'O16',
+    'reports of a stranger',
+    'a folder with thousands of reports of an agent that nobody enrolled, each with a line of output',
+    '`AGENT_UNKNOWN`, once for the folder',
+    [['AGENT_UNKNOWN']],
+  ),
 ];

@@ -43,15 +43,18 @@ export const findReports = async (medium: OpenMedium): Promise<readonly FoundRep
 };
 
 /** @throws FleetError TOO_LARGE, UNSIGNED for events alone, MISSING_BLOB for a statement alone */
-export const readReport = async (
+export const readStatementOf = async (
   medium: OpenMedium,
   { path, endings }: FoundReport,
-): Promise<SignedReport> => {
+): Promise<Buffer> => {
   const [events, statement] = [`${path}.ndjson`, `${path}.sigstore.json`];
   if (!endings.has('sigstore.json')) throw new FleetError('UNSIGNED', `${events} has no statement beside it`);
   if (!endings.has('ndjson')) throw new FleetError('MISSING_BLOB', `${statement} has no events beside it`);
-  return {
-    events: await medium.readFile(events, MAX_REPORT_BYTES),
-    statement: await medium.readFile(statement, MAX_STATEMENT_BYTES),
-  };
+  return medium.readFile(statement, MAX_STATEMENT_BYTES);
+};
+
+/** @throws FleetError as readStatementOf */
+export const readReport = async (medium: OpenMedium, found: FoundReport): Promise<SignedReport> => {
+  const statement = await readStatementOf(medium, found);
+  return { events: await medium.readFile(`${found.path}.ndjson`, MAX_REPORT_BYTES), statement };
 };

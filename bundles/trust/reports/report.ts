@@ -39,19 +39,29 @@ export type VerifiedReport = {
   readonly digest: Digest;
 };
 
+/** What the statement of a report says of its events, which have not been read. */
+export type ReportClaim = { readonly predicate: ReportPredicate; readonly digests: readonly Digest[] };
+
+/**
+ * Verifies the agent's signature over the statement of a report alone, which is small.
+ * @throws FleetError SCHEMA; as verifyStatement
+ */
+export const verifyClaim = (statement: Uint8Array, key: PublicKey, what: string): ReportClaim => {
+  const verified = verifyStatement([statement], { keys: [key], threshold: 1 }, PREDICATES.report, what);
+  return {
+    predicate: parseDocument<ReportPredicate>('report-predicate', verified.predicate, what),
+    digests: verified.subjects.map(({ digest }) => digest),
+  };
+};
+
 /**
  * Verifies the agent's signature, then the chain of events: no gap in the sequence, each `prev` the hash of the previous line.
  * @throws FleetError REPORT_INVALID, TOO_LARGE, BAD_JSON, SCHEMA, REPORT_CHAIN; as verifyStatement
  */
 export const verifyReport = (report: SignedReport, key: PublicKey, what: string): VerifiedReport => {
-  const verified = verifyStatement(
-    [report.statement],
-    { keys: [key], threshold: 1 },
-    PREDICATES.report,
-    what,
-  );
+  const { predicate, digests } = verifyClaim(report.statement, key, what);
   const digest = digestOf(report.events);
-  if (!verified.subjects.some((subject) => subject.digest === digest)) {
+  if (!digests.includes(digest)) {
     throw new FleetError('REPORT_INVALID', `${what} was changed after it was signed`);
   }
   if (report.events.byteLength > MAX_REPORT_BYTES) {
@@ -60,7 +70,6 @@ export const verifyReport = (report: SignedReport, key: PublicKey, what: string)
       `${what} has ${report.events.byteLength} bytes, at most ${MAX_REPORT_BYTES} are read`,
     );
   }
-  const predicate = parseDocument<ReportPredicate>('report-predicate', verified.predicate, what);
   return { predicate, ...parseEvents(report.events, predicate, what), digest };
 };
 

@@ -1,6 +1,12 @@
 import { compareBytes } from '#bundles/digest';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
-import { agentFolder, type OpenMedium, RECEIPTS_FOLDER } from '#bundles/formats/medium/medium';
+import {
+  agentFolder,
+  type OpenMedium,
+  RECEIPTS_FOLDER,
+  REPORTS_FOLDER,
+  reportName,
+} from '#bundles/formats/medium/medium';
 import { writeFileOntoMedium } from '#bundles/formats/medium/write-onto-medium';
 import type { Hub } from '../../hub.ts';
 import { type Answered, addDocuments } from '../../sites/medium/add-documents.ts';
@@ -9,9 +15,11 @@ import { abortIfAsked, orRefuse, type Refused } from '../../refused.ts';
 import type { AgentRow, ReceiptRow } from '../../store/tables.ts';
 import { acknowledge, publishReceipts, receiptDocument } from './acknowledge.ts';
 import { findGaps, type Gap } from './find-head.ts';
-import { type FoundReport, findReports, readReport } from '#bundles/trust/reports/find-reports';
+import { type FoundReport, findReports, readStatementOf } from '#bundles/trust/reports/find-reports';
+import { MAX_REPORT_BYTES } from '#bundles/trust/reports/report';
 import { ingestReport } from './ingest-report.ts';
-import { judgeReport } from './judge-report.ts';
+import { type JudgedReport, judgeClaim, judgeReport } from './judge-report.ts';
+import { type Copies, groupCopies } from './group-copies.ts';
 import { type FormerReport, readFormer } from './read-former.ts';
 
 export type ImportedAgent = {
@@ -57,10 +65,14 @@ export const importReports = async (
   const tallies = new Map<string, Tally>();
   for (const [folder, reports] of Map.groupBy(found, (report) => report.folder)) {
     const agent = await findAgent(hub, folder);
-    for (const report of reports) {
+    if (!agent) {
+      const [first] = reports;
+      if (first) refused.push({ path: first.path, error: unknownAgent(first, reports.length) });
+      continue;
+    }
+    for (const group of await groupCopies(medium, reports, refused, signal)) {
       abortIfAsked(signal);
-      if (agent) await take({ hub, medium, agent, refused, former, now }, report, tallyOf(tallies, agent));
-      else refused.push({ path: report.path, error: unknownAgent(report) });
+      await take({ hub, medium, agent, refused, former, now }, group, tallyOf(tallies, agent));
     }
   }
   if (tallies.size > 0) await noteMedium(hub.store, medium, now);
@@ -89,10 +101,12 @@ const findAgent = (hub: Hub, folder: string): Promise<AgentRow | undefined> =>
     .where('follower', 'is', null)
     .executeTakeFirst();
 
-const unknownAgent = ({ path }: FoundReport): FleetError =>
-  new FleetError('AGENT_UNKNOWN', `${path} is from an agent that was never enrolled here`, {
-    hint: 'Enrol it first, or take the medium to the hub of its own fleet',
-  });
+const unknownAgent = ({ path, folder }: FoundReport, count: number): FleetError =>
+  new FleetError(
+    'AGENT_UNKNOWN',
+    `${count === 1 ? path : `${REPORTS_FOLDER}/${folder} with ${count} reports`} is from an agent that was never enrolled here`,
+    { hint: 'Enrol it first, or take the medium to the hub of its own fleet' },
+  );
 
 type Taking = {
   readonly hub: Hub;
@@ -105,16 +119,16 @@ type Taking = {
 
 const take = async (
   { hub, medium, agent, refused, former, now }: Taking,
-  found: FoundReport,
+  copies: Copies,
   tally: Tally,
 ): Promise<void> => {
+  const [found] = copies;
   const report = await orRefuse(refused, found.path, async () => {
-    const signed = await readReport(medium, found);
     try {
-      return judgeReport(signed, agent, hub.keys.root.fleet, found.path);
+      return await judgeCopies(medium, copies, agent, hub.keys.root.fleet);
     } catch (error) {
       const old = isFleetError(error, 'UNKNOWN_KEY')
-        ? await readFormer(hub.store, signed, agent, found.path)
+        ? await readFormer(hub.store, await readStatementOf(medium, found), agent, found.path)
         : undefined;
       if (!old) throw error;
       former.push(old);
@@ -128,6 +142,47 @@ const take = async (
   tally.known += ingested.known;
   tally.alarms.push(...ingested.alarms);
   if (ingested.apart) refused.push({ path: found.path, error: ingested.apart });
+};
+
+/**
+ * Verifies one of the copies of a report. Statements are small, so each may be the genuine one; events are large, and those of two copies
+ * at most are read: the one with the name that the agent gives it, and the one with the genuine statement.
+ * @throws FleetError as judgeReport
+ */
+const judgeCopies = async (
+  medium: OpenMedium,
+  copies: Copies,
+  agent: AgentRow,
+  fleet: string,
+): Promise<JudgedReport> => {
+  const genuine = await firstGood(copies, async (copy) => {
+    const statement = await readStatementOf(medium, copy);
+    return { copy, statement, claim: judgeClaim(statement, agent, copy.path) };
+  });
+  const { from, to } = genuine.claim.predicate;
+  const named = copies.find(({ path }) => path.endsWith(`/${reportName(from, to)}`));
+  const read = named && named !== genuine.copy ? ([named, genuine.copy] as const) : ([genuine.copy] as const);
+  return firstGood(read, async ({ path }) => {
+    const events = await medium.readFile(`${path}.ndjson`, MAX_REPORT_BYTES);
+    return judgeReport({ events, statement: genuine.statement }, agent, fleet, path);
+  });
+};
+
+/** The first result. @throws FleetError of the first item if none has a result */
+const firstGood = async <I, T>(items: readonly [I, ...I[]], work: (item: I) => Promise<T>): Promise<T> => {
+  const [first, ...others] = items;
+  try {
+    return await work(first);
+  } catch (error) {
+    if (!isFleetError(error)) throw error;
+    for (const other of others)
+      try {
+        return await work(other);
+      } catch (failure) {
+        if (!isFleetError(failure)) throw failure;
+      }
+    throw error;
+  }
 };
 
 const answer = async (

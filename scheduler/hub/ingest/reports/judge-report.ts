@@ -1,5 +1,11 @@
 import { FleetError, isFleetError } from '#bundles/errors';
-import { type SignedReport, type VerifiedReport, verifyReport } from '#bundles/trust/reports/report';
+import {
+  type ReportClaim,
+  type SignedReport,
+  type VerifiedReport,
+  verifyClaim,
+  verifyReport,
+} from '#bundles/trust/reports/report';
 import { parsePublicKey } from '#bundles/trust/keys/key';
 import type { AgentRow } from '../../store/tables.ts';
 
@@ -23,9 +29,8 @@ export const judgeReport = (
   path: string,
 ): JudgedReport => {
   const what = `${path} of ${agent.id}`;
-  if (agent.revoked_at !== null)
-    throw new FleetError('REVOKED', `${agent.id} was revoked on ${agent.revoked_at}: ${path} is not taken`);
-  const verified = verifyWithHint(report, agent, what);
+  refuseRevoked(agent, path);
+  const verified = withHint(() => verifyReport(report, parsePublicKey(agent.key), what), what);
   if (verified.predicate.fleet !== fleet)
     throw new FleetError('WRONG_FLEET', `${what} is of fleet ${verified.predicate.fleet}, this is ${fleet}`);
   if (verified.predicate.agent !== agent.id)
@@ -38,9 +43,24 @@ export const judgeReport = (
   };
 };
 
-const verifyWithHint = (report: SignedReport, agent: AgentRow, what: string): VerifiedReport => {
+/**
+ * Verifies the statement of a report alone, which says what its events are without their being read.
+ * @throws FleetError REVOKED, UNKNOWN_KEY, BAD_SIGNATURE, SCHEMA
+ */
+export const judgeClaim = (statement: Uint8Array, agent: AgentRow, path: string): ReportClaim => {
+  refuseRevoked(agent, path);
+  const what = `${path} of ${agent.id}`;
+  return withHint(() => verifyClaim(statement, parsePublicKey(agent.key), what), what);
+};
+
+const refuseRevoked = (agent: AgentRow, path: string): void => {
+  if (agent.revoked_at !== null)
+    throw new FleetError('REVOKED', `${agent.id} was revoked on ${agent.revoked_at}: ${path} is not taken`);
+};
+
+const withHint = <T>(verify: () => T, what: string): T => {
   try {
-    return verifyReport(report, parsePublicKey(agent.key), what);
+    return verify();
   } catch (error) {
     if (!isFleetError(error, 'UNKNOWN_KEY')) throw error;
     throw new FleetError('UNKNOWN_KEY', `${what} is not signed by the key that agent was enrolled with`, {

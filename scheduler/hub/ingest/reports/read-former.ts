@@ -1,5 +1,5 @@
 import { parsePublicKey } from '#bundles/trust/keys/key';
-import { type SignedReport, verifyReport } from '#bundles/trust/reports/report';
+import { verifyClaim } from '#bundles/trust/reports/report';
 import { isFleetError } from '#bundles/errors';
 import type { Timestamp } from '#bundles/time';
 import type { Store } from '../../store/open-store.ts';
@@ -21,7 +21,7 @@ export type FormerReport = {
  */
 export const readFormer = async (
   { db }: Store,
-  report: SignedReport,
+  statement: Uint8Array,
   agent: AgentRow,
   path: string,
 ): Promise<FormerReport | undefined> => {
@@ -32,23 +32,23 @@ export const readFormer = async (
     .where('ended_at', 'is not', null)
     .execute();
   for (const { key, ended_at: replacedAt } of keys) {
-    const verified = replacedAt === null ? undefined : verifiedBy(key, report, path);
+    const verified = replacedAt === null ? undefined : verifiedBy(key, statement, path);
     if (!verified || replacedAt === null) continue;
     if (verified.predicate.agent !== agent.id || verified.predicate.time > replacedAt) continue;
     const stored = await db
       .selectFrom('report')
       .select('digest')
       .where('agent', '=', agent.id)
-      .where('digest', '=', verified.digest)
+      .where('digest', 'in', verified.digests)
       .executeTakeFirst();
     return { path, agent: agent.id, replacedAt, known: stored !== undefined };
   }
   return undefined;
 };
 
-const verifiedBy = (key: AgentKeyRow['key'], report: SignedReport, path: string) => {
+const verifiedBy = (key: AgentKeyRow['key'], statement: Uint8Array, path: string) => {
   try {
-    return verifyReport(report, parsePublicKey(key), path);
+    return verifyClaim(statement, parsePublicKey(key), path);
   } catch (error) {
     if (isFleetError(error)) return undefined;
     throw error;

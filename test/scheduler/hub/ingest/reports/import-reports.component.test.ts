@@ -1,4 +1,4 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { array, assert, asyncProperty, constantFrom, shuffledSubarray } from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -17,6 +17,7 @@ import { verifyStatement } from '#bundles/trust/statements/verify-statement';
 import { addDays, formatTime } from '#bundles/time';
 import { siteSigner } from '../../../../../scheduler/hub/hub.ts';
 import { acknowledge } from '../../../../../scheduler/hub/ingest/reports/acknowledge.ts';
+import { importReports } from '../../../../../scheduler/hub/ingest/reports/import-reports.ts';
 import { ingestReport } from '../../../../../scheduler/hub/ingest/reports/ingest-report.ts';
 import { judgeReport } from '../../../../../scheduler/hub/ingest/reports/judge-report.ts';
 import { revokeAgent } from '../../../../../scheduler/hub/sites/revoke-agent.ts';
@@ -391,6 +392,56 @@ describe('taking reports from a medium', () => {
       expect(await receiptOn(stick, hub, agent)).toBeUndefined();
       expect(await count(hub.store.db, 'event')).toBe(3);
     });
+  });
+
+  it('O15: reads the events of one report once, whatever the number of links, spellings and false signatures -> ACCEPT', async () => {
+    await using hub = await enrolledHub();
+    const { agent } = hub;
+    const stick = await hub.stick();
+    const lines = chain(agent, happenings(5));
+    await report(stick, agent, lines);
+    const folder = join(stick, REPORTS_FOLDER, agentFolder(agent.id));
+    const genuine = join(folder, '000000000001-000000000005');
+    const text = await readFile(`${genuine}.sigstore.json`, 'utf8');
+    const bundle = JSON.parse(text) as { dsseEnvelope: { signatures: { sig: string }[] } };
+    const [signature] = bundle.dsseEnvelope.signatures;
+    if (signature) signature.sig = Buffer.alloc(70, 1).toString('base64');
+    const copies = 300;
+    for (let copy = 0; copy < copies; copy++) {
+      // Names before and after that of the genuine one.
+      const path = join(folder, `${copy % 2 === 0 ? '0' : 'a'}${copy}`);
+      const spelled = { 0: undefined, 1: `${text}${' '.repeat(copy)}`, 2: JSON.stringify(bundle) }[copy % 3];
+      if (spelled === undefined) await link(`${genuine}.sigstore.json`, `${path}.sigstore.json`);
+      else await writeFile(`${path}.sigstore.json`, spelled);
+      if (copy % 5 === 0) await writeFile(`${path}.ndjson`, 'false events\n');
+      else await link(`${genuine}.ndjson`, `${path}.ndjson`);
+    }
+    await using medium = await openMedium(stick);
+    const read: string[] = [];
+    const counting = {
+      ...medium,
+      readFile: (path: string, max: number) => {
+        read.push(path);
+        return medium.readFile(path, max);
+      },
+    };
+    const result = await importReports(hub, counting, NOW);
+    expect([codes(result), counts(result)]).toEqual([
+      [],
+      [{ agent: agent.id, taken: 5, known: 0, acknowledged: 5 }],
+    ]);
+    expect(result.answered?.written === true ? 'ACCEPT' : result.answered).toBe('ACCEPT');
+    expect(read.filter((path) => path.endsWith('.ndjson'))).toHaveLength(1);
+  });
+
+  it('O16: says once for a folder of thousands of reports that nobody enrolled their agent -> AGENT_UNKNOWN', async () => {
+    await using hub = await enrolledHub();
+    const stick = await hub.stick();
+    const stranger = testAgent('plant-9/press-1');
+    for (let from = 1; from < 20; from++) await report(stick, stranger, chain(stranger, happenings(from)));
+    const result = await hub.importFrom(stick);
+    expect(codes(result)).toEqual(['AGENT_UNKNOWN']);
+    expect(result.refused[0]?.error.message).toMatch(/with 19 reports is from an agent/);
   });
 
   it('leaves other files in the folder alone', async () => {
