@@ -311,12 +311,12 @@ export const formatError = (error: FleetError): string => {
     // A subject that the message begins with, or names as a short digest, is not repeated.
     error.subject && !isNamedIn(error.subject, error.message) && `${error.subject}: `,
   ];
-  return `${plainText(head.filter(Boolean).join(''))}${formatSentences(error)}`;
+  return `${plainLine(head.filter(Boolean).join(''))}${formatSentences(error)}`;
 };
 
 /** Message and hint, without place, code and subject: for output that shows these already. */
 export const formatSentences = ({ message, hint }: Pick<FleetError, 'message' | 'hint'>): string =>
-  plainText(hint ? `${asSentence(message)} ${asSentence(hint)}` : message);
+  plainLine(hint ? `${asSentence(message)} ${asSentence(hint)}` : message);
 
 /** Control, format (bidirectional controls, zero width), separator and invisible filler characters, without \n and \t. */
 const UNSEEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
@@ -339,8 +339,11 @@ export const plainText = (text: string): string =>
 /** Runs of characters that are not printable ASCII, so that no surrogate pair is split. */
 const BEYOND_ASCII = /[^\n\t\x20-\x7e]+/g;
 
-/** Untrusted text on one line of a terminal. */
-export const plainLine = (text: string): string => plainText(text.replaceAll(/[\n\t]/g, ' '));
+/**
+ * The escape for every line of output that may quote untrusted text, such as a file's name on a medium: as plainText, and a line break
+ * becomes a space, so that no name forges a line of its own.
+ */
+export const plainLine = (text: string): string => plainText(text.replaceAll(/[\n\t]+/g, ' '));
 
 /** The position at which a text stops being JSON. The engine's own message quotes a piece of the text, which may be a secret. */
 const jsonFault = (error: unknown): string => {

@@ -1,4 +1,5 @@
 import { Args, type Command } from '@oclif/core';
+import { plainLine } from '#bundles/errors';
 import { chooseCommands, loadCommands } from './commands.ts';
 import { FleetCommand } from './fleet-command.ts';
 import { loadConfig, type Program } from './load-config.ts';
@@ -74,7 +75,7 @@ export class Completion extends FleetCommand {
     const { args } = await this.parse(Completion);
     const { bin } = this.config;
     const script = `${SCRIPTS[args.shell]?.(bin, `_${bin.replaceAll('-', '_')}`)}\n`;
-    this.log(script.trimEnd());
+    this.logText(script.trimEnd());
     return { shell: args.shell, script };
   }
 }
@@ -92,7 +93,12 @@ export const completeCommand = (program: Program): Command.Class =>
       // The parser drops a second '--', which may be the word to complete.
       const found = await candidatesFor(program, this.argv.slice(this.argv.indexOf('--') + 1));
       for (const { word, description } of found.words)
-        this.log(description ? `${word}\t${description}` : word);
+        this.logText(
+          [word, description]
+            .filter((part) => part !== undefined)
+            .map(plainLine)
+            .join('\t'),
+        );
       if (found.paths) this.log(PATHS);
       return found;
     }

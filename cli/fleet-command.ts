@@ -3,6 +3,7 @@ import {
   type FleetError,
   formatError,
   isFleetError,
+  plainLine,
   plainText,
   FleetError as Refusal,
   toFleetError,
@@ -74,9 +75,14 @@ export abstract class FleetCommand extends Command {
     return parsed;
   }
 
-  /** Output may quote untrusted media and reports: control characters are escaped. */
+  /** Prints one line. Output may quote untrusted media and reports: control characters and line breaks in it are escaped. */
   override log(message = '', ...args: readonly unknown[]): void {
-    super.log(paint(plainText(message), process.stdout), ...args);
+    super.log(paint(plainLine(message), process.stdout), ...args);
+  }
+
+  /** Prints a text of several lines, each of which its maker has passed through plainLine where it quotes untrusted text. */
+  protected logText(text: string): void {
+    super.log(paint(plainText(text), process.stdout));
   }
 
   protected override logJson(json: unknown): void {
@@ -84,12 +90,13 @@ export abstract class FleetCommand extends Command {
   }
 
   override warn(input: string | Error): string | Error {
-    return super.warn(plainText(typeof input === 'string' ? input : input.message));
+    return super.warn(plainLine(typeof input === 'string' ? input : input.message));
   }
 
   /** A note, a warning or progress, for people: on standard error, so that the result on standard output can be piped. */
   protected say(line: string): void {
-    if (!this.jsonEnabled()) process.stderr.write(`${paint(plainText(line), process.stderr)}\n`);
+    if (!this.jsonEnabled()) process.stderr.write(`${paint(plainLine(line), process.stderr)}
+`);
   }
 
   protected override async catch(error: Error & { oclif?: unknown }): Promise<unknown> {

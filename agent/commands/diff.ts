@@ -22,7 +22,7 @@ export default class Diff extends AgentCommand {
       ...(error ? [[assignment, 'unreadable', `${error.code}: ${error.message}`]] : []),
       ...[...drift, ...unchecked].map(({ what, message }) => [assignment, what, message]),
     ]);
-    this.log(
+    this.logText(
       rows.length === 0
         ? packages.length === 0
           ? 'Nothing was compared: this machine has no packages.'

@@ -28,7 +28,7 @@ export default class Doctor extends AgentCommand {
   async run(): Promise<{ readonly findings: readonly Finding[] }> {
     const { flags } = await this.parse(Doctor);
     const findings = await this.examine(flags);
-    this.log(table(findings.map(({ name, verdict, message }) => [name, verdict, message])));
+    this.logText(table(findings.map(({ name, verdict, message }) => [name, verdict, message])));
     if (findings.some(({ verdict }) => verdict === 'bad')) process.exitCode = 8;
     return { findings };
   }

@@ -13,7 +13,7 @@ export default class History extends AgentCommand {
   async run(): Promise<HistoryReport> {
     const { flags } = await this.parse(History);
     const history = await this.reading(flags, ({ state }) => readHistory(state, flags.limit));
-    this.log(
+    this.logText(
       table([
         ['WHEN', 'SECONDS', 'PACKAGE', 'WHAT', 'OUTCOME', 'OBJECTS', 'REASON'],
         ...history.operations.map((it) => [
@@ -30,7 +30,7 @@ export default class History extends AgentCommand {
       ]),
     );
     this.log('');
-    this.log(
+    this.logText(
       table([
         ['EVENT', 'WHEN', 'TYPE', 'PACKAGE', 'OUTCOME', 'MESSAGE'],
         ...history.events.map((it) => [

@@ -55,7 +55,7 @@ export default class Import extends AgentCommand {
     this.log(summary(result));
     if (result.relaxed.length > 0) this.log(aboutGlass(result));
     for (const line of aboutImages(result)) this.log(line);
-    this.log(result.missing ? showMissing(result.missing) : showLook(result));
+    this.logText(result.missing ? showMissing(result.missing) : showLook(result));
     const { contradictingReceipts } = result;
     if (contradictingReceipts > 0) this.log(CONTRADICTING);
     if (service.todo !== null) this.log(notRunning(service.todo));

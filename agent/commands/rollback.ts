@@ -23,7 +23,7 @@ export default class Rollback extends AgentCommand {
     const result = await this.changing(flags, (agent) =>
       rollBackPackage(agent, args.assignment, flags.reason),
     );
-    this.log(showPackages([result]));
+    this.logText(showPackages([result]));
     process.exitCode = exitCodeOf([result]);
     return result;
   }

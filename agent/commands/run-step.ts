@@ -31,7 +31,7 @@ export default class RunStep extends AgentCommand {
     if (result.outcome === 'refused') this.log(`refused: ${result.error.message}`);
     else
       for (const text of [result.first, result.last, `${result.outcome}: ${result.message}`])
-        if (text !== '') this.log(text);
+        if (text !== '') this.logText(text);
     const left = isUnit ? await leaveRunning(run, args.id, this.signal) : undefined;
     if (left)
       this.log(

@@ -101,7 +101,7 @@ export default class Run extends AgentCommand {
       hasRelease: readTrustRow(agent.state).desiredRelease !== undefined,
       ...(registry && { registry }),
     }));
-    for (const line of showOnce(look)) this.log(line);
+    for (const line of showOnce(look)) this.logText(line);
     process.exitCode = exitCodeOfOnce(look);
     return look;
   }

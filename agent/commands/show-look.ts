@@ -1,3 +1,4 @@
+import { plainLine } from '#bundles/errors';
 import type { Look } from '../observe/look-around.ts';
 import type { PackageDrift } from '../observe/observe.ts';
 import { sayHeld } from '../store/site-hold.ts';
@@ -9,7 +10,7 @@ export const showLook = ({ packages, drift, stale, held }: Look): string => {
     ...(held ? [sayHeld(held)] : []),
     ...drift.flatMap(describeDrift),
     ...(stale?.causes ?? []).map(({ since, why, todo }) => `stale since ${since}: ${why}; ${todo}`),
-  ];
+  ].map(plainLine);
   if (packages.length > 0) return [showPackages(packages), ...found].join('\n');
   if (found.length > 0) return found.join('\n');
   // What was not compared is not called well.

@@ -1,3 +1,4 @@
+import { plainLine } from '#bundles/errors';
 import type { AskedRegistry } from '../daemon/ask-registry.ts';
 import type { Look } from '../observe/look-around.ts';
 import { exitCodeOfLook, showLook } from './show-look.ts';
@@ -16,11 +17,13 @@ export const showOnce = (look: LookOnce): readonly string[] => {
   return [
     ...(registry?.accepted === undefined
       ? []
-      : [`Accepted release ${registry.accepted} from ${registry.address}.`]),
+      : [plainLine(`Accepted release ${registry.accepted} from ${registry.address}.`)]),
     hasRelease ? showLook(look) : NO_RELEASE,
     ...(registry?.error
       ? [
-          `${registry.address}: ${registry.error.code}: ${registry.error.message}${hasRelease ? '. There may be a newer release.' : ''}`,
+          plainLine(
+            `${registry.address}: ${registry.error.code}: ${registry.error.message}${hasRelease ? '. There may be a newer release.' : ''}`,
+          ),
         ]
       : []),
   ];

@@ -85,9 +85,9 @@ const show = (status: StatusReport, verdict: LookVerdict): readonly string[] => 
     ...(window === null ? [] : [`Window   waiting for the window that opens at ${window}`]),
     ...(unfinished === null ? [] : [`Open     ${unfinished}: "fleet-agent run --once" goes on with it`]),
     '',
-    packages.length === 0
-      ? `No packages${release ? '' : ': no release was accepted here yet'}.`
-      : table([HEADER, ...packages.map((it) => toRow(it, verdict))]),
+    ...(packages.length === 0
+      ? [`No packages${release ? '' : ': no release was accepted here yet'}.`]
+      : table([HEADER, ...packages.map((it) => toRow(it, verdict))]).split('\n')),
     ...packages.flatMap(showOutput),
   ];
 };

@@ -73,7 +73,7 @@ export default class Clean extends FleetCommand {
       this.log(`${path}: nothing to remove`);
       return;
     }
-    this.log(
+    this.logText(
       formatTable(
         ['FILE', 'SIZE', 'WHY'],
         files.slice(0, SHOWN).map((file) => [file.path, formatBytes(file.bytes), file.why]),

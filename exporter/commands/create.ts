@@ -138,8 +138,10 @@ export default class Create extends FleetCommand {
     } catch (error) {
       this.signal.throwIfAborted();
       this.say(
-        `warning: the medium is complete, but not recorded as on its way: ${formatError(toFleetError(error))}\n` +
-          `Run it again, or at a machine of the hub: fleet-scheduler media record ${written.places[0] ?? ''}`,
+        `warning: the medium is complete, but not recorded as on its way: ${formatError(toFleetError(error))}`,
+      );
+      this.say(
+        `Run it again, or at a machine of the hub: fleet-scheduler media record ${written.places[0] ?? ''}`,
       );
       return null;
     }

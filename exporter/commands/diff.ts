@@ -85,7 +85,7 @@ export default class Diff extends FleetCommand {
           ? await openBoth(args, options, only, opened)
           : await openSite(args, flags, options, opened);
       const diff = await compareSides(before, after, only, this.signal);
-      this.log(formatDiff(diff));
+      this.logText(formatDiff(diff));
       if (!diff.same) process.exitCode = DIFFERS;
       return diff;
     });

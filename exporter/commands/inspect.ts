@@ -1,5 +1,5 @@
 import { shortDigest } from '#bundles/digest';
-import { isFleetError } from '#bundles/errors';
+import { isFleetError, plainLine } from '#bundles/errors';
 import { nameSome } from '#bundles/name-some';
 import { FleetCommand } from '#cli/fleet-command';
 import { formatBytes } from '#cli/format-bytes';
@@ -27,7 +27,7 @@ export default class Inspect extends FleetCommand {
   async run(): Promise<Inspection> {
     const { argv, flags } = await this.parse(Inspect);
     const found = await lookAt(argv as string[], flags);
-    this.log(formatInspection(found));
+    this.logText(formatInspection(found));
     return found;
   }
 }
@@ -46,13 +46,17 @@ const lookAt = async (media: readonly string[], flags: OpenFlags): Promise<Inspe
 const formatInspection = ({ path, form, filled, parts, reports, requests }: Inspection): string =>
   [
     ...(parts ? formatParts(path, parts) : []),
-    ...(filled ? formatContents(path, form, filled) : parts ? [] : [`${path} (${form}): not filled yet`]),
-    `Reports: ${reports.length} files. Requests: ${requests.length}${requests.length > 0 ? `: ${nameSome(requests)}` : '.'}`,
+    ...(filled
+      ? formatContents(path, form, filled)
+      : parts
+        ? []
+        : [plainLine(`${path} (${form}): not filled yet`)]),
+    `Reports: ${reports.length} files. Requests: ${requests.length}${requests.length > 0 ? `: ${plainLine(nameSome(requests))}` : '.'}`,
     'Nothing here was verified; use fleet-export verify.',
   ].join('\n');
 
 const formatParts = (path: string, { set, count, sealed, here, missing, damaged }: PartsSeen): string[] => [
-  `${path}: ${here.length} of ${count ?? 'an unknown number of'} parts of set ${set?.replace('sha256:', '').slice(0, 16) ?? 'unknown'}${
+  `${plainLine(path)}: ${here.length} of ${count ?? 'an unknown number of'} parts of set ${set?.replace('sha256:', '').slice(0, 16) ?? 'unknown'}${
     sealed ? ', sealed' : ''
   }${missing.length > 0 ? `; not here: ${nameSome(missing.map(String))}` : ''}`,
   '',
@@ -65,7 +69,7 @@ const formatParts = (path: string, { set, count, sealed, here, missing, damaged 
       file,
     ]),
   ),
-  ...damaged.map(({ number, message }) => `Part ${number} cannot be read: ${message}`),
+  ...damaged.map(({ number, message }) => plainLine(`Part ${number} cannot be read: ${message}`)),
   '',
 ];
 
@@ -78,7 +82,7 @@ const toRow = ({ channel, version, issuedAt, expires, signers }: Contents['relea
 ];
 
 const formatContents = (path: string, form: string, it: Contents): readonly string[] => [
-  `${path} (${form}): fleet ${it.fleet}, made ${it.createdAt}, ${it.blobs} blobs, ${formatBytes(it.bytes)}${
+  `${plainLine(path)} (${form}): fleet ${it.fleet}, made ${it.createdAt}, ${it.blobs} blobs, ${formatBytes(it.bytes)}${
     it.chunked > 0 ? `, ${it.chunked} of them in pieces` : ''
   }${it.patched > 0 ? `, and patches for ${it.patched} more` : ''}`,
   `Roots: ${it.roots.join(', ')}. Sites: ${it.sites.map(({ site, version }) => `${site} (${version})`).join(', ') || 'none'}. Receipts: ${it.receipts}.`,
@@ -109,7 +113,11 @@ const formatContents = (path: string, form: string, it: Contents): readonly stri
   ...withSpace(
     it.bundles.flatMap(({ channel, kind, built }) =>
       built
-        ? [`${channel} ${kind}: built ${built.builtAt} by ${built.builder} from candidate ${built.candidate}`]
+        ? [
+            plainLine(
+              `${channel} ${kind}: built ${built.builtAt} by ${built.builder} from candidate ${built.candidate}`,
+            ),
+          ]
         : [],
     ),
   ),

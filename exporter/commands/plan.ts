@@ -57,8 +57,8 @@ export default class Plan extends FleetCommand {
       const set = wish && (await planSet(prepared, wish, told));
       const bytes = set ? bytesOfSet(set) : await bytesToWrite(prepared, maxFileSize, told);
       progress.end();
-      this.log(formatPlan(plan, bytes));
-      if (set) this.log(`\n${formatSet(set)}`);
+      this.logText(formatPlan(plan, bytes));
+      if (set) this.logText(`\n${formatSet(set)}`);
       const lacks = set
         ? await Promise.all(set.sticks.flatMap(({ at, toWrite }) => (at ? lackOfSpace(at, toWrite) : [])))
         : await lacksOf(prepared.target, plan, bytes);

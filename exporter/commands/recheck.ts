@@ -65,7 +65,7 @@ export default class Recheck extends FleetCommand {
   }
 
   private show({ checks, advice, result, refused, time, missing }: Rechecked): void {
-    this.log(formatChecks(checks));
+    this.logText(formatChecks(checks));
     for (const { what, code, message } of refused)
       this.log(`refused then: ${what}: ${message ?? code ?? ''}`);
     if (missing.length > 0) this.log(`not verified then: parts ${nameSome(missing.map(String))}`);

@@ -54,7 +54,7 @@ export default class Reports extends FleetCommand {
   }
 
   private show({ agents, refused }: ReportList, copied: Copied | undefined, checked: boolean): void {
-    this.log(
+    this.logText(
       formatTable(['AGENT', 'EVENTS', 'MADE', 'SIZE', 'SIGNATURE', 'ACKNOWLEDGED'], agents.flatMap(rowsOf)),
     );
     for (const { agent, gaps } of agents)

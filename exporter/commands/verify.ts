@@ -116,7 +116,7 @@ export default class Verify extends FleetCommand {
   }
 
   private show({ checks, provenance, advice }: Verification, details: boolean): void {
-    this.log(formatChecks(checks));
+    this.logText(formatChecks(checks));
     if (details) for (const line of provenance.flatMap(formatProvenance)) this.log(line);
     for (const line of advice) this.say(`Note: ${line}.`);
     const failed = checks.find(({ code }) => code !== undefined);

@@ -1,10 +1,13 @@
+import { plainLine } from '#bundles/errors';
 import { nameSome } from '#bundles/name-some';
 import type { Check } from './check-list.ts';
 import type { Verification } from './verify-medium.ts';
 
 /** One line for each check. */
 export const formatChecks = (checks: readonly Check[]): string =>
-  checks.map(({ what, ok, message }) => `${ok ? 'ok     ' : 'REFUSED'} ${what}: ${message}`).join('\n');
+  checks
+    .map(({ what, ok, message }) => plainLine(`${ok ? 'ok     ' : 'REFUSED'} ${what}: ${message}`))
+    .join('\n');
 
 /** The first line: whether the medium is valid; otherwise the first refusal with its reason and hint. */
 export const formatVerdict = (

@@ -78,7 +78,7 @@ Objects are compared by what they say, matched by kind, namespace and name. Valu
       against === undefined
         ? await diffPlatform({ ...options, from, to, branch })
         : await diffDelivered(options, await this.#delivered(against, flags, configuration));
-    this.log((flags.markdown ? formatMarkdown(diffs) : formatDiff(diffs)).trimEnd());
+    this.logText((flags.markdown ? formatMarkdown(diffs) : formatDiff(diffs)).trimEnd());
     if (flags['exit-code'] && diffs.some(differs))
       process.exitCode = new FleetError('ASSIGNMENTS_HELD', '').exitCode;
     const [first] = diffs.flatMap(({ problems }) => problems);

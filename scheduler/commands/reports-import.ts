@@ -48,7 +48,8 @@ export default class ReportsImport extends FleetCommand {
       this.log(
         `The receipts could not be written onto ${path}, because ${answered.why}. They are in the layout: the next export carries them.`,
       );
-    for (const { error } of refused.slice(0, MAX_SHOWN)) this.say(`${this.config.bin}: ${formatError(error)}`);
+    for (const { error } of refused.slice(0, MAX_SHOWN))
+      this.say(`${this.config.bin}: ${formatError(error)}`);
     if (refused.length > MAX_SHOWN)
       this.say(`${this.config.bin}: and ${refused.length - MAX_SHOWN} more, which --json lists`);
     const alarms = agents.reduce((count, agent) => count + agent.alarms.length, 0);
@@ -63,7 +64,7 @@ export default class ReportsImport extends FleetCommand {
   }
 }
 
-/** Refused reports that are shown. Anybody who holds a stick can add thousands. */
+/** Refused reports that are shown. Anybody who holds a medium can add thousands. */
 const MAX_SHOWN = 50;
 
 /** 'plant-7/press-2  3 reports are by a key that was replaced on 2026-11-20T08:00:00Z and are left as they are; 1 never arrived'. */

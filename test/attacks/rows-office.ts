@@ -142,4 +142,10 @@ export const OFFICE: readonly AttackRow[] = [
     '`AGENT_UNKNOWN`, once for the folder',
     [['AGENT_UNKNOWN']],
   ),
+  row(
+    'O17',
+    'line forged by a name',
+    'a line break in the name of a file, folder, label or person, so that a line of output says what the name wants',
+    'MEDIUM_INVALID',
+  ),
 ];

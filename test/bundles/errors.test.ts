@@ -23,8 +23,19 @@ describe('an error of ours', () => {
   it('cannot move the cursor of a terminal with what a stranger wrote', () => {
     const error = new FleetError('BAD_JSON', 'not JSON: \u001b[2J\u009b1m\r\u0007 two\nlines\t\u007f');
     expect(formatError(error)).toBe(
-      'BAD_JSON: not JSON: \\u001b[2J\\u009b1m\\u000d\\u0007 two\nlines\t\\u007f',
+      'BAD_JSON: not JSON: \\u001b[2J\\u009b1m\\u000d\\u0007 two lines \\u007f',
     );
+  });
+
+  it('O17: is one line, whatever names its place, subject, message and hint quote', () => {
+    const name = 'a\nfleet-agent: all well\tb';
+    const error = new FleetError('MEDIUM_INVALID', `${name} is a link`, {
+      subject: name,
+      at: { file: name },
+      hint: `Remove ${name}`,
+    });
+    expect(formatError(error).split(/[\n\t\r]/)).toHaveLength(1);
+    expect(error.code).toBe('MEDIUM_INVALID');
   });
 
   it('knows its exit code and whether to try again', () => {

@@ -39,7 +39,7 @@ export type VerifiedReport = {
   readonly digest: Digest;
 };
 
-/** What the statement of a report says of its events, which have not been read. */
+/** Claim of a report's statement about its events, which have not been read. */
 export type ReportClaim = { readonly predicate: ReportPredicate; readonly digests: readonly Digest[] };
 
 /**

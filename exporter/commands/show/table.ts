@@ -1,6 +1,7 @@
+import { plainLine } from '#bundles/errors';
 /** Columns as wide as their widest cell, two spaces between them; numbers are the caller's to format. */
 export const formatTable = (head: readonly string[], rows: readonly (readonly string[])[]): string => {
-  const all = [head, ...rows];
+  const all = [head, ...rows].map((row) => row.map(plainLine));
   const widths = head.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)));
   return all
     .map((row) =>

@@ -1,6 +1,6 @@
 import type { ItemDiff } from '#bundles/formats/diff/compare-items';
 import { type Digest, shortDigest } from '#bundles/digest';
-import { plainText } from '#bundles/errors';
+import { plainText, plainLine } from '#bundles/errors';
 import { nameSome } from '#bundles/name-some';
 import { formatBytes } from '#cli/format-bytes';
 import type { BundleDiff, FileDiff, ImageDiff, PackageDiff } from './compare-bundles.ts';
@@ -10,17 +10,17 @@ import type { ChannelDiff, SidesDiff } from './compare-sides.ts';
 export const formatDiff = (diff: SidesDiff): string =>
   plainText(
     [
-      ...diff.channels.flatMap(formatChannelDiff),
+      ...diff.channels.flatMap(formatChannelDiff).map(plainLine),
       ...diff.sites.map(
         ({ site, before, after }) => `statement of site ${site}: ${before ?? 'none'} -> ${after ?? 'none'}`,
       ),
       ...(diff.unchanged.length > 0 ? [`the same: ${nameSome(diff.unchanged)}`] : []),
-      ...diff.notes.map((note) => `Note: ${note}.`),
+      ...diff.notes.map((note) => plainLine(`Note: ${note}.`)),
       ...diff.channels.flatMap(formatObjects),
       '',
       diff.same
-        ? `${diff.before} and ${diff.after} have the same content.`
-        : `${diff.after} has ${formatBytes(diff.bytes)} that ${diff.before} does not have${describePatched(diff.patched)}.`,
+        ? plainLine(`${diff.before} and ${diff.after} have the same content.`)
+        : `${plainLine(diff.after)} has ${formatBytes(diff.bytes)} that ${plainLine(diff.before)} does not have${describePatched(diff.patched)}.`,
     ].join('\n'),
   );
 
@@ -71,5 +71,5 @@ const formatObjects = ({ channel, bundles }: ChannelDiff): readonly string[] =>
 const formatItem = (prefix: string, { object, outcome, diff }: ItemDiff): string => {
   const before = outcome === 'created' ? '/dev/null' : `a/${prefix}${object}`;
   const after = outcome === 'deleted' ? '/dev/null' : `b/${prefix}${object}`;
-  return `\n--- ${before}\n+++ ${after}\n${diff.replace(/\n$/, '')}`;
+  return `\n--- ${plainLine(before)}\n+++ ${plainLine(after)}\n${diff.replace(/\n$/, '')}`;
 };

@@ -38,7 +38,8 @@ export default class ApprovalsExport extends FleetCommand {
     const waiting = await describeWaiting(opened, directory.roots, directory.root, awaiting);
     const commands = await exportStatement(awaiting, flags.out);
     for (const line of waitingLines(waiting)) this.log(line);
-    this.log(`\nTo approve it, in ${flags.out}:`);
+    this.log();
+    this.log(`To approve it, in ${flags.out}:`);
     for (const command of commands) this.log(`  ${command}`);
     this.log(`and here: fleet-scheduler approve ${formatChannel(channel)} --bundle ${FILES.bundle}`);
     return { ...waiting, out: flags.out, commands };

@@ -28,7 +28,7 @@ export default class KeysPublic extends FleetCommand {
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(KeysPublic);
     const key = await this.#read(args.key, flags);
-    if (flags.out === undefined) this.log(key.pem.trimEnd());
+    if (flags.out === undefined) this.logText(key.pem.trimEnd());
     else await writeNew(flags.out, key.pem);
     this.say(`fingerprint ${fingerprint(key)}`);
     return { public: key.pem, fingerprint: fingerprint(key), hint: key.hint };

@@ -66,7 +66,7 @@ With a layout, an environment that is promoted to is explained as it is built: f
       ...(pairs.length === 0 ? [`${environment}: there is no assignment`] : []),
       ...pairs.map((pair) => formatPair(pair).join('\n')),
     ];
-    this.log(shown.join('\n\n'));
+    this.logText(shown.join('\n\n'));
     if (pairs.length > 0 && key !== undefined && pairs.every(({ values }) => values.length === 0))
       this.log(`there is no value at or below ${key}`);
     return {

@@ -17,7 +17,7 @@ The schema platform covers all kinds, chosen by apiVersion and kind.`;
   async run(): Promise<unknown> {
     const { args } = await this.parse(Schema);
     const text = await readAuthorSchema(args.name);
-    this.log(text.trimEnd());
+    this.logText(text.trimEnd());
     return JSON.parse(text) as unknown;
   }
 }

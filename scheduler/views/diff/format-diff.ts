@@ -1,5 +1,5 @@
 import type { ItemDiff } from '#bundles/formats/diff/compare-items';
-import { formatError } from '#bundles/errors';
+import { formatError, plainLine } from '#bundles/errors';
 import type { AssignmentDiff, EnvironmentDiff, TypeDiff } from './compare-environments.ts';
 
 /** The comparison as text: for each environment one line per cluster type, then every difference. */
@@ -46,7 +46,7 @@ const shorten = (version: string): string => version.replace(/(sha256:[0-9a-f]{1
 
 const formatAssignment = (name: string, one: AssignmentDiff): string =>
   [
-    ...notesOf(one).map((note) => `\n${name} ${note}\n`),
+    ...notesOf(one).map((note) => `\n${plainLine(`${name} ${note}`)}\n`),
     ...one.objects.map((item) => formatItem(`${name}/`, item)),
   ].join('');
 
@@ -63,5 +63,5 @@ const formatItem = (prefix: string, { object, outcome, diff }: ItemDiff): string
   const [left, right] = [`a/${prefix}${object}`, `b/${prefix}${object}`];
   const before = outcome === 'created' ? '/dev/null' : left;
   const after = outcome === 'deleted' ? '/dev/null' : right;
-  return `\n--- ${before}\n+++ ${after}\n${diff}`;
+  return `\n--- ${plainLine(before)}\n+++ ${plainLine(after)}\n${diff}`;
 };

@@ -1,4 +1,4 @@
-import { formatError, formatPlace, plainText } from '#bundles/errors';
+import { formatError, formatPlace, plainLine } from '#bundles/errors';
 import { shortDigest } from '#bundles/digest';
 import type { ExplainedPromotion } from './explain-environment.ts';
 import type { ExplainedPair, ExplainedPolicy, ExplainedValue, ValueSay } from './explain-platform.ts';
@@ -8,7 +8,7 @@ export const formatPromotion = (environment: string, promotion: ExplainedPromoti
   const { from, number, mode, candidate, person, reason, time, sources } = promotion;
   const who = person ?? `the policy (${mode})`;
   return [
-    plainText(
+    plainLine(
       `${environment} is built from candidate ${shortDigest(candidate)}: promotion ${number} from ${from}, by ${who} at ${time}${reason === null ? '' : `: ${reason}`}`,
     ),
     ...table(
@@ -82,7 +82,8 @@ const shown = ({ value, hidden }: { value: ValueSay['value']; hidden: boolean })
   hidden ? '*** (writeOnly)' : JSON.stringify(value);
 
 /** Columns two spaces apart, each as wide as its longest cell. */
-const table = (rows: readonly (readonly string[])[]): readonly string[] => {
+const table = (cells: readonly (readonly string[])[]): readonly string[] => {
+  const rows = cells.map((row) => row.map(plainLine));
   const widths: number[] = [];
   for (const row of rows)
     for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, cell.length);
