@@ -474,11 +474,12 @@ const NETWORK: readonly AttackRow[] = [
   rowOf(
     'H18',
     'thieving registry',
-    'a registry that redirects from TLS to none, or asks for credentials to be sent elsewhere',
-    '`REGISTRY_REFUSED`, `REGISTRY_DENIED`',
+    'a registry that redirects from TLS to none, names a token server of another host, or asks for a token for more than the request needs',
+    '`REGISTRY_REFUSED`, `REGISTRY_DENIED`; credentials go to the host that the auth file names, a token is for pull, or push, of this repository',
     [
       ['REGISTRY_REFUSED', 'is not followed'],
       ['REGISTRY_DENIED', 'wants credentials of its own'],
+      ['REGISTRY_DENIED', 'gets none of its credentials'],
     ],
   ),
   rowOf(

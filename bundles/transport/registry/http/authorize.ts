@@ -19,8 +19,12 @@ export type Authorizer = {
 
 export type AuthorizerOptions = {
   readonly find: (repository: string) => Promise<Credentials | undefined>;
-  /** The origin to which credentials may be sent. */
+  /** Whether a token server may be asked at all: with TLS, or at a host that needs none. */
   readonly mayAsk: (realm: URL) => boolean;
+  /** Whether a token server is the registry's own, which gets the registry's credentials. */
+  readonly isOwn: (realm: URL) => boolean;
+  /** Credentials that the auth file has for the token server itself. */
+  readonly findAt: (realm: URL, repository: string) => Promise<Credentials | undefined>;
   readonly request: (request: TokenRequest) => Promise<{ readonly token: string; readonly seconds: number }>;
 };
 
@@ -33,12 +37,10 @@ type Scheme = { readonly kind: 'none' | 'basic' } | { readonly kind: 'bearer'; r
 type Token = { readonly header: Promise<string>; readonly current?: string; readonly until: number };
 
 /** OCI distribution spec 1.1 leaves authorization to the registries; all of them do as docker's token spec says, or basic. */
-export const newAuthorizer = ({ find, mayAsk, request }: AuthorizerOptions): Authorizer => {
+export const newAuthorizer = ({ find, mayAsk, isOwn, findAt, request }: AuthorizerOptions): Authorizer => {
   let scheme: Scheme = { kind: 'none' };
   const credentials = new Map<string, Promise<Credentials | undefined>>();
   const tokens = new Map<string, Token>();
-  /** Scopes that a registry requested beyond the expected ones. */
-  const wanted = new Map<string, readonly string[]>();
   /** A separate list, so that many tokens do not displace a password. */
   const passwords = new Set<string>();
   const issued = new Set<string>();
@@ -57,11 +59,24 @@ export const newAuthorizer = ({ find, mayAsk, request }: AuthorizerOptions): Aut
 
   /** Upper bound on remembered tokens: a daemon gets one every few minutes, a publisher one for each repository. */
   const forgetOldest = (): void => {
-    for (const memory of [passwords, issued, tokens, wanted, credentials])
+    for (const memory of [passwords, issued, tokens, credentials])
       for (const oldest of memory.keys()) {
         if (memory.size <= MAX_REMEMBERED) break;
         memory.delete(oldest);
       }
+  };
+
+  /** Credentials go to the host that they are for: a registry could name any other host as its token server. */
+  const credentialsAt = async (
+    realm: Realm,
+    { repository }: Wish,
+    own: Credentials | undefined,
+  ): Promise<Credentials | undefined> => {
+    if (isOwn(realm.url)) return own;
+    const found = await findAt(realm.url, repository);
+    if (own && !found) throw foreignRealm(realm.url);
+    for (const secret of found ? secretsOf(found) : []) passwords.add(secret);
+    return found;
   };
 
   const keyOf = ({ repository, scopes }: Wish): string => `${repository} ${scopes.join(' ')}`;
@@ -73,7 +88,7 @@ export const newAuthorizer = ({ find, mayAsk, request }: AuthorizerOptions): Aut
     own: Credentials | undefined,
   ): Promise<string> => {
     try {
-      const answer = await request({ realm, scopes: wanted.get(key) ?? wish.scopes, credentials: own });
+      const answer = await request({ realm, scopes: wish.scopes, credentials: own });
       issued.add(answer.token);
       forgetOldest();
       const current = `Bearer ${answer.token}`;
@@ -94,7 +109,9 @@ export const newAuthorizer = ({ find, mayAsk, request }: AuthorizerOptions): Aut
     // Monotonic time, because the wall clock of a site may jump by years.
     if (known && known.until > performance.now()) return known.header;
     // Concurrent requests for the same token wait for this one.
-    const token: Token = { header: getToken(wish, key, realm, own), until: Number.POSITIVE_INFINITY };
+    const header = credentialsAt(realm, wish, own).then((at) => getToken(wish, key, realm, at));
+    header.catch(() => tokens.delete(key));
+    const token: Token = { header, until: Number.POSITIVE_INFINITY };
     tokens.set(key, token);
     return token.header;
   };
@@ -126,10 +143,8 @@ export const newAuthorizer = ({ find, mayAsk, request }: AuthorizerOptions): Aut
     );
     if (used !== undefined) forget(wish, used);
     if (bearer) {
-      const realm = realmOf(bearer.parameters, mayAsk);
-      const scopes = bearer.parameters.get('scope')?.split(' ').filter(Boolean) ?? [];
-      wanted.set(keyOf(wish), [...new Set([...wish.scopes, ...scopes])]);
-      scheme = { kind: 'bearer', realm };
+      // The scope of the challenge is not read: what the request needs is asked for, and nothing more.
+      scheme = { kind: 'bearer', realm: realmOf(bearer.parameters, mayAsk) };
       return true;
     }
     if (!challenges.some((challenge) => challenge.scheme === 'basic')) return false;
@@ -148,6 +163,15 @@ export const newAuthorizer = ({ find, mayAsk, request }: AuthorizerOptions): Aut
 
   return { header, learn, hide };
 };
+
+const foreignRealm = (realm: URL): FleetError =>
+  new FleetError(
+    'REGISTRY_DENIED',
+    `the registry names the token server ${realm.host}, which is another host than its own`,
+    {
+      hint: `The credentials were not sent there. If ${realm.host} is right, add an entry for it to the auth file`,
+    },
+  );
 
 const realmOf = (parameters: ReadonlyMap<string, string>, mayAsk: (realm: URL) => boolean): Realm => {
   const text = parameters.get('realm') ?? '';

@@ -10,7 +10,7 @@ import { isPassing, unreachable } from './registry-error.ts';
 import type { Answer } from './send.ts';
 import { MAX_TOKEN_BYTES, parseTokenAnswer, type TokenRequest, tokenRequestOf } from './token-request.ts';
 import { unlessAborted } from './unless-aborted.ts';
-import { apiOf, mayGoTo } from './where-to.ts';
+import { apiOf, isTokenServerOf, mayGoTo } from './where-to.ts';
 
 /** A request to this registry: `path` below /v2/, or a location that the registry returned. */
 export type ClientAsk = Omit<Ask, 'url'> & { readonly path: string | URL };
@@ -42,6 +42,8 @@ export const newClient = (host: string, options: RegistryOptions): Client => {
     const authorizer = newAuthorizer({
       find: (repository) => findCredentials(host, repository, options, lifetime.signal),
       mayAsk: (realm) => mayGoTo(base, realm, options.plainHttp),
+      isOwn: (realm) => isTokenServerOf(base, realm),
+      findAt: (realm, repository) => findCredentials(realm.host, repository, options, lifetime.signal),
       request: (request) => getToken(tokens, host, request, lifetime.signal),
     });
     return { base, exchange: newExchange({ ...open, authorizer }) };

@@ -16,6 +16,9 @@ export const MAX_TOKEN_BYTES = 1 << 20;
 const DEFAULT_SECONDS = 60;
 const CLIENT = 'fleet-ferry';
 
+/** Parameters that the client decides, not the address that a registry names. */
+const OURS = ['account', 'client_id', 'grant_type', 'offline_token', 'refresh_token', 'scope', 'service'];
+
 /** The request for a token: an OAuth2 refresh with an identity token, else a GET, with basic credentials if there are some. */
 export const tokenRequestOf = ({
   realm,
@@ -27,6 +30,8 @@ export const tokenRequestOf = ({
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Buffer;
 } => {
+  const url = new URL(realm.url);
+  for (const name of OURS) url.searchParams.delete(name);
   if (credentials?.kind === 'identity') {
     const form = new URLSearchParams({
       grant_type: 'refresh_token',
@@ -37,12 +42,11 @@ export const tokenRequestOf = ({
     });
     return {
       method: 'POST',
-      url: realm.url,
+      url,
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       body: Buffer.from(form.toString()),
     };
   }
-  const url = new URL(realm.url);
   if (realm.service !== undefined) url.searchParams.set('service', realm.service);
   for (const scope of scopes) url.searchParams.append('scope', scope);
   if (credentials?.kind !== 'basic') return { method: 'GET', url, headers: {} };

@@ -36,6 +36,16 @@ export const mayGoTo = (from: URL, to: URL, plainHttp: readonly string[]): boole
     (isListed(to.host, plainHttp) ||
       (from.protocol === 'http:' && (isLoopback(to.host) || to.origin === from.origin))));
 
+/** Token servers at other hosts than their registries, of public services. */
+const TOKEN_SERVERS: Readonly<Record<string, string>> = {
+  'registry-1.docker.io': 'auth.docker.io',
+  'registry.gitlab.com': 'gitlab.com',
+};
+
+/** Whether a token server is the registry's own: at its host, by whatever port, or at the known one of a public service. */
+export const isTokenServerOf = (api: URL, realm: URL): boolean =>
+  realm.hostname === api.hostname || (TOKEN_SERVERS[api.host] === realm.host && realm.protocol === 'https:');
+
 /** Makes only a TLS handshake and sends no request. The certificate is verified by the request that follows. */
 const speaksTls = (url: URL, timeout: number, signal: AbortSignal): Promise<boolean> => {
   signal.throwIfAborted();

@@ -180,6 +180,82 @@ describe('a registry with a token server', () => {
     },
   );
 
+  describe('whose token server is at another host', () => {
+    const atLocalhost = (server: HostileServer): string => `localhost:${server.host.split(':')[1]}`;
+
+    it('H18: gets none of its credentials sent there -> REGISTRY_DENIED', async () => {
+      await using thief = await startTokenServer();
+      await using server = await startTokenServer({ realm: () => `http://${atLocalhost(thief)}/token` });
+      for (const entry of [undefined, { identitytoken: 'refresh-me' }]) {
+        logIn(server.host, entry);
+        await using client = impatientClient(server.host, { authFile });
+        const error = (await thrownBy(() => client.repository('a').tags())) as FleetError;
+        expect(error).toMatchObject({ code: 'REGISTRY_DENIED' });
+        expect(error.hint).toContain(`add an entry for it to the auth file`);
+        // Nor later, by the token that many wait for.
+        expect(await thrownBy(() => client.repository('a').tags())).toMatchObject({
+          code: 'REGISTRY_DENIED',
+        });
+      }
+      expect(thief.seen).toEqual([]);
+    });
+
+    it('gets those that the auth file has for that host, and not its own', async () => {
+      const issued = new Set<string>();
+      await using tokens = await startHostileServer((_, response, nth) => {
+        issued.add(`Bearer token-${nth}`);
+        response.end(JSON.stringify({ token: `token-${nth}` }));
+      });
+      await using server = await startHostileServer((request, response) => {
+        const isKnown = issued.has(request.headers.authorization ?? '');
+        const challenge = `Bearer realm="http://${atLocalhost(tokens)}/token"`;
+        response.writeHead(isKnown ? 200 : 401, { 'www-authenticate': challenge }).end(isKnown ? TAGS : '');
+      });
+      const other = { auth: Buffer.from('robot:of the tokens').toString('base64') };
+      writeFileSync(
+        authFile,
+        JSON.stringify({ auths: { [server.host]: { auth: BASIC.slice(6) }, [atLocalhost(tokens)]: other } }),
+      );
+      await using client = impatientClient(server.host, { authFile });
+      expect(await client.repository('a').tags()).toEqual(['a']);
+      expect(tokens.seen.map(({ headers }) => headers.authorization)).toEqual([`Basic ${other.auth}`]);
+    });
+
+    it('gets a request without credentials where there are none', async () => {
+      await using tokens = await startHostileServer((_, response) => {
+        response.end(JSON.stringify({ token: 'open' }));
+      });
+      await using server = await startHostileServer((request, response) => {
+        const isKnown = request.headers.authorization === 'Bearer open';
+        const challenge = `Bearer realm="http://${atLocalhost(tokens)}/token"`;
+        response.writeHead(isKnown ? 200 : 401, { 'www-authenticate': challenge }).end(isKnown ? TAGS : '');
+      });
+      writeFileSync(authFile, '{}');
+      await using client = impatientClient(server.host, { authFile });
+      expect(await client.repository('a').tags()).toEqual(['a']);
+    });
+  });
+
+  it('H18: gets a token for what the request needs, whatever scope its challenge and its address name', async () => {
+    await using server = await startHostileServer((request, response) => {
+      if (request.url.startsWith('/token')) response.end(JSON.stringify({ token: 'fresh' }));
+      else if (request.headers.authorization) response.end(TAGS);
+      else
+        response
+          .writeHead(401, {
+            'www-authenticate': `Bearer realm="http://${request.headers.host}/token?scope=repository:b:*&account=root&x=1",scope="repository:b:pull,push registry:catalog:*"`,
+          })
+          .end();
+    });
+    logIn(server.host);
+    await using client = impatientClient(server.host, { authFile });
+    await client.repository('a').tags();
+    const asked = new URL(server.seen[1]?.url ?? '', server.url);
+    expect(asked.searchParams.getAll('scope')).toEqual(['repository:factory/a:pull']);
+    expect(asked.searchParams.getAll('account')).toEqual(['robot']);
+    expect(asked.searchParams.get('x')).toBe('1');
+  });
+
   it('gives a token up for one who gives up, and not for the others who wait for it', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     await using server = await startHostileServer(async (request, response) => {
@@ -349,6 +425,8 @@ describe('the memory of tokens', () => {
     const authorizer = newAuthorizer({
       find: async () => ({ kind: 'basic', username: 'robot', password: 'open sesame' }),
       mayAsk: () => true,
+      isOwn: () => true,
+      findAt: async () => undefined,
       request: async () => ({ token: `token-${++count}-`, seconds: 60 }),
     });
     for (let at = 1; at <= 1500; at++) {
