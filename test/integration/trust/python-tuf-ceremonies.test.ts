@@ -120,7 +120,9 @@ describeWith(['pythonTuf'], 'ceremonies, seen by python-tuf', ({ pythonTuf }) =>
     const script = join(import.meta.dirname, 'python-tuf', 'type-at.py');
     const { FLEET_KEY_PASSWORD: _ours, COSIGN_PASSWORD: _theirs, ...env } = process.env;
     const type = (answers: readonly string[], ...words: readonly string[]) =>
-      runCommand([pythonTuf, script, ...answers, '--', process.execPath, scheduler, ...words], { env });
+      runCommand([pythonTuf, script, ...answers, '--', process.execPath, scheduler, ...words], {
+        env: { ...env, NO_COLOR: '1' },
+      });
     const twice = ['New password', 'hunter two hunter', 'same again', 'hunter two hunter'];
     const made = await type(twice, 'keys', 'generate', '--out', at('eve.key'));
     expect(made).toMatchObject({ code: 0 });
