@@ -175,7 +175,7 @@ export const ROUTES: readonly Route[] = [
     'hub-report',
     'hub-report-answer',
   ),
-  agent(['presence', '/v1/presence', 'A sign of life'], 'object'),
+  agent(['presence', '/v1/presence', 'A sign of life, with the times of the last looks'], 'hub-presence'),
 
   reader(['status', '/v1/status', 'What runs where'], ['environment', 'site', 'limit', 'cursor'], false),
   reader(

@@ -165,6 +165,13 @@ export type Target = {
   /** Waits until the package is healthy or has failed. An unhealthy package is a result, not an error. */
   readonly settle: (desired: DesiredPackage, signal: AbortSignal) => Promise<readonly CheckResult[]>;
   /**
+   * Whether a look leaves open that a package is well: `observe` has just seen an object that is not, or there are checks that it does not
+   * make. Asks nothing. Absent: `observe` sees everything.
+   */
+  readonly leavesOpen?: (desired: DesiredPackage) => boolean;
+  /** Whether the checks that `observe` does not make pass at the first try. Absent: `settle` decides. @throws FleetError ABORTED */
+  readonly passesChecks?: (desired: DesiredPackage, signal: AbortSignal) => Promise<boolean>;
+  /**
    * Returns the current differences, and what cannot be compared. Writes nothing. @throws FleetError if live state cannot be read, which never counts as in
    * sync
    * @param taken keys owned by other packages -> their assignment; none by default

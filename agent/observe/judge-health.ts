@@ -10,13 +10,13 @@ import { lastChange } from '../store/journal/operations.ts';
 import { failedChecksOf } from '../store/outbox/changes.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
 import { sayFailed, tellChecks } from '../store/outbox/tell-checks.ts';
-import { forgetAttempts, HEALTH, putOff } from '../store/applied/attempts.ts';
+import { findAttempt, forgetAttempts, HEALTH, putOff } from '../store/applied/attempts.ts';
 import { findFailure } from '../store/applied/failures.ts';
 import { isSame, type PackageRef } from '../store/applied/package-ref.ts';
 import { findPackage, type PackageRow, savePackage } from '../store/applied/packages.ts';
 
 /**
- * Waits for the health of a package that was corrected or is broken, and stores the result. The wait only reads, so it needs
+ * Waits for the health of a package that was corrected, is broken, or may be unwell by a look, and stores the result. The wait only reads, so it needs
  * no lock. The result is dropped if the package was applied or removed meanwhile. An unhealthy package is judged again after
  * pauses that double.
  * @throws FleetError ABORTED when the signal is aborted, or the error of writing to the state
@@ -39,6 +39,8 @@ export const judgeHealth = async (
   let checks: readonly CheckResult[] | undefined;
   try {
     const desired = await loadPackage(state, agent.identity.agent, current, signal);
+    // A look only asks whether the checks of a healthy package still pass, and one that passes changes nothing.
+    if (isWell(state, assignment) && (await target.passesChecks?.(desired, signal))) return;
     checks = await target.settle(desired, signal);
   } catch (cause) {
     signal.throwIfAborted();
@@ -54,6 +56,11 @@ export const judgeHealth = async (
     });
   });
 };
+
+/** Healthy, and not corrected since its checks passed. */
+const isWell = (state: Agent['state'], assignment: string): boolean =>
+  findPackage(state, assignment)?.status === 'healthy' &&
+  findAttempt(state, assignment, HEALTH) === undefined;
 
 const noteHealth = (
   agent: Agent,

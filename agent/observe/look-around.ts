@@ -57,11 +57,10 @@ export const lookAround = async (
   // Packages are about to change, so their drift would be outdated before it is reported.
   const drift = agent.news?.aborted
     ? []
-    : await observe(
-        held || frozenBy(agent) ? onlyReporting(agent) : agent,
-        waits,
-        leavesFailed ? triedInVain(packages) : undefined,
-      );
+    : await observe(held || frozenBy(agent) ? onlyReporting(agent) : agent, waits, {
+        settled: triedWell(packages),
+        ...(leavesFailed && { except: triedInVain(packages) }),
+      });
   await collectGarbage(agent.state);
   await pruneCopies(agent, 'too many');
   // No package refers yet to the images of a release that is being pulled.
@@ -74,6 +73,14 @@ export const lookAround = async (
 /** Packages that this look has tried in vain; only an operation of its own says whether it was rolled back. */
 const triedInVain = (packages: readonly PackageResult[]): ReadonlySet<string> =>
   new Set(packages.flatMap(({ assignment, rolledBack }) => (rolledBack === undefined ? [] : [assignment])));
+
+/** Packages that this look has applied, so that their checks have just passed. */
+const triedWell = (packages: readonly PackageResult[]): ReadonlySet<string> =>
+  new Set(
+    packages.flatMap(({ assignment, outcome }) =>
+      outcome === 'failed' || outcome === 'skipped' ? [] : [assignment],
+    ),
+  );
 
 const onlyReporting = (agent: Agent): Agent => ({
   ...agent,

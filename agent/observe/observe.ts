@@ -38,6 +38,9 @@ export type PackageDrift = {
   readonly error?: { readonly code: string; readonly message: string };
 };
 
+/** Findings of a look at one package. `isOpen`: whether the package is well is left to its checks. */
+type Seen = { readonly seen: PackageDrift; readonly isOpen: boolean };
+
 type Running = PackageRow & { readonly current: PackageRef };
 
 /**
@@ -54,7 +57,7 @@ export const lookAtDrift = async (
       ? readPackages(agent.state)
       : assignments.map((assignment) => findRunning(agent, assignment));
   for (const row of rows.filter((it) => !isHalfRemoved(it))) {
-    found.push(isRunning(row) ? await lookAt(agent, row) : missing(row));
+    found.push(isRunning(row) ? (await lookAt(agent, row)).seen : missing(row));
   }
   return found;
 };
@@ -75,25 +78,32 @@ export type HealthWaits = {
   readonly wait: (assignments: readonly string[]) => Promise<void>;
 };
 
+const NONE: ReadonlySet<string> = new Set();
+
 /**
  * Checks all packages for drift, reports each difference once, and corrects it if the policy permits. Waits for health only
  * after that, so that an unhealthy package does not delay others. Returns the findings, corrected or not.
- * @param except packages that are left to the next look
+ * @param except packages that are left to the next look @param settled packages whose checks have just passed
  */
 export const observe = async (
   agent: Agent,
   waits: HealthWaits = waitHere(agent),
-  except: ReadonlySet<string> = new Set(),
+  {
+    except = NONE,
+    settled = NONE,
+  }: { readonly except?: ReadonlySet<string>; readonly settled?: ReadonlySet<string> } = {},
 ): Promise<readonly PackageDrift[]> => {
   const { state, edge, policy } = agent;
   const found: PackageDrift[] = [];
   const broken = new Set<string>();
+  const open: string[] = [];
   const running = runningPackages(agent);
   for (const row of running) {
     if (except.has(row.assignment)) continue;
     if (row.status === 'broken') broken.add(row.assignment);
-    const seen = await lookAt(agent, row);
+    const { seen, isOpen } = await lookAt(agent, row);
     noteDrift(agent, noteUnchecked(agent, row, seen), seen);
+    if (isOpen && row.status === 'healthy' && !settled.has(row.assignment)) open.push(row.assignment);
     if (!isWrong(agent, row, seen, waits)) {
       found.push(seen);
       // Objects whose removal has begun are not drift; the removal continues under any drift policy.
@@ -101,11 +111,36 @@ export const observe = async (
     } else if (policy.onDrift === 'correct') found.push({ ...seen, ...(await correct(agent, row)) });
     else found.push({ ...seen, corrected: false });
   }
-  const read = found.filter(({ error }) => error === undefined).map(({ assignment }) => assignment);
-  recordLook(agent, { read, all: running.map(({ assignment }) => assignment) });
-  const due = dueForHealth(state, edge.now()).filter((assignment) => !waits.isWaiting(assignment));
+  noteLook(agent, running, found);
+  const due = [...new Set([...dueForHealth(state, edge.now()), ...open])].filter(
+    (assignment) => !waits.isWaiting(assignment),
+  );
   await waits.wait(due);
   return found.map((seen) => withHealth(agent, seen, broken.has(seen.assignment)));
+};
+
+/**
+ * Compares all packages with live state and judges the checks of those that are healthy. Stores and reports what it finds, as a look
+ * of the daemon does, and changes nothing on the target. @throws FleetError ABORTED, DISK_FULL
+ */
+export const lookOnly = async (agent: Agent): Promise<readonly PackageDrift[]> => {
+  const running = runningPackages(agent);
+  const found: PackageDrift[] = [];
+  const open: string[] = [];
+  for (const row of running) {
+    const { seen, isOpen } = await lookAt(agent, row);
+    noteDrift(agent, noteUnchecked(agent, row, seen), seen);
+    found.push(seen);
+    if (isOpen && row.status === 'healthy') open.push(row.assignment);
+  }
+  noteLook(agent, running, found);
+  await waitHere(agent).wait(open);
+  return found.map((seen) => withHealth(agent, seen, false));
+};
+
+const noteLook = (agent: Agent, running: readonly Running[], found: readonly PackageDrift[]): void => {
+  const read = found.filter(({ error }) => error === undefined).map(({ assignment }) => assignment);
+  recordLook(agent, { read, all: running.map(({ assignment }) => assignment) });
 };
 
 /** Waits within the look for all packages concurrently. */
@@ -146,7 +181,7 @@ const runningPackages = ({ state }: Agent): readonly Running[] =>
     .filter(isRunning)
     .filter((row) => !isHalfRemoved(row));
 
-const lookAt = async (agent: Agent, { assignment, current }: Running): Promise<PackageDrift> => {
+const lookAt = async (agent: Agent, { assignment, current }: Running): Promise<Seen> => {
   const { state, signal } = agent;
   checkAborted(signal);
   try {
@@ -157,15 +192,17 @@ const lookAt = async (agent: Agent, { assignment, current }: Running): Promise<P
     // Objects that another package has taken over are not drift of this one.
     const own = drift.filter(({ key }) => !taken.has(key));
     const unchecked = own.filter((it) => it.unchecked);
-    return {
+    const seen = {
       assignment,
       drift: own.filter((it) => !it.unchecked),
       ...(unchecked.length > 0 && { unchecked }),
     };
+    return { seen, isOpen: target?.leavesOpen?.(desired) ?? false };
   } catch (cause) {
     checkAborted(signal);
     const error = toFleetError(cause);
-    return { assignment, drift: [], error: { code: error.code, message: sentenceOf(error) } };
+    const seen = { assignment, drift: [], error: { code: error.code, message: sentenceOf(error) } };
+    return { seen, isOpen: false };
   }
 };
 

@@ -8,9 +8,9 @@ import type { Agent } from '../store/agent.ts';
 import { heldWithImages } from '../images/held-bundles.ts';
 import { checkAborted } from '../store/journal/boundary.ts';
 import { fullName } from '../store/identity.ts';
-import { readLastLook } from '../store/last-look.ts';
 import { readFloors } from '../store/trust.ts';
 import { type OutboxLine, readOutbox } from '../store/outbox/outbox.ts';
+import { reportedLooks } from '../observe/reported-looks.ts';
 
 /** Consecutive events under one signature. */
 export type Batch = { readonly from: number; readonly to: number; readonly signed: SignedReport };
@@ -42,17 +42,8 @@ export async function* signedBatches(
 const commonFields = async (
   agent: Agent,
 ): Promise<Omit<ReportPredicate, 'from' | 'to' | 'firstPrev' | 'lastHash'>> => {
+  checkReportable(agent);
   const floors = readFloors(agent.state);
-  const { last } = readLastLook(agent.state);
-  if (floors.root === 0) {
-    throw new FleetError(
-      'NOT_ENROLLED',
-      'this agent has not accepted any medium yet, so the office could not verify it',
-      {
-        hint: 'Import the answer to the enrolment first; what happened until then is kept and reported after it',
-      },
-    );
-  }
   return {
     fleet: agent.identity.fleet,
     agent: fullName(agent.identity),
@@ -61,8 +52,21 @@ const commonFields = async (
     clockTrusted: agent.edge.clockTrusted,
     floors,
     holds: await heldWithImages(agent),
-    ...(last && { lookedAt: last.at }),
+    ...reportedLooks(agent),
   };
+};
+
+/** @throws FleetError NOT_ENROLLED before the first medium or answer: the office could not verify a report */
+export const checkReportable = ({ state }: Pick<Agent, 'state'>): void => {
+  if (readFloors(state).root === 0) {
+    throw new FleetError(
+      'NOT_ENROLLED',
+      'this agent has not accepted any medium yet, so the office could not verify it',
+      {
+        hint: 'Import the answer to the enrolment first; what happened until then is kept and reported after it',
+      },
+    );
+  }
 };
 
 /** Fills batches in order, so that only the last one changes when events are added. */

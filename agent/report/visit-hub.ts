@@ -1,5 +1,5 @@
 import { FleetError, isFleetError } from '#bundles/errors';
-import { PRESENCE_PATH } from '#bundles/formats/events/hub-api';
+import { PRESENCE_PATH, type PresenceNote } from '#bundles/formats/events/hub-api';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import type { Agent } from '../store/agent.ts';
 import { loadKey, loadKeyText } from '../hub/agent-key.ts';
@@ -7,14 +7,17 @@ import { findCertificate, isDueForRenewal, type OwnCertificate } from '../hub/ce
 import { renewCertificate } from '../enroll/renew-certificate.ts';
 import type { Request } from '../model/request.ts';
 import { handOver } from './hand-over.ts';
-import { readLastLook } from '../store/last-look.ts';
 import { outboxSize } from '../store/outbox/outbox.ts';
 import { findOwnEntry } from '../acquire/staleness/find-lease.ts';
 import { readRoot } from '../store/trust.ts';
 import { type HubClient, type HubOptions, openHub } from '../hub/hub-client.ts';
+import { formatTime } from '#bundles/time';
+import { reportedLooks } from '../observe/reported-looks.ts';
 
 /** Limit for the answer to a presence signal, which is empty or an error body. */
 const MAX_PRESENCE_BYTES = 16 << 10;
+/** Packages that a presence message names: hubs read at most 4 KiB. */
+const MAX_NAMED = 20;
 
 /** Client of one hub for the life of a daemon. Connections stay open while certificate and root do not change. */
 export type HubVisitor = AsyncDisposable & {
@@ -66,8 +69,8 @@ export const makeVisitor = (agent: Agent, url: string, options: HubOptions): Hub
       if (waiting) await handOver(agent, await loadKey(agent.state.directory), client, root);
       if (due && !expired) await renew();
       if (!due && !waiting) {
-        const { last } = readLastLook(agent.state);
-        const body = last ? { lookedAt: last.at } : {};
+        const time = formatTime(agent.edge.now());
+        const body: PresenceNote = { time, ...reportedLooks(agent, MAX_NAMED) };
         await client.post(PRESENCE_PATH, body, MAX_PRESENCE_BYTES, agent.signal);
       }
       return true;

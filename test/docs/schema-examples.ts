@@ -230,6 +230,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>
   },
   'hub-enroll-request': { token: 'ffe_0', request: {} },
   'hub-error': { code: 'TOKEN_INVALID', message: 'the token is not known here', hint: 'Ask for a new one' },
+  'hub-presence': { time, lookedAt: time, looks: { service: 'running', packages: { 'edge-apps': null } } },
   'hub-report': { statement: {}, events: '{}' },
   'hub-report-answer': { receipts: [{}] },
   'hub-roots': { roots: ['YQ=='] },
@@ -343,6 +344,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>
     floors: { root: 1, site: 0, release: 0, lease: 0, time },
     holds: [digest],
     lookedAt: time,
+    looks: { service: 'running', packages: { web: time, db: null } },
     critical: [],
   },
   request: {

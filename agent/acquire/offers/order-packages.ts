@@ -68,5 +68,20 @@ const orderRemoval = (agent: Agent, row: PackageRow): void => {
     savePackage(agent.state, { ...row, desired: undefined, current: row.desired, pinnedRelease: undefined });
   } else {
     deletePackage(agent.state, row.assignment);
+    if (row.status === 'failed' || row.status === 'broken') endFailure(agent, row);
   }
 };
+
+/** Ends the failure of a package that never ran, which was reported and would count for ever. */
+const endFailure = (agent: Agent, { assignment, desired }: PackageRow): void =>
+  appendEvent(agent, {
+    type: 'removed',
+    assignment,
+    ...(desired && {
+      package: desired.package,
+      siteValues: desired.siteValues,
+      release: desired.release,
+    }),
+    outcome: 'deleted',
+    message: 'it never ran here, and left the release',
+  });

@@ -8,7 +8,7 @@ import { placesOf } from './live/read-places.ts';
 import { observeHost } from './observe/observe-host.ts';
 import { planHost } from './plan/plan-host.ts';
 import { restoreHostSecrets } from './restore/restore-secrets.ts';
-import { settleHost } from './settle/settle-host.ts';
+import { hasProbes, passesHostChecks, settleHost } from './settle/settle-host.ts';
 import { unlessGoingDown } from './systemd/going-down.ts';
 import { todaysKeys } from './todays-keys.ts';
 
@@ -28,6 +28,13 @@ export const hostTarget = (options: HostTargetOptions): Target => ({
       options,
       () => settleHost(options, desired, signal),
       (checks) => checks.some(({ outcome }) => outcome === 'failed'),
+    ),
+  leavesOpen: hasProbes,
+  passesChecks: (desired, signal) =>
+    unlessGoingDown(
+      options,
+      () => passesHostChecks(options, desired, signal),
+      (passes) => !passes,
     ),
   examine: async (signal) => (options.root === '/' ? examineDebs(options.run, signal) : []),
   pruneCopies: (which) => pruneBackups(options, which),

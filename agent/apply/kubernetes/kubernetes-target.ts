@@ -18,12 +18,15 @@ import { watchOwned } from './watch/watch-owned.ts';
 import { policyOf } from './desired/marks.ts';
 import { isRecord } from '../../model/parse-manifests.ts';
 import { type Manifest, readManifests } from './desired/read-wanted.ts';
+import { allCurrent } from './health/all-current.ts';
 
 export type { KubernetesTargetOptions } from './kubernetes-options.ts';
 
 /** The target of a cluster: applies objects by server-side apply under one field manager and judges health like kstatus. */
 export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
   let opened: Promise<KubernetesApi> | undefined;
+  /** By assignment: whether all objects were Current when they were last observed. */
+  const wellness = new Map<string, boolean>();
   const api = (): Promise<KubernetesApi> => {
     if (opened) return opened;
     const opening = options.open();
@@ -58,8 +61,13 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
       const changed = versionsAsApplied(desired);
       return settleKubernetes(await api(), waited, options.healthTimeoutMs, signal, { current, changed });
     },
-    observe: async (desired, owned, signal) =>
-      observeKubernetes(options, await api(), desired, owned, signal),
+    observe: async (desired, owned, signal) => {
+      wellness.delete(desired.assignment);
+      return observeKubernetes(options, await api(), desired, owned, signal, (live) => {
+        wellness.set(desired.assignment, allCurrent(live.values()));
+      });
+    },
+    leavesOpen: ({ assignment }) => wellness.get(assignment) === false,
     pruneCopies: (which) => pruneBackups(options.copies, which),
     examine: (signal) => examineKubernetes(api, options.lease?.namespace, signal),
     ...(options.lease && { exclusive: kubernetesExclusive(api, { ...options.lease, fleet: options.fleet }) }),

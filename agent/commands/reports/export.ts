@@ -4,10 +4,26 @@ import { FORCE_PATH_FLAG } from '#cli/flags';
 import { loadKey } from '../../hub/agent-key.ts';
 import { type ExportedReport, exportReports } from '../../report/export-reports.ts';
 import { AgentCommand } from '../agent-command.ts';
+import { type FleetError, toFleetError } from '#bundles/errors';
+import { nameSome } from '#bundles/name-some';
+import type { Config } from '../../config/config.ts';
+import { judgeLook } from '../../observe/judge-look.ts';
+import { lookOnly } from '../../observe/observe.ts';
+import { noteLooked } from '../../report/note-looked.ts';
+import { checkReportable } from '../../report/signed-batches.ts';
+import type { Agent } from '../../store/agent.ts';
+import { ringNeighbour } from '../../store/neighbour.ts';
+
+type ExportedReports = {
+  readonly reports: readonly ExportedReport[];
+  /** Whether live state was compared for this report; otherwise it says when it last was. */
+  readonly looked: boolean;
+};
 
 export default class ReportsExport extends AgentCommand {
   static override summary = 'Write the events of this machine onto a medium, signed, for the office.';
   static override description =
+    'Compares live state first, so that the report says how this machine is now; it changes nothing on it. ' +
     'Events stay here until a receipt comes back on a medium, so a lost stick loses nothing: export again.';
   static override examples = ['<%= config.bin %> reports export /media/stick'];
   static override args = {
@@ -15,19 +31,54 @@ export default class ReportsExport extends AgentCommand {
   };
   static override flags = FORCE_PATH_FLAG;
 
-  async run(): Promise<{ readonly reports: readonly ExportedReport[] }> {
+  async run(): Promise<ExportedReports> {
     const { args, flags } = await this.parse(ReportsExport);
     if (!flags['force-path']) await checkMounted(args.medium);
-    const reports = await this.reading(flags, async (agent, config) =>
-      exportReports(agent, await loadKey(config.state), args.medium),
-    );
+    const config = this.readConfig(flags);
+    const { reports, service, looked } = await this.reading(flags, async (agent) => {
+      const key = await loadKey(config.state);
+      checkReportable(agent);
+      const unseen = await this.look(agent, config);
+      const { service: found } = judgeLook(agent, config);
+      return {
+        reports: await exportReports(agent, key, args.medium),
+        service: found,
+        looked: unseen === undefined,
+      };
+    });
     const events = reports.reduce((sum, { from, to }) => sum + to - from + 1, 0);
     this.log(
-      events === 0
-        ? 'Nothing to report: every event is acknowledged.'
-        : `Wrote ${events} events in ${reports.length} signed ${reports.length === 1 ? 'report' : 'reports'} onto ${args.medium}:`,
+      `Wrote ${events} events in ${reports.length} signed ${reports.length === 1 ? 'report' : 'reports'} onto ${args.medium}:`,
     );
     for (const { files } of reports) this.log(`  ${files[0]}`);
-    return { reports };
+    if (service.todo !== null)
+      this.warn(
+        `The service does not run, which the report says: nothing compares this machine with its release between reports. "${service.todo}" starts it`,
+      );
+    return { reports, looked };
+  }
+
+  /** Looks under the lock. Without a look the report says when the last one was. @returns why there was no look */
+  private async look(agent: Agent, config: Config): Promise<FleetError | undefined> {
+    try {
+      using _lock = await this.lock(config, agent.edge);
+      const found = await lookOnly(agent);
+      noteLooked(agent);
+      const differing = found.filter(({ drift, error, failure }) => drift.length > 0 || error || failure);
+      if (differing.length > 0)
+        this.log(
+          `Not as released: ${nameSome(differing.map(({ assignment }) => assignment))}; "fleet-agent diff" and "fleet-agent status" show more.`,
+        );
+      return undefined;
+    } catch (cause) {
+      const error = toFleetError(cause);
+      if (error.code === 'ABORTED') throw error;
+      this.warn(
+        `This machine was not compared with its release for this report, which says when it last was: ${error.code}: ${error.message}`,
+      );
+      return error;
+    } finally {
+      ringNeighbour(config.state, 'changed', agent.edge.now());
+    }
   }
 }

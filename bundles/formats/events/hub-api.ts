@@ -1,5 +1,6 @@
 import type { Document } from '../layout/document.ts';
 import type { Channel } from '../../names.ts';
+import type { ReportPredicate } from '../statements/predicates.ts';
 
 /**
  * API between an agent and its hub over TLS 1.3 (docs/hub-api.md). TLS authenticates the connection; the documents in it are signed
@@ -14,7 +15,7 @@ export const ENROLL_PATH = '/v1/enroll';
 export const CERTIFICATE_PATH = '/v1/certificate';
 /** POST ReportHandover -> ReportAnswer. Credential: a client certificate. Idempotent. */
 export const REPORTS_PATH = '/v1/reports';
-/** POST {} -> 204. Credential: a client certificate. Sent by an agent that made no other request for PRESENCE_MS. */
+/** POST PresenceNote -> 204. Credential: a client certificate. Sent by an agent that made no other request for PRESENCE_MS. */
 export const PRESENCE_PATH = '/v1/presence';
 /** GET the state of all agents, as JSON or text. Credential: a reader's token. */
 export const STATUS_PATH = '/v1/status';
@@ -41,6 +42,9 @@ export const CHANGES_PATH = '/v1/changes';
 
 /** Interval between requests of a connected agent, plus or minus a fifth, and the time of one poll. */
 export const PRESENCE_MS = 300_000;
+
+/** How current an agent's verdicts are. Empty from older agents. `time` is the present by its clock, as in a report. */
+export type PresenceNote = Partial<Pick<ReportPredicate, 'time' | 'lookedAt' | 'looks'>>;
 
 export type RootsAnswer = {
   /** root.json files, base64. */

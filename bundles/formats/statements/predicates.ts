@@ -247,6 +247,16 @@ export type ReportPredicate = {
   readonly holds: readonly Digest[];
   /** When the agent last compared live state. Absent if it never did, or is older than this field. */
   readonly lookedAt?: Timestamp;
+  /** Absent if the agent is older than this field. */
+  readonly looks?: ReportedLooks;
+};
+
+/** How current the verdicts of an agent are. */
+export type ReportedLooks = {
+  /** Whether the service runs that looks regularly. 'none': commands look here. Absent if unknown. */
+  readonly service?: 'running' | 'stopped' | 'none';
+  /** Running packages that were last compared at another time than `lookedAt`; null: never, or at an unknown time. */
+  readonly packages: { readonly [assignment: string]: Timestamp | null };
 };
 
 /** Subject 'report': digest of the acknowledged NDJSON blob. Signed by a receipt key of the root. */

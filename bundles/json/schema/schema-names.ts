@@ -25,6 +25,7 @@ export const SCHEMA_NAMES = [
   'hub-enroll-answer',
   'hub-enroll-request',
   'hub-error',
+  'hub-presence',
   'hub-report',
   'hub-report-answer',
   'hub-roots',

@@ -67,6 +67,21 @@ export type HubReportAnswer = {
     /** Sigstore bundles of receipts, newest last. */
     receipts: object[];
 };
+export type HubPresence = {
+    /** The present by the agent's clock, which the other times are compared with. */
+    time?: string;
+    /** When the agent last compared live state with its release. */
+    lookedAt?: string;
+    /** As in a report. */
+    looks?: {
+        /** running, stopped, or none where commands look; absent if unknown. */
+        service?: string;
+        /** Running packages that were last compared at another time than lookedAt; null: never, or at an unknown time. */
+        packages: {
+            [key: string]: string | null;
+        };
+    };
+};
 export type Time = string;
 export type Freshness = {
     "from": "platform" | "hub" | "none";
@@ -111,6 +126,8 @@ export type StatusRow = {
     assignment: string | null;
     heardAt: Time | null;
     silent: boolean;
+    /** The service of the agent does not run, as it reported: nothing looks after this row. */
+    stopped: boolean;
     saidAt: Time | null;
     saidAgeSeconds: number | null;
     freshness: "fresh" | "late" | "stale" | "unknown";
@@ -259,6 +276,7 @@ export type WhereAgent = {
     site: string;
     channel: Channel;
     heardAt: Time | null;
+    saidAt: Time | null;
     release: object | null;
     hold: object | null;
     running: {
@@ -361,12 +379,13 @@ export type Sites = {
         agents: number;
         assignments: number;
         channels: string[];
-        /** The newest time that the words of its agents describe. */
+        /** The oldest time that the words of its agents describe, of those that ever spoke. */
         saidAt: Time | null;
         /** Assignments that are judged alike, the most frequent first. An agent without assignments counts as one. */
         states: {
             verdict: RowVerdict;
             silent: boolean;
+            stopped: boolean;
             freshness: "fresh" | "late" | "stale" | "unknown";
             count: number;
         }[];
@@ -985,10 +1004,10 @@ export function reports({ hubReport }: {
     }));
 }
 /**
- * A sign of life
+ * A sign of life, with the times of the last looks
  */
-export function presence({ body }: {
-    body?: object;
+export function presence({ hubPresence }: {
+    hubPresence?: HubPresence;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 204;
@@ -998,7 +1017,7 @@ export function presence({ body }: {
     }>("/v1/presence", oazapfts.json({
         ...opts,
         method: "POST",
-        body
+        body: hubPresence
     }));
 }
 /**

@@ -5,6 +5,7 @@ import { signPayload } from '../statements/sign-payload.ts';
 import type { ReportPredicate } from '../../formats/statements/predicates.ts';
 import { encodeStatement, verifyStatement } from '../statements/verify-statement.ts';
 import type { PublicKey, SigningKey } from '../keys/key.ts';
+import { parseTime } from '../../time.ts';
 import { parseDocument, readDocument } from '../../json/validate.ts';
 import { COMPACTED, compactedSpan, type Span } from '../../formats/events/compacted.ts';
 import { type Event, hashLine } from '../../formats/events/event.ts';
@@ -48,8 +49,10 @@ export type ReportClaim = { readonly predicate: ReportPredicate; readonly digest
  */
 export const verifyClaim = (statement: Uint8Array, key: PublicKey, what: string): ReportClaim => {
   const verified = verifyStatement([statement], { keys: [key], threshold: 1 }, PREDICATES.report, what);
+  const predicate = parseDocument<ReportPredicate>('report-predicate', verified.predicate, what);
+  checkTimes(predicate, what);
   return {
-    predicate: parseDocument<ReportPredicate>('report-predicate', verified.predicate, what),
+    predicate,
     digests: verified.subjects.map(({ digest }) => digest),
   };
 };
@@ -71,6 +74,15 @@ export const verifyReport = (report: SignedReport, key: PublicKey, what: string)
     );
   }
   return { predicate, ...parseEvents(report.events, predicate, what), digest };
+};
+
+/** Rejects times that no calendar has, which the pattern of the schema admits. @throws FleetError SCHEMA */
+export const checkTimes = (
+  { time, lookedAt, looks }: Partial<Pick<ReportPredicate, 'time' | 'lookedAt' | 'looks'>>,
+  what: string,
+): void => {
+  for (const at of [time, lookedAt, ...Object.values(looks?.packages ?? {})])
+    if (at !== undefined && at !== null) parseTime(at, `a time of ${what}`);
 };
 
 /** Rejects bytes that are not UTF-8: decoding would change them before they are hashed. */

@@ -26,8 +26,6 @@ export const settleHost = async (
 ): Promise<readonly CheckResult[]> => {
   const wanted = readWanted(desired);
   const { checks, units: listed, playbooks, install } = wanted;
-  const secrets = secretTexts(desired);
-  const withoutSecrets = (text: string, length: number): string => redact(text, secrets, length);
   const results = new Map<HostCheck, CheckResult>();
   const perform = async (check: HostCheck, run: () => Promise<CheckResult>) => {
     const result = await run().catch((error: unknown): CheckResult => {
@@ -40,18 +38,7 @@ export const settleHost = async (
   await Promise.all(units.map((check) => perform(check, () => checkUnit(options, check, signal))));
   const unitFailed = [...results.values()].some(({ outcome }) => outcome === 'failed');
   const probes = checks.filter((check) => check.type !== 'unit');
-  const probe = (check: (typeof probes)[number]): Promise<CheckResult> => {
-    switch (check.type) {
-      case 'exec':
-        return checkExec(options, check, withoutSecrets, signal);
-      case 'http':
-        return checkHttp(check, unitFailed, signal);
-      case 'tcp':
-        return checkTcp(check, unitFailed, signal);
-      case 'file':
-        return checkFile(options, check, unitFailed, signal);
-    }
-  };
+  const probe = probeOf(options, desired, unitFailed, signal);
   await Promise.all(probes.map((check) => perform(check, () => probe(check))));
   const inert = whyInert(options);
   const watched = new Set(units.map(({ unit }) => unit));
@@ -66,4 +53,54 @@ export const settleHost = async (
     ...(inert ? playbooks.map(({ name }) => skipped(name, `playbook ${name} is not run: ${inert}`)) : []),
     ...uncheckedPlaybooks(options, wanted).map(uncheckedCheck),
   ];
+};
+
+/**
+ * Whether programs, addresses and files pass at the first try. Units are left out: a look compares their state.
+ * @throws FleetError ABORTED, and the codes of readWanted
+ */
+export const passesHostChecks = async (
+  options: HostTargetOptions,
+  desired: DesiredPackage,
+  signal: AbortSignal,
+): Promise<boolean> => {
+  const probe = probeOf(options, desired, true, signal);
+  const passes = readWanted(desired).checks.map(async (check) => {
+    if (check.type === 'unit') return true;
+    const { outcome } = await probe(check).catch((error: unknown) => {
+      stopIfAborted(signal);
+      return { outcome: 'failed', message: toFleetError(error).message };
+    });
+    return outcome === 'passed';
+  });
+  return (await Promise.all(passes)).every(Boolean);
+};
+
+/** Whether a package has checks of programs, addresses or files. @throws the codes of readWanted */
+export const hasProbes = (desired: DesiredPackage): boolean =>
+  readWanted(desired).checks.some(({ type }) => type !== 'unit');
+
+type Probe = Exclude<HostCheck, { type: 'unit' }>;
+
+/** @param once whether addresses and files are tried a single time; programs always are */
+const probeOf = (
+  options: HostTargetOptions,
+  desired: DesiredPackage,
+  once: boolean,
+  signal: AbortSignal,
+): ((check: Probe) => Promise<CheckResult>) => {
+  const secrets = secretTexts(desired);
+  const withoutSecrets = (text: string, length: number): string => redact(text, secrets, length);
+  return (check) => {
+    switch (check.type) {
+      case 'exec':
+        return checkExec(options, check, withoutSecrets, signal);
+      case 'http':
+        return checkHttp(check, once, signal);
+      case 'tcp':
+        return checkTcp(check, once, signal);
+      case 'file':
+        return checkFile(options, check, once, signal);
+    }
+  };
 };

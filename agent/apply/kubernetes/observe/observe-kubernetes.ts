@@ -30,10 +30,12 @@ export const observeKubernetes = async (
   desired: DesiredPackage,
   owned: readonly OwnedObject[],
   signal: AbortSignal,
+  onRead: (live: ReadonlyMap<string, LiveObject>) => void = () => {},
 ): Promise<readonly Drift[]> => {
   const states = owned.map((object) => ({ key: object.key, own: stateOf(object) }));
   const refs = states.map(({ key, own }) => refOf(key, own.apiVersion));
   const found = await readLive(api, refs, signal);
+  onRead(found);
   const of = packageId(desired);
   const suspects = new Set(
     states

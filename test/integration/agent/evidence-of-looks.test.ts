@@ -1,0 +1,101 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Row } from '../../../scheduler/hub/questions/state/what-runs-where.ts';
+import { type Office, openOffice } from '../../e2e/office.ts';
+import { programFile } from '../../harness/run/program-file.ts';
+import { succeed } from '../../harness/run/run-command.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
+import { carryHome, carryOut, enroll, type Site, startSite, withoutUnits } from './folder-site.ts';
+
+const SITE = 'plant-7';
+
+let folder: TemporaryDirectory;
+let office: Office;
+let site: Site;
+
+beforeAll(async () => {
+  folder = await temporaryDirectory('evidence');
+  office = await openOffice(folder.path);
+  await withoutUnits(office, 'test ! -e "$FLEET_ROOT/etc/dead"');
+  await office.build();
+  site = await startSite(office, SITE);
+  await enroll(office, site, 'prod/factory-host');
+  await carryOut(office, site);
+  await carryHome(office, site);
+});
+afterAll(() => folder[Symbol.asyncDispose]());
+
+const rows = async (): Promise<readonly Row[]> => {
+  const { rows: found } = (await office.status()) as { readonly rows: readonly Row[] };
+  return found.filter((row) => row.site === SITE);
+};
+
+const verdicts = async (): Promise<ReadonlySet<string>> =>
+  new Set((await rows()).map(({ verdict }) => verdict));
+
+const LABEL = 'etc/label-printer/label.zpl';
+
+test('a file that was deleted while nothing looked is drift at the hub after the next report', async () => {
+  expect(await verdicts()).toEqual(new Set(['complies']));
+  await rm(join(site.host, LABEL));
+  await carryHome(office, site);
+  expect(await verdicts()).toContain('drifted');
+  // A report does not change the machine.
+  expect(existsSync(join(site.host, LABEL))).toBe(false);
+  succeed(await site.agent('run', '--once'));
+  await carryHome(office, site);
+  expect(await verdicts()).toEqual(new Set(['complies']));
+});
+
+test('a check that passed when the package was applied, and fails now, is a failure after the next report', async () => {
+  await writeFile(join(site.host, 'etc/dead'), '');
+  await carryHome(office, site);
+  expect(await verdicts()).toEqual(new Set(['failed']));
+  await rm(join(site.host, 'etc/dead'));
+  await site.agent('run', '--once');
+  await carryHome(office, site);
+  expect(await verdicts()).toEqual(new Set(['complies']));
+});
+
+test('a report of a machine on which nothing happened says when it looked', async () => {
+  // The receipts come back, so every event is acknowledged.
+  await carryOut(office, site);
+  const [before] = await rows();
+  await new Promise((resolve) => {
+    setTimeout(resolve, 2100);
+  });
+  const { stdout } = succeed(await site.agent('reports', 'export', site.medium, '--json'));
+  expect(JSON.parse(stdout)).toMatchObject({
+    looked: true,
+    reports: [{ files: expect.any(Array) as unknown }],
+  });
+  succeed(await office.scheduler('reports', 'import', site.medium));
+  const [after] = await rows();
+  expect(after?.saidAt?.localeCompare(before?.saidAt ?? '')).toBe(1);
+  expect(after?.verdict).toBe('complies');
+});
+
+test('a service that was stopped is said by the report, the status of the office and its alarms', async () => {
+  const config = join(folder.path, 'sites', SITE, 'agent.yaml');
+  const daemon = spawn(process.execPath, [programFile('agent'), 'run', '--config', config], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  for await (const chunk of daemon.stdout) if (String(chunk).includes('"looked"')) break;
+  const running = succeed(await site.agent('reports', 'export', site.medium));
+  expect(running.stderr).not.toContain('service');
+  succeed(await office.scheduler('reports', 'import', site.medium));
+  expect((await rows()).every(({ stopped }) => stopped)).toBe(false);
+  daemon.kill('SIGKILL');
+  await once(daemon, 'exit');
+  const exported = succeed(await site.agent('reports', 'export', site.medium));
+  expect(exported.stderr).toContain('The service does not run');
+  succeed(await office.scheduler('reports', 'import', site.medium));
+  expect((await rows()).every(({ stopped }) => stopped)).toBe(true);
+  const text = succeed(await office.scheduler('status')).stdout;
+  expect(text).toContain(`${SITE}/press-1: its service does not run`);
+  expect(text).toContain('service stopped');
+});
