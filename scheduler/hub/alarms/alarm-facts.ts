@@ -33,6 +33,8 @@ export type AgentFacts = {
   readonly onlineAt: Timestamp | null;
   readonly saidAt: Timestamp | null;
   readonly reported: boolean;
+  /** Its service does not run, as it reported. */
+  readonly stopped: boolean;
   /** An operator holds the machine as it is. */
   readonly held: boolean;
 };

@@ -8,6 +8,8 @@ export const ALARMS = {
   AGENT_LATE:
     'Check the line to the site, or have its next medium brought home; then look at: fleet-agent doctor',
   AGENT_SILENT: 'Check the machine and its line; on the machine: fleet-agent status',
+  SERVICE_STOPPED:
+    'Start the service on the machine: systemctl enable --now fleet-agent; until then nothing looks after it',
   MEDIUM_OVERDUE: 'Ask who carries media to the site, and import the reports: fleet-scheduler reports import',
   PACKAGE_FAILED: 'Look at the failure with "fleet-scheduler status", correct the workload, or roll back',
   PACKAGE_DRIFTED:

@@ -63,6 +63,10 @@ const agentAlarms = (agent: AgentFacts, { now, policies }: AlarmFacts): readonly
     const summary = `${agent.id} is silent: it was on line, and was last heard at ${agent.onlineAt}`;
     alarms.push(makeAlarm('AGENT_SILENT', 'warning', subject, agent.onlineAt, summary));
   }
+  if (agent.stopped) {
+    const summary = `The service of ${agent.id} does not run: nothing compares the machine with its release since ${said}`;
+    alarms.push(makeAlarm('SERVICE_STOPPED', 'warning', subject, said, summary));
+  }
   const visit = nextVisit({ ...agent, online: agent.onlineAt !== null }, policy, now);
   if (visit?.isOverdue === true) {
     const summary = `No medium came from ${agent.id}: one was expected by ${visit.expectedBy}`;

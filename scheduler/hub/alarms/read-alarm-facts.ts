@@ -70,6 +70,7 @@ const readAgents = async (db: Database, now: Date): Promise<readonly AgentFacts[
       'agent.heard_at',
       'agent.online_at',
       'agent.said_at',
+      'agent.service',
       'agent.held_at',
       'agent.held_until',
       'agent_state.newest_seq',
@@ -88,6 +89,7 @@ const readAgents = async (db: Database, now: Date): Promise<readonly AgentFacts[
     onlineAt: row.online_at,
     saidAt: row.said_at,
     reported: row.newest_seq !== null,
+    stopped: row.service === 'stopped',
     held: row.held_at !== null && (row.held_until === null || row.held_until > at),
   }));
 };

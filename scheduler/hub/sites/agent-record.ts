@@ -100,6 +100,8 @@ const chainColumns = (life: number, base: number, hash: Digest) => ({
   heard_at: null,
   online_at: null,
   said_at: null,
+  looks: null,
+  service: null,
   held_seq: 0,
   held_at: null,
   held_until: null,

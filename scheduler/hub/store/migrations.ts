@@ -5,9 +5,10 @@ import { addAlarms, addRefusals } from './add-alarms.ts';
 import { addCompliance } from './add-compliance.ts';
 import { addHistory } from './add-history.ts';
 import { addPendingChanges } from './add-pending-changes.ts';
+import { addVersions } from './add-versions.ts';
+import { addLooks } from './add-looks.ts';
 import { addPeople } from './add-people.ts';
 import { addArrivals, addTroubles } from './add-troubles.ts';
-import { addVersions } from './add-versions.ts';
 import { addViews } from './add-views.ts';
 
 /**
@@ -416,4 +417,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
     },
   },
   '0030-pending-changes': { up: addPendingChanges },
+  '0031-looks': { up: addLooks },
 };

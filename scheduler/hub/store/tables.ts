@@ -117,10 +117,18 @@ export type AgentRow = {
   /** Time it was last heard over the network; null if it never was with its current key. */
   readonly online_at: Timestamp | null;
   /**
-   * The newest time that its words describe: when it was last heard over the network, or when it wrote its newest report on a
-   * medium, by its clock but not after the report's arrival. A medium that comes late, or again, does not make them younger.
+   * The newest time that its words describe: when it last compared live state, of its packages the one compared longest ago. Of an agent
+   * that does not say when it looked: when it was last heard over the network, or wrote its newest report on a medium, by its clock
+   * but not after the report's arrival. A medium that comes late, or again, does not make them younger.
    */
   readonly said_at: Timestamp | null;
+  /**
+   * Packages that were last compared at another time than the others: canonical JSON {at, packages: {assignment: time}}, where null is
+   * never. null: all at `said_at`.
+   */
+  readonly looks: string | null;
+  /** State of the service that looks, as it said last: 'running', 'stopped', 'none'; null: unknown. */
+  readonly service: string | null;
   /** Number of its newest 'held' or 'released' event; 0: none. The other columns are of a hold that was not released. */
   readonly held_seq: number;
   readonly held_at: Timestamp | null;
@@ -275,7 +283,7 @@ export type AssignmentStateRow = {
 
 /**
  * The state of an agent as a whole, from the states of its assignments in its current life. An agent that never reported has no
- * row. Counts are of assignments with a package.
+ * row. Counts are of assignments with a package, and `failed` also of those of which none ever ran.
  */
 export type AgentStateRow = {
   readonly agent: string;

@@ -24,10 +24,10 @@ export const RunningAgents = ({ where: { at, agents, next }, assignments }: Prop
         'Version',
         'Since',
         'Health',
-        'Heard',
+        'Last word',
       ]}
     >
-      {agents.flatMap(({ agent, site, channel, heardAt, running }) =>
+      {agents.flatMap(({ agent, site, channel, saidAt, running }) =>
         running.map(({ assignment, name, since, health, drift }) => (
           <Table.Tr key={`${agent} ${assignment}`}>
             <Table.Th scope="row">
@@ -48,7 +48,7 @@ export const RunningAgents = ({ where: { at, agents, next }, assignments }: Prop
               {drift === 'drifted' && <State mood="bad">drifted</State>}
             </Table.Td>
             <Table.Td>
-              <Age at={heardAt} now={at} />
+              <Age at={saidAt} now={at} />
             </Table.Td>
           </Table.Tr>
         )),

@@ -11,7 +11,7 @@ export const State = ({ mood, children }: { readonly mood: Mood; readonly childr
   </Badge>
 );
 
-export const moodOf = (row: Pick<Row, 'verdict' | 'silent' | 'freshness'>): Mood => {
+export const moodOf = (row: Pick<Row, 'verdict' | 'silent' | 'stopped' | 'freshness'>): Mood => {
   if (row.verdict === 'failed' || row.verdict === 'drifted' || row.verdict === 'release refused')
     return 'bad';
   if (!isQuiet(row) || row.freshness === 'late') return 'late';

@@ -88,6 +88,12 @@ export const SiteView = () => {
 
 const isAssigned = ({ assignment }: Row): boolean => assignment !== null;
 
+/** An agent is as old as the assignment that it compared longest ago. */
+const oldestOf = (rows: readonly Row[]): Row['saidAt'] =>
+  rows.some(({ saidAt }) => saidAt === null)
+    ? null
+    : (rows.flatMap(({ saidAt }) => saidAt ?? []).toSorted()[0] ?? null);
+
 type Carried = Media['agents'][number] | undefined;
 
 type AgentProps = {
@@ -103,7 +109,8 @@ type AgentProps = {
 const Agent = ({ name, rows, carried, now, children }: AgentProps) => {
   const [first] = rows;
   if (first === undefined) return null;
-  const { channel, heardAt, saidAt, silent, held, follower } = first;
+  const { channel, heardAt, silent, stopped, held, follower } = first;
+  const saidAt = oldestOf(rows);
   return (
     <section aria-labelledby={`agent-${name}`}>
       <Title order={2} id={`agent-${name}`}>
@@ -112,7 +119,8 @@ const Agent = ({ name, rows, carried, now, children }: AgentProps) => {
       <Text>
         {channel.environment}/{channel.clusterType}. Last word <Age at={saidAt} now={now} />, last heard{' '}
         <Age at={heardAt} now={now} />
-        {silent ? '; it was on line and is silent now' : ''}.
+        {silent ? '; it was on line and is silent now' : ''}
+        {stopped ? '; its service does not run, so nothing looks after it' : ''}.
         {follower !== null && ` Notifications of ${follower}, which nobody signed.`}
       </Text>
       {carried !== undefined && <Visits carried={carried} now={now} />}

@@ -7,18 +7,22 @@ import {
   ENROLL_PATH,
   type EnrollAnswer,
   PRESENCE_PATH,
+  type PresenceNote,
   REPORTS_PATH,
   type ReportAnswer,
   ROOTS_PATH,
   type RootsAnswer,
 } from '#bundles/formats/events/hub-api';
+import { formatTime } from '#bundles/time';
+import { parseDocument } from '#bundles/json/validate';
 import { makeLimit } from '#bundles/transport/publish/limit';
-import { MAX_REPORT_BYTES } from '#bundles/trust/reports/report';
+import { checkTimes, MAX_REPORT_BYTES } from '#bundles/trust/reports/report';
 import type { BodyGate } from '../admit-body.ts';
 import { authenticateAgent, type Caller, checkCurrentKey } from './authenticate-agent.ts';
 import { ANYONE, OWN_PROOF } from '../access/access.ts';
 import type { Context } from '../context.ts';
 import { enrollOnline } from './enroll-online.ts';
+import { describedTimes } from '../../ingest/reports/described-times.ts';
 import type { HubServer } from '../hub-server.ts';
 import { STRANGERS_PER_MINUTE } from '../readers/reader-routes.ts';
 import { renewCertificate } from './renew-certificate.ts';
@@ -38,7 +42,7 @@ export type AgentRouteOptions = {
 
 /** Events are sent as one JSON string, in which every quotation mark takes two bytes. */
 export const REPORT_BODY_BYTES = 2 * MAX_REPORT_BYTES + (256 << 10);
-/** The body is an empty object; fields of later versions will be small. */
+/** An agent names at most twenty packages; fields of later versions will be small. */
 const PRESENCE_BODY_BYTES = 4 << 10;
 
 /** Adds the routes for agents (docs/hub-api.md). */
@@ -148,13 +152,25 @@ const answerReport = (context: Context) => {
   };
 };
 
-/** Ignores the body, which is unsigned. Only the fact that the holder of the key connected is recorded. */
+/**
+ * Records that the holder of the key connected, and when it looked. The body is unsigned: it may make the agent's words younger, as a message
+ * did that said nothing, and it is not evidence for a signer. An agent that says nothing is older than this, and there.
+ */
 const answerPresence =
-  ({ presence }: Context) =>
+  ({ presence, clock }: Context) =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    presence.heard(callerOf(request).agent.id);
+    const at = formatTime(clock());
+    const said = readNote(request.body);
+    presence.heard(callerOf(request).agent.id, describedTimes({ time: at, ...said }, at));
     return reply.code(204).send();
   };
+
+/** @throws FleetError SCHEMA */
+const readNote = (body: unknown): PresenceNote => {
+  const note = parseDocument<PresenceNote>('hub-presence', body ?? {}, 'the presence message');
+  checkTimes(note, 'the presence message');
+  return note.time === undefined ? {} : note;
+};
 
 const codeOf = (error: unknown): ErrorCode => (isFleetError(error) ? error.code : 'INTERNAL');
 

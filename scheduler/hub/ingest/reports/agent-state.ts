@@ -36,7 +36,7 @@ const STATE_COLUMNS = [
   'settled_at',
 ] as const satisfies readonly (keyof AgentStateRow)[];
 
-/** Sums over the states of an agent's assignments with a package: deleted packages have no health. */
+/** Sums over the states of an agent's assignments with a package, and of those that failed before any ran: deleted packages have no health. */
 type Sums = {
   readonly agent: string;
   /** null: it has no report. */
@@ -100,13 +100,14 @@ const readSums = async (tx: Tx, agents: readonly Life[]): Promise<readonly Sums[
     with asked(agent, life) as (${asked})
     select asked.agent, (select max(last_seq) from report where report.agent = asked.agent
         and report.life = asked.life and report.apart = 0) as newest_seq,
-      string_agg(state.assignment || ' ' || state.package, '\n') as packages,
+      string_agg(state.assignment || ' ' || state.package, '\n') filter (where state.package is not null) as packages,
       ${count(sql`state.outcome = 'failed' or state.outcome_type = 'rolled-back'`)} as failed,
-      ${count(sql`state.drifted = 1`)} as drifted,
-      ${count(sql`state.code = 'HEALTH_UNKNOWN'`)} as unknown,
-      ${count(sql`state.outcome_seq < state.running_seq`)} as unchecked,
+      ${count(sql`state.package is not null and state.drifted = 1`)} as drifted,
+      ${count(sql`state.package is not null and state.code = 'HEALTH_UNKNOWN'`)} as unknown,
+      ${count(sql`state.package is not null and state.outcome_seq < state.running_seq`)} as unchecked,
       ${sql.join(CELLS.map(knownTime))}
-    from asked left join assignment_state as state on state.agent = asked.agent and state.package is not null
+    from asked left join assignment_state as state on state.agent = asked.agent
+      and (state.package is not null or state.outcome = 'failed' or state.outcome_type = 'rolled-back')
       ${sql.join(CELLS.map(joinReport), sql` `)}
     group by asked.agent, asked.life`.execute(tx);
   return rows;

@@ -8,6 +8,7 @@ import { overwrite } from '../../store/overwrite.ts';
 import { parts } from '../../store/parts.ts';
 import type { AgentRow, EventRow, ReportRow, Tx } from '../../store/tables.ts';
 import { updateAgentStates } from './agent-state.ts';
+import { describedTimes } from './described-times.ts';
 import { findFallenFloors } from './check-floors.ts';
 import { type Comparison, compareChain, type Difference, type StoredSpan } from './compare-chain.ts';
 import { type Head, headAfter } from './find-head.ts';
@@ -252,6 +253,8 @@ const REPORTED = [
   'heard_at',
   'online_at',
   'said_at',
+  'looks',
+  'service',
   'first_seq',
   'head_seq',
   'head_hash',
@@ -282,7 +285,8 @@ const reportedBy = (
   head: Head | undefined,
 ): Partial<Pick<AgentRow, (typeof REPORTED)[number]>> => {
   const { received_at: at, source } = row;
-  const saidAt = describedTime(row);
+  const written = writtenTime(row);
+  const { said_at: saidAt, looks, service } = describedTimes(report.predicate, written);
   const imported = fresh.findLast(({ type, release }) => type === 'imported' && release !== undefined);
   const newer = imported?.release && imported.seq > agent.release_seq ? imported.release : undefined;
   const lineOf = ({ seq }: Event): string =>
@@ -290,8 +294,11 @@ const reportedBy = (
   return {
     heard_at: at,
     ...(source === 'network' && { online_at: at }),
-    // One ahead of the clock is of a clock that has been set back since.
-    ...((agent.said_at === null || agent.said_at < saidAt || agent.said_at > at) && { said_at: saidAt }),
+    ...(isNewest(agent, { words: saidAt ?? written, at }) && {
+      ...(saidAt !== undefined && { said_at: saidAt }),
+      looks,
+      service,
+    }),
     ...(head && { first_seq: head.first, head_seq: head.seq, head_hash: head.hash }),
     ...foldHold(agent, fresh, lineOf),
     ...(newer &&
@@ -304,11 +311,17 @@ const reportedBy = (
   };
 };
 
+/** Whether words of this time are not older than those before. One ahead of the clock is of a clock that has been set back since. */
+const isNewest = (
+  { said_at: before }: Pick<AgentRow, 'said_at'>,
+  { words, at }: { readonly words: Timestamp; readonly at: Timestamp },
+): boolean => before === null || before > at || before <= words;
+
 /**
- * The time that a report describes. An agent on the network has nothing newer; one on a medium wrote it earlier, at a time that is
- * not after the arrival and not before the newest statement that the agent had seen.
+ * When a report was written, by the clock of the hub. An agent on the network has nothing newer; one on a medium wrote it earlier, at a time
+ * that is not after the arrival and not before the newest statement that the agent had seen.
  */
-const describedTime = ({ source, received_at, written_at, floor_time }: ReportRow): Timestamp => {
+const writtenTime = ({ source, received_at, written_at, floor_time }: ReportRow): Timestamp => {
   if (source === 'network') return received_at;
   const written = written_at < floor_time ? floor_time : written_at;
   return written < received_at ? written : received_at;

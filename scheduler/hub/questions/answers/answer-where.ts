@@ -3,7 +3,8 @@ import { formatChannel } from '#bundles/names';
 import { formatTime, parseTime, type Timestamp } from '#bundles/time';
 import type { Hub } from '../../hub.ts';
 import { seesWhole } from '../../people/visible.ts';
-import { formatAge, formatSpan } from '../status/format-age.ts';
+import { formatSpan } from '../status/format-age.ts';
+import { heardText } from '../status/render-table.ts';
 import type { Answer } from './answer-history.ts';
 import { type NamedPackage, namePackage } from '../history/name-value.ts';
 import type { Question } from '../history/parse-question.ts';
@@ -32,7 +33,7 @@ export const answerWhere = async (
 ): Promise<Answer> => {
   const { agents, next } = await readStateAt(hub.store.db, subject, { at, knownAt }, page);
   const releases = await openReleases(hub);
-  const heard = await readHeard(hub, agents);
+  const words = await readWords(hub, agents);
   const told = [];
   for (const one of agents) {
     const running = await runningOf(releases, one, at);
@@ -43,20 +44,20 @@ export const answerWhere = async (
       agent: one.agent,
       site: one.site,
       channel: one.channel,
-      heardAt: heard.get(one.agent) ?? null,
+      ...(words.get(one.agent) ?? { heardAt: null, saidAt: null }),
       release: one.own.release ?? null,
       hold: one.own.hold?.value === 'held' ? one.own.hold : null,
       running,
     });
   }
-  const lines = told.flatMap(({ agent, channel, release, hold, heardAt, running }) => [
+  const lines = told.flatMap(({ agent, channel, release, hold, heardAt, saidAt, running }) => [
     ...wrapLine(
       [
         agent,
         formatChannel(channel),
         ...(release ? [`accepted ${release.value}`] : []),
         ...(hold ? ['held on site'] : []),
-        heardAt === null ? 'never heard' : `heard ${formatAge(heardAt, now)}`,
+        heardAt === null ? 'never heard' : `heard ${heardText({ heardAt, saidAt }, now)}`,
       ].join(', '),
     ),
     ...running.flatMap((one) => wrapLine(describe(one), '  ')),
@@ -107,19 +108,21 @@ const describe = ({ assignment, name, forSeconds, health, drift }: Running): str
   return `${assignment}  ${name}  for ${formatSpan(forSeconds * 1000)}, ${state.join(', ')}`;
 };
 
-/** When each agent was last heard. */
-const readHeard = async (
+type Words = { readonly heardAt: Timestamp | null; readonly saidAt: Timestamp | null };
+
+/** When each agent was last heard, and the time that its words describe. */
+const readWords = async (
   { store }: Pick<Hub, 'store'>,
   agents: readonly AgentAt[],
-): Promise<ReadonlyMap<string, Timestamp | null>> => {
+): Promise<ReadonlyMap<string, Words>> => {
   if (agents.length === 0) return new Map();
   const first = agents[0]?.agent ?? '';
   const last = agents.at(-1)?.agent ?? '';
   const rows = await store.db
     .selectFrom('agent')
-    .select(['id', 'heard_at'])
+    .select(['id', 'heard_at', 'said_at'])
     .where('id', '>=', first)
     .where('id', '<=', last)
     .execute();
-  return new Map(rows.map(({ id, heard_at: at }) => [id, at]));
+  return new Map(rows.map(({ id, heard_at: heardAt, said_at: saidAt }) => [id, { heardAt, saidAt }]));
 };

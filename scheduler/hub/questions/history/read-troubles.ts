@@ -27,7 +27,14 @@ export const readTroubles = async (db: Database): Promise<ReadonlyMap<string, Tr
     ])
     .where('agent.revoked_at', 'is', null)
     .where(IN_TROUBLE)
-    .where('state.package', 'is not', null)
+    // Of what failed before it ever ran, no package runs.
+    .where(({ eb, or }) =>
+      or([
+        eb('state.package', 'is not', null),
+        eb('state.outcome', '=', 'failed'),
+        eb('state.outcome_type', '=', 'rolled-back'),
+      ]),
+    )
     .groupBy(['agent.environment', 'agent.cluster_type', 'state.assignment'])
     .execute();
   return new Map(

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { parseJson } from '#bundles/json/parse-json';
 import { type Channel, formatChannel } from '#bundles/names';
 import { formatTime, type Timestamp } from '#bundles/time';
 import { decodeCursor, type Page } from '../../page.ts';
@@ -6,7 +7,7 @@ import { channelOf, labelsOf } from '../../sites/agent-record.ts';
 import type { AgentRow, AgentStateRow, Database } from '../../store/tables.ts';
 import { isIn, type Part } from './part.ts';
 import { silentSince } from './silent-since.ts';
-import type { ActualAgent } from './what-runs-where.ts';
+import type { ActualAgent, Looks } from './what-runs-where.ts';
 
 /**
  * Columns for questions about many agents. Each is read and decoded for each agent of a fleet, so what other columns say, and keys and
@@ -24,6 +25,8 @@ const AGENT_COLUMNS = [
   'heard_at',
   'online_at',
   'said_at',
+  'looks',
+  'service',
   'held_at',
   'held_until',
   'held_by',
@@ -126,6 +129,8 @@ const toAgent = (
     reported: row.packages !== null,
     heardAt: row.heard_at,
     saidAt: row.said_at,
+    ...(row.looks !== null && { looks: parseJson(row.looks) as Looks }),
+    stopped: row.service === 'stopped',
     online: row.online_at !== null,
     silent: row.online_at !== null && row.online_at < since,
     held:

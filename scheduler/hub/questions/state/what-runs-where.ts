@@ -78,6 +78,12 @@ export type SiteHold = {
   readonly reason: string | null;
 };
 
+/** `at`: when it compared all packages that are not named; null: unknown, or never. */
+export type Looks = {
+  readonly at: Timestamp | null;
+  readonly packages: Readonly<Record<string, Timestamp | null>>;
+};
+
 export type ActualAgent = {
   readonly site: string;
   readonly agent: string;
@@ -90,6 +96,10 @@ export type ActualAgent = {
   readonly heardAt: Timestamp | null;
   /** The newest time that its words describe (AgentRow.said_at). */
   readonly saidAt: Timestamp | null;
+  /** Times of packages that it compared at another time than the others; absent: there are none. */
+  readonly looks?: Looks;
+  /** Its service, which looks regularly, does not run, as it reported. */
+  readonly stopped?: boolean;
   /** It was online and has since missed its presence messages (silentSince). */
   readonly silent: boolean;
   /** Whether it was ever heard over the network; otherwise its reports come on media. */
@@ -143,8 +153,11 @@ export type Row = {
   readonly heardAt: Timestamp | null;
   /** The agent is silent, so the rest of the row may be outdated. */
   readonly silent: boolean;
+  /** The service of the agent does not run, so nothing looks after this row. */
+  readonly stopped: boolean;
+  /** When the agent last compared this assignment; of an agent that does not say, its last word. */
   readonly saidAt: Timestamp | null;
-  /** Age of the agent's last word; null: it never spoke. */
+  /** Age of `saidAt`; null: it never spoke, or never compared the assignment. */
   readonly saidAgeSeconds: number | null;
   readonly freshness: Freshness;
   readonly held: SiteHold | null;
@@ -176,23 +189,43 @@ export const whatRunsWhere = (
     .toSorted((a, b) => compareBytes(a.site, b.site) || compareBytes(a.agent, b.agent))
     .flatMap((agent) => {
       const policy = freshnessPolicyFor(policies, agent.channel);
-      const freshness = freshnessOf(agent.reported ? agent.saidAt : null, policy, now);
-      return agentRows(agent, desired.get(formatChannel(agent.channel)) ?? NONE, freshness, now);
+      const wanted = desired.get(formatChannel(agent.channel)) ?? NONE;
+      const freshness = (saidAt: Timestamp | null) =>
+        freshnessOf(agent.reported ? saidAt : null, policy, now);
+      return agentRows(agent, wanted, freshness, now);
     });
 
 export const NONE: Desired = { kind: 'none' };
 
-const agentRows = (agent: ActualAgent, desired: Desired, freshness: Freshness, now: Date): readonly Row[] => {
-  const common = agentFields(agent, freshness, now);
-  return judgeAssignments(desired, agent).map(({ assignment, running, health, drift, verdict }) => ({
-    ...common,
-    assignment,
-    desired: assignment === null ? null : wantedOf(desired, assignment),
-    running: aged(running, now),
-    health: aged(health, now),
-    drift: aged(drift, now),
-    verdict: outranked(verdict, freshness),
-  }));
+const agentRows = (
+  agent: ActualAgent,
+  desired: Desired,
+  freshnessAt: (saidAt: Timestamp | null) => Freshness,
+  now: Date,
+): readonly Row[] => {
+  const common = agentFields(agent);
+  return judgeAssignments(desired, agent).map(({ assignment, running, health, drift, verdict }) => {
+    const saidAt = lookedAt(agent, assignment);
+    const freshness = freshnessAt(saidAt);
+    return {
+      ...common,
+      saidAt,
+      saidAgeSeconds: saidAt === null ? null : secondsBetween(saidAt, now),
+      freshness,
+      assignment,
+      desired: assignment === null ? null : wantedOf(desired, assignment),
+      running: aged(running, now),
+      health: aged(health, now),
+      drift: aged(drift, now),
+      verdict: outranked(verdict, freshness),
+    };
+  });
+};
+
+const lookedAt = ({ saidAt, looks }: ActualAgent, assignment: string | null): Timestamp | null => {
+  if (!looks || assignment === null) return saidAt;
+  const { [assignment]: own = looks.at } = looks.packages;
+  return own;
 };
 
 /** The judgement of one assignment, without ages: neither the clock nor the age of the last report changes it. */
@@ -229,34 +262,19 @@ export const isReached = (desired: Desired, agent: Pick<ActualAgent, 'site' | 'a
 
 type AgentFields = Pick<
   Row,
-  | 'site'
-  | 'agent'
-  | 'channel'
-  | 'heardAt'
-  | 'silent'
-  | 'saidAt'
-  | 'saidAgeSeconds'
-  | 'freshness'
-  | 'held'
-  | 'follower'
+  'site' | 'agent' | 'channel' | 'heardAt' | 'silent' | 'stopped' | 'held' | 'follower'
 >;
 
-const agentFields = (
-  { site, agent, channel, heardAt, silent, saidAt, held, follower }: ActualAgent,
-  freshness: Freshness,
-  now: Date,
-): AgentFields => ({
+const agentFields = ({
   site,
   agent,
   channel,
   heardAt,
   silent,
-  saidAt,
-  saidAgeSeconds: saidAt === null ? null : secondsBetween(saidAt, now),
-  freshness,
+  stopped = false,
   held,
   follower,
-});
+}: ActualAgent): AgentFields => ({ site, agent, channel, heardAt, silent, stopped, held, follower });
 
 /** Verdict for an agent that is held. A failure stays a failure. */
 const HELD_BACK: ReadonlySet<Verdict> = new Set<Verdict>(['behind', 'missing', 'extra', 'drifted']);

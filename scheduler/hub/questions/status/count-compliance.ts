@@ -13,6 +13,7 @@ const CONDITIONS = [
   'neverReported',
   /** Some assignment failed, drifted, or is not as its release has it, however long ago it was heard. */
   'differs',
+  /** It was on line and is not heard, or its service does not run: nothing looks after it. */
   'silent',
   /** Its last word is older than its freshness policy expects. */
   'late',
@@ -54,10 +55,14 @@ export const countCompliance = async (
       take: verdictsOf,
     });
     for (const [at, row] of rows.entries()) {
-      const { channel, reported, saidAt, silent } = toActual(row);
+      const { channel, reported, saidAt, silent, stopped } = toActual(row);
       const policy = freshnessPolicyFor(policies, channel);
       const freshness = freshnessOf(reported ? saidAt : null, policy, now);
-      const condition = conditionOf(verdicts[at] ?? [], { reported, silent, freshness });
+      const condition = conditionOf(verdicts[at] ?? [], {
+        reported,
+        silent: silent || stopped === true,
+        freshness,
+      });
       const of = counts.get(row.environment) ?? { ...NOBODY };
       counts.set(row.environment, { ...of, [condition]: of[condition] + 1 });
     }

@@ -26,6 +26,8 @@ import { headOf, readBackground, type StatusHub } from './read-status.ts';
 export type SiteState = {
   readonly verdict: Verdict;
   readonly silent: boolean;
+  /** The service of the agent does not run. */
+  readonly stopped: boolean;
   readonly freshness: Freshness;
   readonly count: number;
 };
@@ -35,7 +37,7 @@ export type SiteSummary = {
   readonly agents: number;
   readonly assignments: number;
   readonly channels: readonly string[];
-  /** The newest time that the words of its agents describe; null: none ever spoke. */
+  /** The oldest time that the words of its agents describe, of those that ever spoke; null: none did. */
   readonly saidAt: Timestamp | null;
   /** The most frequent first. An agent without assignments counts as one. */
   readonly states: readonly SiteState[];
@@ -136,6 +138,7 @@ const judgeAgents = async (
       ([verdict, count]): SiteState => ({
         verdict: outranked(verdict, freshness),
         silent: agent.silent,
+        stopped: agent.stopped === true,
         freshness,
         count,
       }),
@@ -188,7 +191,7 @@ const readLimited = async (
 const summarize = (site: string, agents: readonly Judged[]): SiteSummary => {
   const alike = Map.groupBy(
     agents.flatMap(({ states }) => states),
-    ({ verdict, silent, freshness }) => `${verdict} ${silent} ${freshness}`,
+    ({ verdict, silent, stopped, freshness }) => `${verdict} ${silent} ${stopped} ${freshness}`,
   );
   const states = [...alike.values()].flatMap(([first, ...more]) =>
     first ? [{ ...first, count: more.reduce((sum, { count }) => sum + count, first.count) }] : [],
@@ -199,7 +202,7 @@ const summarize = (site: string, agents: readonly Judged[]): SiteSummary => {
     agents: agents.length,
     assignments: agents.reduce((sum, { assignments }) => sum + assignments, 0),
     channels: [...new Set(agents.map(({ agent }) => formatChannel(agent.channel)))].toSorted(),
-    saidAt: words.toSorted().at(-1) ?? null,
+    saidAt: words.toSorted()[0] ?? null,
     states: states.toSorted((a, b) => b.count - a.count || (a.verdict < b.verdict ? -1 : 1)),
   };
 };

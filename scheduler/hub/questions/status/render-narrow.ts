@@ -12,8 +12,8 @@ const HEADINGS = ['  STATE', 'ASSIGNMENT', 'WANTED', 'HEALTH', 'SEEN'];
 const NAMES = 1;
 
 /**
- * The table in 80 columns: a line per agent, followed by its assignments, each with state, desired release, health and the age
- * of the newest report about it. Long assignment names are shortened.
+ * The table in 80 columns: a line per agent, followed by its assignments, each with state, desired release, health and when
+ * the agent last compared it. Long assignment names are shortened.
  */
 export const renderNarrow = (rows: readonly Row[], now: Date): readonly string[] => {
   const cells = rows.map((row) => cellsOf(row, now).map(plainCell));
@@ -46,10 +46,9 @@ const cellsOf = (row: Row, now: Date): readonly string[] => [
   seenAt(row, now),
 ];
 
-const seenAt = ({ running, health }: Row, now: Date): string => {
-  const seen = [running?.at, health?.at].filter((at) => at !== undefined).toSorted();
-  return seen.length === 0 ? '-' : formatAge(seen.at(-1) ?? '', now);
-};
+/** When the agent last looked, and not when something last happened: that may be long ago, and all is well since. */
+const seenAt = ({ running, health, saidAt }: Row, now: Date): string =>
+  (running === null && health === null) || saidAt === null ? '-' : formatAge(saidAt, now);
 
 /** 'plant-7/press-1, prod/kiosk, heard 2 h ago', wrapped to 80 columns. */
 const agentLines = (row: Row, now: Date): readonly string[] => {
@@ -60,6 +59,7 @@ const agentLines = (row: Row, now: Date): readonly string[] => {
     ...(row.follower === null ? [] : [`by ${row.follower}, unsigned`]),
     heard === undefined ? 'never heard' : `heard ${heard}`,
     ...(row.silent ? ['silent'] : []),
+    ...(row.stopped ? ['service stopped'] : []),
     ...(row.held === null ? [] : ['held']),
     ...(row.freshness === 'late' || row.freshness === 'stale' ? [row.freshness] : []),
   ];

@@ -54,11 +54,14 @@ export const renderTable = (rows: readonly Row[], now: Date): readonly string[] 
   ];
 };
 
-/** Least difference between arrival and age of an agent's words that is shown. */
-const WORTH_SAYING_MS = 3_600_000;
+/** Least difference between arrival and age of an agent's words that is shown: agents look every five minutes. */
+const WORTH_SAYING_MS = 15 * 60_000;
 
-/** '2 h ago', or '2 h ago (state of 40 d ago)' if a medium brought an older report; undefined: never heard. */
-export const heardText = ({ heardAt, saidAt }: Row, now: Date): string | undefined => {
+/** '2 h ago', or '2 h ago (state of 40 d ago)' if the agent looked longer before; undefined: never heard. */
+export const heardText = (
+  { heardAt, saidAt }: Pick<Row, 'heardAt' | 'saidAt'>,
+  now: Date,
+): string | undefined => {
   if (heardAt === null) return undefined;
   const heard = formatAge(heardAt, now);
   const older =

@@ -63,7 +63,7 @@ const whyNot = (
   if (evidence.freshMs !== undefined && now.getTime() - word.writtenAt > evidence.freshMs)
     return word.writtenAt === 0
       ? 'does not trust its clock'
-      : `reported last at ${formatTime(new Date(word.writtenAt))}`;
+      : `looked last at ${formatTime(new Date(word.writtenAt))}`;
   const { release } = word;
   const named = release ? state.namedBy(release.channel, release.version) : [];
   const isOf = named.length > 0 && named.every((one) => one.shared === shared);

@@ -77,12 +77,26 @@ const takeOne = (
   if (said.clockTrusted) checkNotAhead(parseTime(said.time), now, what);
   const before = wordOf(name);
   const base = before?.key === known.key ? before : undefined;
-  const writtenAt = said.clockTrusted ? parseTime(said.time).getTime() : 0;
+  const writtenAt = timeOf(said);
   // A report that says the same again, later, is a younger word.
   if (base && said.to === base.seq && said.lastHash === base.head && writtenAt > base.writtenAt)
     return { word: { ...base, writtenAt }, isNew: true };
   if (base && said.to <= base.seq) return { word: base, isNew: false };
   return { word: fold(known.agent, known.key, base, verified, what), isNew: true };
+};
+
+/**
+ * The time that a report describes, in milliseconds: when the agent compared the package that it compared longest ago, or wrote the report
+ * if it does not say. 0 if the time is unknown.
+ */
+const timeOf = ({ time, lookedAt, looks, clockTrusted }: VerifiedReport['predicate']): number => {
+  const times = [
+    time,
+    ...(lookedAt === undefined ? [] : [lookedAt]),
+    ...Object.values(looks?.packages ?? {}),
+  ];
+  if (!clockTrusted || times.includes(null)) return 0;
+  return Math.min(...times.map((at) => parseTime(at).getTime()));
 };
 
 /** Events that do not continue what was shown before start anew: what happened in the gap is not known, so nothing is assumed. */
@@ -112,7 +126,7 @@ const fold = (
     seq: predicate.to,
     head: predicate.lastHash,
     release,
-    writtenAt: predicate.clockTrusted ? parseTime(predicate.time).getTime() : 0,
+    writtenAt: timeOf(predicate),
     states: Object.fromEntries(states),
   };
 };

@@ -18,6 +18,7 @@ const AGENT: AgentFacts = {
   heardAt: ago(1),
   onlineAt: null,
   saidAt: ago(1),
+  stopped: false,
   reported: true,
   held: false,
 };

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { addDays, formatTime } from '#bundles/time';
 import { readAlarmFacts } from '../../../../scheduler/hub/alarms/read-alarm-facts.ts';
-import { chain, enrolledHub, type Happening, NOW, report } from '../test-hub.ts';
+import { formatChannel } from '#bundles/names';
+import { readTroubles } from '../../../../scheduler/hub/questions/history/read-troubles.ts';
+import { chain, digest, enrolledHub, type Happening, HOSTS, NOW, report } from '../test-hub.ts';
 
 const at = (hours: number): string => formatTime(addDays(NOW, -hours / 24));
 const one = `sha256:${'1'.repeat(64)}` as const;
@@ -107,4 +109,38 @@ test('evidence counts against the key that the agent has now', async () => {
     .set({ since: formatTime(addDays(NOW, 1)) })
     .execute();
   expect(await read()).toEqual([]);
+});
+
+test('what failed before any of it ran counts, raises an alarm, and is shown by its workload', async () => {
+  await using hub = await enrolledHub();
+  const { agent } = hub;
+  const stick = await hub.stick('reports');
+  const failed = { type: 'package', outcome: 'failed', code: 'CHECK_FAILED', message: 'no answer' } as const;
+  const about = { assignment: 'db', package: digest('d'), at: at(2) };
+  const lines = chain(agent, [
+    applied('web', 9),
+    { ...about, ...failed },
+    { ...about, type: 'rolled-back', outcome: 'deleted', code: 'CHECK_FAILED' },
+  ]);
+  await report(stick, agent, lines);
+  await hub.importFrom(stick);
+  const counts = await hub.store.db.selectFrom('agent_state').select(['failed', 'drifted']).execute();
+  expect(counts).toEqual([{ failed: 1, drifted: 0 }]);
+  const { troubles } = await readAlarmFacts(hub.store.db, [], NOW);
+  expect(troubles).toMatchObject([{ assignment: 'db', runs: false, failed: { code: 'CHECK_FAILED' } }]);
+  expect((await readTroubles(hub.store.db)).get(`${formatChannel(HOSTS)}/db`)).toEqual({
+    failed: 1,
+    drifted: 0,
+  });
+});
+
+test('a service that does not run is a fact of its agent', async () => {
+  await using hub = await enrolledHub();
+  const { agent } = hub;
+  const stick = await hub.stick('reports');
+  const looks = { service: 'stopped', packages: {} } as const;
+  await report(stick, agent, chain(agent, [applied('web', 9)]), 1, 1, { looks });
+  await hub.importFrom(stick);
+  const { agents } = await readAlarmFacts(hub.store.db, [], NOW);
+  expect(agents).toMatchObject([{ stopped: true }]);
 });

@@ -56,7 +56,7 @@ const fleet = async () => {
 /** The rows of the status of a site, counted as the summary counts them. */
 const summaries = async (hub: TestHub, filter: Filter): Promise<readonly SiteSummary[]> => {
   const { rows } = (await readStatus(hub, filter, NOW)).json as { readonly rows: readonly Row[] };
-  const alike = (row: Row): string => [row.verdict, row.silent, row.freshness].join(' ');
+  const alike = (row: Row): string => [row.verdict, row.silent, row.stopped, row.freshness].join(' ');
   return [...Map.groupBy(rows, ({ site }) => site)].map(([site, of]) => ({
     site,
     agents: new Set(of.map(({ agent }) => agent)).size,
@@ -64,17 +64,13 @@ const summaries = async (hub: TestHub, filter: Filter): Promise<readonly SiteSum
     channels: [
       ...new Set(of.map(({ channel }) => `${channel.environment}/${channel.clusterType}`)),
     ].toSorted(),
-    saidAt:
-      of
-        .flatMap(({ saidAt }) => saidAt ?? [])
-        .toSorted()
-        .at(-1) ?? null,
+    saidAt: of.flatMap(({ saidAt }) => saidAt ?? []).toSorted()[0] ?? null,
     states: [...Map.groupBy(of, alike).values()]
       .flatMap((group) => {
         const [first] = group;
         if (first === undefined) return [];
-        const { verdict, silent, freshness } = first;
-        return [{ verdict, silent, freshness, count: group.length }];
+        const { verdict, silent, stopped, freshness } = first;
+        return [{ verdict, silent, stopped, freshness, count: group.length }];
       })
       .toSorted((a, b) => b.count - a.count || (a.verdict < b.verdict ? -1 : 1)),
   }));

@@ -193,8 +193,8 @@ describe('the table in 80 columns', () => {
     expect(renderNarrow(rows, NOW)).toEqual([
       '  STATE     ASSIGNMENT  WANTED  HEALTH   SEEN',
       'plant-7/press-1, prod/factory-host, heard 2 h ago',
-      '  complies  fan         r5      healthy  5 h ago',
-      '! behind    oven        r5      healthy  5 h ago',
+      '  complies  fan         r5      healthy  2 h ago',
+      '! behind    oven        r5      healthy  2 h ago',
       'plant-7/press-2, prod/factory-host, heard 2 h ago, silent',
       '! missing   fan         r5      -        -',
       '! missing   oven        r5      -        -',

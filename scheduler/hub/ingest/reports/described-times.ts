@@ -1,0 +1,37 @@
+import { canonicalJson } from '#bundles/json/canonical';
+import type { ReportPredicate } from '#bundles/formats/statements/predicates';
+import { formatTime, parseTime, type Timestamp } from '#bundles/time';
+import type { AgentRow } from '../../store/tables.ts';
+
+/** Words of an agent about its looks, in a report or a presence message. */
+export type SaidLooks = Pick<ReportPredicate, 'time'> & Pick<Partial<ReportPredicate>, 'lookedAt' | 'looks'>;
+
+/** Columns of an agent. Without `said_at` if a running package was never compared, or at an unknown time. */
+export type DescribedTimes = Pick<AgentRow, 'looks' | 'service'> & { readonly said_at?: Timestamp };
+
+/**
+ * The times that the words of an agent describe: when it compared live state, not when it wrote or when the words arrived. Times of looks
+ * are counted back from `writtenAt` by the agent's own clock, so that a clock that is wrong changes no age.
+ * @param writtenAt when the words were written, by the clock of the hub
+ */
+export const describedTimes = (
+  { time, lookedAt, looks }: SaidLooks,
+  writtenAt: Timestamp,
+): DescribedTimes => {
+  const written = parseTime(writtenAt).getTime();
+  const at = (look: Timestamp): Timestamp => {
+    const age = Math.max(0, parseTime(time).getTime() - parseTime(look).getTime());
+    return formatTime(new Date(written - age));
+  };
+  const usual = lookedAt === undefined ? null : at(lookedAt);
+  const named = Object.entries(looks?.packages ?? {}).map(
+    ([assignment, look]) => [assignment, look === null ? null : at(look)] as const,
+  );
+  const times = [...(usual === null ? [] : [usual]), ...named.flatMap(([, look]) => look ?? [])];
+  const isKnown = named.every(([, look]) => look !== null);
+  return {
+    ...(isKnown && { said_at: times.toSorted()[0] ?? writtenAt }),
+    looks: named.length === 0 ? null : canonicalJson({ at: usual, packages: Object.fromEntries(named) }),
+    service: looks?.service ?? null,
+  };
+};

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { describedTimes } from '../../../../../scheduler/hub/ingest/reports/described-times.ts';
+
+const WRITTEN = '2026-11-21T08:00:00Z';
+const clock = (time: string) => `2026-11-20T${time}Z`;
+
+describe('the time that the words of an agent describe', () => {
+  it('is when they were written, for an agent that does not say when it looked', () => {
+    expect(describedTimes({ time: WRITTEN }, WRITTEN)).toEqual({
+      said_at: WRITTEN,
+      looks: null,
+      service: null,
+    });
+  });
+
+  it('is counted back by the clock of the agent, which may be wrong', () => {
+    const said = { time: clock('10:00:00'), lookedAt: clock('09:30:00') };
+    expect(describedTimes(said, WRITTEN).said_at).toBe('2026-11-21T07:30:00Z');
+  });
+
+  it('is that of the package that was compared longest ago', () => {
+    const looks = { service: 'stopped', packages: { db: clock('08:00:00') } } as const;
+    expect(describedTimes({ time: clock('10:00:00'), lookedAt: clock('10:00:00'), looks }, WRITTEN)).toEqual({
+      said_at: '2026-11-21T06:00:00Z',
+      looks: `{"at":"${WRITTEN}","packages":{"db":"2026-11-21T06:00:00Z"}}`,
+      service: 'stopped',
+    });
+  });
+
+  it('is unknown for as long as a package was never compared', () => {
+    const said = { time: WRITTEN, lookedAt: WRITTEN, looks: { packages: { db: null } } };
+    expect(describedTimes(said, WRITTEN)).toEqual({
+      looks: `{"at":"${WRITTEN}","packages":{"db":null}}`,
+      service: null,
+    });
+  });
+
+  it('is not after the words, for a clock that was set back since the look', () => {
+    expect(describedTimes({ time: clock('10:00:00'), lookedAt: clock('11:00:00') }, WRITTEN).said_at).toBe(
+      WRITTEN,
+    );
+  });
+});
