@@ -10,6 +10,7 @@ import { digestOf, hexOf } from '../bundles/digest.ts';
 import { createCertifiedFleet, startHubServer } from '../test/agent/hub-server.ts';
 import { bundleAgent } from '../test/harness/run/bundle-agent.ts';
 import { startOwnCluster } from '../test/harness/kubernetes/own-cluster.ts';
+import { kubectlOf } from '../test/harness/parts/kube.ts';
 import { packKubernetesBundle } from '../test/harness/fleets/kubernetes-bundle.ts';
 import { writeTestMedium } from '../test/harness/fleets/signed-medium.ts';
 import { temporaryDirectory } from '../test/harness/run/temporary-directory.ts';
@@ -35,7 +36,7 @@ const kubectl = async (which: Run): Promise<readonly [Measured, Measured]> => {
     file,
     Object.values(thousandObjects(prefixOf('kubectl', which), which.shape)).join('\n---\n'),
   );
-  const argv = [kube, 'kubectl', '--kubeconfig', cluster.kubeconfig, 'apply', '--server-side', '-f', file];
+  const argv = [kubectlOf(kube), '--kubeconfig', cluster.kubeconfig, 'apply', '--server-side', '-f', file];
   return [await measure(argv), await measure(argv)];
 };
 
