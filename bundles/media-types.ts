@@ -27,6 +27,8 @@ export const LEASE_ARTIFACT = 'application/vnd.fleet-ferry.lease.v1';
 
 /** A bundle that waits for more signatures. It stays in the layout and is never published. */
 export const AWAITING_ARTIFACT = 'application/vnd.fleet-ferry.awaiting.v1';
+/** The newest statement about a bundle that is released already, and its candidate. It stays in the layout and is never published. */
+export const RESTATED_ARTIFACT = 'application/vnd.fleet-ferry.restated.v1';
 /** Why the last build did not release a channel: it stays in the layout. */
 export const WAITING_ARTIFACT = 'application/vnd.fleet-ferry.waiting.v1';
 export const WAITING_JSON = 'application/vnd.fleet-ferry.waiting.v1+json';

@@ -189,7 +189,7 @@ held with its reason and blocks nobody else.`;
       if (channel.leaseVoid)
         this.say(`${formatChannel(channel)}: its lease is now void: ${formatError(channel.leaseVoid)}`);
     }
-    if (candidate && channels.some(({ outcome }) => outcome === 'released'))
+    if (candidate && channels.some(({ outcome, restated }) => outcome === 'released' || restated))
       this.log(`${environment.padEnd(24)} candidate ${candidate}`);
     const held = channels.flatMap((channel) =>
       channel.held.map(({ assignment, error, kept }) => ({

@@ -20,6 +20,9 @@ import type { Releases } from './publish/open-releases.ts';
 import { publishRelease } from './publish/publish-release.ts';
 import { readPrevious } from './publish/read-previous.ts';
 import { lineagesOf } from '../load/releases/check-promoted.ts';
+import { restatedReference, withNewestStatement } from '../load/releases/newest-statement.ts';
+import { restateBundle } from './approvals/restate-bundle.ts';
+import { showRestated } from './publish/show-restated.ts';
 import type { PublishedRelease } from '../load/releases/read-release.ts';
 import { awaitingReference, bundleReference, waitingReference } from '../load/releases/references.ts';
 import { findRolledBack } from '../load/releases/assignment-rollbacks.ts';
@@ -85,6 +88,8 @@ export type ChannelOutcome = Channel & {
   readonly unmeant: readonly Removal[];
   /** REMOVALS_HELD, set if there are unmeant removals. */
   readonly waits?: FleetError;
+  /** The candidate of this build gave the released bundle again, and its statement says so now: no release follows from that. */
+  readonly restated?: true;
   /** Number of blobs of an unchanged bundle that were missing or damaged in the layout and were written again. */
   readonly restored: number;
   /** The revocation, set with 'revoked'. */
@@ -135,6 +140,7 @@ export const publishEnvironment = async (
   const references = new Map<string, Descriptor>();
   const gone: string[] = [];
   const outcomes: ChannelOutcome[] = [];
+  const stated: Buffer[] = [];
   const { allowRemovals = NO_ALLOWANCE } = options;
   const findRemovals = openRemovals(layout, built, options.keys.roots, options.signal);
   let read: Promise<AuditLog> | undefined;
@@ -151,20 +157,29 @@ export const publishEnvironment = async (
     const { removals } = judged;
     const unmeant = options.unmeant.get(channel.clusterType) ?? judged.unmeant;
     const held = heldIn(bundle, (options.lineage && built.platform.heldWorkloads) ?? []);
-    const before = previous && (await lineagesOf(layout, previous))[0];
+    const own = previous && (await lineagesOf(layout, previous))[0];
+    const newest = previous && (await withNewestStatement(layout, previous));
+    const before = newest?.restated ? (await lineagesOf(layout, newest))[0] : own;
     const change =
       judged.outcome === 'released'
         ? await rollbackChange(layout, bundle, previous, { held, before: before?.held ?? [] })
         : undefined;
     const lineage = change?.only
       ? { outcome: judged.outcome, direct: undefined }
-      : judgeLineage(judged.outcome, options.lineage, options.lineage && before, held.length > 0);
+      : judgeLineage(
+          judged.outcome,
+          options.lineage,
+          options.lineage &&
+            before && { ...before, wasTried: own?.shared !== undefined && own.held.length === 0 },
+          held.length > 0,
+        );
     const { direct } = lineage;
     const named = { channel, bundles: [bundle.bundle.digest] };
     const log = lineage.outcome === 'released' ? await readLog() : EMPTY_LOG;
     const takenBack =
       (await findTakenBack(layout, log, named)) ?? findRolledBack(log.entries, channel, bundle.bundle.digest);
-    const outcome = takenBack ? ('taken-back' as const) : lineage.outcome;
+    const isRestated = lineage.outcome === 'restated' && !takenBack;
+    const outcome = takenBack ? 'taken-back' : lineage.outcome === 'restated' ? 'unchanged' : lineage.outcome;
     const next = { ...common, bundle, held, previous, revocations, change };
     const fresh =
       outcome === 'released' ? await release(releases, layout, channel, next, options) : undefined;
@@ -172,17 +187,28 @@ export const publishEnvironment = async (
     const kept = !fresh && previous ? await renew(layout, channel, previous, options) : undefined;
     // After a root rotation an unchanged bundle may need the signatures of others, too.
     const unsigned = outcome === 'unchanged' && kept?.fault?.code === 'THRESHOLD';
-    const step = unsigned ? await release(releases, layout, channel, next, options) : fresh;
-    for (const [reference, descriptor] of step?.references ?? kept?.renewed?.references ?? [])
+    const step =
+      unsigned || isRestated
+        ? await release(releases, layout, channel, { ...next, isRestated: !unsigned }, options)
+        : fresh;
+    for (const [reference, descriptor] of [...(kept?.renewed?.references ?? []), ...(step?.references ?? [])])
       references.set(reference, descriptor);
+    if (step?.outcome === 'released') gone.push(restatedReference(channel, bundle.bundle.digest));
     if (unmeant.length === 0) gone.push(waitingReference(channel));
     else
       for (const [name, entry] of await writeWaiting(layout, channel, unmeant)) references.set(name, entry);
     // A bundle that awaited approval is replaced by this outcome or no longer wanted.
-    if (['released', 'unchanged', 'empty', 'revoked', 'taken-back'].includes(step?.outcome ?? outcome))
+    if (
+      ['released', 'restated', 'unchanged', 'empty', 'revoked', 'taken-back'].includes(
+        step?.outcome ?? outcome,
+      )
+    )
       gone.push(awaitingReference(channel));
     const restored = outcome === 'unchanged' ? await restoreBlobs(layout.blobs, bundle, options.signal) : 0;
-    const described = describe(channel, bundle, step?.outcome ?? outcome, previous);
+    const isStated = step?.outcome === 'restated';
+    stated.push(...(step?.stated ?? []));
+    const shown = step && step.outcome !== 'restated' ? step.outcome : outcome;
+    const described = describe(channel, bundle, shown, previous);
     const version = step?.version ?? described.version;
     outcomes.push({
       ...described,
@@ -195,14 +221,16 @@ export const publishEnvironment = async (
       ...(revoked && { revoked }),
       ...(takenBack && { takenBack }),
       ...step?.staged,
-      ...(kept?.fault && !step && { fault: kept.fault }),
-      ...(outcome === 'unchanged' && !step ? nowAt(kept?.renewed) : {}),
+      ...(isStated && { restated: true as const }),
+      ...(kept?.fault && (!step || isStated) && { fault: kept.fault }),
+      ...(outcome === 'unchanged' && (!step || isStated) ? nowAt(kept?.renewed) : {}),
     });
   }
   const left = gone.filter((reference) => findReference(layout, reference));
   if (references.size === 0 && left.length === 0) return outcomes;
   await releases.point(references, left);
   const { keys, now } = options;
+  await showRestated(keys, stated);
   const voided = await followWithLeases(releases, keys, outcomes.map(channelOf), now);
   return outcomes.map((outcome) => {
     const leaseVoid = voided.get(formatChannel(outcome));
@@ -240,13 +268,17 @@ type NextRelease = {
   readonly previous: PublishedRelease | undefined;
   readonly revocations: Revocations;
   readonly change: RollbackChange | undefined;
+  /** The bundle is released already: only its statement is signed. */
+  readonly isRestated?: boolean;
 };
 
 type Step = {
-  readonly outcome: 'released' | 'awaiting';
-  /** Number of the new release; undefined with 'awaiting'. */
+  readonly outcome: 'released' | 'restated' | 'awaiting';
+  /** Number of the new release; undefined with 'restated' and 'awaiting'. */
   readonly version: number | undefined;
   readonly references: ReadonlyMap<string, Descriptor>;
+  /** Signature files of the statement, with 'restated'. */
+  readonly stated?: readonly Buffer[];
   readonly staged: Pick<ChannelOutcome, 'stage' | 'superseded'>;
 };
 
@@ -255,7 +287,7 @@ const release = async (
   releases: Releases,
   layout: Layout,
   channel: Channel,
-  { candidate, sources, bundle, held, previous, revocations, change }: NextRelease,
+  { candidate, sources, bundle, held, previous, revocations, change, isRestated = false }: NextRelease,
   { keys, now, signal, lineage, rolloutPolicy }: Publishing,
 ): Promise<Step> => {
   const images = await copyImages(layout.blobs, channel, bundle, signal);
@@ -293,6 +325,14 @@ const release = async (
       references: new Map([...images, named, ...awaiting]),
     };
   }
+  if (isRestated)
+    return {
+      outcome: 'restated',
+      version: undefined,
+      staged: {},
+      stated: signed.files,
+      references: await restateBundle(layout, channel, digest, signed),
+    };
   // Durable before the release that follows from it.
   if (plan && isNew) await startRollout(releases, keys, plan, now);
   const superseded = isNew ? await supersededBy(layout, previous) : undefined;

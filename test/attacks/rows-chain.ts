@@ -104,4 +104,10 @@ export const CHAIN: readonly AttackRow[] = [
     'writing to environments/prod/ alone: a Workspace that grants root, a registration of any repository, a Workload, a template or an image policy',
     'NOT_PROMOTED',
   ),
+  row(
+    'H39',
+    'candidate stated for what runs',
+    'a statement that what runs in qa was made from another candidate: without the keys, about another bundle, with held assignments, or of what was not promoted',
+    'NOT_PROMOTED',
+  ),
 ];

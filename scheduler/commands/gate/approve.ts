@@ -96,6 +96,8 @@ With --to it approves the promotion of a candidate, or with --stage a stage of t
       this.log(`${name}: release ${version} released, bundle ${awaiting.bundle}`);
       for (const [, error] of await followWithLeases(releases, directory, [channel], now))
         this.say(`its lease is now void: ${formatError(error)}`);
+    } else if (outcome === 'restated') {
+      this.log(`${name}: release ${version} stays: it has this bundle, and its new statement is approved`);
     } else {
       const { threshold } = directory.root.roles.bundle;
       this.log(`${name}: approved by ${awaiting.files.length} of ${threshold} bundle signers; it waits on`);

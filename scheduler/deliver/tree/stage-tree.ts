@@ -7,6 +7,7 @@ import { checkSources } from '../../assemble/candidate/check-candidate.ts';
 import { toCandidateSource } from '../../assemble/candidate/make-candidate.ts';
 import { readCandidate } from '../../assemble/candidate/read-candidate.ts';
 import { lineagesOf } from '../../load/releases/check-promoted.ts';
+import { withNewestStatement } from '../../load/releases/newest-statement.ts';
 import { type PublishedRelease, readRelease } from '../../load/releases/read-release.ts';
 import type { Sources } from '../../load/sources/open-sources.ts';
 import type { RolloutPolicy } from '../../model/promotion.ts';
@@ -214,7 +215,8 @@ const wordsOf = (stages: RolloutPlan['stages'], rollout: Rollout): string | unde
 const candidateOf = async (
   layout: TreeLayout['layout'],
   release: PublishedRelease,
-): Promise<Digest | undefined> => (await lineagesOf(layout, release))[0]?.candidate;
+): Promise<Digest | undefined> =>
+  (await lineagesOf(layout, await withNewestStatement(layout, release)))[0]?.candidate;
 
 /** The bundle that reconcilers follow. */
 const bundleOf = ({ subjects }: PublishedRelease): Digest | undefined =>

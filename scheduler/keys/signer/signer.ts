@@ -4,6 +4,7 @@ import type { Authority } from '#bundles/trust/root/certificate';
 import type { PublicKey, SigningKey } from '#bundles/trust/keys/key';
 import { checkRootExpiry, type TrustRoot } from '#bundles/trust/root/root';
 import { type Shown, takeReports } from './evidence/take-reports.ts';
+import { takeRestated } from './evidence/take-restated.ts';
 import type { EvidenceState } from './evidence/state.ts';
 import { judgeRequest } from './judge/judge-request.ts';
 import type { ChainLink } from './chain.ts';
@@ -59,10 +60,16 @@ export const createSigner = (parts: SignerParts): Signer => {
       return state.evidence.heads();
     },
     show: async (shown) => {
-      checkJudges();
+      // Statements about released bundles count for every chain, reports only for one that judges them.
+      const judges = chain.some(({ evidence }) => evidence);
+      if (shown.reports.length > 0 || chain.length === 0) checkJudges();
       try {
-        const work = () => takeReports(state, shown, { fleet: root.fleet, now: clock() });
-        const taken = await inTurn(work);
+        const taken = await inTurn(async () => {
+          const restated = takeRestated(state, shown.documents, { root, chain, now: clock() });
+          if (restated === 0) checkJudges();
+          const reports = judges ? await takeReports(state, shown, { fleet: root.fleet, now: clock() }) : 0;
+          return restated + reports;
+        });
         log.info({ reports: shown.reports.length, taken }, 'shown');
         return taken;
       } catch (error) {

@@ -4,6 +4,7 @@ import type { BundlePredicate } from '#bundles/formats/statements/predicates';
 import { statementFiles } from '#bundles/formats/statements/statement-files';
 import { parseDocument } from '#bundles/json/validate';
 import { PREDICATES } from '#bundles/media-types';
+import type { Timestamp } from '#bundles/time';
 import { verifyStatement } from '#bundles/trust/statements/verify-statement';
 import type { PublishedRelease } from './read-release.ts';
 
@@ -13,6 +14,7 @@ export type Lineage = { readonly candidate: Digest; readonly shared: Digest };
 export type ReleaseLineage = Lineage & {
   /** Assignments whose package in the release is not from this candidate: an older one, or none. */
   readonly held: BundlePredicate['held'];
+  readonly builtAt: Timestamp;
 };
 
 /**
@@ -35,6 +37,6 @@ export const readLineage = async (
   );
   const [first] = all;
   if (first?.shared === undefined || all.some(({ shared }) => shared !== first.shared)) return undefined;
-  const { candidate, shared } = first;
-  return { candidate, shared, held: all.flatMap(({ held }) => held) };
+  const { candidate, shared, builtAt } = first;
+  return { candidate, shared, builtAt, held: all.flatMap(({ held }) => held) };
 };

@@ -1,4 +1,5 @@
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
+import { type Digest, shortDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { Layout } from '#bundles/formats/layout/layout';
 import { type Channel, formatChannel } from '#bundles/names';
@@ -7,10 +8,13 @@ import type { Releases } from '../publish/open-releases.ts';
 import { publishRelease } from '../publish/publish-release.ts';
 import { readPrevious } from '../publish/read-previous.ts';
 import { readAuditLog } from '../../load/releases/audit-log.ts';
-import { checkNotRejected, checkPromoted } from '../../load/releases/check-promoted.ts';
+import type { PublishedRelease } from '../../load/releases/read-release.ts';
+import { restateBundle } from './restate-bundle.ts';
+import { showRestated } from '../publish/show-restated.ts';
+import { checkNotRejected, checkPromoted, lineagesOf } from '../../load/releases/check-promoted.ts';
 import { awaitingReference } from '../../load/releases/references.ts';
 import { findRevoked, readRevocations } from '../../load/releases/revocation-list.ts';
-import { bundlesOf } from '../reissue/bundle-statements.ts';
+import { areEnough, bundlesOf, countedUnder, readBundleStatements } from '../reissue/bundle-statements.ts';
 import { releaseReferences } from '../reissue/reissue-release.ts';
 import { startRollout } from '../rollout/begin-rollout.ts';
 import { planDocument } from '../rollout/plan-document.ts';
@@ -28,7 +32,8 @@ export type Approval = {
 };
 
 export type Approved = {
-  readonly outcome: 'released' | 'awaiting';
+  /** 'restated': the bundle was released before, so that only its new statement counts from now on. */
+  readonly outcome: 'released' | 'restated' | 'awaiting';
   readonly awaiting: Awaiting;
   /** The new release; while the bundle still awaits signatures, the current one, 0 if the channel has none. */
   readonly version: number;
@@ -82,6 +87,13 @@ export const approve = async (
   const { plan } = awaiting;
   // A bundle that is built again after a rotation stays in its stage.
   const stays = previous && bundlesOf(previous).includes(awaiting.bundle);
+  if (stays && (await isStillSigned(layout, previous, awaiting.bundle, root))) {
+    await releases.point(await restateBundle(layout, channel, awaiting.bundle, awaiting), [
+      awaitingReference(channel),
+    ]);
+    await showRestated(keys, awaiting.files);
+    return { outcome: 'restated', awaiting, version: previous.predicate.version };
+  }
   if (plan && !stays) await startRollout(releases, keys, plan, now);
   const first = plan?.plan.stages[0]?.rollout ?? EVERYONE;
   const { kind, digest, size, manifest, config } = await readBundle(layout.blobs, waiting.bundle);
@@ -105,6 +117,22 @@ export const approve = async (
   const past = releaseReferences(channel, artifact, previous);
   await releases.point(new Map([...references, ...past]), [awaitingReference(channel)]);
   return { outcome: 'released', awaiting, version };
+};
+
+/**
+ * Whether the release needs no other signatures, and its own statement says what was tried: without that a release is due, as in a build.
+ */
+const isStillSigned = async (
+  layout: Layout,
+  release: PublishedRelease,
+  bundle: Digest,
+  { roles }: TrustRoot,
+): Promise<boolean> => {
+  const what = `the statement of bundle ${shortDigest(bundle)}`;
+  const files = countedUnder(await readBundleStatements(layout, release, bundle), roles.bundle, what);
+  if (!areEnough(files, roles.bundle, what)) return false;
+  const [own] = await lineagesOf(layout, release);
+  return own?.shared !== undefined && own.held.length === 0;
 };
 
 /**

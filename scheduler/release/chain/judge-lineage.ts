@@ -2,22 +2,24 @@ import type { Lineage } from '../../load/releases/check-promoted.ts';
 import type { BuildLineage } from './open-chain.ts';
 
 export type LineageJudgement<T> = {
-  readonly outcome: T | 'released' | 'direct-held';
+  /** 'restated': the released bundle stays, and a statement is signed about what it was made from now. */
+  readonly outcome: T | 'released' | 'restated' | 'direct-held';
   readonly direct: true | undefined;
 };
 
 /**
  * Judgement of a bundle by the promotion chain: a change without a new promotion is direct, and held if the policy forbids
- * direct changes; a statement about the link is renewed with its content.
+ * direct changes. The same bundle of another candidate is stated again, without a release: the content was tried already.
  * @param now undefined in a platform without a chain: nothing changes
- * @param before of the channel's current release; undefined without one
- * @param holds whether the build holds an assignment. A statement with held assignments closes the gate, so it is renewed once
- *   there is none, although the bundle may be the same
+ * @param before the newest statement about the channel's current release; undefined without one. `wasTried`: the release's own
+ *   statement names a shared digest and holds no assignment
+ * @param holds whether the build holds an assignment. A release whose own statement holds one closes the gate and begins no soak,
+ *   so there is a new one once nothing is held, although the bundle may be the same
  */
 export const judgeLineage = <T extends string>(
   judged: T,
   now: BuildLineage | undefined,
-  before: Pick<Lineage, 'shared' | 'promoted' | 'held'> | undefined,
+  before: (Pick<Lineage, 'shared' | 'promoted' | 'held'> & { readonly wasTried?: boolean }) | undefined,
   holds: boolean,
 ): LineageJudgement<T> => {
   if (!now) return { outcome: judged, direct: undefined };
@@ -26,6 +28,9 @@ export const judgeLineage = <T extends string>(
     return { outcome: direct && now.direct === 'forbid' ? 'direct-held' : judged, direct };
   const isMended = !holds && before !== undefined && before.held.length > 0;
   const says = before?.shared === now.shared && before.promoted === now.promoted && !isMended;
-  if (judged === 'unchanged' && now.isLinked && !says) return { outcome: 'released', direct: undefined };
+  if (judged === 'unchanged' && now.isLinked && !says) {
+    const { wasTried = before?.held.length === 0 } = before ?? {};
+    return { outcome: holds || wasTried ? 'restated' : 'released', direct: undefined };
+  }
   return { outcome: judged, direct: undefined };
 };

@@ -6,6 +6,7 @@ import type { TrustRoot } from '#bundles/trust/root/root';
 import { channelsIn } from '#bundles/transport/publish/choose-pointers';
 import { readLineage, type ReleaseLineage } from '../../../load/releases/read-lineage.ts';
 import { type PublishedRelease, readRelease } from '../../../load/releases/read-release.ts';
+import { type StatedRelease, withNewestStatement } from '../../../load/releases/newest-statement.ts';
 import { readOnce } from '../../../load/releases/read-once.ts';
 import { findRevoked, readRevocations } from '../../../load/releases/revocation-list.ts';
 import { bundlesOf } from '../../../release/reissue/bundle-statements.ts';
@@ -15,7 +16,7 @@ import type { ChannelFacts } from './facts.ts';
 /** Current releases of the channels of an environment. */
 export type ChannelNow = {
   readonly channel: Channel;
-  readonly release: PublishedRelease | undefined;
+  readonly release: StatedRelease | undefined;
   /** undefined: no release, or one that does not name a candidate. */
   readonly lineage: ReleaseLineage | undefined;
   /** For a person: 'release 7 of candidate sha256:...', 'no release'. */
@@ -51,8 +52,9 @@ const refusedChannel = (name: string, error: unknown): ChannelNow => {
 const readChannel = (layout: Layout, roots: readonly TrustRoot[], name: string): Promise<ChannelNow> =>
   readOnce({ layout, roots, repository: name, what: 'channel' }, async () => {
     const channel = parseChannel(name);
-    const release = await readRelease(layout, channel, roots);
-    if (!release) return { channel, release, lineage: undefined, text: 'no release' };
+    const found = await readRelease(layout, channel, roots);
+    if (!found) return { channel, release: undefined, lineage: undefined, text: 'no release' };
+    const release = await withNewestStatement(layout, found);
     const list = await readRevocations(layout, roots.at(-1)?.fleet ?? '', channel, release);
     const revoked = findRevoked(list, bundlesOf(release));
     if (revoked)
@@ -79,8 +81,10 @@ export const channelFacts = async (
     ({ channel, lineage }) => lineage?.shared === shared || names.has(formatChannel(channel)),
   );
   const facts: ChannelFacts[] = [];
-  for (const { channel, lineage, text } of counted.length > 0 ? counted : channels) {
-    const since = lineage?.shared === shared ? await firstRelease(layout, roots, channel, shared) : null;
+  for (const { channel, release, lineage, text } of counted.length > 0 ? counted : channels) {
+    const restated = release?.restated && lineage ? { bundles: bundlesOf(release), lineage } : undefined;
+    const since =
+      lineage?.shared === shared ? await firstRelease(layout, roots, channel, { shared, restated }) : null;
     facts.push({ channel: formatChannel(channel), since, now: text });
   }
   return facts;
@@ -89,24 +93,38 @@ export const channelFacts = async (
 /**
  * The oldest of the unbroken run of releases of the candidate that ends with the current one, as far as the layout has them. A
  * release with held assignments is in no run with one without: soak does not begin before all of the candidate is released.
+ * Where the candidate gave the bundle of the current release again, releases of that bundle are of the candidate: its content was
+ * there since.
  */
 const firstRelease = (
   layout: Layout,
   roots: readonly TrustRoot[],
   channel: Channel,
-  shared: Digest,
+  wanted: Wanted,
 ): Promise<NonNullable<ChannelFacts['since']>> =>
-  readOnce({ layout, roots, repository: formatChannel(channel), what: `first release of ${shared}` }, () =>
-    findFirst(layout, roots, channel, shared),
+  readOnce(
+    { layout, roots, repository: formatChannel(channel), what: `first release of ${wanted.shared}` },
+    () => findFirst(layout, roots, channel, wanted),
   );
 
-const findFirst: typeof firstRelease = async (layout, roots, channel, shared) => {
+type Wanted = {
+  readonly shared: Digest;
+  /** The bundles of the current release and its newest statement, if the candidate gave them again. */
+  readonly restated: { readonly bundles: readonly Digest[]; readonly lineage: ReleaseLineage } | undefined;
+};
+
+const findFirst: typeof firstRelease = async (layout, roots, channel, { shared, restated }) => {
   let first: PublishedRelease | undefined;
-  let isHeld: boolean | undefined;
+  let isHeld: boolean | undefined = restated && restated.lineage.held.length > 0;
   for (const { release } of await listReleases(layout, channel, roots)) {
     if (first && release.predicate.version !== first.predicate.version - 1) break;
     const lineage = await readLineage(layout, release);
-    if (lineage?.shared !== shared) break;
+    const isSame = restated && bundlesOf(release).every((bundle) => restated.bundles.includes(bundle));
+    if (lineage?.shared !== shared && !isSame) break;
+    // What the release held was not tried with it: the newest statement is the first without.
+    if (!first && restated && lineage && isHeld !== lineage.held.length > 0)
+      return { version: release.predicate.version, issuedAt: restated.lineage.builtAt };
+    if (!lineage) break;
     isHeld ??= lineage.held.length > 0;
     if (isHeld !== lineage.held.length > 0) break;
     first = release;

@@ -1,12 +1,16 @@
 import { type Digest, isDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { type Layout, openOrStartLayout } from '#bundles/formats/layout/layout';
+import { statementFiles } from '#bundles/formats/statements/statement-files';
+import { showRestated } from '../../../release/publish/show-restated.ts';
 import { readCandidate } from '../../../assemble/candidate/read-candidate.ts';
 import { sharedDigest } from '../../../assemble/candidate/shared-digest.ts';
 import type { KeyDirectory } from '../../../keys/key-directory.ts';
 import type { Lineage } from '../../../load/releases/read-lineage.ts';
+import type { StatedRelease } from '../../../load/releases/newest-statement.ts';
 import type { AuditLog } from '../../../load/releases/audit-log.ts';
 import { readAuditLog } from '../../../load/releases/audit-log.ts';
+import type { Timestamp } from '#bundles/time';
 import type { Store } from '../../store/open-store.ts';
 import { type Decisions, foldDecisions } from '../facts/decisions.ts';
 import type { ApprovalKeys, Changes, ReadChanges } from '../facts/facts.ts';
@@ -35,7 +39,7 @@ export type Assessment = {
   readonly verdict: Verdict;
   readonly keys: ApprovalKeys;
   readonly log: AuditLog;
-  /** With `evidence: signed`: shows the signer the reports by which it judges the promotion. As showEvidence. */
+  /** Shows the signer what it judges the promotion by; with `evidence: signed` also reports. As showEvidence. */
   readonly show: () => Promise<readonly string[]>;
 };
 
@@ -80,9 +84,26 @@ export const assessDecided = async (
     ? { ...read, changes: await changesOf(hub, link.to, candidate.candidate, signal) }
     : read;
   const verdict = judgeGate(link.policy, facts, decisions, { now, asks });
-  const show = async (): Promise<readonly string[]> =>
-    link.policy?.evidence === 'signed' ? await showEvidence(hub, link, signal) : [];
+  const show = async (): Promise<readonly string[]> => {
+    // The build showed them before, unless it was stopped.
+    await showRestated(hub.keys, await readRestated(hub, link.from, candidate.shared));
+    return link.policy?.evidence === 'signed' ? await showEvidence(hub, link, signal) : [];
+  };
   return { ...decided, verdict, keys: facts.keys, show };
+};
+
+/** Statements of channels whose released bundle the candidate gave again. */
+const readRestated = async (
+  { layout: directory, keys }: Pick<GateHub, 'layout' | 'keys'>,
+  from: string,
+  shared: Digest,
+): Promise<readonly Buffer[]> => {
+  const layout = await openOrStartLayout(directory);
+  const files: Buffer[] = [];
+  for (const { release, lineage } of await readChannels(layout, keys.roots, from))
+    if (release?.restated && lineage?.shared === shared)
+      files.push(...(await statementFiles(layout.blobs, release.documents, 'bundle')));
+  return files;
 };
 
 /** Finding out costs a build of the environment, so that only approvals by workspace ask for it. */
@@ -116,7 +137,7 @@ const chooseCandidate = async (
   const channels = await readChannels(layout, keys.roots, from);
   const newest = channels
     .flatMap(({ lineage, release }) =>
-      lineage && release ? [{ lineage, at: release.predicate.issuedAt }] : [],
+      lineage && release ? [{ lineage, at: saidAt(release, lineage.builtAt) }] : [],
     )
     .toSorted((a, b) => (a.at < b.at ? -1 : 1))
     .at(-1);
@@ -127,6 +148,10 @@ const chooseCandidate = async (
     hint: states === '' ? howToRelease(from, before) : `It has ${states}. Build ${from} again`,
   });
 };
+
+/** When a channel came to its candidate: with its release, or when the candidate gave the bundle again. */
+const saidAt = ({ predicate, restated }: StatedRelease, builtAt: Timestamp): Timestamp =>
+  restated && builtAt > predicate.issuedAt ? builtAt : predicate.issuedAt;
 
 /** @throws FleetError USAGE if it is a candidate of another environment; MISSING_BLOB */
 const readNamed = async (

@@ -66,7 +66,12 @@ const whyNot = (
       : `looked last at ${formatTime(new Date(word.writtenAt))}`;
   const { release } = word;
   const named = release ? state.namedBy(release.channel, release.version) : [];
-  const isOf = named.length > 0 && named.every((one) => one.shared === shared);
+  const isOf =
+    named.length > 0 &&
+    named.every(
+      ({ bundle, ...one }) =>
+        one.shared === shared || state.isTried({ channel: one.channel, bundle, shared }),
+    );
   if (!release || release.channel !== formatChannel(channel) || !isOf)
     return `runs ${release ? `${release.channel} release ${release.version}` : 'no release that it reported'}, which is not of this candidate`;
   const wanted = named.map(({ bundle }) => state.packages(bundle));

@@ -63,7 +63,13 @@ export type EvidenceState = {
   readonly acknowledge: (agent: string, seq: number) => void;
   readonly addNamed: (named: readonly NamedBundle[]) => void;
   readonly addPackages: (bundle: Digest, packages: Packages) => void;
+  /** Records that a candidate gave a released bundle again. */
+  readonly addTried: (tried: Tried) => void;
+  readonly isTried: (tried: Tried) => boolean;
 };
+
+/** A bundle of a channel, and the shared digest of a candidate that gave it again after its release. */
+export type Tried = { readonly channel: string; readonly bundle: Digest; readonly shared: Digest };
 
 export const EVIDENCE_SCHEMA = `
   CREATE TABLE agent (agent TEXT PRIMARY KEY, site TEXT NOT NULL, environment TEXT NOT NULL, cluster_type TEXT NOT NULL, key TEXT NOT NULL, since INTEGER NOT NULL) WITHOUT ROWID;
@@ -75,6 +81,11 @@ export const EVIDENCE_SCHEMA = `
   CREATE TABLE promoted_before (environment TEXT, shared TEXT, PRIMARY KEY (environment, shared)) WITHOUT ROWID;
   INSERT INTO promoted_before SELECT environment, shared FROM promoted;
   PRAGMA user_version = 3;
+`;
+
+export const TRIED_SCHEMA = `
+  CREATE TABLE tried (channel TEXT, bundle TEXT, shared TEXT, PRIMARY KEY (channel, bundle, shared)) WITHOUT ROWID;
+  PRAGMA user_version = 4;
 `;
 
 type AgentRow = Omit<KnownAgent, 'channel'> & { environment: string; cluster_type: string };
@@ -105,6 +116,8 @@ export const openEvidence = (db: SQLite.Database): EvidenceState => {
   const named = db.prepare('SELECT * FROM named WHERE channel = ? AND version = ?');
   const addNamed = db.prepare('INSERT OR IGNORE INTO named VALUES (?, ?, ?, ?)');
   const packages = db.prepare('SELECT packages FROM packages WHERE bundle = ?').pluck();
+  const addTried = db.prepare('INSERT OR IGNORE INTO tried VALUES (?, ?, ?)');
+  const isTried = db.prepare('SELECT 1 FROM tried WHERE channel = ? AND bundle = ? AND shared = ?').pluck();
   const addPackages = db.prepare('INSERT OR IGNORE INTO packages VALUES (?, ?)');
   return {
     agentsOf: (environment) => (within.all(environment) as AgentRow[]).map(toAgent),
@@ -141,6 +154,10 @@ export const openEvidence = (db: SQLite.Database): EvidenceState => {
     addNamed: (all) => {
       for (const { channel, version, bundle, shared } of all) addNamed.run(channel, version, bundle, shared);
     },
+    addTried: ({ channel, bundle, shared }) => {
+      addTried.run(channel, bundle, shared);
+    },
+    isTried: ({ channel, bundle, shared }) => isTried.get(channel, bundle, shared) !== undefined,
     addPackages: (bundle, all) => {
       addPackages.run(bundle, JSON.stringify(all));
     },

@@ -1,6 +1,8 @@
 import type { Json } from '#bundles/json/canonical';
 import { type Digest, digestOf } from '#bundles/digest';
+import { isFleetError } from '#bundles/errors';
 import { PREDICATES } from '#bundles/media-types';
+import type { SigningKey } from '#bundles/trust/keys/key';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
 import { encodeStatement } from '#bundles/trust/statements/verify-statement';
 import { formatTime } from '#bundles/time';
@@ -32,6 +34,13 @@ export type Hub = TestSigner & {
     said: { readonly shared?: Digest; readonly promoted?: Digest; readonly held?: Json },
     bundle?: Digest,
   ) => Promise<Buffer>;
+  /** Shows the statement of another candidate about a bundle, as a build does that released nothing. @returns how many count */
+  readonly restate: (
+    environment: string,
+    said: { readonly shared?: Digest; readonly promoted?: Digest; readonly held?: Json },
+    bundle?: Digest,
+    signers?: readonly SigningKey[],
+  ) => Promise<number>;
 };
 
 /** A scheduler that has the signer's socket and the bundle key, and asks for what it likes. */
@@ -105,6 +114,15 @@ export const openHub = async (chain: readonly ChainLink[]): Promise<Hub> => {
         file: await signPayload(payload, keys.release),
       });
       return signature;
+    },
+    restate: async (environment, said, bundle = BUNDLE, signers = [keys.bundle]) => {
+      const payload = bundlePayload(bundle, { environment, ...said });
+      const documents = await Promise.all(signers.map((key) => signPayload(payload, key)));
+      // A signer that judges no reports refuses what has no statement that counts.
+      return await signer.show({ reports: [], documents }).catch((error: unknown) => {
+        if (isFleetError(error, 'USAGE')) return 0;
+        throw error;
+      });
     },
     [Symbol.asyncDispose]: () => started[Symbol.asyncDispose](),
   };

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { digestOf } from '#bundles/digest';
 import { formatTime } from '#bundles/time';
+import { generatePrivateKey, loadSigningKey } from '#bundles/trust/keys/key';
 import { type ChainLink, parseChain } from '../../../../scheduler/keys/signer/chain.ts';
 import { openSignerState } from '../../../../scheduler/keys/signer/open-state.ts';
 import { refusalOf } from '../../../bundles/refusal.ts';
@@ -83,6 +84,36 @@ test('H28: the chain removed from fleet.yaml: the signer has its own', async () 
   // What a build of a platform without a chain asks for.
   await expect(hub.release('prod', {}, NEW_BUNDLE)).rejects.toMatchObject({ code: 'NOT_PROMOTED' });
   expect(await hub.release('elsewhere', {}, NEW_BUNDLE)).toBeInstanceOf(Buffer);
+});
+
+test('a candidate that gives a released bundle again can be promoted, after a soak from when the signer saw that', async () => {
+  await using hub = await openHub(parseChain(['prod=qa:24h']));
+  await hub.release('qa', { shared: S1 });
+  hub.later(48);
+  await expect(hub.promote({ shared: S2 })).rejects.toMatchObject({ code: 'NOT_PROMOTED' });
+  expect(await hub.restate('qa', { shared: S2 })).toBe(1);
+  hub.later(23);
+  await expect(hub.promote({ shared: S2 })).rejects.toMatchObject({ code: 'NOT_PROMOTED' });
+  // Shown again: the first time counts.
+  expect(await hub.restate('qa', { shared: S2 })).toBe(1);
+  hub.later(1);
+  expect(await hub.promote({ shared: S2 })).toBeInstanceOf(Buffer);
+});
+
+test('H39: what runs, stated to be of another candidate: without its keys, of another bundle, held, or not promoted', async () => {
+  await using hub = await openHub(parseChain(['qa=dev', 'prod=qa']));
+  hub.state.addReleased('dev', [S1], 0);
+  await hub.promote({ from: 'dev', to: 'qa' });
+  await hub.release('qa', { shared: S2, promoted: S1 });
+  const S3 = digestOf('shared 3');
+  const mine = loadSigningKey(generatePrivateKey());
+  expect(await hub.restate('qa', { shared: S3, promoted: S1 }, undefined, [mine])).toBe(0);
+  expect(await hub.restate('qa', { shared: S3, promoted: S1 }, NEW_BUNDLE)).toBe(0);
+  expect(await hub.restate('qa', { shared: S3, promoted: S1, held: HELD })).toBe(0);
+  expect(await hub.restate('qa', { shared: S3, promoted: S3 })).toBe(0);
+  expect(await hub.restate('qa', { shared: S3 })).toBe(0);
+  await expect(hub.promote({ shared: S3 })).rejects.toMatchObject({ code: 'NOT_PROMOTED' });
+  expect(await hub.restate('qa', { shared: S3, promoted: S1 })).toBe(1);
 });
 
 const HELD = [{ assignment: 'shop', code: 'CONFIG_SCHEMA', message: 'printer is missing' }];

@@ -160,6 +160,18 @@ test.each([
   });
 });
 
+test('an agent counts for a candidate that gives the bundle again which it runs, without a new release', async () => {
+  const agent = complyingAgent();
+  await using hub = await openWith([agent]);
+  await show(hub, agent.report());
+  const other = digestOf('another shared');
+  await expect(hub.promote({ shared: other })).rejects.toMatchObject({ code: 'NOT_PROMOTED' });
+  expect(await hub.restate('qa', { shared: other })).toBe(1);
+  hub.later(48);
+  await show(hub, agent.report({ at: new Date(NOW.getTime() + 48 * HOUR_MS) }));
+  expect(await hub.promote({ shared: other })).toBeInstanceOf(Buffer);
+});
+
 test('an agent that complies with a release that holds an assignment does not count', async () => {
   const agent = newAgent('a');
   await using hub = await openWith([agent]);

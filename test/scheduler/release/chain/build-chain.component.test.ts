@@ -118,9 +118,48 @@ test('a change that only a later environment notices can be promoted', async () 
   office.commit({
     'apps/shop/deploy/workload.yaml': `${FILES['apps/shop/deploy/workload.yaml']}    - {name: till, environment: prod, manifests: {path: apps/shop/web}}\n`,
   });
-  // The bundle of dev is the same; its release says what may be promoted now.
+  // The bundle of dev is the same: its newest statement says what may be promoted now, and no medium is needed.
+  const built = await office.build();
+  expect(built.channels[0]).toMatchObject({ outcome: 'unchanged', version: 1, restated: true });
+  const again = await office.build();
+  expect(again.channels[0]).toMatchObject({ outcome: 'unchanged', version: 1 });
+  expect(again.channels[0]).not.toHaveProperty('restated');
+  await office.promote('dev', 'qa');
+  expect(summarise(await office.build())[1]).toBe('qa/press released 1');
+  await office.promote('qa', 'prod');
+  const prod = (await office.build({ environments: ['prod'] })).channels[0];
+  expect(prod).toMatchObject({ outcome: 'released', assignments: 2 });
+});
+
+test('a commit that changes no bundle of an environment releases nothing there, and its candidate is promoted', async () => {
+  const office = await openBuiltOffice();
+  await office.promote('dev', 'qa');
+  await office.build();
+  office.commit({ 'apps/shop/web/README.txt': 'for people\n', 'apps/shop/deploy/notes.yaml': '# notes\n' });
+  expect(summarise(await office.build())).toEqual([
+    'dev/press unchanged 1',
+    'qa/press unchanged 1',
+    'prod waits',
+  ]);
+  const [dev, qa] = [await office.released('dev'), await office.released('qa')];
+  expect(dev?.shared).not.toBe(qa?.promoted);
+  await office.promote('dev', 'qa');
+  expect(summarise(await office.build())[1]).toBe('qa/press unchanged 1');
+  expect(await office.released('qa')).toMatchObject({ number: 1, promoted: dev?.shared });
+  // A change of its own layer after that is direct: the release before is of the same promotion.
+  office.commit({ 'environments/qa/own.yaml': ours('Config', 'own', 'spec:\n  values: {OWN: "qa-1"}\n') });
+  expect(summarise(await office.build())[1]).toBe('qa/press released 2 direct');
+});
+
+test('a bundle that comes back after another one is released with its own statement', async () => {
+  const office = await openBuiltOffice();
+  office.commit({ 'apps/shop/web/README.txt': 'for people\n' });
+  await office.build();
+  office.config('base/level.yaml', 'base-1');
   expect(summarise(await office.build())[0]).toBe('dev/press released 2');
-  expect(summarise(await office.build())[0]).toBe('dev/press unchanged 2');
+  office.config('base/level.yaml', 'base-0');
+  expect(summarise(await office.build())[0]).toBe('dev/press released 3');
+  expect((await office.build()).channels[0]).not.toHaveProperty('restated');
 });
 
 test('a mistake in promotion/ stops chained environments and no others', async () => {

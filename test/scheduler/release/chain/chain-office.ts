@@ -17,6 +17,7 @@ import { sharedDigest } from '../../../../scheduler/assemble/candidate/shared-di
 import { type KeyDirectory, openKeyDirectory } from '../../../../scheduler/keys/key-directory.ts';
 import { promotedTo, readAuditLog } from '../../../../scheduler/load/releases/audit-log.ts';
 import { lineagesOf } from '../../../../scheduler/load/releases/check-promoted.ts';
+import { withNewestStatement } from '../../../../scheduler/load/releases/newest-statement.ts';
 import { readRelease } from '../../../../scheduler/load/releases/read-release.ts';
 import { cleanPath, type Sources } from '../../../../scheduler/load/sources/open-sources.ts';
 import { treeDigest } from '../../../../scheduler/load/sources/tree-digest.ts';
@@ -177,7 +178,7 @@ const openFolder = async (
     const at = await openLayout(layout);
     const channel = { environment, clusterType: 'press' };
     const release = await readRelease(at, channel, keys.roots);
-    const [said] = release ? await lineagesOf(at, release) : [];
+    const [said] = release ? await lineagesOf(at, await withNewestStatement(at, release)) : [];
     if (!said) throw new Error(`${environment} has no release`);
     return await readCandidate(said.candidate, [at.blobs], NEVER);
   };
@@ -259,7 +260,7 @@ const openFolder = async (
       const name = channelsIn(at).find((one) => one.startsWith(`${environment}/`));
       if (name === undefined) return undefined;
       const release = await readRelease(at, parseChannel(name), keys.roots);
-      const [said] = release ? await lineagesOf(at, release) : [];
+      const [said] = release ? await lineagesOf(at, await withNewestStatement(at, release)) : [];
       if (!release || !said) return undefined;
       const { shared, promoted } = said;
       return {

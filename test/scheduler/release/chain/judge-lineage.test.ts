@@ -13,6 +13,17 @@ test('a release that holds an assignment is renewed once none is held, although 
   expect(judged({ held: [] }, false)).toBe('unchanged');
 });
 
+test('the same bundle of another candidate is stated again and not released', () => {
+  const before = { shared: digestOf('before'), held: [] };
+  expect(judgeLineage('unchanged', linked, before, false).outcome).toBe('restated');
+  expect(judgeLineage('unchanged', linked, before, true).outcome).toBe('restated');
+  // What the release itself held was not tried with it.
+  expect(judgeLineage('unchanged', linked, { ...before, wasTried: false }, false).outcome).toBe('released');
+  expect(judgeLineage('unchanged', linked, { ...before, held: HELD, wasTried: true }, false).outcome).toBe(
+    'restated',
+  );
+});
+
 test('an assignment that is held without another bundle gets no release: what runs was tried', () => {
   expect(judged({ held: HELD }, true)).toBe('unchanged');
   expect(judged({ held: [] }, true)).toBe('unchanged');
