@@ -16,6 +16,7 @@ import { judgeLineage } from './chain/judge-lineage.ts';
 import type { BuildLineage } from './chain/open-chain.ts';
 import { followWithLeases } from './lease/follow-with-leases.ts';
 import { fitHeld, fitSources } from './publish/fit-statement.ts';
+import { heldIn, toHeldLine } from './publish/held-in.ts';
 import type { Releases } from './publish/open-releases.ts';
 import { publishRelease } from './publish/publish-release.ts';
 import { readPrevious } from './publish/read-previous.ts';
@@ -375,41 +376,4 @@ const describe = (
     code: one.error.code,
     error: one.error,
   })),
-});
-
-const MAX_NAME = 63;
-
-/**
- * Held entries of a bundle statement: assignments, and applications that could not be read and of which no earlier package is
- * kept; their assignments are unknown.
- */
-const heldIn = (
-  { held }: BuiltBundle,
-  workloads: NonNullable<EnvironmentBuild['platform']['heldWorkloads']>,
-): BundlePredicate['held'] => [
-  ...held.map(toHeldLine),
-  ...workloads
-    .filter(({ workspace }) => !held.some(({ assignment }) => assignment.target.workspace === workspace))
-    .flatMap(({ registration, errors: [error] }) =>
-      error
-        ? [
-            {
-              // A registration may have a longer name, with dots.
-              assignment: registration.replaceAll('.', '-').slice(0, MAX_NAME).replace(/-+$/, ''),
-              code: error.code,
-              message: `WorkloadRegistration ${registration}: ${error.message}`.slice(0, 2000),
-              ...(error.at === undefined ? {} : { at: error.at }),
-            },
-          ]
-        : [],
-    ),
-];
-
-/** A held assignment as recorded in the bundle statement. */
-const toHeldLine = ({ assignment, error, kept }: BuiltBundle['held'][number]) => ({
-  assignment: assignment.target.name,
-  code: error.code,
-  message: error.message.slice(0, 2000),
-  ...(error.at === undefined ? {} : { at: error.at }),
-  ...(kept === undefined ? {} : { kept: kept.digest }),
 });

@@ -1,0 +1,40 @@
+import type { BundlePredicate } from '#bundles/formats/statements/predicates';
+import type { EnvironmentBuild } from '../../assemble/build-environment.ts';
+import type { BuiltBundle } from '../../assemble/bundle/build-bundle.ts';
+
+const MAX_NAME = 63;
+
+/**
+ * Held entries of a bundle statement: assignments, and applications that could not be read and of which no earlier package is
+ * kept; their assignments are unknown.
+ */
+export const heldIn = (
+  { held }: BuiltBundle,
+  workloads: NonNullable<EnvironmentBuild['platform']['heldWorkloads']>,
+): BundlePredicate['held'] => [
+  ...held.map(toHeldLine),
+  ...workloads
+    .filter(({ workspace }) => !held.some(({ assignment }) => assignment.target.workspace === workspace))
+    .flatMap(({ registration, errors: [error] }) =>
+      error
+        ? [
+            {
+              // A registration may have a longer name, with dots.
+              assignment: registration.replaceAll('.', '-').slice(0, MAX_NAME).replace(/-+$/, ''),
+              code: error.code,
+              message: `WorkloadRegistration ${registration}: ${error.message}`.slice(0, 2000),
+              ...(error.at === undefined ? {} : { at: error.at }),
+            },
+          ]
+        : [],
+    ),
+];
+
+/** A held assignment as recorded in the bundle statement. */
+export const toHeldLine = ({ assignment, error, kept }: BuiltBundle['held'][number]) => ({
+  assignment: assignment.target.name,
+  code: error.code,
+  message: error.message.slice(0, 2000),
+  ...(error.at === undefined ? {} : { at: error.at }),
+  ...(kept === undefined ? {} : { kept: kept.digest }),
+});
