@@ -14,6 +14,7 @@ import {
   ROOTS_PATH,
 } from '#bundles/formats/events/hub-api';
 import { parseStrictJson } from '#bundles/json/strict-json';
+import { MAX_REPORT_BYTES } from '#bundles/trust/reports/report';
 import { enforceAccess } from './access/enforce-access.ts';
 import { sessionRoutes } from './access/session-routes.ts';
 import { signInRoutes } from './access/sign-in-routes.ts';
@@ -26,6 +27,7 @@ import { checkRoutes, type CheckRoutes } from './hooks/check-routes.ts';
 import { type HookRoutes, hookRoutes } from './hooks/hook-routes.ts';
 import { type HttpRefusal, PROBLEM_TYPE, toHttpRefusal, toProblem } from './http-status.ts';
 import type { HubServer } from './hub-server.ts';
+import { limitWaiting, WAITING } from './limit-waiting.ts';
 import { AGENT_QUOTA, type AgentQuota } from './quota.ts';
 import { type FollowerQuota, notificationRoutes } from './hooks/notification-routes.ts';
 import { readBody } from './read-body.ts';
@@ -67,8 +69,10 @@ export type ServerOptions = {
 /** Default limit for a body. An enrolment request with labels has about 6 KB. */
 const BODY_BYTES = 64 << 10;
 const MAX_DEPTH = 32;
-/** Added to twice the body's size as the memory limit for parsing: requests are mostly text, this is for their structure. */
+/** Added to the memory limit for the text of a body, for its structure. */
 const FREE_BYTES = 2 << 20;
+/** The longest text in a body is a report, which has two bytes a character if not all of them are Latin-1. The rest are its escapes. */
+const TEXT_BYTES = 2 * MAX_REPORT_BYTES;
 const LONG_BYTES = 1 << 20;
 /** Long enough for a 4 MiB report over a satellite link. */
 const REQUEST_MS = 600_000;
@@ -110,6 +114,7 @@ export const createServer = async (options: ServerOptions): Promise<HubServer> =
       : {}),
   } as Parameters<typeof fastify>[0]) as unknown as HubServer;
 
+  limitWaiting(server, WAITING);
   // Our strict parser rejects duplicate keys and deep nesting, as for all documents (security: "caps first").
   server.removeAllContentTypeParsers();
   // One reusable buffer for long bodies: garbage collection would free separate ones too late.
@@ -122,7 +127,7 @@ export const createServer = async (options: ServerOptions): Promise<HubServer> =
       if (room) spare = undefined;
       try {
         const body = await readBody(payload, { maxBytes, place: request.place, room });
-        const maxHeld = 2 * body.byteLength + FREE_BYTES;
+        const maxHeld = Math.min(2 * body.byteLength, TEXT_BYTES) + FREE_BYTES;
         return parseStrictJson(body, { maxBytes, maxDepth: MAX_DEPTH, maxHeld }, 'the request');
       } finally {
         spare ??= room;

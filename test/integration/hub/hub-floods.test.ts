@@ -73,7 +73,11 @@ const startSlow = async (secureContext: SecureContext): Promise<Disposable> => {
     const socket = words === undefined ? connectTcp(where) : connectTls({ ...where, secureContext });
     sockets.push(socket);
     socket.on('error', () => {}).resume();
-    await once(socket, words === undefined ? 'connect' : 'secureConnect');
+    // The hub may close it meanwhile.
+    await Promise.race([
+      once(socket, words === undefined ? 'connect' : 'secureConnect'),
+      once(socket, 'close'),
+    ]).catch(() => {});
     if (words === undefined || words === '') return;
     socket.write(words);
     drips.push(setInterval(() => socket.writable && socket.write('x'), 1_000));
