@@ -1,5 +1,5 @@
 import { hostTrespasses } from '#bundles/formats/bounds/host-trespass';
-import { foreignSets } from '#bundles/formats/bounds/package-bounds';
+import { allowsName, foreignSets } from '#bundles/formats/bounds/package-bounds';
 import { coversPath } from '#bundles/formats/bounds/reserved-paths';
 import type { BundleAssignment } from '#bundles/formats/bundle/config';
 import type { BundleKind } from '#bundles/names';
@@ -20,11 +20,15 @@ export const boundsOf = (assignment: Pick<BundleAssignment, 'bounds' | 'workspac
  * @throws FleetError OUT_OF_BOUNDS, or the error of reading the package
  */
 export const checkBounds = (
-  { assignment, files, bounds = 'platform' }: DesiredPackage,
+  { assignment, files, bounds = 'platform', siteInputs }: DesiredPackage,
   kind: BundleKind,
   state: string,
 ): void => {
-  const found = kind === 'host' ? ofHost(files, bounds, state) : ofCluster(files, bounds);
+  const inputs = siteInputs.filter((one) => one.assignment === assignment).map(({ input }) => input);
+  const found = [
+    ...(kind === 'host' ? ofHost(files, bounds, state) : ofCluster(files, bounds)),
+    ...foreignValues(bounds, inputs),
+  ];
   if (found.length === 0) return;
   throw new FleetError(
     'OUT_OF_BOUNDS',
@@ -37,6 +41,14 @@ export const checkBounds = (
 };
 
 const MAX_NAMED = 5;
+
+/** Bundles of versions without this bound let every package read every value. */
+const foreignValues = (bounds: Bounds, inputs: readonly string[]): readonly string[] => {
+  if (typeof bounds === 'string' || bounds.siteValues === undefined) return [];
+  return [...new Set(inputs)]
+    .filter((name) => !allowsName(bounds.siteValues, name))
+    .map((name) => `the site value ${JSON.stringify(name)} is not one that it may read`);
+};
 
 const ofHost = (files: DesiredPackage['files'], bounds: Bounds, state: string): readonly string[] => {
   const document = files.get('package.json');

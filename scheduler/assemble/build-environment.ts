@@ -105,7 +105,11 @@ export const buildEnvironment = async (
   const memory = input.memory && memoryOf(input.memory, input.platform);
   const platform = internPlatform(memory?.platform, input.platform);
   const again = given && isOwn(given, platform.environment) ? given : undefined;
-  const schedule = input.rendered?.schedule ?? schedulePlatform(platform);
+  const lastGoods = new Map<ClusterType, LastGood>();
+  for (const clusterType of platform.clusterTypes)
+    lastGoods.set(clusterType, await lastGoodOf(input, clusterType, again));
+  const past = new Map([...lastGoods.values()].flatMap(({ targets }) => targets).map((one) => [one.id, one]));
+  const schedule = input.rendered?.schedule ?? schedulePlatform(platform, past);
   const { packages, held } =
     input.rendered?.result ?? (await renderAll(platform, schedule, signal, memory?.rendered));
   // A candidate that is built again is compared with the exact versions below.
@@ -142,6 +146,7 @@ export const buildEnvironment = async (
   const byType = <T extends { readonly assignment: Assignment }>(items: readonly T[]) =>
     Map.groupBy(items, ({ assignment }) => assignment.clusterType.name);
   const [packagesOf, heldOf] = [byType(packages), byType(held)];
+  const readers = allReaders([...lastGoods.values()]);
   const bundleOf = async (clusterType: ClusterType, holds?: BundleHolds): Promise<BuiltBundle> => {
     signal.throwIfAborted();
     const bundleInput: BundleInput = {
@@ -150,7 +155,8 @@ export const buildEnvironment = async (
       packages: packagesOf.get(clusterType.name) ?? [],
       held: heldOf.get(clusterType.name) ?? [],
       applicationOf,
-      lastGood: await lastGoodOf(input, clusterType, again),
+      lastGood: lastGoods.get(clusterType) ?? NO_LAST_GOOD,
+      readers,
       ...(input.previous && {
         registrationOf: openRegistrations(
           input.previous,
@@ -226,6 +232,16 @@ const lastGoodOf = async (
   )?.bundle;
   if (!previous || (again && kept === undefined)) return NO_LAST_GOOD;
   return await readLastGood(previous.layout, previous.roots, platform.environment, clusterType, kept);
+};
+
+const allReaders = (lastGoods: readonly LastGood[]): LastGood['readers'] => {
+  const all = lastGoods.flatMap(({ readers }) => [...readers]);
+  return new Map(
+    [...Map.groupBy(all, ([input]) => input)].map(([input, found]) => [
+      input,
+      new Set(found.flatMap(([, workspaces]) => [...workspaces])),
+    ]),
+  );
 };
 
 /** Error for a role of the candidate whose files are missing: an ordinary build would hold its assignments with this error. */

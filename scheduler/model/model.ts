@@ -107,6 +107,8 @@ export type DeploymentTarget = {
   readonly grants?: HostGrants;
   /** Seconds that its package may take on a host. Only with a registration. */
   readonly packageSeconds?: number;
+  /** Patterns of the site values that it may read; absent without Workspace objects. Only with a registration. */
+  readonly siteValues?: readonly string[];
   readonly at: Place;
   /** Places of the values of its own labels. */
   readonly labelPlaces?: Readonly<Record<string, Place>>;
@@ -200,6 +202,9 @@ export type RegisteredRepository = {
   readonly workspace?: string;
 };
 
+/** The registration that the platform gave the name of a workload. */
+export type NameOwner = { readonly registration: string; readonly workspace: string };
+
 /** One loaded environment of the platform: everything needed to schedule and render it. */
 export type Platform = {
   readonly form: PlatformForm;
@@ -237,6 +242,8 @@ export type Platform = {
   readonly imageFields?: readonly ImageFields[];
   /** The repository of each WorkloadRegistration; its targets' manifest paths are relative to it. */
   readonly repositories: ReadonlyMap<string, RegisteredRepository>;
+  /** By the name of a workload: the registration whose annotation lists it, else the registration of that name. */
+  readonly workloadOwners?: ReadonlyMap<string, NameOwner>;
   /**
    * Only with `holdWorkloads`; without it a broken workload fails the load. Packages of held workloads must not be pruned.
    */

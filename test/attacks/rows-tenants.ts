@@ -173,6 +173,7 @@ export const HOST_BOUNDS: readonly AttackRow[] = [
     '`OUT_OF_BOUNDS`: that package fails, the others go on',
     [
       ['OUT_OF_BOUNDS', 'bounds that its bundle carries'],
+      ['OUT_OF_BOUNDS', 'by a site value or by its time'],
       ['OUT_OF_BOUNDS', 'without bounds'],
       ['OUT_OF_BOUNDS', 'on a cluster'],
     ],
@@ -187,11 +188,15 @@ export const OTHER_TEAMS: readonly AttackRow[] = [
     'a unit without root that is ordered before other units, is pulled in early at boot, never ends, outlives its stop, or takes weight and memory from others',
     'OUT_OF_BOUNDS',
   ),
-  row(
+  rowOf(
     'N41',
     'time of others',
-    'checks of an hour, many checks, or starts and stops of services that keep the host waiting for longer than the limit of the workspace',
-    'OUT_OF_BOUNDS',
+    'checks of an hour, many checks or packages, or starts and stops of services that keep the host waiting for longer than the limit of the workspace',
+    '`OUT_OF_BOUNDS` for one package, `WORKSPACE_LIMIT` for all of a workspace',
+    [
+      ['OUT_OF_BOUNDS', 'more than its limit'],
+      ['WORKSPACE_LIMIT', 'all its packages'],
+    ],
   ),
   row(
     'N42',
@@ -203,6 +208,30 @@ export const OTHER_TEAMS: readonly AttackRow[] = [
     'N43',
     'critical without a grant',
     'a deployment target that its team marks critical, so that its failing check stops the packages of every team',
+    'OUT_OF_BOUNDS',
+  ),
+  row(
+    'N44',
+    "another package's name",
+    "a package claims a path, unit, object or site input of another team's, with names that come first by alphabet, also while that team's package is held",
+    'OBJECT_CLASH',
+  ),
+  row(
+    'N45',
+    "another team's workload",
+    "a Workload or target with the name of another team's, to take its place in the bundle, also while that team's repository cannot be read",
+    'NAME_CLASH',
+  ),
+  row(
+    'N46',
+    "another team's configuration",
+    'a Workload or target with a name that a Config, ConfigSchema or SchedulingPolicy of the platform selects, to get its values, namespace or cluster types',
+    'OUT_OF_BOUNDS',
+  ),
+  row(
+    'N47',
+    "another team's site value",
+    "a package asks for a site value that its workspace was not granted, or that another team's package reads",
     'OUT_OF_BOUNDS',
   ),
 ];

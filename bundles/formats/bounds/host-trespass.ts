@@ -105,18 +105,19 @@ export const hostTrespasses = (
         : [{ part: 'checks', index, message: `the check ${check.name} runs a program as root`, grant: ROOT }],
     ),
     ...(install && !isRoot ? [INSTALLS] : []),
-    ...overTime(spec, bounds, (file) => (isRoot || isPlatforms(file.path) ? undefined : bytesOf(file))),
+    ...overTime(spec, bounds, bytesOf),
   ];
 };
 
 /** Names the entry with the largest share. */
 const overTime = (
   spec: HostPackage,
-  { seconds: limit }: PackageBounds,
+  bounds: PackageBounds,
   bytesOf: (file: HostFile) => Buffer | undefined,
 ): readonly Trespass[] => {
+  const { seconds: limit } = bounds;
   if (limit === undefined) return [];
-  const spans = hostSpans(spec, bytesOf);
+  const spans = hostSpans(spec, bounds, bytesOf);
   const seconds = secondsOf(spans);
   if (seconds <= limit) return [];
   const [most] = spans.toSorted((a, b) => b.seconds - a.seconds);
@@ -146,14 +147,16 @@ const nameOf = ({ checks, probes = [], units }: HostPackage, { part, index }: Sp
   }
 };
 
-/** The longest times of a host package (packageSpans). */
+/** The longest times of a tenant's package (packageSpans), without those of units that may run as root or are the platform's. */
 export const hostSpans = (
   spec: HostPackage,
+  { users, platform }: PackageBounds,
   bytesOf: (file: HostFile) => Buffer | undefined,
 ): readonly Span[] => {
   const files = new Map(spec.files.map((file) => [file.path, file]));
   return packageSpans(spec, (unit) => {
-    const file = files.get(`${UNIT_FOLDER}/${unit}`);
+    const path = `${UNIT_FOLDER}/${unit}`;
+    const file = users?.includes('root') || platform?.includes(path) ? undefined : files.get(path);
     return file && bytesOf(file);
   });
 };

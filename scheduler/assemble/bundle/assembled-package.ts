@@ -35,6 +35,10 @@ export type AssembledPackage = {
   readonly plainSecrets?: readonly PreparedObject[];
   /** Names that it may use, which the agent checks again; absent for a package of the platform. */
   readonly bounds?: PackageBounds | undefined;
+  /** Of a registered application on a host: seconds that it may keep the host waiting (packageSpans). */
+  readonly seconds?: number;
+  /** Of a registered application: names of the site values that its own files ask for. */
+  readonly reads?: readonly string[];
   /** YAML files of the application without any object: paths in its folder. */
   readonly emptyFiles?: readonly string[];
 };

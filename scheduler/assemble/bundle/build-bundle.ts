@@ -16,7 +16,10 @@ import { firstOfEachKind } from '../../plan/validate/kubernetes/unknown-kinds.ts
 import { assembleHost } from './host/assemble-host.ts';
 import { assembleKubernetes } from './assemble-kubernetes.ts';
 import type { AssembledPackage } from './assembled-package.ts';
-import { newClaims } from './claim-package.ts';
+import { holdOverTime } from './hold-over-time.ts';
+import { refuseReaders } from './refuse-readers.ts';
+import { settleClaims } from './settle-claims.ts';
+import { droppedWithLastGood, undeclared, unreadable, withLastGood, withoutKept } from './stand-ins.ts';
 import { imagesInPackage } from '../lock/images-in-package.ts';
 import { holdUnpackable } from './hold-unpackable.ts';
 import type { LastGood } from './last-good-packages.ts';
@@ -90,6 +93,8 @@ export type BundleInput = {
   readonly lastGood: LastGood;
   /** The registration of a package of the previous release. Default: unknown. */
   readonly registrationOf?: (id: string) => Promise<string | undefined>;
+  /** Workspaces by the site value that their packages read, in the last releases of all cluster types. */
+  readonly readers?: LastGood['readers'];
   /** By the name of the assignment. */
   readonly rolledBack: ReadonlyMap<string, RolledBack>;
   /** By the name of the package. Default: none. */
@@ -115,7 +120,7 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
   const images = new Map<string, ResolvedImage>();
   const resolve: ResolveImages = async (names, platforms) =>
     names.length === 0 ? [] : ((await input.resolve?.(names, platforms)) ?? []);
-  const claim = newClaims();
+  const imagesOf = new Map<string, readonly ResolvedImage[]>();
   for (const [at, rendered] of input.packages.toSorted((a, b) => compareBytes(idOf(a), idOf(b))).entries()) {
     if (at % PAUSE === 0) {
       signal.throwIfAborted();
@@ -135,9 +140,8 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
       }
       checkPackable(made);
       const found = await resolve(made.images, clusterType.platforms);
-      claim(made);
-      for (const image of found) mergeImage(images, image);
       assembled.push(withImageBlobs(made, found));
+      imagesOf.set(made.id, found);
     } catch (error) {
       const placed = placeImage(toMistake(error, `building ${idOf(rendered)}`), rendered, input);
       const { name, at } = rendered.assignment.target;
@@ -145,18 +149,25 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
       held.push({ assignment: rendered.assignment, error: withPlace(placed, at, placed.subject ?? name) });
     }
   }
+  held.push(...refuseReaders(assembled, input), ...holdOverTime(assembled, platform.workspaces));
+  const refusals = new Set(held.map(({ assignment }) => assignment));
+  const built = await settleClaims(
+    {
+      assembled: assembled.filter(({ assignment }) => !refusals.has(assignment)),
+      held: [
+        ...(await Array.fromAsync(held, (one) => withLastGood(one, input))),
+        ...(await undeclared(input, assembled, held)),
+        ...(await unreadable(input, assembled, held)),
+      ],
+    },
+    input,
+  );
+  for (const { id } of built.assembled) for (const image of imagesOf.get(id) ?? []) mergeImage(images, image);
   const withKept: HeldPackage[] = [];
-  const standIns: HeldPackage[] = [];
-  for (const one of held) standIns.push(await withLastGood(one, input));
-  const others = [
-    ...(await undeclared(input, assembled, held)),
-    ...(await unreadable(input, assembled, held)),
-  ];
-  for (const one of [...standIns, ...others]) {
+  for (const one of built.held) {
     try {
       // What was released stays, also on a cluster type that got another platform since.
       const found = await resolve(one.kept?.images ?? [], []);
-      if (one.kept) claim(one.kept);
       for (const image of found) mergeImage(images, image);
       withKept.push(one.kept ? { ...one, kept: withImageBlobs(one.kept, found) } : one);
     } catch (error) {
@@ -164,7 +175,7 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
     }
   }
   const kept = withKept.flatMap((one) => one.kept ?? []);
-  const packages = [...assembled, ...kept];
+  const packages = [...built.assembled, ...kept];
   const pack = (some: readonly AssembledPackage[]): Promise<PackedBundle> =>
     packBundle(
       platform.fleet,
@@ -187,10 +198,12 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
     fetched: ready.packages.flatMap((one) => one.contents ?? []).filter(({ from }) => from !== undefined),
     held: ready.held,
     previous: input.lastGood.bundle,
-    unknown: firstOfEachKind(assembled.flatMap(({ unknown = [] }) => unknown)),
-    suspects: firstOfEachField(assembled.flatMap(({ suspects = [] }) => suspects)),
-    plainSecrets: assembled.flatMap((made) => made.plainSecrets ?? []),
-    emptyFiles: new Map(assembled.flatMap(({ id, emptyFiles }) => (emptyFiles ? [[id, emptyFiles]] : []))),
+    unknown: firstOfEachKind(built.assembled.flatMap(({ unknown = [] }) => unknown)),
+    suspects: firstOfEachField(built.assembled.flatMap(({ suspects = [] }) => suspects)),
+    plainSecrets: built.assembled.flatMap((made) => made.plainSecrets ?? []),
+    emptyFiles: new Map(
+      built.assembled.flatMap(({ id, emptyFiles }) => (emptyFiles ? [[id, emptyFiles]] : [])),
+    ),
   };
 };
 
@@ -232,101 +245,6 @@ const placeImage = (error: FleetError, rendered: RenderedPackage, input: BundleI
   );
   const { code, message, subject, hint } = error;
   return found ? new FleetError(code, message, { subject, at: found.at, hint, cause: error }) : error;
-};
-
-/** If the last good package of a held assignment cannot be used either, nothing is released and both errors are reported. */
-const withoutKept = ({ assignment, error }: HeldPackage, why: FleetError): HeldPackage => {
-  const { code, subject, at, hint } = error;
-  const message = `${error.message}; and its last good package cannot stay: ${why.message}`;
-  return {
-    assignment,
-    error: new FleetError(code, message, { subject, at, hint: hint ?? why.hint, cause: why }),
-  };
-};
-
-const withLastGood = async (
-  held: HeldAssignment,
-  { lastGood, rolledBack, holds }: Pick<BundleInput, 'lastGood' | 'rolledBack' | 'holds'>,
-): Promise<HeldPackage> => {
-  const { name } = held.assignment.target;
-  const back = rolledBack.get(name);
-  const hold = holds?.get(name);
-  // An assignment that cannot be built has no package, so a rollback limited to one package does not apply.
-  const isBack = back && (held.error.code === 'ROLLED_BACK' || back.instead === undefined);
-  if (hold?.lastGood && !isBack)
-    return keptFrom(hold, hold.lastGood, held, await hold.lastGood.of(held.assignment));
-  const kept = await (isBack ? back.lastGood : lastGood).of(held.assignment);
-  if (!kept) return held;
-  return isBack && back.lastGood.bundle
-    ? { assignment: held.assignment, error: back.error, kept, from: back.lastGood.bundle }
-    : { ...held, kept };
-};
-
-const keptFrom = (
-  { declaredIn }: Hold,
-  { bundle: from }: LastGood,
-  held: HeldAssignment,
-  kept: AssembledPackage | undefined,
-): HeldPackage => (kept ? { ...held, kept, ...(from && { from }), ...(declaredIn && { declaredIn }) } : held);
-
-/** Packages that are kept although no target is assigned any more. */
-const undeclared = async (
-  { holds = new Map() }: BundleInput,
-  assembled: readonly AssembledPackage[],
-  held: readonly HeldAssignment[],
-): Promise<readonly HeldPackage[]> => {
-  const known = namesOf(assembled, held);
-  const found: HeldPackage[] = [];
-  for (const [id, hold] of holds) {
-    const kept = known.has(id) ? undefined : await hold.lastGood?.ofId(id);
-    if (kept && hold.lastGood)
-      found.push(keptFrom(hold, hold.lastGood, { assignment: kept.assignment, error: hold.error }, kept));
-  }
-  return found;
-};
-
-const namesOf = (
-  assembled: readonly AssembledPackage[],
-  held: readonly HeldAssignment[],
-): ReadonlySet<string> =>
-  new Set([...assembled.map(({ id }) => id), ...held.map(({ assignment }) => assignment.target.name)]);
-
-/**
- * Packages of applications whose repository cannot be read. Their targets are unknown, so that the packages of these applications in the
- * previous release are kept.
- */
-const unreadable = async (
-  {
-    platform: { heldWorkloads = [] },
-    lastGood,
-    holds = new Map(),
-    registrationOf = async () => undefined,
-  }: BundleInput,
-  assembled: readonly AssembledPackage[],
-  held: readonly HeldAssignment[],
-): Promise<readonly HeldPackage[]> => {
-  const known = new Set([...namesOf(assembled, held), ...holds.keys()]);
-  return (await lastGood.ofUnread(heldWorkloads, known, registrationOf)).map(
-    ({ kept, of: { registration, errors } }) => {
-      const error = errors[0] ?? new FleetError('SOURCE_UNREACHABLE', 'its repository cannot be read');
-      return { assignment: kept.assignment, error, kept, registration };
-    },
-  );
-};
-
-/** Assignments that were held because of other packages, and whose last good package is not in the bundle yet. */
-const droppedWithLastGood = async (
-  held: readonly HeldPackage[],
-  before: readonly HeldPackage[],
-  { lastGood, holds }: BundleInput,
-): Promise<ReadonlyMap<string, Hold>> => {
-  const dropped = new Map<string, Hold>();
-  for (const { assignment, error } of held) {
-    const { name } = assignment.target;
-    if (holds?.has(name) || before.some((one) => one.assignment.target.name === name)) continue;
-    if (await lastGood.of(assignment)) dropped.set(name, { error });
-  }
-  return dropped;
 };
 
 const idOf = (rendered: RenderedPackage): string => rendered.assignment.target.name;

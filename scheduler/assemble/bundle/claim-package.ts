@@ -1,42 +1,116 @@
 import { debianPlace } from '#bundles/formats/bounds/debian-place';
+import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { AssembledPackage } from './assembled-package.ts';
 
+/** A package and whether it is kept from an earlier release. */
+export type Claimant = { readonly made: AssembledPackage; readonly kept: boolean };
+
+/** Names and site inputs of the package of an assignment in the last release; undefined if there is none, or if it was another workspace's. */
+export type Before = (made: AssembledPackage) => Promise<Owned | undefined>;
+
+type Owned = Pick<AssembledPackage, 'owns' | 'siteInputs'>;
+
 /**
- * Returns a function that registers the packages of one bundle. It throws FleetError OBJECT_CLASH for a package that would own
- * an object or path of another, or that gives the name of a site input another meaning; such a package claims nothing. A site
- * would otherwise refuse the bundle.
+ * Finds the packages that claim a name which belongs to another package of the bundle: an object, a path, a unit, or a site input
+ * with another schema. A site would refuse a bundle with both. A name belongs to the package that had it in the last release; a new
+ * one to the platform's own package, then to the registration that is first by name. The names of workloads and targets, which
+ * their authors choose, decide only between packages of one registration.
+ * @returns OBJECT_CLASH by package; a refused package claims nothing else either
  */
-export const newClaims = (): ((made: AssembledPackage) => void) => {
-  const owners = new Map<string, { readonly id: string; readonly name: string }>();
-  const inputs = new Map<string, { readonly owner: string; readonly schema: string }>();
-  return (made) => {
-    for (const name of made.owns) {
-      const other = owners.get(debianPlace(name));
-      if (!other) continue;
-      throw clash(
-        made,
-        other.name === name
-          ? `${made.id} and ${other.id} both bring ${name}`
-          : `${made.id} brings ${name} and ${other.id} brings ${other.name}, which are one file on every host: ${debianPlace(name)}`,
-        'Only one package of a cluster type can own it',
-      );
-    }
-    const schemas = made.siteInputs.map(({ input, schema }) => [input, JSON.stringify(schema)] as const);
-    for (const [input, schema] of schemas) {
-      const known = inputs.get(input);
-      if (known === undefined || known.schema === schema) continue;
-      throw clash(
-        made,
-        `${made.id} and ${known.owner} give the site input ${input} two different schemas`,
-        'Make them the same, or rename one of the inputs',
-      );
-    }
-    for (const name of made.owns) owners.set(debianPlace(name), { id: made.id, name });
-    for (const [input, schema] of schemas)
-      if (!inputs.has(input)) inputs.set(input, { owner: made.id, schema });
-  };
+export const refuseNewcomers = async (
+  claimants: readonly Claimant[],
+  before: Before,
+): Promise<ReadonlyMap<AssembledPackage, FleetError>> => {
+  const sorted = claimants.toSorted(byPrecedence);
+  const names = groupBy(sorted, ({ made }) =>
+    made.owns.map((name) => ({ key: debianPlace(name), claim: { name } })),
+  );
+  const inputs = groupBy(sorted, ({ made }) =>
+    made.siteInputs.map(({ input, schema }) => ({ key: input, claim: { name: JSON.stringify(schema) } })),
+  );
+  const refused = new Map<AssembledPackage, FleetError>();
+  for (const [place, claims] of names) {
+    const owner = await ownerOf(claims, async ({ made }) =>
+      ((await before(made))?.owns ?? []).some((name) => debianPlace(name) === place),
+    );
+    for (const { made, name } of claims)
+      if (made !== owner.made && !refused.has(made)) refused.set(made, nameClash(made, name, owner, place));
+  }
+  for (const [input, claims] of inputs) {
+    if (claims.every(({ name }) => name === claims[0]?.name)) continue;
+    const owner = await ownerOf(claims, async ({ made, name }) =>
+      ((await before(made))?.siteInputs ?? []).some(
+        (one) => one.input === input && JSON.stringify(one.schema) === name,
+      ),
+    );
+    for (const { made, name } of claims)
+      if (name !== owner.name && !refused.has(made)) refused.set(made, inputClash(made, input, owner));
+  }
+  return refused;
 };
+
+type Claim = Claimant & { readonly name: string };
+
+/** Only keys that more than one package claims. */
+const groupBy = (
+  claimants: readonly Claimant[],
+  keysOf: (one: Claimant) => readonly { readonly key: string; readonly claim: { readonly name: string } }[],
+): ReadonlyMap<string, readonly Claim[]> => {
+  const groups = new Map<string, Claim[]>();
+  for (const one of claimants) {
+    for (const { key, claim } of keysOf(one)) {
+      const group = groups.get(key) ?? [];
+      if (group.at(-1)?.made !== one.made) group.push({ ...one, ...claim });
+      groups.set(key, group);
+    }
+  }
+  return new Map([...groups].filter(([, group]) => group.length > 1));
+};
+
+/** @param hadIt whether the package of the last release had the name */
+const ownerOf = async (
+  claims: readonly Claim[],
+  hadIt: (claim: Claim) => Promise<boolean>,
+): Promise<Claim> => {
+  for (const claim of claims) if (claim.kept || (await hadIt(claim))) return claim;
+  return claims[0] as Claim;
+};
+
+const byPrecedence = (a: Claimant, b: Claimant): number =>
+  Number(b.kept) - Number(a.kept) ||
+  compareBytes(registrationOf(a.made), registrationOf(b.made)) ||
+  compareBytes(a.made.id, b.made.id);
+
+const registrationOf = ({ assignment }: AssembledPackage): string => assignment.target.registration ?? '';
+
+/** Names the owner by what the platform calls it; packages of one registration by their own names. */
+const describe = ({ made }: Claimant, other: AssembledPackage): string => {
+  const { registration, workspace, workload } = made.assignment.target;
+  if (registrationOf(made) === registrationOf(other)) return made.id;
+  const team = workspace === '' ? '' : ` of workspace ${workspace}`;
+  return registration === undefined && team === ''
+    ? `the platform (${made.id})`
+    : `${registration ?? workload}${team}`;
+};
+
+const nameClash = (made: AssembledPackage, name: string, owner: Claim, place: string): FleetError => {
+  const whose = describe(owner, made);
+  return clash(
+    made,
+    owner.name === name
+      ? `${made.id} brings ${name}, which belongs to ${whose}`
+      : `${made.id} brings ${name}, and ${owner.name} belongs to ${whose}; they are one file on every host: ${place}`,
+    'Use another name: only one package of a cluster type can own it, and the one that had it first does',
+  );
+};
+
+const inputClash = (made: AssembledPackage, input: string, owner: Claim): FleetError =>
+  clash(
+    made,
+    `${made.id} gives the site input ${input} another schema than ${describe(owner, made)}, to which it belongs`,
+    'Use the same schema, or rename the input',
+  );
 
 const clash = (made: AssembledPackage, message: string, hint: string): FleetError =>
   new FleetError('OBJECT_CLASH', message, { subject: made.id, at: made.assignment.target.at, hint });

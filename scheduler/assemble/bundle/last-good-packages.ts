@@ -16,6 +16,7 @@ import { isOf } from '../../load/platform/registration-in.ts';
 import { readRelease } from '../../load/releases/read-release.ts';
 import { findRevoked, readRevocations } from '../../load/releases/revocation-list.ts';
 import { type AssembledPackage, assembled } from './assembled-package.ts';
+import { ownsOf } from './package-owns.ts';
 
 const LIMITS = { maxBytes: 1 << 30, maxEntries: 1_000_000 };
 
@@ -28,6 +29,10 @@ type UnreadApplication = Pick<HeldWorkload, 'registration' | 'workspace' | 'erro
 export type LastGood = {
   /** The bundle they are of. */
   readonly bundle?: Digest;
+  /** The owners of its names. */
+  readonly targets: readonly (Pick<DeploymentTarget, 'workload' | 'workspace'> & { readonly id: string })[];
+  /** Workspaces by the site value that their packages read. */
+  readonly readers: ReadonlyMap<string, ReadonlySet<string>>;
   readonly of: (assignment: Assignment) => Promise<AssembledPackage | undefined>;
   /** The package of an assignment that is not declared any more. */
   readonly ofId: (id: string) => Promise<AssembledPackage | undefined>;
@@ -43,6 +48,8 @@ export type LastGood = {
 };
 
 export const NO_LAST_GOOD: LastGood = {
+  targets: [],
+  readers: new Map(),
   of: async () => undefined,
   ofId: async () => undefined,
   ofUnread: async () => [],
@@ -86,7 +93,7 @@ export const readLastGood = async (
     const kept = assembled({
       assignment: {
         ...assignment,
-        target: { ...assignment.target, dependsOn: known.dependsOn, critical: known.critical },
+        target: { ...assignment.target, ...provenanceOf(known, assignment.target) },
       },
       id: known.id,
       namespace: known.namespace,
@@ -94,7 +101,7 @@ export const readLastGood = async (
       siteInputs: config.siteInputs.fields
         .filter((field) => field.assignment === known.id)
         .map(({ assignment: _, ...field }) => ({ ...field, schema: properties[field.input] ?? {} })),
-      owns: [],
+      owns: ownsOf(config.kind, new Map(files.map(({ path, bytes }) => [path, Buffer.from(bytes)])), known),
       ...(config.kind === 'kubernetes' &&
         config.critical.includes(SECRETS_CRITICAL) && { needsSecrets: true }),
       // Only images that the manifests of this package name are kept, by their names in the closure.
@@ -114,6 +121,8 @@ export const readLastGood = async (
     keep(known, { clusterType, target: targetOf(known, environment, clusterType), policy: '' });
   return {
     bundle: digest,
+    targets: config.assignments.map(({ id, workload = '', workspace = '' }) => ({ id, workload, workspace })),
+    readers: readersOf(config),
     of: async (assignment) => {
       const known = config.assignments.find(({ id }) => id === assignment.target.name);
       return known && (await keep(known, assignment));
@@ -134,6 +143,28 @@ export const readLastGood = async (
       return found;
     },
   };
+};
+
+/** The owner that the package was built for. The assignment of its name may be another's now. */
+const provenanceOf = (
+  { dependsOn, critical, workspace, workload, deploymentTarget }: BundleAssignment,
+  now: DeploymentTarget,
+): Partial<DeploymentTarget> => ({
+  dependsOn,
+  critical,
+  workspace: workspace ?? now.workspace,
+  workload: workload ?? now.workload,
+  shortName: deploymentTarget ?? now.shortName,
+});
+
+const readersOf = ({ assignments, siteInputs }: BundleConfig): LastGood['readers'] => {
+  const workspaces = new Map(assignments.map(({ id, workspace }) => [id, workspace ?? '']));
+  return new Map(
+    [...Map.groupBy(siteInputs.fields, ({ input }) => input)].map(([input, fields]) => [
+      input,
+      new Set(fields.map(({ assignment }) => workspaces.get(assignment) ?? '')),
+    ]),
+  );
 };
 
 /** False for a blob of an image, which is found again by the image. */

@@ -32,8 +32,9 @@ export const makeCandidate = ({
   const files = new Map(
     fetched.flatMap(({ from, digest }) => (from && 'url' in from ? [[from.url, digest] as const] : [])),
   );
+  const isDecidedByPast = bundles.some(({ held }) => held.some(({ error }) => BY_PAST.has(error.code)));
   const kept = bundles.flatMap(({ clusterType, held, previous }) => [
-    ...(previous !== undefined && held.some((one) => one.kept && !one.from)
+    ...(previous !== undefined && (isDecidedByPast || held.some((one) => one.kept && !one.from))
       ? [{ clusterType: clusterType.name, bundle: previous }]
       : []),
     ...held.flatMap(({ assignment, from, declaredIn }) =>
@@ -84,6 +85,9 @@ const withUnread = (
   const rest = declared.filter((one) => more.every((it) => it.in !== one.in));
   return [...rest, ...more].toSorted((a, b) => compareBytes(a.in, b.in));
 };
+
+/** Errors for names that belong to others: the last releases of all cluster types say whose they are. */
+const BY_PAST: ReadonlySet<string> = new Set(['NAME_CLASH', 'OBJECT_CLASH', 'OUT_OF_BOUNDS']);
 
 const byName = (
   found: ReadonlyMap<string, Digest>,

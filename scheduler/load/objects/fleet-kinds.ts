@@ -28,7 +28,7 @@ import {
   text,
   textLike,
 } from '../../model/yaml/shape.ts';
-import { readBounds } from '../../model/bounds.ts';
+import { readBounds, readWorkloadNames } from '../../model/bounds.ts';
 import { entryPlaces, fieldPlaces, keyPlaces, repositoryPlace } from './field-places.ts';
 import { imageFieldsFields } from './image-fields-fields.ts';
 import { imagePolicyFields } from './image-policy-fields.ts';
@@ -108,7 +108,7 @@ const attachment = lockedTo(
 );
 
 const SELECTOR =
-  'Labels that the cluster type or deployment target must have, all of them. Without a selector it applies to every assignment.';
+  'Labels that the cluster type or deployment target must have, all of them; `registration` and `workspace` are labels of each target that its author cannot set. Without a selector it applies to every assignment.';
 
 const configFields = fields({
   selector: optional(record(text), {}, SELECTOR),
@@ -441,6 +441,7 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
       kind: 'WorkloadRegistration',
       ...spec,
       bounds: readBounds(metadata.annotations),
+      workloadNames: readWorkloadNames(metadata.annotations),
       ...repositoryPlace(reading),
     }),
   ),

@@ -17,7 +17,7 @@ import {
   shape,
   text,
 } from '../../model/yaml/shape.ts';
-import { readBounds } from '../../model/bounds.ts';
+import { readBounds, readWorkloadNames } from '../../model/bounds.ts';
 import { fieldPlaces, repositoryPlace, targetPlaces } from './field-places.ts';
 import { type Metadata, objectShape } from './metadata.ts';
 import type { PlatformObject, RepositoryFolder, Spec, WorkloadTarget } from './platform-object.ts';
@@ -240,6 +240,7 @@ export const KALYPSO_KINDS: Readonly<Record<string, KindReader>> = {
       workload: toFolder(spec.workload),
       workspace: spec.workspace,
       bounds: readBounds(metadata.annotations),
+      workloadNames: readWorkloadNames(metadata.annotations),
       ...repositoryPlace(reading),
     }),
   ),

@@ -99,6 +99,8 @@ export type Spec =
       readonly workload: RepositoryFolder;
       readonly workspace: string;
       readonly bounds: Bounds | undefined;
+      /** Names of its Workloads besides its own name. */
+      readonly workloadNames: readonly string[];
       /** Place of `workload`. */
       readonly repositoryAt?: Place;
     }

@@ -72,6 +72,7 @@ export const assemble = async (assembly: Assembly): Promise<Platform> => {
     ofKind(objects, 'WorkloadRegistration').map((registration) => {
       const subject = `WorkloadRegistration ${registration.name}`;
       const bound = boundOf(workspaces.workspaces, registration.workspace, subject);
+      const granted = workspaces.workspaces?.find(({ name }) => name === registration.workspace);
       return {
         registration,
         folder: () => assembly.locateWorkload(registration.workload),
@@ -79,9 +80,14 @@ export const assemble = async (assembly: Assembly): Promise<Platform> => {
           workspace: registration.workspace,
           registration: registration.name,
           bounds: registration.bounds,
-          grants: workspaces.workspaces?.find(({ name }) => name === registration.workspace)?.host,
+          grants: granted?.host,
+          siteValues: workspaces.workspaces && (granted?.siteValues ?? []),
           packageSeconds: bound.limits.packageSeconds,
-          deliveryLabels: assembly.registrationLabels(registration),
+          deliveryLabels: {
+            ...assembly.registrationLabels(registration),
+            // Kalypso has no such label.
+            ...(assembly.form === 'fleet' && { registration: registration.name }),
+          },
         },
         bound,
       };
@@ -122,12 +128,27 @@ export const assemble = async (assembly: Assembly): Promise<Platform> => {
     repositories: new Map(
       ofKind(objects, 'WorkloadRegistration').flatMap((registration) => repositoryOf(assembly, registration)),
     ),
+    workloadOwners: workloadOwners(ofKind(objects, 'WorkloadRegistration')),
     ...heldOf([...workloads.held, ...misspelledIn({ form: assembly.form, targets, policies })]),
     ...gitOpsOf(objects),
     ...definitionsOf(assembly.parts),
     declarations: readDeclarations({ ...assembly, objects, targets, filled: workloads.filled }),
     ...(advice.length > 0 && { advice }),
   };
+};
+
+const workloadOwners = (
+  registrations: readonly ObjectOf<'WorkloadRegistration'>[],
+): NonNullable<Platform['workloadOwners']> => {
+  const given = byName(registrations).map(({ name, workspace, workloadNames }) => ({
+    owner: { registration: name, workspace },
+    names: workloadNames,
+  }));
+  // Of the entries with one key the last one counts: the first registration that lists the name, else the one that is called so.
+  return new Map([
+    ...given.map(({ owner }) => [owner.registration, owner] as const),
+    ...given.toReversed().flatMap(({ owner, names }) => names.map((name) => [name, owner] as const)),
+  ]);
 };
 
 /** A registration with an invalid location is reported when it is read; here it only has no repository. */

@@ -9,6 +9,7 @@ export type Arrival = {
   readonly bounds?: Bounds | undefined;
   readonly grants?: HostGrants | undefined;
   readonly packageSeconds?: number | undefined;
+  readonly siteValues?: readonly string[] | undefined;
   /** Labels that Kalypso's delivery adds to a Workload; templates can read them. */
   readonly deliveryLabels: Labels;
 };
@@ -46,6 +47,7 @@ export const toDeploymentTargets = (
       ...(arrival.bounds !== undefined && { bounds: arrival.bounds }),
       ...(arrival.grants !== undefined && { grants: arrival.grants }),
       ...(arrival.packageSeconds !== undefined && { packageSeconds: arrival.packageSeconds }),
+      ...(arrival.siteValues !== undefined && { siteValues: arrival.siteValues }),
       at: target.at,
       ...(target.labelPlaces && { labelPlaces: target.labelPlaces }),
     }));

@@ -4,7 +4,7 @@ import { findMisspelled } from '../../model/selectors/find-misspelled.ts';
 import { selectPairs } from '../../model/selectors/select-pairs.ts';
 import { findCriticalFaults } from './find-critical-faults.ts';
 import { findDependencyFaults } from './find-dependency-faults.ts';
-import { findNameFaults } from './find-name-faults.ts';
+import { findNameFaults, type PastTargets } from './find-name-faults.ts';
 
 /** The assignments of one environment. */
 export type Schedule = {
@@ -16,10 +16,13 @@ export type Schedule = {
   readonly advice: readonly FleetError[];
 };
 
-/** Assigns deployment targets to cluster types. A pure function of the platform. */
-export const schedulePlatform = (platform: Platform): Schedule => {
+/**
+ * Assigns deployment targets to cluster types. A pure function of the platform and the last releases.
+ * @param past owners of the names in the last releases; default: none
+ */
+export const schedulePlatform = (platform: Platform, past?: PastTargets): Schedule => {
   const { assignments, advice } = selectPairs(platform);
-  const nameFaults = findNameFaults(platform.targets);
+  const nameFaults = findNameFaults(platform, past);
   const criticalFaults = findCriticalFaults(platform);
   const dependencyFaults = findDependencyFaults(assignments);
   const faultOf = (assignment: Assignment): FleetError | undefined =>

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { boundsOf, checkBounds } from '../../../agent/apply/check-bounds.ts';
+import type { PackageBounds } from '../../../bundles/formats/bundle/config.ts';
 import type { DesiredPackage } from '../../../agent/model/target.ts';
 import { liveFiles } from '../folder-target.ts';
 import { createWorld, onePackage, type World } from '../world.ts';
@@ -46,6 +47,33 @@ describe('a host package outside of its bounds', () => {
       { assignment: 'free', outcome: 'created' },
       { assignment: 'ours', outcome: 'created' },
     ]);
+  });
+
+  it('N28: by a site value or by its time, against the bounds that its bundle carries -> OUT_OF_BOUNDS', () => {
+    const spec = {
+      id: 'label',
+      directories: [],
+      files: [],
+      units: [],
+      checks: [{ type: 'http', name: 'slow', url: 'http://127.0.0.1/', status: 200, timeoutSeconds: 3600 }],
+      critical: [],
+    };
+    const input = { assignment: 'label', input: 'line', file: '/a', pointer: '/A', value: 1 };
+    const desired = (more: Partial<PackageBounds>): DesiredPackage => ({
+      assignment: 'label',
+      package: 'sha256:0',
+      siteValues: 'sha256:0',
+      files: new Map([['package.json', Buffer.from(JSON.stringify(spec))]]),
+      siteInputs: [input, { ...input, assignment: 'other', input: 'foreign' }],
+      bounds: { ...bounds, ...more },
+    });
+    const check = (more: Partial<PackageBounds>) => () => checkBounds(desired(more), 'host', '/state');
+    check({})();
+    check({ siteValues: ['line'], seconds: 3600 })();
+    expect(check({ siteValues: [] })).toThrow('the site value "line" is not one that it may read');
+    expect(check({ seconds: 3599 })).toThrow(
+      'of which the check slow for 3600 s; its workspace may for 3599 s',
+    );
   });
 
   it("is refused for what is the agent's own, also in a package of the platform", async () => {

@@ -1,5 +1,7 @@
 import { compareBytes, digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import { hostSpans } from '#bundles/formats/bounds/host-trespass';
+import { secondsOf } from '#bundles/formats/bounds/package-seconds';
 import {
   BLOBS_CRITICAL,
   DEBS_CRITICAL,
@@ -32,7 +34,9 @@ import { type PinQuadlet, pinQuadlet, refusePulls } from '../../content/quadlets
 import { pinImage } from '../../images/pin-image.ts';
 import { type AssembledPackage, assembled } from '../assembled-package.ts';
 import { checkSiteInputs } from '../check-site-inputs.ts';
+import { hostOwns } from '../package-owns.ts';
 import { checkHostBounds, hostBoundsOf, UNIT_FOLDER } from './host-bounds.ts';
+import { checkSiteValues } from './check-site-values.ts';
 import { resolveInstall } from './host-install.ts';
 import { resolveSecret } from './host-secrets.ts';
 
@@ -108,7 +112,17 @@ export const assembleHost = async (
   const fields = objects.flatMap((object) => object.siteInputs);
   await checkSiteInputs(fields, playbooks, files, access.signal);
   const inputs = [...fields, ...playbooks.flatMap(({ siteInputs }) => siteInputs)];
-  const bounds = hostBoundsOf(target, platform, platform.flatMap(playbooksOf));
+  const read = [
+    ...own.flatMap((object) => object.siteInputs),
+    ...own.flatMap(playbooksOf).flatMap(({ siteInputs }) => siteInputs),
+  ];
+  checkSiteValues(read, target);
+  const bounds = hostBoundsOf(
+    target,
+    platform,
+    platform.flatMap(playbooksOf),
+    inputs.map(({ name }) => name),
+  );
   const places = {
     directories,
     files,
@@ -120,6 +134,7 @@ export const assembleHost = async (
     install: install ? [install] : [],
   };
   checkHostBounds(spec, target, bounds, { places, files });
+  const bytes = new Map(files.map((it) => [it.file.path, it.bytes?.bytes]));
   const document = canonicalBytes(spec);
   checkReadable(document);
   return assembled({
@@ -132,16 +147,14 @@ export const assembleHost = async (
       ...secrets.flatMap(({ bytes }) => bytes ?? []),
     ],
     siteInputs: inputs.map(({ name, at: _, ...field }) => ({ input: name, ...field })),
-    owns: [
-      ...[...spec.files, ...(spec.secrets ?? [])].map(({ path }) => path),
-      ...spec.units.map(({ name }) => name),
-      ...(spec.install?.packages ?? [])
-        .filter(({ asDependency }) => !asDependency)
-        .map(({ name }) => `the Debian package ${name}`),
-    ],
+    owns: hostOwns(spec),
     images,
     ...(contents.length > 0 && { contents }),
     bounds,
+    ...(bounds && {
+      seconds: secondsOf(hostSpans(spec, bounds, ({ path }) => bytes.get(path))),
+      reads: read.map(({ name }) => name),
+    }),
   });
 };
 

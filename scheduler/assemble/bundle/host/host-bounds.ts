@@ -18,6 +18,7 @@ export const hostBoundsOf = (
   target: DeploymentTarget,
   templates: readonly HostPackageObject[],
   playbooks: readonly PlacedPlaybook[],
+  inputs: readonly string[] = [],
 ): PackageBounds | undefined => {
   const bounds = packageBoundsOf(target);
   if (!bounds) return undefined;
@@ -34,6 +35,8 @@ export const hostBoundsOf = (
   return {
     ...bounds,
     ...(folders.length > 0 && { paths: sorted([...bounds.paths, ...folders]) }),
+    // The names that it reads are allowed by now; grants beyond them would change bundles that do not use them.
+    ...(inputs.length > 0 && { siteValues: sorted(inputs) }),
     ...(platform.length > 0 && { platform: sorted(platform) }),
   };
 };

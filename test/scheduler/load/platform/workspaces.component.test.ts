@@ -34,6 +34,33 @@ describe('the workspaces of a platform', () => {
     expect(platform.workspaces?.map(({ name }) => name)).toEqual(['shop']);
   });
 
+  test('say what its applications may read and hold back, nothing by default', async () => {
+    const spec = 'spec: {siteValues: [lineNumber, oven-*], critical: true}\n';
+    const files = {
+      'platform/base/teams.yaml': `${ours('Workspace', 'sales', spec)}---\n${workspace('line', '{}')}`,
+    };
+    const { workspaces, targets } = await loadFleetWith(files);
+    expect(workspaces).toMatchObject([
+      { name: 'line', siteValues: [], critical: false },
+      { name: 'sales', siteValues: ['lineNumber', 'oven-*'], critical: true },
+    ]);
+    expect(targets).toMatchObject([{ siteValues: ['lineNumber', 'oven-*'], packageSeconds: 1800 }]);
+  });
+
+  test('a registration has its own name for a workload, and those that the platform lists', async () => {
+    const registration = (name: string, listed: string): string =>
+      `apiVersion: fleet-ferry/v1alpha1\nkind: WorkloadRegistration\nmetadata:\n  name: ${name}\n  annotations: {fleet-ferry/allow-workloads: "${listed}"}\nspec:\n  workspace: sales\n  workload: {repo: ../apps/shop, path: deploy}\n`;
+    const files = {
+      'platform/base/shop.yaml': registration('shop', 'till, kiosk'),
+      'platform/base/apps.yaml': registration('line', 'kiosk robot'),
+    };
+    const { workloadOwners, targets } = await loadFleetWith(files);
+    expect(
+      [...(workloadOwners ?? [])].map(([name, owner]) => `${name} ${owner.registration}`).toSorted(),
+    ).toEqual(['kiosk line', 'line line', 'robot line', 'shop shop', 'till shop']);
+    expect(targets.map(({ labels }) => labels['registration'])).toContain('shop');
+  });
+
   test.for([
     ['a path with ..', '{paths: [/srv/../etc]}', 'is not an absolute path on a host'],
     ['the root directory', '{paths: [/]}', 'is not an absolute path on a host'],

@@ -78,19 +78,29 @@ describe('names', () => {
     expect(assigned).toEqual(['b/shop-web by all']);
     expect(faults).toEqual(['b/a-b-c NAME_CLASH', 'b/a-b-c NAME_CLASH']);
     expect(formatError(held[0]!.error)).toBe(
-      'apps/a/b-c.yaml:1:1: NAME_CLASH: DeploymentTarget a-b-c: target b-c of workload a and target c of workload a-b are both called a-b-c. Rename one of them; the other is at apps/a-b/c.yaml:1:1.',
+      'apps/a/b-c.yaml:1:1: NAME_CLASH: DeploymentTarget a-b-c: target b-c of workload a and target c of workload a-b are both called a-b-c. Remove or rename one of them; the other is at apps/a-b/c.yaml:1:1.',
     );
   });
 
-  test('one target that comes by two registrations says by which', () => {
+  test('one target that comes by two registrations belongs to the first', () => {
+    const twice = [
+      target('shop/web', { registration: 'shop-again' }),
+      target('shop/web', { registration: 'shop' }),
+    ];
+    const found = pairs({ clusterTypes: [types[1]!], targets: twice, policies: [policy('all')] });
+    expect(found.held.map(({ assignment }) => assignment.target.registration)).toEqual(['shop-again']);
+    expect(formatError(found.held[0]!.error)).toContain(
+      'target web of workload shop would be called shop-web, which belongs to the registration shop of workspace team (apps/shop/web.yaml:1:1)',
+    );
+  });
+
+  test('one target that an application declares twice is held twice', () => {
     const twice = [
       target('shop/web', { registration: 'shop' }),
-      target('shop/web', { registration: 'shop-again' }),
+      target('shop/web', { registration: 'shop' }),
     ];
-    const { held } = pairs({ clusterTypes: [types[1]!], targets: twice, policies: [policy('all')] });
-    expect(formatError(held[0]!.error)).toContain(
-      'target web of workload shop is declared twice, by shop and by shop-again',
-    );
+    const { faults } = pairs({ clusterTypes: [types[1]!], targets: twice, policies: [policy('all')] });
+    expect(faults).toEqual(['b/shop-web NAME_CLASH', 'b/shop-web NAME_CLASH']);
   });
 
   test('targets that no policy selects are reported, once', () => {

@@ -434,3 +434,28 @@ describe('the time that a package may take', () => {
     await assemble(service('TimeoutStopSec=infinity'), { ...granted({ users: ['root'] }), ...limited(60) });
   });
 });
+
+describe('a site value', () => {
+  const input =
+    '  files:\n  - {path: /etc/label/a.env, content: A=1, format: env}\n' +
+    '  siteInputs:\n  - {name: lineNumber, schema: {type: integer}, file: /etc/label/a.env, pointer: /A}\n';
+
+  test('N47: that its workspace is not granted -> OUT_OF_BOUNDS', async () => {
+    const error = await refusal(input, { siteValues: ['line', 'other-*'] });
+    expect(error).toMatchObject({ code: 'OUT_OF_BOUNDS', at: { file: 'apps/label/package.yaml', line: 8 } });
+    expect(error.message).toContain('its workspace may not read the site value lineNumber');
+    expect(error.hint).toBe(
+      'Let the platform grant it in the Workspace printing: spec: {siteValues: [lineNumber]}',
+    );
+  });
+
+  test('that is granted, or asked for by a template of the platform, is taken', async () => {
+    for (const siteValues of [['lineNumber'], ['line*'], undefined]) {
+      const made = await assemble(input, siteValues && { siteValues });
+      expect(made.bounds?.siteValues).toEqual(['lineNumber']);
+    }
+    const template = input.replaceAll('/etc/label/a.env', '/etc/platform/a.env');
+    const made = await assemble(file('/etc/label/b'), { siteValues: [] }, template);
+    expect([made.reads, made.bounds?.siteValues]).toEqual([[], ['lineNumber']]);
+  });
+});
