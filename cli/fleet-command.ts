@@ -95,7 +95,8 @@ export abstract class FleetCommand extends Command {
 
   /** A note, a warning or progress, for people: on standard error, so that the result on standard output can be piped. */
   protected say(line: string): void {
-    if (!this.jsonEnabled()) process.stderr.write(`${paint(plainLine(line), process.stderr)}
+    if (!this.jsonEnabled())
+      process.stderr.write(`${paint(plainLine(line), process.stderr)}
 `);
   }
 

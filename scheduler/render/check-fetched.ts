@@ -63,7 +63,9 @@ const runsAnsiblePull = ({ templates }: Platform, reconciler: string): boolean =
 type UserSettings = { readonly user?: unknown; readonly ownUser?: unknown };
 
 const settingsOf = (value: unknown): UserSettings =>
-  typeof value === 'object' && value !== null ? (value as UserSettings) : {};
+  typeof value === 'object' && value !== null ? value : {};
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /** @throws FleetError OUT_OF_BOUNDS unless the Workspace grants the user, or it is the one of `ansible-user` */
 const checkUser = (
@@ -73,7 +75,7 @@ const checkUser = (
 ): void => {
   // Only what Go's templates take for true; anything else counts as the user that is configured.
   if (ownUser === true || (typeof ownUser === 'string' && ownUser !== '')) return;
-  const runsAs = user === undefined || user === null || user === '' || user === 0 ? 'root' : String(user);
+  const runsAs = user === undefined || user === null || user === '' || user === 0 ? 'root' : textOf(user);
   if (grants?.users.includes(runsAs)) return;
   throw new FleetError(
     'OUT_OF_BOUNDS',

@@ -36,7 +36,9 @@ export default class RootInit extends FleetCommand {
     keys,
     fleet: Flags.string({ required: true, description: 'Name of the fleet' }),
     dev: Flags.boolean({ description: 'For development: one officer, all keys in one directory' }),
-    officer: keysFlag('Public key of an officer, whose name in the root is that of the file; three are usual'),
+    officer: keysFlag(
+      'Public key of an officer, whose name in the root is that of the file; three are usual',
+    ),
     threshold: Flags.integer({ description: `How many officers must sign [default: ${DEFAULT_THRESHOLD}]` }),
     bundle: keysFlag('Public key that signs the origin of bundles'),
     'bundle-threshold': Flags.integer({

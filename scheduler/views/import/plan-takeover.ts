@@ -32,7 +32,7 @@ const LEFT_OUT: ReadonlySet<string> = new Set(['Environment', 'BaseRepo', 'GitOp
 export const planTakeover = (
   fleet: string,
   environments: readonly KalypsoParts[],
-  grants?: string | undefined,
+  grants?: string,
 ): Takeover => {
   const files = new Map<string, string[]>([
     ['fleet.yaml', [fleetText(fleet, environments)]],

@@ -17,7 +17,7 @@ beforeEach(async () => {
     if (request.url === '/long') response.write('...');
     else response.end('ok');
   });
-  limitWaiting({ server } as never, { most: MOST, patienceMs: PATIENCE_MS });
+  limitWaiting({ server }, { most: MOST, patienceMs: PATIENCE_MS });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
 });

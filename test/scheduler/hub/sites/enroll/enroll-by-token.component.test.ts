@@ -158,7 +158,7 @@ describe('a finder of a stick with a request', () => {
       const { signature: _, ...fields } = { ...asked, proof: { ...asked.proof, token: row.id } };
       const bytes = Buffer.from(`fleet-ferry request v1\n${canonicalJson(fields as unknown as Json)}\n`);
       const signature = (await thief.key.sign(bytes)).toString('base64');
-      await put(stick, requestPath(thief.id), canonicalBytes({ ...fields, signature } as unknown as Json));
+      await put(stick, requestPath(thief.id), canonicalBytes({ ...fields, signature }));
       expect(codes((await enroll(hub, stick)).refused)).toEqual(['TOKEN_INVALID']);
     }
     expect(await honest(hub, token, host)).toEqual([fingerprint(host.key.public)]);
