@@ -36,7 +36,7 @@ export const askRegistry = async (
     const seen = await pollRegistry(agent, registry, config.hub === '');
     const pulled = seen.news ? await pullRelease(agent, registry, seen, exclusively) : undefined;
     noteAnswer(agent);
-    return { address, accepted: pulled?.release?.version };
+    return { address, accepted: pulled?.news === 'newer' ? pulled.release?.version : undefined };
   } catch (cause) {
     const { code, message, retryable } = toFleetError(cause);
     if (code === 'ABORTED' || agent.signal.aborted) throw cause;

@@ -2,7 +2,7 @@ import { compareBytes } from '#bundles/digest';
 import { toFleetError } from '#bundles/errors';
 import { pauseMs, spread } from '#bundles/retry';
 import type { Poll } from '../acquire/poll-registry.ts';
-import type { Exclusively } from '../acquire/pull-release.ts';
+import type { Exclusively, Pulled } from '../acquire/pull-release.ts';
 import type { Contact } from '../store/contact.ts';
 import type { Daemon, Rounds } from './daemon.ts';
 import { pollPolicy } from './poll-policy.ts';
@@ -65,7 +65,7 @@ const takeUp = async (
   try {
     const pulled = await registry.pull(seen, interrupting(daemon, rounds));
     registry.contact.worked();
-    log.info(pulled, 'release accepted');
+    log.info(pulled, acceptedWhat(pulled));
     rounds.look.wake();
     return undefined;
   } catch (cause) {
@@ -78,6 +78,12 @@ const takeUp = async (
     const times = (before?.times ?? 0) + 1;
     return { offer, times, polls: Math.min(MAX_POLLS, 2 ** Math.min(10, times) - 1) };
   }
+};
+
+/** Says "release accepted" of a release that was not here before, and of nothing else. */
+const acceptedWhat = ({ release, news, selected }: Pulled): string => {
+  if (release === undefined || news !== 'newer') return 'site statement accepted';
+  return selected ? 'release accepted' : 'release accepted; its rollout does not select this agent yet';
 };
 
 /** Ends the current look after its package, but only once an offer was judged good; a refused offer interrupts nothing. */

@@ -1,6 +1,7 @@
 import { compareBytes } from '#bundles/digest';
 import { type ErrorCode, FleetError, formatError, isFleetError } from '#bundles/errors';
-import { agentFolder, type OpenMedium } from '#bundles/formats/medium/medium';
+import { agentFolder, type OpenMedium, REPORTS_FOLDER } from '#bundles/formats/medium/medium';
+import { findOddEntries } from '#bundles/formats/medium/plain-files';
 import { type FoundReport, findReports, readReport } from '#bundles/trust/reports/find-reports';
 import { verifyReport } from '#bundles/trust/reports/report';
 import { parseEnvelope } from '#bundles/formats/statements/envelope';
@@ -51,6 +52,9 @@ export const listReports = async (
   signal?: AbortSignal,
 ): Promise<ReportList> => {
   const refused: ReportList['refused'][number][] = [];
+  for (const root of medium.roots)
+    for (const { code, message } of await findOddEntries(root, REPORTS_FOLDER))
+      refused.push({ path: REPORTS_FOLDER, code, message });
   const listed: { readonly agent: string; readonly report: ListedReport }[] = [];
   for (const found of await findReports(medium)) {
     signal?.throwIfAborted();

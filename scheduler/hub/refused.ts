@@ -1,7 +1,17 @@
 import { type ErrorCode, FleetError, toFleetError } from '#bundles/errors';
+import type { OpenMedium } from '#bundles/formats/medium/medium';
+import { findOddEntries } from '#bundles/formats/medium/plain-files';
 
 /** One of many items that was refused. */
 export type Refused = { readonly path: string; readonly error: FleetError };
+
+/** Refuses links, pipes and the like below a folder of a medium, which readers skip. */
+export const oddEntries = async ({ roots }: OpenMedium, folder: string): Promise<Refused[]> => {
+  const found: Refused[] = [];
+  for (const root of roots)
+    for (const error of await findOddEntries(root, folder)) found.push({ path: folder, error });
+  return found;
+};
 
 /** Runs a step on one of many items. An error in the item is added to `refused`, so that the others are still processed. */
 export const orRefuse = async <T>(

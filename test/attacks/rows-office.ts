@@ -148,4 +148,11 @@ export const OFFICE: readonly AttackRow[] = [
     'a line break in the name of a file, folder, label or person, so that a line of output says what the name wants',
     'MEDIUM_INVALID',
   ),
+  rowOf(
+    'O18',
+    'hidden by a link',
+    'a link in the place of the folder of an agent, a report or a request, so that a reader skips it and ends with 0',
+    '`MEDIUM_INVALID` for it; all others are taken',
+    [['MEDIUM_INVALID']],
+  ),
 ];

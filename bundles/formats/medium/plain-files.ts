@@ -42,6 +42,38 @@ export const listFiles = (root: string, folder: string): Promise<readonly string
     return files.toSorted(compareBytes);
   });
 
+/** Entries below a folder that no program reads. */
+const MAX_ODD = 100;
+
+/**
+ * Lists the entries below a folder of a medium that are neither files nor folders, such as links, as errors that say so: a reader skips
+ * them, and whoever put a link in the place of a report would hide it.
+ * @returns at most 100 errors MEDIUM_INVALID
+ */
+export const findOddEntries = (root: string, folder: string): Promise<readonly FleetError[]> =>
+  reading(join(root, folder), async () => {
+    const found: FleetError[] = [];
+    const look = async (path: string, depth: number): Promise<void> => {
+      await using held = await holdFolder(root, path);
+      if (!held) return;
+      const below: string[] = [];
+      await named(held, async () => {
+        for await (const entry of await opendir(held.path, { bufferSize: 1024 })) {
+          if (found.length === MAX_ODD) return;
+          if (entry.isDirectory()) below.push(`${path}/${entry.name}`);
+          else if (!entry.isFile()) {
+            const kind = (await lookAt(join(held.path, entry.name)))?.kind;
+            if (kind !== undefined && kind !== 'file' && kind !== 'folder')
+              found.push(otherKind(`${path}/${entry.name}`, kind, 'file'));
+          }
+        }
+      });
+      if (depth < MAX_DEPTH) for (const one of below) await look(one, depth + 1);
+    };
+    await look(folder, 0);
+    return found;
+  });
+
 /** Reads a small file of a medium; undefined when it does not exist. @throws FleetError TOO_LARGE, MEDIUM_INVALID, PERMISSION, IO */
 export const readOptional = async (
   root: string,

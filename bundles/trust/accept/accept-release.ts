@@ -58,6 +58,12 @@ export const acceptRelease = async (
 ): Promise<AcceptedRelease> => {
   const envelopes = await documents.release(channel);
   const what = `the release of ${formatChannel(channel)}`;
+  const others = documents.claimedChannels.map(formatChannel);
+  if (envelopes.length === 0 && others.length > 0)
+    throw new FleetError(
+      'WRONG_CHANNEL',
+      `this has the release of ${others.slice(0, 5).join(', ')}, and not that of ${formatChannel(channel)}`,
+    );
   const verified = verifyStatement(envelopes, root.roles.release, PREDICATES.release, what);
   const predicate = parseDocument<ReleasePredicate>('release-predicate', verified.predicate, what);
   checkAudience(predicate.audience, { fleet: state.fleet, ...channel }, what);

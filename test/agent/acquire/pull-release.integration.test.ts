@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { digestOf } from '#bundles/digest';
+import { type Digest, digestOf } from '#bundles/digest';
 import { importMedium } from '../../../agent/daemon/import-medium.ts';
 import { pollRegistry } from '../../../agent/acquire/poll-registry.ts';
 import { type Exclusively, type Pulled, pullRelease } from '../../../agent/acquire/pull-release.ts';
@@ -279,6 +279,20 @@ describe('a registry that lies', () => {
       code: 'MISSING_BLOB',
       lie: ({ server }) => {
         for (const [digest, bytes] of server.blobs) if (bytes[0] === 0x1f) server.blobs.delete(digest);
+      },
+    },
+    {
+      name: 'and has the release of another channel behind the tag',
+      code: 'WRONG_CHANNEL',
+      lie: ({ server }) => {
+        const tag = 'fleet/prod/factory-host:release';
+        const genuine = server.blobs.get(server.tags.get(tag) as Digest) as Buffer;
+        const other = Buffer.from(
+          genuine.toString().replaceAll('"fleet-ferry.environment":"prod"', '"fleet-ferry.environment":"qa"'),
+        );
+        expect(other.equals(genuine)).toBe(false);
+        server.blobs.set(digestOf(other), other);
+        server.tags.set(tag, digestOf(other));
       },
     },
     {

@@ -11,7 +11,7 @@ import { writeFileOntoMedium } from '#bundles/formats/medium/write-onto-medium';
 import type { Hub } from '../../hub.ts';
 import { type Answered, addDocuments } from '../../sites/medium/add-documents.ts';
 import { noteMedium } from '../../sites/medium/note-medium.ts';
-import { abortIfAsked, orRefuse, type Refused } from '../../refused.ts';
+import { abortIfAsked, oddEntries, orRefuse, type Refused } from '../../refused.ts';
 import type { AgentRow, ReceiptRow } from '../../store/tables.ts';
 import { acknowledge, publishReceipts, receiptDocument } from './acknowledge.ts';
 import { findGaps, type Gap } from './find-head.ts';
@@ -60,7 +60,7 @@ export const importReports = async (
       hint: 'Run fleet-agent reports export on the machine, with this medium',
     });
   }
-  const refused: Refused[] = [];
+  const refused: Refused[] = await oddEntries(medium, REPORTS_FOLDER);
   const former: FormerReport[] = [];
   const tallies = new Map<string, Tally>();
   for (const [folder, reports] of Map.groupBy(found, (report) => report.folder)) {

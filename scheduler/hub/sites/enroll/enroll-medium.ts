@@ -1,5 +1,5 @@
 import { FleetError, toFleetError } from '#bundles/errors';
-import type { OpenMedium } from '#bundles/formats/medium/medium';
+import { type OpenMedium, REQUESTS_FOLDER } from '#bundles/formats/medium/medium';
 import { removeFileFromMedium } from '#bundles/formats/medium/write-onto-medium';
 import { nameSome } from '#bundles/name-some';
 import { nearestName } from '#bundles/nearest-name';
@@ -7,7 +7,7 @@ import { type Channel, formatChannel, sameChannel } from '#bundles/names';
 import type { NewDocument } from '../../../load/releases/artifact.ts';
 import { type Hub, publishSite, siteSigner } from '../../hub.ts';
 import { type Answered, addDocuments } from '../medium/add-documents.ts';
-import { abortIfAsked, type Refused } from '../../refused.ts';
+import { abortIfAsked, oddEntries, type Refused } from '../../refused.ts';
 import { siteDocuments } from '../site-documents.ts';
 import { type EnrolledSite, enrollAgents, type Redeem } from './enroll-agents.ts';
 import type { EnrolmentOptions } from './plan-enrolment.ts';
@@ -57,6 +57,7 @@ export const enrollMedium = async (
       hint: 'Run fleet-agent enroll on the machine, with this medium',
     });
   }
+  refused.push(...(await oddEntries(medium, REQUESTS_FOLDER)));
   const chosen = await choose(requests, options, medium.path, refused, signal);
   const signer = await siteSigner(hub);
   const sites: EnrolledSite[] = [];

@@ -136,6 +136,27 @@ describe('a stick that somebody prepared, at the office', () => {
     expect(await verdict(() => hub.importFrom(stick))).toBe('MEDIUM_EMPTY');
   });
 
+  it('O18: says so where the folder of an agent or a request is a link, and takes all others -> MEDIUM_INVALID', async () => {
+    await using hub = await enrolledHub();
+    const { stick } = await foundStick(hub);
+    const other = testAgent('plant-7/press-8');
+    await ask(stick, other);
+    const hidden = join(stick, 'fleet/reports', agentFolder(other.id));
+    await symlink(join(hub.path, 'keys'), hidden);
+    await symlink(join(hub.path, 'keys', 'release.key'), join(stick, requestPath('plant-7/press-7')));
+    const { refused, agents } = await hub.importFrom(stick);
+    expect(refused.map(({ error }) => error)).toMatchObject([
+      { code: 'MEDIUM_INVALID', message: expect.stringContaining(agentFolder(other.id)) as string },
+    ]);
+    expect(refused.map(({ error }) => error.code)).toEqual(['MEDIUM_INVALID']);
+    expect(agents.map(({ agent }) => agent)).toEqual([hub.agent.id]);
+    const enrolled = await hub.enroll(stick);
+    expect(enrolled.refused.map(({ error }) => error.code)).toEqual(['MEDIUM_INVALID']);
+    expect(enrolled.sites.flatMap(({ enrolments }) => enrolments.map(({ request }) => request.id))).toContain(
+      other.id,
+    );
+  });
+
   it('has no receipt written through a link in its place', async () => {
     await using hub = await enrolledHub();
     const { stick } = await foundStick(hub);
