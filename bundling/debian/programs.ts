@@ -39,6 +39,8 @@ export const PACKAGED: readonly Packaged[] = [
         'fleet-agent-medium@.service',
       ),
       'systemd/90-fleet-agent-medium.rules': 'usr/lib/udev/rules.d/90-fleet-agent-medium.rules',
+      'systemd/fleet-agent-generator': 'usr/lib/systemd/system-generators/fleet-agent-generator',
+      'systemd/fleet-agent-start-guard': 'usr/lib/fleet-agent/start-guard',
       'debian/fleet-agent.trial': 'usr/lib/fleet-agent/trial',
       'debian/fleet-agent-trial.service': 'usr/lib/fleet-agent/fleet-agent-trial.service',
       'debian/fleet-agent.default': 'etc/default/fleet-agent',

@@ -42,4 +42,11 @@ export const BLAST_RADIUS: readonly AttackRow[] = [
     'a package depends on the one that the platform withdraws, so that the channel gets no release',
     'DEPENDENCY_MISSING',
   ),
+  rowOf(
+    'N75',
+    'boot without the agent',
+    'a unit that hangs before the agent or its targets at a boot, makes a cycle with it or conflicts with it',
+    'ACCEPT: the agent starts all the same, and the next release removes the unit',
+    [['ACCEPT']],
+  ),
 ];

@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeOnDebians } from '../../harness/hosts/describe-on-debians.ts';
+import type { TestPackage } from '../../harness/fleets/signed-medium.ts';
+import { isTried, LONG } from '../../harness/run/long.ts';
+import { nothing, type SiteHost, startSiteHost } from './debs-host/site-host.ts';
+
+/** Five power cuts for each unit in the long run. */
+const CUTS = LONG ? 5 : 1;
+
+const HANGS =
+  '[Service]\nType=oneshot\nExecStart=/bin/sleep infinity\nTimeoutStartSec=infinity\nTimeoutStopSec=1s\n';
+const wantedBy = (target: string): string => `[Install]\nWantedBy=${target}\n`;
+
+/** Units that keep a boot from the agent, each enabled by a package of the platform, which no bounds bind. */
+const HOSTILE: Readonly<Record<string, string>> = {
+  'hangs before the agent': `[Unit]\nBefore=fleet-agent.service\n${HANGS}${wantedBy('multi-user.target')}`,
+  'makes a cycle with the agent': `[Unit]\nBefore=fleet-agent.service\nAfter=multi-user.target\n${HANGS}${wantedBy('multi-user.target')}`,
+  'conflicts with the agent': `[Unit]\nConflicts=fleet-agent.service\n[Service]\nExecStart=/bin/sleep infinity\n${wantedBy('multi-user.target')}`,
+  'hangs before basic.target': `[Unit]\nDefaultDependencies=no\nBefore=basic.target\n${HANGS}${wantedBy('basic.target')}`,
+  'hangs before local-fs.target': `[Unit]\nDefaultDependencies=no\nBefore=local-fs.target\n${HANGS}${wantedBy('local-fs.target')}`,
+};
+
+const hostile = (text: string): TestPackage => ({
+  id: 'hostile',
+  files: { '/etc/systemd/system/press.service': text },
+  units: [{ name: 'press.service', enabled: true, active: false, restartOn: [] }],
+});
+
+describeOnDebians([], 'the agent after a power cut', ({ base, debian, itOnce }) => {
+  let site: SiteHost;
+
+  beforeAll(async () => {
+    site = await startSiteHost(`starts-${debian}`, base);
+    await site.sh(`mkdir -p /usr/lib/systemd/system-generators /usr/lib/fleet-agent
+      cp /opt/deploy/systemd/fleet-agent-generator /usr/lib/systemd/system-generators/
+      cp /opt/deploy/systemd/fleet-agent-start-guard /usr/lib/fleet-agent/start-guard
+      printf 'FLEET_NOW=2026-11-21T08:00:00Z\\nFLEET_GUARD_SECONDS=2\\n' > /etc/default/fleet-agent
+      systemctl enable --now fleet-agent.service`);
+  }, 120_000);
+  afterAll(() => site[Symbol.asyncDispose]());
+
+  const isActive = async (): Promise<boolean> =>
+    (await site.exec('systemctl is-active fleet-agent.service')).stdout.trim() === 'active';
+
+  /** Without systemd-run, which needs the D-Bus that such a boot has not reached. */
+  const importBare = async (...packages: readonly TestPackage[]): Promise<void> => {
+    const words = await site.release(...packages);
+    const { code, stdout, stderr } = await site.exec(
+      `FLEET_NOW=2026-11-21T08:00:00Z /usr/bin/fleet-agent ${words}`,
+    );
+    expect(code === 0 ? 'ACCEPT' : stdout + stderr).toBe('ACCEPT');
+  };
+
+  const untilActive = async (): Promise<void> => {
+    for (let tries = 0; tries < 300; tries++) {
+      if (await isActive()) return;
+      await sleep(100);
+    }
+    throw new Error(
+      `the agent did not start: ${await site.sh('systemctl list-jobs; systemctl status fleet-agent')}`,
+    );
+  };
+
+  // Each is tried on one Debian in a usual run, or on none; the long run has all on both.
+  it.each(Object.entries(HOSTILE).filter((_unit, index) => isTried(index + debian)))(
+    'N75: the agent starts although a unit %s, and removes it with the release without it -> ACCEPT',
+    async (_, text) => {
+      for (let cut = 0; cut < CUTS; cut++) {
+        await site.applied(nothing, hostile(text));
+        expect(await site.sh('systemctl is-enabled press.service')).toBe('enabled');
+        await site.host.crash();
+        const booted = site.host.start();
+        await untilActive();
+        await importBare(nothing);
+        expect(await site.exec('test -e /etc/systemd/system/press.service')).toMatchObject({ code: 1 });
+        // Without the unit the boot goes on to its end.
+        expect(['running', 'degraded']).toContain(await booted);
+        expect(await isActive()).toBe(true);
+      }
+    },
+    CUTS * 120_000,
+  );
+
+  itOnce('is left alone by the guard where an administrator has disabled it', async () => {
+    await site.sh('systemctl disable --now fleet-agent.service');
+    await site.host.crash();
+    await site.host.start();
+    await sleep(4000);
+    expect(await isActive()).toBe(false);
+    await site.sh('systemctl enable fleet-agent.service');
+  });
+});
