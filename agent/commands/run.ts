@@ -1,6 +1,8 @@
 import { Flags } from '@oclif/core';
 import { isFleetError, plainText } from '#bundles/errors';
 import type { Config } from '../config/config.ts';
+import { keepWatched, readWatchdog } from '../daemon/keep-watched.ts';
+import { LOOK_MS, makeProgress, type Progress, SLACK_MS, STEP_MS } from '../daemon/progress.ts';
 import { sleep } from '../daemon/wake-signal.ts';
 import type { Log } from '../model/log.ts';
 import { parseWindows } from '#bundles/windows';
@@ -8,6 +10,7 @@ import type { Edge } from '../model/edge.ts';
 import { askedWithRecipient } from '../enroll/ask-with-recipient.ts';
 import { lookAround } from '../observe/look-around.ts';
 import { findIdentity, readIdentity } from '../store/identity.ts';
+import { openOperation } from '../store/journal/operations.ts';
 import { holdServiceLock } from '../store/service-lock.ts';
 import { openState, type State } from '../store/state.ts';
 import { readTrustRow } from '../store/trust.ts';
@@ -60,23 +63,33 @@ export default class Run extends AgentCommand {
   private async keep(config: Config, edge: Edge, log: Log): Promise<void> {
     const { interval, poll, registry, hub, windows } = config;
     log.info({ interval, poll, registry, hub, windows }, 'started');
-    using state = await this.enrolled(config, log);
+    const progress = makeProgress();
+    const watched = { progress, sleep, log, signal: this.signal };
+    const watching = keepWatched(readWatchdog(process.env), watched);
+    using state = await this.enrolled(config, log, progress);
     if (!state) {
       log.info({}, 'stopped');
       return;
     }
+    progress.within(LOOK_MS);
     await askedWithRecipient(state, readIdentity(state), edge.now());
     using _service = await holdServiceLock(state.directory);
     const { makeDaemon } = await import('../daemon/make-daemon.ts');
     const { runDaemon } = await import('../daemon/run-daemon.ts');
-    await using daemon = makeDaemon(await this.agentOf(config, state, edge), config, log, process.env);
-    await runDaemon(daemon);
+    const agent = {
+      ...(await this.agentOf(config, state, edge)),
+      onJournal: () => progress.within(openOperation(state) ? STEP_MS : LOOK_MS),
+    };
+    await using daemon = makeDaemon(agent, config, log, process.env);
+    await runDaemon({ ...daemon, progress });
+    await watching;
   }
 
   /** Waits for the enrolment, which may come hours after the start. Returns undefined if stopped before. */
-  private async enrolled(config: Config, log: Log): Promise<State | undefined> {
+  private async enrolled(config: Config, log: Log, progress: Progress): Promise<State | undefined> {
     let logged = false;
     while (!this.signal.aborted) {
+      progress.within(ENROLMENT_MS + SLACK_MS);
       const state = openIfEnrolled(config.state);
       if (state) return state;
       if (!logged)

@@ -4,6 +4,7 @@ import type { Look } from '../observe/look-around.ts';
 import type { Sleep, WakeSignal } from './wake-signal.ts';
 import type { ContactKeeper } from '../store/contact.ts';
 import type { Log } from '../model/log.ts';
+import type { Progress } from './progress.ts';
 import type { Windows } from '#bundles/windows';
 
 /** The dependencies of the daemon as functions, so that a test can replace the environment and the clock. */
@@ -38,6 +39,8 @@ export type Daemon = {
     readonly asked: () => void;
   }) => void;
   readonly pollMs: number;
+  /** Told how long the loop of looks may take until it tells again; absent where nothing watches it. */
+  readonly progress?: Progress;
   /** Runs one piece of work at a time, with the state directory locked. */
   readonly exclusively: Exclusively;
   readonly now: () => Date;

@@ -2,17 +2,19 @@ import { toFleetError } from '#bundles/errors';
 import { pauseAfter } from '../store/applied/attempts.ts';
 import type { Daemon, Rounds } from './daemon.ts';
 import { makeLookLog } from './log-look.ts';
+import { LOOK_MS, SLACK_MS } from './progress.ts';
 import { makeWatch } from './make-watch.ts';
 
 /** Runs looks until the daemon stops. Logs the start and end of a series of failures and retries with growing pauses. */
 export const keepLooking = async (daemon: Daemon, rounds: Rounds): Promise<void> => {
-  const { look, windows, now, log, signal } = daemon;
+  const { look, windows, now, log, progress, signal } = daemon;
   const logLook = makeLookLog(log);
   const watch = makeWatch(daemon, rounds);
   let failing: string | undefined;
   let failures = 0;
   while (!signal.aborted) {
     rounds.news = new AbortController();
+    progress?.within(LOOK_MS);
     try {
       const found = await look({ mayBegin: windows.isOpen(now()), news: rounds.news.signal });
       logLook(found);
@@ -29,7 +31,9 @@ export const keepLooking = async (daemon: Daemon, rounds: Rounds): Promise<void>
       }
     }
     rounds.hub.wake();
-    await rounds.look.rest(Math.min(untilNext(daemon), failures > 0 ? pauseAfter(failures) : Infinity));
+    const rest = Math.min(untilNext(daemon), failures > 0 ? pauseAfter(failures) : Infinity);
+    progress?.within(rest + SLACK_MS);
+    await rounds.look.rest(rest);
   }
 };
 
