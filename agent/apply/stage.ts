@@ -15,6 +15,7 @@ import { fail } from './fail.ts';
 import { checkBounds } from './check-bounds.ts';
 import { readMoves } from './read-moves.ts';
 import { OBJECTS_EACH, objectBudget } from './object-budget.ts';
+import { parseManifests } from '../model/parse-manifests.ts';
 import type { DesiredPackage, OwnedObject, Plan } from '../model/target.ts';
 import type { Work } from './work.ts';
 import type { Outcome } from '#bundles/formats/events/event';
@@ -149,21 +150,35 @@ const removalsToConfirm = (
   const [removed, created] = [count('deleted'), count('created')];
   const fewer = removed - created;
   const allowed = objectBudget(agent.policy);
-  const empties = fewer >= OBJECTS_EACH && !hasContent(target.kind, owns, desired);
-  if ((fewer <= allowed && !empties) || readTrustRow(agent.state).pruneConfirmed) return undefined;
-  const bound = empties ? 'none of its application is left' : `at most ${allowed} fewer go unasked`;
+  if (fewer < OBJECTS_EACH || readTrustRow(agent.state).pruneConfirmed) return undefined;
+  const left = sizeOf(target.kind, owns, desired);
+  const leavesLittle = left * LEAST_SHARE < left + fewer;
+  if (fewer <= allowed && !leavesLittle) return undefined;
+  const bound =
+    left === 0
+      ? 'none of its application is left'
+      : leavesLittle
+        ? `of ${left + fewer} of its application ${left} would be left`
+        : `at most ${allowed} fewer go unasked`;
   return `the release removes ${removed} objects of the package and creates ${created}; ${bound}; if it is meant: fleet-agent prune`;
 };
 
-/** Whether a package brings anything of its application. What the platform's templates add lies beside the folder of its manifests. */
-const hasContent = (
+/** An update that leaves less than a tenth of a package looks like a mistake in a template or path, whatever the budget. */
+const LEAST_SHARE = 10;
+
+/** Number of objects of an application. What the platform's templates add on a cluster lies beside the folder of its manifests. */
+const sizeOf = (
   kind: Work['target']['kind'],
   owns: Plan['owns'],
   desired: DesiredPackage | undefined,
-): boolean =>
-  kind === 'host'
-    ? owns.length > 0
-    : [...(desired?.files.keys() ?? [])].some((path) => path.startsWith('manifests/'));
+): number => {
+  if (kind === 'host') return owns.length;
+  const own = [...(desired?.files ?? [])].filter(([path]) => path.startsWith('manifests/'));
+  return parseManifests(new Map(own)).reduce(
+    (sum, { value: { items } }) => sum + (Array.isArray(items) ? items.length : 1),
+    0,
+  );
+};
 
 /** Ends an operation before its first write. It is planned again after a confirmation, or when the desired package changes. */
 const holdRemovals = ({ agent, operation }: Work, message: string): void => {

@@ -14,7 +14,7 @@ import { readOwned } from '../../../agent/store/applied/inventory.ts';
 import { findPackage } from '../../../agent/store/applied/packages.ts';
 import { packTestBundle, type TestPackage } from '../../harness/fleets/signed-medium.ts';
 import { liveFiles, stepsDone } from '../folder-target.ts';
-import { createWorld, onePackage, type World } from '../world.ts';
+import { createWorld, onePackage, POLICY, type World } from '../world.ts';
 
 const live = (world: World) => liveFiles(join(world.folder, 'machine'));
 const steps = (world: World) => stepsDone(join(world.folder, 'machine'));
@@ -321,7 +321,7 @@ describe('a package that leaves the bundle', () => {
       { assignment: 'other', outcome: 'configured' },
     ]);
     expect(held.packages[0]?.message).toContain(
-      'removes 50 objects of the package and creates 0; at most 10',
+      'removes 50 objects of the package and creates 0; of 51 of its application 1 would be left',
     );
     expect(live(world)).toMatchObject({ '/opt/0': 'one', '/opt/50': 'one', '/opt/other': 'two' });
     expect(row(world, 'app')).toMatchObject({ status: 'skipped', code: 'PRUNE_BUDGET' });
@@ -332,9 +332,9 @@ describe('a package that leaves the bundle', () => {
 
     expect(await confirmPrune(world.agent)).toEqual([{ assignment: 'app', outcome: 'configured' }]);
     expect(live(world)).toEqual({ '/opt/0': 'two', '/opt/other': 'two' });
-    // Ten go unasked.
-    await world.release(3, [many(11, 'three'), other]);
-    expect((await world.release(4, [many(1, 'four'), other])).packages).toMatchObject([
+    // Ten go unasked, if a tenth is left.
+    await world.release(3, [many(12, 'three'), other]);
+    expect((await world.release(4, [many(2, 'four'), other])).packages).toMatchObject([
       { assignment: 'app', outcome: 'configured' },
     ]);
   });
@@ -357,6 +357,27 @@ describe('a package that leaves the bundle', () => {
     expect(Object.keys(live(world))).toHaveLength(11);
     await confirmPrune(world.agent);
     expect(live(world)).toEqual({ '/opt/other': 'one' });
+  });
+
+  it('keeps the files of a package of which an update leaves less than a tenth, within the budget, too', async () => {
+    await using world = await createWorld(undefined, { policy: { ...POLICY, pruneBudget: 5 } });
+    const many = (count: number): TestPackage => ({
+      id: 'app',
+      files: Object.fromEntries(Array.from({ length: count }, (_, i) => [`/opt/${i}`, 'one'])),
+    });
+    await world.release(1, [many(30), onePackage('other', 'one')]);
+    const { packages } = await world.release(2, [many(1), onePackage('other', 'one')]);
+    expect(packages[0]).toMatchObject({
+      assignment: 'app',
+      code: 'PRUNE_BUDGET',
+      message:
+        'the release removes 29 objects of the package and creates 0; of 30 of its application 1 would be left; if it is meant: fleet-agent prune',
+    });
+    expect(Object.keys(live(world))).toHaveLength(31);
+    expect(await world.release(3, [many(3), onePackage('other', 'one')])).toMatchObject({
+      packages: [{ assignment: 'app', outcome: 'configured' }],
+    });
+    expect(Object.keys(live(world))).toHaveLength(4);
   });
 
   it('counts the files and objects of the packages that leave, not only the packages', async () => {
