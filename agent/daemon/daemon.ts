@@ -39,7 +39,7 @@ export type Daemon = {
     readonly asked: () => void;
   }) => void;
   readonly pollMs: number;
-  /** Told how long the loop of looks may take until it tells again; absent where nothing watches it. */
+  /** Deadline of the loop of looks; absent where nothing watches it. */
   readonly progress?: Progress;
   /** Runs one piece of work at a time, with the state directory locked. */
   readonly exclusively: Exclusively;

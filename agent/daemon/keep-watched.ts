@@ -58,7 +58,7 @@ export const keepWatched = async (
       failing = false;
     } catch (cause) {
       if (!failing && !signal.aborted)
-        log.warn({ reason: String(cause) }, 'the service manager could not be told');
+        log.warn({ reason: String(cause) }, 'the message to the service manager failed');
       failing = true;
     }
     await sleep(rest, signal);

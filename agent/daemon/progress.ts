@@ -21,5 +21,5 @@ export const makeProgress = (elapsedMs: () => number = () => performance.now()):
 export const LOOK_MS = 3_600_000;
 /** Longest step: dpkg and Ansible have limits of their own, of up to a day. */
 export const STEP_MS = 25 * 3_600_000;
-/** What a rest may last longer than planned. */
+/** Tolerance for the end of a rest. */
 export const SLACK_MS = 300_000;

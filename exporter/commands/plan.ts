@@ -4,7 +4,7 @@ import { FleetCommand } from '#cli/fleet-command';
 import { formatBytes } from '#cli/format-bytes';
 import { openProgress } from '#cli/progress';
 import { PROGRESS_FLAG } from '#cli/flags';
-import { type BytesToWrite, bytesToWrite } from '../plan/bytes-to-write.ts';
+import { type BytesToWrite, bytesToWrite, filesLacking } from '../plan/bytes-to-write.ts';
 import { type ChannelRemovals, describeRemovals } from '../plan/find-removals.ts';
 import type { Plan as MediumPlan } from '../plan/plan.ts';
 import { planSet, type SetPlan } from '../plan/plan-set.ts';
@@ -61,7 +61,7 @@ export default class Plan extends FleetCommand {
       if (set) this.logText(`\n${formatSet(set)}`);
       const lacks = set
         ? await Promise.all(set.sticks.flatMap(({ at, toWrite }) => (at ? lackOfSpace(at, toWrite) : [])))
-        : await lacksOf(prepared.target, plan, bytes);
+        : await lacksOf(prepared.target, plan, bytes, maxFileSize);
       const notes = [...prepared.notes, ...lacks.filter((lack) => lack !== undefined)];
       for (const removal of prepared.removals) this.log(describeRemovals(removal));
       for (const note of notes) this.say(`Note: ${note}`);
@@ -82,17 +82,18 @@ export default class Plan extends FleetCommand {
 }
 
 const lacksOf = async (
-  { form, path }: Target,
-  { blobs, files }: MediumPlan,
+  { form, path, before }: Target,
+  plan: MediumPlan,
   { toWrite, there }: BytesToWrite,
+  maxFileSize: number | undefined,
 ): Promise<readonly (string | undefined)[]> =>
   form === 'tar'
     ? [await tooLargeFor(dirname(path), toWrite + there), await lackOfSpace(dirname(path), toWrite)]
     : [
-        await lackOfSpace(path, toWrite),
+        await lackOfSpace(path, await filesLacking(plan, path, before?.medium, maxFileSize)),
         await lackOfEntries(path, [
-          ...blobs.map(({ digest }) => blobPath(digest)),
-          ...files.map((file) => file.path),
+          ...plan.blobs.map(({ digest }) => blobPath(digest)),
+          ...plan.files.map((file) => file.path),
         ]),
       ];
 

@@ -5,7 +5,7 @@ import { type Digest, digestOf } from '#bundles/digest';
 import type { Chunked, Medium } from '#bundles/formats/medium/medium';
 import type { Prepared } from './prepare.ts';
 import { holds } from './medium/read-back.ts';
-import { largestFile } from './medium/free-space.ts';
+import { largestFile, type NeededFile } from './medium/free-space.ts';
 import { type MetadataFile, metadataOf } from './medium/metadata.ts';
 import { chunkPath, partsOf } from './medium/part.ts';
 import { findRight, mediumOfPartial, PARTIAL } from './medium/resume-tar.ts';
@@ -37,19 +37,50 @@ const ofDirectory = async (
   before: Medium | undefined,
   maxFileSize: number | undefined,
 ): Promise<BytesToWrite> => {
-  const chunks = piecesBySize(plan.blobs, maxFileSize ?? (await largestFile(root)), before);
-  const parts = plan.blobs.flatMap((blob) => partsOf(blob, chunks));
-  let [toWrite, all] = [0, 0];
-  for (const { path, size } of parts) {
-    if ((await sizeAt(join(root, path))) !== size) toWrite += size;
-    all += size;
-  }
-  const { marker, index, medium } = metadataOf(plan, chunks, before);
-  const small = [marker, index, medium];
-  toWrite += await filesToWrite(root, small, plan.files);
-  all += await filesToWrite(undefined, small, plan.files);
+  const { parts, small } = await contentOf(plan, root, before, maxFileSize);
+  const toWrite = sum(await lackingOf(root, parts, small, plan.files));
+  const all = sum(parts) + (await filesToWrite(undefined, small, plan.files));
   return { toWrite, there: all - toWrite };
 };
+
+/** Files that create would write into a directory, as bytesToWrite counts them. */
+export const filesLacking = async (
+  plan: Plan,
+  root: string,
+  before: Medium | undefined,
+  maxFileSize: number | undefined,
+): Promise<readonly NeededFile[]> => {
+  const { parts, small } = await contentOf(plan, root, before, maxFileSize);
+  return await lackingOf(root, parts, small, plan.files);
+};
+
+const contentOf = async (
+  plan: Plan,
+  root: string,
+  before: Medium | undefined,
+  maxFileSize: number | undefined,
+): Promise<{ readonly parts: readonly NeededFile[]; readonly small: readonly MetadataFile[] }> => {
+  const chunks = piecesBySize(plan.blobs, maxFileSize ?? (await largestFile(root)), before);
+  const { marker, index, medium } = metadataOf(plan, chunks, before);
+  return {
+    parts: plan.blobs.flatMap((blob) => partsOf(blob, chunks)),
+    small: [marker, index, medium],
+  };
+};
+
+const lackingOf = async (
+  root: string,
+  parts: readonly NeededFile[],
+  small: readonly MetadataFile[],
+  files: readonly PlannedFile[],
+): Promise<readonly NeededFile[]> => {
+  const lacking: NeededFile[] = [];
+  for (const { path, size } of parts)
+    if ((await sizeAt(join(root, path))) !== size) lacking.push({ path, size });
+  return [...lacking, ...(await smallLacking(root, small, files))];
+};
+
+const sum = (files: readonly NeededFile[]): number => files.reduce((total, { size }) => total + size, 0);
 
 const ofTar = async (
   plan: Plan,
@@ -70,13 +101,21 @@ export const filesToWrite = async (
   root: string | undefined,
   made: readonly MetadataFile[],
   files: readonly PlannedFile[],
-): Promise<number> => {
-  let total = 0;
+): Promise<number> => sum(await smallLacking(root, made, files));
+
+/** Small files that are missing or differ. @param root undefined for an empty medium */
+export const smallLacking = async (
+  root: string | undefined,
+  made: readonly MetadataFile[],
+  files: readonly PlannedFile[],
+): Promise<readonly NeededFile[]> => {
+  const lacking: NeededFile[] = [];
   for (const { path, bytes } of made)
-    if (root === undefined || !(await isSame(root, path, bytes))) total += bytes.byteLength;
+    if (root === undefined || !(await isSame(root, path, bytes)))
+      lacking.push({ path, size: bytes.byteLength });
   for (const { path, size, digest } of files)
-    if (root === undefined || !(await holds(join(root, path), size, digest))) total += size;
-  return total;
+    if (root === undefined || !(await holds(join(root, path), size, digest))) lacking.push({ path, size });
+  return lacking;
 };
 
 const sizeAt = (path: string): Promise<number | undefined> =>

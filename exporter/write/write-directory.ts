@@ -7,6 +7,7 @@ import { lookAt } from '#bundles/formats/medium/kind-of';
 import type { Medium } from '#bundles/formats/medium/medium';
 import type { Plan } from '../plan/plan.ts';
 import type { Source } from '../source/source.ts';
+import { smallLacking } from '../plan/bytes-to-write.ts';
 import { blame } from './blame.ts';
 import { holds } from '../plan/medium/read-back.ts';
 import { checkFolderRoom } from '../plan/medium/folder-room.ts';
@@ -43,15 +44,17 @@ export const writeDirectory = async (
   const chunks = await splitBlobs(source, plan.blobs, limit, options);
   const parts = plan.blobs.map((blob) => partsOf(blob, chunks));
   const missing = await findMissing(root, parts.flat(), options);
-  const lackingBytes = sum(parts.flat().filter(({ path }) => missing.has(path)));
-  await checkFreeSpace(root, lackingBytes);
+  const lackingParts = parts.flat().filter(({ path }) => missing.has(path));
+  const lackingBytes = sum(lackingParts);
+  const metadata = metadataOf(plan, chunks, before);
+  const made = [metadata.marker, metadata.index, metadata.medium];
+  await checkFreeSpace(root, [...lackingParts, ...(await smallLacking(root, made, plan.files))]);
   await checkFolderRoom(
     root,
     [...parts.flat(), ...plan.files].map(({ path }) => path),
   );
   options.lock?.begin();
 
-  const metadata = metadataOf(plan, chunks, before);
   let written = await writeChanged(root, metadata.marker.path, metadata.marker.bytes);
   const lacking = plan.blobs.flatMap((blob, index) => {
     const own = parts[index] ?? [];

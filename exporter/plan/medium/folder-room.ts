@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { FleetError } from '#bundles/errors';
 import { unlessMissing } from '#bundles/unless-missing';
+import { entriesOf } from './folder-entries.ts';
 import { isFat } from './free-space.ts';
 
 /**
@@ -12,12 +13,6 @@ const MAX_ENTRIES = 65_536;
 
 /** `.`, `..`, and temporary files of two entries each while they are written. */
 const RESERVED = 2 + 16;
-
-/** Characters of a long name in one entry; another entry holds the short name. */
-const NAME_CHARACTERS = 13;
-
-/** 64 hex digits, a blob of a layout, take 6. */
-export const entriesOf = (name: string): number => 1 + Math.ceil(name.length / NAME_CHARACTERS);
 
 /**
  * The message for a folder that would have more entries than FAT keeps; undefined if there is room, or the file system is another one.

@@ -3,13 +3,23 @@ import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { formatBytes } from '#cli/format-bytes';
+import { entriesOf } from './folder-entries.ts';
 
-/** Reserve in bytes for cluster sizes, folders and metadata files. */
+/** Most bytes kept in reserve: temporary files beside those that they replace, and what others write meanwhile. */
 const MARGIN = 1 << 20;
 
-/** Checks the free space before writing. @throws FleetError DISK_FULL */
-export const checkFreeSpace = async (folder: string, needed: number): Promise<void> => {
-  const lack = await lackOfSpace(folder, needed);
+/** A file that is written, by its path on the medium. */
+export type NeededFile = { readonly path: string; readonly size: number };
+
+/** Files, or the bytes of a few large ones. */
+export type Needed = readonly NeededFile[] | number;
+
+/**
+ * Checks the free space before writing: files take whole clusters of the file system, which on a small stick are as large as they are, and
+ * so do their folders. @throws FleetError DISK_FULL
+ */
+export const checkFreeSpace = async (folder: string, files: Needed): Promise<void> => {
+  const lack = await lackOfSpace(folder, files);
   if (lack === undefined) return;
   throw new FleetError('DISK_FULL', lack, {
     hint: 'Use a larger stick or fewer channels, or send a delta with --for; what was there stays until then',
@@ -17,12 +27,37 @@ export const checkFreeSpace = async (folder: string, needed: number): Promise<vo
 };
 
 /** The message for a lack of space; undefined if there is enough. */
-export const lackOfSpace = async (folder: string, bytes: number): Promise<string | undefined> => {
-  const free = await freeBytes(folder);
-  const needed = bytes + (bytes > 0 ? MARGIN : 0);
-  return needed <= free
-    ? undefined
-    : `${folder} has ${formatBytes(free)} free, ${formatBytes(needed)} are needed`;
+export const lackOfSpace = async (folder: string, needs: Needed): Promise<string | undefined> => {
+  const { bavail, bsize } = await fileSystemOf(folder);
+  const files = typeof needs === 'number' ? (needs === 0 ? [] : [{ path: 'file', size: needs }]) : needs;
+  const [free, needed] = [bavail * bsize, spaceOf(files, bsize)];
+  if (needed <= free) return undefined;
+  const bytes = files.reduce((total, { size }) => total + size, 0);
+  const clusters = needed > 2 * bytes + MARGIN ? ` in clusters of ${formatBytes(bsize)}` : '';
+  return `${folder} has ${formatBytes(free)} free, ${formatBytes(needed)} are needed${clusters}`;
+};
+
+/** Bytes of a name in a folder of FAT, per entry. */
+const ENTRY = 32;
+
+/**
+ * Bytes that files take on a file system with clusters of this size: each its clusters, and each folder those of its names. With a reserve
+ * of two clusters and a sixteenth, at most 1 MiB more. 0 for no file.
+ */
+export const spaceOf = (files: readonly NeededFile[], cluster: number): number => {
+  if (files.length === 0) return 0;
+  const whole = (bytes: number): number => Math.ceil(bytes / cluster) * cluster;
+  const names = new Map<string, number>();
+  for (const { path } of files) {
+    for (let at = path; at !== '.' && at !== '/'; at = dirname(at)) {
+      const name = at.slice(at.lastIndexOf('/') + 1);
+      names.set(dirname(at), (names.get(dirname(at)) ?? 0) + entriesOf(name) * ENTRY);
+    }
+  }
+  // Names of folders count once for each file in them, which is a few bytes too many; the root has a place of its own.
+  const folders = [...names].reduce((total, [at, bytes]) => total + (at === '.' ? 0 : whole(bytes)), 0);
+  const content = files.reduce((total, { size }) => total + whole(size), folders);
+  return content + 2 * cluster + Math.min(MARGIN, Math.ceil(content / 16));
 };
 
 /** Free bytes of the file system of a folder, which need not exist yet. */
@@ -41,9 +76,11 @@ const fileSystemOf = async (folder: string): Promise<StatsFs> => {
   }
 };
 
-/** Bytes of parts that fit a volume, by its free space. */
-export const roomFor = async (folder: string): Promise<number> =>
-  Math.max(0, (await freeBytes(folder)) - 4 * MARGIN);
+/** Bytes of parts that fit a volume, by its free space: its other files are small, and take a cluster each. */
+export const roomFor = async (folder: string): Promise<number> => {
+  const { bsize } = await fileSystemOf(folder);
+  return Math.max(0, (await freeBytes(folder)) - Math.max(4 * MARGIN, 16 * bsize));
+};
 
 /** MSDOS_SUPER_MAGIC of Linux: FAT12 to FAT32, with files of at most 4 GiB - 1. */
 const FAT = 0x4d44;

@@ -1,7 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { entriesOf, lackOfEntries } from '../../../../exporter/plan/medium/folder-room.ts';
+import { entriesOf } from '../../../../exporter/plan/medium/folder-entries.ts';
+import { lackOfEntries } from '../../../../exporter/plan/medium/folder-room.ts';
 import { temporaryDirectory } from '../../../scheduler/file-tree.ts';
 
 const onFat = async (): Promise<boolean> => true;

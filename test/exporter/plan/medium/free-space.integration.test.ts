@@ -33,27 +33,27 @@ else describe.skip(`${title} (a small stick can be mounted by root only)`, tests
 
 function tests(): void {
   it('is reported before another one of the set is written', () =>
-    withSticks(['8m', '1m'], async (world, [large = '', small = '']) => {
+    withSticks(['8m', '40k'], async (world, [large = '', small = '']) => {
       const set = ['--part-size', '60000', '--stick-size', '60000', '--to', large, '--to', small];
       const words = ['--from', world.path('layout'), '--channel', 'prod/kiosk', ...set, ...NOW];
       const { code, err } = await runCommandClass(Create, words);
       expect([code, err]).toEqual([
         6,
-        expect.stringMatching(/DISK_FULL: \S+stick-2 has 1.00 MiB free, 1.0\d MiB are needed/),
+        expect.stringMatching(/DISK_FULL: \S+stick-2 has [\d.]+ KiB free, [\d.]+ KiB are needed/),
       ]);
       expect(await readdir(large)).toEqual([]);
       expect(await readdir(small)).toEqual([]);
       const planned = await runCommandClass(Plan, words);
-      expect(planned.err).toMatch(/Note: \S+stick-2 has 1.00 MiB free, 1.0\d MiB are needed/);
+      expect(planned.err).toMatch(/Note: \S+stick-2 has [\d.]+ KiB free, [\d.]+ KiB are needed/);
     }));
 
   it('is reported by plan in the words of create, for a tar and a folder', () =>
-    withSticks(['1m'], async (world, [stick = '']) => {
+    withSticks(['40k'], async (world, [stick = '']) => {
       for (const to of [stick, `${stick}/medium.tar`]) {
         const words = ['--from', world.path('layout'), '--channel', 'prod/kiosk', '--to', to, ...NOW];
         const planned = await runCommandClass(Plan, words);
         const created = await runCommandClass(Create, words);
-        const said = /\S+stick-1 has [\d.]+ MiB free, [\d.]+ MiB are needed/;
+        const said = /\S+stick-1 has [\d.]+ KiB free, [\d.]+ KiB are needed/;
         expect([planned.code, created.code]).toEqual([0, 6]);
         expect(planned.err).toMatch(said);
         expect(created.err).toMatch(said);
