@@ -130,7 +130,7 @@ const overTime = (
       index,
       message: Number.isFinite(seconds)
         ? `its checks and services may keep the host waiting for ${seconds} s, of which ${share}; its workspace may for ${limit} s`
-        : `the host may have to wait for ${share}`,
+        : `the host may have to wait for ${share}: set TimeoutStartSec= and TimeoutStopSec=`,
       ...(Number.isFinite(seconds) && { limit: `packageSeconds: ${seconds}` }),
     },
   ];

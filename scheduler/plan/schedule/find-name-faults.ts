@@ -24,7 +24,7 @@ export const findNameFaults = (
 ): ReadonlyMap<DeploymentTarget, FleetError> => {
   const { targets, heldWorkloads = [] } = platform;
   const unread = new Set(heldWorkloads.map(({ workspace }) => workspace));
-  const faults = new Map<DeploymentTarget, FleetError>(findForeignSelections(platform));
+  const faults = new Map<DeploymentTarget, FleetError>();
   const refuse = (target: DeploymentTarget, error: FleetError): void => {
     if (!faults.has(target)) faults.set(target, error);
   };
@@ -33,6 +33,7 @@ export const findNameFaults = (
     const owner = workloadOwner(same, platform.workloadOwners?.get(workload), before, unread);
     for (const target of same) if (!isOfTeam(target, owner)) refuse(target, workloadTaken(target, owner));
   }
+  for (const [target, error] of findForeignSelections(platform)) refuse(target, error);
   const free = targets.filter((target) => !faults.has(target));
   for (const [name, same] of Map.groupBy(free, (target) => target.name)) {
     const before = past.get(name);

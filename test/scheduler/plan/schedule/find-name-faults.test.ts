@@ -128,6 +128,12 @@ describe('a name that a selector means', () => {
     expect(refused({ targets, configs, ...given(['node', 'node', 'evil']) })).toEqual([]);
   });
 
+  test('N45: that belongs to another registration is said to do so -> NAME_CLASH', () => {
+    const configs = [layer('power', { selector: { workload: 'node-monitor' } })];
+    const owners = given(['node-monitor', 'node-monitor', 'ops']);
+    expect(refused({ targets: [thief], configs, ...owners })).toEqual(['aaa node-monitor-x NAME_CLASH']);
+  });
+
   test('is no other name', () => {
     const configs = [layer('power', { selector: { workload: 'monitor' } })];
     expect(refused({ targets: [thief], configs })).toEqual([]);
