@@ -1,9 +1,9 @@
 import { Args, Flags } from '@oclif/core';
-import { shortDigest } from '#bundles/digest';
-import { formatError, isFleetError } from '#bundles/errors';
+import { type Digest, shortDigest } from '#bundles/digest';
+import { FleetError, formatError, isFleetError } from '#bundles/errors';
 import { FleetCommand } from '#cli/fleet-command';
 import { type Promoted, promotedJson, promoteTo } from '../../hub/promote/decide/promote-to.ts';
-import { linkTo } from '../../hub/promote/facts/link.ts';
+import { type Link, linkTo } from '../../hub/promote/facts/link.ts';
 import { assess, parseCandidate } from '../../hub/promote/gate/assess.ts';
 import { describeVerdict, verdictJson } from '../../hub/promote/gate/describe-verdict.ts';
 import { whyNotApprovable } from '../../hub/promote/judge/judge-approvals.ts';
@@ -12,6 +12,7 @@ import { platformOptions } from '../../load/platform/platform-options.ts';
 import { type Configuration, readConfiguration, requireSetting } from '../../settings/configuration.ts';
 import { configurationFlags } from '../../settings/configuration-flags.ts';
 import { personOf } from '../by-flags.ts';
+import { openExplained } from './explained.ts';
 import { decisionFlags, gateFlags, openGate } from './open-gate.ts';
 import { findKalypsoRoot, kalypsoFlags, promoteInKalypso, refuseKalypsoFlags } from './promote-in-kalypso.ts';
 
@@ -20,7 +21,8 @@ export default class Promote extends FleetCommand {
     `Promotes a candidate to the next environment of the chain, if its gate is open.
 
 The promotion is signed and appended to the audit log; the next build of the environment releases it. --explain shows each
-condition of the gate and decides nothing.
+condition of the gate and decides nothing. The next promotion by the same user is of the candidate that it showed, and is refused if
+the environment before runs another one by then; --candidate names any other.
 
 For a control plane in Kalypso's form it writes the commit of the BaseRepo to the branch of the environment, as Kalypso's own
 workflow does: the commit that another environment is pinned to (--from), or one of the base's branch (--commit). It needs
@@ -72,28 +74,47 @@ neither keys nor a layout; Git has the decision.`;
     refuseKalypsoFlags(flags);
     if (flags.publish && !flags.explain) requireSetting(configuration, 'tree');
     await using gate = await openGate(configuration, signal, sources);
-    const candidate = parseCandidate(flags.candidate);
     const { environment } = args;
+    const explained = openExplained(options.cacheDirectory, gate.hub.layout);
+    const shown = flags.explain ? undefined : await explained.recall(environment);
+    const candidate = parseCandidate(flags.candidate ?? shown);
+    const link = linkTo(gate.promotion, environment);
+    const ungated = aboutEvidence(link);
     if (flags.explain) {
       const question = { now, signal, candidate, asks: person };
-      const told = await assess(gate.hub, linkTo(gate.promotion, environment), question);
+      const told = await assess(gate.hub, link, question);
+      const { state } = told.verdict;
+      const isOpen = state === 'waiting' || state === 'ready' || state === 'paused';
+      const noted = isOpen
+        ? explained.remember(environment, told.candidate.candidate)
+        : explained.forget(environment);
+      await noted.catch(() => {
+        this.say('The candidate is not remembered, because the cache cannot be written.');
+      });
       for (const line of describeVerdict(told.verdict, told.candidate.candidate)) this.log(line);
       const problem = whyNotApprovable(told.link.policy, told.keys);
       if (problem) this.log(formatError(problem));
+      if (ungated !== undefined) this.say(ungated);
       return {
         ...verdictJson(told.verdict, told.candidate.candidate),
         ...(problem && { problems: [this.toErrorJson(problem)] }),
       };
     }
     const wish = { environment, candidate, person, reason: flags.reason ?? null, now, signal };
+    if (ungated !== undefined) this.say(ungated);
     const promoted = await promoteTo(gate, wish, (assessment) => {
       const { verdict } = assessment;
       if (verdict.state === 'ready' || verdict.state === 'promoted') return;
       this.#closed = verdictJson(verdict, assessment.candidate.candidate);
       for (const line of describeVerdict(verdict, assessment.candidate.candidate)) this.say(line);
+    }).catch((error: unknown) => {
+      throw flags.candidate === undefined && shown !== undefined && isFleetError(error)
+        ? aboutShown(error, environment, shown)
+        : error;
     });
+    await explained.forget(environment).catch(() => undefined);
     this.log(describe(promoted));
-    const made = promotedJson(promoted);
+    const made = { ...promotedJson(promoted), ...(ungated !== undefined && { advice: [ungated] }) };
     if (flags.build) await this.build(configuration, environment);
     if (flags.publish) await this.publish(configuration, environment);
     if (flags.build || flags.publish) return made;
@@ -137,6 +158,33 @@ neither keys nor a layout; Git has the decision.`;
     return Build.run([...argv, ...pull, ...(map ?? []).flatMap((one) => ['--map', one])], this.config);
   }
 }
+
+/** A warning about a link whose gate wants no reports of agents; undefined if it wants some. */
+const aboutEvidence = ({ from, to, policy }: Link): string | undefined => {
+  if (policy?.compliance) return undefined;
+  const what = policy ? `PromotionPolicy ${policy.name}` : `no PromotionPolicy for ${from} to ${to}`;
+  const add = `spec: {from: ${from}, to: ${to}, compliance: {percent: 100, atLeast: 1, of: enrolled}}`;
+  return policy
+    ? `advice: ${what} asks for no compliance, so no agent of ${from} has to show that it runs the candidate. Add compliance: {percent: 100, atLeast: 1, of: enrolled}`
+    : `advice: there is ${what}, so no agent of ${from} has to show that it runs the candidate. Add one to promotion/, with ${add}`;
+};
+
+/** The gate was asked about the candidate that --explain showed, and not about the newest. */
+const aboutShown = (error: FleetError, environment: string, shown: Digest): FleetError => {
+  if (error.code !== 'GATE_CLOSED' && error.code !== 'MISSING_BLOB') return error;
+  return new FleetError(
+    error.code,
+    `${error.message} (this is about candidate ${shortDigest(shown)}, which promote ${environment} --explain showed last)`,
+    {
+      ...(error.subject !== undefined && { subject: error.subject }),
+      hint: `${error.hint ?? ''}. To promote another candidate, look at it first with --explain, or name it with --candidate`.replace(
+        /^\. /,
+        '',
+      ),
+      cause: error,
+    },
+  );
+};
 
 const describe = ({ outcome, from, to, number, candidate }: Promoted): string => {
   const what = `candidate ${shortDigest(candidate.candidate)}`;

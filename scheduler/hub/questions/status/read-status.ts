@@ -8,6 +8,7 @@ import { describeFreshness, describeStatus, describeVisits } from './describe-st
 import type { FreshnessPolicies } from '../state/freshness.ts';
 import { readFreshness } from '../state/freshness-policies.ts';
 import { describeLinks, type LinkState, readLinkStates } from '../state/link-states.ts';
+import { withPromotions } from '../state/promoted-links.ts';
 import { type Actual, type ActualFilter, readActual } from '../state/read-actual.ts';
 import { channelsOf } from '../state/read-agents.ts';
 import { readDesired } from '../state/read-desired.ts';
@@ -82,7 +83,7 @@ export type Background = {
 };
 
 export const readBackground = async (
-  { store }: StatusHub,
+  { store, ...hub }: StatusHub,
   filter: ActualFilter,
   now: Date,
   { platform }: StatusOptions,
@@ -91,7 +92,7 @@ export const readBackground = async (
   filter,
   now,
   freshness: platform ? { from: 'platform', policies: platform } : await readFreshness(store.db),
-  links: (await readLinkStates(store.db, filter.environment))
+  links: (await withPromotions(hub, await readLinkStates(store.db, filter.environment), filter.environment))
     .filter(({ to }) => seesLink(filter.visible, to))
     // The reason may name agents and assignments of others.
     .map((link) => (seesWhole(filter.visible, link.to) ? link : { ...link, why: null })),
