@@ -397,11 +397,12 @@ const NETWORK: readonly AttackRow[] = [
   rowOf(
     'H8',
     "another's certificate",
-    'renewing for another name, or a second new key with a replaced one',
-    '`WRONG_SITE`, `REVOKED`',
+    'renewing for another name; a certificate for a key of its own with a copied certificate, or with one of a replaced key',
+    '`WRONG_SITE`, `ALREADY_ENROLLED`, `REVOKED`; an alarm, and the machine that was copied keeps its key',
     [
       ['WRONG_SITE', 'is for nobody but its holder'],
-      ['REVOKED', 'is issued for a new key'],
+      ['ALREADY_ENROLLED', 'is not issued for another key'],
+      ['REVOKED', 'is not issued with a replaced key'],
     ],
   ),
   rowOf(

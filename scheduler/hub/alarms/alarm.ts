@@ -19,6 +19,8 @@ export const ALARMS = {
   REPORT_GAP: 'Import the medium with the missing reports; the agent sends what it still has',
   REPORT_CHAIN:
     'Find out who else has the key of the agent; if its disk was lost or restored, enroll it again with a new key',
+  KEY_COPIED:
+    'Find out who else has the key of the agent, and enroll the right machine again with a new key: fleet-scheduler sites enroll --replace-key',
   REPORT_ROLLBACK:
     'Find out whether an older disk was put back; if it was, enroll the agent again with a new key',
   GATE_WAITS: 'Approve or promote it, or reject it: fleet-scheduler promote --explain',

@@ -6,7 +6,7 @@ import { freshnessOf, freshnessPolicyFor } from '../questions/state/freshness.ts
 import { describeLinks } from '../questions/state/link-states.ts';
 import { nextVisit } from '../questions/state/next-visit.ts';
 import { silentSince } from '../questions/state/silent-since.ts';
-import { type Alarm, type AlarmSubject, makeAlarm } from './alarm.ts';
+import { type Alarm, type AlarmKind, type AlarmSubject, makeAlarm } from './alarm.ts';
 import type { AgentFacts, AlarmFacts, End } from './alarm-facts.ts';
 
 /** Drifts of one assignment within a day from which on something is said to fight the agent. */
@@ -113,14 +113,26 @@ const packageAlarms = (facts: AlarmFacts, agents: Agents): readonly Alarm[] => {
   return [...found, ...fights];
 };
 
+type Proof = { readonly kind: AlarmKind; readonly what: (agent: string) => string };
+
+const CONTRADICTS: Proof = {
+  kind: 'REPORT_CHAIN',
+  what: (agent) => `A report of ${agent} contradicts earlier ones`,
+};
+
+const EVIDENCE: Readonly<Record<string, Proof>> = {
+  ROLLBACK: { ...CONTRADICTS, kind: 'REPORT_ROLLBACK' },
+  KEY_COPIED: { kind: 'KEY_COPIED', what: (agent) => `Two machines seem to have the key of ${agent}` },
+};
+
 const reportAlarms = ({ evidence, gaps }: AlarmFacts, agents: Agents): readonly Alarm[] => {
   const proofs = Map.groupBy(evidence, ({ agent, code }) => `${agent} ${code}`);
   const proven = [...proofs.values()].flatMap((rows) => {
     const [first] = rows.toSorted((a, b) => (a.raisedAt < b.raisedAt ? -1 : 1));
     const agent = first && agents.get(first.agent);
     if (!first || !agent) return [];
-    const kind = first.code === 'ROLLBACK' ? 'REPORT_ROLLBACK' : 'REPORT_CHAIN';
-    const summary = `A report of ${agent.id} contradicts earlier ones${because(first.message)}`;
+    const { kind, what } = EVIDENCE[first.code] ?? CONTRADICTS;
+    const summary = `${what(agent.id)}${because(first.message)}`;
     return [makeAlarm(kind, 'critical', subjectOf(agent), first.raisedAt, summary)];
   });
   const missing = gaps.flatMap(({ agent: id, head, newest, since }) => {

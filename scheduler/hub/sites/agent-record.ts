@@ -74,8 +74,11 @@ const recipientColumns = (told: ToldRecipient | undefined): Pick<AgentRow, 'reci
   recipient_at: told?.at ?? null,
 });
 
-const keyColumns = (key: string, now: Date): Pick<AgentRow, 'key' | 'enrolled_at' | 'revoked_at'> => ({
+const keyColumns = (key: string, now: Date) => ({
   key,
+  certificate: null,
+  certificate_since: null,
+  certificate_before: null,
   enrolled_at: formatTime(now),
   revoked_at: null,
 });

@@ -418,4 +418,10 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   },
   '0030-pending-changes': { up: addPendingChanges },
   '0031-looks': { up: addLooks },
+  '0032-certificates': {
+    up: async (db: Kysely<unknown>) => {
+      for (const column of ['certificate', 'certificate_since', 'certificate_before'])
+        await db.schema.alterTable('agent').addColumn(column, 'text').execute();
+    },
+  },
 };

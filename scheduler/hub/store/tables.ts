@@ -111,6 +111,10 @@ export type AgentRow = {
   readonly release_seq: number;
   readonly release_at: Timestamp | null;
   readonly enrolled_at: Timestamp;
+  /** SHA-256 of the client certificate in use, hex, since when, and of the one before; null: none was shown. */
+  readonly certificate: string | null;
+  readonly certificate_since: Timestamp | null;
+  readonly certificate_before: string | null;
   readonly revoked_at: Timestamp | null;
   /** Time of the last report, by medium or network, or of the last presence message. */
   readonly heard_at: Timestamp | null;

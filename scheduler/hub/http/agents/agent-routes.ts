@@ -109,11 +109,11 @@ const answerRenewal =
   (context: Context) =>
   async (request: FastifyRequest): Promise<CertificateAnswer> => {
     const caller = callerOf(request);
-    const { answer, newKey, recipient, reseal } = await renewCertificate(request.body, caller, context);
-    if (newKey || recipient === 'taken') context.onSiteChange();
+    const { answer, recipient, reseal } = await renewCertificate(request.body, caller, context);
+    if (recipient === 'taken') context.onSiteChange();
     context.presence.heard(caller.agent.id);
     context.metrics.certificates.inc({ purpose: 'client' });
-    request.log.info({ audit: true, agent: caller.agent.id, newKey, recipient }, 'certificate renewed');
+    request.log.info({ audit: true, agent: caller.agent.id, recipient }, 'certificate renewed');
     if (recipient === 'older')
       request.log.warn({ agent: caller.agent.id }, 'reported an age recipient older than the known one');
     if (reseal.length > 0)

@@ -6,6 +6,7 @@ import { type CertifiedAgent, checkClientCertificate } from '#bundles/trust/root
 import { agentId } from '../../sites/agent-record.ts';
 import type { AgentRow } from '../../store/tables.ts';
 import type { Context } from '../context.ts';
+import { noteCertificate } from './note-certificate.ts';
 
 /** An authenticated agent: the identity in its certificate, and its current record. */
 export type Caller = { readonly certified: CertifiedAgent; readonly agent: AgentRow };
@@ -20,7 +21,7 @@ export const peerCertificate = ({ raw }: FastifyRequest): X509Certificate | unde
  */
 export const authenticateAgent = async (
   certificate: X509Certificate | undefined,
-  { hub, clock }: Context,
+  { hub, clock }: Pick<Context, 'hub' | 'clock'>,
   { allowExpired = false } = {},
 ): Promise<Caller> => {
   if (!certificate) {
@@ -42,7 +43,9 @@ export const authenticateAgent = async (
     throw new FleetError('REVOKED', `${id} was revoked on ${agent.revoked_at}`, {
       hint: 'Let it make a new key and enrol again',
     });
-  return { certified, agent };
+  const caller = { certified, agent };
+  await noteCertificate(certificate, caller, { hub, clock });
+  return caller;
 };
 
 /** @throws FleetError REVOKED if the certificate is for a key that has been replaced */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { FleetError } from '#bundles/errors';
 import type { CertificateAnswer, CertificateRenewal } from '#bundles/formats/events/hub-api';
+import { formatTime } from '#bundles/time';
 import { parseDocument } from '#bundles/json/validate';
 import { fingerprint } from '#bundles/trust/keys/key';
 import { type CertificateRequest, parseCertificateRequest } from '#bundles/trust/root/certificate-request';
@@ -10,13 +11,13 @@ import { enrollAgent } from '../../sites/enroll/enroll-agents.ts';
 import { isOlderRecipient } from '../../sites/enroll/plan-enrolment.ts';
 import { checkRecipient, requestPath } from '../../sites/enroll/read-requests.ts';
 import { issueSite } from '../../sites/issue-site.ts';
+import { raiseAlarm } from '../../ingest/reports/raise-alarm.ts';
 import { listSecrets } from '../../sites/secrets/list-secrets.ts';
 import type { Context } from '../context.ts';
 import { type Caller, checkCurrentKey } from './authenticate-agent.ts';
 
 export type Renewed = {
   readonly answer: CertificateAnswer;
-  readonly newKey: boolean;
   /** 'older': ignored, because a newer one is known. undefined: the request has none, or the known one. */
   readonly recipient: 'taken' | 'older' | undefined;
   /** Names of secret sets that are meant for the agent and must be sealed again before it can read them. */
@@ -24,11 +25,12 @@ export type Renewed = {
 };
 
 /**
- * Issues the next certificate of an agent, for its current key or for a new key requested with the current one. The request is
- * signed by the key it is for, which proves possession. Requests may be repeated: an older certificate, even of the previous
- * key, may obtain one for the current key. An age recipient in the request replaces the known one, unless it is older; an
+ * Issues the next certificate of an agent, for its current key. The request is signed by that key, which proves possession. Requests
+ * may be repeated: an older certificate, even of the previous key, may obtain one for the current key. A request for another key is
+ * refused and raises an alarm: who has the certificate may be a copy of the machine, so a person decides about keys. An age recipient in the request replaces the known one, unless it is older; an
  * older one is ignored and does not prevent the certificate.
- * @throws FleetError SCHEMA, REQUEST_INVALID; WRONG_SITE if the request is for another agent; REVOKED
+ * @throws FleetError SCHEMA, REQUEST_INVALID; WRONG_SITE if the request is for another agent; REVOKED; ALREADY_ENROLLED for another
+ *   key
  */
 export const renewCertificate = async (body: unknown, caller: Caller, context: Context): Promise<Renewed> => {
   const { authority, clock } = context;
@@ -44,11 +46,12 @@ export const renewCertificate = async (body: unknown, caller: Caller, context: C
     );
   }
   const told = toldRecipient(asked, renewal);
-  const newKey = asked.key.pem !== caller.agent.key;
-  if (newKey) checkCurrentKey(caller);
-  const older = !newKey && isOlderRecipient(caller.agent, told);
-  const news = !newKey && !older && told !== undefined && told.recipient !== caller.agent.recipient;
-  const changed = newKey || news;
+  if (asked.key.pem !== caller.agent.key) {
+    checkCurrentKey(caller);
+    throw await otherKey(asked, caller, context);
+  }
+  const older = isOlderRecipient(caller.agent, told);
+  const changed = !older && told !== undefined && told.recipient !== caller.agent.recipient;
   if (changed) await changeAgent(asked, told, caller, context);
   const certificate = await issueClientCertificate(asked, asked.key, authority, {
     now,
@@ -56,10 +59,30 @@ export const renewCertificate = async (body: unknown, caller: Caller, context: C
   });
   return {
     answer: { certificate, authority: authority.certificate },
-    newKey,
-    recipient: older ? 'older' : changed && told !== undefined ? 'taken' : undefined,
+    recipient: older ? 'older' : changed ? 'taken' : undefined,
     reseal: changed ? await lockedFor(caller, context) : [],
   };
+};
+
+/** Raises the alarm about a key that somebody asked for with the certificate of another one. */
+const otherKey = async (
+  asked: CertificateRequest,
+  { agent }: Caller,
+  { hub: { store }, clock }: Context,
+): Promise<FleetError> => {
+  const shown = fingerprint(asked.key);
+  const source = {
+    agent: agent.id,
+    life: agent.life,
+    digest: `sha256:${shown}` as const,
+    received_at: formatTime(clock()),
+  };
+  const message = `a certificate for another key, ${shown}, was asked for`;
+  await store.transact((tx) => raiseAlarm(tx, source, { code: 'KEY_COPIED', message, events: null }));
+  return new FleetError('ALREADY_ENROLLED', `${agent.id} has another key since ${agent.enrolled_at}`, {
+    subject: shown,
+    hint: 'A person decides about a new key: enrol again, with a token made with --replace-key, or by a medium with "sites enroll --replace-key --accept <fingerprint>"',
+  });
 };
 
 /** The verified recipient of the request. @throws FleetError REQUEST_INVALID; SCHEMA if it has no time */
@@ -80,8 +103,7 @@ const lockedFor = async (
     .map(({ name }) => name);
 
 /**
- * Changes key or recipient as an enrolment does, and issues the next site statement. A new key begins a new life of the
- * agent's event chain. @throws FleetError REVOKED if the agent was revoked or enrolled again meanwhile
+ * Changes the recipient as an enrolment does, and issues the next site statement. @throws FleetError REVOKED if the agent was revoked or enrolled again meanwhile
  */
 const changeAgent = (
   { site, agent, key }: CertificateRequest,
@@ -110,7 +132,7 @@ const changeAgent = (
     await enrollAgent(
       tx,
       request,
-      { replaceKey: true, update: false, by: { reason: 'renewal of its certificate' } },
+      { replaceKey: false, update: false, by: { reason: 'renewal of its certificate' } },
       now,
     );
     await issueSite(tx, site, context.signer, now);

@@ -3,7 +3,7 @@ import { digestOf } from '#bundles/digest';
 import type { AlarmRow, ReportRow, Tx } from '../../store/tables.ts';
 
 export type Alarm = {
-  readonly code: 'REPORT_CHAIN' | 'ROLLBACK';
+  readonly code: 'REPORT_CHAIN' | 'ROLLBACK' | 'KEY_COPIED';
   readonly message: string;
   /** Lines of a report that was kept apart; null if its events were accepted. */
   readonly events: string | null;
@@ -13,10 +13,21 @@ export type Alarm = {
  * Alarms kept per agent and code: the first ones and the last. Each holds evidence, and the holder of a stolen key could raise
  * one with every report.
  */
-const MOST: Readonly<Record<Alarm['code'], number>> = { REPORT_CHAIN: 2, ROLLBACK: 10 };
+const MOST: Readonly<Record<Alarm['code'], number>> = {
+  REPORT_CHAIN: 2,
+  ROLLBACK: 10,
+  KEY_COPIED: 2,
+};
 
-/** Stores an alarm about a report once. If the agent has reached the limit, the alarm replaces the last one. */
-export const raiseAlarm = async (tx: Tx, row: ReportRow, { code, message, events }: Alarm): Promise<void> => {
+/** Agent, life and time of an alarm, and the digest of its evidence: a report, a certificate, a request for one. */
+export type AlarmSource = Pick<ReportRow, 'agent' | 'life' | 'digest' | 'received_at'>;
+
+/** Stores an alarm once. If the agent has reached the limit, the alarm replaces the last one. */
+export const raiseAlarm = async (
+  tx: Tx,
+  row: AlarmSource,
+  { code, message, events }: Alarm,
+): Promise<void> => {
   const { agent, digest } = row;
   const id = digestOf(canonicalJson([agent, row.life, code, message, digest]));
   await removeSurplus(tx, { id, agent, code });

@@ -77,18 +77,6 @@ it('an older recipient is not taken, and keeps nobody from a certificate', async
   expect(made.changes()).toBe(2);
 });
 
-it('a new key brings its own recipient along', async () => {
-  await using made = await testServer();
-  const agent = testAgent('plant-7/press-1');
-  const certificate = await join(made, agent);
-  const [old, next] = [await generateAgeIdentity(), await generateAgeIdentity()];
-  await made.post(CERTIFICATE_PATH, await renewal(agent, old.recipient), certificate);
-  const rekeyed = testAgent(agent.id);
-  // Of another key, so its time is compared with nothing.
-  await made.post(CERTIFICATE_PATH, await renewal(rekeyed, next.recipient, EARLY), certificate);
-  expect(await recipientIn(made)).toBe(next.recipient);
-});
-
 it.each([
   [
     'signed by another key',

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   CERTIFICATE_PATH,
   type CertificateAnswer,
+  ENROLL_PATH,
   REPORTS_PATH,
   type ReportAnswer,
 } from '#bundles/formats/events/hub-api';
@@ -15,6 +16,7 @@ import { chain, happenings, NOW, reportOf, testAgent } from '../../test-hub.ts';
 import {
   type Answer,
   csrOf,
+  enrollBody,
   forgedCertificate,
   hand,
   handover,
@@ -27,6 +29,10 @@ const refusalOf = ({ status, body }: Answer) => ({
   status,
   code: (body as { code?: string } | undefined)?.code,
 });
+/** Code and message of each alarm about an agent. */
+const alarmsOf = async ({ hub }: TestServer) =>
+  (await hub.store.db.selectFrom('alarm').selectAll().execute()).map(({ code, message }) => [code, message]);
+
 const receiptIn = (made: TestServer, answer: Answer, agent: string) => {
   const { receipts } = answer.body as ReportAnswer;
   return receipts.map((receipt) =>
@@ -232,24 +238,59 @@ describe('a certificate', () => {
     expect(made.changes()).toBe(1);
   });
 
-  it('H8: is issued for a new key to the holder of the old one; the old one then only fetches that', async () => {
+  it('H8: is not issued for another key: an alarm, and the right machine goes on', async () => {
+    await using made = await testServer();
+    const agent = testAgent('plant-7/press-1');
+    const certificate = await join(made, agent);
+    const request = await csrOf(testAgent(agent.id));
+    for (const _ of [1, 2])
+      expect(refusalOf(await made.post(CERTIFICATE_PATH, { request }, certificate))).toEqual({
+        status: 409,
+        code: 'ALREADY_ENROLLED',
+      });
+    expect(await alarmsOf(made)).toEqual([
+      ['KEY_COPIED', expect.stringMatching(/^a certificate for another key, [0-9a-f]{64}, was asked for$/)],
+    ]);
+    // The machine that was copied: its report, its next certificate, no new statement.
+    const report = await reportOf(agent, chain(agent, happenings(2)));
+    expect((await hand(made, report, certificate)).status).toBe(200);
+    const renewed = await made.post(CERTIFICATE_PATH, { request: await csrOf(agent) }, certificate);
+    expect(read(made, renewed).key.pem).toBe(agent.key.public.pem);
+    expect(made.changes()).toBe(1);
+  });
+
+  it('H8: is not issued with a replaced key for a key of its own, only for the present one', async () => {
     await using made = await testServer();
     const agent = testAgent('plant-7/press-1');
     const old = await join(made, agent);
     const next = testAgent(agent.id);
-    const request = await csrOf(next);
-    const answer = await made.post(CERTIFICATE_PATH, { request }, old);
-    expect(read(made, answer).key.pem).toBe(next.key.public.pem);
-    expect(made.changes()).toBe(2);
-    const { certificate } = answer.body as CertificateAnswer;
-    // The answer was lost: asked again with what the agent has.
-    expect((await made.post(CERTIFICATE_PATH, { request }, old)).status).toBe(200);
-    expect(made.changes()).toBe(2);
+    const token = await made.token({ site: agent.site, replaceKey: true });
+    expect((await made.post(ENROLL_PATH, await enrollBody(token, next))).status).toBe(200);
     const other = await made.post(CERTIFICATE_PATH, { request: await csrOf(testAgent(agent.id)) }, old);
     expect(refusalOf(other)).toEqual({ status: 403, code: 'REVOKED' });
+    expect((await made.post(CERTIFICATE_PATH, { request: await csrOf(next) }, old)).status).toBe(200);
     const report = await reportOf(next, chain(next, happenings(2)));
     expect(refusalOf(await hand(made, report, old))).toEqual({ status: 403, code: 'REVOKED' });
-    expect((await hand(made, report, certificate)).status).toBe(200);
+  });
+
+  it('H8: that was replaced and comes back after an hour is an alarm, and neither machine is locked out', async () => {
+    await using made = await testServer();
+    const agent = testAgent('plant-7/press-1');
+    const first = await join(made, agent);
+    const renew = async (certificate: string) =>
+      (await made.post(CERTIFICATE_PATH, { request: await csrOf(agent) }, certificate))
+        .body as CertificateAnswer;
+    const { certificate: second } = await renew(first);
+    const lines = chain(agent, happenings(3));
+    expect((await hand(made, await reportOf(agent, lines, 1, 1), second)).status).toBe(200);
+    // A request that began before the answer to the renewal.
+    expect((await hand(made, await reportOf(agent, lines, 2, 2), first)).status).toBe(200);
+    expect(await alarmsOf(made)).toEqual([]);
+    made.setNow(new Date(NOW.getTime() + 2 * 3_600_000));
+    await renew(first);
+    await renew(first);
+    expect(await alarmsOf(made)).toEqual([['KEY_COPIED', expect.stringContaining('is used again')]]);
+    expect((await hand(made, await reportOf(agent, lines, 3, 3), second)).status).toBe(200);
   });
 
   it('H8: is for nobody but its holder', async () => {
