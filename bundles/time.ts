@@ -7,14 +7,19 @@ const PATTERN = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
 export const formatTime = (date: Date): Timestamp => `${date.toISOString().slice(0, 19)}Z`;
 
-export const isTime = (value: unknown): value is Timestamp =>
-  typeof value === 'string' && PATTERN.test(value) && !Number.isNaN(Date.parse(value));
+/** The date that a text is; undefined for another text, and for 30 February and 24:00:00, which Date moves to the next day. */
+const dateIn = (text: unknown): Date | undefined => {
+  if (typeof text !== 'string' || !PATTERN.test(text)) return undefined;
+  const date = new Date(text);
+  return !Number.isNaN(date.getTime()) && formatTime(date) === text ? date : undefined;
+};
+
+export const isTime = (value: unknown): value is Timestamp => dateIn(value) !== undefined;
 
 /** @throws FleetError SCHEMA */
 export const parseTime = (text: unknown, what = 'time'): Date => {
-  const date = typeof text === 'string' && PATTERN.test(text) ? new Date(text) : undefined;
-  // Read back, so that 30 February and 24:00:00 are refused and not moved to the next day.
-  if (date && !Number.isNaN(date.getTime()) && formatTime(date) === text) return date;
+  const date = dateIn(text);
+  if (date) return date;
   throw new FleetError(
     'SCHEMA',
     `${what} must look like 2026-11-21T08:00:00Z, not ${JSON.stringify(text)?.slice(0, 40)}`,

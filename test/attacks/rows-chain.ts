@@ -110,4 +110,14 @@ export const CHAIN: readonly AttackRow[] = [
     'a statement that what runs in qa was made from another candidate: without the keys, about another bundle, with held assignments, or of what was not promoted',
     'NOT_PROMOTED',
   ),
+  rowOf(
+    'H56',
+    'impossible fields',
+    'signed reports with times that no clock shows, and with texts, numbers and digests at every end of what the format takes',
+    '`SCHEMA`, or ACCEPT; every question is answered as before',
+    [
+      ['ACCEPT', 'stops no question'],
+      ['SCHEMA', 'no clock shows'],
+    ],
+  ),
 ];

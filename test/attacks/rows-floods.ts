@@ -22,6 +22,12 @@ export const FLOODS: readonly AttackRow[] = [
     '`TOO_MANY`; others are served',
     [['TOO_MANY']],
   ),
+  row(
+    'F12',
+    'streams of one reader',
+    'a reader of one workspace opens all streams of changes, so that nobody else is told',
+    'BUSY',
+  ),
   rowOf(
     'F7',
     'misleading text',

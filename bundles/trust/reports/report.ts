@@ -1,11 +1,11 @@
 import { type Digest, digestOf } from '../../digest.ts';
 import { FleetError } from '../../errors.ts';
 import { PREDICATES } from '../../media-types.ts';
+import { parseTime, type Timestamp } from '../../time.ts';
 import { signPayload } from '../statements/sign-payload.ts';
 import type { ReportPredicate } from '../../formats/statements/predicates.ts';
 import { encodeStatement, verifyStatement } from '../statements/verify-statement.ts';
 import type { PublicKey, SigningKey } from '../keys/key.ts';
-import { parseTime } from '../../time.ts';
 import { parseDocument, readDocument } from '../../json/validate.ts';
 import { COMPACTED, compactedSpan, type Span } from '../../formats/events/compacted.ts';
 import { type Event, hashLine } from '../../formats/events/event.ts';
@@ -76,14 +76,25 @@ export const verifyReport = (report: SignedReport, key: PublicKey, what: string)
   return { predicate, ...parseEvents(report.events, predicate, what), digest };
 };
 
-/** Rejects times that no calendar has, which the pattern of the schema admits. @throws FleetError SCHEMA */
+/** Rejects times in a statement that no calendar or no clock has, which the pattern of the schema admits. @throws FleetError SCHEMA */
 export const checkTimes = (
-  { time, lookedAt, looks }: Partial<Pick<ReportPredicate, 'time' | 'lookedAt' | 'looks'>>,
+  { time, lookedAt, looks, floors }: Partial<Pick<ReportPredicate, 'time' | 'lookedAt' | 'looks' | 'floors'>>,
   what: string,
 ): void => {
-  for (const at of [time, lookedAt, ...Object.values(looks?.packages ?? {})])
-    if (at !== undefined && at !== null) parseTime(at, `a time of ${what}`);
+  for (const at of [time, lookedAt, floors?.time, ...Object.values(looks?.packages ?? {})])
+    if (at !== undefined && at !== null) checkTime(at, `a time of ${what}`);
 };
+
+/** The readers of stored reports parse a time, and calculate with it. @throws FleetError SCHEMA */
+const checkTime = (text: Timestamp, what: string): void => {
+  const year = parseTime(text, what).getUTCFullYear();
+  if (year >= EARLIEST_YEAR && year <= LATEST_YEAR) return;
+  throw new FleetError('SCHEMA', `${what} is ${text}, which no clock shows`);
+};
+
+/** A clock without a battery starts in 1970. */
+const EARLIEST_YEAR = 1970;
+const LATEST_YEAR = 9000;
 
 /** Rejects bytes that are not UTF-8: decoding would change them before they are hashed. */
 const decode = (bytes: Buffer, what: string): string => {
@@ -113,6 +124,7 @@ const parseEvents = (
       { maxBytes: MAX_LINE_BYTES },
       name,
     );
+    checkTime(event.at, `at of ${name}`);
     if (event.seq !== next || event.prev !== prev || event.agent !== predicate.agent) {
       throw new FleetError('REPORT_CHAIN', `${name} does not continue the chain`);
     }

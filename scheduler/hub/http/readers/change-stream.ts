@@ -10,13 +10,15 @@ import type { HubServer } from '../hub-server.ts';
 export type StreamLimits = {
   /** Streams at a time; further callers get BUSY and ask again later. */
   readonly streams: number;
+  /** Of these for one token or session. */
+  readonly perCaller: number;
   /** How often the hub looks for changes, for all streams together. */
   readonly lookMs: number;
   /** A stream ends after this time, so that a revoked token loses it. The client connects again. */
   readonly lifeMs: number;
 };
 
-export const STREAM_LIMITS: StreamLimits = { streams: 200, lookMs: 2000, lifeMs: 600_000 };
+export const STREAM_LIMITS: StreamLimits = { streams: 200, perCaller: 20, lookMs: 2000, lifeMs: 600_000 };
 
 /** Looks without a change after which a comment is sent, so that proxies and the idle limit of the server keep a stream open. */
 const QUIET_LOOKS = 10;
@@ -29,9 +31,9 @@ export const changeStream = (
   server: HubServer,
   { hub }: Pick<Context, 'hub'>,
   forReaders: ForReaders,
-  { streams, lookMs, lifeMs }: StreamLimits = STREAM_LIMITS,
+  { streams, perCaller, lookMs, lifeMs }: StreamLimits = STREAM_LIMITS,
 ): void => {
-  const open = new Map<ServerResponse, number>();
+  const open = new Map<ServerResponse, { readonly since: number; readonly caller: string }>();
   let timer: NodeJS.Timeout | undefined;
   let seen: string | undefined;
   let quiet = 0;
@@ -55,7 +57,7 @@ export const changeStream = (
       : quiet % QUIET_LOOKS === 0
         ? ':\n\n'
         : '';
-    for (const [stream, since] of open) {
+    for (const [stream, { since }] of open) {
       if (now - since > lifeMs) stream.end();
       // A reader that did not take the last words gets no more of them.
       else if (stream.writableNeedDrain) stream.destroy();
@@ -64,7 +66,17 @@ export const changeStream = (
     if (open.size > 0) timer = setTimeout(() => void look(), lookMs);
   };
 
-  server.get(CHANGES_PATH, forReaders, async (_, reply) => {
+  server.get(CHANGES_PATH, forReaders, async ({ principal }, reply) => {
+    const caller = principal === undefined ? '' : `${principal.kind} ${principal.person ?? principal.id}`;
+    const own = [...open.values()].filter((one) => one.caller === caller).length;
+    if (own >= perCaller)
+      throw new FleetError(
+        'BUSY',
+        `${perCaller} pages follow the changes with this token or session already`,
+        {
+          hint: 'Close some of them; the page asks again later',
+        },
+      );
     if (open.size >= streams)
       throw new FleetError('BUSY', `${streams} pages follow the changes of this hub already`, {
         hint: 'The page asks again later; reload it to see what is new',
@@ -78,7 +90,7 @@ export const changeStream = (
     });
     stream.write(`retry: ${lookMs}\n\n`);
     stream.on('close', () => leave(stream));
-    open.set(stream, performance.now());
+    open.set(stream, { since: performance.now(), caller });
     if (open.size === 1 && timer === undefined) void look();
   });
 

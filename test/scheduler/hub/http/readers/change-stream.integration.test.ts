@@ -23,7 +23,14 @@ const openStream = async (url: string, token: string) => {
       all += read.value;
     }
   };
-  return { answer, until, stop };
+  /** The rest of an answer that ends. */
+  const rest = async (): Promise<string> => {
+    let all = '';
+    for (let read = await text?.read(); read !== undefined && !read.done; read = await text?.read())
+      all += read.value;
+    return all;
+  };
+  return { answer, until, rest, stop };
 };
 
 test('a stream says that something changed after each write, and shows nothing of it', async () => {
@@ -40,13 +47,38 @@ test('a stream says that something changed after each write, and shows nothing o
   other.stop.abort();
 });
 
+test('F12: one reader cannot take the streams of the others', async () => {
+  await using made = await testServer();
+  const url = await listen(made);
+  const [greedy, other] = [await made.reader(), await made.reader()];
+  const streams = await Promise.all(
+    Array.from({ length: STREAM_LIMITS.streams }, () => openStream(url, greedy)),
+  );
+  const statuses = streams.map(({ answer }) => answer.status);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(STREAM_LIMITS.perCaller);
+  expect(statuses.filter((status) => status === 503)).toHaveLength(
+    STREAM_LIMITS.streams - STREAM_LIMITS.perCaller,
+  );
+  const refused = streams.find(({ answer }) => answer.status === 503);
+  const body: unknown = JSON.parse((await refused?.rest()) ?? '');
+  expect(body).toMatchObject({ code: 'BUSY' });
+  const served = await openStream(url, other);
+  await served.until('retry: ');
+  for (const { stop } of [...streams, served]) stop.abort();
+});
+
 test('a stream wants a token, and only so many are open at once', async () => {
   await using made = await testServer();
   const url = await listen(made);
   expect((await fetch(url)).status).toBe(401);
+  const tokens: string[] = [];
+  for (let at = 0; at < STREAM_LIMITS.streams; at += STREAM_LIMITS.perCaller)
+    tokens.push(await made.reader());
   const token = await made.reader();
   const streams = await Promise.all(
-    Array.from({ length: STREAM_LIMITS.streams }, () => openStream(url, token)),
+    Array.from({ length: STREAM_LIMITS.streams }, (_, at) =>
+      openStream(url, tokens[Math.floor(at / STREAM_LIMITS.perCaller)] ?? ''),
+    ),
   );
   const refused = await openStream(url, token);
   expect(refused.answer.status).toBe(503);
