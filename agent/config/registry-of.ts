@@ -5,7 +5,7 @@ import { parseRegistryAddress } from '#bundles/transport/registry/registry-addre
 import type { Config } from './config.ts';
 
 /** Retries and timeouts of one request; omitted options have their defaults. */
-export type Persistence = Pick<RegistryOptions, 'tries' | 'patience'>;
+export type Persistence = Pick<RegistryOptions, 'tries' | 'patience' | 'onWait'>;
 
 /** Opens the configured registry; undefined if there is none. @throws FleetError USAGE, CONFIG_INVALID, PERMISSION */
 export const registryOf = (

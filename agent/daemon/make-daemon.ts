@@ -44,10 +44,11 @@ export const makeDaemon = (
       note = { ...note, [name]: contact };
       writeNote(state.directory, note);
     });
-  const registry = registryOf(config, env);
+  const onWait = logPauses(log);
+  const registry = registryOf(config, env, { onWait });
   if (registry) stack.use(registry);
   // A failed poll is repeated and logged only after its retries; an interrupted pull resumes.
-  const asked = registryOf(config, env, POLLING);
+  const asked = registryOf(config, env, { ...POLLING, onWait });
   if (asked) stack.use(asked);
   // The daemon repeats its polls, so that each request is tried once.
   const visitor = config.hub === '' ? undefined : makeVisitor(agent, config.hub, { env, attempts: 1 });
@@ -115,6 +116,18 @@ const watchOf = ({ state, targets }: Agent): Pick<Daemon, 'watch'> => {
     },
   };
 };
+
+/** Logs the pauses that a registry asks for, which can delay a release: what it asked, and what the agent waits. */
+const logPauses =
+  (log: Log): NonNullable<Persistence['onWait']> =>
+  ({ ms, askedMs, host }) => {
+    if (askedMs === undefined) return;
+    const seconds = (span: number): number => Math.round(span / 1000);
+    log.warn(
+      { host, asked: seconds(askedMs), waits: seconds(ms) },
+      'the registry asks for a pause (seconds)',
+    );
+  };
 
 /** Longest wait for an operator's command to release the lock; afterwards the next round tries again. */
 const LOCK_WAIT_MS = 60_000;

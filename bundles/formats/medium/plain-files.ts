@@ -47,7 +47,7 @@ const MAX_ODD = 100;
 
 /**
  * Lists the entries below a folder of a medium that are neither files nor folders, such as links, as errors that say so: a reader skips
- * them, and whoever put a link in the place of a report would hide it.
+ * them, so that a link in the place of a report hides it.
  * @returns at most 100 errors MEDIUM_INVALID
  */
 export const findOddEntries = (root: string, folder: string): Promise<readonly FleetError[]> =>

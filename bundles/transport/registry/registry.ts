@@ -71,6 +71,8 @@ export type Pause = {
   readonly ms: number;
   /** True if the server requested the pause by Retry-After. */
   readonly asked: boolean;
+  /** Milliseconds that the server requested, which `ms` cuts; undefined if it requested none. */
+  readonly askedMs?: number;
   /** The host that is waited for, if known; it may be a token server. */
   readonly host?: string | undefined;
 };

@@ -37,6 +37,9 @@ export type AgentFacts = {
   readonly stopped: boolean;
   /** An operator holds the machine as it is. */
   readonly held: boolean;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Number of the newest release of its channel that it accepted; 0: none. */
+  readonly release: number;
 };
 
 /** An assignment whose last step or check failed, or whose live state differs. */

@@ -23,6 +23,8 @@ export const ALARMS = {
     'Find out who else has the key of the agent, and enroll the right machine again with a new key: fleet-scheduler sites enroll --replace-key',
   REPORT_ROLLBACK:
     'Find out whether an older disk was put back; if it was, enroll the agent again with a new key',
+  RELEASE_NOT_TAKEN:
+    'Find out why the release does not arrive: compare the registry of the site, or the media that travel there, with the layout; then at the site: fleet-agent status',
   GATE_WAITS: 'Approve or promote it, or reject it: fleet-scheduler promote --explain',
   CHANNEL_UNRELEASED: 'Build and promote a release for the channel, or move the agents to another channel',
   RELEASE_REFUSED: 'Look at the error; build the channel again, or restore the layout from its backup',

@@ -4,6 +4,7 @@ import { formatTime, parseTime, type Timestamp } from '#bundles/time';
 import { formatSpan } from '../questions/status/format-age.ts';
 import { freshnessOf, freshnessPolicyFor } from '../questions/state/freshness.ts';
 import { describeLinks } from '../questions/state/link-states.ts';
+import { isReached } from '../questions/state/what-runs-where.ts';
 import { nextVisit } from '../questions/state/next-visit.ts';
 import { silentSince } from '../questions/state/silent-since.ts';
 import { type Alarm, type AlarmKind, type AlarmSubject, makeAlarm } from './alarm.ts';
@@ -25,7 +26,7 @@ const MAX_TEXT = 300;
 export const deriveAlarms = (facts: AlarmFacts): readonly Alarm[] => {
   const agents = new Map(facts.agents.map((agent) => [agent.id, agent]));
   return [
-    ...facts.agents.flatMap((agent) => agentAlarms(agent, facts)),
+    ...facts.agents.flatMap((agent) => [...agentAlarms(agent, facts), ...withheldAlarm(agent, facts)]),
     ...packageAlarms(facts, agents),
     ...reportAlarms(facts, agents),
     ...gateAlarms(facts),
@@ -73,6 +74,24 @@ const agentAlarms = (agent: AgentFacts, { now, policies }: AlarmFacts): readonly
     alarms.push(makeAlarm('MEDIUM_OVERDUE', 'warning', subject, visit.expectedBy, summary));
   }
   return alarms;
+};
+
+/** A release that an agent could have by what it reports, and has not: what withholds it keeps signatures and reports whole. */
+const withheldAlarm = (agent: AgentFacts, { policies, desired }: AlarmFacts): readonly Alarm[] => {
+  const policy = freshnessPolicyFor(policies, agent);
+  const wanted = desired.get(formatChannel(agent));
+  if (!policy || wanted?.kind !== 'release' || agent.held || !agent.reported || agent.saidAt === null)
+    return [];
+  const [, name = ''] = agent.id.split('/');
+  if (agent.release >= wanted.version || !isReached(wanted, { ...agent, agent: name })) return [];
+  const after = (seconds: number): Timestamp =>
+    formatTime(new Date(parseTime(wanted.issuedAt).getTime() + seconds * 1000));
+  // By the agent's last word: of an agent that says nothing it is not known, and AGENT_LATE is about that.
+  if (agent.saidAt < after(policy.lateSeconds)) return [];
+  const severity = agent.saidAt < after(policy.staleSeconds) ? 'warning' : 'critical';
+  const has = agent.release === 0 ? 'none of them' : `release ${agent.release}`;
+  const summary = `${agent.id} reports, and has ${has} of ${formatChannel(agent)}: release ${wanted.version} was issued at ${wanted.issuedAt}`;
+  return [makeAlarm('RELEASE_NOT_TAKEN', severity, subjectOf(agent), after(policy.lateSeconds), summary)];
 };
 
 type Agents = ReadonlyMap<string, AgentFacts>;

@@ -1,5 +1,7 @@
 import { formatTime, parseTime } from '#bundles/time';
 import { readFreshness } from '../questions/state/freshness-policies.ts';
+import { formatChannel } from '#bundles/names';
+import { channelOf, labelsOf } from '../sites/agent-record.ts';
 import { readLinkStates } from '../questions/state/link-states.ts';
 import { parts } from '../store/parts.ts';
 import type { Database } from '../store/tables.ts';
@@ -66,6 +68,9 @@ const readAgents = async (db: Database, now: Date): Promise<readonly AgentFacts[
       'agent.site',
       'agent.environment',
       'agent.cluster_type',
+      'agent.labels',
+      'agent.release_version',
+      'agent.release_channel',
       'agent.enrolled_at',
       'agent.heard_at',
       'agent.online_at',
@@ -90,6 +95,8 @@ const readAgents = async (db: Database, now: Date): Promise<readonly AgentFacts[
     saidAt: row.said_at,
     reported: row.newest_seq !== null,
     stopped: row.service === 'stopped',
+    labels: labelsOf(row),
+    release: row.release_channel === formatChannel(channelOf(row)) ? (row.release_version ?? 0) : 0,
     held: row.held_at !== null && (row.held_until === null || row.held_until > at),
   }));
 };

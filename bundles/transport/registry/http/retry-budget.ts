@@ -105,7 +105,7 @@ export const newRetries = (
       // Jitter also for the Retry-After: a thousand agents got the same one.
       const ms = pauseMs(policy, failures, random, spread(asked ?? 0, policy.jitter, random));
       if (asked !== undefined && budget.asked(ms) > MAX_ASKED_MINUTES * 60_000) throw askedTooMuch(host);
-      onWait?.({ ms, asked: asked !== undefined, host });
+      onWait?.({ ms, asked: asked !== undefined, host, ...(asked !== undefined && { askedMs: asked }) });
       await sleep(ms, signal);
       return true;
     },

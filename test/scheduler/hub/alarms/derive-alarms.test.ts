@@ -21,6 +21,8 @@ const AGENT: AgentFacts = {
   stopped: false,
   reported: true,
   held: false,
+  labels: {},
+  release: 4,
 };
 
 const RELEASE: Extract<Desired, { kind: 'release' }> = {
@@ -70,6 +72,37 @@ it('raises nothing about a fleet that complies', () => {
 describe('an agent', () => {
   const late = (hours: number, more: Partial<AgentFacts> = {}) =>
     told({ policies: [policy()], agents: [{ ...AGENT, saidAt: ago(hours), ...more }] });
+
+  it('reports and does not get the newest release: by its policy, worse when stale', () => {
+    const withheld = (
+      issued: number,
+      more: Partial<AgentFacts> = {},
+      rollout: Partial<typeof RELEASE> = {},
+    ) =>
+      told({
+        policies: [policy()],
+        agents: [{ ...AGENT, release: 3, ...more }],
+        desired: new Map([['prod/factory-host', { ...RELEASE, issuedAt: ago(issued), ...rollout }]]),
+      });
+    expect(withheld(20)).toEqual([]);
+    expect(withheld(30)).toEqual([
+      [
+        'RELEASE_NOT_TAKEN',
+        'warning',
+        ago(6),
+        `plant-7/press-1 reports, and has release 3 of prod/factory-host: release 4 was issued at ${ago(30)}`,
+      ],
+    ]);
+    expect(withheld(80)[0]?.slice(0, 2)).toEqual(['RELEASE_NOT_TAKEN', 'critical']);
+    expect(withheld(30, { release: 0 })[0]?.[3]).toContain('none of them');
+    expect(withheld(30, { release: 4 })).toEqual([]);
+    // Its last word is from before: whether it has the release is not known.
+    expect(withheld(30, { saidAt: ago(10) })).toEqual([]);
+    expect(withheld(30, { held: true })).toEqual([]);
+    expect(withheld(30, { reported: false }).map(([kind]) => kind)).not.toContain('RELEASE_NOT_TAKEN');
+    expect(withheld(30, {}, { rollout: { percent: 0 } })).toEqual([]);
+    expect(withheld(30, {}, { rollout: { percent: 100, selector: { ring: 'canary' } } })).toEqual([]);
+  });
 
   it('is late and then stale by its policy: one alarm that gets worse', () => {
     const since = ago(6);

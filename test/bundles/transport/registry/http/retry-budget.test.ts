@@ -50,9 +50,11 @@ describe('retries', () => {
     });
     await retries.wait(undefined, undefined, 'registry.example');
     await retries.wait(7000, undefined, 'tokens.example');
+    await retries.wait(86_400_000, undefined, 'tokens.example');
     expect(pauses).toEqual([
       { ms: 500, asked: false, host: 'registry.example' },
-      { ms: 7000, asked: true, host: 'tokens.example' },
+      { ms: 7000, asked: true, host: 'tokens.example', askedMs: 7000 },
+      { ms: 60_000, asked: true, host: 'tokens.example', askedMs: 86_400_000 },
     ]);
   });
 
