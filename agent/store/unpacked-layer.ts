@@ -1,12 +1,12 @@
 import { unpackLayer } from '#bundles/formats/archive/unpack-layer';
+import { LAYER_LIMITS } from '#bundles/formats/bundle/layer-limits';
 import { type Bundle, readBundle } from '#bundles/formats/bundle/read-bundle';
 import { readBlob } from '#bundles/formats/layout/verified';
 import type { PackageRef } from './applied/package-ref.ts';
 import type { State } from './state.ts';
 
-/** Limit for one layer: the files of a host package, or the manifests of all packages of a cluster. */
-const MAX_LAYER_BYTES = 1 << 30;
-const LIMITS = { maxBytes: 2 ** 31 - 1, maxEntries: 200_000 };
+/** Bytes of the tar: more than a scheduler writes (LAYER_LIMITS). */
+const LIMITS = { ...LAYER_LIMITS, maxBytes: 2 ** 31 - 1 };
 
 type Files = ReadonlyMap<string, { readonly bytes: Buffer; readonly mode: number }>;
 type Unpacked = { readonly bundle: Bundle; readonly files: Files };
@@ -28,7 +28,7 @@ export const unpackedLayer = async (
   const before = last.get(state);
   const known = before?.key === key ? before.unpacked.deref() : undefined;
   if (known) return known;
-  const files = unpackLayer(await readBlob(state.blobs, layer, MAX_LAYER_BYTES, signal), LIMITS);
+  const files = unpackLayer(await readBlob(state.blobs, layer, LAYER_LIMITS.maxBytes, signal), LIMITS);
   const unpacked = { bundle: await readBundle(state.blobs, digest, signal), files };
   // Only packages of a Kubernetes bundle share a layer.
   if (kind === 'kubernetes') last.set(state, { key, unpacked: new WeakRef(unpacked) });

@@ -15,9 +15,10 @@ import { type LastGood, NO_LAST_GOOD, readLastGood } from './bundle/last-good-pa
 import type { ImageOrigin, PullImage } from './images/resolve-images.ts';
 import { resolveOnce } from './images/resolve-once.ts';
 import { plainSecrets } from './bundle/secret-documents.ts';
-import { checkRest, checkSources, checkTools } from './candidate/check-candidate.ts';
+import { checkCandidate, checkRest, checkSources, checkTools } from './candidate/check-candidate.ts';
 import { type GivenCandidate, isOwn } from './candidate/given-candidate.ts';
-import { makeCandidate, toCandidateSource } from './candidate/make-candidate.ts';
+import { listSources } from './candidate/list-sources.ts';
+import { makeCandidate } from './candidate/make-candidate.ts';
 import { openRegistrations } from './candidate/open-registrations.ts';
 import { type LastTools, pinnedRenderers } from './candidate/pinned-renderers.ts';
 import { type Charts, openCharts } from '../load/charts/charts.ts';
@@ -34,6 +35,7 @@ import type { Sources } from '../load/sources/open-sources.ts';
 import { renderAll } from '../render/render-all.ts';
 import type { RenderedEnvironment } from '../render/render-environment.ts';
 import { firstOfEachField } from './images/first-of-each-field.ts';
+import { withPlace } from '../model/with-place.ts';
 import { schedulePlatform } from '../plan/schedule/schedule-platform.ts';
 import type { EvidencePlace } from './images/signatures/evidence-place.ts';
 import type { Vouching } from './images/signatures/vouch-images.ts';
@@ -130,13 +132,22 @@ export const buildEnvironment = async (
     },
     signal,
   );
-  const sources = [...platform.sources, ...applications.snapshots].map(toCandidateSource);
+  const { sources, whyNot } = listSources(
+    [...platform.sources, ...applications.snapshots],
+    packages.map(({ assignment }) => assignment.target),
+  );
+  const listedApplicationOf = (rendered: RenderedPackage) => {
+    const { target } = rendered.assignment;
+    const wrong = whyNot(target);
+    if (wrong) throw withPlace(wrong, target.at, target.name);
+    return applications.of(rendered);
+  };
   if (given) {
     const why = whyUnread(platform, packages, applications);
     checkSources(given, sources, platform.environment, again !== undefined, why);
   }
   if (again) checkTools(again, applications.tools);
-  const applicationOf = memory ? internApplications(memory, applications.of) : applications.of;
+  const applicationOf = memory ? internApplications(memory, listedApplicationOf) : listedApplicationOf;
   const definitions = definitionFiles(platform, packages, applicationOf);
   const objects = createObjectCheck(readCustomKinds(definitions));
   const manifests = memory ? startBuild(memory, platform, definitions) : new Map();
@@ -180,6 +191,7 @@ export const buildEnvironment = async (
   const buildOf = (bundles: readonly BuiltBundle[]): EnvironmentBuild => {
     const made = makeCandidate({ platform, sources, bundles, applications, parent: given?.digest });
     if (again) checkRest(again, made);
+    else checkCandidate(made);
     return {
       platform,
       bundles,

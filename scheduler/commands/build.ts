@@ -140,14 +140,17 @@ held with its reason and blocks nobody else.`;
           digest === undefined ? [] : [[environment, digest]],
         ),
       ),
-      channels: outcome.channels.map(({ held: lines, leaseVoid, fault, waits, takenBack, ...channel }) => ({
-        ...channel,
-        ...(takenBack && { takenBack: this.toErrorJson(takenBack) }),
-        ...(waits && { waits: this.toErrorJson(waits) }),
-        ...(fault && { fault: this.toErrorJson(fault) }),
-        ...(leaseVoid && { leaseVoid: this.toErrorJson(leaseVoid) }),
-        held: lines.map(({ error: _, ...line }) => line),
-      })),
+      channels: outcome.channels.map(
+        ({ held: lines, leaseVoid, fault, waits, takenBack, unread, ...channel }) => ({
+          ...channel,
+          ...(takenBack && { takenBack: this.toErrorJson(takenBack) }),
+          ...(waits && { waits: this.toErrorJson(waits) }),
+          ...(unread && { unread: this.toErrorJson(unread) }),
+          ...(fault && { fault: this.toErrorJson(fault) }),
+          ...(leaseVoid && { leaseVoid: this.toErrorJson(leaseVoid) }),
+          held: lines.map(({ error: _, ...line }) => line),
+        }),
+      ),
       promoted: outcome.environments.flatMap(({ promoted }) => promoted ?? []),
       notPromoted: outcome.environments.flatMap(({ environment, waits }) =>
         waits ? [{ environment, ...(this.toErrorJson(waits) as object) }] : [],
@@ -183,6 +186,7 @@ held with its reason and blocks nobody else.`;
     for (const channel of channels) {
       this.log(describeChannel(channel, layout));
       for (const line of removalLines(channel)) this.log(line);
+      if (channel.unread) this.say(formatSentences(channel.unread));
       if (channel.waits) this.say(formatError(channel.waits));
       if (channel.fault)
         this.say(`${formatChannel(channel)}: its release was not renewed: ${formatError(channel.fault)}`);

@@ -24,6 +24,7 @@ import { lineagesOf } from '../load/releases/check-promoted.ts';
 import { restatedReference, withNewestStatement } from '../load/releases/newest-statement.ts';
 import { restateBundle } from './approvals/restate-bundle.ts';
 import { showRestated } from './publish/show-restated.ts';
+import { type Base, readBase } from '../load/releases/read-base.ts';
 import type { PublishedRelease } from '../load/releases/read-release.ts';
 import { awaitingReference, bundleReference, waitingReference } from '../load/releases/references.ts';
 import { findRolledBack } from '../load/releases/assignment-rollbacks.ts';
@@ -44,7 +45,7 @@ import { releaseReferences } from './reissue/reissue-release.ts';
 import { type Renewed, renewRelease } from './reissue/renew-release.ts';
 import { type Allowance, NO_ALLOWANCE } from '../settings/allowance.ts';
 import { openRemovals } from './removals/find-removals.ts';
-import { judgeBundle } from './removals/judge-bundle.ts';
+import { judgeBundle, type Judgement } from './removals/judge-bundle.ts';
 import type { Removal } from './removals/removal.ts';
 import { removalsHeld, writeWaiting } from './removals/waiting.ts';
 import type { KeyDirectory } from '../keys/key-directory.ts';
@@ -103,6 +104,8 @@ export type ChannelOutcome = Channel & {
   readonly superseded?: Superseded;
   /** Why the current release could not be renewed although it was due. */
   readonly fault?: FleetError;
+  /** Why the last release of the channel is passed over: no agent can read it. The bundle was compared with the one before. */
+  readonly unread?: FleetError;
   /** Why the channel's lease could not be renewed for the new release. Until it is, the channel has no valid lease. */
   readonly leaseVoid?: FleetError;
 };
@@ -149,18 +152,23 @@ export const publishEnvironment = async (
   for (const bundle of built.bundles) {
     options.signal.throwIfAborted();
     const channel = { environment: built.platform.environment, clusterType: bundle.clusterType.name };
-    const previous = await readPrevious(layout, channel, options.keys.roots, options.now);
-    const revocations = await readRevocations(layout, options.keys.root.fleet, channel, previous);
+    const newest = await readPrevious(layout, channel, options.keys.roots, options.now);
+    const base = await readBase(layout, channel, options.keys.roots, newest, bundle.bundle.digest);
+    const { release: previous, unread } = base;
+    const revocations = await readRevocations(layout, options.keys.root.fleet, channel, newest);
     const revoked = findRevoked(revocations, [bundle.bundle.digest]);
     const judged = revoked
       ? { outcome: 'revoked' as const, removals: [], unmeant: [] }
-      : await judgeBundle(bundle, previous, findRemovals, allowRemovals);
+      : supersede(base, await judgeBundle(bundle, previous, findRemovals, allowRemovals), {
+          held: bundle.held,
+          isFirst: newest?.predicate.version === 1,
+        });
     const { removals } = judged;
     const unmeant = options.unmeant.get(channel.clusterType) ?? judged.unmeant;
     const held = heldIn(bundle, (options.lineage && built.platform.heldWorkloads) ?? []);
     const own = previous && (await lineagesOf(layout, previous))[0];
-    const newest = previous && (await withNewestStatement(layout, previous));
-    const before = newest?.restated ? (await lineagesOf(layout, newest))[0] : own;
+    const latest = previous && (await withNewestStatement(layout, previous));
+    const before = latest?.restated ? (await lineagesOf(layout, latest))[0] : own;
     const change =
       judged.outcome === 'released'
         ? await rollbackChange(layout, bundle, previous, { held, before: before?.held ?? [] })
@@ -181,11 +189,11 @@ export const publishEnvironment = async (
       (await findTakenBack(layout, log, named)) ?? findRolledBack(log.entries, channel, bundle.bundle.digest);
     const isRestated = lineage.outcome === 'restated' && !takenBack;
     const outcome = takenBack ? 'taken-back' : lineage.outcome === 'restated' ? 'unchanged' : lineage.outcome;
-    const next = { ...common, bundle, held, previous, revocations, change };
+    const next = { ...common, bundle, held, newest, previous, revocations, change };
     const fresh =
       outcome === 'released' ? await release(releases, layout, channel, next, options) : undefined;
     // A channel without a new release keeps its current one, which must not expire.
-    const kept = !fresh && previous ? await renew(layout, channel, previous, options) : undefined;
+    const kept = !fresh && newest && !unread ? await renew(layout, channel, newest, options) : undefined;
     // After a root rotation an unchanged bundle may need the signatures of others, too.
     const unsigned = outcome === 'unchanged' && kept?.fault?.code === 'THRESHOLD';
     const step =
@@ -209,7 +217,7 @@ export const publishEnvironment = async (
     const isStated = step?.outcome === 'restated';
     stated.push(...(step?.stated ?? []));
     const shown = step && step.outcome !== 'restated' ? step.outcome : outcome;
-    const described = describe(channel, bundle, shown, previous);
+    const described = describe(channel, bundle, shown, newest);
     const version = step?.version ?? described.version;
     outcomes.push({
       ...described,
@@ -221,6 +229,7 @@ export const publishEnvironment = async (
       ...(unmeant.length > 0 && { waits: removalsHeld(channel, unmeant) }),
       ...(revoked && { revoked }),
       ...(takenBack && { takenBack }),
+      ...(unread && { unread }),
       ...step?.staged,
       ...(isStated && { restated: true as const }),
       ...(kept?.fault && (!step || isStated) && { fault: kept.fault }),
@@ -237,6 +246,20 @@ export const publishEnvironment = async (
     const leaseVoid = voided.get(formatChannel(outcome));
     return leaseVoid ? { ...outcome, leaseVoid } : outcome;
   });
+};
+
+/**
+ * A release that no agent can read is replaced, also by the bundle of the one before. If earlier ones are lost, what sites run is unknown,
+ * and nothing may be missing.
+ */
+const supersede = (
+  { unread, release }: Base,
+  judged: Judgement,
+  { held, isFirst }: { readonly held: BuiltBundle['held']; readonly isFirst: boolean },
+): Judgement => {
+  if (!unread) return judged;
+  if (!release && !isFirst && held.some(({ kept }) => !kept)) return { ...judged, outcome: 'blocked' };
+  return judged.outcome === 'unchanged' ? { ...judged, outcome: 'released' } : judged;
 };
 
 const channelOf = ({ environment, clusterType }: Channel): Channel => ({ environment, clusterType });
@@ -266,6 +289,9 @@ type NextRelease = {
   readonly bundle: BuiltBundle;
   /** Held assignments in its statement. */
   readonly held: BundlePredicate['held'];
+  /** The newest release, whose number the new one follows. */
+  readonly newest: PublishedRelease | undefined;
+  /** The newest one that agents can read. */
   readonly previous: PublishedRelease | undefined;
   readonly revocations: Revocations;
   readonly change: RollbackChange | undefined;
@@ -288,7 +314,17 @@ const release = async (
   releases: Releases,
   layout: Layout,
   channel: Channel,
-  { candidate, sources, bundle, held, previous, revocations, change, isRestated = false }: NextRelease,
+  {
+    candidate,
+    sources,
+    bundle,
+    held,
+    newest,
+    previous,
+    revocations,
+    change,
+    isRestated = false,
+  }: NextRelease,
   { keys, now, signal, lineage, rolloutPolicy }: Publishing,
 ): Promise<Step> => {
   const images = await copyImages(layout.blobs, channel, bundle, signal);
@@ -313,6 +349,7 @@ const release = async (
     candidate: predicate.candidate,
     bundles: [digest],
     previous,
+    follows: newest?.predicate.version ?? 0,
   });
   const { plan, rollout, isNew } = beginning;
   const signed = await signBundle(layout, keys, { channel, digest, predicate, candidate });
@@ -343,13 +380,13 @@ const release = async (
     bundle: { kind, digest, manifest: manifest.descriptor, minAgent: config.requirements.agent ?? null },
     candidate: signed.candidate,
     bundleStatements: signed.files,
-    previous,
+    previous: newest,
     rollout,
     documents: plan ? [planDocument(channel, plan)] : [],
     revocations,
     now,
   });
-  const past = releaseReferences(channel, artifact, previous);
+  const past = releaseReferences(channel, artifact, newest);
   return {
     outcome: 'released',
     version,

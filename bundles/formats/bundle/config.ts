@@ -76,7 +76,7 @@ export type BundleConfig = {
 };
 
 /** 16 MiB: several times the size of ten thousand assignments with their closure. */
-const MAX_BYTES = 16 << 20;
+export const MAX_CONFIG_BYTES = 16 << 20;
 
 /** @throws FleetError TOO_LARGE, BAD_JSON, TOO_DEEP, SCHEMA, UNSUPPORTED */
 export const parseBundleConfig = (bytes: Uint8Array): BundleConfig =>
@@ -84,7 +84,7 @@ export const parseBundleConfig = (bytes: Uint8Array): BundleConfig =>
 
 /** The JSON of a bundle config, or of a part of it, within the limits of its readers. @throws FleetError TOO_LARGE, BAD_JSON, TOO_DEEP */
 export const parseBundleJson = (bytes: Uint8Array): unknown =>
-  parseStrictJson(bytes, { maxBytes: MAX_BYTES, maxDepth: 64 }, 'bundle config');
+  parseStrictJson(bytes, { maxBytes: MAX_CONFIG_BYTES, maxDepth: 64 }, 'bundle config');
 
 /** Names that one package may use on a host (docs/workspaces.md, docs/bundle-format.md section 4). An absent list is empty. */
 export type PackageBounds = {

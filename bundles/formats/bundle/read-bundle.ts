@@ -50,7 +50,12 @@ export const readBundle = async (
 const checkLayers = (manifest: Manifest, config: BundleConfig, mediaType: string, what: string): void => {
   const layers = new Set<Digest>(manifest.layers.map((layer) => layer.digest));
   const named = new Set<Digest>(config.assignments.map((assignment) => assignment.layer));
-  const foreign = manifest.layers.find((layer) => layer.mediaType !== mediaType || !named.has(layer.digest));
+  // Flux and Argo CD need a layer also where the last package was removed: it has a kustomization.yaml and nothing else.
+  const isEmpty =
+    config.kind === 'kubernetes' && config.assignments.length === 0 && manifest.layers.length === 1;
+  const foreign = manifest.layers.find(
+    (layer) => layer.mediaType !== mediaType || !(isEmpty || named.has(layer.digest)),
+  );
   if (foreign)
     throw new FleetError(
       'LAYOUT_INVALID',

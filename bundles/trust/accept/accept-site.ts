@@ -4,7 +4,7 @@ import { formatChannel, sameChannel } from '../../names.ts';
 import type { SealedSet } from '../secrets/secret-set.ts';
 import type { SiteAgent, SitePredicate, SiteValues } from '../../formats/statements/predicates.ts';
 import { type VerifiedStatement, verifyStatement } from '../statements/verify-statement.ts';
-import { parseStrictJson } from '../../json/strict-json.ts';
+import { parseSiteValues } from '../../formats/statements/site-values.ts';
 import type { TrustRoot } from '../root/root.ts';
 import { parseDocument } from '../../json/validate.ts';
 import { checkVersion } from './check-version.ts';
@@ -136,12 +136,7 @@ const readValues = async (
   digest: AcceptedSite['valuesDigest'],
 ): Promise<SiteValues> => {
   const what = `the values of site ${state.site}`;
-  const bytes = await documents.named(digest, 'site-values');
-  const values = parseDocument<SiteValues>(
-    'site-values',
-    parseStrictJson(bytes, { maxBytes: 1 << 20 }, what),
-    what,
-  );
+  const values = parseSiteValues(await documents.named(digest, 'site-values'), state.site);
   if (values.site !== state.site || values.fleet !== state.fleet) {
     throw new FleetError('WRONG_SITE', `${what} say they are of ${values.fleet}/${values.site}`);
   }

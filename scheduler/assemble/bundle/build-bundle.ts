@@ -21,11 +21,14 @@ import { refuseReaders } from './refuse-readers.ts';
 import { settleClaims } from './settle-claims.ts';
 import { droppedWithLastGood, undeclared, unreadable, withLastGood, withoutKept } from './stand-ins.ts';
 import { imagesInPackage } from '../lock/images-in-package.ts';
+import type { BundleAbout } from './bundle-config.ts';
 import { holdUnpackable } from './hold-unpackable.ts';
 import type { LastGood } from './last-good-packages.ts';
 import { mergeImage } from '../images/merge-image.ts';
 import { checkPackable, type PackedBundle, packBundle } from './pack-bundle.ts';
 import { pinImage } from '../images/pin-image.ts';
+import { rankPackages } from './rank-packages.ts';
+import { checkAlone, checkReadable, readBack } from './read-back.ts';
 import type { ManifestCache, ManifestJudge, PreparedObject } from './prepared-manifest.ts';
 import type { ResolvedImage } from '../images/resolve-images.ts';
 import type { ResolveImages } from '../images/resolve-once.ts';
@@ -117,10 +120,17 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
   const { platform, clusterType } = input;
   const held: HeldAssignment[] = [...input.held];
   const assembled: AssembledPackage[] = [];
-  const images = new Map<string, ResolvedImage>();
+  /** By package. */
+  const images = new Map<string, readonly ResolvedImage[]>();
   const resolve: ResolveImages = async (names, platforms) =>
     names.length === 0 ? [] : ((await input.resolve?.(names, platforms)) ?? []);
-  const imagesOf = new Map<string, readonly ResolvedImage[]>();
+  const aboutOf = (packages: readonly AssembledPackage[]): BundleAbout => ({
+    fleet: platform.fleet,
+    environment: platform.environment,
+    clusterType,
+    closure: closureOf([...imagesOf(packages, images), ...contentsOf(packages)], clusterType.target),
+    policies: platform.imagePolicies,
+  });
   for (const [at, rendered] of input.packages.toSorted((a, b) => compareBytes(idOf(a), idOf(b))).entries()) {
     if (at % PAUSE === 0) {
       signal.throwIfAborted();
@@ -140,8 +150,10 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
       }
       checkPackable(made);
       const found = await resolve(made.images, clusterType.platforms);
-      assembled.push(withImageBlobs(made, found));
-      imagesOf.set(made.id, found);
+      const complete = withImageBlobs(made, found);
+      images.set(complete.id, found);
+      checkAlone(aboutOf([complete]), complete);
+      assembled.push(complete);
     } catch (error) {
       const placed = placeImage(toMistake(error, `building ${idOf(rendered)}`), rendered, input);
       const { name, at } = rendered.assignment.target;
@@ -162,13 +174,12 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
     },
     input,
   );
-  for (const { id } of built.assembled) for (const image of imagesOf.get(id) ?? []) mergeImage(images, image);
   const withKept: HeldPackage[] = [];
   for (const one of built.held) {
     try {
       // What was released stays, also on a cluster type that got another platform since.
       const found = await resolve(one.kept?.images ?? [], []);
-      for (const image of found) mergeImage(images, image);
+      if (one.kept) images.set(one.kept.id, found);
       withKept.push(one.kept ? { ...one, kept: withImageBlobs(one.kept, found) } : one);
     } catch (error) {
       withKept.push(withoutKept(one, toMistake(error)));
@@ -176,16 +187,14 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
   }
   const kept = withKept.flatMap((one) => one.kept ?? []);
   const packages = [...built.assembled, ...kept];
-  const pack = (some: readonly AssembledPackage[]): Promise<PackedBundle> =>
-    packBundle(
-      platform.fleet,
-      platform.environment,
-      clusterType,
-      some,
-      closureOf([...images.values(), ...contentsOf(some)], clusterType.target),
-      platform.imagePolicies,
-    );
-  const ready = await holdUnpackable({ packages, held: withKept }, pack);
+  const ready = await holdUnpackable(
+    { packages, held: withKept },
+    {
+      pack: async (some) => readBack(await packBundle(aboutOf(some), some)),
+      check: (some) => checkReadable(aboutOf(some), some),
+      rank: (some) => rankPackages(some, input.lastGood.config),
+    },
+  );
   const dropped = await droppedWithLastGood(ready.held, withKept, input);
   if (dropped.size > 0)
     return await buildBundle({ ...input, holds: new Map([...(input.holds ?? []), ...dropped]) }, signal);
@@ -193,7 +202,7 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
   return {
     clusterType,
     bundle: ready.bundle,
-    images: [...images.values()],
+    images: imagesOf(ready.packages, images),
     contents,
     fetched: ready.packages.flatMap((one) => one.contents ?? []).filter(({ from }) => from !== undefined),
     held: ready.held,
@@ -205,6 +214,16 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
       built.assembled.flatMap(({ id, emptyFiles }) => (emptyFiles ? [[id, emptyFiles]] : [])),
     ),
   };
+};
+
+/** The images of some packages, each once with all its names. */
+const imagesOf = (
+  packages: readonly AssembledPackage[],
+  found: ReadonlyMap<string, readonly ResolvedImage[]>,
+): readonly ResolvedImage[] => {
+  const images = new Map<string, ResolvedImage>();
+  for (const { id } of packages) for (const image of found.get(id) ?? []) mergeImage(images, image);
+  return [...images.values()];
 };
 
 /** Lists the blobs of its images in a host package, whose store keeps them. */
@@ -225,7 +244,21 @@ const closureOf = (
     .filter(({ entry }) => target === 'host' || !entry.names)
     .flatMap((image) => image.blobs.map(toEntry));
   const named = images.flatMap(({ entry }) => (entry.names ? [entry] : []));
-  return [...new Map([...blobs, ...named].map((entry) => [entry.digest, entry])).values()];
+  const once = [...new Map([...blobs, ...named].map((entry) => [entry.digest, entry])).values()];
+  return once.flatMap(splitNames);
+};
+
+/** Most names of one entry that readers take. */
+const MAX_NAMES = 64;
+
+/** An image with more names than one entry holds has several entries, which every reader merges by their digest. */
+const splitNames = (entry: ClosureEntry): readonly ClosureEntry[] => {
+  const { names = [] } = entry;
+  if (names.length <= MAX_NAMES) return [entry];
+  return Array.from({ length: Math.ceil(names.length / MAX_NAMES) }, (_, at) => ({
+    ...entry,
+    names: names.slice(at * MAX_NAMES, (at + 1) * MAX_NAMES),
+  }));
 };
 
 const contentsOf = (packages: readonly AssembledPackage[]): readonly ResolvedImage[] => {

@@ -13,7 +13,7 @@ import type { TrustRoot } from '#bundles/trust/root/root';
 import type { Content } from '../content/content.ts';
 import type { Assignment, ClusterType, DeploymentTarget, HeldWorkload, Value } from '../../model/model.ts';
 import { isOf } from '../../load/platform/registration-in.ts';
-import { readRelease } from '../../load/releases/read-release.ts';
+import { readCurrentBase } from '../../load/releases/read-base.ts';
 import { findRevoked, readRevocations } from '../../load/releases/revocation-list.ts';
 import { type AssembledPackage, assembled } from './assembled-package.ts';
 import { ownsOf } from './package-owns.ts';
@@ -33,6 +33,7 @@ export type LastGood = {
   readonly targets: readonly (Pick<DeploymentTarget, 'workload' | 'workspace'> & { readonly id: string })[];
   /** Workspaces by the site value that their packages read. */
   readonly readers: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly config?: BundleConfig;
   readonly of: (assignment: Assignment) => Promise<AssembledPackage | undefined>;
   /** The package of an assignment that is not declared any more. */
   readonly ofId: (id: string) => Promise<AssembledPackage | undefined>;
@@ -68,7 +69,7 @@ export const readLastGood = async (
   bundle?: Digest,
 ): Promise<LastGood> => {
   const channel = { environment, clusterType: clusterType.name };
-  const release = await readRelease(layout, channel, roots);
+  const { release } = await readCurrentBase(layout, channel, roots);
   const digest = bundle ?? release?.subjects.get(`bundle/${clusterType.target}`);
   if (digest === undefined) return NO_LAST_GOOD;
   const fleet = roots.at(-1)?.fleet ?? '';
@@ -123,6 +124,7 @@ export const readLastGood = async (
     bundle: digest,
     targets: config.assignments.map(({ id, workload = '', workspace = '' }) => ({ id, workload, workspace })),
     readers: readersOf(config),
+    config,
     of: async (assignment) => {
       const known = config.assignments.find(({ id }) => id === assignment.target.name);
       return known && (await keep(known, assignment));

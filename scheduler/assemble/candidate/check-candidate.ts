@@ -1,7 +1,8 @@
-import type { Candidate } from '#bundles/formats/candidate';
+import { type Candidate, MAX_CANDIDATE_BYTES } from '#bundles/formats/candidate';
 import { canonicalBytes } from '#bundles/json/canonical';
 import { type Digest, shortDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import { parseDocument } from '#bundles/json/validate';
 import type { CandidateSource } from '#bundles/formats/statements/predicates';
 import { layerRole } from '../../model/images/layer-role.ts';
 import type { GivenCandidate } from './given-candidate.ts';
@@ -25,6 +26,18 @@ export const checkSources = (
       throw changed(given, known, found.tree);
     if (!found && exact) throw notRead(given, known.role, whyUnread(known.role));
   }
+};
+
+/** Reads a new candidate as the next build and a promotion do. @throws FleetError SCHEMA, TOO_LARGE */
+export const checkCandidate = (made: Candidate): void => {
+  const what = `the candidate of ${made.environment}`;
+  parseDocument('candidate', made, what);
+  const { byteLength } = canonicalBytes(made);
+  if (byteLength <= MAX_CANDIDATE_BYTES) return;
+  throw new FleetError(
+    'TOO_LARGE',
+    `${what} would have ${byteLength} bytes, at most ${MAX_CANDIDATE_BYTES} are read`,
+  );
 };
 
 /** @param fleet fleet of the signing keys @throws FleetError CANDIDATE_MISMATCH */

@@ -99,7 +99,8 @@ const chartsOf = (charts: readonly PinnedChart[]): readonly PinnedChart[] =>
     .toSorted(([a], [b]) => compareBytes(a, b))
     .map(([, chart]) => chart);
 
-const uniqueSources = (sources: readonly CandidateSource[]): readonly CandidateSource[] => [
+/** Sorted; each role and path once. */
+export const uniqueSources = (sources: readonly CandidateSource[]): readonly CandidateSource[] => [
   ...new Map(
     sources
       .toSorted((a, b) => compareBytes(a.role, b.role) || compareBytes(a.path, b.path))

@@ -2,7 +2,7 @@ import type { Layout } from '#bundles/formats/layout/layout';
 import type { Channel } from '#bundles/names';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { registrationIn } from '../../load/platform/registration-in.ts';
-import { readRelease } from '../../load/releases/read-release.ts';
+import { readCurrentBase } from '../../load/releases/read-base.ts';
 import { candidateOfRelease, declarationOf, type Made } from './candidate-of-release.ts';
 
 type Previous = { readonly layout: Layout; readonly roots: readonly TrustRoot[] };
@@ -17,7 +17,7 @@ export const openRegistrations = (
   signal: AbortSignal,
 ): ((id: string) => Promise<string | undefined>) => {
   const read = async (): Promise<Made | undefined> => {
-    const release = await readRelease(layout, channel, roots);
+    const { release } = await readCurrentBase(layout, channel, roots);
     return release && (await candidateOfRelease(layout, channel, release.documents, { roots, signal }));
   };
   let made: Promise<Made | undefined> | undefined;

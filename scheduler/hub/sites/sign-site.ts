@@ -4,11 +4,12 @@ import { PREDICATES } from '#bundles/media-types';
 import { SECRETS_SUBJECT, type SealedSet } from '#bundles/trust/secrets/secret-set';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
 import type { SiteAgent, SitePredicate, SiteValues } from '#bundles/formats/statements/predicates';
-import { encodeStatement, verifyStatement } from '#bundles/trust/statements/verify-statement';
+import { verifyStatement } from '#bundles/trust/statements/verify-statement';
+import { statementPayload } from '#bundles/trust/statements/statement-payload';
 import { addDays, formatTime, type Timestamp } from '#bundles/time';
 import type { SigningKey } from '#bundles/trust/keys/key';
 import type { TrustRoot } from '#bundles/trust/root/root';
-import { parseDocument } from '#bundles/json/validate';
+import { parseSiteValues } from '#bundles/formats/statements/site-values';
 
 /** Readers accept at most 400 days; a year leaves a margin for inaccurate clocks. */
 const SITE_STATEMENT_DAYS = 365;
@@ -44,6 +45,7 @@ export const signSite = async (
   now: Date,
 ): Promise<SignedSite> => {
   const bytes = canonicalBytes(values as unknown as Json, 'doubles');
+  parseSiteValues(bytes, site);
   const predicate: SitePredicate = {
     audience: { fleet: root.fleet, site },
     version,
@@ -52,19 +54,17 @@ export const signSite = async (
     expires: formatTime(addDays(now, SITE_STATEMENT_DAYS)),
     critical: [],
   };
-  const payload = encodeStatement(
+  const payload = statementPayload(
     [
       { name: 'site-values', digest: digestOf(bytes) },
       ...sealed.map(({ name, digest }) => ({ name: SECRETS_SUBJECT + name, digest })),
     ],
-    PREDICATES.site,
+    'site',
     predicate,
   );
   const statement = await signPayload(payload, key);
   const what = `the new statement of site ${site}`;
   const verified = verifyStatement([statement], root.roles.release, PREDICATES.site, what);
-  parseDocument('site-predicate', verified.predicate, what);
-  parseDocument('site-values', values, `the values of site ${site}`);
   return {
     statement,
     values: bytes,

@@ -75,6 +75,8 @@ export const buildStep = async (
         );
       if (channel.removals.length > 0 && channel.outcome !== 'removals-held')
         log.info({ channel: name, ...removes(channel.removals, channel) }, 'removes packages');
+      if (channel.unread)
+        log.error({ channel: name, ...faultFields(channel.unread) }, 'the last release cannot be read');
       if (channel.fault) log.error({ channel: name, ...faultFields(channel.fault) }, 'release not renewed');
       if (channel.leaseVoid) log.warn({ channel: name, ...faultFields(channel.leaseVoid) }, 'lease void');
     }

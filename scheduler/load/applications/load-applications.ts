@@ -1,7 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { canonicalBytes } from '#bundles/json/canonical';
 import { compareBytes, type Digest, digestOf } from '#bundles/digest';
-import { FleetError } from '#bundles/errors';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { parseDocument } from '#bundles/json/validate';
 import { inParallel } from '#bundles/in-parallel';
 import type { Charts, PinnedChart } from '../charts/charts.ts';
 import type {
@@ -271,8 +272,21 @@ const archiveOf = async (
 ): Promise<Buffer | undefined> => {
   if (chart.from === 'repository') return undefined;
   const { pinned, archive } = await charts(chart.reference, platform.imageLocks, signal);
+  checkNamed(pinned);
   used.charts.set(`${pinned.name}:${pinned.version}`, pinned);
   return archive;
+};
+
+/** @throws FleetError FIELD_INVALID for a name or version that no candidate can hold */
+const checkNamed = (pinned: PinnedChart): void => {
+  try {
+    parseDocument('candidate', { fleet: 'any', sources: [], images: [], charts: [pinned] }, 'the candidate');
+  } catch (cause) {
+    throw new FleetError('FIELD_INVALID', `no release can name its chart: ${toFleetError(cause).message}`, {
+      hint: 'Use a shorter name',
+      cause,
+    });
+  }
 };
 
 /** For cluster types that require none. It is fixed because the default depends on the version of Helm. */

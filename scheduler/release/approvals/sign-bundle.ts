@@ -1,4 +1,5 @@
 import type { Digest } from '#bundles/digest';
+import { isFleetError } from '#bundles/errors';
 import type { Layout } from '#bundles/formats/layout/layout';
 import type { Channel } from '#bundles/names';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
@@ -6,8 +7,7 @@ import type { BundlePredicate } from '#bundles/formats/statements/predicates';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 import { type Awaiting, readAwaiting, signersOf } from './awaiting.ts';
-import { PREDICATES } from '#bundles/media-types';
-import { encodeStatement } from '#bundles/trust/statements/verify-statement';
+import { statementPayload } from '#bundles/trust/statements/statement-payload';
 
 export type BundleToSign = {
   readonly channel: Channel;
@@ -29,7 +29,11 @@ export const signBundle = async (
   keys: KeyDirectory,
   { channel, digest, predicate, candidate }: BundleToSign,
 ): Promise<SignedBundle> => {
-  const waiting = await readAwaiting(layout, channel, keys.root);
+  const waiting = await readAwaiting(layout, channel, keys.root).catch((error: unknown) => {
+    // One that no reader takes is replaced.
+    if (isFleetError(error, 'SCHEMA')) return undefined;
+    throw error;
+  });
   const kept = waiting?.bundle === digest && saysSame(waiting.predicate, predicate) ? waiting : undefined;
   const key = await keys.key('bundle');
   if (kept && signersOf(kept).includes(key.public.hint))
@@ -59,4 +63,4 @@ export const isApproved = (signed: Pick<Awaiting, 'files'>, { roles }: TrustRoot
  * and not in the bundle, so that they do not change its digest.
  */
 const encodeBundleStatement = (bundle: Digest, predicate: BundlePredicate): Buffer =>
-  encodeStatement([{ name: 'bundle', digest: bundle }], PREDICATES.bundle, predicate);
+  statementPayload([{ name: 'bundle', digest: bundle }], 'bundle', predicate);

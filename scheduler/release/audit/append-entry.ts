@@ -9,12 +9,12 @@ import { MAX_STATEMENT_BYTES, parseEnvelope } from '#bundles/formats/statements/
 import type { AuditPredicate } from '#bundles/formats/statements/predicates';
 import type { Json } from '#bundles/json/canonical';
 import { parseStrictJson } from '#bundles/json/strict-json';
-import { AUDIT_ARTIFACT, AUDIT_NDJSON, PREDICATES, SIGSTORE_BUNDLE } from '#bundles/media-types';
+import { AUDIT_ARTIFACT, AUDIT_NDJSON, SIGSTORE_BUNDLE } from '#bundles/media-types';
 import { formatTime } from '#bundles/time';
 import { type Limit, makeLimit } from '#bundles/transport/publish/limit';
 import type { SigningKey } from '#bundles/trust/keys/key';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
-import { encodeStatement } from '#bundles/trust/statements/verify-statement';
+import { statementPayload } from '#bundles/trust/statements/statement-payload';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 import { type NewDocument, writeArtifact } from '../../load/releases/artifact.ts';
 import {
@@ -156,5 +156,5 @@ const segmentSize = (left: number): number => Math.min(SEGMENT_ENTRIES, 2 ** Mat
  */
 export const signCheckpoint = (head: Digest, count: number, key: SigningKey, now: Date): Promise<Buffer> => {
   const predicate: AuditPredicate = { from: count, to: count, count, time: formatTime(now) };
-  return signPayload(encodeStatement([{ name: 'log', digest: head }], PREDICATES.audit, predicate), key);
+  return signPayload(statementPayload([{ name: 'log', digest: head }], 'audit', predicate), key);
 };

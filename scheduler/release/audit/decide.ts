@@ -6,10 +6,9 @@ import type { Releases } from '../publish/open-releases.ts';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 import type { Lineage } from '../../load/releases/read-lineage.ts';
 import { type Digest, digestOf } from '#bundles/digest';
-import { PREDICATES } from '#bundles/media-types';
 import type { SigningKey } from '#bundles/trust/keys/key';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
-import { encodeStatement } from '#bundles/trust/statements/verify-statement';
+import { statementPayload } from '#bundles/trust/statements/statement-payload';
 
 /** Longest reason, in UTF-16 units, that a statement or a revocation list may carry. */
 export const MAX_REASON = 1000;
@@ -74,5 +73,5 @@ export const signDecision = (
     candidate === undefined
       ? { name: 'environment', digest: digestOf(predicate.environment) }
       : { name: 'candidate', digest: candidate };
-  return signPayload(encodeStatement([subject], PREDICATES.decision, predicate), key);
+  return signPayload(statementPayload([subject], 'decision', predicate), key);
 };

@@ -3,6 +3,7 @@ import { channelsIn } from '#bundles/transport/publish/choose-pointers';
 import { FleetError } from '#bundles/errors';
 import { formatChannel, parseChannel } from '#bundles/names';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
+import { readBase } from '../../load/releases/read-base.ts';
 import { followWithLeases } from '../lease/follow-with-leases.ts';
 import type { Releases } from '../publish/open-releases.ts';
 import { readPrevious } from '../publish/read-previous.ts';
@@ -30,16 +31,22 @@ export const keepReleases = async (
     const previous = await readPrevious(layout, channel, keys.roots, now);
     const [bundle] = previous ? bundlesOf(previous) : [];
     if (!previous || bundle === undefined) continue;
-    const { config } = await readBundle(layout.blobs, bundle, signal);
+    const { unread } = await readBase(layout, channel, keys.roots, previous);
+    const config = unread ? undefined : (await readBundle(layout.blobs, bundle, signal)).config;
     const kept = {
       ...channel,
       bundle,
-      assignments: config.assignments.length,
+      assignments: config?.assignments.length ?? 0,
       held: [],
       removals: [],
       unmeant: [],
       restored: 0,
+      ...(unread && { unread }),
     };
+    if (unread) {
+      outcomes.push({ ...kept, outcome: 'unchanged', version: previous.predicate.version });
+      continue;
+    }
     try {
       const { outcome, version, references } = await renewRelease(layout, keys, { channel, previous, now });
       if (references.size > 0) await releases.point(references);

@@ -5,7 +5,8 @@ import { statementFiles } from '#bundles/formats/statements/statement-files';
 import { LEASE_ARTIFACT, PREDICATES, SIGSTORE_BUNDLE } from '#bundles/media-types';
 import { type Channel, formatChannel } from '#bundles/names';
 import type { LeasePredicate } from '#bundles/formats/statements/predicates';
-import { encodeStatement, verifyStatement } from '#bundles/trust/statements/verify-statement';
+import { verifyStatement } from '#bundles/trust/statements/verify-statement';
+import { statementPayload } from '#bundles/trust/statements/statement-payload';
 import { addDays, DAY_MS, formatTime, parseTime } from '#bundles/time';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { writeArtifact } from '../../load/releases/artifact.ts';
@@ -137,7 +138,7 @@ export const signLease = (
   releaseFiles: readonly Uint8Array[],
 ): Promise<Buffer> =>
   signPayload(
-    encodeStatement([{ name: 'release', digest: release }], PREDICATES.lease, predicate),
+    statementPayload([{ name: 'release', digest: release }], 'lease', predicate),
     key,
     releaseFiles,
   );

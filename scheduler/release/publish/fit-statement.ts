@@ -21,8 +21,11 @@ export const fitSources = (sources: Sources): Sources => {
   return cutTo(ROOM, sources.filter(isPlatforms));
 };
 
-/** Limits held assignments to what fits: messages are shortened, and the last entry says how many are left out. */
-export const fitHeld = (held: Held): Held => {
+/** Limits held assignments to what readers take: messages are shortened, and the last entry says how many are left out. */
+export const fitHeld = (given: Held): Held => {
+  const held = given.every(hasPlace)
+    ? given
+    : given.map((line) => (hasPlace(line) ? line : withoutPlace(line)));
   if (sizeOf(held) <= ROOM) return held;
   const short = held.map(({ at: _, message, ...line }) => ({ ...line, message: message.slice(0, SHORT) }));
   const first = cutTo(ROOM - 2 * SHORT, short);
@@ -30,6 +33,12 @@ export const fitHeld = (held: Held): Held => {
   const more = held.length - first.length;
   return next ? [...first, { ...next, message: `this and ${more - 1} more assignments are held` }] : first;
 };
+
+const MAX_FILE = 1024;
+
+const hasPlace = ({ at }: Held[number]): boolean => at === undefined || at.file.length <= MAX_FILE;
+
+const withoutPlace = ({ at: _, ...line }: Held[number]): Held[number] => line;
 
 const isPlatforms = ({ role }: Sources[number]): boolean => !/^(?:workload|application)\//.test(role);
 

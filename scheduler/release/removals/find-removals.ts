@@ -12,7 +12,8 @@ import {
 } from '../../assemble/candidate/candidate-of-release.ts';
 import { isOf, registrationIn } from '../../load/platform/registration-in.ts';
 import type { ClusterType } from '../../model/model.ts';
-import { type PublishedRelease, readRelease } from '../../load/releases/read-release.ts';
+import { readCurrentBase } from '../../load/releases/read-base.ts';
+import type { PublishedRelease } from '../../load/releases/read-release.ts';
 import { explainRemoval } from './explain-removal.ts';
 import { findLostObjects } from './find-lost-objects.ts';
 import type { Removal, RemovalReason } from './removal.ts';
@@ -108,7 +109,7 @@ const readReleased = async (
   given: PublishedRelease | undefined,
   look: Look,
 ): Promise<Released | undefined> => {
-  const release = given ?? (await readRelease(layout, channel, look.roots));
+  const release = given ?? (await readCurrentBase(layout, channel, look.roots)).release;
   if (!release) return undefined;
   const packages = new Map<string, string | undefined>();
   let made: Promise<Made | undefined> | undefined;

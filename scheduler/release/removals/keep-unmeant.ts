@@ -7,6 +7,7 @@ import type { BundleHolds, EnvironmentBuild } from '../../assemble/build-environ
 import type { BuiltBundle, Hold } from '../../assemble/bundle/build-bundle.ts';
 import { readLastGood } from '../../assemble/bundle/last-good-packages.ts';
 import { candidateOfRelease } from '../../assemble/candidate/candidate-of-release.ts';
+import { readBase } from '../../load/releases/read-base.ts';
 import { type PublishedRelease, readRelease } from '../../load/releases/read-release.ts';
 import { findRevoked, readRevocations } from '../../load/releases/revocation-list.ts';
 import type { Allowance } from '../../settings/allowance.ts';
@@ -44,9 +45,10 @@ export const keepUnmeant = async (
   const unmeant = new Map<string, readonly Removal[]>();
   for (const bundle of built.bundles) {
     const channel = { environment, clusterType: bundle.clusterType.name };
-    const previous = await readRelease(layout, channel, roots);
+    const newest = await readRelease(layout, channel, roots);
+    const { release: previous } = await readBase(layout, channel, roots, newest, bundle.bundle.digest);
     if (!previous) continue;
-    const revocations = await readRevocations(layout, fleet, channel, previous);
+    const revocations = await readRevocations(layout, fleet, channel, newest);
     if (findRevoked(revocations, [bundle.bundle.digest])) continue;
     const judged = await judgeBundle(bundle, previous, findRemovals, allowance);
     if (judged.unmeant.length === 0) continue;

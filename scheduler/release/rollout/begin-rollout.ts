@@ -34,6 +34,8 @@ type Next = {
   readonly candidate: Digest;
   readonly bundles: readonly Digest[];
   readonly previous: PublishedRelease | undefined;
+  /** Number of the newest release, 0 without one; it may be newer than `previous`, which agents can read. */
+  readonly follows: number;
 };
 
 /**
@@ -45,7 +47,7 @@ export const beginRelease = async (
   policy: RolloutPolicy | undefined,
   next: Next,
 ): Promise<Beginning> => {
-  const { channel, candidate, bundles, previous } = next;
+  const { channel, candidate, bundles, previous, follows } = next;
   const before = previous && (await readPlan(layout, previous));
   if (previous && isSame(bundles, previous))
     return { rollout: previous.predicate.rollout, plan: before, isNew: false };
@@ -54,7 +56,7 @@ export const beginRelease = async (
     channel,
     candidate,
     bundles,
-    follows: previous?.predicate.version ?? 0,
+    follows,
     before: baselineOf(previous, before),
   });
   return { rollout: plan.stages[0]?.rollout ?? EVERYONE, plan: storePlan(plan), isNew: true };

@@ -1,9 +1,8 @@
 import type { BundleKind } from '#bundles/names';
 import { type Digest, digestOf } from '#bundles/digest';
-import { PREDICATES } from '#bundles/media-types';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
 import type { ReleasePredicate } from '#bundles/formats/statements/predicates';
-import { encodeStatement } from '#bundles/trust/statements/verify-statement';
+import { statementPayload } from '#bundles/trust/statements/statement-payload';
 import type { SigningKey } from '#bundles/trust/keys/key';
 import { signNewer } from './sign-newer.ts';
 
@@ -36,7 +35,7 @@ export const signRelease = (
   ];
   const evidence = [...bundleStatements, revocations, ...previous];
   return signNewer(predicate.version, async (version) => {
-    const payload = encodeStatement(subjects, PREDICATES.release, { ...predicate, version });
+    const payload = statementPayload(subjects, 'release', { ...predicate, version });
     return { version, statement: await signPayload(payload, key, evidence) };
   });
 };

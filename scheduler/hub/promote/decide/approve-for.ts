@@ -15,9 +15,8 @@ import { readDecided } from '../gate/assess.ts';
 import { checkEnvironment, linkTo } from '../facts/link.ts';
 import { stageToApprove } from './stage-to-approve.ts';
 import { type Chain, LOCK_WAIT_MS, type Wish } from './chain.ts';
-import { PREDICATES } from '#bundles/media-types';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
-import { encodeStatement } from '#bundles/trust/statements/verify-statement';
+import { statementPayload } from '#bundles/trust/statements/statement-payload';
 
 export type ApproveWish = Wish & {
   /** undefined: the newest candidate that the environment before has released. */
@@ -157,7 +156,7 @@ const predicateOf = (
 
 /** The statement that one person approves a promotion, or a stage of a rollout: the exact bytes to sign. */
 const approvalStatement = (candidate: Digest, predicate: ApprovalPredicate): Buffer =>
-  encodeStatement([{ name: 'candidate', digest: candidate }], PREDICATES.approval, predicate);
+  statementPayload([{ name: 'candidate', digest: candidate }], 'approval', predicate);
 
 /**
  * Signs one person's approval of a promotion, or of a stage of a rollout.

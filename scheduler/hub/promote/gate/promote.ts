@@ -14,10 +14,9 @@ import { whyNotMet } from './describe-verdict.ts';
 import { whyNotApprovable } from '../judge/judge-approvals.ts';
 import { earliestOpening } from '../judge/judge-gate.ts';
 import type { PromotionPredicate } from '#bundles/formats/statements/predicates';
-import { PREDICATES } from '#bundles/media-types';
 import type { SigningKey } from '#bundles/trust/keys/key';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
-import { encodeStatement } from '#bundles/trust/statements/verify-statement';
+import { statementPayload } from '#bundles/trust/statements/statement-payload';
 
 export type PromotionWish = {
   readonly mode: 'manual' | 'automatic';
@@ -144,7 +143,4 @@ const gateClosed = ({ link: { from, to }, candidate, verdict }: Assessment): Fle
  * @returns the bytes of a sigstore bundle
  */
 const signPromotion = (candidate: Digest, predicate: PromotionPredicate, key: SigningKey): Promise<Buffer> =>
-  signPayload(
-    encodeStatement([{ name: 'candidate', digest: candidate }], PREDICATES.promotion, predicate),
-    key,
-  );
+  signPayload(statementPayload([{ name: 'candidate', digest: candidate }], 'promotion', predicate), key);

@@ -3,6 +3,7 @@ import type { ClosureEntry } from '#bundles/formats/bundle/config';
 import { digestOf } from '#bundles/digest';
 import { OCI_MANIFEST } from '#bundles/media-types';
 import { mergeImage } from '../../../../scheduler/assemble/images/merge-image.ts';
+import type { BundleAbout } from '../../../../scheduler/assemble/bundle/bundle-config.ts';
 import { packBundle } from '../../../../scheduler/assemble/bundle/pack-bundle.ts';
 import type { ResolvedImage } from '../../../../scheduler/assemble/images/resolve-images.ts';
 import { sourceOf } from '../../../agent/images/image-fixture.ts';
@@ -18,8 +19,17 @@ const entry = (...repositories: readonly string[]): ClosureEntry => ({
   mediaType: OCI_MANIFEST,
   names: repositories.map((name) => `${name}@${digest}`),
 });
-const pack = (policies: Parameters<typeof packBundle>[5]) =>
-  packBundle('halden', 'prod', TYPE, [], [entry('registry.example/team/app')], policies);
+const pack = (policies: BundleAbout['policies']) =>
+  packBundle(
+    {
+      fleet: 'halden',
+      environment: 'prod',
+      clusterType: TYPE,
+      closure: [entry('registry.example/team/app')],
+      policies,
+    },
+    [],
+  );
 
 it('a bundle carries the policies that its images are under, so that no agent without them installs it', async () => {
   const policy = policyOf(newKey());

@@ -1,0 +1,146 @@
+import type { BundleAssignment, BundleConfig, ClosureEntry } from '#bundles/formats/bundle/config';
+import { BLOBS_CRITICAL, IMAGES_CRITICAL, SECRETS_CRITICAL } from '#bundles/formats/bundle/host-package';
+import { compareBytes, type Digest } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import { type ImagePolicy, policiesOn } from '#bundles/formats/bundle/image-policy';
+import type { ClusterType, Value } from '../../model/model.ts';
+import type { AssembledPackage } from './assembled-package.ts';
+
+/** Names of a bundle, and the images and files that travel with it. */
+export type BundleAbout = {
+  readonly fleet: string;
+  readonly environment: string;
+  readonly clusterType: ClusterType;
+  readonly closure: readonly ClosureEntry[];
+  /** Default: none. */
+  readonly policies?: readonly ImagePolicy[] | undefined;
+};
+
+export type Layers = {
+  /** Assignment id to its layer. */
+  readonly layerOf: (id: string) => Digest;
+  readonly uncompressed: number;
+};
+
+/**
+ * The config of a bundle (docs/bundle-format.md section 4).
+ * @param packages sorted by id
+ * @throws FleetError OBJECT_CLASH for a site input with two schemas
+ */
+export const bundleConfig = (
+  { fleet, environment, clusterType, closure, policies = [] }: BundleAbout,
+  packages: readonly AssembledPackage[],
+  layers: Layers,
+): BundleConfig => ({
+  fleet,
+  environment,
+  clusterType: clusterType.name,
+  kind: clusterType.target,
+  assignments: packages.map((it) => toAssignment(it, layers.layerOf(it.id))),
+  siteInputs: siteInputsOf(packages),
+  requirements: requirementsOf(clusterType, layers, closure),
+  // Stable: the entries of one image stay in their order.
+  closure: closure.toSorted((a, b) => compareBytes(a.digest, b.digest)),
+  ...withSecrets(withImages(withBlobs(imagePolicyOf(policies, closure), packages), packages), packages),
+});
+
+/** Only policies that apply to an image of this bundle, so that other policies do not change its digest. */
+const imagePolicyOf = (
+  policies: readonly ImagePolicy[],
+  closure: readonly ClosureEntry[],
+): Pick<BundleConfig, 'imagePolicy' | 'critical'> => {
+  const on = new Set(closure.flatMap(({ names = [] }) => policiesOn(policies, names)));
+  const imagePolicy = policies.filter((policy) => on.has(policy));
+  return imagePolicy.length === 0 ? { critical: [] } : { imagePolicy, critical: ['imagePolicy'] };
+};
+
+/** An agent without support for secrets would apply empty Secrets, and encrypted documents unchanged. */
+const withSecrets = <T extends Pick<BundleConfig, 'critical'>>(
+  config: T,
+  packages: readonly AssembledPackage[],
+): T =>
+  packages.some(({ needsSecrets }) => needsSecrets === true)
+    ? { ...config, critical: [...config.critical, SECRETS_CRITICAL] }
+    : config;
+
+/** An agent without support for them would not fetch them, and fail when it applies the package. */
+const withBlobs = <T extends Pick<BundleConfig, 'critical'>>(
+  config: T,
+  packages: readonly AssembledPackage[],
+): T =>
+  packages.some(({ contents = [] }) => contents.length > 0)
+    ? { ...config, critical: [...config.critical, BLOBS_CRITICAL] }
+    : config;
+
+/** An agent without support for them would not keep the blobs of the images. */
+const withImages = <T extends Pick<BundleConfig, 'critical'>>(
+  config: T,
+  packages: readonly AssembledPackage[],
+): T =>
+  packages.some(({ imageBlobs = [] }) => imageBlobs.length > 0)
+    ? { ...config, critical: [...config.critical, IMAGES_CRITICAL] }
+    : config;
+
+const toAssignment = (
+  { assignment: { target }, id, digest, namespace, contents, imageBlobs, bounds }: AssembledPackage,
+  layer: Digest,
+): BundleAssignment => ({
+  // Keys in the order of canonical JSON, which then does not sort.
+  ...((contents ?? imageBlobs) && {
+    blobs: [...new Set([...(contents ?? []).map((one) => one.digest), ...(imageBlobs ?? [])])].toSorted(
+      compareBytes,
+    ),
+  }),
+  ...(bounds && { bounds }),
+  critical: target.critical,
+  dependsOn: target.dependsOn.toSorted(compareBytes),
+  deploymentTarget: target.shortName,
+  id,
+  layer,
+  ...(namespace === undefined ? {} : { namespace }),
+  package: digest,
+  path: id,
+  workload: target.workload,
+  workspace: target.workspace,
+});
+
+/** The schema of all site values, and every field that takes one. @throws FleetError OBJECT_CLASH */
+const siteInputsOf = (packages: readonly AssembledPackage[]): BundleConfig['siteInputs'] => {
+  const properties = new Map<string, { readonly [key: string]: Value }>();
+  const fields = packages.flatMap(({ id, siteInputs }) =>
+    siteInputs.map(({ schema, ...field }) => {
+      const known = properties.get(field.input);
+      if (known && JSON.stringify(known) !== JSON.stringify(schema)) {
+        throw new FleetError(
+          'OBJECT_CLASH',
+          `site input ${field.input} has two different schemas in this cluster type`,
+          { subject: id },
+        );
+      }
+      properties.set(field.input, schema);
+      return { ...field, assignment: id };
+    }),
+  );
+  const schema = {
+    type: 'object',
+    properties: Object.fromEntries(properties),
+    required: [...properties.keys()].toSorted(compareBytes),
+  };
+  return { schema: schema, fields };
+};
+
+/** Disk space in bytes: twice the size of packages and images, because the old ones stay until the new ones are healthy. */
+const requirementsOf = (
+  { requirements }: ClusterType,
+  { uncompressed }: Layers,
+  closure: readonly ClosureEntry[],
+): BundleConfig['requirements'] => {
+  // An image has several entries if it has many names.
+  const sizes = new Map(closure.map(({ digest, size }) => [digest, size]));
+  const bytes = [...sizes.values()].reduce((sum, size) => sum + size, uncompressed);
+  return {
+    diskBytes: requirements.diskBytes ?? 2 * bytes,
+    ...(requirements.kubernetes === undefined ? {} : { kubernetes: requirements.kubernetes }),
+    ...(requirements.agent === undefined ? {} : { agent: requirements.agent }),
+  };
+};
