@@ -5,6 +5,7 @@ import { FleetError } from '#bundles/errors';
 import { canonicalBytes } from '#bundles/json/canonical';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import { didYouMean } from '#bundles/nearest-name';
+import type { Value } from '../../model/model.ts';
 import type { ResolvedFile } from '../content/check-host-paths.ts';
 import type { SiteInputObject } from '../content/host-package-object.ts';
 import type { PlacedPlaybook } from '../content/playbooks/place-playbooks.ts';
@@ -28,28 +29,62 @@ export const checkSiteInputs = async (
   signal: AbortSignal,
 ): Promise<void> => {
   const byPath = new Map(files.map((it) => [it.file.path, it]));
-  for (const input of inputs) checkTarget(input, byPath.get(input.file));
+  const parse = parseOnce();
+  for (const input of inputs) checkTarget(input, byPath.get(input.file), parse);
   for (const playbook of playbooks) await checkVariables(playbook, byPath, signal);
   const schemas = new Map<string, string>();
+  let values = 0;
   for (const input of [...inputs, ...playbooks.flatMap(({ siteInputs }) => siteInputs)]) {
-    checkSchema(input);
     const schema = JSON.stringify(input.schema);
-    if ((schemas.get(input.name) ?? schema) !== schema)
+    const known = schemas.get(input.name);
+    if (known === schema) continue;
+    if (known !== undefined)
       throw refusal('OBJECT_CLASH', input, 'has two different schemas', 'Make them the same, or rename one');
+    values += valuesIn(input.schema);
+    if (values > MAX_VALUES)
+      throw refusal(
+        'SCHEMA_INVALID',
+        input,
+        `is one of too many: the schemas of all inputs have more than ${MAX_VALUES} values`,
+        'Make one input of several, or the schemas smaller',
+      );
+    checkSchema(input);
     schemas.set(input.name, schema);
   }
 };
 
-const checkTarget = (input: SiteInputObject, target: ResolvedFile | undefined): void => {
+/** As many as the schema of a whole bundle may have where agents judge by it: each input costs milliseconds. */
+const MAX_VALUES = 10_000;
+
+const valuesIn = (value: Value): number =>
+  typeof value === 'object' && value !== null
+    ? Object.values(value).reduce((sum: number, one: Value) => sum + valuesIn(one), 1)
+    : 1;
+
+/** The fields of a file that site inputs may go to, parsed once for all of them. */
+type Parsed = { readonly variables: ReadonlySet<string> } | { readonly document: unknown };
+
+type Parse = (target: ResolvedFile, read: () => Parsed) => Parsed;
+
+const parseOnce = (): Parse => {
+  const known = new Map<ResolvedFile, Parsed>();
+  return (target, read) => {
+    const parsed = known.get(target) ?? read();
+    known.set(target, parsed);
+    return parsed;
+  };
+};
+
+const checkTarget = (input: SiteInputObject, target: ResolvedFile | undefined, parse: Parse): void => {
   const hint = 'Name a file of the package with format: env or json';
   if (!target)
     throw refusal('REFERENCE_MISSING', input, `goes to ${input.file}, which is no file of the package`, hint);
   switch (target.file.format) {
     case 'env':
-      checkVariable(input, target);
+      checkVariable(input, target, parse);
       return;
     case 'json':
-      checkField(input, target);
+      checkField(input, target, parse);
       return;
     case undefined:
       throw refusal('REFERENCE_MISSING', input, `goes to ${input.file}, which has no format`, hint);
@@ -58,7 +93,7 @@ const checkTarget = (input: SiteInputObject, target: ResolvedFile | undefined): 
   }
 };
 
-const checkVariable = (input: SiteInputObject, { bytes }: ResolvedFile): void => {
+const checkVariable = (input: SiteInputObject, target: ResolvedFile, parse: Parse): void => {
   if (!VARIABLE.test(input.pointer))
     throw refusal(
       'FIELD_INVALID',
@@ -66,18 +101,26 @@ const checkVariable = (input: SiteInputObject, { bytes }: ResolvedFile): void =>
       `goes to ${JSON.stringify(input.pointer)}, which is no variable of an env file`,
       'Write it like /LINE_NUMBER',
     );
+  const parsed = parse(target, () => ({ variables: variablesIn(input, target) }));
+  if (!('variables' in parsed) || parsed.variables.has(input.pointer)) return;
+  throw noField(input, [...parsed.variables], 'variable');
+};
+
+const variablesIn = (input: SiteInputObject, { bytes }: ResolvedFile): ReadonlySet<string> => {
   const text = (bytes?.bytes ?? Buffer.alloc(0)).toString('latin1');
   const assigned = readable(input, () => envStatements(text, input.file)).map(({ key }) => key);
   // The agent appends an assignment after an `export`, which sh reads the same way.
   const exported = [...text.matchAll(/^[ \t]*export[ \t]+([A-Za-z_][A-Za-z0-9_]*)=/gm)].map(([, key]) => key);
-  const pointers = [...assigned, ...exported].map((key) => `/${key}`);
-  if (!pointers.includes(input.pointer)) throw noField(input, pointers, 'variable');
+  return new Set([...assigned, ...exported].map((key) => `/${key}`));
 };
 
-const checkField = (input: SiteInputObject, { bytes }: ResolvedFile): void => {
-  const document = readable(input, () =>
-    parseStrictJson(bytes?.bytes ?? Buffer.alloc(0), JSON_LIMITS, input.file),
-  );
+const checkField = (input: SiteInputObject, target: ResolvedFile, parse: Parse): void => {
+  const parsed = parse(target, () => ({
+    document: readable(input, () =>
+      parseStrictJson(target.bytes?.bytes ?? Buffer.alloc(0), JSON_LIMITS, input.file),
+    ),
+  }));
+  const document = 'document' in parsed ? parsed.document : undefined;
   const tokens = input.pointer.slice(1).split('/').map(unescape);
   if (tokens.reduce(childOf, document) === undefined) throw noField(input, pointersOf(document), 'field');
 };

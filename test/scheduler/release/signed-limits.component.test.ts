@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openLayout } from '../../../bundles/formats/layout/layout.ts';
+import { type Teams, makeTeams, plainTeam } from '../../harness/fleets/two-teams.ts';
+import { LONG } from '../../harness/run/long.ts';
+import { readAllSigned } from './read-all-signed.ts';
+import { REACHED, UNREACHED } from './signed-limits/reached-limits.ts';
+
+/**
+ * Every limit of the documents that are signed with what authors wrote: at the limit, one over it and far over it. Nothing that readers
+ * refuse is signed, the package that exceeds the limit is held by name, and another team's next version is released.
+ */
+const DOCUMENTS = ['bundle-config', 'bundle-predicate', 'candidate', 'host-package'];
+const UPPER = ['maxLength', 'maxItems', 'maxProperties', 'maximum', 'uniqueItems'];
+
+type Node = { readonly [keyword: string]: unknown };
+
+/** 'bundle-config /siteInputs/fields[]/input maxLength' to its value. */
+const limitsIn = (node: unknown, path: string, found = new Map<string, number>()): Map<string, number> => {
+  if (Array.isArray(node)) for (const one of node) limitsIn(one, path, found);
+  if (typeof node !== 'object' || node === null || Array.isArray(node)) return found;
+  for (const [keyword, value] of Object.entries(node as Node)) {
+    if (UPPER.includes(keyword) && value !== Number.MAX_SAFE_INTEGER)
+      found.set(`${path} ${keyword}`, Number(value));
+    else if (keyword === 'properties' || keyword === '$defs')
+      for (const [name, one] of Object.entries(value as Node)) limitsIn(one, `${path}/${name}`, found);
+    else if (keyword === 'items' || keyword === 'additionalProperties') limitsIn(value, `${path}[]`, found);
+    else if (['allOf', 'anyOf', 'oneOf'].includes(keyword)) limitsIn(value, path, found);
+  }
+  return found;
+};
+
+const LIMITS = new Map(
+  DOCUMENTS.flatMap((name) => {
+    const file = new URL(`../../../docs/schemas/${name}.schema.json`, import.meta.url);
+    return [...limitsIn(JSON.parse(readFileSync(file, 'utf8')), `${name} `)];
+  }),
+);
+
+test('each upper limit is reached by a test, or named with the reason why no team reaches it', () => {
+  const known = [...Object.keys(REACHED), ...Object.keys(UNREACHED)];
+  expect(known.toSorted()).toEqual([...LIMITS.keys()].toSorted());
+  for (const why of Object.values(UNREACHED)) expect(why.length).toBeGreaterThan(10);
+});
+
+describe('N41: a value that no reader takes is not signed, and its team alone is held', () => {
+  let folder: string;
+  let teams: Teams;
+  let image = '';
+  let version = 1;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'fleet-ferry-limits-'));
+    teams = await makeTeams(folder);
+    const { manifests } = await openLayout(join(folder, 'images'));
+    image = manifests[0]?.digest ?? '';
+    await teams.team('payments', plainTeam('payments', version));
+    await teams.team('hostile', plainTeam('hostile', 1));
+    await teams.build();
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  const tried = Object.entries(REACHED).flatMap(([limit, reach]) => {
+    if (reach.slow === true && !LONG) return [];
+    const most = LIMITS.get(limit) ?? 0;
+    const over = reach.anyway !== true;
+    return [
+      { limit, reach, value: most, held: reach.held ?? false },
+      { limit, reach, value: most + 1, held: over },
+      ...(reach.far === undefined ? [] : [{ limit, reach, value: reach.far, held: over }]),
+    ];
+  });
+
+  test.each(tried)('$limit: $value', async ({ reach, value, held }) => {
+    version += 1;
+    await teams.team('payments', plainTeam('payments', version));
+    await teams.team('hostile', reach.files(value, image), { host: { users: ['root'] } });
+    // A package that loses objects is not what is tried here.
+    const { channels } = await teams.build({ allowRemovals: { count: 100_000, names: new Set() } });
+    const named = channels.flatMap((channel) => channel.held.map(({ assignment }) => assignment));
+    expect(named.filter((name) => !name.startsWith('hostile-'))).toEqual([]);
+    expect(named.length > 0, JSON.stringify(channels.map((it) => it.held)).slice(0, 2000)).toBe(held);
+    for (const { clusterType, outcome } of channels)
+      expect([clusterType, outcome]).toEqual([clusterType, 'released']);
+    expect(await readAllSigned(teams.layout)).toMatchObject({ 'payments-host': `${version}` });
+  });
+});
