@@ -236,6 +236,24 @@ export const OTHER_TEAMS: readonly AttackRow[] = [
   ),
 ];
 
+/** Values of one team that no reader takes (N60 to N69). */
+export const POISON: readonly AttackRow[] = [
+  rowOf(
+    'N60',
+    'poisoned release',
+    'a value at, over or far over any limit of a document that is signed: a name of 300 characters, a folder of 1,500, 65 names of one image, 10,001 fields',
+    'ACCEPT; the package is held by name, and all others are released',
+    [['ACCEPT']],
+  ),
+  rowOf(
+    'N61',
+    'poisoned before',
+    'the same in a release that an earlier version signed, so that every later build fails',
+    'ACCEPT; it is passed over, and nothing is removed for it',
+    [['ACCEPT']],
+  ),
+];
+
 /** Secret values and image names of an application repository (N30 to N39). */
 export const SHOWN_SECRETS: readonly AttackRow[] = [
   rowOf(

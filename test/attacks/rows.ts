@@ -6,7 +6,7 @@ import { LOCAL_USERS } from './rows-local-users.ts';
 import { FOUND_MEDIA, OFFICE } from './rows-office.ts';
 import { PEOPLE } from './rows-people.ts';
 import { BLAST_RADIUS } from './rows-blast-radius.ts';
-import { BUILDS, HOST_BOUNDS, OTHER_TEAMS, SCHEMAS, SHOWN_SECRETS } from './rows-tenants.ts';
+import { BUILDS, HOST_BOUNDS, OTHER_TEAMS, POISON, SCHEMAS, SHOWN_SECRETS } from './rows-tenants.ts';
 
 /** Media and metadata. */
 export const MEDIA: readonly AttackRow[] = [
@@ -574,6 +574,7 @@ export const ROWS: readonly AttackRow[] = [
   ...SCHEMAS,
   ...BUILDS,
   ...HOST_BOUNDS,
+  ...POISON,
   ...SHOWN_SECRETS,
   ...OTHER_TEAMS,
   ...BLAST_RADIUS,

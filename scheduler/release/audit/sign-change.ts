@@ -1,9 +1,8 @@
 import { digestOf } from '#bundles/digest';
 import type { ChangePredicate } from '#bundles/formats/statements/predicates';
-import { PREDICATES } from '#bundles/media-types';
 import type { SigningKey } from '#bundles/trust/keys/key';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
-import { encodeStatement } from '#bundles/trust/statements/verify-statement';
+import { statementPayload } from '#bundles/trust/statements/statement-payload';
 import type { NewEntry } from './append-entry.ts';
 
 /**
@@ -12,6 +11,6 @@ import type { NewEntry } from './append-entry.ts';
  */
 export const signChange = async (predicate: ChangePredicate, key: SigningKey): Promise<NewEntry> => {
   const subject = { name: 'change', digest: digestOf(predicate.about) };
-  const statement = await signPayload(encodeStatement([subject], PREDICATES.change, predicate), key);
+  const statement = await signPayload(statementPayload([subject], 'change', predicate), key);
   return { kind: 'change', statement };
 };

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openLayout } from '../../../bundles/formats/layout/layout.ts';
 import { type Teams, makeTeams, plainTeam } from '../../harness/fleets/two-teams.ts';
 import { LONG } from '../../harness/run/long.ts';
+import { verdict } from '../../bundles/verdict.ts';
 import { readAllSigned } from './read-all-signed.ts';
 import { REACHED, UNREACHED } from './signed-limits/reached-limits.ts';
 
@@ -46,7 +47,7 @@ test('each upper limit is reached by a test, or named with the reason why no tea
   for (const why of Object.values(UNREACHED)) expect(why.length).toBeGreaterThan(10);
 });
 
-describe('N41: a value that no reader takes is not signed, and its team alone is held', () => {
+describe('a value that no reader takes is not signed, and its team alone is held', () => {
   let folder: string;
   let teams: Teams;
   let image = '';
@@ -74,7 +75,7 @@ describe('N41: a value that no reader takes is not signed, and its team alone is
     ];
   });
 
-  test.each(tried)('$limit: $value', async ({ reach, value, held }) => {
+  test.each(tried)('N60: $limit: $value', async ({ reach, value, held }) => {
     version += 1;
     await teams.team('payments', plainTeam('payments', version));
     await teams.team('hostile', reach.files(value, image), { host: { users: ['root'] } });
@@ -86,5 +87,6 @@ describe('N41: a value that no reader takes is not signed, and its team alone is
     for (const { clusterType, outcome } of channels)
       expect([clusterType, outcome]).toEqual([clusterType, 'released']);
     expect(await readAllSigned(teams.layout)).toMatchObject({ 'payments-host': `${version}` });
+    expect(await verdict(() => readAllSigned(teams.layout))).toBe('ACCEPT');
   });
 });

@@ -19,6 +19,7 @@ import { publishRelease } from '../../../scheduler/release/publish/publish-relea
 import { releaseReferences } from '../../../scheduler/release/reissue/reissue-release.ts';
 import { makeTeams, NOW, plainTeam, type Teams } from '../../harness/fleets/two-teams.ts';
 import { temporaryDirectory } from '../file-tree.ts';
+import { verdict } from '../../bundles/verdict.ts';
 import { readAllSigned } from './read-all-signed.ts';
 
 /** Releases that versions before signed although no reader takes them: what a build makes of them. */
@@ -109,7 +110,7 @@ test.each([
   ['a bundle statement', LONG_PATH],
   ['65 names of one image', MANY_NAMES],
 ])(
-  'N42: %s that was signed and that no reader takes is passed over, and everybody ships',
+  'N61: %s that was signed and that no reader takes is passed over, and everybody ships',
   async (_, change) => {
     const teams = await twoTeams();
     await sign(teams, change);
@@ -121,6 +122,7 @@ test.each([
       /^release 2 of prod\/host was signed and cannot be read: .*; the build continues from release 1$/,
     );
     expect(await readAllSigned(teams.layout)).toMatchObject({ 'payments-host': '2' });
+    expect(await verdict(() => readAllSigned(teams.layout))).toBe('ACCEPT');
     // It is said once.
     expect(await hosts(teams)).toMatchObject({ outcome: 'unchanged', version: 3 });
     expect((await hosts(teams)).unread).toBeUndefined();

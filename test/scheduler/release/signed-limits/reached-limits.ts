@@ -222,6 +222,8 @@ export const REACHED: Readonly<Record<string, Reach>> = {
     far: 100_000,
   },
   [json('/checks[]/timeoutSeconds maximum')]: {
+    // More than the time of its workspace.
+    held: true,
     files: (value) => check({ timeoutSeconds: value }),
     far: 2 ** 53 - 1,
   },
@@ -235,6 +237,8 @@ export const REACHED: Readonly<Record<string, Reach>> = {
     far: 2 ** 40,
   },
   [json('/checks[]/stableSeconds maximum')]: {
+    // More than the time of its workspace.
+    held: true,
     files: (value) =>
       host({
         units: [unit({ active: true })],
@@ -265,6 +269,8 @@ export const REACHED: Readonly<Record<string, Reach>> = {
     far: 2 ** 40,
   },
   [json('/probes[]/timeoutSeconds maximum')]: {
+    // More than the time of its workspace.
+    held: true,
     files: (value) => host({ checks: [{ ...tcp(), timeoutSeconds: value }] }),
     far: 2 ** 40,
   },
@@ -311,7 +317,7 @@ const SAME = 'judged by the same rule as in the candidate';
 
 export const UNREACHED: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
-    ['paths', 'platform', 'secretSets', 'units', 'users'].flatMap((list) => [
+    ['paths', 'platform', 'secretSets', 'siteValues', 'units', 'users'].flatMap((list) => [
       [config(`/assignments[]/bounds/${list} maxItems`), PLATFORM],
       [config(`/assignments[]/bounds/${list}[] maxLength`), PLATFORM],
     ]),
