@@ -78,7 +78,7 @@ describe('a value that no reader takes is not signed, and its team alone is held
   test.each(tried)('N60: $limit: $value', async ({ reach, value, held }) => {
     version += 1;
     await teams.team('payments', plainTeam('payments', version));
-    await teams.team('hostile', reach.files(value, image), { host: { users: ['root'] } });
+    await teams.team('hostile', reach.files(value, image), { host: { users: ['root'] }, siteValues: ['*'] });
     // A package that loses objects is not what is tried here.
     const { channels } = await teams.build({ allowRemovals: { count: 100_000, names: new Set() } });
     const named = channels.flatMap((channel) => channel.held.map(({ assignment }) => assignment));
