@@ -1,9 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../../../bundles/digest.ts';
 import { FleetError } from '../../../../bundles/errors.ts';
-import { generatePrivateKey, loadSigningKey } from '../../../../bundles/trust/keys/key.ts';
+import { generatePrivateKey, loadSigningKey, type SigningKey } from '../../../../bundles/trust/keys/key.ts';
 import { signPayload } from '../../../../bundles/trust/statements/sign-payload.ts';
 import { approve } from '../../../../scheduler/release/approvals/approve.ts';
+import { openLayout } from '../../../../bundles/formats/layout/layout.ts';
+import { PREDICATES } from '../../../../bundles/media-types.ts';
+import { encodeStatement } from '../../../../bundles/trust/statements/verify-statement.ts';
+import { lineagesOf } from '../../../../scheduler/load/releases/check-promoted.ts';
+import { readRelease } from '../../../../scheduler/load/releases/read-release.ts';
+import { restateBundle } from '../../../../scheduler/release/approvals/restate-bundle.ts';
 import { openReleases } from '../../../../scheduler/release/publish/open-releases.ts';
 import { FILES, NOW, openBuiltOffice, openChainOffice, summarise } from './chain-office.ts';
 import { ours } from '../../fleet-platform.ts';
@@ -149,6 +155,27 @@ test('a commit that changes no bundle of an environment releases nothing there, 
   // A change of its own layer after that is direct: the release before is of the same promotion.
   office.commit({ 'environments/qa/own.yaml': ours('Config', 'own', 'spec:\n  values: {OWN: "qa-1"}\n') });
   expect(summarise(await office.build())[1]).toBe('qa/press released 2 direct');
+});
+
+test('a newer statement about a released bundle counts by the keys of bundles alone', async () => {
+  const office = await openBuiltOffice();
+  const layout = await openLayout(office.layout);
+  const channel = { environment: 'dev', clusterType: 'press' };
+  const release = await readRelease(layout, channel, office.keys.roots);
+  const [said] = release ? await lineagesOf(layout, release) : [];
+  const bundle = release?.subjects.get('bundle/kubernetes');
+  if (!said || bundle === undefined) throw new Error('dev has no release');
+  const state = async (key: SigningKey) => {
+    const predicate = { ...said, shared: digestOf('another candidate') };
+    const payload = encodeStatement([{ name: 'bundle', digest: bundle }], PREDICATES.bundle, predicate);
+    const stated = { files: [await signPayload(payload, key)], candidate: Buffer.from('{}') };
+    using releases = await openReleases(office.layout, { command: 'build', now: NOW });
+    await releases.point(await restateBundle(await releases.open(), channel, bundle, stated));
+    return (await office.released('dev'))?.shared;
+  };
+  expect(await state(loadSigningKey(generatePrivateKey()))).toBe(said.shared);
+  expect(await state(await office.keys.key('release'))).toBe(said.shared);
+  expect(await state(await office.keys.key('bundle'))).toBe(digestOf('another candidate'));
 });
 
 test('a bundle that comes back after another one is released with its own statement', async () => {
