@@ -86,8 +86,13 @@ const withUnread = (
   return [...rest, ...more].toSorted((a, b) => compareBytes(a.in, b.in));
 };
 
-/** Errors for names that belong to others: the last releases of all cluster types say whose they are. */
-const BY_PAST: ReadonlySet<string> = new Set(['NAME_CLASH', 'OBJECT_CLASH', 'OUT_OF_BOUNDS']);
+/** Errors that the last releases decide: whose a name is, and what nobody meant to remove. */
+const BY_PAST: ReadonlySet<string> = new Set([
+  'NAME_CLASH',
+  'OBJECT_CLASH',
+  'OUT_OF_BOUNDS',
+  'REMOVALS_HELD',
+]);
 
 const byName = (
   found: ReadonlyMap<string, Digest>,

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { readBundle } from '../../../bundles/formats/bundle/read-bundle.ts';
 import { openLayout } from '../../../bundles/formats/layout/layout.ts';
+import { readCandidate } from '../../../scheduler/assemble/candidate/read-candidate.ts';
+import { writeFiles } from '../file-tree.ts';
 import { ours } from '../fleet-platform.ts';
 import { makeBuiltOffice, type Office, target, workload } from './removals/office.ts';
 
@@ -94,6 +96,23 @@ describe('a name in use', () => {
     expect(packages.get('zzz-host')?.package === before.packages.get('zzz-host')?.package).toBe(
       held.some((one) => one.startsWith('zzz-host')),
     );
+  });
+
+  test('is the same when the candidate is built again, without a look at newer releases', async () => {
+    const office = await makeBuiltOffice({
+      'platform/base/teams.yaml': shared,
+      ...victim(file('/srv/shared/a', '1')),
+    });
+    await build(office);
+    // New, so that no package is kept for it: only the last release says whose path it is.
+    await writeFiles(office.folder, newcomer(file('/srv/shared/a', '2')));
+    const first = await office.build({ previous: office.layout });
+    const [{ candidate } = {}] = first.environments;
+    const layout = await openLayout(office.layout);
+    const given = await readCandidate(candidate ?? '', [layout.blobs], new AbortController().signal);
+    const again = await office.build({ previous: office.layout, candidate: given });
+    expect(again.channels.map(({ bundle }) => bundle)).toEqual(first.channels.map(({ bundle }) => bundle));
+    expect(again.channels.flatMap(({ held }) => held.map(({ code }) => code))).toContain('OBJECT_CLASH');
   });
 
   test('N47: a site value that another team reads, with another schema -> OUT_OF_BOUNDS', async () => {
