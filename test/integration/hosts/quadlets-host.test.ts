@@ -3,27 +3,16 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { CheckResult, Drift } from '../../../agent/model/target.ts';
 import type { BuiltPackage } from '../../agent/apply/host/built-package.ts';
-import {
-  askOnHost,
-  DAEMON_BINDS,
-  installRestrictedDaemon,
-} from '../../agent/apply/host/restricted-daemon.ts';
+import { askOnHost, installRestrictedDaemon } from '../../agent/apply/host/restricted-daemon.ts';
 import type { PackageSpec } from '../../agent/apply/host/sandbox.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
-import { type FactoryHost, startFactoryHost } from '../../harness/hosts/factory-host.ts';
+import type { FactoryHost } from '../../harness/hosts/factory-host.ts';
 import { makeBusyboxImage } from '../../harness/kubernetes/busybox-image.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { build } from './playbooks-host/world.ts';
+import { startQuadletsHost } from './quadlets-host/start-quadlets-host.ts';
 
 const QUADLET = '/etc/containers/systemd/web.container';
-
-/** Limits as they are, because raising one takes a capability that a host of these tests lacks. */
-const SETTINGS = `[containers]
-default_ulimits = ["nofile=1024:1024", "nproc=1000:1000"]
-[engine]
-runtime = "runc"
-cgroup_manager = "cgroupfs"
-`;
 
 /** httpd as the first process of its container ignores SIGTERM: a stop would wait ten seconds for it. */
 const web = (port: number): PackageSpec => ({
@@ -57,18 +46,8 @@ describeWith(
 
     beforeAll(async () => {
       media = await temporaryDirectory('quadlets');
-      const image = await makeBusyboxImage(busybox, join(media.path, 'layout'), { name: 'localhost/web:1' });
-      await image.writeArchive(join(media.path, 'web.tar'));
-      host = await startFactoryHost('quadlets', {
-        base: podmanHost,
-        disks: ['/var/lib/containers'],
-        binds: [...DAEMON_BINDS, { from: media.path, to: '/media', readOnly: true }],
-      });
+      host = await startQuadletsHost('quadlets', { podmanHost, busybox, media: media.path });
       askHost = askOnHost(host);
-      await host.exec(['/bin/sh', '-c', 'cat > /etc/containers/containers.conf'], { input: SETTINGS });
-      await sh(
-        'podman load -q -i /media/web.tar && podman tag $(podman images -q | head -n 1) localhost/web:1',
-      );
     });
     afterAll(async () => {
       await host?.remove();
@@ -212,6 +191,35 @@ describeWith(
         '',
       );
       await sh(`rm -rf /run/containers/systemd ${F}`);
+    });
+
+    it('leave no service behind that a container started with it: its volume, under its old and its new name', async () => {
+      const shop = (volume?: string): PackageSpec => ({
+        files: {
+          [`${F}/shop.container`]: container(volume === undefined ? '' : `Volume=${volume}:/data\n`),
+          ...(volume !== undefined && {
+            [`${F}/${volume}`]: volume === 'disk.volume' ? '[Volume]\n' : '[Volume]\nServiceName=kept\n',
+          }),
+        },
+        units: [{ name: 'shop.service', enabled: true, active: true }],
+      });
+      const up = () =>
+        sh('systemctl list-units --all --plain --no-legend "disk*" "kept*" "shop*" | cut -d " " -f 1');
+      await ask('apply', shop('disk.volume'));
+      expect(await up()).toBe('disk-volume.service\nshop.service');
+      await ask('apply', shop('other.volume'));
+      expect(await up()).toBe('kept.service\nshop.service');
+      expect(await ask('apply', shop('other.volume'))).toEqual([]);
+      expect(await ask('apply', shop())).toContain(
+        'deleted unit:kept.service: its quadlet is no longer in the package: stopped',
+      );
+      expect(await up()).toBe('shop.service');
+      await ask('apply', shop('other.volume'));
+      await ask('apply', null);
+      expect(await up()).toBe('');
+      // What it holds is nobody's to remove.
+      expect(await sh('podman volume ls --quiet | sort')).toBe('systemd-disk\nsystemd-other');
+      await sh('podman volume rm --all --force');
     });
 
     it('run the image that comes along as a file of the package, and the next one, without a registry', async () => {

@@ -11,6 +11,7 @@ import { hasFragment, isFileOfUnit, isUnitFile, LOAD_PATH, namesIn } from '../sy
 import { isEnabled, isUp, readStates } from '../systemd/unit-state.ts';
 import type { UnitContext } from './plan-context.ts';
 import { isRestartedBy, needsLinks, planUnit, type UnitTarget } from './plan-unit.ts';
+import { planQuadletRemovals } from './plan-quadlet-removals.ts';
 import { goingUnits, planUnitRemovals } from './plan-unit-removals.ts';
 
 export type UnitPlan = {
@@ -66,7 +67,7 @@ export const planUnits = async (context: UnitContext, files: Files): Promise<Uni
   }
   if (!inert) reload ||= (await readStarted(options, RELOAD)) === 'stale';
   return {
-    removals: planUnitRemovals(context),
+    removals: [...planUnitRemovals(context), ...(await planQuadletRemovals(context, changed))],
     reload: reload && !inert ? [reloadStep] : [],
     steps,
     owns: targets.flatMap(({ unit, own }) => (own ? [{ key: unitKey(unit.name), state: asJson(own) }] : [])),

@@ -27,6 +27,15 @@ export type GeneratedRelease = {
   readonly tmpfiles: string | null;
   readonly deb: string | null;
   readonly playbook: string | null;
+  readonly quadlet: {
+    readonly folder: string;
+    /** The service has a name of its own, not that of the file. */
+    readonly renamed: boolean;
+    readonly value: string;
+    readonly dropIn: 'of the quadlet' | 'of the service' | null;
+    readonly active: boolean;
+    readonly volume: boolean;
+  } | null;
 };
 
 /** What an administrator has on the host before, and two releases one after the other. */
@@ -72,29 +81,48 @@ const service = fc.record({
   dropIn: fc.boolean(),
 });
 
-const release: fc.Arbitrary<GeneratedRelease> = fc.record({
-  files: fc
-    .tuple(...NAMES.map((names) => maybe(file(names), 1, 1)))
-    .map((found) => found.filter((one) => one !== null)),
-  directory: maybe(directory, 1, 1),
-  service: maybe(service, 3, 1),
-  socket: maybe(fc.constantFrom(47_001, 47_002), 1, 2),
-  timer: maybe(fc.constantFrom('hourly', 'daily'), 1, 2),
-  hostUnit: maybe(fc.record({ enabled: fc.boolean(), active: fc.boolean(), dropIn: fc.boolean() }), 1, 1),
-  sysctl: maybe(fc.constantFrom(64, 81), 1, 2),
-  tmpfiles: maybe(fc.constantFrom('0755', '0700'), 1, 2),
-  deb: maybe(fc.constantFrom('1.0', '2.0'), 1, 2),
-  playbook: maybe(fc.constantFrom('one', 'two'), 1, 9),
+const quadlet = fc.record({
+  folder: fc.constantFrom(
+    '/etc/containers/systemd',
+    '/etc/containers/systemd/prop',
+    '/usr/share/containers/systemd',
+  ),
+  renamed: fc.boolean(),
+  value: fc.constantFrom('1', '2'),
+  dropIn: fc.constantFrom('of the quadlet' as const, 'of the service' as const, null),
+  active: fc.boolean(),
+  volume: fc.boolean(),
 });
 
-export const world: fc.Arbitrary<World> = fc.record({
-  before: fc.record({
-    files: fc.subarray(NAMES.map((names) => names.at(-1) ?? '')),
-    link: fc.boolean(),
-    hostUnit: fc.record({ enabled: fc.boolean(), active: fc.boolean() }),
-  }),
-  releases: fc.tuple(release, release),
-});
+/** What the host has beside Debian: Ansible, or a Podman that knows quadlets. */
+export type WorldHost = 'with Ansible' | 'with Podman';
+
+const releaseFor = (host: WorldHost): fc.Arbitrary<GeneratedRelease> =>
+  fc.record({
+    files: fc
+      .tuple(...NAMES.map((names) => maybe(file(names), 1, 1)))
+      .map((found) => found.filter((one) => one !== null)),
+    directory: maybe(directory, 1, 1),
+    service: maybe(service, 3, 1),
+    socket: maybe(fc.constantFrom(47_001, 47_002), 1, 2),
+    timer: maybe(fc.constantFrom('hourly', 'daily'), 1, 2),
+    hostUnit: maybe(fc.record({ enabled: fc.boolean(), active: fc.boolean(), dropIn: fc.boolean() }), 1, 1),
+    sysctl: maybe(fc.constantFrom(64, 81), 1, 2),
+    tmpfiles: maybe(fc.constantFrom('0755', '0700'), 1, 2),
+    deb: maybe(fc.constantFrom('1.0', '2.0'), 1, 2),
+    playbook: host === 'with Ansible' ? maybe(fc.constantFrom('one', 'two'), 1, 9) : fc.constant(null),
+    quadlet: host === 'with Podman' ? maybe(quadlet, 5, 1) : fc.constant(null),
+  });
+
+export const worldFor = (host: WorldHost): fc.Arbitrary<World> =>
+  fc.record({
+    before: fc.record({
+      files: fc.subarray(NAMES.map((names) => names.at(-1) ?? '')),
+      link: fc.boolean(),
+      hostUnit: fc.record({ enabled: fc.boolean(), active: fc.boolean() }),
+    }),
+    releases: fc.tuple(releaseFor(host), releaseFor(host)),
+  });
 
 /** The text and the files of an application whose package is the release. @param debs by version */
 export const authored = (
@@ -142,6 +170,34 @@ export const authored = (
         path: '/etc/systemd/system/prop-host.service.d/10-nice.conf',
         content: '[Service]\nNice=5\n',
       });
+  }
+  if (release.quadlet) {
+    const { folder, renamed, value, dropIn, active, volume } = release.quadlet;
+    const name = renamed ? 'prop-front' : 'prop-web';
+    const lines = [
+      '[Container]',
+      'Image=localhost/web:1',
+      'Network=none',
+      'PodmanArgs=--stop-signal=KILL',
+      `Exec=/bin/sleep ${value}000`,
+      ...(renamed ? [`ServiceName=${name}`] : []),
+      ...(volume ? ['Volume=prop-data.volume:/data'] : []),
+      '[Install]',
+      'WantedBy=multi-user.target',
+    ];
+    files.push({ path: `${folder}/prop-web.container`, content: `${lines.join('\n')}\n` });
+    if (volume) files.push({ path: `${folder}/prop-data.volume`, content: '[Volume]\n' });
+    if (dropIn === 'of the quadlet')
+      files.push({
+        path: `${folder}/prop-web.container.d/10-more.conf`,
+        content: `[Container]\nEnvironment=BY=${value}\n`,
+      });
+    if (dropIn === 'of the service')
+      files.push({
+        path: `/etc/systemd/system/${name}.service.d/10-nice.conf`,
+        content: `[Service]\nNice=${value}\n`,
+      });
+    units.push({ name: `${name}.service`, active });
   }
   if (release.sysctl !== null)
     files.push({
