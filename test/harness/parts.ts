@@ -23,6 +23,7 @@ import { jsonSchemaSuite } from './parts/json-schema-suite.ts';
 import { k3d } from './parts/k3d.ts';
 import { kalypsoCases } from './parts/kalypso-cases.ts';
 import { kube } from './parts/kube.ts';
+import { kube137 } from './parts/kube-1-37.ts';
 import { kustomize } from './parts/kustomize.ts';
 import { kwok } from './parts/kwok.ts';
 import { nodeBase } from './parts/node-base.ts';
@@ -36,6 +37,7 @@ import { podmanHost } from './parts/podman-host.ts';
 import { postgresql } from './parts/postgresql.ts';
 import { promtool } from './parts/promtool.ts';
 import { pythonTuf } from './parts/python-tuf.ts';
+import { rancherFleet } from './parts/rancher-fleet.ts';
 import {
   argoDefinitions,
   rancherFleetDefinitions,
@@ -63,6 +65,7 @@ const PARTS = {
   ociregistry,
   grafanaSchema,
   pythonTuf,
+  rancherFleet,
   factoryBase,
   factoryBase13,
   nodeBase,
@@ -75,6 +78,7 @@ const PARTS = {
   helm,
   k3d,
   kube,
+  kube137,
   kustomize,
   kwok,
   pkcs11,
@@ -145,6 +149,12 @@ export const partFacts = (found: Readonly<Partial<Record<PartName, Found>>>): Re
 export const isBuilt = (name: PartName): boolean => {
   const part: Part = PARTS[name];
   return part.isBuilt === true;
+};
+
+/** Whether tests of every run ask for it. */
+export const isOfEveryRun = (name: PartName): boolean => {
+  const part: Part = PARTS[name];
+  return part.onlyInLong !== true;
 };
 
 /** How a part is called when a person reads of it. */

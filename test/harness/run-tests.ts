@@ -13,12 +13,14 @@ import {
   type Found,
   installPart,
   isBuilt,
+  isOfEveryRun,
   PART_NAMES,
   type PartName,
   partFacts,
   partTitle,
   thisMachine,
 } from './parts.ts';
+import { LONG } from './run/long.ts';
 import { PROGRAMS_VARIABLE } from './run/program-file.ts';
 import { runFailedAgain } from './run/run-again.ts';
 import { runVitest, type VitestRun } from './run/run-vitest.ts';
@@ -112,10 +114,11 @@ const gatherParts = async (machine: Machine): Promise<Record<string, string>> =>
       found[name] = fact;
     }
   };
+  const asked = PART_NAMES.filter((name) => LONG || isOfEveryRun(name));
   // Builds wait for the processor and downloads for the network; two of apt would wait for each other.
   await Promise.all([
-    gather(PART_NAMES.filter((name) => isBuilt(name))),
-    gather(PART_NAMES.filter((name) => !isBuilt(name))),
+    gather(asked.filter((name) => isBuilt(name))),
+    gather(asked.filter((name) => !isBuilt(name))),
   ]);
   return partFacts(found);
 };

@@ -4,8 +4,15 @@ export type ApiAnswer = { readonly status: number; readonly body: unknown };
 
 /** The API server by plain HTTPS, for what tests look at or set up; what is tested uses its own client. */
 export type ApiClient = AsyncDisposable & {
-  /** @param body sent as JSON; a PATCH is a merge patch. Throws only where no answer came. */
-  readonly request: (method: string, path: string, body?: unknown) => Promise<ApiAnswer>;
+  /** @param body sent as JSON. Throws only where no answer came. */
+  readonly request: (method: string, path: string, body?: unknown, form?: ApiForm) => Promise<ApiAnswer>;
+};
+
+export type ApiForm = {
+  /** Of the body; without it, a PATCH is a merge patch. */
+  readonly type?: `application/${string}`;
+  /** The user in whose name it is asked. */
+  readonly as?: string;
 };
 
 /** How the harness's own requests show in an audit log. */
@@ -30,7 +37,7 @@ export type ApiAccess = {
 export const openApiClient = ({ server, headers, tls }: ApiAccess): ApiClient => {
   const dispatcher = new Agent({ connect: { ...tls, timeout: TIMEOUT_MS } });
   return {
-    request: async (method, path, body) => {
+    request: async (method, path, body, { type, as } = {}) => {
       const answer = await request(`${server}${path}`, {
         dispatcher,
         method: method as 'GET',
@@ -38,7 +45,8 @@ export const openApiClient = ({ server, headers, tls }: ApiAccess): ApiClient =>
         headers: {
           ...headers,
           'user-agent': HARNESS_AGENT,
-          'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
+          'content-type': type ?? (method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'),
+          ...(as !== undefined && { 'impersonate-user': as }),
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });

@@ -81,9 +81,9 @@ export const startOwnCluster = async (options: OwnClusterOptions): Promise<OwnCl
   let client: ApiClient | undefined;
   let apiServer: Component | undefined;
   let clients: readonly Component[] = [];
-  const ask: ApiClient['request'] = (method, path, body) => {
+  const ask: ApiClient['request'] = (...words) => {
     if (client === undefined) throw new FleetError('INTERNAL', 'The API server has never been up.');
-    return client.request(method, path, body);
+    return client.request(...words);
   };
   const isReady = async (): Promise<boolean> => {
     if (client === undefined && existsSync(ca))

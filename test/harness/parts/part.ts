@@ -20,6 +20,8 @@ export type Part = {
   readonly source: string;
   /** Its install is a build that keeps all cores busy: one of those after the other, beside what is only downloaded. */
   readonly isBuilt?: true;
+  /** Only tests of a long run ask for it: others do not wait for it. */
+  readonly onlyInLong?: true;
   /** Gets it from the registries configured on the machine. Returns its path; throws with one sentence if it cannot. */
   readonly install: (machine: Machine) => Promise<string>;
 };

@@ -29,7 +29,7 @@ import {
   type KubernetesSite,
   pack,
 } from '../../agent/apply/kubernetes/kubernetes-site.ts';
-import { describeWith } from '../../harness/run/describe-with.ts';
+import { describeOnKubernetes } from '../../harness/kubernetes/describe-on-kubernetes.ts';
 import { writesOf } from '../../harness/kubernetes/audit-log.ts';
 import type { OwnCluster } from '../../harness/kubernetes/cluster.ts';
 import { startLineTo } from '../../harness/kubernetes/line-to-cluster.ts';
@@ -66,7 +66,7 @@ spec:
 ---
 `;
 
-describeWith(['kube', 'kwok'], 'a cluster as the target', ({ kube, kwok }) => {
+describeOnKubernetes(['kwok'], 'a cluster as the target', { when: 'newerInLong' }, ({ kube }, { kwok }) => {
   let cluster: OwnCluster;
   let api: KubernetesApi;
   let admin: KubernetesApi;

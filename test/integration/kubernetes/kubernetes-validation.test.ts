@@ -5,11 +5,10 @@ import { parse, parseAllDocuments } from 'yaml';
 import { readKubernetesObjects } from '../../../scheduler/model/kubernetes/kubernetes-object.ts';
 import { createObjectCheck } from '../../../scheduler/plan/validate/kubernetes/create-object-check.ts';
 import { readCustomKinds } from '../../../scheduler/plan/validate/kubernetes/custom-kinds.ts';
-import { describeWith } from '../../harness/run/describe-with.ts';
+import { describeOnKubernetes } from '../../harness/kubernetes/describe-on-kubernetes.ts';
 import type { ApiAnswer } from '../../harness/kubernetes/api-client.ts';
 import type { OwnCluster } from '../../harness/kubernetes/cluster.ts';
 import { startOwnCluster } from '../../harness/kubernetes/own-cluster.ts';
-import { KUBERNETES_VERSION } from '../../harness/parts/kube.ts';
 import { builtInTemplates, type Judge, type Judged } from './kubernetes-validation/built-in-templates.ts';
 import { deployManifests } from './kubernetes-validation/deploy-manifests.ts';
 import { GAPS } from './kubernetes-validation/gaps.ts';
@@ -47,110 +46,115 @@ const candidates = async (): Promise<readonly Candidate[]> => {
   );
 };
 
-describeWith(['kube', 'kwok'], 'a real API server, and the verdict on rendered objects', ({ kube, kwok }) => {
-  let cluster: OwnCluster;
-  beforeAll(async () => {
-    cluster = await startOwnCluster({ kube, kwok, nodes: 1 });
-  });
-  afterAll(() => cluster?.[Symbol.asyncDispose]());
+describeOnKubernetes(
+  ['kwok'],
+  'a real API server, and the verdict on rendered objects',
+  { when: 'newerInLong' },
+  ({ version, kube }, { kwok }) => {
+    let cluster: OwnCluster;
+    beforeAll(async () => {
+      cluster = await startOwnCluster({ kube, kwok, nodes: 1 });
+    });
+    afterAll(() => cluster?.[Symbol.asyncDispose]());
 
-  /** Returns once the server lists the kind, which is when it is established. */
-  const define = async (definition: Definition): Promise<void> => {
-    const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-    expect(await cluster.request('POST', path, definition)).toMatchObject({ status: 201 });
-    const { group, names, versions } = definition.spec;
-    const listed = async (): Promise<unknown> =>
-      (await cluster.request('GET', `/apis/${group}/${versions[0]?.name}`)).body;
-    await expect.poll(async () => JSON.stringify(await listed())).toContain(`"${names.plural}"`);
-  };
-  /** Where objects of a kind are made. */
-  const placeOf = async ({ apiVersion, kind }: Judged): Promise<(namespace: string) => string> => {
-    const base = `${apiVersion.includes('/') ? '/apis' : '/api'}/${apiVersion}`;
-    const { resources } = (await cluster.request('GET', base)).body as Resources;
-    const { name, namespaced } =
-      resources.find((it) => it.kind === kind && !it.name.includes('/')) ??
-      expect.fail(`${base} has no ${kind}`);
-    return (namespace) => (namespaced ? `${base}/namespaces/${namespace}/${name}` : `${base}/${name}`);
-  };
-  const judge: Judge = async (objects) => {
-    const places = new Map<string, ReturnType<typeof placeOf>>();
-    const answers: ApiAnswer[] = [];
-    const waiting = [...objects.entries()].values();
-    const worker = async (): Promise<void> => {
-      for (const [at, object] of waiting) {
-        const type = `${object.apiVersion} ${object.kind}`;
-        const place = places.get(type) ?? placeOf(object);
-        places.set(type, place);
-        const { namespace } = object.metadata;
-        const path = (await place)(typeof namespace === 'string' ? namespace : 'default');
-        answers[at] = await cluster.request('POST', `${path}?dryRun=All&fieldValidation=Strict`, object);
-      }
+    /** Returns once the server lists the kind, which is when it is established. */
+    const define = async (definition: Definition): Promise<void> => {
+      const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+      expect(await cluster.request('POST', path, definition)).toMatchObject({ status: 201 });
+      const { group, names, versions } = definition.spec;
+      const listed = async (): Promise<unknown> =>
+        (await cluster.request('GET', `/apis/${group}/${versions[0]?.name}`)).body;
+      await expect.poll(async () => JSON.stringify(await listed())).toContain(`"${names.plural}"`);
     };
-    await Promise.all(Array.from({ length: 8 }, worker));
-    return answers;
-  };
+    /** Where objects of a kind are made. */
+    const placeOf = async ({ apiVersion, kind }: Judged): Promise<(namespace: string) => string> => {
+      const base = `${apiVersion.includes('/') ? '/apis' : '/api'}/${apiVersion}`;
+      const { resources } = (await cluster.request('GET', base)).body as Resources;
+      const { name, namespaced } =
+        resources.find((it) => it.kind === kind && !it.name.includes('/')) ??
+        expect.fail(`${base} has no ${kind}`);
+      return (namespace) => (namespaced ? `${base}/namespaces/${namespace}/${name}` : `${base}/${name}`);
+    };
+    const judge: Judge = async (objects) => {
+      const places = new Map<string, ReturnType<typeof placeOf>>();
+      const answers: ApiAnswer[] = [];
+      const waiting = [...objects.entries()].values();
+      const worker = async (): Promise<void> => {
+        for (const [at, object] of waiting) {
+          const type = `${object.apiVersion} ${object.kind}`;
+          const place = places.get(type) ?? placeOf(object);
+          places.set(type, place);
+          const { namespace } = object.metadata;
+          const path = (await place)(typeof namespace === 'string' ? namespace : 'default');
+          answers[at] = await cluster.request('POST', `${path}?dryRun=All&fieldValidation=Strict`, object);
+        }
+      };
+      await Promise.all(Array.from({ length: 8 }, worker));
+      return answers;
+    };
 
-  builtInTemplates(() => cluster, judge);
-  deployManifests(() => cluster);
+    builtInTemplates(() => cluster, judge);
+    deployManifests(() => cluster);
 
-  test('is that of a real API server, but for the gaps that are listed', async () => {
-    const all = await candidates();
-    const definition = join(HERE, 'press-definition.yaml');
-    await define(parse(await readFile(definition, 'utf8')));
-    const statuses = await judge(all.map(({ object }) => object));
-    const refused = new Set(statuses.flatMap(({ status }, at) => (status >= 400 ? [at] : [])));
-    // The server judged every object by what is in it.
-    expect(new Set(statuses.map(({ status }) => status))).toEqual(new Set([201, 400, 422]));
+    test('is that of a real API server, but for the gaps that are listed', async () => {
+      const all = await candidates();
+      const definition = join(HERE, 'press-definition.yaml');
+      await define(parse(await readFile(definition, 'utf8')));
+      const statuses = await judge(all.map(({ object }) => object));
+      const refused = new Set(statuses.flatMap(({ status }, at) => (status >= 400 ? [at] : [])));
+      // The server judged every object by what is in it.
+      expect(new Set(statuses.map(({ status }) => status))).toEqual(new Set([201, 400, 422]));
 
-    const custom = readCustomKinds([{ shown: definition, bytes: await readFile(definition) }]);
-    const check = createObjectCheck(custom);
-    const disagreements = all.flatMap(({ what, object }, at) => {
-      const [read] = readKubernetesObjects('object.json', Buffer.from(JSON.stringify(object)), []);
-      const ours = read ? check.judge(read, `~${KUBERNETES_VERSION}`) : [];
-      if (ours.length > 0 === refused.has(at)) return [];
-      return [{ what, ours: ours[0]?.message }];
+      const custom = readCustomKinds([{ shown: definition, bytes: await readFile(definition) }]);
+      const check = createObjectCheck(custom);
+      const disagreements = all.flatMap(({ what, object }, at) => {
+        const [read] = readKubernetesObjects('object.json', Buffer.from(JSON.stringify(object)), []);
+        const ours = read ? check.judge(read, `~${version}`) : [];
+        if (ours.length > 0 === refused.has(at)) return [];
+        return [{ what, ours: ours[0]?.message }];
+      });
+      // Nothing that a cluster takes is refused.
+      expect(disagreements.filter(({ ours }) => ours !== undefined)).toEqual([]);
+      const listed = (what: string) => GAPS.find(({ like }) => like.test(what));
+      expect(disagreements.filter(({ what }) => !listed(what))).toEqual([]);
+      expect(disagreements.length).toBeLessThan(100);
+      // A gap that is closed leaves the list.
+      const seen = new Set(disagreements.map(({ what }) => listed(what)));
+      expect(GAPS.filter((gap) => !seen.has(gap)).map(({ like }) => like.source)).toEqual([]);
+      console.log(
+        `${all.length} objects, ${refused.size} refused by Kubernetes ${version}; the same verdict on ${all.length - disagreements.length}`,
+      );
     });
-    // Nothing that a cluster takes is refused.
-    expect(disagreements.filter(({ ours }) => ours !== undefined)).toEqual([]);
-    const listed = (what: string) => GAPS.find(({ like }) => like.test(what));
-    expect(disagreements.filter(({ what }) => !listed(what))).toEqual([]);
-    expect(disagreements.length).toBeLessThan(100);
-    // A gap that is closed leaves the list.
-    const seen = new Set(disagreements.map(({ what }) => listed(what)));
-    expect(GAPS.filter((gap) => !seen.has(gap)).map(({ like }) => like.source)).toEqual([]);
-    console.log(
-      `${all.length} objects, ${refused.size} refused by Kubernetes ${KUBERNETES_VERSION}; the same verdict on ${all.length - disagreements.length}`,
-    );
-  });
 
-  test('of generated schemas with combinations is, for custom resources, that of a real API server', async () => {
-    await define(JSON.parse(PROBE_DEFINITION));
-    const statuses = await judge(PROBES.map(({ object }) => object));
-    expect(new Set(statuses.map(({ status }) => status))).toEqual(new Set([201, 400, 422]));
+    test('of generated schemas with combinations is, for custom resources, that of a real API server', async () => {
+      await define(JSON.parse(PROBE_DEFINITION));
+      const statuses = await judge(PROBES.map(({ object }) => object));
+      expect(new Set(statuses.map(({ status }) => status))).toEqual(new Set([201, 400, 422]));
 
-    const check = createObjectCheck(
-      readCustomKinds([{ shown: 'probes.json', bytes: Buffer.from(PROBE_DEFINITION) }]),
-    );
-    const disagreements = PROBES.flatMap(({ schema, object }, at) => {
-      const [read] = readKubernetesObjects('object.json', Buffer.from(JSON.stringify(object)), []);
-      const ours = read ? check.judge(read, `~${KUBERNETES_VERSION}`) : [];
-      const { status = 0, body } = statuses[at] ?? {};
-      const isTaken = status === 201;
-      if ((ours.length === 0) === isTaken) return [];
-      return [
-        {
-          schema: JSON.stringify(schema),
-          spec: JSON.stringify(object.spec),
-          ours: ours[0]?.message,
-          server: isTaken ? 'takes it' : body,
-        },
-      ];
+      const check = createObjectCheck(
+        readCustomKinds([{ shown: 'probes.json', bytes: Buffer.from(PROBE_DEFINITION) }]),
+      );
+      const disagreements = PROBES.flatMap(({ schema, object }, at) => {
+        const [read] = readKubernetesObjects('object.json', Buffer.from(JSON.stringify(object)), []);
+        const ours = read ? check.judge(read, `~${version}`) : [];
+        const { status = 0, body } = statuses[at] ?? {};
+        const isTaken = status === 201;
+        if ((ours.length === 0) === isTaken) return [];
+        return [
+          {
+            schema: JSON.stringify(schema),
+            spec: JSON.stringify(object.spec),
+            ours: ours[0]?.message,
+            server: isTaken ? 'takes it' : body,
+          },
+        ];
+      });
+      expect(disagreements).toEqual([]);
+      const taken = statuses.filter(({ status }) => status === 201).length;
+      expect(taken).toBeGreaterThan(PROBES.length / 4);
+      expect(PROBES.length - taken).toBeGreaterThan(PROBES.length / 4);
     });
-    expect(disagreements).toEqual([]);
-    const taken = statuses.filter(({ status }) => status === 201).length;
-    expect(taken).toBeGreaterThan(PROBES.length / 4);
-    expect(PROBES.length - taken).toBeGreaterThan(PROBES.length / 4);
-  });
 
-  stockFlux(() => cluster);
-});
+    stockFlux(() => cluster);
+  },
+);

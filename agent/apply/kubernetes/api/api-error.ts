@@ -52,8 +52,16 @@ const MALFORMED =
   /^(?:failed to create typed patch object|failed to create manager for existing fields|failed to convert new object|unable to convert)/;
 const WEBHOOK_AWAY = /^(?:Internal error occurred: )?failed calling webhook "([^"]*)"/;
 /** The webhook of a CRD that converts between its versions. Without it objects of that kind can be neither read nor written. */
-const CONVERSION_AWAY =
-  /^(?:Internal error occurred: )?conversion webhook for (\S+, Kind=\w+) (?:failed|returned)/;
+const CONVERSION_AWAY = new RegExp(
+  [
+    '^(?:Internal error occurred: )?',
+    // From Kubernetes 1.37 on, in front of it, what it is that cannot be read.
+    String.raw`(?:failed to read one or more \S+ from the storage: )?`,
+    String.raw`(?:StorageError: corrupt object, Code: \d+, Key: [^,]*, ResourceVersion: \d+, AdditionalErrorMsg: )?`,
+    String.raw`(?:object not decodable revision=\d+: )?`,
+    String.raw`conversion webhook for (\S+, Kind=\w+) (?:failed|returned)`,
+  ].join(''),
+);
 /** An object that the API server takes and etcd does not. */
 const OVERSIZE = /^etcdserver: request is too large/;
 /** The cluster has no address or port left for a Service. Retryable, although the server is reachable. */

@@ -13,9 +13,10 @@ const SERVER = 'https://10.0.0.1:6443';
 const apply = { verb: 'apply', what: 'ConfigMap shop/web', secret: false };
 const secret = { verb: 'apply', what: 'Secret shop/web', secret: true };
 
-/** Answers of Kubernetes 1.35.4, recorded from a cluster (test/integration/kubernetes/refusals.test.ts asks for most of them again). */
+/** Answers of API servers of several versions: test/integration/kubernetes/refusals.test.ts asks for each again. */
 const RECORDED = recorded as readonly {
   readonly title: string;
+  readonly versions: readonly string[];
   readonly code: number;
   readonly status: Status;
 }[];
@@ -37,9 +38,11 @@ const CODES: readonly (readonly [string, string])[] = [
   ['namespace terminating', 'CLUSTER_LACKS'],
   ['policy', 'ADMISSION_DENIED'],
   ['webhook denies', 'ADMISSION_DENIED'],
+  ['webhook patches', 'API_UNREACHABLE'],
   ['webhook', 'WEBHOOK_UNREACHABLE'],
   ['conversion', 'WEBHOOK_UNREACHABLE'],
   ['create twice', 'FIELD_CONFLICT'],
+  ['apply conflict', 'FIELD_CONFLICT'],
   ['delete other uid', 'FIELD_CONFLICT'],
   ['put old version', 'FIELD_CONFLICT'],
   ['apiservice away', 'API_UNREACHABLE'],
@@ -48,7 +51,7 @@ const CODES: readonly (readonly [string, string])[] = [
 
 describe('an answer that is no success', () => {
   it.each(RECORDED.filter(({ title }) => title !== 'missing right'))(
-    '$title is judged by its fields',
+    '$title is judged by its fields ($versions)',
     ({ title, code, status }) => {
       const [, expected] = CODES.find(([begin]) => title.startsWith(begin)) ?? [];
       expect(judge(code, status).code).toBe(expected);

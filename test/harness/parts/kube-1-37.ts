@@ -1,0 +1,9 @@
+import { kubernetesBuild } from './kubernetes-build.ts';
+
+/** Beside parts.kube, for describeOnKubernetes. */
+export const kube137 = kubernetesBuild({
+  title: 'Kubernetes 1.37',
+  variable: 'FLEET_KUBE_1_37',
+  version: '1.37.2',
+  lock: 'go-1.37',
+});
