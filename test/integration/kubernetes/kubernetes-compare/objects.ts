@@ -5,6 +5,10 @@ type Fields = Record<string, unknown>;
 export const yaml = (...objects: readonly object[]): string =>
   objects.map((object) => `${JSON.stringify(object)}\n`).join('---\n');
 
+/** As `yaml`, with a whole number beyond 2^53 for each text LONG. */
+export const exactYaml = (...objects: readonly object[]): string =>
+  yaml(...objects).replaceAll('"LONG"', '9007199254740993');
+
 export const UNWATCHED = { 'fleet-ferry/wait': 'disabled' };
 
 export const definition = (plural: string, kind: string, more: object = {}, schema: object = {}): object => ({

@@ -5,6 +5,8 @@ import { UNWATCHED } from './objects.ts';
 
 type Fields = Record<string, unknown>;
 
+export const WORLDS_SEED = Number(process.env['WORLDS_SEED'] ?? 20_261_128);
+
 /** Two releases of one package, and the names of objects that another tool made before. */
 export type World = {
   readonly first: readonly Fields[];
