@@ -2,12 +2,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FleetError } from '../../../bundles/errors.ts';
-import { runOrFail } from '../run/run-command.ts';
+import { runCommand } from '../run/run-command.ts';
 import { temporaryDirectory } from '../run/temporary-directory.ts';
 
 type Container = {
   readonly args: readonly string[];
-  readonly env?: readonly { readonly name: string; readonly value?: string }[];
 };
 type Job = {
   readonly metadata: { readonly name: string };
@@ -56,26 +55,20 @@ export const runGitJob = async (
   const binary = targets.binaryData?.['targets.yaml'];
   await writeFile(file, binary ? Buffer.from(binary, 'base64') : (targets.data?.['targets.yaml'] ?? ''));
   const { initContainers, containers } = job.spec.template.spec;
-  const run = async (
-    { args, env = [] }: Container,
-    cwd: string,
-    more: readonly string[] = [],
-  ): Promise<void> => {
+  const run = async ({ args }: Container, cwd: string): Promise<void> => {
     const [verb = '', ...words] = args
       .slice(args[0] === 'fleet' ? 1 : 0)
       .map((word) => word.replace(/^\/workspace$/, workspace).replace('/run/config/targets.yaml', file));
-    const variables = env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]]));
-    await runOrFail([join(rancherFleet, 'fleetcli'), verb, ...more, ...words], {
+    const argv = [join(rancherFleet, 'fleetcli'), verb, ...words];
+    const { code, stdout, stderr } = await runCommand(argv, {
       cwd,
-      env: {
-        ...process.env,
-        ...(Object.fromEntries(variables) as Record<string, string>),
-        HOME: folder.path,
-      },
+      env: { ...process.env, HOME: folder.path, KUBECONFIG: kubeconfig },
     });
+    // It says on both why it fails.
+    if (code !== 0) throw new FleetError('IO', `${argv.join(' ')} ended with ${code}: ${stdout}${stderr}`);
   };
   await run(initContainers[0], folder.path);
-  await run(containers[0], workspace, ['--kubeconfig', kubeconfig]);
+  await run(containers[0], workspace);
 };
 
 /** The last object of a watch's output that fits. */

@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { createConnection, createServer } from 'node:net';
 import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { FleetError } from '../../../bundles/errors.ts';
@@ -8,6 +7,7 @@ import type { Cluster } from '../kubernetes/cluster.ts';
 import { awaitReady, type Component, startComponent } from '../kubernetes/component.ts';
 import { runOrFail } from '../run/run-command.ts';
 import { temporaryDirectory } from '../run/temporary-directory.ts';
+import { passOn } from './pass-on.ts';
 import { runGitJob } from './run-git-job.ts';
 
 export type RancherFleetOptions = {
@@ -16,6 +16,8 @@ export type RancherFleetOptions = {
   readonly helm: string;
   /** kubectlOf */
   readonly kubectl: string;
+  /** Ports of this machine that its agent needs beside that of the API server. */
+  readonly reaches?: readonly number[];
   /** Of the one Cluster that follows. */
   readonly labels: Readonly<Record<string, string>>;
 };
@@ -53,7 +55,7 @@ const KINDS = [
   'Deployment',
 ];
 
-type Document = { readonly kind?: string; readonly spec?: object };
+type Document = { readonly kind?: string; readonly metadata?: object; readonly spec?: object };
 
 /**
  * Rancher Fleet's controllers and the agent of one Cluster, outside of the cluster that is both theirs and the one that follows. Its agent
@@ -61,7 +63,7 @@ type Document = { readonly kind?: string; readonly spec?: object };
  */
 export const startRancherFleet = async (
   cluster: Cluster,
-  { rancherFleet, helm, kubectl, labels }: RancherFleetOptions,
+  { rancherFleet, helm, kubectl, labels, reaches = [] }: RancherFleetOptions,
 ): Promise<RancherFleet> => {
   await using cleanup = new AsyncDisposableStack();
   const work = cleanup.use(await temporaryDirectory('rancher-fleet'));
@@ -82,7 +84,12 @@ export const startRancherFleet = async (
   const objects = parseAllDocuments(stdout)
     .map((document) => document.toJS() as Document | null)
     .filter((one): one is Document => one !== null && KINDS.includes(one.kind ?? ''))
-    .map((one) => (one.kind === 'Deployment' ? { ...one, spec: { ...one.spec, replicas: 0 } } : one));
+    // helm template leaves the namespace to who applies.
+    .map((one) => ({
+      ...one,
+      ...(!one.kind?.startsWith('Cluster') && { metadata: { namespace: SYSTEM, ...one.metadata } }),
+      ...(one.kind === 'Deployment' && { spec: { ...one.spec, replicas: 0 } }),
+    }));
   await applyYaml(cluster, objects.map((one) => `${JSON.stringify(one)}\n`).join('---\n'));
 
   const components: Component[] = [];
@@ -124,25 +131,18 @@ export const startRancherFleet = async (
   );
   await applyYaml(cluster, await accessOf(cluster, namespace ?? ''));
 
-  const { port } = new URL(cluster.server);
-  const socket = join(work.path, 'api.sock');
-  const server = createServer((here) => {
-    const there = createConnection(Number(port), '127.0.0.1');
-    here.pipe(there).pipe(here);
-    for (const end of [here, there])
-      end.on('error', () => {
-        here.destroy();
-        there.destroy();
-      });
-  }).listen(socket);
-  cleanup.defer(() => void server.close());
+  const ports = [Number(new URL(cluster.server).port), ...reaches];
+  for (const port of ports) {
+    const server = passOn(port).listen(join(work.path, `${port}.sock`));
+    cleanup.defer(() => void server.close());
+  }
   start('fleetagent', { AGENT_SCOPE: SYSTEM, CHECKIN_INTERVAL: '15s', FLEET_AGENT_REPLICA_COUNT: '1' }, [
     'unshare',
     '--net',
     process.execPath,
     join(import.meta.dirname, 'in-own-network.ts'),
-    socket,
-    port,
+    work.path,
+    ports.join(','),
     join(rancherFleet, 'fleetagent'),
     '--leader-elect=false',
   ]);

@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeWith } from '../../harness/run/describe-with.ts';
+import { describeOnDebians } from '../../harness/hosts/describe-on-debians.ts';
 import { LONG } from '../../harness/run/long.ts';
 import { runOrFail } from '../../harness/run/run-command.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
@@ -34,13 +34,13 @@ const TASKS = [
 /** One with a module and one with a filter; the large ones are part of the long run. */
 const TRIED = LONG ? TASKS : TASKS.slice(0, 2);
 
-describeWith(
-  ['factoryBase', 'ansible', 'ansibleCollections'],
+describeOnDebians(
+  ['ansible', 'ansibleCollections'],
   'collections as their authors publish them, and a role, on a booted host without network',
-  ({ factoryBase, ansibleCollections }) => {
+  ({ base, debian }, { ansibleCollections }) => {
     let world: PlaybooksHost;
     beforeAll(async () => {
-      world = await startPlaybooksHost('collections', factoryBase);
+      world = await startPlaybooksHost(`collections-${debian}`, base);
     });
     afterAll(() => world?.host.remove());
 

@@ -58,15 +58,37 @@ describeWith(['kube', 'kwok', 'helm', 'rancherFleet'], 'Rancher Fleet 0.15', (pa
   let cluster: OwnCluster;
   let fleet: RancherFleet;
   let folder: TemporaryDirectory;
+  /** Of the repository of charts. */
+  let port: number;
   const stack = new AsyncDisposableStack();
 
   beforeAll(async () => {
     folder = stack.use(await temporaryDirectory('rancher-fleet-test'));
     cluster = stack.use(await startOwnCluster({ ...paths, nodes: 1 }));
+    const charts = join(folder.path, 'charts');
+    await writeFiles(charts, {
+      'web/Chart.yaml': 'apiVersion: v2\nname: web\nversion: 1.0.0\n',
+      'web/values.yaml': 'text: none\n',
+      'web/templates/all.yaml': TEXT.replace('one', '{{ .Values.text }}'),
+    });
+    await runOrFail([paths.helm, 'package', join(charts, 'web'), '--destination', charts]);
+    await runOrFail([paths.helm, 'repo', 'index', charts]);
+    const server = createServer((request, response) => {
+      readFile(join(charts, new URL(request.url ?? '/', 'http://x').pathname)).then(
+        (bytes) => response.end(bytes),
+        () => response.writeHead(404).end(),
+      );
+    });
+    port = await freePort();
+    await new Promise<void>((resolve) => {
+      server.listen(port, '127.0.0.1', resolve);
+    });
+    stack.defer(() => void server.close());
     fleet = stack.use(
       await startRancherFleet(cluster, {
         ...paths,
         kubectl: kubectlOf(paths.kube),
+        reaches: [port],
         labels: { 'fleet-ferry/environment': 'prod', 'fleet-ferry/cluster-type': 'edge' },
       }),
     );
@@ -103,14 +125,32 @@ describeWith(['kube', 'kwok', 'helm', 'rancherFleet'], 'Rancher Fleet 0.15', (pa
   const edit = (name: string): Promise<string> =>
     kubectl('patch', 'configmap', name, '-n', NAMESPACE, '--type=merge', '-p', '{"data":{"text":"by hand"}}');
 
+  /** Returns once its agent has said nothing for a while: what is edited while it corrects something else stays so until the next edit. */
+  const settled = async (): Promise<void> => {
+    let before = '';
+    await expect
+      .poll(
+        async () => {
+          const now = await fleet.agentLog();
+          const isQuiet = now === before;
+          before = now;
+          return isQuiet;
+        },
+        { timeout: 180_000, interval: 4000 },
+      )
+      .toBe(true);
+  };
   /** Edits and deletes by hand; each is undone. */
   const expectCorrected = async (): Promise<void> => {
     await poll(text).toBe('one');
+    await settled();
     await edit('text');
     await poll(text).toBe('one');
-    const patch = '{"spec":{"ports":[{"port":80,"nodePort":30123}],"type":"NodePort"}}';
+    await settled();
+    const patch = '{"spec":{"selector":{"app":"by-hand"}}}';
     await kubectl('patch', 'service', 'web', '-n', NAMESPACE, '--type=merge', '-p', patch);
-    await poll(() => field(SERVICE, 'spec', 'type')).toBe('ClusterIP');
+    await poll(() => field(SERVICE, 'spec', 'selector')).toEqual({ app: 'web' });
+    await settled();
     await kubectl('delete', 'configmap', 'text', '-n', NAMESPACE);
     await poll(text).toBe('one');
   };
@@ -120,44 +160,23 @@ describeWith(['kube', 'kwok', 'helm', 'rancherFleet'], 'Rancher Fleet 0.15', (pa
     await poll(() => field(SERVICE, 'kind')).toBeUndefined();
   };
 
+  const chart = () => ({
+    chart: 'web',
+    version: '1.0.0',
+    repo: `http://127.0.0.1:${port}`,
+    values: { text: 'one' },
+  });
+
   it('installs, corrects and removes a chart as rancher-fleet-helm says', async () => {
-    const charts = join(folder.path, 'charts');
-    await writeFiles(charts, {
-      'web/Chart.yaml': 'apiVersion: v2\nname: web\nversion: 1.0.0\n',
-      'web/values.yaml': 'text: none\n',
-      'web/templates/all.yaml': TEXT.replace('one', '{{ .Values.text }}'),
-    });
-    await runOrFail([paths.helm, 'package', join(charts, 'web'), '--destination', charts]);
-    await runOrFail([paths.helm, 'repo', 'index', charts]);
-    const server = createServer((request, response) => {
-      readFile(join(charts, new URL(request.url ?? '/', 'http://x').pathname)).then(
-        (bytes) => response.end(bytes),
-        () => response.writeHead(404).end(),
-      );
-    });
-    const port = await freePort();
-    await new Promise<void>((resolve) => {
-      server.listen(port, '127.0.0.1', resolve);
-    });
-    stack.defer(() => void server.close());
-    const manifests = {
-      chart: 'web',
-      version: '1.0.0',
-      repo: `http://127.0.0.1:${port}`,
-      values: { text: 'one' },
-    };
-    const reconciler = await applyTree(platform('rancher-fleet-helm', manifests, {}));
+    const reconciler = await applyTree(platform('rancher-fleet-helm', chart(), {}));
     await expectCorrected();
-    // Without force the edit stays, and the agent says why.
-    await applyTree(platform('rancher-fleet-helm', manifests, { forceDrift: false }));
-    await poll(() =>
-      field(
-        `/apis/fleet.cattle.io/v1alpha1/namespaces/fleet-default/helmops/${NAMESPACE}`,
-        'spec',
-        'correctDrift',
-        'force',
-      ),
-    ).not.toBe(true);
+    await expectRemoved(reconciler);
+  }, 900_000);
+
+  it('leaves what a person edited where the platform says so, and its agent says why', async () => {
+    const reconciler = await applyTree(platform('rancher-fleet-helm', chart(), { forceDrift: false }));
+    await poll(text).toBe('one');
+    await settled();
     await edit('text');
     await poll(fleet.agentLog).toMatch(/conflict with \\*"kubectl-patch/);
     expect(await text()).toBe('by hand');

@@ -27,7 +27,10 @@ export const definitionWorldsOnCluster = ({
       const url = `${DEFINITIONS}/things.${group}`;
       const metadata = await at(url, 'metadata');
       if (metadata === undefined) return [];
-      const items = (await at(`/apis/${group}/v1/things`, 'items')) as readonly Record<string, unknown>[];
+      // A definition that changed is served anew a moment later.
+      const list = () => at(`/apis/${group}/v1/things`, 'items');
+      await expect.poll(list, { timeout: 20_000 }).toBeDefined();
+      const items = (await list()) as readonly Record<string, unknown>[];
       return [{ metadata, spec: await at(url, 'spec') }, ...items].map(withoutCounters);
     };
 

@@ -184,11 +184,16 @@ export const thingsOf = (
           annotations: UNWATCHED,
           ...(scope === 'Namespaced' && { namespace }),
         },
-        spec: Object.fromEntries(
-          definition.fields.flatMap((field) => {
-            const { values = [] } = FIELDS[field] ?? {};
-            const at = picks[names.indexOf(field)] ?? 0;
-            return at < values.length ? [[field, values[at]]] : [];
-          }),
-        ),
+        spec: specOf(definition, picks),
       }));
+
+/** Never empty: the API server stores `spec` as null, and refuses it, when an apply takes all fields out that it has written before. */
+const specOf = ({ fields }: DefinitionForm, picks: readonly number[]): Fields => {
+  const picked = fields.flatMap((field) => {
+    const { values = [] } = FIELDS[field] ?? {};
+    const at = picks[names.indexOf(field)] ?? 0;
+    return at < values.length ? [[field, values[at]] as const] : [];
+  });
+  const [first = ''] = fields;
+  return Object.fromEntries(picked.length > 0 ? picked : [[first, FIELDS[first]?.values[0]]]);
+};
