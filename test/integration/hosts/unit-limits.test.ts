@@ -37,7 +37,7 @@ describeOnDebians([], 'the limits of units without root', ({ base, debian }) => 
       expect([text, await property(name, 'TimeoutStopUSec')]).toEqual([text, parseTimeSpan(text)]);
   });
 
-  it('know which starts have no end by themselves', async () => {
+  it('know which types have no default for the start', async () => {
     const seconds = async (type: string): Promise<number | undefined> => {
       await world.put(`${SYSTEM}/start.service`, `[Service]\nType=${type}\nExecStart=/bin/true\n`);
       await world.sh('systemctl daemon-reload');
