@@ -19,11 +19,12 @@ import { pausedFailure } from './paused-failure.ts';
 import { begin, perform } from './perform.ts';
 import { pruneLeaving } from './prune-leaving.ts';
 import { type Move, readMoves } from './read-moves.ts';
+import { readSlow } from './read-slow.ts';
 
 type Wanted = PackageRow & { readonly desired: PackageRef };
 
 /**
- * Applies the desired version of every package, dependencies first, then removes packages that left the bundle.
+ * Applies the desired version of every package, dependencies first and slow ones last, then removes packages that left the bundle.
  * Packages that already run as desired are skipped and not in the result.
  */
 export const reconcile = async (agent: Agent): Promise<readonly PackageResult[]> => {
@@ -72,7 +73,9 @@ const applyWanted = async (agent: Agent): Promise<readonly PackageResult[]> => {
 const wantedInOrder = async (agent: Agent): Promise<readonly Wanted[]> => {
   const rows = readPackages(agent.state).filter((row): row is Wanted => row.desired !== undefined);
   const refs = rows.map(({ desired }) => desired);
-  const order = giversFirst(refs, await readMoves(agent)).map(({ assignment }) => assignment);
+  const slow = await readSlow(agent, refs);
+  const timed = refs.map((ref) => ({ ...ref, slow: slow.get(ref.assignment) ?? 0 }));
+  const order = giversFirst(timed, await readMoves(agent)).map(({ assignment }) => assignment);
   const byName = new Map(rows.map((row) => [row.assignment, row]));
   return order.map((assignment) => byName.get(assignment) as Wanted);
 };

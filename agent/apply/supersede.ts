@@ -3,8 +3,9 @@ import { isSame } from '../store/applied/package-ref.ts';
 import { findPackage } from '../store/applied/packages.ts';
 import { record } from '../store/journal/boundary.ts';
 import { nameOf } from '../store/journal/name-of.ts';
-import { saveOperation } from '../store/journal/operations.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
+import type { Agent } from '../store/agent.ts';
+import { type Operation, saveOperation } from '../store/journal/operations.ts';
 import type { Work } from './work.ts';
 
 /** True if another version is desired by now. Applies to forward applies only, not to rollbacks and operator requests. */
@@ -19,9 +20,11 @@ export const isSuperseded = ({ agent, operation }: Work): boolean => {
  * Ends an operation without waiting for health. Its objects stay owned (the inventory was written ahead), the last good version
  * stays the same, and the newer package is applied over both.
  */
-export const supersede = ({ agent, operation }: Work): void => {
+export const supersede = ({ agent, operation }: Work): void =>
+  endWithoutWait(agent, operation, 'a newer release came before it was known to be healthy');
+
+export const endWithoutWait = (agent: Agent, operation: Operation, message: string): void => {
   const { assignment, to } = operation;
-  const message = 'a newer release came before it was known to be healthy';
   record(agent, `${nameOf(operation)}: superseded`, () => {
     saveOperation(agent.state, {
       ...operation,

@@ -6,6 +6,7 @@ import { type PackageResult, resultOf, withResumed } from '../apply/package-resu
 import { resume } from '../apply/perform.ts';
 import { pruneCopies } from '../apply/prune-copies.ts';
 import { reconcile } from '../apply/reconcile.ts';
+import { stepAside } from '../apply/step-aside.ts';
 import { letGoImages } from '../images/let-go-images.ts';
 import { forgetOldOperations } from '../store/journal/operations.ts';
 import { frozenBy } from '../acquire/staleness/frozen-by.ts';
@@ -47,6 +48,7 @@ export const lookAround = async (
   const stale = tellStaleness(agent);
   endHoldOnTime(agent);
   // An interrupted operation is finished even when stale, because a partial change is worse.
+  if (mayBegin && !readSiteHold(agent) && !frozenBy(agent)) await stepAside(agent);
   const resumed = await resume(agent);
   const packages = mayBegin
     ? withResumed(resumed, await reconcile(agent))

@@ -43,6 +43,11 @@ export const folderTarget = (folder: string): Target => {
       }));
   return {
     kind: 'host',
+    seconds: (desired) =>
+      specOf(desired).checks.reduce(
+        (sum, check) => sum + ('timeoutSeconds' in check ? check.timeoutSeconds : 0),
+        0,
+      ),
     claims: (desired) => new Set(specOf(desired).files.map(({ path }) => `file:${path}`)),
     plan: async (desired, owned, taken): Promise<Plan> => {
       const wanted = desired ? wantedFiles(desired) : new Map<string, string>();

@@ -5,10 +5,12 @@ type Ordered = {
   readonly assignment: string;
   readonly dependsOn: readonly string[];
   readonly critical: boolean;
+  /** Slow packages go last, in the order of their seconds. Default: 0. */
+  readonly slow?: number;
 };
 
 /**
- * Sorts packages so that dependencies come first; among packages that are ready, critical ones first, then by name. Ignores
+ * Sorts packages so that dependencies come first; among packages that are ready, critical ones first, slow ones last, then by name. Ignores
  * dependencies outside the list (desiredPackages has refused them for a bundle).
  * @throws FleetError DEPENDENCY_CYCLE
  */
@@ -18,7 +20,10 @@ export const inOrder = <T extends Ordered>(packages: readonly T[]): readonly T[]
   while (waiting.size > 0) {
     const ready = [...waiting.values()].filter((item) => !item.dependsOn.some((id) => waiting.has(id)));
     const [next] = ready.toSorted(
-      (a, b) => Number(b.critical) - Number(a.critical) || compareBytes(a.assignment, b.assignment),
+      (a, b) =>
+        Number(b.critical) - Number(a.critical) ||
+        bySeconds(a.slow ?? 0, b.slow ?? 0) ||
+        compareBytes(a.assignment, b.assignment),
     );
     if (!next) {
       const names = [...waiting.keys()].toSorted(compareBytes).slice(0, 10).join(', ');
@@ -29,3 +34,6 @@ export const inOrder = <T extends Ordered>(packages: readonly T[]): readonly T[]
   }
   return ordered;
 };
+
+/** Two without an end are equal. */
+const bySeconds = (a: number, b: number): number => (a === b ? 0 : a - b);

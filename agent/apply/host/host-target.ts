@@ -7,6 +7,7 @@ import { keysClaimed } from './keys-claimed.ts';
 import { placesOf } from './live/read-places.ts';
 import { observeHost } from './observe/observe-host.ts';
 import { planHost } from './plan/plan-host.ts';
+import { secondsOfPackage } from './seconds-of-package.ts';
 import { restoreHostSecrets } from './restore/restore-secrets.ts';
 import { hasProbes, passesHostChecks, settleHost } from './settle/settle-host.ts';
 import { unlessGoingDown } from './systemd/going-down.ts';
@@ -19,6 +20,7 @@ export const hostTarget = (options: HostTargetOptions): Target => ({
   kind: 'host',
   todaysKeys: (keys) => todaysKeys(placesOf(options.root), keys),
   claims: keysClaimed,
+  seconds: secondsOfPackage,
   plan: (desired, owned, taken, signal) =>
     unlessGoingDown(options, () => planHost(options, desired, owned, taken, signal)),
   execute: (step, desired, signal) =>

@@ -1,0 +1,117 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { Target } from '../../../agent/model/target.ts';
+import { lookAround } from '../../../agent/observe/look-around.ts';
+import { readOwned } from '../../../agent/store/applied/inventory.ts';
+import { findPackage } from '../../../agent/store/applied/packages.ts';
+import { openOperation } from '../../../agent/store/journal/operations.ts';
+import { storeAccepted } from '../../../agent/acquire/offers/store-accepted.ts';
+import { judgeOffer } from '../../../agent/acquire/offers/judge-offer.ts';
+import { readOffer } from '../../../agent/acquire/offers/read-offer.ts';
+import { openMedium } from '#bundles/formats/medium/open-medium';
+import { packTestBundle, type TestPackage } from '../../harness/fleets/signed-medium.ts';
+import { folderTarget, liveFiles, stepsDone } from '../folder-target.ts';
+import { createWorld, onePackage, type World } from '../world.ts';
+
+const machine = (world: World) => join(world.folder, 'machine');
+const slow = (id: string, content: string, more: Partial<TestPackage> = {}): TestPackage =>
+  onePackage(id, content, {
+    checks: [{ type: 'exec', name: 'answers', argv: ['true'], timeoutSeconds: 3600 }],
+    ...more,
+  });
+
+/** Accepts a release as the daemon does beside a look, and applies nothing. */
+const accept = async (world: World, version: number, packages: readonly TestPackage[]): Promise<void> => {
+  const bundle = packTestBundle(world.fleet, packages);
+  await using medium = await openMedium(await world.medium({ release: { version, bundle } }));
+  storeAccepted(world.agent, await judgeOffer(world.agent, await readOffer(world.agent, medium)));
+};
+
+/** A machine on which one file is never known to be healthy until the test says so; `waiting` fires when the agent waits for it. */
+const waitsFor = (world: World, content: string) => {
+  const folder = folderTarget(machine(world));
+  const begun = Promise.withResolvers<void>();
+  const state = { healthy: false };
+  const target: Target = {
+    ...folder,
+    settle: async (desired, signal) => {
+      const own = [...desired.files.values()].some((bytes) => bytes.toString() === content);
+      if (own && !state.healthy) {
+        begun.resolve();
+        await new Promise<void>((resolve) => {
+          signal.addEventListener('abort', () => resolve());
+        });
+        signal.throwIfAborted();
+      }
+      return folder.settle(desired, signal);
+    },
+  };
+  Object.assign(world.agent, { targets: [target] });
+  return { begun: begun.promise, state };
+};
+
+describe('a package that may take long', () => {
+  it('goes after all others that do not depend on it, whatever its name', async () => {
+    await using world = await createWorld();
+    const behind = onePackage('d', 'one', { dependsOn: ['a'] });
+    await world.release(1, [slow('a', 'one'), onePackage('b', 'one'), onePackage('c', 'one'), behind]);
+    expect(stepsDone(machine(world)).map((line) => line.split(' ')[0])).toEqual([
+      'file:/opt/b',
+      'file:/opt/c',
+      'file:/opt/a',
+      'file:/opt/d',
+    ]);
+  });
+
+  it('does not keep the packages of the next release waiting, and is waited for after them', async () => {
+    await using world = await createWorld();
+    await world.release(1, [onePackage('a', 'one'), onePackage('b', 'one')]);
+    const { begun, state } = waitsFor(world, 'two');
+    const news = new AbortController();
+    await accept(world, 2, [slow('a', 'two'), onePackage('b', 'one')]);
+    const look = lookAround({ ...world.agent, news: news.signal });
+    await begun;
+    await accept(world, 3, [slow('a', 'two'), onePackage('b', 'three')]);
+    news.abort();
+    await expect(look).rejects.toMatchObject({ code: 'ABORTED' });
+    expect(openOperation(world.agent.state)).toMatchObject({ assignment: 'a', phase: 'settle' });
+    const stop = new AbortController();
+    const next = lookAround({ ...world.agent, news: stop.signal });
+    await expect.poll(() => liveFiles(machine(world))).toEqual({ '/opt/a': 'two', '/opt/b': 'three' });
+    expect(findPackage(world.agent.state, 'b')?.current?.release.version).toBe(3);
+    await expect.poll(() => openOperation(world.agent.state)?.phase).toBe('settle');
+    stop.abort();
+    await expect(next).rejects.toMatchObject({ code: 'ABORTED' });
+    // Nobody else waits now: the wait goes on, and the package is kept.
+    state.healthy = true;
+    await lookAround(world.agent);
+    expect(findPackage(world.agent.state, 'a')).toMatchObject({
+      status: 'healthy',
+      current: { release: { version: 3 } },
+    });
+    expect(readOwned(world.agent.state, 'a').map(({ key }) => key)).toEqual(['file:/opt/a']);
+  });
+
+  it('goes back to its last good version when it fails after others went first', async () => {
+    await using world = await createWorld();
+    await world.release(1, [onePackage('a', 'one'), onePackage('b', 'one')]);
+    const { begun, state } = waitsFor(world, 'two');
+    const news = new AbortController();
+    const bad = slow('a', 'two', {
+      checks: [{ type: 'exec', name: 'answers', argv: ['false'], timeoutSeconds: 3600 }],
+    });
+    await accept(world, 2, [bad, onePackage('b', 'one')]);
+    const look = lookAround({ ...world.agent, news: news.signal });
+    await begun;
+    await accept(world, 3, [bad, onePackage('b', 'three')]);
+    news.abort();
+    await expect(look).rejects.toMatchObject({ code: 'ABORTED' });
+    state.healthy = true;
+    const { packages } = await lookAround(world.agent);
+    expect(packages).toMatchObject([
+      { assignment: 'b', outcome: 'configured' },
+      { assignment: 'a', outcome: 'failed', rolledBack: true },
+    ]);
+    expect(liveFiles(machine(world))).toEqual({ '/opt/a': 'one', '/opt/b': 'three' });
+  });
+});
