@@ -114,4 +114,43 @@ describe('a package that may take long', () => {
     ]);
     expect(liveFiles(machine(world))).toEqual({ '/opt/a': 'one', '/opt/b': 'three' });
   });
+
+  it('ends the same wherever the agent is killed while others go first', async () => {
+    /** Kills at the boundary `at` of the journal of the look after the wait; true if the look had one. */
+    const killedAt = async (at: number): Promise<boolean> => {
+      await using world = await createWorld();
+      await world.release(1, [onePackage('a', 'one'), onePackage('b', 'one'), onePackage('old', 'one')]);
+      const { begun, state } = waitsFor(world, 'two');
+      const news = new AbortController();
+      await accept(world, 2, [slow('a', 'two'), onePackage('b', 'one'), onePackage('old', 'one')]);
+      const look = lookAround({ ...world.agent, news: news.signal });
+      await begun;
+      await accept(world, 3, [slow('a', 'two'), onePackage('b', 'three')]);
+      news.abort();
+      await expect(look).rejects.toMatchObject({ code: 'ABORTED' });
+      state.healthy = true;
+      let boundary = 0;
+      const killed = { ...world.agent };
+      killed.onJournal = () => {
+        boundary += 1;
+        if (boundary === at) throw new Error('killed');
+      };
+      const isKilled = await lookAround(killed).then(
+        () => false,
+        () => true,
+      );
+      await lookAround(world.agent);
+      expect(liveFiles(machine(world)), `boundary ${at}`).toEqual({ '/opt/a': 'two', '/opt/b': 'three' });
+      for (const id of ['a', 'b'])
+        expect(findPackage(world.agent.state, id), `boundary ${at}`).toMatchObject({
+          status: 'healthy',
+          current: { release: { version: 3 } },
+        });
+      expect(openOperation(world.agent.state)).toBeUndefined();
+      return isKilled;
+    };
+    let at = 1;
+    while (await killedAt(at)) at += 1;
+    expect(at).toBeGreaterThan(10);
+  });
 });
