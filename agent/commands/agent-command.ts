@@ -1,3 +1,4 @@
+import { isFleetError } from '#bundles/errors';
 import { FleetCommand } from '#cli/fleet-command';
 import { wordList } from '#cli/word-list';
 import { freeBytesOf } from '../acquire/blobs/free-space.ts';
@@ -15,7 +16,7 @@ import { makeAllDue } from '../store/applied/attempts.ts';
 import { readIdentity } from '../store/identity.ts';
 import { acquireLock } from '../store/lock.ts';
 import { ringNeighbour } from '../store/neighbour.ts';
-import { fromSqliteError, openState, type State } from '../store/state.ts';
+import { copyState, fromSqliteError, openState, type State } from '../store/state.ts';
 import { openDuringTrial } from '../store/upgrade-trial.ts';
 
 /** The parsed flags of CONFIG_FLAGS. */
@@ -53,6 +54,17 @@ export type ConfigFlags = {
 const LOCK_WAIT_MS = 15_000;
 
 const openOwn = (config: Config): State => openDuringTrial(config.state, () => openState(config.state));
+
+/** Opens a state, also on a disk that is full; nothing may be stored in it. */
+export const openToRead = (config: Config): State => {
+  try {
+    return openOwn(config);
+  } catch (error) {
+    const copy = isFleetError(error, 'DISK_FULL') ? copyState(config.state) : undefined;
+    if (copy) return copy;
+    throw error;
+  }
+};
 
 /** Base of the agent's commands: configuration, state and lock. */
 export abstract class AgentCommand extends FleetCommand {
@@ -96,13 +108,17 @@ export abstract class AgentCommand extends FleetCommand {
     return readEdge(fixed, config.clock, process.env);
   }
 
-  /** Runs work that only reads, without the lock. @throws FleetError NOT_ENROLLED */
+  /**
+   * Runs work that only reads, without the lock. @throws FleetError NOT_ENROLLED
+   * @param open `openToRead` also opens a state whose disk is full, for work that stores nothing
+   */
   protected async reading<T>(
     flags: ConfigFlags,
     work: (agent: Agent, config: Config) => T | Promise<T>,
+    open: (config: Config) => State = openOwn,
   ): Promise<T> {
     const config = this.readConfig(flags);
-    using state = openOwn(config);
+    using state = open(config);
     return await work(await this.agentOf(config, state, this.edge(config, flags)), config);
   }
 

@@ -1,6 +1,6 @@
 import { Args } from '@oclif/core';
 import { lookAtDrift, type PackageDrift } from '../observe/observe.ts';
-import { AgentCommand } from './agent-command.ts';
+import { AgentCommand, openToRead } from './agent-command.ts';
 import { table } from './table.ts';
 
 export default class Diff extends AgentCommand {
@@ -17,7 +17,7 @@ export default class Diff extends AgentCommand {
 
   async run(): Promise<{ readonly packages: readonly PackageDrift[]; readonly drifted: boolean }> {
     const { flags, args } = await this.parse(Diff);
-    const packages = await this.reading(flags, (agent) => lookAtDrift(agent, args.assignment));
+    const packages = await this.reading(flags, (agent) => lookAtDrift(agent, args.assignment), openToRead);
     const rows = packages.flatMap(({ assignment, drift, unchecked = [], error }) => [
       ...(error ? [[assignment, 'unreadable', `${error.code}: ${error.message}`]] : []),
       ...[...drift, ...unchecked].map(({ what, message }) => [assignment, what, message]),

@@ -1,6 +1,6 @@
 import { Flags } from '@oclif/core';
 import { type History as HistoryReport, readHistory } from '../observe/read-history.ts';
-import { AgentCommand } from './agent-command.ts';
+import { AgentCommand, openToRead } from './agent-command.ts';
 import { table } from './table.ts';
 
 export default class History extends AgentCommand {
@@ -12,7 +12,7 @@ export default class History extends AgentCommand {
 
   async run(): Promise<HistoryReport> {
     const { flags } = await this.parse(History);
-    const history = await this.reading(flags, ({ state }) => readHistory(state, flags.limit));
+    const history = await this.reading(flags, ({ state }) => readHistory(state, flags.limit), openToRead);
     this.logText(
       table([
         ['WHEN', 'SECONDS', 'PACKAGE', 'WHAT', 'OUTCOME', 'OBJECTS', 'REASON'],

@@ -5,7 +5,9 @@ import { partList } from '../acquire/blobs/parts-missing.ts';
 import { judgeLook, type Looked, type LookVerdict } from '../observe/judge-look.ts';
 import { type PackageState, readStatus, type Status as StatusReport } from '../observe/read-status.ts';
 import { sayHeld } from '../store/site-hold.ts';
-import { AgentCommand } from './agent-command.ts';
+import type { Agent } from '../store/agent.ts';
+import type { Config } from '../config/config.ts';
+import { AgentCommand, openToRead } from './agent-command.ts';
 import { table } from './table.ts';
 import type { Contact } from '../store/contact.ts';
 
@@ -18,10 +20,11 @@ export default class Status extends AgentCommand {
 
   async run(): Promise<StatusReport> {
     const { flags } = await this.parse(Status);
-    const { status, verdict } = await this.reading(flags, (agent, config) => ({
+    const read = (agent: Agent, config: Config) => ({
       status: readStatus(agent, config),
       verdict: judgeLook(agent, config),
-    }));
+    });
+    const { status, verdict } = await this.reading(flags, read, openToRead);
     for (const line of show(status, verdict)) this.log(line);
     process.exitCode = exitCodeOfStatus(status);
     return status;
@@ -35,7 +38,8 @@ const exitCodeOfStatus = ({
   packages,
   release,
   service,
-}: Pick<StatusReport, 'packages' | 'release' | 'service'>): 0 | 7 | 8 => {
+  diskFull,
+}: Pick<StatusReport, 'packages' | 'release' | 'service' | 'diskFull'>): 0 | 7 | 8 => {
   if (packages.some(({ status }) => status === 'failed' || status === 'broken')) return 7;
   const needsLook = packages.some(
     ({ status, code, drift, unreadable, isOld }) =>
@@ -45,7 +49,7 @@ const exitCodeOfStatus = ({
       drift.length > 0 ||
       unreadable !== null,
   );
-  return needsLook || service.todo !== null || release === null ? 8 : 0;
+  return needsLook || diskFull || service.todo !== null || release === null ? 8 : 0;
 };
 
 const show = (status: StatusReport, verdict: LookVerdict): readonly string[] => {

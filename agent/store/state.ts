@@ -1,4 +1,4 @@
-import { statfsSync, statSync } from 'node:fs';
+import { readFileSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
@@ -42,6 +42,29 @@ export const openState = (directory: string, { create = false } = {}): State => 
   } catch (error) {
     throw unreadable(fromSqliteError(error, `opening ${file}`, directory), directory);
   }
+};
+
+/**
+ * A copy in memory of the state on a disk that is full: SQLite reads a database in WAL mode only if it can make files beside it. Changes are lost,
+ * so it is for commands that only read. @returns undefined if the file alone does not have all that was written
+ */
+export const copyState = (directory: string): State | undefined => {
+  const file = stateFile(directory);
+  if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return undefined;
+  const bytes = readFileSync(file);
+  // The file format's write and read version: 1 is a rollback journal, which memory has; 2 is WAL.
+  bytes.fill(1, 18, 20);
+  const db = new Database(bytes);
+  migrate(db, file);
+  keepPrepared(db);
+  return {
+    directory,
+    db,
+    blobs: openBlobDirectory(directory, 'the store'),
+    [Symbol.dispose]: () => {
+      db.close();
+    },
+  };
 };
 
 const openDatabase = (file: string): Database.Database => {

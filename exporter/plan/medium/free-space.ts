@@ -15,7 +15,7 @@ export type NeededFile = { readonly path: string; readonly size: number };
 export type Needed = readonly NeededFile[] | number;
 
 /**
- * Checks the free space before writing: files take whole clusters of the file system, which on a small stick are as large as they are, and
+ * Checks the free space before writing: files take whole clusters of the file system, which are large on some media, and
  * so do their folders. @throws FleetError DISK_FULL
  */
 export const checkFreeSpace = async (folder: string, files: Needed): Promise<void> => {
