@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { importMedium } from '../../../agent/daemon/import-medium.ts';
 import { confirmPrune } from '../../../agent/apply/operator/confirm-prune.ts';
 import { retryPackages } from '../../../agent/apply/operator/retry-packages.ts';
+import { undoRollback } from '../../../agent/apply/operator/undo-rollback.ts';
 import { rollBackPackage } from '../../../agent/apply/operator/roll-back-package.ts';
 import type { Target } from '../../../agent/model/target.ts';
 import { openOperation } from '../../../agent/store/journal/operations.ts';
@@ -512,6 +513,29 @@ describe('a rollback by a person', () => {
     await world.release(3, [onePackage('app', 'two')]);
     expect(live(world)).toEqual({ '/opt/app': 'two' });
     expect(row(world, 'app')?.pinnedRelease).toBeUndefined();
+  });
+
+  it('is undone by a person, who is reported: the package of the release runs again', async () => {
+    await using world = await createWorld();
+    await world.release(1, [onePackage('app', 'one')]);
+    await world.release(2, [onePackage('app', 'two')]);
+    await expect(undoRollback(world.agent, 'app', 'x')).rejects.toMatchObject({
+      code: 'NOTHING_TO_ROLL_BACK',
+    });
+    await rollBackPackage(world.agent, 'app', 'why not');
+    const count = world.events().length;
+    expect(await undoRollback(world.agent, 'app', 'it was the cable')).toEqual({
+      assignment: 'app',
+      outcome: 'configured',
+    });
+    expect(live(world)).toEqual({ '/opt/app': 'two' });
+    expect(row(world, 'app')).toMatchObject({ pinnedRelease: undefined, status: 'healthy' });
+    expect(world.events()[count]).toMatchObject({
+      type: 'operator',
+      message: 'it was the cable',
+      detail: { action: 'undo-rollback', operator: 'technician' },
+    });
+    await expect(undoRollback(world.agent, 'nobody', 'x')).rejects.toMatchObject({ code: 'USAGE' });
   });
 
   it('is refused where nothing ran before, or what ran was revoked', async () => {
