@@ -340,6 +340,13 @@ const PARTS: readonly AttackRow[] = [
     'a symbolic link in the place of one of our folders, so that an agent writes elsewhere',
     'MEDIUM_INVALID',
   ),
+  rowOf(
+    'P17',
+    'many recipients',
+    'a sealed part with a megabyte of recipients, to keep the agent busy for each part',
+    'ACCEPT: 10,000 recipients are tried in seconds',
+    [['ACCEPT']],
+  ),
 ];
 
 /** Over the network, at a hub, and on the machine. */

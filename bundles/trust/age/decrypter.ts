@@ -1,11 +1,15 @@
 import type { Decrypter } from 'age-encryption';
+import { isX25519Identity, x25519Identity } from './x25519-identity.ts';
 import { FleetError } from '../../errors.ts';
 
 /** Loads the age library on first use: it takes 20 MB of memory. @throws FleetError KEY_FORMAT, which does not quote the identity */
 export const newDecrypter = async (identities: readonly string[]): Promise<Decrypter> => {
   const { Decrypter } = await import('age-encryption');
   const decrypter = new Decrypter();
-  for (const identity of identities) addIdentity(decrypter, identity);
+  for (const identity of identities) {
+    addIdentity(isX25519Identity(identity) ? new Decrypter() : decrypter, identity);
+    if (isX25519Identity(identity)) decrypter.addIdentity(x25519Identity(identity));
+  }
   return decrypter;
 };
 

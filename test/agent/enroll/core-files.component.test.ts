@@ -1,0 +1,13 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+
+const UNITS = join(import.meta.dirname, '../../../deploy/systemd');
+
+it.each(readdirSync(UNITS).filter((name) => name.endsWith('.service')))(
+  '%s holds keys, tokens or secrets in memory, and leaves no core file',
+  (name) => {
+    // The runner's programs may raise their own limit, so that it is soft there.
+    expect(readFileSync(join(UNITS, name), 'utf8')).toMatch(/^LimitCORE=0(:infinity)?$/m);
+  },
+);
