@@ -91,11 +91,16 @@ const things = fc.uniqueArray(
   { maxLength: 3, selector: ({ name }) => name },
 );
 
-/** A version of which objects may be stored stays: the server refuses a definition without it. */
-const keepingVersions = (first: DefinitionForm, second: DefinitionForm): DefinitionForm => ({
-  ...second,
-  versions: VERSIONS[Math.max(VERSIONS.indexOf(first.versions), VERSIONS.indexOf(second.versions))] ?? 'v1',
-});
+/**
+ * A version of which objects may be stored stays: the server refuses a definition without it. For the same reason that of another tool,
+ * which is put back in the end, does not get another stored version than it has.
+ */
+const keepingVersions = (first: DefinitionForm, second: DefinitionForm, foreign: boolean): DefinitionForm => {
+  const versions =
+    VERSIONS[Math.max(VERSIONS.indexOf(first.versions), VERSIONS.indexOf(second.versions))] ?? 'v1';
+  const isKept = foreign && first.versions === 'v1' && versions === 'v2-stored';
+  return { ...second, versions: isKept ? 'v1-stored' : versions };
+};
 
 export const definitionWorld: fc.Arbitrary<DefinitionWorld> = fc
   .record({
@@ -111,7 +116,9 @@ export const definitionWorld: fc.Arbitrary<DefinitionWorld> = fc
         ? { definition: null, things: [] }
         : {
             definition:
-              fate === 'stays' ? first.definition : keepingVersions(first.definition, second.definition),
+              fate === 'stays'
+                ? first.definition
+                : keepingVersions(first.definition, second.definition, foreign),
             things: second.things,
           };
     return { scope, releases: [first, next], foreign };
