@@ -1,22 +1,44 @@
-import { Args } from '@oclif/core';
+import { Args, Flags } from '@oclif/core';
 import { lookAtDrift, type PackageDrift } from '../observe/observe.ts';
+import { type NextChanges, planNext } from '../observe/plan-next.ts';
 import { AgentCommand, openToRead } from './agent-command.ts';
 import { table } from './table.ts';
 
 export default class Diff extends AgentCommand {
   static override summary =
     'Compare live state with the bundle. Changes nothing; exit code 8 when something differs or cannot be checked.';
+  static override description =
+    'With --release next, shows what the accepted release would still change here: during a hold, outside of windows, or for packages ' +
+    'that wait for a confirmation.';
   static override examples = [
     '<%= config.bin %> diff',
     '<%= config.bin %> diff kiosk',
+    '<%= config.bin %> diff --release next',
     '<%= config.bin %> diff --json',
   ];
   static override args = {
     assignment: Args.string({ multiple: true, description: 'Only these packages' }),
   };
 
-  async run(): Promise<{ readonly packages: readonly PackageDrift[]; readonly drifted: boolean }> {
+  static override flags = {
+    release: Flags.string({
+      options: ['current', 'next'],
+      default: 'current',
+      description: 'The applied packages, or those that the accepted release has still to apply',
+    }),
+  };
+
+  async run(): Promise<
+    | { readonly packages: readonly PackageDrift[]; readonly drifted: boolean }
+    | { readonly next: readonly NextChanges[] }
+  > {
     const { flags, args } = await this.parse(Diff);
+    if (flags.release === 'next') {
+      const next = await this.reading(flags, (agent) => planNext(agent, args.assignment), openToRead);
+      this.logText(showNext(next));
+      if (next.length > 0) process.exitCode = 8;
+      return { next };
+    }
     const packages = await this.reading(flags, (agent) => lookAtDrift(agent, args.assignment), openToRead);
     const rows = packages.flatMap(({ assignment, drift, unchecked = [], error }) => [
       ...(error ? [[assignment, 'unreadable', `${error.code}: ${error.message}`]] : []),
@@ -36,3 +58,13 @@ export default class Diff extends AgentCommand {
     };
   }
 }
+
+const showNext = (next: readonly NextChanges[]): string => {
+  if (next.length === 0) return 'Nothing is waiting: the accepted release runs here.';
+  const rows = next.flatMap(({ assignment, changes, error }) => {
+    if (error) return [[assignment, 'not planned', `${error.code}: ${error.message}`, '']];
+    if (changes.length === 0) return [[assignment, 'unchanged', 'only its record changes', '']];
+    return changes.map(({ key, outcome, reason }) => [assignment, outcome, key, reason]);
+  });
+  return table([['PACKAGE', 'WOULD BE', 'OBJECT', 'WHY'], ...rows]);
+};
