@@ -80,5 +80,8 @@ export type StatementKind = keyof typeof PREDICATES;
 /** Result of verifying a medium (docs/bundle-format.md section 17). Readers of media do not require it. */
 export const VERIFICATION_PREDICATE = 'urn:fleet-ferry:verification:v1';
 
+/** Evidence of the state of a site at a time, for an auditor (docs/how-to/evidence.md). Its subject is a file of the office. */
+export const SITE_EVIDENCE_PREDICATE = 'urn:fleet-ferry:site-evidence:v1';
+
 /** Annotation keys on OCI descriptors. */
 export const REF_NAME = 'org.opencontainers.image.ref.name';

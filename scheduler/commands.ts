@@ -12,6 +12,7 @@ export const COMMANDS = {
   build: () => import('./commands/build.ts'),
   compare: () => import('./commands/observe/compare.ts'),
   diff: () => import('./commands/diff.ts'),
+  evidence: () => import('./commands/evidence.ts'),
   events: () => import('./commands/observe/events.ts'),
   explain: () => import('./commands/platform/explain.ts'),
   gc: () => import('./commands/gc.ts'),

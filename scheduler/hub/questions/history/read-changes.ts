@@ -107,7 +107,7 @@ const readRows = async (db: Database, subject: Subject, span: Span, page: Page) 
     .innerJoin('agent', 'agent.id', 'history.agent')
     .selectAll('history')
     .select(['agent.environment', 'agent.cluster_type'])
-    .where('agent.revoked_at', 'is', null)
+    // What a revoked agent was stays.
     .orderBy('history.observed_at', 'desc')
     .orderBy('history.agent', 'desc')
     .orderBy('history.life', 'desc')

@@ -185,12 +185,7 @@ describe('a report that only needs the key of its agent', () => {
       await using made = await attacked();
       const authorization = `Bearer ${await made.reader()}`;
       for (const [at, changes] of statements.entries()) {
-        const [status] = await attack(
-          made,
-          `plant-7/press-${at + 1}`,
-          {},
-          changes as Partial<ReportPredicate>,
-        );
+        const [status] = await attack(made, `plant-7/press-${at + 1}`, {}, changes);
         expect(status, JSON.stringify(changes)).toBeOneOf([200, 400]);
       }
       expect(await answers(made, authorization)).toEqual(ANSWERED);
