@@ -60,12 +60,7 @@ const makeFolder = async (folder: string): Promise<void> => {
   try {
     await makeDirectory(folder, 0o700);
   } catch (error) {
-    const known = toFleetError(error, `making the folder ${JSON.stringify(folder)}`);
-    if (known.code !== 'INTERNAL') throw known;
-    throw new FleetError('USAGE', known.message, {
-      cause: error,
-      hint: 'Name a new folder, or an empty one',
-    });
+    throw toFleetError(error, `making the folder ${JSON.stringify(folder)}`);
   }
 };
 
