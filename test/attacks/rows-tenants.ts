@@ -252,6 +252,13 @@ export const POISON: readonly AttackRow[] = [
     'ACCEPT; it is passed over, and nothing is removed for it',
     [['ACCEPT']],
   ),
+  rowOf(
+    'N62',
+    'any field',
+    'any other value in any field of a Workload, a HostPackage or an object: limits, names of others, types, depths, sizes',
+    "ACCEPT; another team's next version is built, travels and is applied, and one that is withdrawn leaves",
+    [['ACCEPT']],
+  ),
 ];
 
 /** Secret values and image names of an application repository (N30 to N39). */

@@ -14,7 +14,7 @@ import { readRelease } from '../../../scheduler/load/releases/read-release.ts';
 
 /**
  * Reads the newest release of every channel with all that it names, as agents and promotions do.
- * @returns by package of a host, the content of its file 'version'
+ * @returns by package, its version: of the file 'version' on a host, of the map of that name on a cluster
  */
 export const readAllSigned = async (directory: string): Promise<Readonly<Record<string, string>>> => {
   const layout = await openLayout(directory);
@@ -30,8 +30,10 @@ export const readAllSigned = async (directory: string): Promise<Readonly<Record<
       const { config, manifest, kind } = await readBundle(layout.blobs, digest);
       for (const { digest: layer } of manifest.layers) {
         const files = unpackLayer(await readBlob(layout.blobs, layer, LAYER_LIMITS.maxBytes), LAYER_LIMITS);
-        if (kind !== 'host') continue;
         for (const [path, { bytes }] of files) {
+          const [, version] = (path.endsWith('/map.yaml') && /version"?: "?(\d+)/.exec(bytes.toString())) || [];
+          if (version !== undefined) versions[path.split('/')[0] ?? ''] = version;
+          if (kind !== 'host') continue;
           if (path.endsWith(`/${HOST_PACKAGE}`) && path.split('/').length === 2) parseHostPackage(bytes);
           if (path.endsWith('/version')) versions[path.split('/')[0] ?? ''] = bytes.toString();
         }
