@@ -31,7 +31,8 @@ export const readAllSigned = async (directory: string): Promise<Readonly<Record<
       for (const { digest: layer } of manifest.layers) {
         const files = unpackLayer(await readBlob(layout.blobs, layer, LAYER_LIMITS.maxBytes), LAYER_LIMITS);
         for (const [path, { bytes }] of files) {
-          const [, version] = (path.endsWith('/map.yaml') && /version"?: "?(\d+)/.exec(bytes.toString())) || [];
+          const [, version] =
+            (path.endsWith('/map.yaml') && /version"?: "?(\d+)/.exec(bytes.toString())) || [];
           if (version !== undefined) versions[path.split('/')[0] ?? ''] = version;
           if (kind !== 'host') continue;
           if (path.endsWith(`/${HOST_PACKAGE}`) && path.split('/').length === 2) parseHostPackage(bytes);

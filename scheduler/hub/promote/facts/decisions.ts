@@ -56,6 +56,7 @@ export const foldDecisions = (entries: readonly GateEntry[], { from, to, shared 
           );
         break;
       case 'decision':
+      case 'change':
         break;
     }
   }
