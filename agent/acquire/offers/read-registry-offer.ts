@@ -9,7 +9,7 @@ import type { BlobSource, OpenFrom } from '#bundles/formats/layout/blobs';
 import type { Document } from '#bundles/formats/layout/document';
 import { askFor, readFound } from '#bundles/formats/layout/verified';
 import { LEASE_ARTIFACT, RECEIPTS_ARTIFACT, RELEASE_ARTIFACT, SITE_ARTIFACT } from '#bundles/media-types';
-import type { Channel } from '#bundles/names';
+import { type Channel, formatChannel } from '#bundles/names';
 import { channelRepository, siteRepository } from '#bundles/transport/registry/references';
 import type { Registry, Repository } from '#bundles/transport/registry/registry';
 import { VERSION } from '#bundles/version';
@@ -42,11 +42,27 @@ export const readRegistryOffer = async (agent: Agent, registry: Registry): Promi
   const lease = await readLeases(agent, home, kept);
   const artifacts = [...ofSite, release, lease].filter((it) => it !== undefined);
   const blobs = blobsOf(artifacts, home, registryName(registry), kept);
+  const documents = await readChannelDocuments(blobs, documentsOf(artifacts), name, 'registry');
+  checkTag(documents.claimedChannels, channel);
   return {
     source: { blobs },
-    documents: await readChannelDocuments(blobs, documentsOf(artifacts), name, 'registry'),
+    documents,
     pointers: new Map(artifacts.map(({ reference, digest }) => [reference, digest])),
   };
+};
+
+/**
+ * The tag of a channel names its release, so that one of another channel there is somebody's mistake or attempt. A medium may have a
+ * site statement for an agent whose channel has no release on it. @throws FleetError WRONG_CHANNEL
+ */
+const checkTag = (claimed: readonly Channel[], channel: Channel): void => {
+  const released = claimed.map(formatChannel);
+  if (released.length === 0 || released.includes(formatChannel(channel))) return;
+  throw new FleetError(
+    'WRONG_CHANNEL',
+    `the tag of ${formatChannel(channel)} has the release of ${released.slice(0, 5).join(', ')}`,
+    { hint: 'The registry was filled by mistake, or somebody changed the tag; publish the channel again' },
+  );
 };
 
 const registryName = ({ address: { host, prefix } }: Registry): string =>

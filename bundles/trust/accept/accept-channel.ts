@@ -83,20 +83,9 @@ export const acceptChannel = async (
   };
 };
 
-/**
- * A medium may have a site statement for an agent whose channel has no release on it. In a registry the tag of the channel names the
- * release, so that one of another channel there is somebody's mistake or attempt.
- * @throws FleetError WRONG_CHANNEL for a source with content for other channels only
- */
+/** @throws FleetError WRONG_CHANNEL for a source with content for other channels only */
 const checkOtherChannels = (documents: ChannelDocuments, channel: Channel): void => {
-  const released = documents.claimedChannels.map(formatChannel);
-  if (documents.from === 'registry' && released.length > 0 && !released.includes(formatChannel(channel)))
-    throw new FleetError(
-      'WRONG_CHANNEL',
-      `the tag of ${formatChannel(channel)} has the release of ${released.slice(0, 5).join(', ')}`,
-      { hint: 'The registry was filled by mistake, or somebody changed the tag; publish the channel again' },
-    );
-  const claimed = [...released, ...documents.leasedChannels.map(formatChannel)];
+  const claimed = [...documents.claimedChannels, ...documents.leasedChannels].map(formatChannel);
   if (claimed.length === 0 || claimed.includes(formatChannel(channel)) || documents.site.length > 0) return;
   throw new FleetError(
     'WRONG_CHANNEL',

@@ -204,9 +204,17 @@ describe('a site that moves to another cluster type by stick', () => {
       'PRUNE_BUDGET',
       'PRUNE_BUDGET',
     ]);
-    const roomy = { ...world.agent, policy: { ...world.agent.policy, pruneBudget: 2 } };
-    await importMedium(roomy, medium);
+    await importMedium(world.agent, medium, { prune: true });
     expect(live(world)).toEqual({ '/opt/app': 'panel 1' });
+    await using roomy = await createWorld();
+    const agent = { ...roomy.agent, policy: { ...roomy.agent.policy, pruneBudget: 2 } };
+    await importMedium(
+      agent,
+      await roomy.medium({ release: release(roomy, 1, CHANNEL, 'app', 'one', 'two') }),
+    );
+    const moved = { site: order(roomy, 2, panel, CHANNEL), release: release(roomy, 1, panel, 'app') };
+    await importMedium(agent, await roomy.medium(moved));
+    expect(live(roomy)).toEqual({ '/opt/app': 'panel 1' });
   });
 });
 
