@@ -114,7 +114,7 @@ const attack = async (client: Client, at: number, signal: AbortSignal, answers: 
   }
 };
 
-/** As an agent does: a request whose connection is cut off is sent once more. */
+/** As an agent does: a request whose connection is cut off is sent again. */
 const asAnAgent = <T>(send: () => Promise<T>): Promise<T> => send().catch(send);
 
 describe('a hub under a flood', () => {

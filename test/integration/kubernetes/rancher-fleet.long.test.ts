@@ -125,7 +125,7 @@ describeWith(['kube', 'kwok', 'helm', 'rancherFleet'], 'Rancher Fleet 0.15', (pa
   const edit = (name: string): Promise<string> =>
     kubectl('patch', 'configmap', name, '-n', NAMESPACE, '--type=merge', '-p', '{"data":{"text":"by hand"}}');
 
-  /** Returns once its agent has said nothing for a while: what is edited while it corrects something else stays so until the next edit. */
+  /** Returns once its agent has said nothing for a while, so that each edit is corrected by itself. */
   const settled = async (): Promise<void> => {
     let before = '';
     await expect
