@@ -95,7 +95,7 @@ export const completeCommand = (program: Program): Command.Class =>
       for (const { word, description } of found.words)
         this.logText(
           [word, description]
-            .filter((part) => part !== undefined)
+            .filter((part) => part !== '')
             .map(plainLine)
             .join('\t'),
         );

@@ -58,6 +58,9 @@ export const readKalypsoParts = async (
   return { environment, parts };
 };
 
+/** Stands for the fleet, which a control plane does not name, where nothing is signed: in comparisons and validation. */
+const UNNAMED = 'unnamed';
+
 /** Loads one environment of a Kalypso control plane, with the applications that any of its repositories registers. */
 export const loadKalypso = async (
   options: LoadOptions,
@@ -70,7 +73,7 @@ export const loadKalypso = async (
   const { environment, parts } = read;
   return await assemble({
     form: 'kalypso',
-    fleet: options.fleet ?? '',
+    fleet: options.fleet ?? UNNAMED,
     environment: environment.name,
     chain: [environment.name],
     parts,

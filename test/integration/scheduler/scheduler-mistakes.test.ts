@@ -146,8 +146,9 @@ const rows: readonly Row[] = [
     },
     exit: 8,
     code: 'NAME_CLASH',
-    place: 'apps/order/workload/workload.yaml:20:7',
-    says: 'are both called order-api-cloud. Rename one of them; the other is at apps/order-api/workload/workload.yaml:20:7',
+    // Without a release before, the registration that is first by name owns it.
+    place: 'apps/order-api/workload/workload.yaml:20:7',
+    says: 'which belongs to the registration order of workspace commerce (apps/order/workload/workload.yaml:20:7). Rename the target or its workload',
     others: 6,
   },
   {

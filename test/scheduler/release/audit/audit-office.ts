@@ -22,7 +22,6 @@ import {
   type NewEntry,
 } from '../../../../scheduler/release/audit/append-entry.ts';
 import { signApproval } from '../../../../scheduler/hub/promote/decide/approve-for.ts';
-import { signDecision } from '../../../../scheduler/release/audit/decide.ts';
 import { renewRelease } from '../../../../scheduler/release/reissue/renew-release.ts';
 import { KIOSK, NOW, openReleaseOffice, type ReleaseOffice } from '../reissue/release-office.ts';
 
@@ -82,8 +81,10 @@ export const openAuditOffice = async (): Promise<AuditOffice> => {
     },
     decision: async (change, key = office.fleet().keys.audit) => {
       const decision = { decision: 'pause' as const, environment: 'prod', person: 'ada', reason: 'a fault' };
-      const statement = await signDecision(undefined, { ...common, ...decision, ...change }, key);
-      return { kind: 'decision', statement };
+      const predicate = { ...common, ...decision, ...change };
+      const subjects = [{ name: 'environment', digest: digestOf(predicate.environment) }];
+      const payload = encodeStatement(subjects, PREDICATES.decision, predicate);
+      return { kind: 'decision', statement: await signPayload(payload, key) };
     },
     append: async (entry, now = NOW) => {
       using releases = await office.releases(now);
