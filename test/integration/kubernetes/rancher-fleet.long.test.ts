@@ -125,7 +125,7 @@ describeWith(['kube', 'kwok', 'helm', 'rancherFleet'], 'Rancher Fleet 0.15', (pa
   const edit = (name: string): Promise<string> =>
     kubectl('patch', 'configmap', name, '-n', NAMESPACE, '--type=merge', '-p', '{"data":{"text":"by hand"}}');
 
-  /** Returns once its agent has said nothing for a while, so that each edit is corrected by itself. */
+  /** Returns once its agent has said nothing for a while, so that each edit is corrected separately. */
   const settled = async (): Promise<void> => {
     let before = '';
     await expect
