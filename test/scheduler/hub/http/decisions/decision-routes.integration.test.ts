@@ -12,7 +12,7 @@ import { endedSubmissions } from '../../../../../scheduler/release/chain/submitt
 import { lockLayout } from '../../../../../scheduler/release/publish/lock-layout.ts';
 import { describeEntry } from '../../../../../scheduler/views/audit/describe-entry.ts';
 import { ours } from '../../../fleet-platform.ts';
-import { NOW } from '../../../release/removals/office.ts';
+import { NOW, target, workload } from '../../../release/removals/office.ts';
 import { changeShared } from '../../promote/decide/chained-office.ts';
 import { type Caller, type DecisionServer, decisionServer } from './decision-server.ts';
 
@@ -476,7 +476,12 @@ describe('an approval', () => {
 });
 
 describe('an approver of one workspace', () => {
+  // What only prod has is promoted by nobody: it would be held, and could change at any time.
+  const both = (name: string, runs: string): readonly string[] =>
+    ['qa', 'prod'].map((environment) => target(name, environment, runs));
   const files = {
+    'apps/scale/deploy/workload.yaml': workload('scale', ...both('host', 'host'), ...both('till', 'till')),
+    'apps/info/deploy/workload.yaml': workload('info', ...both('screen', 'screen')),
     'platform/base/scale.yaml': ours(
       'WorkloadRegistration',
       'scale',
