@@ -1,4 +1,4 @@
-import { cpSync, readdirSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -269,7 +269,9 @@ describe(`a stick that came back (seed ${SEED})`, () => {
     await killRandomly({
       words: async (name) => reports(`home-${name}`),
       judge: async (name, moment) => {
-        const there = filesOf(path(`home-${name}`));
+        // Before it has made the folder, nothing is given.
+        const home = path(`home-${name}`);
+        const there = existsSync(home) ? filesOf(home) : [];
         for (const [file, bytes] of there)
           if (!file.includes('.tmp-'))
             expect(bytes.equals(given.get(file) ?? Buffer.alloc(0)), `${file}; ${moment}`).toBe(true);
