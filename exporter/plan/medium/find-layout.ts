@@ -1,7 +1,7 @@
 import { isFleetError } from '#bundles/errors';
 import type { SetLimits } from '../cut-set.ts';
 import type { Prepared } from '../prepare.ts';
-import { checkFreeSpace } from './free-space.ts';
+import { besides, checkFreeSpace } from './free-space.ts';
 import { layOutSet, type SetLayout } from './set-layout.ts';
 import { limitsFor, type SetWish } from './set-limits.ts';
 import { readLists } from './volume-files.ts';
@@ -42,7 +42,7 @@ export const orLackOfRoom = async <T>(
     return await cut();
   } catch (error) {
     const isByRoom = stickSizes.length === 0 && another === undefined;
-    if (isByRoom && isFleetError(error, 'USAGE')) await checkFreeSpace(root, carried);
+    if (isByRoom && isFleetError(error, 'USAGE')) await checkFreeSpace(root, besides(carried));
     throw error;
   }
 };

@@ -60,12 +60,7 @@ export const spaceOf = (files: readonly NeededFile[], cluster: number): number =
   return content + 2 * cluster + Math.min(MARGIN, Math.ceil(content / 16));
 };
 
-/** Free bytes of the file system of a folder, which need not exist yet. */
-const freeBytes = async (folder: string): Promise<number> => {
-  const { bavail, bsize } = await fileSystemOf(folder);
-  return bavail * bsize;
-};
-
+/** Of a folder, which need not exist yet. */
 const fileSystemOf = async (folder: string): Promise<StatsFs> => {
   try {
     return await statfs(folder);
@@ -76,10 +71,20 @@ const fileSystemOf = async (folder: string): Promise<StatsFs> => {
   }
 };
 
-/** Bytes of parts that fit a volume, by its free space: its other files are small, and take a cluster each. */
+/** Most files beside the parts of a volume: lists, receipts, temporary files. They are small, and take a cluster each. */
+const FILES_BESIDE = 16;
+
+/** A volume that carries so many bytes in parts, with the files beside them. */
+export const besides = (parts: number): readonly NeededFile[] => [
+  { path: 'parts', size: parts },
+  ...Array.from({ length: FILES_BESIDE }, () => ({ path: 'beside', size: 1 })),
+];
+
+/** Bytes of parts that fit a volume, by its free space, of which a sixteenth is kept in reserve, at most 4 MiB, and room for other files. */
 export const roomFor = async (folder: string): Promise<number> => {
-  const { bsize } = await fileSystemOf(folder);
-  return Math.max(0, (await freeBytes(folder)) - Math.max(4 * MARGIN, 16 * bsize));
+  const { bavail, bsize } = await fileSystemOf(folder);
+  const free = bavail * bsize;
+  return Math.max(0, free - Math.max(Math.min(4 * MARGIN, Math.ceil(free / 16)), FILES_BESIDE * bsize));
 };
 
 /** MSDOS_SUPER_MAGIC of Linux: FAT12 to FAT32, with files of at most 4 GiB - 1. */

@@ -60,4 +60,34 @@ function tests(): void {
         expect(await readdir(stick)).not.toContain('medium.tar');
       }
     }));
+
+  it('takes a set that fits, again without a change, and one that does not fit is refused with true numbers', () =>
+    withSticks(['400k', '68k'], async (world, [stick = '', full = '']) => {
+      const words = [
+        '--from',
+        world.path('layout'),
+        '--channel',
+        'prod/kiosk',
+        '--part-size',
+        '60000',
+        ...NOW,
+      ];
+      const planned = await runCommandClass(Plan, [...words, '--to', stick]);
+      expect(planned.err).not.toContain('are needed');
+      for (const round of [1, 2])
+        expect([round, await runCommandClass(Create, [...words, '--to', stick])]).toMatchObject([
+          round,
+          { code: 0 },
+        ]);
+      expect(await readdir(stick)).toContain('fleet');
+      // So little that nothing is left beside the reserve.
+      for (const command of [Plan, Create]) {
+        const { code, err } = await runCommandClass(command, [...words, '--to', full]);
+        expect([code, err]).toEqual([
+          6,
+          expect.stringMatching(/DISK_FULL: \S+stick-2 has [\d.]+ KiB free, [\d.]+ KiB are needed/),
+        ]);
+      }
+      expect(await readdir(full)).toEqual([]);
+    }));
 }
