@@ -99,8 +99,15 @@ describeWith(
       await office.fill(stick, 'plant-7', ...words);
     };
     const shell = (script: string) => node.exec(['/bin/sh', '-c', script]);
-    const agent = (...words: readonly string[]) =>
-      node.kubectl(['exec', ...IN_AGENT, '--container=agent', '--', 'fleet-agent', ...words]);
+    const inContainer = (...command: readonly string[]) =>
+      node.kubectl(['exec', ...IN_AGENT, '--container=agent', '--', ...command]);
+    const agent = (...words: readonly string[]) => inContainer('fleet-agent', ...words);
+    /** What the kubelet runs to learn whether the agent lives. */
+    const probe = async () => {
+      const field = '{.spec.template.spec.containers[0].livenessProbe.exec.command}';
+      const { stdout } = await node.kubectl(['get', ...IN_AGENT, `--output=jsonpath=${field}`]);
+      return inContainer(...(JSON.parse(stdout) as readonly string[]));
+    };
     const logs = async (): Promise<string> => (await node.kubectl(['logs', ...IN_AGENT])).stdout;
     const agentPod = async (field: string): Promise<string> => {
       const selector = ['--namespace=fleet-agent', '--selector=app.kubernetes.io/name=fleet-agent'];
@@ -148,6 +155,10 @@ describeWith(
       await expect.poll(isRunning, { timeout: 60_000, interval: 500 }).toBe(true);
       await expect.poll(logs).toContain('waiting for the enrolment');
       expect((await agent('status')).stderr).toContain('NOT_ENROLLED');
+      // The kubelet asks for the first time after a minute.
+      succeed(await probe());
+      succeed(await inContainer('rm', '/tmp/alive'));
+      expect((await probe()).code).not.toBe(0);
     });
 
     it('is enrolled by stick, and brings up what a stick with images brings', async () => {
