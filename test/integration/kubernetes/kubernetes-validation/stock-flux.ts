@@ -173,6 +173,7 @@ spec:
       const manifests = `{repo: '${server.url}/shop.git', branch: main, path: deploy}`;
       await writeFiles(git.path, {
         ...platform('flux', { interval: '1s', applyInterval: '1m' }),
+        'platform/base/sales.yaml': ours('Workspace', 'sales', `spec: {repositories: ['${server.url}/']}\n`),
         'apps/shop/deploy/shop.yaml': workload('shop', manifests),
         'apps/wiki/deploy/wiki.yaml': workload('wiki', manifests),
         'shop/deploy/text.yaml': configMap('text', 'from Git'),
