@@ -265,7 +265,8 @@ ${deployment('p3', 'typo', 'replica: 3')}`;
     const yaml = (annotations: string) =>
       `${namespace('s4')}${configMap('s4', 'web', '{a: "1"}', annotations)}${deployment('s4', 'web', 'replicas: 1').replace('namespace: s4}', `namespace: s4, annotations: ${annotations}}`)}`;
     const edit = async () => {
-      const added = { hostNetwork: true, containers: [{ name: 'miner', image: 'miner' }] };
+      // hostNetwork would take port 80 of the only node, and a second rollout would never end.
+      const added = { hostPID: true, containers: [{ name: 'miner', image: 'miner' }] };
       const spec = JSON.stringify({ spec: { template: { spec: added } } });
       await kubectl('patch', '-n', 's4', 'deployment/web', '-p', spec);
       await changeMap('s4', 'web?fieldManager=node-fetch', { data: { b: '2' } });
@@ -274,10 +275,10 @@ ${deployment('p3', 'typo', 'replica: 3')}`;
     };
     const pod = async () => {
       const { spec } = (await get('Deployment', 's4', 'web')) as unknown as {
-        spec: { template: { spec: { hostNetwork?: boolean; containers: { name: string }[] } } };
+        spec: { template: { spec: { hostPID?: boolean; containers: { name: string }[] } } };
       };
-      const { hostNetwork = false, containers } = spec.template.spec;
-      return [hostNetwork, ...containers.map(({ name }) => name).toSorted()];
+      const { hostPID = false, containers } = spec.template.spec;
+      return [hostPID, ...containers.map(({ name }) => name).toSorted()];
     };
     await using site = await createSite(target());
     await site.release([pack('s4', yaml('{}'))]);
@@ -287,7 +288,7 @@ ${deployment('p3', 'typo', 'replica: 3')}`;
     expect(seen).not.toHaveProperty('corrected');
     expect(seen?.drift.map(({ what, message }) => `${what} ${message}`)).toEqual([
       'extra ConfigMap s4/web has fields beside those of the package: data.b of node-fetch',
-      'extra Deployment s4/web has fields beside those of the package: spec.template.spec.containers[name=miner] of kubectl-patch, spec.template.spec.hostNetwork of kubectl-patch',
+      'extra Deployment s4/web has fields beside those of the package: spec.template.spec.containers[name=miner] of kubectl-patch, spec.template.spec.hostPID of kubectl-patch',
     ]);
     await observe(site.agent);
     expect(site.events().filter(({ type }) => type === 'drift')).toHaveLength(1);
