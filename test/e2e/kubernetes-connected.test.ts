@@ -85,7 +85,7 @@ describeWith(['kube', 'kwok', 'dockerRegistry'], `${TITLE} on a cluster whose AP
     await line.allRight(90_000);
   });
 
-  it('removes what left the release only inside the budget', () => removesInBudget(line));
+  it('removes what left the release beyond the budget only when confirmed', () => removesInBudget(line));
 });
 
 // In every run, real pods are those of the quickstart on a cluster and of agent-in-cluster.
