@@ -28,15 +28,19 @@ export const brokenChain = (lines: readonly string[]): readonly string[] => {
   return faults;
 };
 
-/** What was reported more often than it happened: one package is begun once for each change of what is wanted of it. */
+/**
+ * What was reported more often than it happened: one package is begun once for each change of what is wanted of it, and reported as
+ * healthy again after each failure.
+ */
 export const toldTwice = (events: readonly Event[]): readonly string[] => {
   const seen = new Set<string>();
   const twice: string[] = [];
   for (const { type, assignment, package: digest, siteValues, release, outcome } of events) {
-    if (type !== 'package' || outcome === 'failed') continue;
+    if (type !== 'package') continue;
     const what = [assignment, digest, siteValues, release?.version].join(' ');
-    if (seen.has(what)) twice.push(what);
-    seen.add(what);
+    if (outcome === 'failed') seen.delete(what);
+    else if (seen.has(what)) twice.push(what);
+    else seen.add(what);
   }
   return twice;
 };
