@@ -101,7 +101,9 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
       `FLEET_NOW=2026-11-21T08:00:00Z fleet-agent enroll ${who} --root-sha256 ${root} /media/stick`,
     );
     expect(said).toContain('The service fleet-agent is started.');
-    await sh('timeout 30 sh -c "until systemctl is-active fleet-agent; do sleep 0.2; done"');
+    // It is active when its program is started, and runs here once it has taken its lock.
+    await sh('timeout 60 sh -c "until test -e /var/lib/fleet-agent/service.db; do sleep 0.2; done"');
+    await sh('systemctl is-active fleet-agent');
     const { request } = JSON.parse(await sh('cat /media/stick/fleet/requests/*.json')) as { request: string };
     await writeTestMedium(join(folder.path, 'medium'), fleet, {
       site: {
