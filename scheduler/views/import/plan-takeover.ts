@@ -3,6 +3,7 @@ import { FleetError } from '#bundles/errors';
 import type { KalypsoParts } from '../../load/kalypso/load-kalypso.ts';
 import { configText } from './config-text.ts';
 import { documentsOf, type SourceDocument } from './source-document.ts';
+import { grantWorkloads, type WorkloadGrants } from './workload-grants.ts';
 
 export type Takeover = {
   /** Path to text, in byte order of the path. */
@@ -23,27 +24,33 @@ db: .fleet/hub.db
 /** Kinds that name the sources of an environment; unused when environments are folders. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['Environment', 'BaseRepo', 'GitOpsRepo']);
 
+/** What the platform allows so that applications keep what Kalypso, which bounds nothing, gave them. */
+export type TakeoverGrants = {
+  /** As repositoryGrants. */
+  readonly workspaces?: string | undefined;
+  readonly workloads: WorkloadGrants;
+};
+
 /**
  * Plans a platform repository of our form with the unchanged objects of a Kalypso control plane. base/ has the objects of the
  * first environment of the chain; an environment that is pinned to other text has it in its own folder, where it replaces the
  * object of base/.
- * @param grants as repositoryGrants
  */
 export const planTakeover = (
   fleet: string,
   environments: readonly KalypsoParts[],
-  grants?: string,
+  { workspaces, workloads }: TakeoverGrants,
 ): Takeover => {
   const files = new Map<string, string[]>([
     ['fleet.yaml', [fleetText(fleet, environments)]],
     ['fleet-scheduler.yaml', [CONFIGURATION]],
     ['.gitignore', ['.fleet/\n']],
   ]);
-  if (grants !== undefined) files.set('base/workspaces.yaml', [grants]);
+  if (workspaces !== undefined) files.set('base/workspaces.yaml', [workspaces]);
   const notes: FleetError[] = [];
   const put = (folder: string, document: SourceDocument): void => {
     const path = `${folder}${document.path}`;
-    files.set(path, [...(files.get(path) ?? []), textOf(document)]);
+    files.set(path, [...(files.get(path) ?? []), textOf(document, workloads)]);
   };
   const [first] = environments;
   const base = first ? baseDocuments(first) : [];
@@ -75,8 +82,11 @@ const baseDocuments = ({ parts }: KalypsoParts): readonly BaseDocument[] =>
 
 const isTaken = ({ object }: SourceDocument): boolean => !LEFT_OUT.has(object.kind);
 
-const textOf = ({ object, text }: SourceDocument): string =>
-  (object.kind === 'ConfigMap' ? configText(object) : undefined) ?? text;
+const textOf = ({ object, text }: SourceDocument, workloads: WorkloadGrants): string => {
+  if (object.kind === 'ConfigMap') return configText(object) ?? text;
+  const names = object.kind === 'WorkloadRegistration' ? workloads.get(object.name) : undefined;
+  return names ? grantWorkloads(text, names) : text;
+};
 
 /** Notes for objects that an environment does not have: our form has one base for all environments. */
 const remaining = (

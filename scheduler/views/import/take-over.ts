@@ -14,6 +14,7 @@ import { compareTrees, type TreeComparison } from './compare-trees.ts';
 import { compareValues, type ValueDifference } from './compare-values.ts';
 import { planTakeover } from './plan-takeover.ts';
 import { repositoryGrants } from './repository-grants.ts';
+import { workloadGrants } from './workload-grants.ts';
 
 export type TakeoverOptions = PlatformOptions & {
   readonly fleet: string;
@@ -97,10 +98,11 @@ export const takeOver = async (options: TakeoverOptions): Promise<TakeoverReport
   if (before.length === 0)
     throwProblems(eachOnce(broken.flatMap(({ errors }) => errors)), 'the control plane');
   const to = broken.length === 0 ? options.to : undefined;
+  const platforms = before.map(({ platform }) => platform);
   const plan = planTakeover(
     options.fleet,
     before.map(({ parts }) => parts),
-    repositoryGrants(before.map(({ platform }) => platform)),
+    { workspaces: repositoryGrants(platforms), workloads: workloadGrants(platforms) },
   );
   const written = await writePlan({ ...options, to }, plan.files);
   const environments: EnvironmentTakeover[] = [];

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { readKubernetesObjects } from '../../../scheduler/model/kubernetes/kubernetes-object.ts';
 import { createObjectCheck } from '../../../scheduler/plan/validate/kubernetes/create-object-check.ts';
@@ -69,10 +69,19 @@ describeOnKubernetes(
     /** Where objects of a kind are made. */
     const placeOf = async ({ apiVersion, kind }: Judged): Promise<(namespace: string) => string> => {
       const base = `${apiVersion.includes('/') ? '/apis' : '/api'}/${apiVersion}`;
-      const { resources } = (await cluster.request('GET', base)).body as Resources;
-      const { name, namespaced } =
-        resources.find((it) => it.kind === kind && !it.name.includes('/')) ??
-        expect.fail(`${base} has no ${kind}`);
+      // A kind that was just defined is listed a moment later, and its group answers 404 or 503 until then.
+      const found = await vi.waitFor(
+        async () => {
+          const { body } = await cluster.request('GET', base);
+          const all = (body as Partial<Resources>).resources ?? [];
+          return (
+            all.find((it) => it.kind === kind && !it.name.includes('/')) ??
+            expect.fail(`${base} has no ${kind}`)
+          );
+        },
+        { timeout: 30_000, interval: 100 },
+      );
+      const { name, namespaced } = found;
       return (namespace) => (namespaced ? `${base}/namespaces/${namespace}/${name}` : `${base}/${name}`);
     };
     const judge: Judge = async (objects) => {
