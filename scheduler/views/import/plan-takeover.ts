@@ -24,7 +24,7 @@ db: .fleet/hub.db
 /** Kinds that name the sources of an environment; unused when environments are folders. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['Environment', 'BaseRepo', 'GitOpsRepo']);
 
-/** What the platform allows so that applications keep what Kalypso, which bounds nothing, gave them. */
+/** Grants with which applications keep what they had in Kalypso, which bounds nothing. */
 export type TakeoverGrants = {
   /** As repositoryGrants. */
   readonly workspaces?: string | undefined;
