@@ -10,7 +10,7 @@ import type { State } from '../store/state.ts';
 import { boundsOf } from './check-bounds.ts';
 import { resolveInputs } from '../acquire/offers/site-inputs.ts';
 import type { DesiredPackage } from '../model/target.ts';
-import { packageFiles, unpackedLayer } from '../store/unpacked-layer.ts';
+import { filesOf, packageFiles, unpackedLayer } from '../store/unpacked-layer.ts';
 
 /**
  * Loads a package from the store and verifies it again: the layer by its digest, the files by the package's digest.
@@ -49,6 +49,22 @@ export const loadPackage = async (
     siteInputs,
   };
 };
+
+/**
+ * A package as far as its bundle says, without site values and secrets: they go into its content and name nothing of it, and may be
+ * what it fails for. The package's digest is not compared. @throws FleetError MISSING_BLOB, or the error of unpacking the layer
+ */
+export const loadWithoutValues = async (
+  state: State,
+  ref: PackageRef,
+  signal: AbortSignal,
+): Promise<DesiredPackage> => ({
+  assignment: ref.assignment,
+  package: ref.package,
+  siteValues: ref.siteValues,
+  files: await filesOf(state, ref, signal),
+  siteInputs: [],
+});
 
 /** Restricts the store to the blobs that the bundle names for a package; others are not pinned and may be collected. */
 const only = (store: BlobSource, digests: readonly Digest[]): BlobSource => ({

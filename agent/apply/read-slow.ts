@@ -2,7 +2,7 @@ import type { Agent } from '../store/agent.ts';
 import { isSame, type PackageRef } from '../store/applied/package-ref.ts';
 import { findPackage } from '../store/applied/packages.ts';
 import { checkAborted } from '../store/journal/boundary.ts';
-import { filesOf } from '../store/unpacked-layer.ts';
+import { loadWithoutValues } from './load-package.ts';
 
 /** Packages that may take longer by their own timeouts go after all others that do not depend on them. */
 const SLOW_SECONDS = 300;
@@ -29,10 +29,8 @@ export const secondsIfSlow = async (
 ): Promise<number | undefined> => {
   const { seconds } = targets.find(({ kind }) => kind === ref.kind) ?? {};
   if (!seconds) return undefined;
-  const { assignment, package: digest, siteValues } = ref;
   try {
-    const files = await filesOf(state, ref, signal);
-    const found = seconds({ assignment, package: digest, siteValues, files, siteInputs: [] });
+    const found = seconds(await loadWithoutValues(state, ref, signal));
     return found > SLOW_SECONDS ? found : undefined;
   } catch {
     checkAborted(signal);

@@ -5,8 +5,7 @@ import { readOwned } from '../store/applied/inventory.ts';
 import type { PackageRef } from '../store/applied/package-ref.ts';
 import { type PackageRow, readPackages } from '../store/applied/packages.ts';
 import { checkAborted } from '../store/journal/boundary.ts';
-import { filesOf } from '../store/unpacked-layer.ts';
-import { loadPackage } from './load-package.ts';
+import { loadPackage, loadWithoutValues } from './load-package.ts';
 import { runsAsDesired } from './needed-by.ts';
 import type { Origin, OriginOf } from './origin-of.ts';
 
@@ -112,10 +111,7 @@ const keysClaimed = async (
   const target = targets.find(({ kind }) => kind === ref.kind);
   if (keys.length === 0 || !target?.claims) return keys;
   try {
-    // Without site values and secrets: they go into objects and do not name them, and may be what the package fails for.
-    const { assignment, package: digest, siteValues } = ref;
-    const files = await filesOf(state, ref, signal);
-    const claims = target.claims({ assignment, package: digest, siteValues, files, siteInputs: [] });
+    const claims = target.claims(await loadWithoutValues(state, ref, signal));
     const today = (await target.todaysKeys?.([...keys, ...claims])) ?? new Map<string, string>();
     const placeOf = (key: string): string => today.get(key) ?? key;
     const places = new Set([...claims].map(placeOf));

@@ -30,15 +30,7 @@ export const openState = (directory: string, { create = false } = {}): State => 
     makeStateDirectory(directory);
     keepDirectoryPrivate(directory);
     keepDatabasePrivate(file);
-    const db = openDatabase(file);
-    return {
-      directory,
-      db,
-      blobs: openBlobDirectory(directory, 'the store'),
-      [Symbol.dispose]: () => {
-        db.close();
-      },
-    };
+    return stateOn(openDatabase(file), directory);
   } catch (error) {
     throw unreadable(fromSqliteError(error, `opening ${file}`, directory), directory);
   }
@@ -57,15 +49,17 @@ export const copyState = (directory: string): State | undefined => {
   const db = new Database(bytes);
   migrate(db, file);
   keepPrepared(db);
-  return {
-    directory,
-    db,
-    blobs: openBlobDirectory(directory, 'the store'),
-    [Symbol.dispose]: () => {
-      db.close();
-    },
-  };
+  return stateOn(db, directory);
 };
+
+const stateOn = (db: Database.Database, directory: string): State => ({
+  directory,
+  db,
+  blobs: openBlobDirectory(directory, 'the store'),
+  [Symbol.dispose]: () => {
+    db.close();
+  },
+});
 
 const openDatabase = (file: string): Database.Database => {
   const db = new Database(file, { timeout: 5000 });
