@@ -5,7 +5,7 @@ import { openLayout } from '#bundles/formats/layout/layout';
 import { isName, parseChannel } from '#bundles/names';
 import { channelsIn, sitesIn } from '#bundles/transport/publish/choose-pointers';
 import { openKeyDirectory } from '../keys/key-directory.ts';
-import { readRelease } from '../load/releases/read-release.ts';
+import { bundlesOf, readRelease } from '../load/releases/read-release.ts';
 import { type Configuration, readConfiguration } from '../settings/configuration.ts';
 
 /**
@@ -54,8 +54,7 @@ const namesOf = async (
     const found = new Set<string>();
     for (const channel of channels) {
       const release = await readRelease(opened, parseChannel(channel), roots);
-      for (const [subject, digest] of release?.subjects ?? []) {
-        if (!subject.startsWith('bundle/')) continue;
+      for (const digest of release ? bundlesOf(release) : []) {
         const { config } = await readBundle(opened.blobs, digest);
         for (const { id, workload } of config.assignments) found.add(id).add(workload ?? id);
       }

@@ -1,8 +1,8 @@
+import { bundlesOf } from '../../load/releases/read-release.ts';
 import type { Digest } from '#bundles/digest';
 import { type Channel, formatChannel, parseChannel } from '#bundles/names';
 import { openRepository } from '../../load/sources/git-repository.ts';
 import { withoutRepository } from '../../load/sources/run-git.ts';
-import { bundlesOf } from '../../release/reissue/bundle-statements.ts';
 import { listReleases } from '../../release/reissue/list-releases.ts';
 import { clusterFolder, RELEASE_FILE, releaseText, type TreeCluster } from '../git/cluster-folder.ts';
 import { blobIdIn } from '../git/plan-changes.ts';

@@ -7,7 +7,7 @@ import { openOrStartLayout } from '#bundles/formats/layout/layout';
 import { nameSome } from '#bundles/name-some';
 import { type Channel, formatChannel } from '#bundles/names';
 import { didYouMean } from '#bundles/nearest-name';
-import { readRelease } from '../../load/releases/read-release.ts';
+import { bundlesOf, readRelease } from '../../load/releases/read-release.ts';
 import type { Hub } from '../hub.ts';
 import { channelOf } from './agent-record.ts';
 import { enrolledAgents } from './enrolled-agents.ts';
@@ -70,8 +70,7 @@ const readNeeds = async (
     if (needs.has(name)) continue;
     const found = await readRelease(layout, channel, keys.roots);
     const inputs: Record<string, Properties[string]> = {};
-    for (const [subject, digest] of found?.subjects ?? []) {
-      if (!subject.startsWith('bundle/')) continue;
+    for (const digest of found ? bundlesOf(found) : []) {
       const { config } = await readBundle(layout.blobs, digest);
       Object.assign(inputs, config.siteInputs.schema['properties']);
     }

@@ -10,7 +10,7 @@ import { parseStatement } from '#bundles/trust/statements/verify-statement';
 import { statementFiles } from '#bundles/formats/statements/statement-files';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { type AuditLog, readAuditLog, rejectionOf } from './audit-log.ts';
-import type { PublishedRelease } from './read-release.ts';
+import { bundlesOf, type PublishedRelease } from './read-release.ts';
 
 /** Provenance in a bundle statement. */
 export type Lineage = Pick<BundlePredicate, 'environment' | 'shared' | 'promoted' | 'held' | 'builtAt'>;
@@ -74,12 +74,11 @@ export const checkNotRejected = (
 /** Statements of the bundles that a release names, by any of its signature files; signatures are not verified. */
 export const lineagesOf = async (
   layout: Layout,
-  { subjects, documents }: Pick<PublishedRelease, 'subjects' | 'documents'>,
+  release: Pick<PublishedRelease, 'subjects' | 'documents'>,
 ): Promise<readonly BundlePredicate[]> => {
   const found: BundlePredicate[] = [];
-  for (const [name, bundle] of subjects) {
-    if (!name.startsWith('bundle/')) continue;
-    const [file] = await statementFiles(layout.blobs, documents, 'bundle', bundle);
+  for (const bundle of bundlesOf(release)) {
+    const [file] = await statementFiles(layout.blobs, release.documents, 'bundle', bundle);
     if (!file) continue;
     const what = `the statement of bundle ${shortDigest(bundle)}`;
     const { predicate } = parseStatement(parseEnvelope(file, what).payload, what);

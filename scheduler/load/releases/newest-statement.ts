@@ -11,7 +11,7 @@ import { channelRepository } from '#bundles/transport/registry/references';
 import { parseTime } from '#bundles/time';
 import { verifyStatement } from '#bundles/trust/statements/verify-statement';
 import { readDocuments } from './artifact.ts';
-import type { PublishedRelease } from './read-release.ts';
+import { bundlesOf, type PublishedRelease } from './read-release.ts';
 
 /**
  * Reference of the newest statement about a bundle that a later candidate gave again: the same content needs no new release, and the
@@ -33,10 +33,7 @@ export const withNewestStatement = async (
   release: PublishedRelease,
 ): Promise<StatedRelease> => {
   const own = { ...release, restated: false };
-  const bundles = [...release.subjects].flatMap(([name, digest]) =>
-    name.startsWith('bundle/') ? [digest] : [],
-  );
-  const [bundle, more] = bundles;
+  const [bundle, more] = bundlesOf(release);
   if (bundle === undefined || more !== undefined) return own;
   const reference = restatedReference(release.predicate.audience, bundle);
   if (!findReference(layout, reference)) return own;

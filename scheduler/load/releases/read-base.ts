@@ -6,7 +6,7 @@ import { type Channel, formatChannel } from '#bundles/names';
 import { channelRepository } from '#bundles/transport/registry/references';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { lineagesOf } from './check-promoted.ts';
-import { type PublishedRelease, readRelease, readReleaseArtifact } from './read-release.ts';
+import { bundlesOf, type PublishedRelease, readRelease, readReleaseArtifact } from './read-release.ts';
 
 /** The release that the next one is compared with. */
 export type Base = {
@@ -90,8 +90,7 @@ const whyRefused = async (
 ): Promise<FleetError | undefined> => {
   try {
     await lineagesOf(layout, release);
-    for (const [name, digest] of release.subjects)
-      if (name.startsWith('bundle/') && digest !== known) await readBundle(layout.blobs, digest);
+    for (const digest of bundlesOf(release)) if (digest !== known) await readBundle(layout.blobs, digest);
     return undefined;
   } catch (error) {
     if (error instanceof FleetError && REFUSED.includes(error.code)) return error;

@@ -6,7 +6,7 @@ import { parseDocument } from '#bundles/json/validate';
 import { PREDICATES } from '#bundles/media-types';
 import type { Timestamp } from '#bundles/time';
 import { verifyStatement } from '#bundles/trust/statements/verify-statement';
-import type { PublishedRelease } from './read-release.ts';
+import { bundlesOf, type PublishedRelease } from './read-release.ts';
 
 /** The candidate that a release was made from, and its shared digest. */
 export type Lineage = { readonly candidate: Digest; readonly shared: Digest };
@@ -24,11 +24,11 @@ export type ReleaseLineage = Lineage & {
  */
 export const readLineage = async (
   layout: Layout,
-  { subjects, documents, root }: PublishedRelease,
+  release: PublishedRelease,
 ): Promise<ReleaseLineage | undefined> => {
-  const bundles = [...subjects].flatMap(([name, digest]) => (name.startsWith('bundle/') ? [digest] : []));
+  const { documents, root } = release;
   const all = await Promise.all(
-    bundles.map(async (bundle) => {
+    bundlesOf(release).map(async (bundle) => {
       const what = `the statement of bundle ${shortDigest(bundle)}`;
       const files = await statementFiles(layout.blobs, documents, 'bundle', bundle);
       const { predicate } = verifyStatement(files, root.roles.bundle, PREDICATES.bundle, what);

@@ -27,6 +27,10 @@ export type PublishedRelease = {
   readonly root: TrustRoot;
 };
 
+/** Digests of the bundles that a release names. */
+export const bundlesOf = ({ subjects }: Pick<PublishedRelease, 'subjects'>): readonly Digest[] =>
+  [...subjects].flatMap(([name, digest]) => (name.startsWith('bundle/') ? [digest] : []));
+
 /**
  * The newest release of a channel in a layout.
  * @param roots all roots of the fleet, oldest first: the numbering continues across a rotation

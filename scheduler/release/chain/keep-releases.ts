@@ -1,3 +1,4 @@
+import { bundlesOf } from '../../load/releases/read-release.ts';
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { channelsIn } from '#bundles/transport/publish/choose-pointers';
 import { FleetError } from '#bundles/errors';
@@ -8,7 +9,6 @@ import { followWithLeases } from '../lease/follow-with-leases.ts';
 import type { Releases } from '../publish/open-releases.ts';
 import { readPrevious } from '../publish/read-previous.ts';
 import type { ChannelOutcome } from '../publish-environment.ts';
-import { bundlesOf } from '../reissue/bundle-statements.ts';
 import { renewRelease } from '../reissue/renew-release.ts';
 
 /**

@@ -10,10 +10,6 @@ import type { TrustRoot } from '#bundles/trust/root/root';
 import type { PublishedRelease } from '../../load/releases/read-release.ts';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 
-/** Digests of the bundles that a release names. */
-export const bundlesOf = ({ subjects }: Pick<PublishedRelease, 'subjects'>): readonly Digest[] =>
-  [...subjects].flatMap(([name, digest]) => (name.startsWith('bundle/') ? [digest] : []));
-
 /** Signature files of a bundle's statement that a release carries, not verified. */
 export const readBundleStatements = async (
   layout: Layout,

@@ -4,10 +4,9 @@ import { entriesOf, type Layout, referenceOf } from '#bundles/formats/layout/lay
 import type { Channel } from '#bundles/names';
 import { channelRepository } from '#bundles/transport/registry/references';
 import type { TrustRoot } from '#bundles/trust/root/root';
-import { type PublishedRelease, readReleaseArtifact } from '../../load/releases/read-release.ts';
+import { bundlesOf, type PublishedRelease, readReleaseArtifact } from '../../load/releases/read-release.ts';
 import { releaseReference } from '../../load/releases/references.ts';
 import { findRevoked, readRevocations } from '../../load/releases/revocation-list.ts';
-import { bundlesOf } from './bundle-statements.ts';
 
 export type ListedRelease = {
   readonly release: PublishedRelease;

@@ -15,12 +15,12 @@ import { type NewDocument, writeArtifact } from '../../load/releases/artifact.ts
 import { bundleStatementDocuments, RELEASE_DAYS, rootDocuments } from '../publish/publish-release.ts';
 import { nextNumber } from '../publish/number-floors.ts';
 import { nextAuditHead } from '../../load/releases/audit-head.ts';
-import type { PublishedRelease } from '../../load/releases/read-release.ts';
+import { bundlesOf, type PublishedRelease } from '../../load/releases/read-release.ts';
 import { pastReference, releaseReference } from '../../load/releases/references.ts';
 import { findRevoked } from '../../load/releases/revocation-list.ts';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 import { signRelease } from '../sign/sign-release.ts';
-import { bundleStatements, bundlesOf } from './bundle-statements.ts';
+import { bundleStatements } from './bundle-statements.ts';
 
 export type Reissue = {
   readonly channel: Channel;

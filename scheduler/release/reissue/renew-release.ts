@@ -8,10 +8,10 @@ import { parseTime } from '#bundles/time';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { type NewDocument, writeArtifact } from '../../load/releases/artifact.ts';
 import { rootDocuments } from '../publish/publish-release.ts';
-import type { PublishedRelease } from '../../load/releases/read-release.ts';
+import { bundlesOf, type PublishedRelease } from '../../load/releases/read-release.ts';
 import { findRevoked, readRevocations } from '../../load/releases/revocation-list.ts';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
-import { areEnough, bundlesOf, readBundleStatements } from './bundle-statements.ts';
+import { areEnough, readBundleStatements } from './bundle-statements.ts';
 import { reissueRelease, releaseReferences } from './reissue-release.ts';
 
 /**

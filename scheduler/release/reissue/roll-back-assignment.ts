@@ -14,11 +14,10 @@ import {
 } from '../../load/releases/assignment-rollbacks.ts';
 import { readAuditLog } from '../../load/releases/audit-log.ts';
 import { checkRelease } from '../../load/releases/check-promoted.ts';
-import type { PublishedRelease } from '../../load/releases/read-release.ts';
+import { bundlesOf, type PublishedRelease } from '../../load/releases/read-release.ts';
 import { findRevoked, readRevocations } from '../../load/releases/revocation-list.ts';
 import { decide } from '../audit/decide.ts';
 import type { Releases } from '../publish/open-releases.ts';
-import { bundlesOf } from './bundle-statements.ts';
 import { findRelease, readCurrent } from './rollback-release.ts';
 
 export type AssignmentDecision = {

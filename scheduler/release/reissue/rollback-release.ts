@@ -9,10 +9,9 @@ import { channelsIn } from '#bundles/transport/publish/choose-pointers';
 import type { Revocations } from '#bundles/formats/statements/predicates';
 import { readPrevious } from '../publish/read-previous.ts';
 import { checkRelease } from '../../load/releases/check-promoted.ts';
-import type { PublishedRelease } from '../../load/releases/read-release.ts';
+import { bundlesOf, type PublishedRelease } from '../../load/releases/read-release.ts';
 import { readRevocations } from '../../load/releases/revocation-list.ts';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
-import { bundlesOf } from './bundle-statements.ts';
 import { listReleases } from './list-releases.ts';
 import { type Reissued, reissueRelease } from './reissue-release.ts';
 

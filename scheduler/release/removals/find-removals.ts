@@ -13,7 +13,7 @@ import {
 import { isOf, registrationIn } from '../../load/platform/registration-in.ts';
 import type { ClusterType } from '../../model/model.ts';
 import { readCurrentBase } from '../../load/releases/read-base.ts';
-import type { PublishedRelease } from '../../load/releases/read-release.ts';
+import { bundlesOf, type PublishedRelease } from '../../load/releases/read-release.ts';
 import { explainRemoval } from './explain-removal.ts';
 import { findLostObjects } from './find-lost-objects.ts';
 import type { Removal, RemovalReason } from './removal.ts';
@@ -113,8 +113,7 @@ const readReleased = async (
   if (!release) return undefined;
   const packages = new Map<string, string | undefined>();
   let made: Promise<Made | undefined> | undefined;
-  const bundles = [...release.subjects].filter(([name]) => name.startsWith('bundle/'));
-  for (const [, digest] of bundles) {
+  for (const digest of bundlesOf(release)) {
     const { config } = await readBundle(layout.blobs, digest, look.signal);
     for (const { id, workspace } of config.assignments) packages.set(id, workspace);
   }

@@ -1,3 +1,4 @@
+import { bundlesOf } from '../../load/releases/read-release.ts';
 import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { type Digest, shortDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
@@ -6,7 +7,6 @@ import { type Channel, formatChannel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
 import { listOf, noteRevocations, readRevocations } from '../../load/releases/revocation-list.ts';
 import { checkReason } from '../audit/decide.ts';
-import { bundlesOf } from '../reissue/bundle-statements.ts';
 import { reissueRelease } from '../reissue/reissue-release.ts';
 import { readCurrent, rollbackRelease } from '../reissue/rollback-release.ts';
 import type { KeyDirectory } from '../../keys/key-directory.ts';

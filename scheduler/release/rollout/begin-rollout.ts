@@ -8,7 +8,7 @@ import { type Channel, formatChannel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 import { type AuditLog, readAuditLog } from '../../load/releases/audit-log.ts';
-import type { PublishedRelease } from '../../load/releases/read-release.ts';
+import { bundlesOf, type PublishedRelease } from '../../load/releases/read-release.ts';
 import type { RolloutPolicy } from '../../model/promotion.ts';
 import { appendEntry } from '../audit/append-entry.ts';
 import { MAX_REASON, signDecision } from '../audit/decide.ts';
@@ -62,10 +62,8 @@ export const beginRelease = async (
   return { rollout: plan.stages[0]?.rollout ?? EVERYONE, plan: storePlan(plan), isNew: true };
 };
 
-const isSame = (bundles: readonly Digest[], { subjects }: PublishedRelease): boolean => {
-  const named = new Set(
-    [...subjects].flatMap(([name, digest]) => (name.startsWith('bundle/') ? digest : [])),
-  );
+const isSame = (bundles: readonly Digest[], release: PublishedRelease): boolean => {
+  const named = new Set(bundlesOf(release));
   return named.size === bundles.length && bundles.every((digest) => named.has(digest));
 };
 

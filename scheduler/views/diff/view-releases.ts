@@ -5,7 +5,7 @@ import { readBlob } from '#bundles/formats/layout/verified';
 import { parseChannel } from '#bundles/names';
 import { channelsIn } from '#bundles/transport/publish/choose-pointers';
 import { readFleetChain } from '#bundles/transport/publish/read-fleet-chain';
-import { readRelease } from '../../load/releases/read-release.ts';
+import { bundlesOf, readRelease } from '../../load/releases/read-release.ts';
 import type { EnvironmentView, TypeView } from './view-environment.ts';
 
 /**
@@ -25,8 +25,7 @@ export const viewReleases = async (
     if (channel.environment !== environment) continue;
     const release = await readRelease(layout, channel, roots);
     const assignments = new Map<string, ReadonlyMap<string, Buffer>>();
-    for (const [subject, digest] of release?.subjects ?? []) {
-      if (!subject.startsWith('bundle/')) continue;
+    for (const digest of release ? bundlesOf(release) : []) {
       const { manifest } = await readBundle(layout.blobs, digest, signal);
       const layers = await Promise.all(
         manifest.layers.map((layer) => readBlob(layout.blobs, layer.digest, layer.size, signal)),

@@ -1,3 +1,4 @@
+import { bundlesOf } from '../../../load/releases/read-release.ts';
 import { FleetError } from '#bundles/errors';
 import { type Channel, formatChannel } from '#bundles/names';
 import { formatTime, type Timestamp } from '#bundles/time';
@@ -7,7 +8,6 @@ import { findRevoked, readRevocations } from '../../../load/releases/revocation-
 import { decide } from '../../../release/audit/decide.ts';
 import { followWithLeases } from '../../../release/lease/follow-with-leases.ts';
 import { openReleases, type Releases } from '../../../release/publish/open-releases.ts';
-import { bundlesOf } from '../../../release/reissue/bundle-statements.ts';
 import { resumeAssignment, rollBackAssignment } from '../../../release/reissue/roll-back-assignment.ts';
 import {
   chooseRelease,

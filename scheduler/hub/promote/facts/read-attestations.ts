@@ -1,3 +1,4 @@
+import { bundlesOf } from '../../../load/releases/read-release.ts';
 import { isManifestType } from '#bundles/formats/layout/manifest';
 import { type Digest, shortDigest } from '#bundles/digest';
 import { parseImageName, repositoryOf } from '#bundles/formats/bundle/image-name';
@@ -12,7 +13,6 @@ import { type ImageAttestation, readAttestations } from '#bundles/trust/images/r
 import { MAX_SIGNATURE_MANIFEST } from '#bundles/trust/images/read-signatures';
 import { signatureKey, verifiesWith } from '#bundles/trust/images/signature-key';
 import type { AttestationRule } from '../../../model/promotion.ts';
-import { bundlesOf } from '../../../release/reissue/bundle-statements.ts';
 import { readPackages } from '../../questions/history/read-releases.ts';
 import type { AttestationFacts } from './facts.ts';
 import type { ChannelNow } from './read-channels.ts';

@@ -10,10 +10,9 @@ import { promotedSources } from '../../../assemble/candidate/promoted-sources.ts
 import { readCandidate } from '../../../assemble/candidate/read-candidate.ts';
 import { type BuildMemory, newBuildMemory } from '../../../assemble/incremental/build-memory.ts';
 import { sourcesOf } from '../../../load/load-platform.ts';
-import { readRelease } from '../../../load/releases/read-release.ts';
+import { bundlesOf, readRelease } from '../../../load/releases/read-release.ts';
 import { checkShared } from '../../../release/chain/check-shared.ts';
 import { makeEnvironment, signaturePlaces } from '../../../release/make-environment.ts';
-import { bundlesOf } from '../../../release/reissue/bundle-statements.ts';
 import { type BuildInputs, type BuildPlaces, withBuildInputs } from '../../../release/with-build-inputs.ts';
 import type { Configuration } from '../../../settings/configuration.ts';
 import { compareReleased } from './compare-released.ts';

@@ -5,11 +5,10 @@ import { type Channel, formatChannel, parseChannel } from '#bundles/names';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { channelsIn } from '#bundles/transport/publish/choose-pointers';
 import { readLineage, type ReleaseLineage } from '../../../load/releases/read-lineage.ts';
-import { type PublishedRelease, readRelease } from '../../../load/releases/read-release.ts';
+import { bundlesOf, type PublishedRelease, readRelease } from '../../../load/releases/read-release.ts';
 import { type StatedRelease, withNewestStatement } from '../../../load/releases/newest-statement.ts';
 import { readOnce } from '../../../load/releases/read-once.ts';
 import { findRevoked, readRevocations } from '../../../load/releases/revocation-list.ts';
-import { bundlesOf } from '../../../release/reissue/bundle-statements.ts';
 import { listReleases } from '../../../release/reissue/list-releases.ts';
 import type { ChannelFacts } from './facts.ts';
 

@@ -1,3 +1,4 @@
+import { bundlesOf } from '../../../load/releases/read-release.ts';
 import { FleetError } from '#bundles/errors';
 import { readManifest } from '#bundles/formats/layout/read-manifest';
 import { parseImageManifest } from '#bundles/formats/layout/manifest';
@@ -5,7 +6,6 @@ import { openOrStartLayout, type Layout } from '#bundles/formats/layout/layout';
 import { readBlob } from '#bundles/formats/layout/verified';
 import { openRemoteEvidence, type RemoteEvidence } from '../../../keys/signer/remote-key.ts';
 import { MAX_REQUEST_BYTES, MAX_SHOWN, type ShowRequest } from '../../../keys/signer/protocol.ts';
-import { bundlesOf } from '../../../release/reissue/bundle-statements.ts';
 import { restoreReports } from '../../ingest/reports/restore-reports.ts';
 import type { Database } from '../../store/tables.ts';
 import type { GateHub } from './assess.ts';

@@ -5,7 +5,7 @@ import { FleetError, formatError } from '#bundles/errors';
 import { findReference, type Layout, openOrStartLayout } from '#bundles/formats/layout/layout';
 import { type Channel, formatChannel } from '#bundles/names';
 import type { TrustRoot } from '#bundles/trust/root/root';
-import { readRelease } from '../../../load/releases/read-release.ts';
+import { bundlesOf, readRelease } from '../../../load/releases/read-release.ts';
 import { releaseReference } from '../../../load/releases/references.ts';
 import { readWaiting } from '../../../release/removals/waiting.ts';
 import { abortIfAsked } from '../../refused.ts';
@@ -85,8 +85,7 @@ const verifyNewest = async (
   const teams = new Map<string, Team>();
   const held: string[] = [];
   const takenBack = new Set<string>();
-  for (const [name, digest] of release.subjects) {
-    if (!name.startsWith('bundle/')) continue;
+  for (const digest of bundlesOf(release)) {
     const statement = await readBundleStatement(layout, release, digest, root);
     checkAudience(statement, mine, `the statement of bundle ${shortDigest(digest)}`);
     held.push(...statement.held.map(({ assignment, message }) => `${assignment}: ${message}`));

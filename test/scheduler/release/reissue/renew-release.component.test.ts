@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { addDays } from '#bundles/time';
-import { readRelease } from '../../../../scheduler/load/releases/read-release.ts';
-import { bundlesOf, readBundleStatements } from '../../../../scheduler/release/reissue/bundle-statements.ts';
+import { bundlesOf, readRelease } from '../../../../scheduler/load/releases/read-release.ts';
+import { readBundleStatements } from '../../../../scheduler/release/reissue/bundle-statements.ts';
 import { isEnding, type Renewed, renewRelease } from '../../../../scheduler/release/reissue/renew-release.ts';
 import { KIOSK, NOW, openReleaseOffice, type ReleaseOffice } from './release-office.ts';
 

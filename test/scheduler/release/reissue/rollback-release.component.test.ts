@@ -1,7 +1,7 @@
+import { bundlesOf } from '../../../../scheduler/load/releases/read-release.ts';
 import { expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
 import type { FleetError } from '#bundles/errors';
-import { bundlesOf } from '../../../../scheduler/release/reissue/bundle-statements.ts';
 import { readRevocations } from '../../../../scheduler/load/releases/revocation-list.ts';
 import { reissueRelease } from '../../../../scheduler/release/reissue/reissue-release.ts';
 import { listReleases } from '../../../../scheduler/release/reissue/list-releases.ts';

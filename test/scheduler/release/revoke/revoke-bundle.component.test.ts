@@ -1,8 +1,8 @@
+import { bundlesOf } from '../../../../scheduler/load/releases/read-release.ts';
 import { expect, it } from 'vitest';
 import type { Digest } from '#bundles/digest';
 import { addDays } from '#bundles/time';
 import { readRevocations } from '../../../../scheduler/load/releases/revocation-list.ts';
-import { bundlesOf } from '../../../../scheduler/release/reissue/bundle-statements.ts';
 import { renewRelease } from '../../../../scheduler/release/reissue/renew-release.ts';
 import { findBundle } from '../../../../scheduler/release/revoke/find-bundle.ts';
 import { type Revocation, revokeBundle } from '../../../../scheduler/release/revoke/revoke-bundle.ts';

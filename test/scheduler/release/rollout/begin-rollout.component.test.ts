@@ -4,9 +4,8 @@ import { openLayout } from '#bundles/formats/layout/layout';
 import { addDays } from '#bundles/time';
 import { openKeyDirectory } from '../../../../scheduler/keys/key-directory.ts';
 import { readAuditLog } from '../../../../scheduler/load/releases/audit-log.ts';
-import { readRelease } from '../../../../scheduler/load/releases/read-release.ts';
+import { bundlesOf, readRelease } from '../../../../scheduler/load/releases/read-release.ts';
 import { openReleases } from '../../../../scheduler/release/publish/open-releases.ts';
-import { bundlesOf } from '../../../../scheduler/release/reissue/bundle-statements.ts';
 import { renewRelease } from '../../../../scheduler/release/reissue/renew-release.ts';
 import {
   decideRollout,

@@ -15,10 +15,9 @@ import { promoteTo } from '../../../../../scheduler/hub/promote/decide/promote-t
 import { rollBackTo } from '../../../../../scheduler/hub/promote/decide/roll-back-to.ts';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
 import { openLayout } from '#bundles/formats/layout/layout';
-import { readRelease } from '../../../../../scheduler/load/releases/read-release.ts';
+import { bundlesOf, readRelease } from '../../../../../scheduler/load/releases/read-release.ts';
 import { decideStep } from '../../../../../scheduler/hub/promote/rollout/decide-step.ts';
 import { openReleases } from '../../../../../scheduler/release/publish/open-releases.ts';
-import { bundlesOf } from '../../../../../scheduler/release/reissue/bundle-statements.ts';
 import { revokeBundle } from '../../../../../scheduler/release/revoke/revoke-bundle.ts';
 import { requireRolling } from '../../../../../scheduler/release/rollout/carry-out.ts';
 import { NOW, target, workload } from '../../../release/removals/office.ts';
