@@ -47,8 +47,7 @@ export const openBlobDirectory = (root: string, name = root): BlobDirectory => {
     },
     write: async (digest, bytes, content, signal) => {
       if ((await size(digest)) === bytes) {
-        // A stream that is not read would keep its file open.
-        if (content instanceof Readable) content.destroy();
+        if (content instanceof Readable) discard(content);
         return;
       }
       const stream = content instanceof Uint8Array ? one(content) : content;
@@ -71,6 +70,12 @@ export const openBlobDirectory = (root: string, name = root): BlobDirectory => {
     },
     remove: async (digest) => rm(path(digest), { force: true }),
   };
+};
+
+/** A stream that is not read would keep its file open. Its file may fail to open afterwards, and an error without a listener ends the process. */
+const discard = (stream: Readable): void => {
+  stream.on('error', () => {});
+  stream.destroy();
 };
 
 async function* abortable(

@@ -53,6 +53,17 @@ describe('a folder of blobs', () => {
     });
   });
 
+  it('ignores that the file of a stream which it does not need cannot be opened', async () => {
+    await using folder = await temporaryDirectory();
+    const blobs = openBlobDirectory(folder.path);
+    await blobs.write(digest, content.length, content);
+    const unneeded = createReadStream(join(folder.path, 'removed'));
+    const closed = new Promise<void>((resolve) => unneeded.once('close', () => resolve()));
+    await blobs.write(digest, content.length, unneeded);
+    // An error that nobody listens to would end the process here.
+    await closed;
+  });
+
   it('stops at a signal, half way too, and leaves nothing', async () => {
     await using folder = await temporaryDirectory();
     const blobs = openBlobDirectory(folder.path);
