@@ -7,13 +7,12 @@ import { temporaryDirectory } from '../harness/run/temporary-directory.ts';
 const RED = '\u001b[31m';
 const LINE = `${process.execPath} ${programFile('exporter')} verify /dev/null/none`;
 
-/** A command with a terminal as its output, from util-linux's script. */
+/** A command with a terminal as its output, from util-linux's script. Variables of the caller (CI, TMUX, NO_COLOR) would change what Node takes the terminal for. */
 const onTerminal = async (env: NodeJS.ProcessEnv): Promise<string> => {
   await using folder = await temporaryDirectory('paint');
-  const { NO_COLOR: _no, FORCE_COLOR: _force, NODE_DISABLE_COLORS: _node, ...rest } = process.env;
   const { stdout } = await runCommand(['script', '-qec', LINE, '/dev/null'], {
     cwd: folder.path,
-    env: { ...rest, TERM: 'xterm-256color', ...env },
+    env: { PATH: process.env['PATH'], TERM: 'xterm-256color', ...env },
   });
   return stdout;
 };
