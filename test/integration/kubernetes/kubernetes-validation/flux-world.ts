@@ -54,9 +54,15 @@ export const startFluxWorld = async (
   };
 };
 
-/** Takes the sources and Kustomizations that a test has applied away; Flux prunes what they brought. */
+/** Takes the sources and Kustomizations that a test has applied away, and waits for their end: an object applied again while its finalizer still holds it would go with it. Flux prunes what they brought. */
 export const removeFluxObjects = async ({ cluster }: FluxWorld): Promise<void> => {
-  for (const path of Object.values(FLUX_OBJECTS)) await cluster.request('DELETE', path);
+  const paths = Object.values(FLUX_OBJECTS);
+  const left = async (): Promise<readonly unknown[]> => {
+    const lists = await Promise.all(paths.map((path) => cluster.request('GET', path)));
+    return lists.flatMap(({ body }) => (body as { readonly items: readonly unknown[] }).items);
+  };
+  for (const path of paths) await cluster.request('DELETE', path);
+  await expect.poll(left, PATIENCE).toEqual([]);
 };
 
 /** The keys of a fleet `halden` in `<folder>/keys`. */
