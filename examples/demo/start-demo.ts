@@ -22,7 +22,7 @@ import { sampleCompliance } from '../../scheduler/hub/upkeep/sample-compliance.t
 import { createToken, type TokenOrder } from '../../scheduler/hub/sites/tokens/create-token.ts';
 import { openKeyDirectory } from '../../scheduler/keys/key-directory.ts';
 import { initDevRoot } from '../../scheduler/keys/root/init-dev-root.ts';
-import { build } from '../../scheduler/release/build.ts';
+import { build } from '../../scheduler/build/build.ts';
 import { FLEET } from './agents.ts';
 import { APPLICATIONS, COMPANY, IN_STAGES, STRICT, versionOf } from './company.ts';
 import { sendMedium } from './media.ts';

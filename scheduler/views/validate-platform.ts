@@ -1,5 +1,6 @@
 import { type FleetError, formatError } from '#bundles/errors';
-import { buildEnvironment, type EnvironmentBuild } from '../assemble/build-environment.ts';
+import { buildEnvironment } from '../build/build-environment.ts';
+import type { EnvironmentBuild } from '../assemble/environment-build.ts';
 import { knownCharts } from '../load/charts/known-charts.ts';
 import { knownContents } from '../assemble/content/known-contents.ts';
 import { environmentsOf } from '../load/list-environments.ts';

@@ -1,5 +1,5 @@
 import { formatError } from '#bundles/errors';
-import type { EnvironmentOutcome } from '../../release/build.ts';
+import type { EnvironmentOutcome } from '../../build/build.ts';
 import { faultFields } from './fault-fields.ts';
 
 const NAMES_SHOWN = 3;

@@ -1,5 +1,5 @@
 import type { BundlePredicate } from '#bundles/formats/statements/predicates';
-import type { EnvironmentBuild } from '../../assemble/build-environment.ts';
+import type { EnvironmentBuild } from '../../assemble/environment-build.ts';
 import type { BuiltBundle } from '../../assemble/bundle/build-bundle.ts';
 
 const MAX_NAME = 63;

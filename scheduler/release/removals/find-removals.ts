@@ -3,7 +3,7 @@ import type { Digest } from '#bundles/digest';
 import type { Layout } from '#bundles/formats/layout/layout';
 import type { Channel } from '#bundles/names';
 import type { TrustRoot } from '#bundles/trust/root/root';
-import type { EnvironmentBuild } from '../../assemble/build-environment.ts';
+import type { EnvironmentBuild } from '../../assemble/environment-build.ts';
 import type { BuiltBundle } from '../../assemble/bundle/build-bundle.ts';
 import {
   candidateOfRelease,

@@ -3,7 +3,7 @@ import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import type { Layout } from '#bundles/formats/layout/layout';
 import type { Channel } from '#bundles/names';
 import type { TrustRoot } from '#bundles/trust/root/root';
-import type { BundleHolds, EnvironmentBuild } from '../../assemble/build-environment.ts';
+import type { BundleHolds, EnvironmentBuild } from '../../assemble/environment-build.ts';
 import type { BuiltBundle, Hold } from '../../assemble/bundle/build-bundle.ts';
 import { readLastGood } from '../../assemble/bundle/last-good-packages.ts';
 import { candidateOfRelease } from '../../assemble/candidate/candidate-of-release.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { canonicalBytes } from '../../../bundles/json/canonical.ts';
 import { openBlobDirectory } from '../../../bundles/formats/layout/blob-directory.ts';
-import { type BuildOptions, type BuildOutcome, build } from '../../../scheduler/release/build.ts';
+import { type BuildOptions, type BuildOutcome, build } from '../../../scheduler/build/build.ts';
 import type { GivenCandidate } from '../../../scheduler/assemble/candidate/given-candidate.ts';
 import { platformOf } from '../../../scheduler/assemble/candidate/platform-of.ts';
 import { readCandidate } from '../../../scheduler/assemble/candidate/read-candidate.ts';

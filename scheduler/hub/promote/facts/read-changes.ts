@@ -5,15 +5,15 @@ import { type Layout, openLayout, openOrStartLayout, referenceOf } from '#bundle
 import { formatChannel } from '#bundles/names';
 import { makeLimit } from '#bundles/transport/publish/limit';
 import type { TrustRoot } from '#bundles/trust/root/root';
-import type { EnvironmentBuild } from '../../../assemble/build-environment.ts';
+import type { EnvironmentBuild } from '../../../assemble/environment-build.ts';
 import { promotedSources } from '../../../assemble/candidate/promoted-sources.ts';
 import { readCandidate } from '../../../assemble/candidate/read-candidate.ts';
 import { type BuildMemory, newBuildMemory } from '../../../assemble/incremental/build-memory.ts';
 import { sourcesOf } from '../../../load/load-platform.ts';
 import { bundlesOf, readRelease } from '../../../load/releases/read-release.ts';
 import { checkShared } from '../../../release/chain/check-shared.ts';
-import { makeEnvironment, signaturePlaces } from '../../../release/make-environment.ts';
-import { type BuildInputs, type BuildPlaces, withBuildInputs } from '../../../release/with-build-inputs.ts';
+import { makeEnvironment, signaturePlaces } from '../../../build/make-environment.ts';
+import { type BuildInputs, type BuildPlaces, withBuildInputs } from '../../../build/with-build-inputs.ts';
 import type { Configuration } from '../../../settings/configuration.ts';
 import { compareReleased } from './compare-released.ts';
 import type { Changes, ReadChanges } from './facts.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { openKeyDirectory } from '../../../../scheduler/keys/key-directory.ts';
 import { initDevRoot } from '../../../../scheduler/keys/root/init-dev-root.ts';
-import { build } from '../../../../scheduler/release/build.ts';
+import { build } from '../../../../scheduler/build/build.ts';
 import { startFlux } from '../../../harness/flux/start-flux.ts';
 import type { Cluster } from '../../../harness/kubernetes/cluster.ts';
 import { type Registry, startRegistry } from '../../../harness/neighbours/registry.ts';

@@ -5,7 +5,7 @@ import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { formatError } from '#bundles/errors';
 import { openLayout } from '#bundles/formats/layout/layout';
 import { readBlob } from '#bundles/formats/layout/verified';
-import { type BuildOutcome, build } from '../../../../scheduler/release/build.ts';
+import { type BuildOutcome, build } from '../../../../scheduler/build/build.ts';
 import { loadPlatform } from '../../../../scheduler/load/load-platform.ts';
 import { problemsOf } from '../../../../scheduler/model/problems.ts';
 import { initDevRoot } from '../../../../scheduler/keys/root/init-dev-root.ts';

@@ -15,7 +15,7 @@ import { awaitingChannels, readAwaiting } from '../../../../scheduler/release/ap
 import { exportStatement } from '../../../../scheduler/release/approvals/export-statement.ts';
 import { describeWaiting } from '../../../../scheduler/release/approvals/waiting.ts';
 import { waitingLines } from '../../../../scheduler/release/approvals/waiting-lines.ts';
-import { build } from '../../../../scheduler/release/build.ts';
+import { build } from '../../../../scheduler/build/build.ts';
 import { openReleases } from '../../../../scheduler/release/publish/open-releases.ts';
 import { readRelease } from '../../../../scheduler/load/releases/read-release.ts';
 import { openKeyDirectory } from '../../../../scheduler/keys/key-directory.ts';

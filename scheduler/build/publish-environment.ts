@@ -8,46 +8,46 @@ import { type Channel, formatChannel } from '#bundles/names';
 import type { BundlePredicate, Revocations } from '#bundles/formats/statements/predicates';
 import { formatTime } from '#bundles/time';
 import { VERSION } from '#bundles/version';
-import { writeAwaiting } from './approvals/awaiting.ts';
-import { isApproved, signBundle } from './approvals/sign-bundle.ts';
-import type { EnvironmentBuild } from '../assemble/build-environment.ts';
+import { writeAwaiting } from '../release/approvals/awaiting.ts';
+import { isApproved, signBundle } from '../release/approvals/sign-bundle.ts';
+import type { EnvironmentBuild } from '../assemble/environment-build.ts';
 import type { BuiltBundle } from '../assemble/bundle/build-bundle.ts';
-import { judgeLineage } from './chain/judge-lineage.ts';
-import type { BuildLineage } from './chain/open-chain.ts';
-import { followWithLeases } from './lease/follow-with-leases.ts';
-import { fitHeld, fitSources } from './publish/fit-statement.ts';
-import { heldIn, toHeldLine } from './publish/held-in.ts';
-import type { Releases } from './publish/open-releases.ts';
-import { publishRelease } from './publish/publish-release.ts';
-import { readPrevious } from './publish/read-previous.ts';
+import { judgeLineage } from '../release/chain/judge-lineage.ts';
+import type { BuildLineage } from '../release/chain/open-chain.ts';
+import { followWithLeases } from '../release/lease/follow-with-leases.ts';
+import { fitHeld, fitSources } from '../release/publish/fit-statement.ts';
+import { heldIn, toHeldLine } from '../release/publish/held-in.ts';
+import type { Releases } from '../release/publish/open-releases.ts';
+import { publishRelease } from '../release/publish/publish-release.ts';
+import { readPrevious } from '../release/publish/read-previous.ts';
 import { lineagesOf } from '../load/releases/check-promoted.ts';
 import { restatedReference, withNewestStatement } from '../load/releases/newest-statement.ts';
-import { restateBundle } from './approvals/restate-bundle.ts';
-import { showRestated } from './publish/show-restated.ts';
+import { restateBundle } from '../release/approvals/restate-bundle.ts';
+import { showRestated } from '../release/publish/show-restated.ts';
 import { type Base, readBase } from '../load/releases/read-base.ts';
 import type { PublishedRelease } from '../load/releases/read-release.ts';
 import { awaitingReference, bundleReference, waitingReference } from '../load/releases/references.ts';
 import { findRolledBack } from '../load/releases/assignment-rollbacks.ts';
 import { findRevoked, type Revoked, readRevocations } from '../load/releases/revocation-list.ts';
-import { copyImages, restoreBlobs, writeBundle } from './publish/write-blobs.ts';
+import { copyImages, restoreBlobs, writeBundle } from '../release/publish/write-blobs.ts';
 import {
   beginRelease,
   findTakenBack,
   startRollout,
   type Superseded,
   supersededBy,
-} from './rollout/begin-rollout.ts';
-import { type RollbackChange, rollbackChange } from './rollout/only-rolled-back.ts';
-import { planDocument } from './rollout/plan-document.ts';
+} from '../release/rollout/begin-rollout.ts';
+import { type RollbackChange, rollbackChange } from '../release/rollout/only-rolled-back.ts';
+import { planDocument } from '../release/rollout/plan-document.ts';
 import type { RolloutPolicy } from '../model/promotion.ts';
 import { type AuditLog, EMPTY_LOG, readAuditLog } from '../load/releases/audit-log.ts';
-import { releaseReferences } from './reissue/reissue-release.ts';
-import { type Renewed, renewRelease } from './reissue/renew-release.ts';
+import { releaseReferences } from '../release/reissue/reissue-release.ts';
+import { type Renewed, renewRelease } from '../release/reissue/renew-release.ts';
 import { type Allowance, NO_ALLOWANCE } from '../settings/allowance.ts';
-import { openRemovals } from './removals/find-removals.ts';
-import { judgeBundle, type Judgement } from './removals/judge-bundle.ts';
-import type { Removal } from './removals/removal.ts';
-import { removalsHeld, writeWaiting } from './removals/waiting.ts';
+import { openRemovals } from '../release/removals/find-removals.ts';
+import { judgeBundle, type Judgement } from '../release/removals/judge-bundle.ts';
+import type { Removal } from '../release/removals/removal.ts';
+import { removalsHeld, writeWaiting } from '../release/removals/waiting.ts';
 import type { KeyDirectory } from '../keys/key-directory.ts';
 
 /** Result of a build for one channel. */

@@ -1,5 +1,5 @@
 import { FleetError } from '#bundles/errors';
-import type { ManifestJudge } from './bundle/prepared-manifest.ts';
+import type { ManifestJudge } from '../assemble/bundle/prepared-manifest.ts';
 import type { ClusterType } from '../model/model.ts';
 import type { ObjectCheck } from '../plan/validate/kubernetes/create-object-check.ts';
 

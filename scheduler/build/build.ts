@@ -12,8 +12,8 @@ import { sourcesOf } from '../load/load-platform.ts';
 import { eachOnce, throwProblems } from '../model/problems.ts';
 import type { Sources } from '../load/sources/open-sources.ts';
 import type { Promoted, RolloutPolicy } from '../model/promotion.ts';
-import { checkShared } from './chain/check-shared.ts';
-import { keepReleases } from './chain/keep-releases.ts';
+import { checkShared } from '../release/chain/check-shared.ts';
+import { keepReleases } from './keep-releases.ts';
 import {
   cannotBuildPromoted,
   lineageOf,
@@ -21,13 +21,13 @@ import {
   openChain,
   type Place,
   type Policies,
-} from './chain/open-chain.ts';
+} from '../release/chain/open-chain.ts';
 import { chooseEnvironments, newestRoot, openRoot } from './open-root.ts';
 import { type MakeInputs, type MakeOptions, makeEnvironment, signaturePlaces } from './make-environment.ts';
-import { openReleases, type Releases } from './publish/open-releases.ts';
+import { openReleases, type Releases } from '../release/publish/open-releases.ts';
 import { type ChannelOutcome, publishEnvironment } from './publish-environment.ts';
-import { noteAbandoned } from './removals/abandoned.ts';
-import { keepUnmeant } from './removals/keep-unmeant.ts';
+import { noteAbandoned } from '../release/removals/abandoned.ts';
+import { keepUnmeant } from '../release/removals/keep-unmeant.ts';
 import { type Allowance, NO_ALLOWANCE } from '../settings/allowance.ts';
 import { checkSigners, type KeyDirectory } from '../keys/key-directory.ts';
 

@@ -1,62 +1,53 @@
-import type { Candidate } from '#bundles/formats/candidate';
 import { type FleetError, toFleetError } from '#bundles/errors';
 import { inParallel } from '#bundles/in-parallel';
 import type { BlobSource, BlobStore } from '#bundles/formats/layout/blobs';
 import type { Layout } from '#bundles/formats/layout/layout';
-import type { CandidateSource } from '#bundles/formats/statements/predicates';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { NO_LOCKS } from '../model/content-locks.ts';
 import { openTools } from '../load/applications/tools/find-tool.ts';
 import { type PinnedTools, pinTools } from '../load/applications/tools/pin-tools.ts';
 import { loadApplications, type Applications } from '../load/applications/load-applications.ts';
-import { type BuiltBundle, type BundleInput, buildBundle } from './bundle/build-bundle.ts';
-import { readRolledBack, type RollbackPlace } from './bundle/rolled-back.ts';
-import { type LastGood, NO_LAST_GOOD, readLastGood } from './bundle/last-good-packages.ts';
-import type { ImageOrigin, PullImage } from './images/resolve-images.ts';
-import { resolveOnce } from './images/resolve-once.ts';
-import { plainSecrets } from './bundle/secret-documents.ts';
-import { checkCandidate, checkRest, checkSources, checkTools } from './candidate/check-candidate.ts';
-import { type GivenCandidate, isOwn } from './candidate/given-candidate.ts';
-import { listSources } from './candidate/list-sources.ts';
-import { makeCandidate } from './candidate/make-candidate.ts';
-import { openRegistrations } from './candidate/open-registrations.ts';
-import { type LastTools, pinnedRenderers } from './candidate/pinned-renderers.ts';
+import { type BuiltBundle, type BundleInput, buildBundle } from '../assemble/bundle/build-bundle.ts';
+import { readRolledBack, type RollbackPlace } from '../assemble/bundle/rolled-back.ts';
+import { type LastGood, NO_LAST_GOOD, readLastGood } from '../assemble/bundle/last-good-packages.ts';
+import type { ImageOrigin, PullImage } from '../assemble/images/resolve-images.ts';
+import { resolveOnce } from '../assemble/images/resolve-once.ts';
+import { plainSecrets } from '../assemble/bundle/secret-documents.ts';
+import {
+  checkCandidate,
+  checkRest,
+  checkSources,
+  checkTools,
+} from '../assemble/candidate/check-candidate.ts';
+import { type GivenCandidate, isOwn } from '../assemble/candidate/given-candidate.ts';
+import { listSources } from '../assemble/candidate/list-sources.ts';
+import { makeCandidate } from '../assemble/candidate/make-candidate.ts';
+import { openRegistrations } from '../assemble/candidate/open-registrations.ts';
+import { type LastTools, pinnedRenderers } from '../assemble/candidate/pinned-renderers.ts';
 import { type Charts, openCharts } from '../load/charts/charts.ts';
 import { noCharts } from '../load/charts/no-charts.ts';
-import type { Contents } from './content/content.ts';
-import { contentAccess } from './content/content-access.ts';
-import { noContents } from './content/no-contents.ts';
-import { type BuildMemory, memoryOf } from './incremental/build-memory.ts';
-import { internPlatform } from './incremental/intern-platform.ts';
-import { keepBundle, reuseBundle } from './incremental/reuse-bundle.ts';
-import { internApplications, startBuild } from './incremental/start-build.ts';
+import type { Contents } from '../assemble/content/content.ts';
+import { contentAccess } from '../assemble/content/content-access.ts';
+import { noContents } from '../assemble/content/no-contents.ts';
+import { type BuildMemory, memoryOf } from '../assemble/incremental/build-memory.ts';
+import { internPlatform } from '../assemble/incremental/intern-platform.ts';
+import { keepBundle, reuseBundle } from '../assemble/incremental/reuse-bundle.ts';
+import { internApplications, startBuild } from '../assemble/incremental/start-build.ts';
 import type { Assignment, ClusterType, Platform, RenderedPackage } from '../model/model.ts';
 import type { Sources } from '../load/sources/open-sources.ts';
 import { renderAll } from '../render/render-all.ts';
 import type { RenderedEnvironment } from '../render/render-environment.ts';
-import { firstOfEachField } from './images/first-of-each-field.ts';
+import { firstOfEachField } from '../assemble/images/first-of-each-field.ts';
 import { withPlace } from '../model/with-place.ts';
 import { schedulePlatform } from '../plan/schedule/schedule-platform.ts';
-import type { EvidencePlace } from './images/signatures/evidence-place.ts';
-import type { Vouching } from './images/signatures/vouch-images.ts';
+import type { EvidencePlace } from '../assemble/images/signatures/evidence-place.ts';
+import type { Vouching } from '../assemble/images/signatures/vouch-images.ts';
 import { createObjectCheck } from '../plan/validate/kubernetes/create-object-check.ts';
 import { readCustomKinds } from '../plan/validate/kubernetes/custom-kinds.ts';
 import { definitionFiles } from '../plan/validate/kubernetes/definition-files.ts';
+import type { BundleHolds, EnvironmentBuild } from '../assemble/environment-build.ts';
 import { judgeFor } from './judge-for.ts';
 import { unknownKinds } from '../plan/validate/kubernetes/unknown-kinds.ts';
-
-export type EnvironmentBuild = {
-  readonly platform: Platform;
-  readonly bundles: readonly BuiltBundle[];
-  readonly candidate: Candidate;
-  readonly sources: readonly CandidateSource[];
-  readonly advice: readonly FleetError[];
-  /** Builds bundles again, with packages held for reasons outside of their content. By cluster type. */
-  readonly holding: (holds: ReadonlyMap<string, BundleHolds>) => Promise<EnvironmentBuild>;
-};
-
-/** By the name of the package. */
-export type BundleHolds = NonNullable<BundleInput['holds']>;
 
 export type EnvironmentInput = {
   readonly platform: Platform;

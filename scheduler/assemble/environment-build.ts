@@ -1,0 +1,19 @@
+import type { FleetError } from '#bundles/errors';
+import type { Candidate } from '#bundles/formats/candidate';
+import type { CandidateSource } from '#bundles/formats/statements/predicates';
+import type { Platform } from '../model/model.ts';
+import type { BuiltBundle, BundleInput } from './bundle/build-bundle.ts';
+
+/** One environment as it was built: nothing is signed yet. */
+export type EnvironmentBuild = {
+  readonly platform: Platform;
+  readonly bundles: readonly BuiltBundle[];
+  readonly candidate: Candidate;
+  readonly sources: readonly CandidateSource[];
+  readonly advice: readonly FleetError[];
+  /** Builds bundles again, with packages held for reasons outside of their content. By cluster type. */
+  readonly holding: (holds: ReadonlyMap<string, BundleHolds>) => Promise<EnvironmentBuild>;
+};
+
+/** By the name of the package. */
+export type BundleHolds = NonNullable<BundleInput['holds']>;
