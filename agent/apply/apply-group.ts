@@ -128,6 +128,6 @@ const needed = ({ key }: Step, by: string, { kind }: Operation): StepResult => {
 
 /** The object stays in the inventory, and the next look at what is being deleted tries again. */
 const notRemoved = ({ key }: Step, error: FleetError): StepResult => {
-  const message = `${sentenceOf(error)}; the agent tries again with growing pauses, and "fleet-agent retry" tries at once`;
+  const message = `${sentenceOf(error)}; the agent tries again with growing pauses`;
   return { key, outcome: 'skipped', reason: message, state: { leaving: { since: '', message } } };
 };

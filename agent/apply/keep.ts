@@ -50,7 +50,7 @@ const noteLeaving = ({ state, edge }: Agent, { assignment, kind }: Operation): b
   const waits = leaving.length > 0;
   if (!waits) forgetAttempts(state, assignment, REMOVAL);
   // Those that only wait for other packages of the release are removed when it is applied.
-  else if (kind === 'apply' && sayLeaving(leaving) === undefined)
+  else if (kind === 'apply' && sayLeaving(assignment, leaving) === undefined)
     makeDue(state, assignment, REMOVAL, edge.now());
   else putOff(state, assignment, REMOVAL, edge.now());
   return waited && !waits;
@@ -70,7 +70,7 @@ const endKept = (agent: Agent, operation: Operation, isGone: boolean): void => {
   const { assignment, kind, to } = operation;
   const row = findPackage(state, assignment) ?? emptyRow(agent, assignment);
   const results = readResults(state, operation);
-  const held = sayLeaving(readLeaving(state, assignment));
+  const held = sayLeaving(assignment, readLeaving(state, assignment));
   const isFollowUp = kind === 'correct' || kind === 'prune';
   const stays = isFollowUp && held !== undefined ? 'skipped' : 'unchanged';
   const changed = results.some(({ outcome }) => outcome !== 'unchanged' && outcome !== stays);

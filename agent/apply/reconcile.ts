@@ -6,7 +6,13 @@ import type { Staleness } from '../acquire/staleness/read-staleness.ts';
 import type { Agent } from '../store/agent.ts';
 import { findFailure } from '../store/applied/failures.ts';
 import { isSame, type PackageRef } from '../store/applied/package-ref.ts';
-import { findPackage, type PackageRow, readPackages, savePackage } from '../store/applied/packages.ts';
+import {
+  findPackage,
+  isHalfRemoved,
+  type PackageRow,
+  readPackages,
+  savePackage,
+} from '../store/applied/packages.ts';
 import { record } from '../store/journal/boundary.ts';
 import { failedChecksOf } from '../store/outbox/changes.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
@@ -20,6 +26,7 @@ import { begin, perform } from './perform.ts';
 import { pruneLeaving } from './prune-leaving.ts';
 import { type Move, readMoves } from './read-moves.ts';
 import { readSlow } from './read-slow.ts';
+import { sayKnown } from './say-known.ts';
 
 type Wanted = PackageRow & { readonly desired: PackageRef };
 
@@ -98,9 +105,13 @@ const reasonToHold = (
   stopped: string | undefined,
 ): string | undefined => {
   const dependency = desired.dependsOn.find((id) => failed.has(id));
-  if (dependency !== undefined) return `it depends on ${dependency}, which does not run as desired`;
-  return stopped === undefined ? undefined : `the critical package ${stopped} failed`;
+  if (dependency !== undefined)
+    return `it depends on ${dependency}, which does not run as desired; ${sayRepair(dependency)}`;
+  return stopped === undefined ? undefined : `the critical package ${stopped} failed; ${sayRepair(stopped)}`;
 };
+
+const sayRepair = (assignment: string): string =>
+  `repair that package, then run: fleet-agent retry ${assignment}`;
 
 /** Returns a remembered failure of the same package, which is not retried even if a later release wants it again. */
 const knownFailure = (agent: Agent, row: PackageRow, desired: PackageRef): PackageResult | undefined => {
@@ -110,7 +121,7 @@ const knownFailure = (agent: Agent, row: PackageRow, desired: PackageRef): Packa
   const { code } = failure;
   if (code === 'PRUNE_BUDGET')
     return readTrustRow(agent.state).pruneConfirmed ? undefined : hold(agent, row, failure.message, code);
-  const message = `failed at ${failure.at} and is not tried again before it changes or "retry": ${failure.message}`;
+  const message = sayKnown(assignment, failure);
   if (row.status !== 'failed' && row.status !== 'broken') {
     record(agent, `known failure ${assignment}`, () => {
       const since = formatTime(agent.edge.now());
@@ -138,8 +149,10 @@ const applyPackage = async (agent: Agent, row: PackageRow, desired: PackageRef):
     : resultOf(operation);
 };
 
-const sayStale = ({ causes }: Staleness): string =>
-  `${causes[0]?.why ?? 'no valid statement covers it'}, and onStale is block-changes`;
+const sayStale = ({ causes: [first] }: Staleness): string =>
+  first
+    ? `${first.why}, and onStale is block-changes; ${first.todo}`
+    : 'no valid statement covers it, and onStale is block-changes; ask for a newer release by medium or registry';
 
 /** Holds all pending changes back; packages that failed before stay failed. */
 const holdPending = (agent: Agent, why: string, code: 'HELD' | 'STALE'): readonly PackageResult[] => {
@@ -147,7 +160,15 @@ const holdPending = (agent: Agent, why: string, code: 'HELD' | 'STALE'): readonl
   for (const row of readPackages(agent.state)) {
     const { assignment, desired, current, pinnedRelease, status, message } = row;
     if (pinnedRelease !== undefined || (desired && isSame(current, desired))) continue;
-    if (status !== 'failed' && status !== 'broken') results.push(hold(agent, row, why, code));
+    // Its row stays as it is, because the package is in part removed already: the removal goes on after the hold.
+    if (isHalfRemoved(row))
+      results.push({
+        assignment,
+        outcome: 'skipped',
+        code: 'REMOVAL_WAITS',
+        message: `${message ?? ''}; ${why}`,
+      });
+    else if (status !== 'failed' && status !== 'broken') results.push(hold(agent, row, why, code));
     else {
       const said = {
         ...(row.code === undefined ? {} : { code: row.code }),

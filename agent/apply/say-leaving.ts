@@ -5,11 +5,15 @@ import type { Leaving } from '../model/target.ts';
 const MOST_NAMED = 5;
 
 /**
- * Names the objects that are still being deleted and their finalizers, without those that only wait for another object.
- * Returns undefined if there are none.
+ * Names the objects of a package that are still being deleted and their finalizers, without those that only wait for another object, and
+ * the command that tries again. Returns undefined if there are none.
  * @param now adds the age of the oldest deletion
  */
-export const sayLeaving = (leaving: readonly Leaving[], now?: Date): string | undefined => {
+export const sayLeaving = (
+  assignment: string,
+  leaving: readonly Leaving[],
+  now?: Date,
+): string | undefined => {
   const named = leaving.filter(({ message }) => message !== '');
   if (named.length === 0) return undefined;
   const more = named.length > MOST_NAMED ? `; and ${named.length - MOST_NAMED} more` : '';
@@ -21,7 +25,8 @@ export const sayLeaving = (leaving: readonly Leaving[], now?: Date): string | un
     .map(({ since }) => since)
     .filter((since) => since !== '')
     .toSorted();
-  return `${text}${more}${now && first ? ` (for ${ageOf(first, now)})` : ''}`;
+  const age = now && first ? ` (for ${ageOf(first, now)})` : '';
+  return `${text}${more}${age}; end what holds it, then run: fleet-agent retry ${assignment}`;
 };
 
 const UNITS = [

@@ -14,14 +14,11 @@ import type { State } from '../store/state.ts';
 import { fail } from './fail.ts';
 import { checkBounds } from './check-bounds.ts';
 import { readMoves } from './read-moves.ts';
-import { OBJECTS_EACH, objectBudget } from './object-budget.ts';
-import { parseManifests } from '../model/parse-manifests.ts';
+import { removalsToConfirm } from './removals-to-confirm.ts';
 import type { DesiredPackage, OwnedObject, Plan } from '../model/target.ts';
 import type { Work } from './work.ts';
-import type { Outcome } from '#bundles/formats/events/event';
 import { formatTime } from '#bundles/time';
 import { saveFailure } from '../store/applied/failures.ts';
-import { readTrustRow } from '../store/trust.ts';
 
 /**
  * Loads the package, compares it with live state, and stores the plan and the inventory of everything that it will own. This
@@ -36,7 +33,11 @@ export const stage = async (work: Work): Promise<void> => {
     fail(work, error);
     return;
   }
-  const toConfirm = removalsToConfirm(work, staged);
+  const { plan, desired } = staged;
+  const isUpdate = operation.kind === 'apply' && !operation.rollingBack && operation.from && operation.to;
+  const toConfirm = isUpdate
+    ? removalsToConfirm(agent, { kind: work.target.kind, plan, desired })
+    : undefined;
   if (toConfirm !== undefined) {
     holdRemovals(work, toConfirm);
     return;
@@ -135,50 +136,6 @@ const leavingPackages = (state: State): ReadonlySet<string> =>
       .filter(({ desired }) => desired === undefined)
       .map(({ assignment }) => assignment),
   );
-
-/**
- * The reason why the removals of a plan need confirmation by an operator; undefined if they do not. Created files and objects offset
- * removed ones, because generated names (ConfigMaps, files of a page) change with every release.
- */
-const removalsToConfirm = (
-  { agent, operation, target }: Work,
-  { plan: { steps, owns }, desired }: Staged,
-): string | undefined => {
-  const { kind, from, to, rollingBack } = operation;
-  if (kind !== 'apply' || rollingBack || !from || !to) return undefined;
-  const count = (wanted: Outcome): number => steps.filter(({ outcome }) => outcome === wanted).length;
-  const [removed, created] = [count('deleted'), count('created')];
-  const fewer = removed - created;
-  const allowed = objectBudget(agent.policy);
-  if (fewer < OBJECTS_EACH || readTrustRow(agent.state).pruneConfirmed) return undefined;
-  const left = sizeOf(target.kind, owns, desired);
-  const leavesLittle = left * LEAST_SHARE < left + fewer;
-  if (fewer <= allowed && !leavesLittle) return undefined;
-  const bound =
-    left === 0
-      ? 'none of its application is left'
-      : leavesLittle
-        ? `of ${left + fewer} of its application ${left} would be left`
-        : `at most ${allowed} fewer go unasked`;
-  return `the release removes ${removed} objects of the package and creates ${created}; ${bound}; if it is meant: fleet-agent prune`;
-};
-
-/** An update that leaves less than a tenth of a package looks like a mistake in a template or path, whatever the budget. */
-const LEAST_SHARE = 10;
-
-/** Number of objects of an application. What the platform's templates add on a cluster lies beside the folder of its manifests. */
-const sizeOf = (
-  kind: Work['target']['kind'],
-  owns: Plan['owns'],
-  desired: DesiredPackage | undefined,
-): number => {
-  if (kind === 'host') return owns.length;
-  const own = [...(desired?.files ?? [])].filter(([path]) => path.startsWith('manifests/'));
-  return parseManifests(new Map(own)).reduce(
-    (sum, { value: { items } }) => sum + (Array.isArray(items) ? items.length : 1),
-    0,
-  );
-};
 
 /** Ends an operation before its first write. It is planned again after a confirmation, or when the desired package changes. */
 const holdRemovals = ({ agent, operation }: Work, message: string): void => {

@@ -16,7 +16,7 @@ import { makeAllDue } from '../store/applied/attempts.ts';
 import { readIdentity } from '../store/identity.ts';
 import { acquireLock } from '../store/lock.ts';
 import { ringNeighbour } from '../store/neighbour.ts';
-import { copyState, fromSqliteError, openState, type State } from '../store/state.ts';
+import { copyState, fromSqliteError, openState, scratchState, type State } from '../store/state.ts';
 import { openDuringTrial } from '../store/upgrade-trial.ts';
 
 /** The parsed flags of CONFIG_FLAGS. */
@@ -64,6 +64,12 @@ export const openToRead = (config: Config): State => {
     if (copy) return copy;
     throw error;
   }
+};
+
+/** A copy of the state in memory, for work whose changes are to be lost. */
+export const openScratch = (config: Config): State => {
+  using state = openToRead(config);
+  return scratchState(state);
 };
 
 /** Base of the agent's commands: configuration, state and lock. */

@@ -1,7 +1,8 @@
 import { Args, Flags } from '@oclif/core';
 import { lookAtDrift, type PackageDrift } from '../observe/observe.ts';
-import { type NextChanges, planNext } from '../observe/plan-next.ts';
+import { type NextChanges, planNext } from '../apply/plan-next.ts';
 import { AgentCommand, openToRead } from './agent-command.ts';
+import { showNext } from './show-next.ts';
 import { table } from './table.ts';
 
 export default class Diff extends AgentCommand {
@@ -35,7 +36,9 @@ export default class Diff extends AgentCommand {
     const { flags, args } = await this.parse(Diff);
     if (flags.release === 'next') {
       const next = await this.reading(flags, (agent) => planNext(agent, args.assignment), openToRead);
-      this.logText(showNext(next));
+      this.logText(
+        next.length === 0 ? 'Nothing is waiting: the accepted release runs here.' : showNext(next),
+      );
       if (next.length > 0) process.exitCode = 8;
       return { next };
     }
@@ -58,13 +61,3 @@ export default class Diff extends AgentCommand {
     };
   }
 }
-
-const showNext = (next: readonly NextChanges[]): string => {
-  if (next.length === 0) return 'Nothing is waiting: the accepted release runs here.';
-  const rows = next.flatMap(({ assignment, changes, error }) => {
-    if (error) return [[assignment, 'not planned', `${error.code}: ${error.message}`, '']];
-    if (changes.length === 0) return [[assignment, 'unchanged', 'only its record changes', '']];
-    return changes.map(({ key, outcome, reason }) => [assignment, outcome, key, reason]);
-  });
-  return table([['PACKAGE', 'WOULD BE', 'OBJECT', 'WHY'], ...rows]);
-};

@@ -3,8 +3,11 @@ import { openProgress } from '#cli/progress';
 import { PROGRESS_FLAG } from '#cli/flags';
 import { type ImportResult, importMedium } from '../daemon/import-medium.ts';
 import { judgeLook } from '../observe/judge-look.ts';
-import { AgentCommand } from './agent-command.ts';
+import { type MediumPlan, planMedium } from '../daemon/plan-medium.ts';
+import { AgentCommand, openScratch } from './agent-command.ts';
+import { sayNews } from './say-news.ts';
 import { exitCodeOfLook, showLook } from './show-look.ts';
+import { showPlan } from './show-plan.ts';
 import { showMissing } from './show-packages.ts';
 
 export default class Import extends AgentCommand {
@@ -13,9 +16,13 @@ export default class Import extends AgentCommand {
     'Nothing changes unless everything on the medium that is for this machine is signed, complete and newer than the ' +
     'last import. Every import compares all packages with live state afterwards and corrects differences, as the daemon does, also of ' +
     'a medium without news. It may be interrupted at any time: the next command resumes. Each volume of a set may ' +
-    'be imported alone, in any order: the agent keeps the contents of each and applies the release after the last one.';
+    'be imported alone, in any order: the agent keeps the contents of each and applies the release after the last one. ' +
+    'With --plan the medium is verified in the same way, and what the import would change is shown; nothing is stored, applied, reported or ' +
+    'written onto the medium. It exits with 8 when something would change, as "diff" does, and with the code of the import where the medium would be ' +
+    'refused. Container images are looked for and not read.';
   static override examples = [
     '<%= config.bin %> import /media/stick',
+    '<%= config.bin %> import /media/stick --plan',
     '<%= config.bin %> import ./plant-7.tar --json',
     '<%= config.bin %> import /media/stick-1 /media/stick-2',
     '<%= config.bin %> import /media/stick --prune',
@@ -30,6 +37,7 @@ export default class Import extends AgentCommand {
   };
   static override flags = {
     ...PROGRESS_FLAG,
+    plan: Flags.boolean({ description: 'Show what the import would change, and change nothing' }),
     prune: Flags.boolean({ description: 'This release may remove more packages than the prune budget' }),
     'accept-expired': Flags.boolean({
       description:
@@ -42,17 +50,28 @@ export default class Import extends AgentCommand {
     }),
   };
 
-  async run(): Promise<ImportResult> {
+  async run(): Promise<ImportResult | MediumPlan> {
     const { args, flags } = await this.parse(Import);
     using progress = openProgress(flags.progress);
+    const wish = {
+      prune: flags.prune,
+      acceptExpired: flags['accept-expired'] ? flags.reason : undefined,
+    };
+    if (flags.plan) {
+      const plan = await this.reading(
+        flags,
+        (agent) => planMedium({ ...agent, progress }, args.medium, wish),
+        openScratch,
+      );
+      this.logText(showPlan(plan));
+      process.exitCode = plan.next.length > 0 ? 8 : 0;
+      return plan;
+    }
     const { result, service } = await this.changing(flags, async (agent) => ({
-      result: await importMedium({ ...agent, progress }, args.medium, {
-        prune: flags.prune,
-        acceptExpired: flags['accept-expired'] ? flags.reason : undefined,
-      }),
+      result: await importMedium({ ...agent, progress }, args.medium, wish),
       service: judgeLook(agent, this.readConfig(flags)).service,
     }));
-    this.log(summary(result));
+    this.log(`Accepted ${sayNews(result)}`);
     if (result.relaxed.length > 0) this.log(aboutGlass(result));
     for (const line of aboutImages(result)) this.log(line);
     this.logText(result.missing ? showMissing(result.missing) : showLook(result));
@@ -63,20 +82,6 @@ export default class Import extends AgentCommand {
     return result;
   }
 }
-
-const summary = (result: ImportResult): string => {
-  const { release, news, selected, siteVersion, leaseVersion, acknowledged } = result;
-  const receipts = acknowledged > 0 ? ` Receipts for ${acknowledged} events.` : '';
-  const what = `site statement ${siteVersion}`;
-  if (!release && leaseVersion !== undefined)
-    return `Accepted lease ${leaseVersion} of the release that is here, and ${what}.${receipts}`;
-  if (!release) return `Accepted ${what}; no release for this machine.${receipts}`;
-  const lease = leaseVersion === undefined ? '' : ` and its lease ${leaseVersion}`;
-  const { environment, clusterType, version } = release;
-  const again = news === 'same' ? ', imported before' : '';
-  const left = selected ? '' : ' Its rollout does not select this machine yet, so nothing changes here.';
-  return `Accepted release ${version} of ${environment}/${clusterType}${lease}${again}.${left}${receipts}`;
-};
 
 const aboutGlass = ({ relaxed }: ImportResult): string =>
   `Accepted although expired (${relaxed.join(', ')}): your name and reason go into the next report.`;

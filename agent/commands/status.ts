@@ -86,7 +86,9 @@ const show = (status: StatusReport, verdict: LookVerdict): readonly string[] => 
       ? ['Disk     DISK_FULL: no room for the state of the agent; what runs goes on, nothing new is taken up']
       : []),
     ...(parts === null ? [] : [`Sticks   ${describeWait(parts)}`]),
-    ...(window === null ? [] : [`Window   waiting for the window that opens at ${window}`]),
+    ...(window === null
+      ? []
+      : [`Window   waiting for the window that opens at ${window}; to apply now: fleet-agent retry`]),
     ...(unfinished === null ? [] : [`Open     ${unfinished}: "fleet-agent run --once" goes on with it`]),
     '',
     ...(packages.length === 0

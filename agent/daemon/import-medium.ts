@@ -1,47 +1,22 @@
-import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
+import { isFleetError, toFleetError } from '#bundles/errors';
 import { openMedium } from '#bundles/formats/medium/open-medium';
-import { formatChannel } from '#bundles/names';
 import type { Agent } from '../store/agent.ts';
 import { type Look, lookAround } from '../observe/look-around.ts';
 import { openOperation } from '../store/journal/operations.ts';
 import { tellRefused } from '../store/outbox/tell-refused.ts';
 import { collectGarbage } from '../store/collect-garbage.ts';
-import type { ReleaseRef } from '../store/applied/package-ref.ts';
-import { readTrustRow } from '../store/trust.ts';
 import { isBeingReplaced } from '../store/upgrade-trial.ts';
-import type { Judged } from '../acquire/offers/accept-offer.ts';
-import type { BroughtImages } from '../acquire/blobs/bring-surveyed.ts';
 import { judgeOffer } from '../acquire/offers/judge-offer.ts';
 import { removeNeeds } from '../acquire/blobs/missing-base.ts';
 import { readOffer } from '../acquire/offers/read-offer.ts';
 import { storeAccepted } from '../acquire/offers/store-accepted.ts';
-import { openAge } from '#bundles/trust/age/open-age';
-import type { RandomAccess } from '#bundles/formats/archive/random-access';
-import { findAgeIdentity } from '../hub/age-identity.ts';
+import { adviseCopy } from './advise-copy.ts';
+import { checkGlass } from './check-glass.ts';
+import { type MediumNews, mediumNews } from './medium-news.ts';
+import { unsealer } from './unsealer.ts';
 
 /** With the look that followed: packages that changed or failed, and what was compared with live state. */
-export type ImportResult = {
-  /** The medium's release for this agent; undefined if it has only a site statement. */
-  readonly release: ReleaseRef | undefined;
-  /** 'same': it was imported before. */
-  readonly news: 'newer' | 'same' | undefined;
-  /** Set if neither agent nor medium has a release of this agent's channel; `offered` lists the channels on the medium. */
-  readonly missing?: { readonly channel: string; readonly offered: readonly string[] };
-  /** false: the rollout does not select this agent yet. */
-  readonly selected: boolean;
-  readonly rootVersion: number;
-  readonly siteVersion: number;
-  /** Version of the lease that the medium brought for the release in force; undefined without one. */
-  readonly leaseVersion: number | undefined;
-  /** Expired statements that were accepted by break-glass. */
-  readonly relaxed: readonly ('site' | 'release' | 'lease')[];
-  /** Events that receipts on the medium acknowledged. */
-  readonly acknowledged: number;
-  /** Receipts on the medium that contradict the events of this outbox; they released nothing. */
-  readonly contradictingReceipts: number;
-  /** Container images of the release. */
-  readonly images: BroughtImages;
-} & Look;
+export type ImportResult = MediumNews & Look;
 
 /** Options of an import that the operator sets. */
 export type ImportWish = {
@@ -73,24 +48,10 @@ export const importMedium = async (
   await removeNeeds(agent, medium);
   // Image blobs that waited for other volumes are with the providers now, and applying may need their space.
   if (medium.parts) await collectGarbage(agent.state);
+  const news = mediumNews(agent, accepted, acknowledged);
   // After acceptance: the open operation may be waiting for the health of a package that this release replaces.
   const look = await applyAccepted(agent);
-  const { release, root, site, lease, relaxed, selected } = accepted.accepted;
-  return {
-    release: release && { ...site.agent.channel, version: release.predicate.version },
-    news: release?.news,
-    ...(!release &&
-      readTrustRow(agent.state).desiredRelease === undefined && { missing: missingFrom(accepted) }),
-    selected,
-    rootVersion: root.version,
-    siteVersion: site.predicate.version,
-    leaseVersion: lease?.news === 'kept' ? undefined : lease?.predicate.version,
-    relaxed,
-    acknowledged: acknowledged.events,
-    contradictingReceipts: acknowledged.contradicting,
-    images: accepted.images,
-    ...look,
-  };
+  return { ...news, ...look };
 };
 
 /**
@@ -114,34 +75,12 @@ const applyAccepted = async (agent: Agent): Promise<Look> => {
   }
 };
 
-const missingFrom = ({ accepted: { site }, offer: { documents } }: Judged): ImportResult['missing'] => ({
-  channel: formatChannel(site.agent.channel),
-  offered: [...new Set(documents.claimedChannels.map(formatChannel))],
-});
-
-/** @throws FleetError USAGE */
-const checkGlass = ({ policy }: Agent, reason: string | undefined): void => {
-  if (reason === undefined) return;
-  if (!policy.breakGlass) {
-    throw new FleetError('USAGE', 'this machine is not configured to accept expired statements', {
-      subject: '--accept-expired',
-      hint: 'Ask for a newer release or a lease; the owner of the machine may set breakGlass: true in its agent.yaml',
-    });
-  }
-  if (reason.trim() === '') {
-    throw new FleetError('USAGE', 'the reason is empty', {
-      subject: '--reason',
-      hint: 'Say in a few words why this cannot wait; the platform team reads them in the report',
-    });
-  }
-};
-
 /** Records a refusal for the report: the medium may be the wrong one, or a bad one. */
 const orTellRefused = async <T>(agent: Agent, judge: () => Promise<T>): Promise<T> => {
   try {
     return await judge();
   } catch (cause) {
-    const error = advised(toFleetError(cause));
+    const error = adviseCopy(toFleetError(cause));
     if (isFleetError(error, 'ABORTED') || agent.signal.aborted) throw error;
     // Probably a mistyped path: there was no medium to refuse.
     if (isFleetError(error, 'MEDIUM_MISSING')) throw error;
@@ -154,31 +93,4 @@ const orTellRefused = async <T>(agent: Agent, judge: () => Promise<T>): Promise<
     }
     throw error;
   }
-};
-
-/** Adds a hint to MISSING_BLOB: an incomplete medium has to be copied again. */
-const advised = (error: FleetError): FleetError => {
-  const { code, message, subject, hint } = error;
-  if (code !== 'MISSING_BLOB' || hint !== undefined) return error;
-  return new FleetError(code, message, {
-    ...(subject === undefined ? {} : { subject }),
-    hint: 'The copy is not complete; copy it again',
-    cause: error,
-  });
-};
-
-/**
- * Returns a function that opens sealed parts with this agent's age identity, read at the first call. The returned function
- * rejects with NOT_A_RECIPIENT if this agent has no age identity.
- */
-const unsealer = ({ state }: Pick<Agent, 'state'>): ((bytes: RandomAccess) => Promise<RandomAccess>) => {
-  let known: Promise<string | undefined> | undefined;
-  return async (bytes) => {
-    known ??= findAgeIdentity(state.directory);
-    const identity = await known;
-    if (identity !== undefined) return openAge(bytes, [identity]);
-    throw new FleetError('NOT_A_RECIPIENT', 'it is sealed, and this agent has no age identity', {
-      hint: 'Run fleet-agent enroll, carry its request to the platform team, and ask for a new medium',
-    });
-  };
 };

@@ -192,7 +192,7 @@ const packageState = (state: State, row: PackageRow, now: Date, verdict: LookVer
       : unseen === undefined
         ? unknownHealth(row.checks)
         : { code: 'HEALTH_UNKNOWN', message: unseen };
-  const leaving = sayLeaving(readLeaving(state, row.assignment), now);
+  const leaving = sayLeaving(row.assignment, readLeaving(state, row.assignment), now);
   const removal =
     leaving !== undefined && row.status !== 'failed' && row.status !== 'broken'
       ? { code: 'REMOVAL_WAITS', message: leaving }

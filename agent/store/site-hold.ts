@@ -27,13 +27,13 @@ export const siteHoldEnds = ({ state, edge }: Pick<Agent, 'state' | 'edge'>): Da
   return left === undefined ? undefined : new Date(edge.now().getTime() + Math.max(0, left));
 };
 
-/** 'held by anna until 2026-11-21T18:00:00Z: batch 17 is running' */
+/** 'held by anna until 2026-11-21T18:00:00Z: batch 17 is running; to end the hold: fleet-agent release' */
 export const sayHeld = ({
   operator,
   until,
   reason,
 }: Pick<SiteHold, 'operator' | 'until' | 'reason'>): string =>
-  `held by ${operator}${until === null ? '' : ` until ${until}`}: ${reason}`;
+  `held by ${operator}${until === null ? '' : ` until ${until}`}: ${reason}; to end the hold: fleet-agent release`;
 
 /** Start of a hold and its end: at a time, after a duration, or undefined for no end. */
 export const beginHold = (

@@ -43,13 +43,20 @@ export const openState = (directory: string, { create = false } = {}): State => 
 export const copyState = (directory: string): State | undefined => {
   const file = stateFile(directory);
   if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return undefined;
-  const bytes = readFileSync(file);
+  return stateOn(inMemory(readFileSync(file), file), directory);
+};
+
+/** A copy in memory of an open state, for work whose changes are to be lost. Its blobs are those of the state itself. */
+export const scratchState = (state: State): State =>
+  stateOn(inMemory(state.db.serialize(), stateFile(state.directory)), state.directory);
+
+const inMemory = (bytes: Buffer, file: string): Database.Database => {
   // The file format's write and read version: 1 is a rollback journal, which memory has; 2 is WAL.
   bytes.fill(1, 18, 20);
   const db = new Database(bytes);
   migrate(db, file);
   keepPrepared(db);
-  return stateOn(db, directory);
+  return db;
 };
 
 const stateOn = (db: Database.Database, directory: string): State => ({

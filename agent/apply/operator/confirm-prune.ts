@@ -4,6 +4,7 @@ import { appendEvent } from '../../store/outbox/outbox.ts';
 import { readPackages } from '../../store/applied/packages.ts';
 import { readTrustRow, saveTrustRow } from '../../store/trust.ts';
 import type { PackageResult } from '../package-result.ts';
+import { planNext } from '../plan-next.ts';
 import { resume } from '../perform.ts';
 import { reconcile } from '../reconcile.ts';
 
@@ -13,11 +14,9 @@ import { reconcile } from '../reconcile.ts';
  */
 export const confirmPrune = async (agent: Agent): Promise<readonly PackageResult[]> => {
   await resume(agent);
-  const leaving = readPackages(agent.state).filter(
-    ({ desired, code }) => desired === undefined || code === 'PRUNE_BUDGET',
-  );
+  const asking = await packagesThatAsk(agent);
   const trust = readTrustRow(agent.state);
-  if (leaving.length === 0) return [];
+  if (asking.length === 0) return [];
   record(agent, 'prune confirmed', () => {
     saveTrustRow(agent.state, { ...trust, pruneConfirmed: true });
     appendEvent(agent, {
@@ -26,9 +25,19 @@ export const confirmPrune = async (agent: Agent): Promise<readonly PackageResult
       detail: {
         action: 'prune',
         operator: agent.edge.operator,
-        packages: leaving.map(({ assignment }) => assignment),
+        packages: [...asking],
       },
     });
   });
   return reconcile(agent);
+};
+
+/** Packages that leave, and those whose update asks, or would ask after a hold or in the next window. */
+const packagesThatAsk = async (agent: Agent): Promise<readonly string[]> => {
+  const known = readPackages(agent.state)
+    .filter(({ desired, code }) => desired === undefined || code === 'PRUNE_BUDGET')
+    .map(({ assignment }) => assignment);
+  if (known.length > 0) return known;
+  const next = await planNext(agent);
+  return next.filter(({ waits }) => waits?.code === 'PRUNE_BUDGET').map(({ assignment }) => assignment);
 };

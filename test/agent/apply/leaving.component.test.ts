@@ -13,6 +13,7 @@ import { createWorld, NOW, onePackage, POLICY, testEdge, type World } from '../w
 const OFFLINE = { registry: '', hub: '', windows: [] };
 const SINCE = '2026-11-21T08:00:00Z';
 const WHY = `File held is being deleted since ${SINCE}: finalizers hold it: example.org/stuck`;
+const RETRY = '; end what holds it, then run: fleet-agent retry app';
 
 /** A machine where /opt/held goes only when the test lets it; each step is a group of its own, as on a cluster. */
 const holding = (world: World) => {
@@ -55,14 +56,14 @@ describe('an object that is held while it is deleted', () => {
     const it = holding(world);
     await world.release(1, [onePackage('app', '', three)]);
     const { packages } = await world.release(2, [onePackage('app', '', { files: { '/opt/a': '2' } })]);
-    expect(packages).toMatchObject([{ outcome: 'configured', message: WHY }]);
+    expect(packages).toMatchObject([{ outcome: 'configured', message: `${WHY}${RETRY}` }]);
     expect(live(world)).toEqual(['/opt/a', '/opt/held', '/opt/later']);
     expect(findPackage(world.agent.state, 'app')).toMatchObject({
       status: 'healthy',
       current: { release: { version: 2 } },
     });
     expect(readStatus(it.at(185), OFFLINE).packages).toMatchObject([
-      { status: 'healthy', code: 'REMOVAL_WAITS', message: `${WHY} (for 3 min)` },
+      { status: 'healthy', code: 'REMOVAL_WAITS', message: `${WHY} (for 3 min)${RETRY}` },
     ]);
     const told = world.events().length;
     await it.look(5);

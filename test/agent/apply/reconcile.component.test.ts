@@ -194,7 +194,12 @@ describe('a package that does not come up', () => {
     ]);
     expect(result.packages).toMatchObject([
       { assignment: 'shared', outcome: 'failed' },
-      { assignment: 'app', outcome: 'skipped', message: 'the critical package shared failed' },
+      {
+        assignment: 'app',
+        outcome: 'skipped',
+        message:
+          'the critical package shared failed; repair that package, then run: fleet-agent retry shared',
+      },
     ]);
     expect(live(world)).toEqual({});
   });

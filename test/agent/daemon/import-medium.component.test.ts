@@ -17,7 +17,9 @@ import {
   rotateRoot,
   writeTestMedium,
 } from '../../harness/fleets/signed-medium.ts';
+import { verdict } from '../../bundles/verdict.ts';
 import { liveFiles } from '../folder-target.ts';
+import { planQuietly } from '../plan-quietly.ts';
 import {
   createWorld,
   NOW,
@@ -47,10 +49,13 @@ const snapshot = (world: World): string => {
 const refusedWith = async (world: World, medium: string, agent = world.agent): Promise<string> => {
   const before = snapshot(world);
   const events = world.events().length;
+  const planned = await verdict(() => planQuietly(agent, join(world.folder, 'machine'), [medium]));
   try {
     await importMedium(agent, medium);
   } catch (error) {
     if (!isFleetError(error)) throw error;
+    // The plan of a medium that is refused says what the import says, and tells nobody.
+    expect(planned).toBe(error.code);
     expect(snapshot(world)).toBe(before);
     expect(world.events().slice(events)).toMatchObject([{ type: 'refused', code: error.code }]);
     return error.code;

@@ -139,7 +139,17 @@ describe('fleet-agent, from the first start', () => {
       out: expect.stringMatching(/line +missing +does not run here \(failed: CHECK_FAILED/),
     });
     expect(await agent('status')).toMatchObject({ code: 7 });
-    const imported = await agent('import', await medium(2, 'one'));
+    const second = await medium(2, 'one');
+    expect(await agent('import', second, '--plan')).toMatchObject({
+      code: 8,
+      err: '',
+      out: expect.stringMatching(
+        /^The import would accept release 2 of prod\/factory-host\.\n(.*\n)*line +created +file:\/etc\/line\.conf(.*\n)*Nothing was changed/,
+      ),
+    });
+    await expect(liveFile()).rejects.toMatchObject({ code: 'ENOENT' });
+    expect(await agent('import', second, '--plan', '--json')).toMatchObject({ code: 8 });
+    const imported = await agent('import', second);
     expect(imported).toMatchObject({ code: 0, err: '', out: expect.stringMatching(/line +created/) });
     expect(await liveFile()).toBe('one');
     const status = JSON.parse((await agent('status', '--json')).out);
@@ -148,6 +158,10 @@ describe('fleet-agent, from the first start', () => {
       packages: [{ assignment: 'line', status: 'healthy' }],
     });
     succeed(await agent('status'));
+    expect(await agent('import', second, '--plan')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('No package would change.'),
+    });
   });
 
   it('tells a state that this user may not read from one that is not there', async () => {
@@ -211,6 +225,11 @@ describe('fleet-agent, from the first start', () => {
     expect(failed.code).toBe(7);
     expect(JSON.parse(failed.out).packages).toMatchObject([{ outcome: 'failed', rolledBack: true }]);
     expect(await liveFile()).toBe('one');
+    const planned = await agent('import', at('medium-3.tar'), '--plan');
+    expect(planned).toMatchObject({ code: 8, out: expect.stringContaining('fleet-agent retry line') });
+    expect(planned.out).toContain('Nothing is new on this medium');
+    const refused = await agent('import', at('medium-1.tar'), '--plan');
+    expect(refused).toMatchObject({ code: 4, out: '', err: expect.stringContaining('ROLLBACK') });
     const old = await agent('import', at('medium-1.tar'), '--json');
     expect(old.code).toBe(4);
     expect(JSON.parse(old.out)).toMatchObject({ error: { code: 'ROLLBACK' } });

@@ -43,7 +43,7 @@ describe('a machine that is held', () => {
     await holdSite(at(world, 0), undefined, 'batch 17 is running');
     const { release, packages } = await world.release(2, [onePackage('app', 'two')]);
     expect(release?.version).toBe(2);
-    const why = 'held by anna: batch 17 is running';
+    const why = 'held by anna: batch 17 is running; to end the hold: fleet-agent release';
     expect(packages).toMatchObject([
       { assignment: 'app', outcome: 'skipped', code: 'HELD', message: why },
       { assignment: 'gone', outcome: 'skipped', code: 'HELD', message: why },

@@ -4,7 +4,10 @@ import { describe, it } from 'vitest';
 import { openClusterAccess } from '../../../../agent/apply/kubernetes/api/cluster-access.ts';
 import { openKubernetesApi } from '../../../../agent/apply/kubernetes/api/open-kubernetes-api.ts';
 import { kubernetesTarget } from '../../../../agent/apply/kubernetes/kubernetes-target.ts';
+import { confirmPrune } from '../../../../agent/apply/operator/confirm-prune.ts';
+import { holdSite, releaseSite } from '../../../../agent/apply/operator/hold-site.ts';
 import { retryPackages } from '../../../../agent/apply/operator/retry-packages.ts';
+import { planNext } from '../../../../agent/apply/plan-next.ts';
 import { reconcile } from '../../../../agent/apply/reconcile.ts';
 import type { Target } from '../../../../agent/model/target.ts';
 import { observe } from '../../../../agent/observe/observe.ts';
@@ -59,7 +62,7 @@ const converted = (plural: string, kind: string, conversion: object): readonly [
 
 /** Tests of what the steps of packages need of each other. */
 export const stepsOnCluster = (cluster: () => OwnCluster): void => {
-  const target = (healthTimeoutMs = 20_000): Target =>
+  const target = (healthTimeoutMs = 20_000, stepTimeoutMs = 10_000): Target =>
     kubernetesTarget({
       open: async () =>
         openKubernetesApi(await openClusterAccess({ kubeconfig: cluster().kubeconfig, context: '' }), {
@@ -68,7 +71,7 @@ export const stepsOnCluster = (cluster: () => OwnCluster): void => {
         }),
       fleet: FLEET,
       healthTimeoutMs,
-      stepTimeoutMs: 10_000,
+      stepTimeoutMs,
       adopt: 'ifUnowned',
       copies: copiesIn(dirname(cluster().kubeconfig)),
     });
@@ -137,6 +140,105 @@ export const stepsOnCluster = (cluster: () => OwnCluster): void => {
       ]);
     });
 
+    it.concurrent('of an update that leaves less than a tenth of its objects, or takes very many, wait for "fleet-agent prune"', async ({
+      expect,
+    }) => {
+      await using site = await createSite(target());
+      const { state, policy } = site.agent;
+      state.db.prepare('UPDATE trust SET prune_confirmed = 0').run();
+      Object.assign(site.agent, { policy: { ...policy, pruneBudget: 5 } });
+      const mapsNamed = async (prefix: string): Promise<number> => {
+        const { body } = await cluster().request('GET', maps);
+        const { items } = body as {
+          readonly items: readonly { readonly metadata: { readonly name: string } }[];
+        };
+        return items.filter(({ metadata }) => metadata.name.startsWith(prefix)).length;
+      };
+      /** As the scheduler writes it: what the platform adds lies beside the folder of the manifests. */
+      const package_ = (prefix: string, count: number) => ({
+        id: `${prefix}-app`,
+        files: {
+          'platform-config.yaml': configMap(`platform-${prefix}`),
+          'manifests/app.yaml': Array.from({ length: count }, (_, at) => configMap(`${prefix}-${at}`)).join(
+            '',
+          ),
+        },
+      });
+      const wide = package_('wide', 80);
+      await site.release([package_('tenth', 30), wide]);
+      // 29 of 30 and 51 of 80 go; 27 of 30 leave a tenth and are within the budget.
+      const [tenth, less] = await site.release([package_('tenth', 1), package_('wide', 29)]);
+      expect(tenth).toEqual({
+        assignment: 'tenth-app',
+        outcome: 'skipped',
+        code: 'PRUNE_BUDGET',
+        message:
+          'the release removes 29 objects of the package and creates 0; of 30 of its application 1 would be left; if it is meant: fleet-agent prune',
+      });
+      expect(less?.message).toMatch(
+        /removes 51 objects .* at most 50 fewer go unasked; if it is meant: fleet-agent prune/,
+      );
+      expect([await mapsNamed('tenth-'), await mapsNamed('wide-')]).toEqual([30, 80]);
+      const next = await planNext(site.agent);
+      expect(next.map(({ waits }) => waits?.message)).toEqual([tenth?.message, less?.message]);
+      expect(next[0]?.changes.filter(({ outcome }) => outcome === 'deleted')).toHaveLength(29);
+      expect(await site.release([package_('tenth', 3), wide])).toEqual([
+        { assignment: 'tenth-app', outcome: 'configured' },
+      ]);
+      expect([await mapsNamed('tenth-'), await mapsNamed('wide-')]).toEqual([3, 80]);
+      // A package that leaves is counted by its objects, too.
+      expect(await site.release([package_('tenth', 3)])).toMatchObject([
+        {
+          assignment: 'wide-app',
+          code: 'PRUNE_BUDGET',
+          message: expect.stringMatching(
+            /have 81 files and objects, at most 50 .*if it is meant: fleet-agent prune$/,
+          ),
+        },
+      ]);
+      expect(await mapsNamed('wide-')).toBe(80);
+      expect(await confirmPrune(site.agent)).toMatchObject([{ assignment: 'wide-app', outcome: 'deleted' }]);
+      expect([await mapsNamed('tenth-'), await mapsNamed('wide-')]).toEqual([3, 0]);
+    });
+
+    it.concurrent('that a finalizer holds go on with the command that their message names, also after a hold', async ({
+      expect,
+    }) => {
+      await using site = await createSite(target(20_000, 500));
+      const held = (name: string): string =>
+        configMap(name).replace('namespace: default', 'namespace: default, finalizers: [test.example/hold]');
+      const letGo = (name: string) =>
+        cluster().request('PATCH', `${maps}/${name}`, { metadata: { finalizers: null } });
+      await site.release([
+        pack('final', `${configMap('final-a')}${held('final-b')}`),
+        pack('goes', held('goes-a')),
+      ]);
+      const results = await site.release([pack('final', configMap('final-a', 'y'))]);
+      expect(results).toMatchObject([
+        { assignment: 'final', code: 'REMOVAL_WAITS' },
+        { assignment: 'goes', code: 'REMOVAL_WAITS' },
+      ]);
+      for (const { assignment, message } of results)
+        expect(message).toMatch(
+          new RegExp(`test\\.example/hold; end what holds it, then run: fleet-agent retry ${assignment}$`),
+        );
+      await holdSite(site.agent, undefined, 'batch 17');
+      expect(await reconcile(site.agent)).toMatchObject([
+        {
+          assignment: 'goes',
+          code: 'REMOVAL_WAITS',
+          message: expect.stringMatching(/test\.example\/hold.*to end the hold: fleet-agent release$/),
+        },
+      ]);
+      await letGo('final-b');
+      await letGo('goes-a');
+      releaseSite(site.agent);
+      await retryPackages(site.agent, ['final']);
+      await retryPackages(site.agent, ['goes']);
+      for (const name of ['final-b', 'goes-a']) expect(await isThere(`${maps}/${name}`)).toBe(false);
+      expect(findPackage(site.agent.state, 'goes')).toBeUndefined();
+    });
+
     it.concurrent('try a refused deletion again, automatically and with "fleet-agent retry"; the release stands', async ({
       expect,
     }) => {
@@ -173,7 +275,8 @@ export const stepsOnCluster = (cluster: () => OwnCluster): void => {
       };
       await site.release([pack('frozen', `${configMap('frozen-a')}${configMap('frozen-b')}`)]);
       await freeze();
-      const said = /ConfigMap default\/frozen-b was not deleted: .*frozen until Monday.*"fleet-agent retry"/;
+      const said =
+        /ConfigMap default\/frozen-b was not deleted: .*frozen until Monday.*, then run: fleet-agent retry frozen$/;
       expect(await site.release([pack('frozen', configMap('frozen-a', 'y'))])).toMatchObject([
         { outcome: 'configured', code: 'REMOVAL_WAITS', message: expect.stringMatching(said) },
       ]);

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { holdSite } from '../../../agent/apply/operator/hold-site.ts';
-import { planNext } from '../../../agent/observe/plan-next.ts';
+import { planNext } from '../../../agent/apply/plan-next.ts';
 import { liveFiles } from '../folder-target.ts';
 import { createWorld, onePackage } from '../world.ts';
 

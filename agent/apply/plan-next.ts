@@ -1,8 +1,15 @@
 import { toFleetError } from '#bundles/errors';
 import type { Outcome } from '#bundles/formats/events/event';
 import type { Agent } from '../store/agent.ts';
-import { loadPackage } from '../apply/load-package.ts';
-import { findRunning } from '../apply/operator/roll-back-package.ts';
+import { checkBounds } from './check-bounds.ts';
+import { loadPackage } from './load-package.ts';
+import { openOrigins } from './origin-of.ts';
+import { findAsked } from './removals-asked.ts';
+import { removalsToConfirm } from './removals-to-confirm.ts';
+import { sayKnown } from './say-known.ts';
+import { findFailure } from '../store/applied/failures.ts';
+import { readTrustRow } from '../store/trust.ts';
+import { findRunning } from './operator/roll-back-package.ts';
 import { checkAborted } from '../store/journal/boundary.ts';
 import { sentenceOf } from '../store/outbox/sentence-of.ts';
 import { readOwned, readTaken } from '../store/applied/inventory.ts';
@@ -14,6 +21,8 @@ export type NextChanges = {
   readonly assignment: string;
   readonly changes: readonly { readonly key: string; readonly outcome: Outcome; readonly reason: string }[];
   readonly error?: { readonly code: string; readonly message: string };
+  /** Why the changes would not be made, and the verb that lets them go on; of the package alone, not of a hold. */
+  readonly waits?: { readonly code: string; readonly message: string };
 };
 
 /**
@@ -28,10 +37,29 @@ export const planNext = async (
   const all = readPackages(agent.state);
   const rows =
     assignments.length === 0 ? all : assignments.map((assignment) => findRunning(agent, assignment));
-  const leaving = new Set(all.filter(({ desired }) => !desired).map(({ assignment }) => assignment));
+  const going = all.filter((row) => !row.desired);
+  const leaving = new Set(going.map(({ assignment }) => assignment));
+  const asked = await askedOf(agent, all, going);
   const next: NextChanges[] = [];
-  for (const row of rows) if (isPending(row)) next.push(await planOne(agent, row, leaving));
+  for (const row of rows) {
+    if (!isPending(row)) continue;
+    const why = asked.get(row.assignment);
+    const planned = await planOne(agent, row, leaving);
+    next.push(why === undefined ? planned : { ...planned, waits: { code: 'PRUNE_BUDGET', message: why } });
+  }
   return next;
+};
+
+/** Messages of the removals that wait for a confirmation, by package. */
+const askedOf = async (
+  agent: Agent,
+  all: readonly PackageRow[],
+  going: readonly PackageRow[],
+): Promise<ReadonlyMap<string, string>> => {
+  const whole = going.filter((row) => !isHalfRemoved(row));
+  if (whole.length === 0 || readTrustRow(agent.state).pruneConfirmed) return new Map();
+  const count = all.filter((row) => !isHalfRemoved(row)).length;
+  return findAsked(agent, whole, count, openOrigins(agent));
 };
 
 const isPending = (row: PackageRow): boolean =>
@@ -39,24 +67,46 @@ const isPending = (row: PackageRow): boolean =>
 
 /** @param leaving packages whose objects others may take over, because they are removed last */
 const planOne = async (
-  { state, identity, targets, signal }: Agent,
+  agent: Agent,
   { assignment, desired, current }: PackageRow,
   leaving: ReadonlySet<string>,
 ): Promise<NextChanges> => {
+  const { state, identity, targets, signal } = agent;
   checkAborted(signal);
   try {
     const target = targets.find(({ kind }) => kind === (desired ?? current)?.kind);
     const wanted = desired && (await loadPackage(state, identity.agent, desired, signal));
+    if (wanted && target) checkBounds(wanted, target.kind, state.directory);
     const taken = new Map([...readTaken(state, assignment)].filter(([, owner]) => !leaving.has(owner)));
     const plan = await target?.plan(wanted, readOwned(state, assignment), taken, signal);
     const changes = (plan?.steps ?? []).filter(({ outcome }) => outcome !== 'unchanged');
+    const toConfirm =
+      target && plan && current && wanted
+        ? removalsToConfirm(agent, { kind: target.kind, plan, desired: wanted })
+        : undefined;
+    const waits = toConfirm === undefined ? failedBefore(agent, assignment, desired) : askToPrune(toConfirm);
     return {
       assignment,
       changes: changes.map(({ key, outcome, reason }) => ({ key, outcome, reason })),
+      ...(waits && { waits }),
     };
   } catch (cause) {
     checkAborted(signal);
     const error = toFleetError(cause);
     return { assignment, changes: [], error: { code: error.code, message: sentenceOf(error) } };
   }
+};
+
+const askToPrune = (message: string): NextChanges['waits'] => ({ code: 'PRUNE_BUDGET', message });
+
+/** A remembered failure of the same package, which is not tried again. */
+const failedBefore = (
+  { state }: Agent,
+  assignment: string,
+  desired: PackageRow['desired'],
+): NextChanges['waits'] => {
+  const failure = findFailure(state, assignment, desired);
+  return failure && failure.code !== 'PRUNE_BUDGET'
+    ? { code: failure.code, message: sayKnown(assignment, failure) }
+    : undefined;
 };

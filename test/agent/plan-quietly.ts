@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { type MediumPlan, planMedium } from '../../agent/daemon/plan-medium.ts';
+import type { ImportWish } from '../../agent/daemon/import-medium.ts';
+import type { Agent } from '../../agent/store/agent.ts';
+import { scratchState } from '../../agent/store/state.ts';
+
+/** Everything below a path, with times: a file written again would show. */
+const treeOf = (path: string): string => {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (!found) return `${path} is not there`;
+  const line = `${path} ${found.mtimeMs}`;
+  if (!found.isDirectory()) return `${line} ${createHash('sha256').update(readFileSync(path)).digest('hex')}`;
+  const names = readdirSync(path).toSorted();
+  return [line, ...names.map((name) => treeOf(join(path, name)))].join('\n');
+};
+
+const plansIn = (folder: string): readonly string[] =>
+  readdirSync(folder).filter((name) => name.startsWith(`fleet-agent-plan-`));
+
+/** Plans the import of media, and checks that neither the agent nor the machine nor the medium differs afterwards. */
+export const planQuietly = async (
+  agent: Agent,
+  machine: string,
+  paths: readonly string[],
+  wish: ImportWish = {},
+): Promise<MediumPlan> => {
+  const seen = () => [
+    createHash('sha256').update(agent.state.db.serialize()).digest('hex'),
+    treeOf(join(agent.state.directory, 'blobs')),
+    treeOf(machine),
+    ...paths.map(treeOf),
+  ];
+  const [before, plans] = [seen(), plansIn(tmpdir())];
+  using state = scratchState(agent.state);
+  try {
+    return await planMedium({ ...agent, state }, paths, wish);
+  } finally {
+    expect(seen()).toEqual(before);
+    expect(plansIn(tmpdir()).filter((name) => !plans.includes(name))).toEqual([]);
+  }
+};
