@@ -57,7 +57,7 @@ const BY_NODE = { experimental: { viteModuleRunner: false, nodeLoader: false } }
 const PATIENT = { poll: { timeout: 60_000 } };
 
 const ANY = {
-  setupFiles: ['test/harness/run/seed-properties.ts'],
+  setupFiles: ['test/harness/run/seed-properties.ts', 'test/attacks/observe.ts'],
   ...BY_NODE,
   expect: PATIENT,
   env: { ...COMPILED, ...IN_MEMORY },

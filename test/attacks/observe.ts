@@ -1,9 +1,12 @@
-import { chai, expect, TestRunner } from 'vitest';
+import { afterEach, chai, expect, TestRunner } from 'vitest';
 import { CODES, isFleetError } from '#bundles/errors';
+import { rowsOfTitle } from './find-attack-tests.ts';
+import { unseen } from './judge.ts';
 
 /**
- * Set up before the tests by `npm run attacks`: notes, for each test, which codes it really saw. What counts is the value that an
- * assertion was made about, and only when the assertion held, so that no title and no table can claim what did not happen.
+ * Set up before the tests: notes, for each test of the attack table, which codes it really saw. What counts is the value that an
+ * assertion was made about, and only when the assertion held, so that no title and no table can claim what did not happen. A test that
+ * passes without the answer of its title fails.
  */
 declare module 'vitest' {
   interface TaskMeta {
@@ -30,8 +33,9 @@ const answersIn = (value: unknown, depth = 0): readonly string[] => {
 };
 
 const note = (value: unknown): void => {
-  const meta = TestRunner.getCurrentTest()?.meta;
-  if (!meta) return;
+  const test = TestRunner.getCurrentTest();
+  if (!test || rowsOfTitle(test.name).length === 0) return;
+  const { meta } = test;
   const found = new Set([...(meta.answers ?? []), ...answersIn(value)]);
   if (found.size > 0) meta.answers = [...found];
 };
@@ -58,3 +62,9 @@ if (already[MARK] !== true) {
   });
 }
 expect(MARK).toBeDefined();
+
+afterEach(({ task: { name, meta, result } }) => {
+  if (rowsOfTitle(name).length === 0 || result?.state === 'fail' || result?.state === 'skip') return;
+  const said = unseen(name, meta.answers ?? []);
+  if (said !== undefined) throw new Error(`it passed, but no assertion was about ${said}`);
+});

@@ -20,7 +20,7 @@ const { values } = parseArgs({ options: { fast: { type: 'boolean', default: fals
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
-/** The real tests by the harness's own runner, with one more who listens. */
+/** The real tests by the harness's own runner, with a reporter that writes what they saw. */
 const runTests = async (files: readonly string[]): Promise<Results> => {
   await using folder = await temporaryDirectory('attacks');
   const results = join(folder.path, 'results.json');
@@ -30,7 +30,6 @@ const runTests = async (files: readonly string[]): Promise<Results> => {
       '--project',
       project,
     ]),
-    '--config=test/attacks/vitest.config.ts',
     `--reporter=${join(import.meta.dirname, 'reporter.ts')}`,
     // Whole names: suites, then the title.
     String.raw`--testNamePattern=(^|\s)[A-Z]\d{1,2}(, [A-Z]\d{1,2})*(:|\s)`,

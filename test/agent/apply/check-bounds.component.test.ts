@@ -3,6 +3,7 @@ import { describe, expect, it, test } from 'vitest';
 import { boundsOf, checkBounds } from '../../../agent/apply/check-bounds.ts';
 import type { PackageBounds } from '../../../bundles/formats/bundle/config.ts';
 import type { DesiredPackage } from '../../../agent/model/target.ts';
+import { verdict } from '../../bundles/verdict.ts';
 import { liveFiles } from '../folder-target.ts';
 import { createWorld, onePackage, type World } from '../world.ts';
 
@@ -49,7 +50,7 @@ describe('a host package outside of its bounds', () => {
     ]);
   });
 
-  it('N28: by a site value or by its time, against the bounds that its bundle carries -> OUT_OF_BOUNDS', () => {
+  it('N28: by a site value or by its time, against the bounds that its bundle carries -> OUT_OF_BOUNDS', async () => {
     const spec = {
       id: 'label',
       directories: [],
@@ -68,12 +69,12 @@ describe('a host package outside of its bounds', () => {
       bounds: { ...bounds, ...more },
     });
     const check = (more: Partial<PackageBounds>) => () => checkBounds(desired(more), 'host', '/state');
+    const [values, time] = [check({ siteValues: [] }), check({ seconds: 3599 })];
     check({})();
     check({ siteValues: ['line'], seconds: 3600 })();
-    expect(check({ siteValues: [] })).toThrow('the site value "line" is not one that it may read');
-    expect(check({ seconds: 3599 })).toThrow(
-      'of which the check slow for 3600 s; its workspace may for 3599 s',
-    );
+    expect(values).toThrow('the site value "line" is not one that it may read');
+    expect(time).toThrow('of which the check slow for 3600 s; its workspace may for 3599 s');
+    for (const one of [values, time]) expect(await verdict(async () => one())).toBe('OUT_OF_BOUNDS');
   });
 
   it("is refused for what is the agent's own, also in a package of the platform", async () => {
@@ -102,14 +103,9 @@ describe('a package of a cluster', () => {
     ...more,
   });
 
-  it("N28: on a cluster, of another team's secret set -> OUT_OF_BOUNDS", () => {
-    let code = 'ACCEPT';
-    try {
-      checkBounds(desired(manifest('payroll')), 'kubernetes', '/state');
-    } catch (error) {
-      ({ code } = error as { code: string });
-    }
-    expect(code).toBe('OUT_OF_BOUNDS');
+  it("N28: on a cluster, of another team's secret set -> OUT_OF_BOUNDS", async () => {
+    const check = async () => checkBounds(desired(manifest('payroll')), 'kubernetes', '/state');
+    expect(await verdict(check)).toBe('OUT_OF_BOUNDS');
   });
 
   it.each([
