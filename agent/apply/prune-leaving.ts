@@ -14,18 +14,24 @@ import { removalHolders } from './removal-holders.ts';
 import { findAsked } from './removals-asked.ts';
 
 /**
- * Removes packages that the verified bundle no longer has, dependents first, after the packages of the release were tried. Each is
+ * Removes packages that the verified bundle no longer has, dependents first. Each is
  * judged for itself: one that a package of the release needs or replaces waits for that package alone, and those of the workspaces that
  * remove more than the prune budget has left wait for an operator's confirmation, as all packages of the agent together do. Messages of
  * held removals say why they wait and how to continue.
+ * @param which 'all' after the packages of the release were tried. Before that, those that none of these may need, replace or take
+ *   over; what waits for a package alone is not reported yet
  */
-export const pruneLeaving = async (agent: Agent): Promise<readonly PackageResult[]> => {
+export const pruneLeaving = async (
+  agent: Agent,
+  which: 'all' | 'what no package of the release may want',
+): Promise<readonly PackageResult[]> => {
+  const isEarly = which !== 'all';
   const rows = readPackages(agent.state).filter((row) => !isHalfRemoved(row));
   const leaving = rows.filter(({ desired }) => desired === undefined);
-  const begun = await goOnRemoving(agent);
+  const begun = isEarly ? [] : await goOnRemoving(agent);
   if (leaving.length === 0) return begun;
   const originOf = openOrigins(agent);
-  const holders = await removalHolders(agent, leaving, originOf);
+  const holders = await removalHolders(agent, leaving, { originOf, isEarly });
   const asked = readTrustRow(agent.state).pruneConfirmed
     ? new Map<string, string>()
     : await findAsked(agent, leaving, rows.length, originOf);
@@ -35,7 +41,7 @@ export const pruneLeaving = async (agent: Agent): Promise<readonly PackageResult
     const why = asked.get(row.assignment);
     const by = holders.get(row.assignment);
     if (why !== undefined) results.push(hold(agent, row, why, 'PRUNE_BUDGET'));
-    else if (by) results.push(hold(agent, row, sayWaits(by)));
+    else if (by && !isEarly) results.push(hold(agent, row, sayWaits(by)));
   }
   const free = leaving.filter(({ assignment }) => !asked.has(assignment) && !holders.has(assignment));
   for (const row of dependentsFirst(free)) results.push(await removePackage(agent, row));

@@ -25,13 +25,14 @@ import { pausedFailure } from './paused-failure.ts';
 import { begin, perform } from './perform.ts';
 import { pruneLeaving } from './prune-leaving.ts';
 import { type Move, readMoves } from './read-moves.ts';
-import { readSlow } from './read-slow.ts';
+import { readTurns } from './read-turns.ts';
 import { sayKnown } from './say-known.ts';
 
-type Wanted = PackageRow & { readonly desired: PackageRef };
+type Wanted = PackageRow & { readonly desired: PackageRef; readonly turn: number };
 
 /**
- * Applies the desired version of every package, dependencies first and slow ones last, then removes packages that left the bundle.
+ * Applies the desired version of every package, dependencies first and then in turns (readTurns), and removes packages that left the bundle:
+ * those that nothing holds before the packages that may take long, the others at the end.
  * Packages that already run as desired are skipped and not in the result.
  */
 export const reconcile = async (agent: Agent): Promise<readonly PackageResult[]> => {
@@ -40,28 +41,40 @@ export const reconcile = async (agent: Agent): Promise<readonly PackageResult[]>
   const frozen = frozenBy(agent);
   if (frozen) return holdPending(agent, sayStale(frozen), 'STALE');
   const results = new Map<string, PackageResult>();
+  const removed: PackageResult[] = [];
   let more = true;
   while (more) {
-    const round = await applyWanted(agent);
+    const round = await applyWanted(agent, async () => {
+      removed.push(...(await pruneLeaving(agent, 'what no package of the release may want')));
+    });
     for (const result of round) results.set(result.assignment, result);
     // A package may have failed on an object that a later package of this round has released: another round can take it.
     more = round.some(({ code }) => code === 'PATH_CLAIMED') && !round.every(isWrong);
-    if (agent.news?.aborted) return [...results.values()];
+    if (agent.news?.aborted) return [...results.values(), ...removed];
   }
-  const removed = await pruneLeaving(agent);
+  removed.push(...(await pruneLeaving(agent, 'all')));
   return finishRemovals(agent, [...results.values(), ...removed]);
 };
 
 const isWrong = ({ outcome }: PackageResult): boolean => outcome === 'failed' || outcome === 'skipped';
 
-const applyWanted = async (agent: Agent): Promise<readonly PackageResult[]> => {
+/** @param beforeLate runs once, before the first package that may keep others waiting for long */
+const applyWanted = async (
+  agent: Agent,
+  beforeLate: () => Promise<void>,
+): Promise<readonly PackageResult[]> => {
   const results: PackageResult[] = [];
   const failed = new Set<string>();
   let stopped: string | undefined;
-  for (const { assignment, desired } of await wantedInOrder(agent)) {
+  let isLate = false;
+  for (const { assignment, desired, turn } of await wantedInOrder(agent)) {
     const row = findPackage(agent.state, assignment);
     if (!row || row.pinnedRelease !== undefined) continue;
     if (isSame(row.current, desired)) continue;
+    if (!isLate && turn > 0 && !desired.critical) {
+      isLate = true;
+      await beforeLate();
+    }
     // A newer release is about to replace the desired packages.
     if (agent.news?.aborted) return results;
     const held = reasonToHold(desired, failed, stopped);
@@ -78,12 +91,15 @@ const applyWanted = async (agent: Agent): Promise<readonly PackageResult[]> => {
 };
 
 const wantedInOrder = async (agent: Agent): Promise<readonly Wanted[]> => {
-  const rows = readPackages(agent.state).filter((row): row is Wanted => row.desired !== undefined);
+  const rows = readPackages(agent.state).filter(
+    (row): row is Omit<Wanted, 'turn'> => row.desired !== undefined,
+  );
   const refs = rows.map(({ desired }) => desired);
-  const slow = await readSlow(agent, refs);
-  const timed = refs.map((ref) => ({ ...ref, slow: slow.get(ref.assignment) ?? 0 }));
+  const turns = await readTurns(agent, refs);
+  const turnOf = (assignment: string): number => turns.get(assignment) ?? 0;
+  const timed = refs.map((ref) => ({ ...ref, turn: turnOf(ref.assignment) }));
   const order = giversFirst(timed, await readMoves(agent)).map(({ assignment }) => assignment);
-  const byName = new Map(rows.map((row) => [row.assignment, row]));
+  const byName = new Map(rows.map((row) => [row.assignment, { ...row, turn: turnOf(row.assignment) }]));
   return order.map((assignment) => byName.get(assignment) as Wanted);
 };
 

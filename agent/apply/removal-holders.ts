@@ -21,12 +21,13 @@ type Pending = PackageRow & { readonly desired: PackageRef };
  * Returns the packages of the release that each leaving package waits for: those that do not run as desired and replace it, take its
  * objects over, or need it as they run now. Only a package of the same workspace or of the platform holds a removal, and a critical
  * package that failed holds all. A leaving package that waits holds those that it depends on in the same way.
+ * @param isEarly before the packages of the release were tried: one of any workspace that takes objects over holds their removal
  * @returns names by leaving package, sorted; a package that nothing holds is absent
  */
 export const removalHolders = async (
   agent: Agent,
   leaving: readonly PackageRow[],
-  originOf: OriginOf,
+  { originOf, isEarly }: { readonly originOf: OriginOf; readonly isEarly: boolean },
 ): Promise<ReadonlyMap<string, readonly string[]>> => {
   const rows = readPackages(agent.state);
   const pending = rows.filter((row): row is Pending => row.desired !== undefined && !runsAsDesired(row));
@@ -51,11 +52,14 @@ export const removalHolders = async (
     const isStop = row.desired.critical && (row.status === 'failed' || row.status === 'broken');
     const related = all.filter(({ from }) => mayHold(of, from));
     const needs = await needsOf(agent, row, related);
+    const strangers = isEarly ? all.filter((one) => !related.includes(one)) : [];
+    const taken = await takenOver(agent, row, strangers);
     for (const one of all) {
       const { assignment } = one.row;
       const isReplaced =
         row.current === undefined && related.includes(one) && replaces(of, one.from, { workloads, before });
-      if (isStop || isReplaced || needs.has(assignment)) note(assignment, row.assignment);
+      if (isStop || isReplaced || needs.has(assignment) || taken.has(assignment))
+        note(assignment, row.assignment);
     }
   }
   spread(all, note, found);
@@ -93,23 +97,38 @@ const needsOf = async (
   { desired, current }: Pending,
   leaving: readonly Leaving[],
 ): Promise<ReadonlySet<string>> => {
-  const keys = new Map<string, string>();
-  for (const { row, owned } of leaving) for (const { key } of owned) keys.set(key, row.assignment);
+  const keys = ownersOf(leaving);
   const needed = new Set(current?.dependsOn);
-  for (const key of await keysClaimed(agent, desired, [...keys.keys()])) needed.add(keys.get(key) as string);
+  const all = [...keys.keys()];
+  for (const key of (await keysClaimed(agent, desired, all)) ?? all) needed.add(keys.get(key) as string);
   if (current)
     for (const key of await keysNamed(agent, current, [...keys.keys()])) needed.add(keys.get(key) as string);
   return new Set(leaving.map(({ row }) => row.assignment).filter((name) => needed.has(name)));
 };
 
-/** Those of the keys that a package will own. All of them if it cannot be read or its target cannot say. */
+/** The leaving packages of which a package takes objects over. A package that cannot be read takes none. */
+const takenOver = async (
+  agent: Agent,
+  { desired }: Pending,
+  leaving: readonly Leaving[],
+): Promise<ReadonlySet<string>> => {
+  const keys = ownersOf(leaving);
+  const claimed = (await keysClaimed(agent, desired, [...keys.keys()])) ?? [];
+  return new Set(claimed.map((key) => keys.get(key) as string));
+};
+
+const ownersOf = (leaving: readonly Leaving[]): ReadonlyMap<string, string> =>
+  new Map(leaving.flatMap(({ row, owned }) => owned.map(({ key }) => [key, row.assignment] as const)));
+
+/** Those of the keys that a package will own; undefined if it cannot be read or its target cannot say. */
 const keysClaimed = async (
   { state, targets, signal }: Agent,
   ref: PackageRef,
   keys: readonly string[],
-): Promise<readonly string[]> => {
+): Promise<readonly string[] | undefined> => {
   const target = targets.find(({ kind }) => kind === ref.kind);
-  if (keys.length === 0 || !target?.claims) return keys;
+  if (keys.length === 0) return [];
+  if (!target?.claims) return undefined;
   try {
     const claims = target.claims(await loadWithoutValues(state, ref, signal));
     const today = (await target.todaysKeys?.([...keys, ...claims])) ?? new Map<string, string>();
@@ -118,7 +137,7 @@ const keysClaimed = async (
     return keys.filter((key) => places.has(placeOf(key)));
   } catch {
     checkAborted(signal);
-    return keys;
+    return undefined;
   }
 };
 

@@ -4,18 +4,21 @@ import { isSame } from '../store/applied/package-ref.ts';
 import { readPackages } from '../store/applied/packages.ts';
 import { type Operation, openOperation } from '../store/journal/operations.ts';
 import { pausedFailure } from './paused-failure.ts';
-import { secondsIfSlow } from './read-slow.ts';
+import { secondsOf } from './read-turns.ts';
 import { endWithoutWait } from './supersede.ts';
 
+/** A wait of less goes on. */
+const SHORT_SECONDS = 60;
+
 /**
- * Ends an interrupted operation that only waited for the health of a slow package, if another package can go first: a new release came
+ * Ends an interrupted operation that only waited for the health of a package, if another package can go first: a new release came
  * during the wait. The package is applied again after the others, over what is there, and its health is waited for then. An operation that
  * has taken objects over, or is a rollback, is not ended: what it would undo is in its journal row.
  */
 export const stepAside = async (agent: Agent): Promise<void> => {
   const open = openOperation(agent.state);
   if (!open?.to || !onlyWaits(open) || !othersWait(agent, open)) return;
-  if ((await secondsIfSlow(agent, open.to)) === undefined) return;
+  if ((await secondsOf(agent, open.to)) <= SHORT_SECONDS) return;
   endWithoutWait(agent, open, 'other packages of the release go first; its health is waited for after them');
 };
 

@@ -145,10 +145,10 @@ export type Target = {
    */
   readonly claims?: (desired: DesiredPackage) => ReadonlySet<string>;
   /**
-   * The longest time that a package may take by its own timeouts, in seconds, read from its files alone. Absent: not known. Throws the
-   * FleetError of reading the package.
+   * The longest time that a package may take, in seconds: the same for all, or by its own timeouts, read from its files alone. Absent: not
+   * known. Throws the FleetError of reading the package.
    */
-  readonly seconds?: (desired: DesiredPackage) => number;
+  readonly seconds?: number | ((desired: DesiredPackage) => number);
   /**
    * Keys of the inventory that name an object by a name that leads to another key today -> today's key, where the target
    * has several names for one object: paths of a host. Absent: a key is the only name. Writes nothing.

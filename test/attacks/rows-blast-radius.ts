@@ -49,4 +49,15 @@ export const BLAST_RADIUS: readonly AttackRow[] = [
     'ACCEPT: the agent starts all the same, and the next release removes the unit',
     [['ACCEPT']],
   ),
+  rowOf(
+    'N76',
+    'others come late',
+    'many packages, each within the limits, whose health takes its time, at every release, so that the packages and removals of others come late or never',
+    'ACCEPT: the workspaces take turns, and removals that nothing holds go first',
+    [
+      ['ACCEPT', 'of a team with many'],
+      ['ACCEPT', 'where all may take as long'],
+      ['ACCEPT', 'removal of another team'],
+    ],
+  ),
 ];

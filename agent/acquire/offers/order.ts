@@ -5,12 +5,12 @@ type Ordered = {
   readonly assignment: string;
   readonly dependsOn: readonly string[];
   readonly critical: boolean;
-  /** Slow packages go last, in the order of their seconds. Default: 0. */
-  readonly slow?: number;
+  /** Packages that are ready go in the order of their turns. Default: 0. */
+  readonly turn?: number;
 };
 
 /**
- * Sorts packages so that dependencies come first; among packages that are ready, critical ones first, slow ones last, then by name. Ignores
+ * Sorts packages so that dependencies come first; among packages that are ready, critical ones first, then by turn and name. Ignores
  * dependencies outside the list (desiredPackages has refused them for a bundle).
  * @throws FleetError DEPENDENCY_CYCLE
  */
@@ -22,7 +22,7 @@ export const inOrder = <T extends Ordered>(packages: readonly T[]): readonly T[]
     const [next] = ready.toSorted(
       (a, b) =>
         Number(b.critical) - Number(a.critical) ||
-        bySeconds(a.slow ?? 0, b.slow ?? 0) ||
+        byTurn(a.turn ?? 0, b.turn ?? 0) ||
         compareBytes(a.assignment, b.assignment),
     );
     if (!next) {
@@ -36,4 +36,4 @@ export const inOrder = <T extends Ordered>(packages: readonly T[]): readonly T[]
 };
 
 /** Two without an end are equal. */
-const bySeconds = (a: number, b: number): number => (a === b ? 0 : a - b);
+const byTurn = (a: number, b: number): number => (a === b ? 0 : a - b);

@@ -53,6 +53,7 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
     claims: keysWanted,
     named: keysNamed,
     retryMs: options.healthTimeoutMs,
+    seconds: options.healthTimeoutMs / 1000,
     execute: async (step, desired, signal) => executeStep(options, await api(), step, desired, signal),
     settle: async (desired, signal) => {
       const { objects } = await resolveWanted(await api(), options.fleet, desired, signal);

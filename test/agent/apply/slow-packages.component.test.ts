@@ -63,6 +63,68 @@ describe('a package that may take long', () => {
     ]);
   });
 
+  const takes = (seconds: number, workspace: string): Partial<TestPackage> => ({
+    workspace,
+    checks: [{ type: 'exec', name: 'answers', argv: ['true'], timeoutSeconds: seconds }],
+  });
+  const order = (world: World) => stepsDone(machine(world)).map((line) => line.split(' ')[0]?.slice(10));
+
+  it('N76: of a team with many keeps another team waiting no longer than that may keep it waiting -> ACCEPT', async () => {
+    await using world = await createWorld();
+    const many = [1, 2, 3, 4].map((at) => onePackage(`a${at}`, 'x', takes(200, 'evil')));
+    await world.release(1, [
+      ...many,
+      onePackage('y', 'x', takes(450, 'calm')),
+      onePackage('z', 'x', takes(100, 'quick')),
+    ]);
+    expect(order(world)).toEqual(['a1', 'z', 'a2', 'y', 'a3', 'a4']);
+  });
+
+  it('N76: on a target where all may take as long, goes in turns of the teams -> ACCEPT', async () => {
+    await using world = await createWorld();
+    Object.assign(world.agent, { targets: [{ ...folderTarget(machine(world)), seconds: 300 }] });
+    const many = [1, 2, 3].map((at) => onePackage(`a${at}`, 'x', { workspace: 'evil' }));
+    const others = ['y', 'z'].map((id) => onePackage(id, 'x', { workspace: 'calm' }));
+    await world.release(1, [...many, ...others]);
+    expect(order(world)).toEqual(['a1', 'y', 'a2', 'z', 'a3']);
+  });
+
+  it('N76: does not keep the removal of another team waiting -> ACCEPT', async () => {
+    await using world = await createWorld();
+    await world.release(1, [
+      onePackage('a', 'one', { workspace: 'evil' }),
+      onePackage('old', 'one', { workspace: 'calm' }),
+    ]);
+    const { begun } = waitsFor(world, 'two');
+    const news = new AbortController();
+    await accept(world, 2, [slow('a', 'two', { workspace: 'evil' })]);
+    const look = lookAround({ ...world.agent, news: news.signal });
+    await begun;
+    expect(liveFiles(machine(world))).toEqual({ '/opt/a': 'two' });
+    expect(findPackage(world.agent.state, 'old')).toBeUndefined();
+    news.abort();
+    await expect(look).rejects.toThrow();
+  });
+
+  it('keeps what it takes over from a package of another team that leaves', async () => {
+    await using world = await createWorld();
+    await world.release(1, [
+      onePackage('a', 'one', { workspace: 'evil' }),
+      onePackage('old', 'one', { workspace: 'calm', files: { '/opt/shared': 'one' } }),
+    ]);
+    const files = { '/opt/a': 'two', '/opt/shared': 'one' };
+    await world.release(2, [slow('a', 'two', { workspace: 'evil', files })]);
+    expect(liveFiles(machine(world))).toEqual(files);
+    expect(stepsDone(machine(world)).filter((line) => line.includes('shared'))).toEqual([
+      'file:/opt/shared created',
+    ]);
+    expect(readOwned(world.agent.state, 'a').map(({ key }) => key)).toEqual([
+      'file:/opt/a',
+      'file:/opt/shared',
+    ]);
+    expect(findPackage(world.agent.state, 'old')).toBeUndefined();
+  });
+
   it('does not keep the packages of the next release waiting, and is waited for after them', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('a', 'one'), onePackage('b', 'one')]);
