@@ -6,7 +6,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
-import { buildEnvironment } from '../../scheduler/build/build-environment.ts';
+import { buildEnvironment } from '../../scheduler/build/pipeline.ts';
 import type { EnvironmentBuild } from '../../scheduler/assemble/environment-build.ts';
 import { newBuildMemory } from '../../scheduler/assemble/incremental/build-memory.ts';
 import { loadPlatform, sourcesOf } from '../../scheduler/load/load-platform.ts';

@@ -11,9 +11,7 @@ export type EnvironmentBuild = {
   readonly candidate: Candidate;
   readonly sources: readonly CandidateSource[];
   readonly advice: readonly FleetError[];
-  /** Builds bundles again, with packages held for reasons outside of their content. By cluster type. */
-  readonly holding: (holds: ReadonlyMap<string, BundleHolds>) => Promise<EnvironmentBuild>;
 };
 
-/** By the name of the package. */
+/** Packages to hold, by their names. */
 export type BundleHolds = NonNullable<BundleInput['holds']>;

@@ -7,7 +7,8 @@ import { FleetCommand } from '#cli/fleet-command';
 import { openRegistry } from '#bundles/transport/registry/open-registry';
 import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
-import { build, type EnvironmentOutcome } from '../build/build.ts';
+import { build } from '../build/build.ts';
+import type { EnvironmentOutcome } from '../build/build-outcome.ts';
 import type { GivenCandidate } from '../assemble/candidate/given-candidate.ts';
 import { platformOf } from '../assemble/candidate/platform-of.ts';
 import { readCandidate } from '../assemble/candidate/read-candidate.ts';
@@ -25,7 +26,7 @@ import {
 } from '../settings/configuration-flags.ts';
 import { openImageRegistries } from '../load/images/image-places.ts';
 import { eachOnce } from '../model/problems.ts';
-import type { ChannelOutcome } from '../build/publish-environment.ts';
+import type { ChannelOutcome } from '../build/channel-outcome.ts';
 import { describeRemovals, type Removal } from '../release/removals/removal.ts';
 import { openKeyDirectory } from '../keys/key-directory.ts';
 import { heldLines, summariseHeld } from './held-lines.ts';

@@ -1,5 +1,5 @@
 import { type FleetError, formatError } from '#bundles/errors';
-import { buildEnvironment } from '../build/build-environment.ts';
+import { buildEnvironment } from '../build/pipeline.ts';
 import type { EnvironmentBuild } from '../assemble/environment-build.ts';
 import { knownCharts } from '../load/charts/known-charts.ts';
 import { knownContents } from '../assemble/content/known-contents.ts';

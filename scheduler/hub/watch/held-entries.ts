@@ -1,5 +1,5 @@
 import { formatError } from '#bundles/errors';
-import type { EnvironmentOutcome } from '../../build/build.ts';
+import type { EnvironmentOutcome } from '../../build/build-outcome.ts';
 import { faultFields } from './fault-fields.ts';
 
 const NAMES_SHOWN = 3;

@@ -1,7 +1,9 @@
 import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makeImages } from '../../../examples/make-images.ts';
-import { type BuildOptions, type BuildOutcome, build } from '../../../scheduler/build/build.ts';
+import type { BuildOptions } from '../../../scheduler/build/build-options.ts';
+import type { BuildOutcome } from '../../../scheduler/build/build-outcome.ts';
+import { build } from '../../../scheduler/build/build.ts';
 import { initDevRoot } from '../../../scheduler/keys/root/init-dev-root.ts';
 import { openKeyDirectory } from '../../../scheduler/keys/key-directory.ts';
 import { withoutChain } from './without-chain.ts';

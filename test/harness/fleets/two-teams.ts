@@ -3,7 +3,9 @@ import { dirname, join } from 'node:path';
 import { makeImages } from '../../../examples/make-images.ts';
 import { openKeyDirectory } from '../../../scheduler/keys/key-directory.ts';
 import { initDevRoot } from '../../../scheduler/keys/root/init-dev-root.ts';
-import { type BuildOptions, type BuildOutcome, build } from '../../../scheduler/build/build.ts';
+import type { BuildOptions } from '../../../scheduler/build/build-options.ts';
+import type { BuildOutcome } from '../../../scheduler/build/build-outcome.ts';
+import { build } from '../../../scheduler/build/build.ts';
 
 /** A fleet of one environment, a cluster type for hosts and one for clusters, and the teams that tests add. */
 export type Teams = {

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type GeneratedFleet, makeFleet } from '../../../bench/fleet/make-fleet.ts';
 import { formatError } from '../../../bundles/errors.ts';
-import { buildEnvironment } from '../../../scheduler/build/build-environment.ts';
+import { buildEnvironment } from '../../../scheduler/build/pipeline.ts';
 import { type BuildMemory, newBuildMemory } from '../../../scheduler/assemble/incremental/build-memory.ts';
 import { loadPlatform, sourcesOf } from '../../../scheduler/load/load-platform.ts';
 import type { PlatformForm } from '../../../scheduler/model/model.ts';

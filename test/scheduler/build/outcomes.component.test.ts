@@ -11,7 +11,7 @@ import { lineagesOf } from '../../../scheduler/load/releases/check-promoted.ts';
 import { readRelease } from '../../../scheduler/load/releases/read-release.ts';
 import { approve } from '../../../scheduler/release/approvals/approve.ts';
 import { build } from '../../../scheduler/build/build.ts';
-import type { ChannelOutcome } from '../../../scheduler/build/publish-environment.ts';
+import type { ChannelOutcome } from '../../../scheduler/build/channel-outcome.ts';
 import { openReleases } from '../../../scheduler/release/publish/open-releases.ts';
 import { revokeBundle } from '../../../scheduler/release/revoke/revoke-bundle.ts';
 import { decideRollout } from '../../../scheduler/release/rollout/begin-rollout.ts';

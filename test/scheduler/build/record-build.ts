@@ -1,6 +1,6 @@
 import { isFleetError } from '#bundles/errors';
 import { openOrStartLayout, referenceOf } from '#bundles/formats/layout/layout';
-import type { BuildOutcome } from '../../../scheduler/build/build.ts';
+import type { BuildOutcome } from '../../../scheduler/build/build-outcome.ts';
 
 /** Replaces what differs from one run to the next, or says nothing about the decision: digests, by the order of their appearance. */
 const newLabels = () => {

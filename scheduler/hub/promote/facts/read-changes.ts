@@ -12,8 +12,13 @@ import { type BuildMemory, newBuildMemory } from '../../../assemble/incremental/
 import { sourcesOf } from '../../../load/load-platform.ts';
 import { bundlesOf, readRelease } from '../../../load/releases/read-release.ts';
 import { checkShared } from '../../../release/chain/check-shared.ts';
-import { makeEnvironment, signaturePlaces } from '../../../build/make-environment.ts';
-import { type BuildInputs, type BuildPlaces, withBuildInputs } from '../../../build/with-build-inputs.ts';
+import { makeEnvironment } from '../../../build/pipeline.ts';
+import { signaturePlaces } from '../../../build/load/signature-places.ts';
+import {
+  type BuildInputs,
+  type BuildPlaces,
+  withBuildInputs,
+} from '../../../build/load/with-build-inputs.ts';
 import type { Configuration } from '../../../settings/configuration.ts';
 import { compareReleased } from './compare-released.ts';
 import type { Changes, ReadChanges } from './facts.ts';

@@ -1,7 +1,8 @@
 import { dirname, join } from 'node:path';
 import { unpackLayer } from '../../../../bundles/formats/archive/unpack-layer.ts';
 import { type FleetError, formatError } from '../../../../bundles/errors.ts';
-import { buildEnvironment, type EnvironmentInput } from '../../../../scheduler/build/build-environment.ts';
+import { buildEnvironment } from '../../../../scheduler/build/pipeline.ts';
+import type { EnvironmentInput } from '../../../../scheduler/build/environment-input.ts';
 import { loadPlatform, sourcesOf } from '../../../../scheduler/load/load-platform.ts';
 import { temporaryDirectory, writeFiles } from '../../../scheduler/file-tree.ts';
 import { fleetPlatform, ours } from '../../../scheduler/fleet-platform.ts';

@@ -4,7 +4,7 @@ import { assembleKubernetes } from '../../../../scheduler/assemble/bundle/assemb
 import { plainSecrets } from '../../../../scheduler/assemble/bundle/secret-documents.ts';
 import { createObjectCheck } from '../../../../scheduler/plan/validate/kubernetes/create-object-check.ts';
 import { readCustomKinds } from '../../../../scheduler/plan/validate/kubernetes/custom-kinds.ts';
-import { judgeFor } from '../../../../scheduler/build/judge-for.ts';
+import { judgeFor } from '../../../../scheduler/build/load/open-judges.ts';
 import { clusterType, renderedPackage, target } from '../../model-objects.ts';
 
 const at = { file: 'x.yaml', line: 1, column: 1 };

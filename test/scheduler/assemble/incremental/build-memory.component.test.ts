@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { digestOf } from '#bundles/digest';
 import { type GeneratedFleet, makeFleet } from '../../../../bench/fleet/make-fleet.ts';
-import { buildEnvironment } from '../../../../scheduler/build/build-environment.ts';
+import { buildEnvironment } from '../../../../scheduler/build/pipeline.ts';
 import {
   type BuildMemory,
   type KeptBundle,

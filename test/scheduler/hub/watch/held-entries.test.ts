@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { FleetError } from '#bundles/errors';
-import type { EnvironmentOutcome } from '../../../../scheduler/build/build.ts';
+import type { EnvironmentOutcome } from '../../../../scheduler/build/build-outcome.ts';
 import { heldEntries } from '../../../../scheduler/hub/watch/held-entries.ts';
 
 it('the log says once why something is held, and what', () => {

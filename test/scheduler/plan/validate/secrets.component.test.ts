@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { formatError } from '../../../../bundles/errors.ts';
-import { buildEnvironment } from '../../../../scheduler/build/build-environment.ts';
+import { buildEnvironment } from '../../../../scheduler/build/pipeline.ts';
 import { loadPlatform, sourcesOf } from '../../../../scheduler/load/load-platform.ts';
 import { validatePlatform } from '../../../../scheduler/views/validate-platform.ts';
 import { temporaryDirectory, writeFiles } from '../../file-tree.ts';

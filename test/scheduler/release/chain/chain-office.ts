@@ -23,7 +23,9 @@ import { cleanPath, type Sources } from '../../../../scheduler/load/sources/open
 import { treeDigest } from '../../../../scheduler/load/sources/tree-digest.ts';
 import { appendEntry } from '../../../../scheduler/release/audit/append-entry.ts';
 import { signDecision } from '../../../../scheduler/release/audit/decide.ts';
-import { type BuildOptions, type BuildOutcome, build } from '../../../../scheduler/build/build.ts';
+import type { BuildOptions } from '../../../../scheduler/build/build-options.ts';
+import type { BuildOutcome } from '../../../../scheduler/build/build-outcome.ts';
+import { build } from '../../../../scheduler/build/build.ts';
 import { openReleases } from '../../../../scheduler/release/publish/open-releases.ts';
 import { rollbackRelease } from '../../../../scheduler/release/reissue/rollback-release.ts';
 import { type FolderTemplate, readTemplate, writeTemplate } from '../../../harness/fleets/folder-template.ts';

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type BuildOptions, type BuildOutcome, build } from '../../../../scheduler/build/build.ts';
-import type { ChannelOutcome } from '../../../../scheduler/build/publish-environment.ts';
+import type { BuildOptions } from '../../../../scheduler/build/build-options.ts';
+import type { BuildOutcome } from '../../../../scheduler/build/build-outcome.ts';
+import { build } from '../../../../scheduler/build/build.ts';
+import type { ChannelOutcome } from '../../../../scheduler/build/channel-outcome.ts';
 import { describeRemovals } from '../../../../scheduler/release/removals/removal.ts';
 import { openKeyDirectory } from '../../../../scheduler/keys/key-directory.ts';
 import { type FolderTemplate, readTemplate, writeTemplate } from '../../../harness/fleets/folder-template.ts';

@@ -1,15 +1,15 @@
-import { bundlesOf } from '../load/releases/read-release.ts';
+import { bundlesOf } from '../../load/releases/read-release.ts';
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { channelsIn } from '#bundles/transport/publish/choose-pointers';
 import { FleetError } from '#bundles/errors';
 import { formatChannel, parseChannel } from '#bundles/names';
-import type { KeyDirectory } from '../keys/key-directory.ts';
-import { readBase } from '../load/releases/read-base.ts';
-import { followWithLeases } from '../release/lease/follow-with-leases.ts';
-import type { Releases } from '../release/publish/open-releases.ts';
-import { readPrevious } from '../release/publish/read-previous.ts';
-import type { ChannelOutcome } from './publish-environment.ts';
-import { renewRelease } from '../release/reissue/renew-release.ts';
+import type { KeyDirectory } from '../../keys/key-directory.ts';
+import { readBase } from '../../load/releases/read-base.ts';
+import { followWithLeases } from '../../release/lease/follow-with-leases.ts';
+import type { Releases } from '../../release/publish/open-releases.ts';
+import { readPrevious } from '../../release/publish/read-previous.ts';
+import type { ChannelOutcome } from '../channel-outcome.ts';
+import { renewRelease } from '../../release/reissue/renew-release.ts';
 
 /**
  * Renews the due releases of an environment that is not built, so that running releases do not expire while a promotion is

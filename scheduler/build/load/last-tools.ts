@@ -1,11 +1,11 @@
 import type { Candidate } from '#bundles/formats/candidate';
 import type { Layout } from '#bundles/formats/layout/layout';
 import type { TrustRoot } from '#bundles/trust/root/root';
-import { readCandidate } from '../assemble/candidate/read-candidate.ts';
-import { readLineage } from '../load/releases/read-lineage.ts';
-import { readRelease } from '../load/releases/read-release.ts';
-import type { Platform } from '../model/model.ts';
-import { toMistake } from '../model/problems.ts';
+import { readCandidate } from '../../assemble/candidate/read-candidate.ts';
+import { readLineage } from '../../load/releases/read-lineage.ts';
+import { readRelease } from '../../load/releases/read-release.ts';
+import type { Platform } from '../../model/model.ts';
+import { toMistake } from '../../model/problems.ts';
 
 /**
  * The programs that rendered the newest release of the first channel of an environment that has any. undefined where no release says it, or

@@ -12,33 +12,32 @@ import { type PublishedRelease, readRelease } from '../../load/releases/read-rel
 import { findRevoked, readRevocations } from '../../load/releases/revocation-list.ts';
 import type { Allowance } from '../../settings/allowance.ts';
 import { openRemovals } from './find-removals.ts';
-import { judgeBundle } from './judge-bundle.ts';
+import { compareBundle, judgeBundle } from './judge-bundle.ts';
 import { describeRemovals, nameRemovals, type Removal } from './removal.ts';
 
-/** The environment as it is released, and by cluster type the removals that were neither declared nor allowed. */
-export type Kept = {
-  readonly built: EnvironmentBuild;
+/** Both by cluster type. */
+export type Unmeant = {
+  /** Packages to hold, so that none is removed. */
+  readonly holds: ReadonlyMap<string, BundleHolds>;
+  /** The removals that were neither declared nor allowed. */
   readonly unmeant: ReadonlyMap<string, readonly Removal[]>;
 };
 
 type Options = {
+  readonly layout: Layout;
   readonly roots: readonly TrustRoot[];
   readonly signal: AbortSignal;
   readonly allowance: Allowance;
 };
 
 /**
- * Keeps each package that a release would remove, or take objects from, although nobody declared that: it stays as in the last release of
+ * Finds each package that a release would remove, or take objects from, although nobody declared that: it stays as in the last release of
  * its channel, and the rest is released. A new package of a workspace in which something was replaced is held until the removal is decided,
  * because it may be the same application under another name, and both would run. A channel of which the last release cannot supply the
- * packages is left as built, so that publishEnvironment holds it as a whole.
+ * packages is left as built, so that decideRelease holds it as a whole.
  */
-export const keepUnmeant = async (
-  built: EnvironmentBuild,
-  layout: Layout,
-  options: Options,
-): Promise<Kept> => {
-  const { roots, signal, allowance } = options;
+export const findUnmeant = async (built: EnvironmentBuild, options: Options): Promise<Unmeant> => {
+  const { layout, roots, signal, allowance } = options;
   const { environment, fleet } = built.platform;
   const findRemovals = openRemovals(layout, built, roots, signal);
   const holds = new Map<string, BundleHolds>();
@@ -50,14 +49,14 @@ export const keepUnmeant = async (
     if (!previous) continue;
     const revocations = await readRevocations(layout, fleet, channel, newest);
     if (findRevoked(revocations, [bundle.bundle.digest])) continue;
-    const judged = await judgeBundle(bundle, previous, findRemovals, allowance);
+    const judged = judgeBundle(await compareBundle(bundle, previous, findRemovals), allowance);
     if (judged.unmeant.length === 0) continue;
-    const own = await holdsOf(layout, channel, { bundle, unmeant: judged.unmeant, previous }, options);
+    const own = await holdsOf(channel, { bundle, unmeant: judged.unmeant, previous }, options);
     if (!own) continue;
     holds.set(bundle.clusterType.name, own);
     unmeant.set(bundle.clusterType.name, judged.unmeant);
   }
-  return { built: holds.size === 0 ? built : await built.holding(holds), unmeant };
+  return { holds, unmeant };
 };
 
 type Judged = {
@@ -68,10 +67,9 @@ type Judged = {
 
 /** Packages to hold in one bundle; undefined if the last release cannot supply a package. */
 const holdsOf = async (
-  layout: Layout,
   channel: Channel,
   { bundle, unmeant, previous }: Judged,
-  { roots, signal }: Options,
+  { layout, roots, signal }: Options,
 ): Promise<BundleHolds | undefined> => {
   const made = await candidateOfRelease(layout, channel, previous.documents, { roots, signal });
   const { clusterType } = bundle;

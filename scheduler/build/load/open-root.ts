@@ -1,9 +1,9 @@
 import { FleetError, isFleetError } from '#bundles/errors';
 import { didYouMean } from '#bundles/nearest-name';
-import type { KeyDirectory } from '../keys/key-directory.ts';
-import { environmentsOf } from '../load/list-environments.ts';
-import { readRoot, type Root } from '../load/load-platform.ts';
-import type { Sources } from '../load/sources/open-sources.ts';
+import type { KeyDirectory } from '../../keys/key-directory.ts';
+import { environmentsOf } from '../../load/list-environments.ts';
+import { readRoot, type Root } from '../../load/load-platform.ts';
+import type { Sources } from '../../load/sources/open-sources.ts';
 
 export type RootOptions = {
   readonly platform: string;

@@ -1,16 +1,16 @@
 import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
 import { openRegistry } from '#bundles/transport/registry/open-registry';
 import { registryOptions } from '#bundles/transport/registry/registry-access';
-import { contentCache, openContents } from '../assemble/content/contents.ts';
-import { openContentPlaces } from '../assemble/content/download.ts';
-import { type KeyDirectory, openKeyDirectory } from '../keys/key-directory.ts';
-import { cachedCharts } from '../load/charts/chart-cache.ts';
-import { openChartPlaces } from '../load/charts/chart-places.ts';
-import { openCharts } from '../load/charts/charts.ts';
-import { openImageRegistries } from '../load/images/image-places.ts';
-import { platformOptions } from '../load/platform/platform-options.ts';
-import { type Configuration, requireSetting } from '../settings/configuration.ts';
-import type { MakeOptions } from './make-environment.ts';
+import { contentCache, openContents } from '../../assemble/content/contents.ts';
+import { openContentPlaces } from '../../assemble/content/download.ts';
+import { type KeyDirectory, openKeyDirectory } from '../../keys/key-directory.ts';
+import { cachedCharts } from '../../load/charts/chart-cache.ts';
+import { openChartPlaces } from '../../load/charts/chart-places.ts';
+import { openCharts } from '../../load/charts/charts.ts';
+import { openImageRegistries } from '../../load/images/image-places.ts';
+import { platformOptions } from '../../load/platform/platform-options.ts';
+import { type Configuration, requireSetting } from '../../settings/configuration.ts';
+import type { MakeOptions } from '../build-options.ts';
 
 export type BuildPlaces = {
   readonly env: NodeJS.ProcessEnv;

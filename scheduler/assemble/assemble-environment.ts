@@ -1,0 +1,141 @@
+import type { FleetError } from '#bundles/errors';
+import type { CandidateSource } from '#bundles/formats/statements/predicates';
+import { inParallel } from '#bundles/in-parallel';
+import type { Applications } from '../load/applications/load-applications.ts';
+import type { Assignment, ClusterType, HeldAssignment, Platform, RenderedPackage } from '../model/model.ts';
+import { unknownKinds } from '../plan/validate/kubernetes/unknown-kinds.ts';
+import { type BuiltBundle, buildBundle, type BundleInput } from './bundle/build-bundle.ts';
+import { type LastGood, NO_LAST_GOOD } from './bundle/last-good-packages.ts';
+import type { ManifestCache, ManifestJudge } from './bundle/prepared-manifest.ts';
+import { plainSecrets } from './bundle/secret-documents.ts';
+import { checkCandidate, checkRest } from './candidate/check-candidate.ts';
+import { type GivenCandidate, isOwn } from './candidate/given-candidate.ts';
+import { makeCandidate } from './candidate/make-candidate.ts';
+import type { ContentAccess } from './content/content-access.ts';
+import type { BundleHolds, EnvironmentBuild } from './environment-build.ts';
+import { firstOfEachField } from './images/first-of-each-field.ts';
+import type { ResolveImages } from './images/resolve-once.ts';
+import type { EnvironmentMemory } from './incremental/build-memory.ts';
+import { keepBundle, reuseBundle } from './incremental/reuse-bundle.ts';
+
+/** What the last releases have for the assignments of one cluster type that are not built. */
+export type LastRelease = Pick<BundleInput, 'lastGood' | 'rolledBack' | 'registrationOf'>;
+
+/** A planned and rendered environment, and what its applications brought. */
+export type AssembleInput = {
+  readonly platform: Platform;
+  readonly packages: readonly RenderedPackage[];
+  readonly held: readonly HeldAssignment[];
+  /** Warnings of the phases before. */
+  readonly advice: readonly FleetError[];
+  readonly applications: Pick<Applications, 'tools' | 'charts'>;
+  readonly applicationOf: BundleInput['applicationOf'];
+  /** Of the platform and the applications. */
+  readonly sources: readonly CandidateSource[];
+  /** By cluster type. */
+  readonly lastReleases: ReadonlyMap<ClusterType, LastRelease>;
+  readonly resolve: ResolveImages | undefined;
+  readonly contents: ContentAccess;
+  readonly manifests: ManifestCache;
+  readonly judgeOf: (clusterType: ClusterType) => ManifestJudge;
+  readonly memory: EnvironmentMemory | undefined;
+  readonly candidate: GivenCandidate | undefined;
+  /** Bundles made at the same time: one is compressed while the next is put together. */
+  readonly workers: number;
+};
+
+/**
+ * Makes the bundle of each cluster type, and the candidate. Nothing is signed. The output does not depend on the number of workers.
+ * @throws FleetError CANDIDATE_MISMATCH if the candidate is built again and the result differs; ABORTED, DISK_FULL
+ */
+export const assembleEnvironment = async (
+  input: AssembleInput,
+  signal: AbortSignal,
+): Promise<EnvironmentBuild> => {
+  const inputOf = bundleInputs(input);
+  const { memory } = input;
+  const bundleOf = async (clusterType: ClusterType): Promise<BuiltBundle> => {
+    signal.throwIfAborted();
+    const own = inputOf(clusterType);
+    const same = memory && (await reuseBundle(memory, own));
+    if (same) return same;
+    const built = await buildBundle(own, signal);
+    if (memory) keepBundle(memory, own, built);
+    return built;
+  };
+  return withCandidate(input, await inParallel(input.platform.clusterTypes, input.workers, bundleOf, signal));
+};
+
+/**
+ * The environment with packages held for reasons outside of their content: bundles that have some are made again.
+ * @param holds by the name of the cluster type
+ */
+export const holdPackages = async (
+  input: AssembleInput,
+  built: EnvironmentBuild,
+  holds: ReadonlyMap<string, BundleHolds>,
+  signal: AbortSignal,
+): Promise<EnvironmentBuild> => {
+  if (holds.size === 0) return built;
+  const inputOf = bundleInputs(input);
+  const bundleOf = async (one: BuiltBundle): Promise<BuiltBundle> => {
+    const own = holds.get(one.clusterType.name);
+    if (!own) return one;
+    signal.throwIfAborted();
+    return await buildBundle({ ...inputOf(one.clusterType), holds: own }, signal);
+  };
+  return withCandidate(input, await inParallel(built.bundles, input.workers, bundleOf, signal));
+};
+
+const bundleInputs = (input: AssembleInput): ((clusterType: ClusterType) => BundleInput) => {
+  const { platform, applicationOf, lastReleases, resolve, contents, manifests, judgeOf } = input;
+  const byType = <T extends { readonly assignment: Assignment }>(items: readonly T[]) =>
+    Map.groupBy(items, ({ assignment }) => assignment.clusterType.name);
+  const [packagesOf, heldOf] = [byType(input.packages), byType(input.held)];
+  const readers = allReaders([...lastReleases.values()].map(({ lastGood }) => lastGood));
+  return (clusterType) => ({
+    platform,
+    clusterType,
+    packages: packagesOf.get(clusterType.name) ?? [],
+    held: heldOf.get(clusterType.name) ?? [],
+    applicationOf,
+    ...(lastReleases.get(clusterType) ?? NO_RELEASE),
+    readers,
+    resolve,
+    contents,
+    manifests,
+    judge: judgeOf(clusterType),
+  });
+};
+
+const NO_RELEASE: LastRelease = { lastGood: NO_LAST_GOOD, rolledBack: new Map() };
+
+const withCandidate = (input: AssembleInput, bundles: readonly BuiltBundle[]): EnvironmentBuild => {
+  const { platform, sources, applications, candidate: given } = input;
+  const again = given && isOwn(given, platform.environment) ? given : undefined;
+  const made = makeCandidate({ platform, sources, bundles, applications, parent: given?.digest });
+  if (again) checkRest(again, made);
+  else checkCandidate(made);
+  return {
+    platform,
+    bundles,
+    candidate: again?.document ?? made,
+    sources,
+    advice: [
+      ...input.advice,
+      ...unknownKinds(bundles.flatMap(({ unknown }) => unknown)),
+      ...firstOfEachField(bundles.flatMap(({ suspects }) => suspects)),
+      ...plainSecrets(bundles.flatMap((built) => built.plainSecrets)),
+    ],
+  };
+};
+
+const allReaders = (lastGoods: readonly LastGood[]): LastGood['readers'] => {
+  const all = lastGoods.flatMap(({ readers }) => [...readers]);
+  return new Map(
+    [...Map.groupBy(all, ([input]) => input)].map(([input, found]) => [
+      input,
+      new Set(found.flatMap(([, workspaces]) => [...workspaces])),
+    ]),
+  );
+};

@@ -1,0 +1,145 @@
+import { canonicalBytes } from '#bundles/json/canonical';
+import { digestOf } from '#bundles/digest';
+import { assembleEnvironment, type AssembleInput, holdPackages } from '../assemble/assemble-environment.ts';
+import { sharedDigest } from '../assemble/candidate/shared-digest.ts';
+import type { EnvironmentBuild } from '../assemble/environment-build.ts';
+import { memoryOf } from '../assemble/incremental/build-memory.ts';
+import { internPlatform } from '../assemble/incremental/intern-platform.ts';
+import { startBuild } from '../assemble/incremental/start-build.ts';
+import type { RolloutPolicy } from '../model/promotion.ts';
+import { schedulePlatform } from '../plan/schedule/schedule-platform.ts';
+import { checkShared } from '../release/chain/check-shared.ts';
+import { lineageOf, type Place } from '../release/chain/open-chain.ts';
+import type { Releases } from '../release/publish/open-releases.ts';
+import { findUnmeant } from '../release/removals/find-unmeant.ts';
+import { renderAll } from '../render/render-all.ts';
+import { NO_ALLOWANCE } from '../settings/allowance.ts';
+import type { BuildOptions, MakeOptions } from './build-options.ts';
+import { type EnvironmentOutcome, notBuilt } from './build-outcome.ts';
+import { carryOut } from './carry-out/carry-out.ts';
+import { decideRelease } from './decide/decide-release.ts';
+import { readFacts } from './decide/read-facts.ts';
+import type { EnvironmentInput } from './environment-input.ts';
+import { loadEnvironment, type MakeInputs, type Problems } from './load/load-environment.ts';
+import { openImages } from './load/open-images.ts';
+import { openJudges } from './load/open-judges.ts';
+import { readApplications } from './load/read-applications.ts';
+import { readLastReleases } from './load/read-last-releases.ts';
+
+/**
+ * The phases of a build, in the order the data moves: load, plan, render, assemble, decide, carry out. Each takes what those before it
+ * returned and calls none of them. Only the last one signs and writes.
+ */
+
+export type ReleaseInputs = Omit<MakeInputs, 'store' | 'isPromoted'> & {
+  /** Its place in the chain; undefined in a platform without one. */
+  readonly place: Place | undefined;
+  readonly releases: Releases;
+  readonly rolloutPolicy: RolloutPolicy | undefined;
+};
+
+/** Builds one environment and releases what changed. Problems in its YAML are in the outcome. */
+export const releaseEnvironment = async (
+  options: BuildOptions,
+  environment: string,
+  { place, releases, rolloutPolicy, ...inputs }: ReleaseInputs,
+): Promise<EnvironmentOutcome> => {
+  const { keys, now, signal, candidate: given, allowRemovals: allowance = NO_ALLOWANCE } = options;
+  const isPromoted = place?.kind === 'promoted';
+  // load
+  const loaded = await loadEnvironment(options, environment, {
+    ...inputs,
+    store: releases.blobs,
+    isPromoted,
+  });
+  if ('problems' in loaded) return notBuilt(environment, loaded);
+  // plan, render
+  const rendered = await renderLoaded(loaded, signal);
+  // assemble
+  const assembled = await assembleEnvironment(rendered, signal);
+  const layout = await releases.open();
+  const reading = { layout, roots: keys.roots, signal, allowance };
+  const { holds, unmeant } = await findUnmeant(assembled, reading);
+  const built = await holdPackages(rendered, assembled, holds, signal);
+  if (isPromoted && given) checkShared(given, built.candidate, built.platform);
+  // decide
+  const lineage = place && lineageOf(place, sharedDigest(built.candidate));
+  const facts = await readFacts(built, { ...reading, fleet: keys.root.fleet, now, lineage, unmeant });
+  const decided = facts.map((channel) => ({ ...channel, decision: decideRelease(channel.facts) }));
+  // carry out
+  const channels = await carryOut(built, decided, {
+    layout,
+    releases,
+    keys,
+    now,
+    signal,
+    lineage,
+    rolloutPolicy,
+  });
+  const heldWorkloads = (built.platform.heldWorkloads ?? []).map(({ registration, errors }) => ({
+    registration,
+    errors,
+  }));
+  return {
+    environment,
+    candidate: digestOf(canonicalBytes(built.candidate)),
+    channels,
+    heldWorkloads,
+    advice: built.advice,
+    problems: [],
+  };
+};
+
+/** Builds one environment up to its bundles, without a decision about them. Problems in its YAML are returned. */
+export const makeEnvironment = async (
+  options: MakeOptions,
+  environment: string,
+  inputs: MakeInputs,
+): Promise<EnvironmentBuild | Problems> => {
+  const loaded = await loadEnvironment(options, environment, inputs);
+  return 'problems' in loaded ? loaded : await buildEnvironment(loaded, options.signal);
+};
+
+/** Plans, renders and assembles a loaded environment. Nothing is signed or written. */
+export const buildEnvironment = async (
+  input: EnvironmentInput,
+  signal: AbortSignal,
+): Promise<EnvironmentBuild> => assembleEnvironment(await renderLoaded(input, signal), signal);
+
+/** Everything that the bundles of a loaded environment are assembled from. */
+const renderLoaded = async (input: EnvironmentInput, signal: AbortSignal): Promise<AssembleInput> => {
+  const memory = input.memory && memoryOf(input.memory, input.platform);
+  const platform = internPlatform(memory?.platform, input.platform);
+  const lastReleases = await readLastReleases(input, platform, signal);
+  // plan
+  const past = [...lastReleases.values()].flatMap(({ lastGood }) => lastGood.targets);
+  const schedule =
+    input.rendered?.schedule ?? schedulePlatform(platform, new Map(past.map((one) => [one.id, one])));
+  // render
+  const { packages, held } =
+    input.rendered?.result ?? (await renderAll(platform, schedule, signal, memory?.rendered));
+  // load: what the rendered packages name
+  const { applications, applicationOf, sources, contents } = await readApplications(
+    input,
+    { platform, packages, memory },
+    signal,
+  );
+  const { definitions, judgeOf } = openJudges(platform, packages, applicationOf, input.kubernetes);
+  return {
+    platform,
+    packages,
+    held,
+    advice: [...schedule.advice, ...applications.advice],
+    applications,
+    applicationOf,
+    sources,
+    lastReleases,
+    resolve: openImages(input, platform, signal),
+    contents,
+    manifests: memory ? startBuild(memory, platform, definitions) : new Map(),
+    judgeOf,
+    memory,
+    candidate: input.candidate,
+    workers: input.workers,
+  };
+};
