@@ -8,7 +8,8 @@ import type { Log } from '../model/log.ts';
 /**
  * Waits for the health of packages concurrently with looks. A look starts the wait and returns; the result is stored under the
  * lock later. There is one wait per package, and it blocks neither new releases nor imports nor corrections.
- * @param onVerdict called after each wait: there may be something to report
+ * @param onVerdict called after a wait that stored a result: there may be something to report, or to try again later. Not for a package that
+ *   was healthy and still is: each look waits for its checks, and would cause the next look
  */
 export const healthWaits = (
   agent: Agent,
@@ -18,14 +19,15 @@ export const healthWaits = (
 ): HealthWaits & AsyncDisposable => {
   const waiting = new Map<string, Promise<void>>();
   const begin = async (assignment: string): Promise<void> => {
+    let stored = true;
     try {
-      await judgeHealth(agent, assignment, exclusively);
+      stored = await judgeHealth(agent, assignment, exclusively);
     } catch (cause) {
       const { code, message } = toFleetError(cause);
       if (!agent.signal.aborted) log.warn({ assignment, code, reason: message }, 'health not judged');
     }
     waiting.delete(assignment);
-    onVerdict();
+    if (stored) onVerdict();
   };
   return {
     isWaiting: (assignment) => waiting.has(assignment),

@@ -19,19 +19,20 @@ import { findPackage, type PackageRow, savePackage } from '../store/applied/pack
  * Waits for the health of a package that was corrected, is broken, or may be unwell by a look, and stores the result. The wait only reads, so it needs
  * no lock. The result is dropped if the package was applied or removed meanwhile. An unhealthy package is judged again after
  * pauses that double.
+ * @returns false if the package was healthy and still is, so that nothing was stored: there is nothing to act on or to report
  * @throws FleetError ABORTED when the signal is aborted, or the error of writing to the state
  */
 export const judgeHealth = async (
   agent: Agent,
   assignment: string,
   exclusively: Exclusively,
-): Promise<void> => {
+): Promise<boolean> => {
   const { state, signal } = agent;
   const current = findPackage(state, assignment)?.current;
   const target = agent.targets.find(({ kind }) => kind === current?.kind);
   if (!current || !target) {
     forgetAttempts(state, assignment, HEALTH);
-    return;
+    return true;
   }
   const change = lastChange(state, assignment);
   const isStill = (row: PackageRow | undefined): row is PackageRow =>
@@ -40,22 +41,32 @@ export const judgeHealth = async (
   try {
     const desired = await loadPackage(state, agent.identity.agent, current, signal);
     // A look only asks whether the checks of a healthy package still pass, and one that passes changes nothing.
-    if (isWell(state, assignment) && (await target.passesChecks?.(desired, signal))) return;
+    if (isWell(state, assignment) && (await target.passesChecks?.(desired, signal))) return false;
     checks = await target.settle(desired, signal);
   } catch (cause) {
     signal.throwIfAborted();
     if (isFleetError(cause, 'ABORTED')) throw toFleetError(cause);
     // An unreachable cluster says nothing about the package; the drift check reports why live state cannot be read.
   }
-  await exclusively(async () => {
+  return await exclusively(async () => {
     const row = findPackage(state, assignment);
-    if (!isStill(row)) return;
+    if (!isStill(row)) return true;
+    // Checks that failed for a moment and passed within their timeout.
+    if (checks && isWell(state, assignment) && !isNews(row, checks)) return false;
     record(agent, `health ${assignment}`, () => {
       if (!checks) putOff(state, assignment, HEALTH, agent.edge.now());
       else noteHealth(agent, row, current, checks);
     });
+    return true;
   });
 };
+
+const isNews = (row: PackageRow, settled: readonly CheckResult[]): boolean =>
+  outcomesOf(settled) !== outcomesOf(row.checks);
+
+/** What cannot be compared is known from looks. */
+const outcomesOf = (checks: readonly CheckResult[]): string =>
+  JSON.stringify(checks.flatMap(({ key, name, outcome }) => (key === undefined ? [[name, outcome]] : [])));
 
 /** Healthy, and not corrected since its checks passed. */
 const isWell = (state: Agent['state'], assignment: string): boolean =>

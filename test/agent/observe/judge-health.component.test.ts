@@ -24,6 +24,9 @@ const daemonOf = (world: World) => {
   let patient = false;
   const target: Target = {
     ...machine,
+    leavesOpen: () => true,
+    passesChecks: async (desired, signal) =>
+      (await machine.settle(desired, signal)).every(({ outcome }) => outcome === 'passed'),
     settle: (desired, signal) =>
       patient
         ? new Promise((end, stop) => {
@@ -55,6 +58,11 @@ const daemonOf = (world: World) => {
     waiting: async (names: readonly string[]) =>
       expect.poll(() => waited.map(({ assignment }) => assignment), { interval: 1 }).toEqual(names),
     verdict: async (count: number) => expect.poll(() => verdicts, { interval: 1 }).toBe(count),
+    /** Number of verdicts once all waits have ended. */
+    verdicts: async () => {
+      await waits[Symbol.asyncDispose]();
+      return verdicts;
+    },
   };
 };
 
@@ -99,6 +107,44 @@ describe('the health wait of a corrected package', () => {
     await it.verdict(1);
     expect(findPackage(world.agent.state, 'app')).toMatchObject({ status: 'healthy' });
     expect(world.events()).toHaveLength(told);
+  });
+});
+
+describe('the checks of a healthy package', () => {
+  const checks = [{ type: 'exec', name: 'answers', argv: ['mended'], timeoutSeconds: 1 }] as const;
+
+  it('cause no look by passing: each look waits for them, and would cause the next', async () => {
+    await using world = await createWorld();
+    writeFileSync(join(world.folder, 'machine/mended'), '');
+    const it = daemonOf(world);
+    await it.release(1, [onePackage('app', 'one', { checks })]);
+    for (let looks = 0; looks < 3; looks++) await it.look();
+    expect(await it.verdicts()).toBe(0);
+  });
+
+  it('that fail are a verdict', async () => {
+    await using world = await createWorld();
+    writeFileSync(join(world.folder, 'machine/mended'), '');
+    const it = daemonOf(world);
+    await it.release(1, [onePackage('app', 'one', { checks })]);
+    rmSync(join(world.folder, 'machine/mended'));
+    await it.look();
+    await it.waiting(['app']);
+    it.waited[0]?.end([FAILED]);
+    await it.verdict(1);
+    expect(findPackage(world.agent.state, 'app')).toMatchObject({ status: 'broken' });
+  });
+
+  it('that failed for a moment and passed within their timeout are none', async () => {
+    await using world = await createWorld();
+    writeFileSync(join(world.folder, 'machine/mended'), '');
+    const it = daemonOf(world);
+    await it.release(1, [onePackage('app', 'one', { checks })]);
+    rmSync(join(world.folder, 'machine/mended'));
+    await it.look();
+    await it.waiting(['app']);
+    it.waited[0]?.end([...(findPackage(world.agent.state, 'app')?.checks ?? [])]);
+    expect(await it.verdicts()).toBe(0);
   });
 });
 
