@@ -6,13 +6,14 @@ import { inAscii } from './bundling/in-ascii.ts';
 import { kubeConfigAlone } from './bundling/kube-config-alone.ts';
 import { licencesBeside } from './bundling/licences-beside.ts';
 import { nodeAsleep } from './bundling/node-asleep.ts';
+import { sbomBeside } from './bundling/sbom-beside.ts';
 import { sqliteBeside } from './bundling/sqlite-beside.ts';
 import { startFile } from './bundling/start-file.ts';
 
 /**
  * `npm run bundle:agent`: the agent for machines without a checkout. dist/agent holds main.cjs (the whole program),
  * fleet-agent.mjs (checks the version of Node, then runs main.cjs), the link fleet-agent, the SQLite add-on
- * better_sqlite3.node, and LICENCES.txt. `FLEET_ADDON` names the platform of the add-on (linux-x64, linux-arm64); the rest is the same for all.
+ * better_sqlite3.node, LICENCES.txt, and sbom.cdx.json. `FLEET_ADDON` names the platform of the add-on (linux-x64, linux-arm64); the rest is the same for all.
  *
  * What it leaves out and squeezes is for a daemon that sleeps most of the time: every module it evaluates, and the text
  * of the whole file, stay in its memory. `npm run bench idle-agent` says how much.
@@ -61,6 +62,7 @@ export default defineConfig({
     sqliteBeside(OUT),
     startFile(import.meta.dirname, 'agent/fleet-agent.js', OUT),
     licencesBeside(OUT),
+    sbomBeside('fleet-agent', OUT),
     kubeConfigAlone(),
     undiciInParts(),
     nodeAsleep(),

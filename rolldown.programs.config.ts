@@ -6,6 +6,7 @@ import { filesBeside } from './bundling/files-beside.ts';
 import { inAscii } from './bundling/in-ascii.ts';
 import { licencesBeside } from './bundling/licences-beside.ts';
 import { nodeAsleep } from './bundling/node-asleep.ts';
+import { sbomBeside } from './bundling/sbom-beside.ts';
 import { sqliteBeside } from './bundling/sqlite-beside.ts';
 import { startFile } from './bundling/start-file.ts';
 
@@ -30,6 +31,7 @@ const programOf = (folder: string, name: string, more?: (out: string) => Plugin)
       filesBeside(ROOT, out),
       inAscii(),
       licencesBeside(out),
+      sbomBeside(name, out),
       startFile(ROOT, join(folder, `${name}.js`), out),
       more?.(out),
     ],

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Plugin } from 'rolldown';
 import { build, type Rolldown } from 'vite';
 import { licencesBeside } from './licences-beside.ts';
+import { sbomBeside } from './sbom-beside.ts';
 
 const PAGE = join(import.meta.dirname, '../scheduler/page');
 
@@ -18,7 +19,7 @@ export const buildPage = async (out: string): Promise<void> => {
     // Also where NODE_ENV says otherwise: a test run would get React's development build.
     oxc: { jsx: { runtime: 'automatic', development: false } },
     define: { 'process.env.NODE_ENV': '"production"' },
-    plugins: [licencesBeside(out) as never],
+    plugins: [licencesBeside(out) as never, sbomBeside('fleet-hub-page', out) as never],
     build: {
       outDir: out,
       emptyOutDir: true,

@@ -18,7 +18,9 @@ import { gzipSync } from 'node:zlib';
 import { FleetError } from '#bundles/errors';
 import { runProcess } from '#bundles/run-process';
 import { VERSION } from '#bundles/version';
+import { artifactSbom, nodeComponent } from '../artifact-sbom.ts';
 import { LICENCES } from '../licences-beside.ts';
+import { SBOM } from '../sbom.ts';
 import { manPage } from './man-page.ts';
 import { findNode, NODE_DEPENDS, type NodeInside } from './node-inside.ts';
 import { PACKAGED, type Packaged } from './programs.ts';
@@ -80,7 +82,7 @@ const buildDeb = async (
   const built = join(options.programs, packaged.folder);
   await cp(built, library, {
     recursive: true,
-    filter: (from) => ![join(built, name), join(built, LICENCES)].includes(from),
+    filter: (from) => ![name, LICENCES, SBOM].some((file) => from === join(built, file)),
   });
   await cp(node.program, join(library, 'node'));
   await startWithNodeInside(join(library, `${name}.mjs`), `/usr/lib/${name}/node`);
@@ -100,6 +102,7 @@ const buildDeb = async (
   );
   const doc = `usr/share/doc/${name}`;
   await put(`${doc}/copyright`, copyright(await readFile(join(built, LICENCES), 'utf8'), node));
+  await put(`${doc}/${SBOM}`, await artifactSbom(name, [built], [nodeComponent(node.version)]));
   await put(`${doc}/changelog.gz`, zip(changelog(name, version, date)));
   await put(
     `usr/share/lintian/overrides/${name}`,

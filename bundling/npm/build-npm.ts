@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { FleetError } from '#bundles/errors';
 import { runProcess } from '#bundles/run-process';
 import { VERSION } from '#bundles/version';
+import { artifactSbom } from '../artifact-sbom.ts';
+import { SBOM } from '../sbom.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../..');
 
@@ -50,6 +52,8 @@ export const buildNpm = async ({
   }
   await cp(join(REPOSITORY, 'LICENSE'), join(folder, 'LICENSE'));
   await writeFile(join(folder, 'README.md'), README);
+  const built = Object.values(COMMANDS).map((path) => join(folder, path, '..'));
+  await writeFile(join(folder, SBOM), await artifactSbom('fleet-ferry', built));
   await writeFile(
     join(folder, 'package.json'),
     `${JSON.stringify({ ...(await described()), os: [platform], cpu: [architecture] }, null, 2)}\n`,
@@ -76,7 +80,7 @@ const described = async (): Promise<object> => {
     type: 'module',
     engines: { node: '>=24' },
     bin: COMMANDS,
-    files: [...Object.values(COMMANDS).map((path) => path.split('/')[0]), 'LICENSE', 'README.md'],
+    files: [...Object.values(COMMANDS).map((path) => path.split('/')[0]), 'LICENSE', 'README.md', SBOM],
   };
 };
 

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { VERSION } from '#bundles/version';
 import { buildNpm } from '../../../bundling/npm/build-npm.ts';
+import { buildImages, imageName } from '../../../bundling/release/build-images.ts';
 import { importAgentBase } from '../../harness/hosts/agent-base-image.ts';
 import { asRoot } from '../../harness/hosts/as-root.ts';
 import { copyBuiltPrograms } from '../../harness/run/built-programs.ts';
@@ -12,16 +13,11 @@ import { openPodman } from '../../harness/hosts/podman.ts';
 import { runCommand, runOrFail, succeed } from '../../harness/run/run-command.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
-const REPOSITORY = join(import.meta.dirname, '../../..');
 const PROGRAMS = ['fleet-agent', 'fleet-export', 'fleet-scheduler'] as const;
 /** They differ in the program alone. The image of the agent runs in a cluster, too (e2e/agent-in-cluster). */
-const DOCKERFILES = {
-  'fleet-scheduler': 'deploy/images/Dockerfile.scheduler',
-  ...(LONG && {
-    'fleet-agent': 'Dockerfile.agent',
-    'fleet-export': 'deploy/images/Dockerfile.export',
-  }),
-};
+const IMAGES = LONG ? PROGRAMS : (['fleet-scheduler'] as const);
+/** 2026-11-24. */
+const EPOCH = 1_795_478_400;
 
 let folder: TemporaryDirectory;
 /** What `npm run build` and `npm run bundle:agent` leave: a folder with `dist`. */
@@ -62,22 +58,19 @@ it('the npm package installs without network and scripts, and its three programs
 });
 
 describeWith(['podman', 'busybox', 'nodeBase'], 'images of the three programs', (paths) => {
-  it('start as the user they say, with the version of the package', async () => {
+  it('start as the user they say, with the version of the package, and are the same from the same programs', async () => {
     await using builder = await openPodman(paths.podman);
     const base = 'localhost/node-base:24';
     await importAgentBase(builder, base, { busybox: paths.busybox, libraries: paths.nodeBase });
-    for (const [name, dockerfile] of Object.entries(DOCKERFILES)) {
-      const image = `localhost/${name}:test`;
-      const words = ['--quiet', '--pull=never', `--build-arg=BASE=${base}`, `--build-arg=VERSION=${VERSION}`];
-      succeed(
-        await builder.podman([
-          'build',
-          ...words,
-          `--file=${join(REPOSITORY, dockerfile)}`,
-          `--tag=${image}`,
-          context,
-        ]),
-      );
+    const { podman } = builder;
+    const built = (out: string) =>
+      buildImages({ context, out: join(folder.path, out), epoch: EPOCH, base, podman, names: IMAGES });
+    for (const out of ['first', 'second']) await mkdir(join(folder.path, out));
+    const archives = Object.entries(await built('first'));
+    const again = await built('second');
+    for (const [name, archive] of archives) {
+      expect(await indexOf(again[name] ?? '')).toBe(await indexOf(archive));
+      const image = imageName(name);
       const { stdout } = await builder.podman(['image', 'inspect', image]);
       const [inspected] = JSON.parse(stdout) as readonly { readonly Config: Record<string, unknown> }[];
       const config = inspected?.Config ?? {};
@@ -104,3 +97,7 @@ describeWith(['podman', 'busybox', 'nodeBase'], 'images of the three programs', 
     }
   });
 });
+
+/** Names every blob of an image by its digest. */
+const indexOf = async (archive: string): Promise<string> =>
+  (await runOrFail(['tar', '--extract', '--to-stdout', '--file', archive, 'index.json'])).stdout;
