@@ -1,0 +1,49 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+
+const REPOSITORY = join(import.meta.dirname, '../..');
+const FOLDER = join(REPOSITORY, '.github/workflows');
+
+type Step = { readonly uses?: string; readonly run?: string };
+type Job = { readonly steps?: readonly Step[]; readonly permissions?: object; readonly uses?: string };
+type Workflow = { readonly permissions?: object; readonly jobs: Readonly<Record<string, Job>> };
+
+const workflows = readdirSync(FOLDER).map((name) => {
+  const text = readFileSync(join(FOLDER, name), 'utf8');
+  return { name, text, workflow: parse(text) as Workflow };
+});
+const steps = workflows.flatMap(({ name, workflow }) =>
+  Object.values(workflow.jobs).flatMap(({ steps: own = [] }) => own.map((step) => ({ name, step }))),
+);
+
+describe('workflows', () => {
+  it('name each action of others by its commit, with the version beside it', () => {
+    const used = workflows.flatMap(({ text }) => text.match(/^.*\buses: .*$/gm) ?? []);
+    const ofOthers = used.filter((line) => !line.includes('uses: ./'));
+    expect(ofOthers).not.toEqual([]);
+    expect(
+      ofOthers.filter((line) => !/uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(line)),
+    ).toEqual([]);
+  });
+
+  it('may read the sources and nothing else, where a job does not say more', () => {
+    expect(workflows.map(({ workflow }) => workflow.permissions)).toEqual(
+      workflows.map(() => ({ contents: 'read' })),
+    );
+  });
+
+  it('put no text of a pull request or a branch into a shell', () => {
+    expect(steps.filter(({ step }) => step.run?.includes('${{'))).toEqual([]);
+  });
+
+  it('run scripts that package.json has', () => {
+    const { scripts } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8')) as {
+      scripts: object;
+    };
+    const named = steps.flatMap(({ step }) => [...(step.run ?? '').matchAll(/npm run (?:-s )?(\S+)/g)]);
+    expect(named.map(([, script]) => script)).toEqual(['release']);
+    expect(Object.keys(scripts)).toContain('release');
+  });
+});
