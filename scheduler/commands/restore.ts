@@ -8,6 +8,7 @@ import { noteChange } from '../hub/changes/note-change.ts';
 import { openHub } from '../hub/hub.ts';
 import { putBack, readBackup } from '../hub/upkeep/backup/backup.ts';
 import { moveNumbersPast } from '../hub/upkeep/backup/move-past.ts';
+import type { RepeatedChanges } from '../hub/upkeep/backup/repeat-changes.ts';
 import { openKeyDirectory } from '../keys/key-directory.ts';
 import { readConfiguration, requireSetting } from '../settings/configuration.ts';
 import { configurationFlags, hubFlags, registryFlags } from '../settings/configuration-flags.ts';
@@ -16,11 +17,25 @@ import { byFlags, byOf } from './by-flags.ts';
 
 /** Numbers a second that a channel may have given out since the backup: a release takes longer. */
 const PER_SECOND = 1;
+/** An older backup has a wrong date, which would skip as many numbers as the seconds since then. */
+const MAX_AGE_SECONDS = 10 * 366 * 86_400;
+
+const describeChanges = ({ agents, tokens, sessions, lost }: RepeatedChanges): readonly string[] => [
+  ...agents.map((id) => `${id} is revoked again: it was revoked, or got another key, after the backup`),
+  ...tokens.map(
+    (id) => `the token ${id} is revoked again: it was revoked or may have been used after the backup`,
+  ),
+  ...(sessions > 0 ? [`${sessions} open sessions ended: people sign in again`] : []),
+  ...lost.map(
+    ({ change, about, person, reason, time }) =>
+      `not in the restored database, make it again: ${change} ${about} of ${time}${person === null ? '' : ` by ${person}`}${reason === null || reason === '' ? '' : `: ${reason}`}`,
+  ),
+];
 
 export default class Restore extends FleetCommand {
   static override summary = 'Restore a backup without reusing numbers';
   static override description =
-    "Copies the layout and the SQLite database of a backup to empty places. Then it makes sure that the next releases, leases and site statements have higher numbers than any that may have been issued since the backup: it reads those of the layout, of agents' reports, and of the registry, whose newer entries of the audit log it reads back, and adds a second's worth for each second since the backup.\n\nWith --in-place nothing is copied: for a layout and a database that were restored in another way, such as pg_restore. Stop every hub before.";
+    "Copies the layout and the SQLite database of a backup to empty places. Then it makes sure that the next releases, leases and site statements have higher numbers than any that may have been issued since the backup: it reads those of the layout, of agents' reports, and of the registry, whose newer entries of the audit log it reads back, and adds a second's worth for each second since the backup. Agents and tokens that were revoked after the backup, as the audit log says, are revoked again, all sessions end, and other changes that the database lacks are named.\n\nWith --in-place nothing is copied: for a layout and a database that were restored in another way, such as pg_restore. Stop every hub before.";
   static override examples = [
     '<%= config.bin %> <%= command.id %> /backup/2026-11-26',
     '<%= config.bin %> <%= command.id %> /backup/2026-11-26 --in-place',
@@ -53,6 +68,10 @@ export default class Restore extends FleetCommand {
           hint: 'Set the clock',
         },
       );
+    if (seconds > MAX_AGE_SECONDS)
+      throw new FleetError('USAGE', `the backup is of ${backup.at}: more than ten years old`, {
+        hint: 'Correct "at" in its backup.json, or the clock of this machine',
+      });
     if (!flags['in-place']) await putBack(args.folder, backup, { layout, db }, signal);
     await using hub = await openHub(configuration, { by: byOf(flags) });
     const { registry } = configuration;
@@ -67,13 +86,19 @@ export default class Restore extends FleetCommand {
       destination,
       margin: PER_SECOND * seconds,
       backup: backup.numbers,
+      savedAt: backup.at,
     });
     for (const [channel, number] of Object.entries(moved.floors.releases))
       if (channel !== '*') this.log(`${channel}: the next release has a number above ${number}`);
     if (moved.entries > 0)
       this.log(`${moved.entries} entries of the audit log were read back from ${registry}`);
     if (registry === undefined)
-      this.warn('no registry was asked: decisions made after the backup are not in the audit log');
+      this.warn(
+        'no registry was asked: decisions made after the backup are not in the audit log, and agents, tokens and bundles that were revoked since count again until you revoke them again',
+      );
+    for (const one of moved.implausible)
+      this.warn(`${one} does not count: no release or statement that is signed is near it`);
+    for (const line of describeChanges(moved.changes)) this.say(line);
     const change = { change: 'restore', about: 'hub', old: null, new: { backupAt: backup.at } };
     await hub.store.transact((tx) => noteChange(tx, change, hub.store.by, now));
     for (const line of await appendToLog(hub, 'restore', now)) this.say(line);

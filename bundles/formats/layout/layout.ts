@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Descriptor, type ImageIndex, parseManifest } from './manifest.ts';
 import { canonicalBytes } from '../../json/canonical.ts';
@@ -6,6 +6,7 @@ import { compareBytes } from '../../digest.ts';
 import { FleetError, toFleetError } from '../../errors.ts';
 import { OCI_INDEX, REF_NAME } from '../../media-types.ts';
 import { parseStrictJson } from '../../json/strict-json.ts';
+import { readRegularFile } from '../archive/read-regular-file.ts';
 import { type BlobDirectory, openBlobDirectory } from './blob-directory.ts';
 import { writeFileAtomically } from './write-file.ts';
 
@@ -217,7 +218,7 @@ export const withReference = (
 
 const readOptional: ReadFile = async (directory, file) => {
   try {
-    return await readFile(join(directory, file));
+    return await readRegularFile(join(directory, file));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;

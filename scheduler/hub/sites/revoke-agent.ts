@@ -2,7 +2,8 @@ import { FleetError } from '#bundles/errors';
 import { parseName } from '#bundles/names';
 import { formatTime } from '#bundles/time';
 import { noteChange } from '../changes/note-change.ts';
-import type { Store } from '../store/open-store.ts';
+import type { By, Store } from '../store/open-store.ts';
+import type { AgentRow, Tx } from '../store/tables.ts';
 import { describeAgent } from './describe-agent.ts';
 import { issueSite, type SiteSigner } from './issue-site.ts';
 import type { ChangedSite } from './set-values.ts';
@@ -36,20 +37,21 @@ export const revokeAgent = async (
         .executeTakeFirstOrThrow();
       return { site: row, changed: false };
     }
-    const at = formatTime(now);
-    await tx.updateTable('agent').set({ revoked_at: at }).where('id', '=', id).execute();
-    await tx
-      .updateTable('agent_key')
-      .set({ ended_at: at })
-      .where('agent', '=', id)
-      .where('ended_at', 'is', null)
-      .execute();
-    await noteChange(
-      tx,
-      { change: 'sites revoke', about: id, old: describeAgent(agent), new: null },
-      store.by,
-      now,
-    );
+    await markRevoked(tx, agent, store.by, now);
     return { site: await issueSite(tx, agent.site, signer, now), changed: true };
   });
+};
+
+/** Revokes an agent in the database. The caller issues the statement of its site in the same transaction. */
+export const markRevoked = async (tx: Tx, agent: AgentRow, by: By, now: Date): Promise<void> => {
+  const at = formatTime(now);
+  const { id } = agent;
+  await tx.updateTable('agent').set({ revoked_at: at }).where('id', '=', id).execute();
+  await tx
+    .updateTable('agent_key')
+    .set({ ended_at: at })
+    .where('agent', '=', id)
+    .where('ended_at', 'is', null)
+    .execute();
+  await noteChange(tx, { change: 'sites revoke', about: id, old: describeAgent(agent), new: null }, by, now);
 };

@@ -424,4 +424,9 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
         await db.schema.alterTable('agent').addColumn(column, 'text').execute();
     },
   },
+  '0033-audit-head': {
+    up: async (db: Kysely<unknown>) => {
+      await db.schema.alterTable('fleet').addColumn('audit_head', 'text').execute();
+    },
+  },
 };

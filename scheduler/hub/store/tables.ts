@@ -60,6 +60,8 @@ export type FleetRow = {
   readonly term: Generated<number>;
   /** Facts of reports received before may be gone: retention removed them; null: it removed none. */
   readonly removed_until: Timestamp | null;
+  /** Digest of the newest entry that the audit log had when this hub or a command last read it; null: none. */
+  readonly audit_head: Digest | null;
 };
 
 /** A site and its newest statement, exactly as signed. The layout is a copy of this row, never the other way round. */

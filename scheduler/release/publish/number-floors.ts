@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { FleetError, toFleetError } from '#bundles/errors';
+import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
+import { readRegularFile } from '#bundles/formats/archive/read-regular-file';
 import type { Layout } from '#bundles/formats/layout/layout';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import { parseJson } from '#bundles/json/parse-json';
@@ -23,11 +23,12 @@ const NONE: NumberFloors = { releases: {}, leases: {} };
 const readNumberFloors = async (directory: string): Promise<NumberFloors> => {
   const file = join(directory, FILE);
   try {
-    const { releases, leases } = parseJson(await readFile(file, 'utf8')) as NumberFloors;
+    const { releases, leases } = parseJson((await readRegularFile(file)).toString('utf8')) as NumberFloors;
     if ([releases, leases].every(isNumbers)) return { releases, leases };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return NONE;
-    if (!(error instanceof FleetError)) throw toFleetError(error, `reading ${file}`);
+    if (!isFleetError(error)) throw toFleetError(error, `reading ${file}`);
+    if (error.code === 'MEDIUM_INVALID') throw error;
   }
   throw new FleetError('LAYOUT_INVALID', `${file} is not the floors of a restored layout`, {
     hint: 'Run fleet-scheduler restore --in-place, which writes it again',
@@ -59,7 +60,16 @@ const higher = (
       .map((name) => [name, Math.max(a[name] ?? 0, b[name] ?? 0)]),
   );
 
-/** The number after the newest that the layout has, and after its floor. @throws FleetError as readNumberFloors */
+/**
+ * How far a floor may be above the newest number that is signed: a release each second for a century. The file is not signed, and agents
+ * never accept a number below one that they have, so a typing mistake or an intruder could use up all numbers there are.
+ */
+export const MAX_JUMP = 2 ** 32;
+
+/**
+ * The number after the newest that the layout has, and after its floor.
+ * @throws FleetError as readNumberFloors; LAYOUT_INVALID for a floor beyond MAX_JUMP; NOT_NEWER if no number is left
+ */
 export const nextNumber = async (
   { directory }: Pick<Layout, 'directory'>,
   kind: keyof NumberFloors,
@@ -68,5 +78,18 @@ export const nextNumber = async (
 ): Promise<number> => {
   const floors = (await readNumberFloors(directory))[kind];
   const floor = floors[formatChannel(channel)] ?? floors[ANY] ?? 0;
-  return Math.max(newest ?? 0, floor) + 1;
+  const what = `${kind === 'releases' ? 'release' : 'lease'} of ${formatChannel(channel)}`;
+  if (floor > (newest ?? 0) + MAX_JUMP)
+    throw new FleetError(
+      'LAYOUT_INVALID',
+      `${join(directory, FILE)} wants numbers above ${floor}, and the newest ${what} has ${newest ?? 'none'}`,
+      {
+        hint: 'Sites never take a lower number again: correct the file, or remove it and run fleet-scheduler restore --in-place',
+      },
+    );
+  const next = Math.max(newest ?? 0, floor) + 1;
+  if (Number.isSafeInteger(next)) return next;
+  throw new FleetError('NOT_NEWER', `no number is left for the next ${what}: the newest is ${newest}`, {
+    hint: 'The officers replace the key that signed it: fleet-scheduler root rotate; its numbers then stop counting',
+  });
 };

@@ -1,8 +1,8 @@
 import { FleetError } from '#bundles/errors';
 import { formatTime, type Timestamp } from '#bundles/time';
 import { noteChange } from '../../changes/note-change.ts';
-import type { Store } from '../../store/open-store.ts';
-import type { Database, TokenRow } from '../../store/tables.ts';
+import type { By, Store } from '../../store/open-store.ts';
+import type { Database, TokenRow, Tx } from '../../store/tables.ts';
 import { describeToken } from './create-token.ts';
 import { usableUntil } from './token-life.ts';
 
@@ -62,16 +62,22 @@ export const revokeToken = (store: Store, id: string, now: Date): Promise<boolea
         hint: 'See fleet-scheduler tokens list',
       });
     }
-    if (row.revoked_at !== null) return false;
-    const at = formatTime(now);
-    await tx.updateTable('token').set({ revoked_at: at }).where('id', '=', id).execute();
-    await tx
-      .updateTable('session')
-      .set({ ended_at: at, ended_why: 'its code was revoked' })
-      .where('token', '=', id)
-      .where('ended_at', 'is', null)
-      .execute();
-    const change = { change: 'tokens revoke', about: id, old: describeToken(row), new: null };
-    await noteChange(tx, change, store.by, now);
-    return true;
+    return markTokenRevoked(tx, id, store.by, now);
   });
+
+/** @returns false if there is no such token, or it was revoked before */
+export const markTokenRevoked = async (tx: Tx, id: string, by: By, now: Date): Promise<boolean> => {
+  const row = await tx.selectFrom('token').selectAll().where('id', '=', id).executeTakeFirst();
+  if (!row || row.revoked_at !== null) return false;
+  const at = formatTime(now);
+  await tx.updateTable('token').set({ revoked_at: at }).where('id', '=', id).execute();
+  await tx
+    .updateTable('session')
+    .set({ ended_at: at, ended_why: 'its code was revoked' })
+    .where('token', '=', id)
+    .where('ended_at', 'is', null)
+    .execute();
+  const change = { change: 'tokens revoke', about: id, old: describeToken(row), new: null };
+  await noteChange(tx, change, by, now);
+  return true;
+};

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
-import { copyFile, readdir, readFile } from 'node:fs/promises';
+import { copyFile, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import SQLite from 'better-sqlite3';
 import { FleetError, toFleetError } from '#bundles/errors';
+import { readRegularFile } from '#bundles/formats/archive/read-regular-file';
 import { openLayout } from '#bundles/formats/layout/layout';
 import { makeDirectory } from '#bundles/formats/layout/make-directory';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
@@ -83,10 +84,10 @@ const opened = (file: string): Disposable & { readonly db: SQLite.Database } => 
 /** @throws FleetError MEDIUM_MISSING, BAD_JSON, WRONG_FLEET */
 export const readBackup = async (folder: string, fleet: string): Promise<Backup> => {
   const file = join(folder, FILE);
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+  const text = await readRegularFile(file).catch((error: unknown) => {
     throw new FleetError('MEDIUM_MISSING', `${folder} is not a backup: ${FILE} is missing`, { cause: error });
   });
-  const backup = parseJson(text) as Backup;
+  const backup = parseJson(text.toString('utf8')) as Backup;
   parseTime(backup.at);
   if (backup.fleet === fleet) return backup;
   throw new FleetError(

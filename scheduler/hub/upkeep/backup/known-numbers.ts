@@ -10,6 +10,7 @@ import { readVersion } from '#bundles/transport/publish/read-version';
 import { underNewestRoot } from '#bundles/transport/publish/under-newest-root';
 import { siteRepository } from '#bundles/transport/registry/references';
 import type { TrustRoot } from '#bundles/trust/root/root';
+import { MAX_JUMP } from '../../../release/publish/number-floors.ts';
 import type { Database } from '../../store/tables.ts';
 
 /** The newest numbers that some place knows, by channel and by site. */
@@ -31,6 +32,33 @@ export const higherNumbers = (all: readonly KnownNumbers[]): KnownNumbers => {
     return highest;
   };
   return { releases: pick('releases'), leases: pick('leases'), sites: pick('sites') };
+};
+
+/**
+ * The numbers that no key signed for this office, as far as they can be true: an agent's report or a changed file must not use up the
+ * numbers of a channel.
+ * @param signed numbers of signed statements
+ * @param said numbers of reports and of backup.json
+ */
+export const plausibleNumbers = (
+  signed: KnownNumbers,
+  said: KnownNumbers,
+): { readonly numbers: KnownNumbers; readonly implausible: readonly string[] } => {
+  const implausible: string[] = [];
+  const pick = (kind: keyof KnownNumbers, what: string): Readonly<Record<string, number>> =>
+    Object.fromEntries(
+      Object.entries(said[kind]).filter(([name, number]) => {
+        if (Number.isSafeInteger(number) && number <= (signed[kind][name] ?? 0) + MAX_JUMP) return true;
+        implausible.push(`${what} ${number} of ${name}`);
+        return false;
+      }),
+    );
+  const numbers = {
+    releases: pick('releases', 'release'),
+    leases: pick('leases', 'lease'),
+    sites: pick('sites', 'site statement'),
+  };
+  return { numbers, implausible };
 };
 
 /** Channels and sites to look up besides those of the layout. */

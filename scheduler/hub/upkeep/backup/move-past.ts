@@ -1,15 +1,25 @@
 import { type Layout, openLayout, withReference, writeLayoutIndex } from '#bundles/formats/layout/layout';
 import { parseImageManifest } from '#bundles/formats/layout/manifest';
+import type { Timestamp } from '#bundles/time';
 import type { Destination } from '#bundles/transport/publish/destination';
 import { AUDIT_REPOSITORY } from '#bundles/transport/registry/references';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { readAuditLog } from '../../../load/releases/audit-log.ts';
 import { AUDIT_REFERENCE } from '../../../load/releases/references.ts';
 import { ANY, raiseNumberFloors } from '../../../release/publish/number-floors.ts';
+import { forgetHead } from '../../changes/remember-head.ts';
 import { type Hub, publishSite, siteSigner } from '../../hub.ts';
 import { issueSite } from '../../sites/issue-site.ts';
 import { withLayoutLock } from '../../sites/with-layout-lock.ts';
-import { higherNumbers, type KnownNumbers, numbersAt, numbersIn, numbersReported } from './known-numbers.ts';
+import {
+  higherNumbers,
+  type KnownNumbers,
+  numbersAt,
+  numbersIn,
+  numbersReported,
+  plausibleNumbers,
+} from './known-numbers.ts';
+import { type RepeatedChanges, repeatChanges } from './repeat-changes.ts';
 
 export type MovePastOptions = {
   readonly now: Date;
@@ -21,6 +31,8 @@ export type MovePastOptions = {
   readonly margin: number;
   /** Numbers in the backup. */
   readonly backup?: KnownNumbers | undefined;
+  /** When the database was saved: what was taken away after it is taken away again. undefined: the database is the newest. */
+  readonly savedAt?: Timestamp | undefined;
 };
 
 export type MovedPast = {
@@ -28,26 +40,31 @@ export type MovedPast = {
   readonly floors: KnownNumbers;
   /** Entries of the audit log that were read back from the registry. */
   readonly entries: number;
+  /** Numbers of the backup or of reports that are too high to be true, and do not count: 'release 9007199254740991 of prod/kiosk'. */
+  readonly implausible: readonly string[];
+  /** Changes that the audit log has and the database may lack. */
+  readonly changes: RepeatedChanges;
 };
 
 /**
  * Makes sure that a layout and a database that may be older copies give out no number twice: the next ones are higher than all that the
  * layout, the database, the registry, agents and the backup know of, and by `margin` more. Reads newer entries of the audit log back
- * from the registry.
+ * from the registry, and repeats in the database what they say was taken away since it was saved (repeatChanges).
  * @throws FleetError BUSY, DISK_FULL; REGISTRY_UNREACHABLE, REGISTRY_DENIED; AUDIT_CHAIN if the registry's log is not a continuation
  */
 export const moveNumbersPast = async (hub: Hub, options: MovePastOptions): Promise<MovedPast> => {
-  const { now, signal, command, destination, margin, backup } = options;
+  const { now, signal, command, destination, margin, backup, savedAt } = options;
   const { roots } = hub.keys;
   const layout = await openLayout(hub.layout);
   const reported = await numbersReported(hub.store.db);
   const names = { channels: Object.keys(reported.releases), sites: Object.keys(reported.sites) };
-  const known = higherNumbers([
+  const signed = higherNumbers([
     await numbersIn(layout, roots),
-    reported,
     ...(destination ? [await numbersAt(destination, layout, roots, names)] : []),
-    ...(backup ? [backup] : []),
   ]);
+  const said = higherNumbers([reported, ...(backup ? [backup] : [])]);
+  const { numbers, implausible } = plausibleNumbers(signed, said);
+  const known = higherNumbers([signed, numbers]);
   const raise = (numbers: Readonly<Record<string, number>>) =>
     Object.fromEntries([
       ...Object.entries(numbers).map(([name, number]) => [name, number + margin] as const),
@@ -63,16 +80,27 @@ export const moveNumbersPast = async (hub: Hub, options: MovePastOptions): Promi
     return destination ? await readLogBack(hub.layout, destination, roots, signal) : 0;
   });
   const signer = await siteSigner(hub);
+  const changes = await repeatLogged(hub, savedAt, now);
+  const changed = new Set(changes.agents.map((id) => id.split('/')[0]));
   for (const { name, version } of await hub.store.db
     .selectFrom('site')
     .select(['name', 'version'])
     .execute()) {
     const floor = floors.sites[name] ?? 0;
-    if (floor <= version) continue;
+    if (floor <= version && !changed.has(name)) continue;
     const site = await hub.store.transact((tx) => issueSite(tx, name, signer, now, undefined, floor));
     await publishSite(hub, site, { now, command });
   }
-  return { floors, entries };
+  return { floors, entries, implausible, changes };
+};
+
+const NOTHING: RepeatedChanges = { agents: [], tokens: [], sessions: 0, lost: [] };
+
+const repeatLogged = async (hub: Hub, since: Timestamp | undefined, now: Date): Promise<RepeatedChanges> => {
+  if (since === undefined) return NOTHING;
+  await forgetHead(hub);
+  const { entries } = await readAuditLog(await openLayout(hub.layout), hub.keys.roots);
+  return hub.store.transact((tx) => repeatChanges(tx, { entries, since, by: hub.store.by, now }));
 };
 
 /** @returns the number of entries that the layout did not have */

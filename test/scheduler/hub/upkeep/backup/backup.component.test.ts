@@ -9,7 +9,6 @@ import { backUp, putBack, readBackup } from '../../../../../scheduler/hub/upkeep
 import { copyLayout } from '../../../../../scheduler/hub/upkeep/backup/copy-layout.ts';
 import { moveNumbersPast } from '../../../../../scheduler/hub/upkeep/backup/move-past.ts';
 import { pauseOrResume } from '../../../../../scheduler/hub/promote/decide/decide-about.ts';
-import type { Hub } from '../../../../../scheduler/hub/hub.ts';
 import { importReports } from '../../../../../scheduler/hub/ingest/reports/import-reports.ts';
 import { openMedium } from '#bundles/formats/medium/open-medium';
 import { openStore } from '../../../../../scheduler/hub/store/open-store.ts';
@@ -18,6 +17,13 @@ import { readAuditLog } from '../../../../../scheduler/load/releases/audit-log.t
 import { changeShared, type ChainedOffice, chainedOffice } from '../../promote/decide/chained-office.ts';
 import { NOW as START } from '../../../release/removals/office.ts';
 import { hubDatabaseAt } from '../../test-database.ts';
+import { appendChanges } from '../../../../../scheduler/hub/changes/append-changes.ts';
+import { noteChange } from '../../../../../scheduler/hub/changes/note-change.ts';
+import { type Hub, siteSigner } from '../../../../../scheduler/hub/hub.ts';
+import { breakGlass } from '../../../../../scheduler/hub/people/break-glass.ts';
+import { revokeAgent } from '../../../../../scheduler/hub/sites/revoke-agent.ts';
+import { createToken } from '../../../../../scheduler/hub/sites/tokens/create-token.ts';
+import { listTokens, revokeToken } from '../../../../../scheduler/hub/sites/tokens/list-tokens.ts';
 import { chain, enrolledHub, happenings, NOW, receiptOn, report } from '../../test-hub.ts';
 
 const { signal } = new AbortController();
@@ -115,6 +121,56 @@ describe('a restored backup', () => {
     await expect(backUp(hub, db, folder, options)).rejects.toMatchObject({ code: 'USAGE' });
     for (const path of [join(folder, 'mine'), ''])
       await expect(backUp(hub, db, path, options)).rejects.toMatchObject({ code: 'IO' });
+  });
+
+  it('I1: takes away again what was taken away after it, and names what people have to do again', async () => {
+    await using hub = await enrolledHub();
+    const { agent } = hub;
+    const at = (minutes: number): Date => new Date(NOW.getTime() + minutes * 60_000);
+    const by = { person: 'ann', reason: 'stolen' };
+    const office: Hub = { ...hub, store: { ...hub.store, by } };
+    const terms = { note: undefined, expires: addDays(NOW, 1), now: NOW };
+    const tokenFor = async (name: string): Promise<string> =>
+      (
+        await createToken(
+          hub.store,
+          { scope: 'enroll', site: 'plant-7', agent: name, replaceKey: false },
+          terms,
+        )
+      ).row.id;
+    const [used, lost, kept] = [
+      await tokenFor('press-9'),
+      await tokenFor('press-8'),
+      await tokenFor('press-7'),
+    ];
+    const code = await createToken(hub.store, { scope: 'break-glass', person: 'mara' }, terms);
+    await breakGlass(hub.store, code.token, NOW);
+    await appendChanges(hub, { command: 'test', now: NOW });
+    const folder = join(hub.path, 'backup');
+    await backUp(hub, hub.db, folder, { now: at(1), signal });
+    const signer = await siteSigner(hub);
+    await revokeAgent(office.store, agent.id, signer, at(2));
+    await revokeToken(office.store, lost, at(2));
+    const enrolment = { change: 'sites enroll', about: 'plant-7/press-9', old: null, new: { key: 'f00d' } };
+    await office.store.transact((tx) => noteChange(tx, enrolment, by, at(3)));
+    await appendChanges(office, { command: 'test', now: at(3) });
+    const place = { layout: join(hub.path, 'restored'), db: join(hub.path, 'restored.db') };
+    await putBack(folder, await readBackup(folder, 'acme'), place, signal);
+    const store = await openStore(place.db, 'acme');
+    await using restored: Hub = { ...hub, store, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+    const saved = await readBackup(folder, 'acme');
+    const options = { now: at(5), signal, command: 'restore', margin: 0, destination: undefined };
+    const { changes } = await moveNumbersPast(restored, { ...options, savedAt: saved.at });
+    expect(changes).toMatchObject({
+      agents: [agent.id],
+      tokens: [lost, used, code.row.id],
+      sessions: 1,
+      lost: [{ change: 'sites enroll', about: 'plant-7/press-9', person: 'ann' }],
+    });
+    const site = await store.db.selectFrom('site').selectAll().executeTakeFirstOrThrow();
+    expect(site.statement).not.toContain(agent.name);
+    const open = await listTokens(store.db, at(5));
+    expect(open.filter(({ state }) => state === 'open').map(({ id }) => id)).toEqual([kept]);
   });
 
   it('of a database acknowledges only what it has: events that were lost are a gap', async () => {
