@@ -72,9 +72,8 @@ export const readLastGood = async (
   const { release } = await readCurrentBase(layout, channel, roots);
   const digest = bundle ?? release?.subjects.get(`bundle/${clusterType.target}`);
   if (digest === undefined) return NO_LAST_GOOD;
-  const fleet = roots.at(-1)?.fleet ?? '';
   // A revoked package is not used as a substitute.
-  if (findRevoked(await readRevocations(layout, fleet, channel, release), [digest])) return NO_LAST_GOOD;
+  if (findRevoked(await readRevocations(layout, roots, channel, release), [digest])) return NO_LAST_GOOD;
   const { config } = await readBundle(layout.blobs, digest);
   // Layers are unpacked only for held assignments, usually none.
   const layers = new Map<Digest, ReturnType<typeof unpackLayer>>();

@@ -45,7 +45,6 @@ export type ChannelFacts = {
 
 type Options = {
   readonly layout: Layout;
-  readonly fleet: string;
   readonly roots: readonly TrustRoot[];
   readonly now: Date;
   readonly signal: AbortSignal;
@@ -83,13 +82,13 @@ type Reading = Options & {
 const readChannel = async (
   { platform }: EnvironmentBuild,
   bundle: BuiltBundle,
-  { layout, fleet, roots, now, allowance, lineage, unmeant, findRemovals, readLog }: Reading,
+  { layout, roots, now, allowance, lineage, unmeant, findRemovals, readLog }: Reading,
 ): Promise<ChannelFacts> => {
   const { digest } = bundle.bundle;
   const channel = { environment: platform.environment, clusterType: bundle.clusterType.name };
   const newest = await readPrevious(layout, channel, roots, now);
   const { release: previous, unread } = await readBase(layout, channel, roots, newest, digest);
-  const revocations = await readRevocations(layout, fleet, channel, newest);
+  const revocations = await readRevocations(layout, roots, channel, newest);
   const revoked = findRevoked(revocations, [digest]);
   const held = heldIn(bundle, (lineage && platform.heldWorkloads) ?? []);
   const content = {

@@ -8,7 +8,9 @@ import { type Channel, formatChannel } from '#bundles/names';
 import type { Revocations } from '#bundles/formats/statements/predicates';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import { parseDocument } from '#bundles/json/validate';
+import type { TrustRoot } from '#bundles/trust/root/root';
 import { readDocuments, writeArtifact } from './artifact.ts';
+import { readRevokedInLog } from './revoked-in-log.ts';
 import type { PublishedRelease } from './read-release.ts';
 import { revocationsReference } from './references.ts';
 
@@ -17,27 +19,30 @@ const MAX_LIST_BYTES = 4 << 20;
 export type Revoked = Revocations['revoked'][number];
 
 /**
- * Everything ever revoked in a channel: the list of the last release, merged with what was revoked in this layout since. A
- * list only grows.
- * @param which 'released': only the list of the last release
+ * Everything ever revoked in a channel: the list of the last release, merged with what was revoked in this layout since, by its note
+ * or by the audit log. The note is not signed, and a restored layout may lack it. A list only grows.
+ * @param roots all roots of the fleet, oldest first
+ * @param which 'noted': without the audit log, for questions; 'released': only the list of the last release
  * @throws FleetError MISSING_BLOB, DIGEST_MISMATCH, SCHEMA for an unreadable list, because continuing without it would
- * restore what was revoked
+ * restore what was revoked; with 'all' the codes of readAuditLog
  */
 export const readRevocations = async (
   layout: Layout,
-  fleet: string,
+  roots: readonly TrustRoot[],
   channel: Channel,
   previous: PublishedRelease | undefined,
-  which: 'all' | 'released' = 'all',
+  which: 'all' | 'noted' | 'released' = 'all',
 ): Promise<Revocations> => {
   const released = previous?.subjects.get('revocations');
-  const [noted] = which === 'all' ? await readDocuments(layout, revocationsReference(channel)) : [];
+  const [noted] = which === 'released' ? [] : await readDocuments(layout, revocationsReference(channel));
   const lists = await Promise.all(
     [released, noted?.digest]
       .filter((digest) => digest !== undefined)
       .map((digest) => readList(layout, channel, digest)),
   );
-  return listOf(fleet, channel, lists.flat());
+  const logged = which === 'all' ? await readRevokedInLog(layout, roots) : undefined;
+  const all = [...lists.flat(), ...(logged?.get(formatChannel(channel)) ?? [])];
+  return listOf(roots.at(-1)?.fleet ?? '', channel, all);
 };
 
 /** Sorted, each digest once, with the first reason given. */

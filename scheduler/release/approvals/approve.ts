@@ -68,7 +68,7 @@ export const approve = async (
   const layout = await releases.open();
   const waiting = await requireAwaiting(layout, channel, keys);
   const previous = await readPrevious(layout, channel, roots, now);
-  const revocations = await readRevocations(layout, root.fleet, channel, previous);
+  const revocations = await readRevocations(layout, roots, channel, previous);
   const revoked = findRevoked(revocations, [waiting.bundle]);
   if (revoked) {
     throw new FleetError('REVOKED', `what waits was revoked at ${revoked.at}: ${revoked.reason}`, {

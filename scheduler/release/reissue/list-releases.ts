@@ -44,8 +44,7 @@ export const listReleases = async (
     // The same statement may be stored twice: an artifact without the newest root, and one with it.
     if (reference === pointer || !found.has(release.digest)) found.set(release.digest, release);
   }
-  const fleet = roots.at(-1)?.fleet ?? '';
-  const list = await readRevocations(layout, fleet, channel, current);
+  const list = await readRevocations(layout, roots, channel, current, 'noted');
   return [...found.values()]
     .toSorted((a, b) => b.predicate.version - a.predicate.version)
     .map((release) => {

@@ -49,10 +49,10 @@ export const renewRelease = async (
   { channel, previous, now, anyway = false }: Renewal,
 ): Promise<Renewed> => {
   const { version, expires } = previous.predicate;
-  const revocations = await readRevocations(layout, keys.root.fleet, channel, previous);
+  const revocations = await readRevocations(layout, keys.roots, channel, previous);
   const same = { version, expires, references: new Map<string, Descriptor>() };
   if (findRevoked(revocations, bundlesOf(previous))) return { ...same, outcome: 'revoked', due: undefined };
-  const released = await readRevocations(layout, keys.root.fleet, channel, previous, 'released');
+  const released = await readRevocations(layout, keys.roots, channel, previous, 'released');
   const due =
     revocations.revoked.length > released.revoked.length
       ? 'list'

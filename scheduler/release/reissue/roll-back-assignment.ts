@@ -49,7 +49,7 @@ export const rollBackAssignment = async (
   const from = await findRelease(layout, keys, channel, to);
   await checkRelease(layout, channel, from, keys.roots);
   const back = await findPackage(layout, from, wish);
-  const revocations = await readRevocations(layout, keys.root.fleet, channel, current);
+  const revocations = await readRevocations(layout, keys.roots, channel, current);
   const revoked = findRevoked(revocations, [back.bundle]);
   if (revoked)
     throw new FleetError(

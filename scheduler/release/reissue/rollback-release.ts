@@ -46,7 +46,7 @@ export const rollbackRelease = async (
     channel,
     from,
     previous,
-    revocations: revocations ?? (await readRevocations(layout, keys.root.fleet, channel, previous)),
+    revocations: revocations ?? (await readRevocations(layout, keys.roots, channel, previous)),
     now,
   });
 };

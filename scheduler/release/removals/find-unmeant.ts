@@ -38,7 +38,7 @@ type Options = {
  */
 export const findUnmeant = async (built: EnvironmentBuild, options: Options): Promise<Unmeant> => {
   const { layout, roots, signal, allowance } = options;
-  const { environment, fleet } = built.platform;
+  const { environment } = built.platform;
   const findRemovals = openRemovals(layout, built, roots, signal);
   const holds = new Map<string, BundleHolds>();
   const unmeant = new Map<string, readonly Removal[]>();
@@ -47,7 +47,7 @@ export const findUnmeant = async (built: EnvironmentBuild, options: Options): Pr
     const newest = await readRelease(layout, channel, roots);
     const { release: previous } = await readBase(layout, channel, roots, newest, bundle.bundle.digest);
     if (!previous) continue;
-    const revocations = await readRevocations(layout, fleet, channel, newest);
+    const revocations = await readRevocations(layout, roots, channel, newest);
     if (findRevoked(revocations, [bundle.bundle.digest])) continue;
     const judged = judgeBundle(await compareBundle(bundle, previous, findRemovals), allowance);
     if (judged.unmeant.length === 0) continue;

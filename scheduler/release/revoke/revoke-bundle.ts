@@ -43,7 +43,7 @@ export const revokeBundle = async (
   checkReason(reason);
   const { fleet } = keys.root;
   const current = await readCurrent(layout, keys, channel, now);
-  const before = await readRevocations(layout, fleet, channel, current);
+  const before = await readRevocations(layout, keys.roots, channel, current);
   const list = listOf(fleet, channel, [...before.revoked, { digest: bundle, reason, at: formatTime(now) }]);
   const noted = await noteRevocations(layout, channel, list);
   const news = list.revoked.length > before.revoked.length ? 'revoked' : 'known';
@@ -60,7 +60,7 @@ export const revokeBundle = async (
     });
     return { news, version: back.version, references: new Map([...noted, ...back.references]) };
   }
-  const released = await readRevocations(layout, fleet, channel, current, 'released');
+  const released = await readRevocations(layout, keys.roots, channel, current, 'released');
   if (released.revoked.some(({ digest }) => digest === bundle))
     return { news, version: current.predicate.version, references: noted };
   const next = await reissueRelease(layout, keys, {

@@ -87,7 +87,7 @@ export const carryOut = async (
   }
   const rollout = plan.stages[progress.started.length - 1]?.rollout;
   if (!rollout || isSame(rollout, release.predicate.rollout)) return undefined;
-  const revocations = await readRevocations(layout, keys.root.fleet, channel, release);
+  const revocations = await readRevocations(layout, keys.roots, channel, release);
   const { version, references } = await reissueRelease(layout, keys, {
     channel,
     from: release,

@@ -68,7 +68,7 @@ export const rollBackChannel = async (
   }
   const opened = await releases.open();
   const { previous, from } = await chooseRelease(opened, keys, { channel, to, now, signal });
-  const revocations = await readRevocations(opened, keys.root.fleet, channel, previous);
+  const revocations = await readRevocations(opened, keys.roots, channel, previous);
   const revoked = findRevoked(revocations, bundlesOf(from));
   if (revoked)
     throw new FleetError(

@@ -54,7 +54,7 @@ const readChannel = (layout: Layout, roots: readonly TrustRoot[], name: string):
     const found = await readRelease(layout, channel, roots);
     if (!found) return { channel, release: undefined, lineage: undefined, text: 'no release' };
     const release = await withNewestStatement(layout, found);
-    const list = await readRevocations(layout, roots.at(-1)?.fleet ?? '', channel, release);
+    const list = await readRevocations(layout, roots, channel, release);
     const revoked = findRevoked(list, bundlesOf(release));
     if (revoked)
       return { channel, release, lineage: undefined, text: `revoked at ${revoked.at}: ${revoked.reason}` };

@@ -43,7 +43,7 @@ it('takes the candidate of a large fleet along', async () => {
   };
   await layout.blobs.write(candidate.digest, candidate.size, bytes);
   const from = { ...previous, documents: [...previous.documents, candidate] };
-  const revocations = await readRevocations(layout, previous.root.fleet, KIOSK, previous);
+  const revocations = await readRevocations(layout, office.keys().roots, KIOSK, previous);
   const { version } = await reissueRelease(layout, office.keys(), {
     channel: KIOSK,
     from,

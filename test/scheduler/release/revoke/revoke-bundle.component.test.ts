@@ -2,6 +2,9 @@ import { bundlesOf } from '../../../../scheduler/load/releases/read-release.ts';
 import { expect, it } from 'vitest';
 import type { Digest } from '#bundles/digest';
 import { addDays } from '#bundles/time';
+import { revocationsReference } from '../../../../scheduler/load/releases/references.ts';
+import { recordChange } from '../../../../scheduler/release/audit/record-change.ts';
+import { rollbackRelease } from '../../../../scheduler/release/reissue/rollback-release.ts';
 import { readRevocations } from '../../../../scheduler/load/releases/revocation-list.ts';
 import { renewRelease } from '../../../../scheduler/release/reissue/renew-release.ts';
 import { findBundle } from '../../../../scheduler/release/revoke/find-bundle.ts';
@@ -30,7 +33,7 @@ const released = async (office: ReleaseOffice): Promise<readonly Digest[]> => {
   using releases = await office.releases();
   const list = await readRevocations(
     await releases.open(),
-    'acme',
+    office.keys().roots,
     KIOSK,
     await office.current(),
     'released',
@@ -66,13 +69,41 @@ it('is kept in the layout until a build brings another bundle, and the release t
   expect(await revoke(office, bad, 'next build')).toMatchObject({ news: 'revoked', version: undefined });
   expect((await office.current()).predicate.version).toBe(1);
   using releases = await office.releases();
-  const list = await readRevocations(await releases.open(), 'acme', KIOSK, await office.current());
+  const list = await readRevocations(
+    await releases.open(),
+    office.keys().roots,
+    KIOSK,
+    await office.current(),
+  );
   expect(list.revoked).toEqual([{ digest: bad, reason: 'sends prices twice', at: '2026-11-21T08:00:00Z' }]);
   const renewal = { channel: KIOSK, previous: await office.current(), now: addDays(NOW, 170) };
   expect(await renewRelease(await releases.open(), office.keys(), renewal)).toMatchObject({
     outcome: 'revoked',
     version: 1,
   });
+});
+
+it('I2: is not undone by somebody who removes its note from the layout: the audit log has it', async () => {
+  await using office = await openReleaseOffice();
+  const bad = await office.release(1, 'one');
+  await revoke(office, bad, 'next build');
+  {
+    using releases = await office.releases();
+    const about = `prod/kiosk ${bad}`;
+    const change = { change: 'revoke', about, person: 'ann', reason: 'bad', old: null, new: null };
+    await recordChange(releases, office.keys(), change, NOW);
+    await releases.point(new Map(), [revocationsReference(KIOSK)]);
+    const layout = await releases.open();
+    const list = await readRevocations(layout, office.keys().roots, KIOSK, await office.current());
+    expect(list.revoked).toEqual([{ digest: bad, reason: 'bad', at: '2026-11-21T08:00:00Z' }]);
+    const renewal = { channel: KIOSK, previous: await office.current(), now: addDays(NOW, 170) };
+    const renewed = await renewRelease(layout, office.keys(), renewal);
+    expect(renewed).toMatchObject({ outcome: 'revoked', version: 1 });
+  }
+  await office.release(2, 'two');
+  using releases = await office.releases();
+  const back = rollbackRelease(await releases.open(), office.keys(), { channel: KIOSK, to: 1, now: NOW });
+  await expect(back).rejects.toMatchObject({ code: 'REVOKED' });
 });
 
 it('only ever grows: a second withdrawal keeps the first, and its reason', async () => {
@@ -84,7 +115,12 @@ it('only ever grows: a second withdrawal keeps the first, and its reason', async
   await revoke(office, one, undefined, 'again');
   expect(await released(office)).toEqual([one, two].toSorted());
   using releases = await office.releases();
-  const list = await readRevocations(await releases.open(), 'acme', KIOSK, await office.current());
+  const list = await readRevocations(
+    await releases.open(),
+    office.keys().roots,
+    KIOSK,
+    await office.current(),
+  );
   expect(list.revoked.find(({ digest }) => digest === one)?.reason).toBe('first');
 });
 
