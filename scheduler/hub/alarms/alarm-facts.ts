@@ -20,6 +20,8 @@ export type AlarmFacts = {
   /** Why the loop that builds does not succeed, and since when. */
   readonly trouble: { readonly since: Date; readonly message: string } | undefined;
   readonly receivers: readonly ReceiverFacts[];
+  /** Why the audit log in the layout is not the one that this hub knows; undefined: it is. */
+  readonly auditFault: string | undefined;
 };
 
 export type AgentFacts = {

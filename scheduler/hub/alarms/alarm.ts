@@ -25,6 +25,10 @@ export const ALARMS = {
     'Find out whether an older disk was put back; if it was, enroll the agent again with a new key',
   RELEASE_NOT_TAKEN:
     'Find out why the release does not arrive: compare the registry of the site, or the media that travel there, with the layout; then at the site: fleet-agent status',
+  RELEASE_UNKNOWN:
+    'Publish and export nothing from this layout: put back its newest copy, or find the other layout that has the same keys; then: fleet-scheduler restore --in-place',
+  AUDIT_LOG_CHANGED:
+    'Find out who can write to the layout; put back its newest copy, then: fleet-scheduler restore --in-place',
   GATE_WAITS: 'Approve or promote it, or reject it: fleet-scheduler promote --explain',
   CHANNEL_UNRELEASED: 'Build and promote a release for the channel, or move the agents to another channel',
   RELEASE_REFUSED: 'Look at the error; build the channel again, or restore the layout from its backup',

@@ -33,8 +33,14 @@ export const deriveAlarms = (facts: AlarmFacts): readonly Alarm[] => {
     ...releaseAlarms(facts),
     ...facts.ends.flatMap((end) => endAlarm(end, facts.now)),
     ...hubAlarms(facts),
+    ...auditAlarm(facts),
   ];
 };
+
+const auditAlarm = ({ auditFault, now }: AlarmFacts): readonly Alarm[] =>
+  auditFault === undefined
+    ? []
+    : [makeAlarm('AUDIT_LOG_CHANGED', 'critical', { name: 'audit log' }, formatTime(now), auditFault)];
 
 const subjectOf = ({ id: agent, site, environment, clusterType }: AgentFacts) => ({
   site,
@@ -203,6 +209,7 @@ const releaseAlarms = ({ desired, agents, now }: AlarmFacts): readonly Alarm[] =
         const waits = wanted.waits ?? [];
         const summary = `A change of ${channel} was not released${because(waits[0] ?? null)}`;
         return [
+          ...unknownAlarm(following.get(channel) ?? [], wanted.version, channel, now),
           ...(waits.length > 0
             ? [makeAlarm('RELEASE_WAITS', 'warning', subject, formatTime(now), summary)]
             : []),
@@ -211,6 +218,21 @@ const releaseAlarms = ({ desired, agents, now }: AlarmFacts): readonly Alarm[] =
       }
     }
   });
+};
+
+/** A site cannot have a release that the layout has not made yet: the layout is an older copy, or another one has the same keys. */
+const unknownAlarm = (
+  agents: readonly AgentFacts[],
+  newest: number,
+  channel: string,
+  now: Date,
+): readonly Alarm[] => {
+  const [first, ...others] = agents.filter(({ release }) => release > newest);
+  if (!first) return [];
+  const { environment, clusterType } = first;
+  const more = others.length === 0 ? '' : `, and ${others.length} more have a newer one`;
+  const summary = `${first.id} has release ${first.release} of ${channel}${more}; the newest in the layout is ${newest}`;
+  return [makeAlarm('RELEASE_UNKNOWN', 'critical', { environment, clusterType }, formatTime(now), summary)];
 };
 
 /** @param held '<assignment>: <why>' */

@@ -7,6 +7,7 @@ import { signChange } from '../../release/audit/sign-change.ts';
 import { openReleases } from '../../release/publish/open-releases.ts';
 import type { LockOptions } from '../../release/publish/wait-for-layout.ts';
 import type { Store } from '../store/open-store.ts';
+import { rememberHead } from './remember-head.ts';
 
 export type AppendedChanges = {
   readonly appended: number;
@@ -24,10 +25,20 @@ const AT_ONCE = 200;
  * Signs the noted changes and appends them to the audit log, oldest first. A note is removed when its entry is on disk; a call after a
  * kill in between finds the entry in the log. Notes wait while another process holds the layout, and where the audit key is not in
  * this key directory or the root has none.
- * @throws FleetError the codes of appendEntry but BUSY, KEY_MISSING and SIGNER_UNREACHABLE; DISK_FULL, IO
+ * @throws FleetError AUDIT_TRUNCATED if the log lacks an entry that the database knows of; the codes of appendEntry but BUSY, KEY_MISSING and SIGNER_UNREACHABLE; DISK_FULL, IO
  */
 export const appendChanges = async (
   { store, keys, layout }: { readonly store: Store; readonly keys: KeyDirectory; readonly layout: string },
+  options: LockOptions,
+): Promise<AppendedChanges> => {
+  await rememberHead({ store, keys, layout });
+  const done = await append({ store, keys, layout }, options);
+  if (done.appended > 0) await rememberHead({ store, keys, layout });
+  return done;
+};
+
+const append = async (
+  { store, keys, layout }: Parameters<typeof appendChanges>[0],
   options: LockOptions,
 ): Promise<AppendedChanges> => {
   let appended = 0;

@@ -6,6 +6,7 @@ import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { type KeyDirectory, openKeyDirectory } from '../../keys/key-directory.ts';
 import { type Configuration, requireSetting } from '../../settings/configuration.ts';
 import type { AlarmFacts } from '../alarms/alarm-facts.ts';
+import { rememberHead } from '../changes/remember-head.ts';
 import { deriveAlarms } from '../alarms/derive-alarms.ts';
 import { forgetAlarms, keepAlarms } from '../alarms/keep-alarms.ts';
 import { readAlarmFacts } from '../alarms/read-alarm-facts.ts';
@@ -114,6 +115,7 @@ export const makeLook = (options: AlarmOptions) => {
       desired,
       ends,
       trouble: describeTrouble(options.trouble?.()),
+      auditFault: await findAuditFault({ store, keys, layout }),
     });
     const { opened, over } = await keepAlarms(store, alarms, { now });
     for (const { id, kind, severity, subject, since, summary } of opened)
@@ -134,6 +136,26 @@ export const makeLook = (options: AlarmOptions) => {
       return false;
     }
   };
+};
+
+/** Codes that say that the log is not what it was; others, such as IO, say nothing about it. */
+const CHANGED = [
+  'AUDIT_TRUNCATED',
+  'AUDIT_CHAIN',
+  'AUDIT_CHECKPOINT',
+  'UNSIGNED',
+  'UNKNOWN_KEY',
+  'BAD_SIGNATURE',
+];
+
+const findAuditFault = async (office: Parameters<typeof rememberHead>[0]): Promise<string | undefined> => {
+  try {
+    await rememberHead(office);
+  } catch (error) {
+    const { code, message } = toFleetError(error, 'reading the audit log');
+    if (CHANGED.includes(code)) return `${code}: ${message}`;
+  }
+  return undefined;
 };
 
 const describeTrouble = (trouble: ReturnType<Watch['trouble']>): AlarmFacts['trouble'] =>

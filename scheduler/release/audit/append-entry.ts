@@ -1,4 +1,5 @@
 import { type Digest, digestOf } from '#bundles/digest';
+import { isFleetError } from '#bundles/errors';
 import {
   type AuditKind,
   type AuditLine,
@@ -6,17 +7,22 @@ import {
   SEGMENT_ENTRIES,
 } from '#bundles/formats/statements/audit-lines';
 import { MAX_STATEMENT_BYTES, parseEnvelope } from '#bundles/formats/statements/envelope';
+import type { Layout } from '#bundles/formats/layout/layout';
 import type { AuditPredicate } from '#bundles/formats/statements/predicates';
 import type { Json } from '#bundles/json/canonical';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import { AUDIT_ARTIFACT, AUDIT_NDJSON, SIGSTORE_BUNDLE } from '#bundles/media-types';
+import { parseChannel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
+import { channelsIn } from '#bundles/transport/publish/choose-pointers';
 import { type Limit, makeLimit } from '#bundles/transport/publish/limit';
 import type { SigningKey } from '#bundles/trust/keys/key';
+import type { TrustRoot } from '#bundles/trust/root/root';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
 import { statementPayload } from '#bundles/trust/statements/statement-payload';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 import { type NewDocument, writeArtifact } from '../../load/releases/artifact.ts';
+import { checkHead } from '../../load/releases/audit-head.ts';
 import {
   type AuditEntry,
   checkNumbering,
@@ -24,6 +30,7 @@ import {
   verifyEntries,
   verifyEntry,
 } from '../../load/releases/audit-log.ts';
+import { readRelease } from '../../load/releases/read-release.ts';
 import { AUDIT_REFERENCE } from '../../load/releases/references.ts';
 import type { Releases } from '../publish/open-releases.ts';
 import { rootDocuments } from '../publish/publish-release.ts';
@@ -88,6 +95,7 @@ const append = async (
   const lines = [...(await readCheckedLines(layout, keys.roots))];
   const entries = [...verifyEntries(lines, keys.roots)];
   const before = lines.length;
+  if (before === 0) await checkNoneNamed(layout, keys.roots);
   const results: Appended[] = [];
   for (const { kind, statement } of added) {
     const line: AuditLine = {
@@ -116,6 +124,17 @@ const append = async (
   ]);
   await releases.point(new Map([[AUDIT_REFERENCE, artifact]]));
   return results;
+};
+
+/** A log that releases name and that is gone is not begun anew. @throws FleetError AUDIT_TRUNCATED */
+const checkNoneNamed = async (layout: Layout, roots: readonly TrustRoot[]): Promise<void> => {
+  for (const name of channelsIn(layout)) {
+    const release = await readRelease(layout, parseChannel(name), roots).catch((error: unknown) => {
+      // A release that cannot be read says nothing about the log.
+      if (!isFleetError(error)) throw error;
+    });
+    if (release) checkHead([], release, layout);
+  }
 };
 
 /** @throws FleetError BUNDLE_FORMAT, PAYLOAD_TYPE, BAD_JSON, TOO_LARGE, TOO_DEEP */

@@ -13,6 +13,7 @@ export const describeStatus = (
   now: Date,
 ): readonly string[] => [
   ...[...desired].flatMap(([channel, wanted]) => describeDesired(channel, wanted, now)),
+  ...[...desired].flatMap(([channel, wanted]) => describeUnknown(channel, wanted, agents)),
   ...agents
     .filter(({ reported }) => !reported)
     .map(
@@ -67,6 +68,18 @@ const describeDesired = (channel: string, desired: Desired, now: Date): readonly
         ...(desired.waits ?? []).map((reason) => `${channel} waits: a change was not released: ${reason}`),
       ];
   }
+};
+
+/** A site cannot have a release that the layout has not made yet. */
+const describeUnknown = (channel: string, desired: Desired, agents: Actual['agents']): readonly string[] => {
+  if (desired.kind !== 'release') return [];
+  return agents.flatMap(({ site, agent, accepted }) =>
+    accepted?.channel === channel && accepted.version > desired.version
+      ? [
+          `${site}/${agent} has release ${accepted.version} of ${channel}, which this layout never made: it is an older copy, or another one has the same keys (fleet-scheduler restore --in-place)`,
+        ]
+      : [],
+  );
 };
 
 /** Agents whose medium is overdue, and for each channel by when the next medium is expected first. */

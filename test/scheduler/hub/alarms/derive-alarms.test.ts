@@ -49,6 +49,7 @@ const QUIET: AlarmFacts = {
   ends: [],
   trouble: undefined,
   receivers: [],
+  auditFault: undefined,
 };
 
 const alarms = (facts: Partial<AlarmFacts>) => deriveAlarms({ ...QUIET, ...facts });
@@ -364,6 +365,25 @@ it('a build or a receiver that fails for long is reported, a moment is not', () 
       subject: { name: 'strict' },
       summary: expect.stringMatching(/refuses 2 notices: status 422/),
     },
+  ]);
+});
+
+it('I8: an agent with a release that the layout never made: an alarm, and not the news that it is behind', () => {
+  const ahead = { ...AGENT, id: 'plant-8/press-1', site: 'plant-8', release: 6 };
+  expect(told({ agents: [AGENT, ahead] })).toEqual([
+    [
+      'RELEASE_UNKNOWN',
+      'critical',
+      formatTime(NOW),
+      'plant-8/press-1 has release 6 of prod/factory-host; the newest in the layout is 4',
+    ],
+  ]);
+  expect(told({ agents: [AGENT] })).toEqual([]);
+});
+
+it('an audit log that is not the one that the hub knows is an alarm', () => {
+  expect(told({ auditFault: 'AUDIT_TRUNCATED: entries are missing' })).toEqual([
+    ['AUDIT_LOG_CHANGED', 'critical', formatTime(NOW), 'AUDIT_TRUNCATED: entries are missing'],
   ]);
 });
 

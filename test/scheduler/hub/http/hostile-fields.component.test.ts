@@ -158,7 +158,14 @@ const answers = async (made: TestServer, authorization: string) => {
   // The leader's duties read the same facts.
   const now = made.context.clock();
   const facts = await readAlarmFacts(made.hub.store.db, [], now);
-  const alarms = deriveAlarms({ ...facts, now, desired: new Map(), ends: [], trouble: undefined });
+  const alarms = deriveAlarms({
+    ...facts,
+    now,
+    desired: new Map(),
+    ends: [],
+    trouble: undefined,
+    auditFault: undefined,
+  });
   await keepAlarms(made.hub.store, alarms, { now });
   await sampleCompliance(made.hub, now);
   return found;
