@@ -5,7 +5,13 @@ import { FleetError, toFleetError } from '#bundles/errors';
 import { makeDirectory } from '#bundles/formats/layout/make-directory';
 import { tryExclusiveLock } from '#cli/exclusive-lock';
 import { keepDatabasePrivate } from '#cli/keep-private';
-import { EVIDENCE_SCHEMA, type EvidenceState, openEvidence, TRIED_SCHEMA } from './evidence/state.ts';
+import {
+  EVIDENCE_SCHEMA,
+  type EvidenceState,
+  LIVED_SCHEMA,
+  openEvidence,
+  TRIED_SCHEMA,
+} from './evidence/state.ts';
 
 /** A signed version of a line of statements ('release:prod/kiosk', 'site:plant-7', 'lease:prod/kiosk'). */
 export type SignedVersion = {
@@ -59,7 +65,7 @@ const CHAIN_SCHEMA = `
   PRAGMA user_version = 2;
 `;
 /** The steps from each version of the state to the next. */
-const STEPS = [SCHEMA, CHAIN_SCHEMA, EVIDENCE_SCHEMA, TRIED_SCHEMA];
+const STEPS = [SCHEMA, CHAIN_SCHEMA, EVIDENCE_SCHEMA, TRIED_SCHEMA, LIVED_SCHEMA];
 
 /**
  * Opens or creates the state of a signer in `directory` and locks it: two signers would each know only some of the signed

@@ -10,7 +10,7 @@ export type KnownAgent = {
   readonly channel: Channel;
   /** SPKI PEM. */
   readonly key: string;
-  /** When the signer first signed a site statement with this key, Unix milliseconds. */
+  /** When the signer first signed a site statement with this key in this environment, Unix milliseconds. */
   readonly since: number;
 };
 
@@ -66,6 +66,8 @@ export type EvidenceState = {
   /** Records that a candidate gave a released bundle again. */
   readonly addTried: (tried: Tried) => void;
   readonly isTried: (tried: Tried) => boolean;
+  /** Every environment in which a key of an agent, SPKI PEM, ever was by the site statements that this signer signed. */
+  readonly livedIn: (key: string) => readonly string[];
 };
 
 /** A bundle of a channel, and the shared digest of a candidate that gave it again after its release. */
@@ -88,6 +90,13 @@ export const TRIED_SCHEMA = `
   PRAGMA user_version = 4;
 `;
 
+/** Kept also of agents that were revoked: leaving a site and coming back as another is a move. */
+export const LIVED_SCHEMA = `
+  CREATE TABLE lived (key TEXT, environment TEXT, PRIMARY KEY (key, environment)) WITHOUT ROWID;
+  INSERT INTO lived SELECT DISTINCT key, environment FROM agent;
+  PRAGMA user_version = 5;
+`;
+
 type AgentRow = Omit<KnownAgent, 'channel'> & { environment: string; cluster_type: string };
 type WordRow = Omit<Word, 'release' | 'writtenAt' | 'states'> & {
   release: string;
@@ -101,8 +110,10 @@ export const openEvidence = (db: SQLite.Database): EvidenceState => {
   const one = db.prepare(`SELECT ${columns} FROM agent WHERE agent = ?`);
   const ofSite = db.prepare('SELECT agent, key FROM agent WHERE site = ?');
   const add = db.prepare(
-    'INSERT INTO agent VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (agent) DO UPDATE SET environment = excluded.environment, cluster_type = excluded.cluster_type',
+    'INSERT INTO agent VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (agent) DO UPDATE SET since = CASE WHEN environment = excluded.environment THEN since ELSE excluded.since END, environment = excluded.environment, cluster_type = excluded.cluster_type',
   );
+  const lived = db.prepare('SELECT environment FROM lived WHERE key = ? ORDER BY environment').pluck();
+  const addLived = db.prepare('INSERT OR IGNORE INTO lived VALUES (?, ?)');
   const remove = db.prepare('DELETE FROM agent WHERE agent = ?');
   const word = db.prepare('SELECT * FROM word WHERE agent = ?');
   const heads = db.prepare('SELECT agent, key, seq FROM word ORDER BY agent');
@@ -142,8 +153,10 @@ export const openEvidence = (db: SQLite.Database): EvidenceState => {
         if (keys.get(agent) === key) continue;
         for (const statement of [remove, dropWord, dropAcknowledged]) statement.run(agent);
       }
-      for (const { name, key, channel } of agents)
+      for (const { name, key, channel } of agents) {
         add.run(`${site}/${name}`, site, channel.environment, channel.clusterType, key, at);
+        addLived.run(key, channel.environment);
+      }
     },
     setWord: ({ agent, key, seq, head, release, writtenAt, states }) => {
       setWord.run(agent, key, seq, head, JSON.stringify(release), writtenAt, JSON.stringify(states));
@@ -158,6 +171,7 @@ export const openEvidence = (db: SQLite.Database): EvidenceState => {
       addTried.run(channel, bundle, shared);
     },
     isTried: ({ channel, bundle, shared }) => isTried.get(channel, bundle, shared) !== undefined,
+    livedIn: (key) => lived.all(key) as string[],
     addPackages: (bundle, all) => {
       addPackages.run(bundle, JSON.stringify(all));
     },

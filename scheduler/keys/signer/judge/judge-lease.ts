@@ -10,7 +10,8 @@ import type { Judging, Permit } from './judging.ts';
 import type { ReadStatement } from './read-payload.ts';
 
 /**
- * Judges the next lease of a channel, for a release that this signer has signed or that the evidence contains.
+ * Judges the next lease of a channel, for the newest release that this signer has signed, or the one before it; without any, for one that
+ * the evidence contains.
  * @throws FleetError SCHEMA, WRONG_FLEET, NOT_NEWER, SIGNER_REFUSED, FROM_FUTURE, EXPIRED; UNKNOWN_KEY, BAD_SIGNATURE,
  *   THRESHOLD for the evidence
  */
@@ -42,7 +43,18 @@ const checkRelease = (
   if (release?.name !== 'release' || more !== undefined)
     throw new FleetError('SIGNER_REFUSED', `${what} is not about exactly one release`);
   const known = judging.state.signed(`release:${formatChannel(audience)}`);
-  if (known.some(({ payload }) => payload === release.digest)) return;
+  const [newest] = known;
+  // The newest one may have been signed and never published: then its predecessor is the current one.
+  if (newest && (newest.payload === release.digest || newest.previous === release.digest)) return;
+  if (newest)
+    throw new FleetError(
+      'SIGNER_REFUSED',
+      `${what} is not for release ${newest.version}, the newest that this signer signed, nor for the one before it`,
+      {
+        subject: release.digest,
+        hint: 'An old release must not look current; in a restored layout, make the next release first: fleet-scheduler releases renew',
+      },
+    );
   if (findRelease(release.digest, audience, judging, `the release of ${what}`)) return;
   throw new FleetError(
     'SIGNER_REFUSED',

@@ -4,6 +4,7 @@ import { SECRETS_SUBJECT } from '#bundles/trust/secrets/secret-set';
 import type { SitePredicate } from '#bundles/formats/statements/predicates';
 import { parseDocument } from '#bundles/json/validate';
 import { checkFields } from './check-fields.ts';
+import { checkMoves } from './check-moves.ts';
 import { checkNewer } from './check-newer.ts';
 import { checkTimes } from '../check-time.ts';
 import type { Judging, Permit } from './judging.ts';
@@ -13,7 +14,8 @@ const isSubject = (name: string): boolean =>
   name === 'site-values' || (name.startsWith(SECRETS_SUBJECT) && isName(name.slice(SECRETS_SUBJECT.length)));
 
 /** Judges the next site statement. @throws FleetError SCHEMA, WRONG_FLEET, NOT_NEWER, SIGNER_REFUSED, FROM_FUTURE, EXPIRED */
-export const judgeSite = (statement: ReadStatement, { root, now, state }: Judging): Permit => {
+export const judgeSite = (statement: ReadStatement, judging: Judging): Permit => {
+  const { root, now, state } = judging;
   const said = parseDocument<SitePredicate>('site-predicate', statement.predicate, 'the site statement');
   const { audience, version } = said;
   const what = `site statement ${version} of ${audience.site}`;
@@ -27,6 +29,7 @@ export const judgeSite = (statement: ReadStatement, { root, now, state }: Judgin
       `${what} is about ${JSON.stringify(strange.name.slice(0, 80))}, which no site has`,
     );
   checkTimes(said, now, what);
+  checkMoves(said, judging, what);
   const line = `site:${audience.site}`;
   const signed = { version, payload: statement.digest, previous: null };
   const news = checkNewer(state.signed(line), signed, what);

@@ -1,16 +1,17 @@
 import SQLite from 'better-sqlite3';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { digestOf } from '#bundles/digest';
+import type { Json } from '#bundles/json/canonical';
 import { formatTime } from '#bundles/time';
 import { generatePrivateKey, loadSigningKey } from '#bundles/trust/keys/key';
 import { type ChainLink, parseChain } from '../../../../scheduler/keys/signer/chain.ts';
 import { openSignerState } from '../../../../scheduler/keys/signer/open-state.ts';
 import { refusalOf } from '../../../bundles/refusal.ts';
 import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
-import { HOUR_MS, openHub as openChained, S1 } from './chain-hub.ts';
-import { NOW } from './signer-world.ts';
+import { type Hub, HOUR_MS, openHub as openChained, S1 } from './chain-hub.ts';
+import { NOW, sitePayload, toSign } from './signer-world.ts';
 
 const CHAIN = parseChain(['qa=dev', 'prod=qa:24h']);
 const NEW_BUNDLE = digestOf('a new bundle');
@@ -194,4 +195,84 @@ test('a state from before the chain is opened with what it has', async () => {
     state.addReleased('qa', [S2], 9);
     expect(state.releasedSince('qa', S2)).toBe(5);
   }
+});
+
+describe('site statements of a scheduler that an attacker controls', () => {
+  const channel = (environment: string) => ({ environment, clusterType: 'kiosk' });
+  const siteAgent = (environment: string, key: string) => ({
+    name: 'press-1',
+    key,
+    channel: channel(environment),
+    previousChannel: null,
+    labels: {},
+    freshness: { mode: 'release' },
+  });
+  const sign = async (
+    hub: Hub,
+    version: number,
+    agents: Json,
+    over: { readonly [field: string]: Json } = {},
+  ) => hub.signer.sign('release', toSign(sitePayload(version, { agents, ...over })), []);
+  const key = (): string => loadSigningKey(generatePrivateKey()).public.pem;
+
+  test.each([
+    ['the first environment', 'dev'],
+    ['the environment before', 'qa'],
+    ['one without a link', 'elsewhere'],
+  ])('I4: a machine of prod is moved to %s, whose releases were not promoted to prod', async (_, to) => {
+    await using hub = await openHub();
+    const machine = key();
+    await sign(hub, 1, [siteAgent('prod', machine)]);
+    await expect(sign(hub, 2, [siteAgent(to, machine)])).rejects.toMatchObject({ code: 'SIGNER_REFUSED' });
+    // Nor in two steps, or at another site.
+    await sign(hub, 2, []);
+    await expect(sign(hub, 3, [siteAgent(to, machine)])).rejects.toMatchObject({ code: 'SIGNER_REFUSED' });
+    const audience = { audience: { fleet: 'acme', site: 'plant-8' } };
+    await expect(sign(hub, 1, [siteAgent(to, machine)], audience)).rejects.toMatchObject({
+      code: 'SIGNER_REFUSED',
+    });
+  });
+
+  test('forward along the chain, and with a new key, a machine may be moved', async () => {
+    await using hub = await openHub();
+    const machine = key();
+    await sign(hub, 1, [siteAgent('dev', machine)]);
+    await sign(hub, 2, [siteAgent('qa', machine)]);
+    await sign(hub, 3, [siteAgent('prod', machine)]);
+    expect(await sign(hub, 4, [siteAgent('dev', key())])).toBeInstanceOf(Buffer);
+  });
+
+  test('a signer of before learns where the machines are from the agents that it knows', async () => {
+    await using folder = await temporaryDirectory();
+    const machine = key();
+    {
+      using state = await openSignerState(folder.path);
+      const agents = [
+        { ...siteAgent('prod', machine), freshness: { mode: 'release' as const }, recipient: '' },
+      ];
+      state.commit(() => state.evidence.setAgents('plant-7', agents, 0));
+    }
+    const db = new SQLite(join(folder.path, 'signed.sqlite'));
+    db.exec('DROP TABLE lived; PRAGMA user_version = 4;');
+    db.close();
+    using state = await openSignerState(folder.path);
+    expect(state.evidence.livedIn(machine)).toEqual(['prod']);
+  });
+
+  test('I5: a machine that was elsewhere for long counts as new where it is moved to', async () => {
+    await using hub = await openHub();
+    const machine = key();
+    await sign(hub, 1, [siteAgent('dev', machine)]);
+    hub.later(100);
+    const now = new Date(NOW.getTime() + 100 * HOUR_MS);
+    const times = {
+      issuedAt: formatTime(now),
+      expires: formatTime(new Date(now.getTime() + 1000 * HOUR_MS)),
+    };
+    await sign(hub, 2, [siteAgent('qa', machine)], times);
+    expect(hub.state.evidence.agentsOf('qa')).toMatchObject([{ since: now.getTime() }]);
+    hub.later(1);
+    await sign(hub, 3, [siteAgent('qa', machine)], times);
+    expect(hub.state.evidence.agentsOf('qa')).toMatchObject([{ since: now.getTime() }]);
+  });
 });

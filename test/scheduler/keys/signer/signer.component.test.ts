@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { canonicalBytes, type Json } from '#bundles/json/canonical';
-import { digestOf } from '#bundles/digest';
+import { type Digest, digestOf } from '#bundles/digest';
 import { PREDICATES } from '#bundles/media-types';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
 import { encodeStatement } from '#bundles/trust/statements/verify-statement';
@@ -286,20 +286,43 @@ test('site statements count per site, receipts are signed for this fleet alone',
   await expect(receipt('other')).rejects.toMatchObject({ code: 'WRONG_FLEET' });
 });
 
-test('a lease is for a release that it signed or is shown, and goes forward', async () => {
+test('a lease is for the newest release that it signed, and goes forward', async () => {
   await using it = await startSigner(world);
   const { digest } = await release(it);
   const lease = (version: number, about = digest, evidence: readonly Buffer[] = []) =>
     it.signer.sign('lease', toSign(leasePayload(version, about)), evidence);
   await lease(1);
   await lease(2);
-  await expect(lease(1, digestOf('x'))).rejects.toMatchObject({ code: 'SIGNER_REFUSED' });
+  await expect(lease(3, digestOf('x'))).rejects.toMatchObject({ code: 'SIGNER_REFUSED' });
+  await expect(lease(1)).resolves.toBeInstanceOf(Buffer);
+  const next = await release(it, { over: { version: 2, previous: digest } });
+  await expect(lease(2, next.digest)).rejects.toMatchObject({ code: 'NOT_NEWER' });
+  await lease(3, next.digest);
+});
+
+test('I6: an old release gets no lease, so that it does not look current where newer ones are withheld', async () => {
+  await using it = await startSigner(world);
+  const lease = (version: number, about: Digest, evidence: readonly Buffer[] = []) =>
+    it.signer.sign('lease', toSign(leasePayload(version, about)), evidence);
+  const first = await release(it);
+  const second = await release(it, { over: { version: 2, previous: first.digest } });
+  // The second may have been signed and never published.
+  await lease(1, first.digest);
+  const third = await release(it, { over: { version: 3, previous: second.digest } });
+  const shown = await signPayload(first.payload, keys.release);
+  for (const evidence of [[], [shown]])
+    await expect(lease(2, first.digest, evidence)).rejects.toMatchObject({ code: 'SIGNER_REFUSED' });
+  await lease(2, third.digest);
+});
+
+test('a signer that signed no release of a channel wants to see the one that a lease is for', async () => {
+  await using it = await startSigner(world);
   const older = releasePayload({ over: { version: 5 } });
-  await expect(lease(2, digestOf(older), [await signPayload(older, keys.release)])).rejects.toMatchObject({
-    code: 'NOT_NEWER',
-  });
-  await lease(3, digestOf(older), [await signPayload(older, keys.release)]);
-  await expect(lease(4, digestOf(older), [await signPayload(older, newSigningKey())])).rejects.toMatchObject({
+  const lease = (version: number, evidence: readonly Buffer[]) =>
+    it.signer.sign('lease', toSign(leasePayload(version, digestOf(older))), evidence);
+  await expect(lease(1, [])).rejects.toMatchObject({ code: 'SIGNER_REFUSED' });
+  await lease(1, [await signPayload(older, keys.release)]);
+  await expect(lease(2, [await signPayload(older, newSigningKey())])).rejects.toMatchObject({
     code: 'UNKNOWN_KEY',
   });
 });
