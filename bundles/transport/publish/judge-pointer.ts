@@ -17,7 +17,7 @@ import { underNewestRoot } from './under-newest-root.ts';
  */
 export const judgePointer = async (
   target: TargetRepository,
-  ours: Pick<UploadBatch, 'repository' | 'tag' | 'version' | 'lines'>,
+  ours: Pick<UploadBatch, 'repository' | 'tag' | 'version' | 'lines' | 'releaseAt'>,
   there: Descriptor,
   chain: readonly TrustRoot[],
 ): Promise<void> => {
@@ -33,6 +33,7 @@ export const judgePointer = async (
   }
   if (theirs.identity === ours.version.identity) return;
   if (theirs.number < ours.version.number) {
+    await checkFollows(ours, theirs, where);
     if (!ours.lines || !theirs.identity || ours.lines.has(theirs.identity)) return;
     throw new FleetError(
       'AUDIT_TRUNCATED',
@@ -43,6 +44,28 @@ export const judgePointer = async (
   throw new FleetError('EQUIVOCATION', `${where} is ${theirs.name} too, but with other content`, {
     hint: 'Two layouts continued from the same number; build again in the layout that published first',
   });
+};
+
+/**
+ * A release does not replace one of another layout that gave its numbers to other content: what that one brought would be taken back
+ * at every site, and nobody would see it. After a restore the layout lacks numbers, which says nothing.
+ * @throws FleetError EQUIVOCATION
+ */
+const checkFollows = async (
+  { version, releaseAt }: Pick<UploadBatch, 'version' | 'releaseAt'>,
+  theirs: PointerVersion,
+  where: string,
+): Promise<void> => {
+  if (!releaseAt || version.previous === theirs.identity) return;
+  const own = await releaseAt(theirs.number);
+  if (own === undefined || own === theirs.identity) return;
+  throw new FleetError(
+    'EQUIVOCATION',
+    `${where} is ${theirs.name}, and ${version.name} here follows on another ${theirs.name}`,
+    {
+      hint: 'Two layouts gave out the same numbers with the same keys: publish from one of them only; to go on with this one, run fleet-scheduler restore --in-place, then build',
+    },
+  );
 };
 
 /**

@@ -14,6 +14,7 @@ import { planBatch } from './plan-batch.ts';
 import { readFleetChain } from './read-fleet-chain.ts';
 import { type Freight, NO_FREIGHT, sendBatch } from './send-batch.ts';
 import type { Pointer, PointerTag, UploadBatch } from './upload-batch.ts';
+import { releaseAt } from './release-at.ts';
 import { underNewestRoot } from './under-newest-root.ts';
 import { surveyBatch } from './survey-batch.ts';
 
@@ -139,14 +140,21 @@ const waveOf = ({ tag }: Pointer): string => (tag === 'log' || tag === 'release'
  * @throws FleetError as planBatch
  */
 const planPointer = async (
-  { blobs }: Offering,
+  layout: Offering,
   pointer: Pointer,
   roots: readonly TrustRoot[],
   now: Date,
   signal: AbortSignal,
 ): Promise<UploadBatch> => {
-  const plan = (root: TrustRoot): Promise<UploadBatch> => planBatch(blobs, pointer, root, now, signal);
-  return pointer.tag === 'log' ? (await underNewestRoot(roots, plan)).value : plan(roots.at(-1) as TrustRoot);
+  const plan = (root: TrustRoot): Promise<UploadBatch> => planBatch(layout.blobs, pointer, root, now, signal);
+  if (pointer.tag === 'log') return (await underNewestRoot(roots, plan)).value;
+  const batch = await plan(roots.at(-1) as TrustRoot);
+  const { number: version, previous } = batch.version;
+  if (previous === undefined) return batch;
+  return {
+    ...batch,
+    releaseAt: (number) => releaseAt(layout, pointer.repository, { version, previous }, number),
+  };
 };
 
 /** Computed on first use. */

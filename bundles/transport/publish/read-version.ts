@@ -53,12 +53,13 @@ export const readVersion = async (
     }
     case 'release': {
       const { predicate, statement } = await readSignedRelease(repository, blobs, documents, root);
-      const { version, issuedAt } = predicate;
+      const { version, issuedAt, previous } = predicate;
       return {
         number: version,
         name: `release ${version}`,
         identity: statement.digest,
         at: parseTime(issuedAt),
+        previous,
       };
     }
     case 'lease': {

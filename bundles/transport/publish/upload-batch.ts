@@ -29,6 +29,8 @@ export type UploadBatch = Pointer & {
   readonly version: PointerVersion;
   /** Of an audit log: digests of its lines, one of which must be the head of the log that it replaces. */
   readonly lines?: ReadonlySet<Digest>;
+  /** Of a release of a layout: the digest of the one with a lower number on which it follows (releaseAt). */
+  readonly releaseAt?: (number: number) => Promise<Digest | undefined>;
   readonly stages: readonly (readonly ManifestUpload[])[];
   /** Tags that move with the pointer, just before it. */
   readonly companions: readonly {
@@ -47,4 +49,6 @@ export type PointerVersion = {
   readonly identity: Digest | undefined;
   /** When it was signed. */
   readonly at: Date;
+  /** Of a release: the digest of the one before. */
+  readonly previous?: Digest | null;
 };

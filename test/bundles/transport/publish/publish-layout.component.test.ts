@@ -5,6 +5,8 @@ import { FleetError } from '#bundles/errors';
 import { openLayout } from '#bundles/formats/layout/layout';
 import { type PublishOptions, publishLayout } from '#bundles/transport/publish/publish-layout';
 import { addDays } from '#bundles/time';
+import { parseRoot } from '#bundles/trust/root/root';
+import { readRelease } from '../../../../scheduler/load/releases/read-release.ts';
 import { openLayoutDestination } from '../../../../scheduler/deliver/send/layout-destination.ts';
 import {
   type LayoutWriter,
@@ -477,5 +479,51 @@ describe('another layout as the destination', () => {
     await using world = await makeWorld();
     await using _ = await openLayoutDestination(world.path('mirror'), NOW);
     await expect(openLayoutDestination(world.path('mirror'), NOW, 0)).rejects.toMatchObject({ code: 'BUSY' });
+  });
+});
+
+describe('two layouts with the same keys', () => {
+  const releases = async (directory: string, texts: readonly string[]): Promise<void> => {
+    const layout = writeSignedLayout(fleet, directory);
+    for (const [at, text] of texts.entries()) {
+      await layout.keep(KIOSK);
+      const before = await previousOf(directory);
+      const issuedAt = new Date(NOW.getTime() + at * 1000);
+      await layout.release({
+        channel: KIOSK,
+        version: at + 2,
+        bundles: [bundleOf(text)],
+        issuedAt,
+        previous: before,
+      });
+    }
+    await layout.keep(KIOSK);
+  };
+  const previousOf = async (directory: string) => {
+    const found = await readRelease(
+      await openLayout(directory),
+      KIOSK,
+      fleet.roots.map((bytes) => parseRoot(bytes)),
+    );
+    if (!found) throw new Error('there is no release');
+    return found.digest;
+  };
+
+  it('I7: a release that follows on another release with the number of the published one does not replace it', async () => {
+    await using world = await makeWorld();
+    cpSync(world.path('layout'), world.path('other'), { recursive: true });
+    const selection = { channels: [KIOSK] };
+    await releases(world.path('layout'), ['two', 'three']);
+    expect(await world.publish({ selection })).toEqual({ 'prod/kiosk:release': 'sent' });
+    await releases(world.path('other'), ['two of others', 'three of others', 'four of others']);
+    expect(await world.publish({ selection }, 'other')).toEqual({ 'prod/kiosk:release': 'EQUIVOCATION' });
+  });
+
+  it('one that skips releases of its own layout, which were never published, does', async () => {
+    await using world = await makeWorld();
+    const selection = { channels: [KIOSK] };
+    expect(await world.publish({ selection })).toEqual({ 'prod/kiosk:release': 'sent' });
+    await releases(world.path('layout'), ['two', 'three', 'four']);
+    expect(await world.publish({ selection })).toEqual({ 'prod/kiosk:release': 'sent' });
   });
 });
