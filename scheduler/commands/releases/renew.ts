@@ -1,9 +1,10 @@
 import { Flags } from '@oclif/core';
-import { FleetError, formatError } from '#bundles/errors';
+import { FleetError, formatError, isFleetError } from '#bundles/errors';
 import { formatChannel } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
 import { readConfiguration, requireSetting } from '../../settings/configuration.ts';
 import { configurationFlags, selectionFlags } from '../../settings/configuration-flags.ts';
+import { readRelease } from '../../load/releases/read-release.ts';
 import { followWithLeases } from '../../release/lease/follow-with-leases.ts';
 import { openReleases } from '../../release/publish/open-releases.ts';
 import { type Renewed, renewRelease } from '../../release/reissue/renew-release.ts';
@@ -25,7 +26,9 @@ export default class ReleasesRenew extends FleetCommand {
     keys,
     layout,
     ...selectionFlags,
-    anyway: Flags.boolean({ description: 'Also releases that are not due' }),
+    anyway: Flags.boolean({
+      description: 'Also releases that are not due, and those that were made while a clock was ahead',
+    }),
   };
 
   async run(): Promise<unknown> {
@@ -41,7 +44,17 @@ export default class ReleasesRenew extends FleetCommand {
       channels,
       { doing: 'renewing the release of', fatal: [], signal: this.signal, say: (line) => this.say(line) },
       async (channel) => {
-        const previous = await readCurrent(opened, keyDirectory, channel, now);
+        const previous = await readCurrent(opened, keyDirectory, channel, now).catch(
+          async (error: unknown) => {
+            // A person says that this clock is right.
+            const found =
+              flags.anyway && isFleetError(error, 'FROM_FUTURE')
+                ? await readRelease(opened, channel, keyDirectory.roots)
+                : undefined;
+            if (found) return found;
+            throw error;
+          },
+        );
         const order = { channel, previous, now, anyway: flags.anyway };
         const renewed = await renewRelease(opened, keyDirectory, order);
         if (renewed.references.size > 0) await releases.point(renewed.references);

@@ -4,6 +4,7 @@ import { formatTime, parseTime } from '#bundles/time';
 import { noteChange } from '../changes/note-change.ts';
 import type { Store } from '../store/open-store.ts';
 import type { SessionRow, Tx } from '../store/tables.ts';
+import { isFromFuture } from '../is-from-future.ts';
 
 /** 256 bits, in a cookie; the database has only its SHA-256. */
 const SECRET_BYTES = 32;
@@ -75,6 +76,8 @@ export const findSession = async (
     .executeTakeFirst();
   if (!row) throw invalid('the session is not known here');
   if (row.ended_at !== null) throw invalid(`the session ended on ${row.ended_at}: ${row.ended_why ?? ''}`);
+  if (isFromFuture(row.created_at, now))
+    throw invalid(`the session began on ${row.created_at}, while the clock of the hub was ahead`);
   if (row.ends_at <= formatTime(now)) throw invalid(`the session ended on ${row.ends_at}`);
   const seen = parseTime(row.seen_at).getTime();
   if (seen + idleMs <= now.getTime())

@@ -26,7 +26,7 @@ const checkPlace = checkFor('keys-config#place');
 
 /**
  * Reads where each key of a directory is: as configured in keys.yaml, otherwise in `<role>.key` and ca.key.
- * @throws FleetError CONFIG_INVALID with file:line:column, PERMISSION if others can change keys.yaml
+ * @throws FleetError CONFIG_INVALID with file:line:column, PERMISSION if others can change keys.yaml, or made it
  */
 export const readKeyPlaces = async (directory: string): Promise<(name: KeyName) => KeyPlace> => {
   const file = join(directory, KEYS_FILE);
@@ -58,11 +58,11 @@ const WRITABLE_BY_OTHERS = 0o022;
 const readTrustedText = async (file: string): Promise<string | undefined> => {
   try {
     await using handle = await open(file, 'r');
-    const { mode, size } = await handle.stat();
+    const { mode, size, uid } = await handle.stat();
     if (size > MAX_BYTES)
       throw new FleetError('CONFIG_INVALID', `this has more than ${MAX_BYTES} bytes`, { at: { file } });
     if ((mode & WRITABLE_BY_OTHERS) === 0) {
-      await checkFolder(dirname(file), file);
+      await checkFolder(dirname(file), file, uid);
       return await handle.readFile('utf8');
     }
     throw new FleetError('PERMISSION', 'others can change this file, which names the command that signs', {
@@ -78,14 +78,24 @@ const readTrustedText = async (file: string): Promise<string | undefined> => {
 const WRITABLE_BY_ALL = 0o002;
 const STICKY = 0o1000;
 
-/** In a world-writable folder without the sticky bit anyone could replace the file. @throws FleetError PERMISSION */
-const checkFolder = async (folder: string, file: string): Promise<void> => {
-  const { mode } = await stat(folder);
-  if ((mode & WRITABLE_BY_ALL) === 0 || (mode & STICKY) !== 0) return;
-  throw new FleetError('PERMISSION', 'others can replace this file', {
-    at: { file },
-    hint: `It names the command that signs: run chmod o-w on ${folder}`,
-  });
+/**
+ * In a world-writable folder without the sticky bit anyone could replace the file; with it anyone could put a file of their own.
+ * @param owner of the file
+ * @throws FleetError PERMISSION
+ */
+const checkFolder = async (folder: string, file: string, owner: number): Promise<void> => {
+  const { mode, uid } = await stat(folder);
+  if ((mode & WRITABLE_BY_ALL) === 0) return;
+  const isOurs = [0, uid, process.getuid?.()].includes(owner);
+  if ((mode & STICKY) !== 0 && isOurs) return;
+  throw new FleetError(
+    'PERMISSION',
+    isOurs ? 'others can replace this file' : 'this file belongs to somebody else',
+    {
+      at: { file },
+      hint: `It names the command that signs: run chmod o-w on ${folder}${isOurs ? '' : ', and find out who made the file'}`,
+    },
+  );
 };
 
 const FORMS = '{file}, {command, public} or {signer}';

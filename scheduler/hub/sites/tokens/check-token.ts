@@ -1,6 +1,7 @@
 import { FleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
 import { hashToken } from '#bundles/trust/root/token-key';
+import { isFromFuture } from '../../is-from-future.ts';
 import type { Database, TokenRow, Tx } from '../../store/tables.ts';
 import { type Allowance, parseAllowance } from './allowance.ts';
 import { isToken } from './token.ts';
@@ -36,6 +37,10 @@ export const checkNamedToken = async (
 const checkRow = (row: TokenRow | undefined, scope: TokenRow['scope'], now: Date): TokenRow => {
   if (row?.scope !== scope) throw invalid('the token is not known here');
   if (row.revoked_at !== null) throw invalid(`the token ${row.id} was revoked on ${row.revoked_at}`);
+  if (isFromFuture(row.created_at, now))
+    throw invalid(
+      `the token ${row.id} was created on ${row.created_at}, while a clock of the office was ahead`,
+    );
   if (row.expires_at <= formatTime(now)) throw invalid(`the token ${row.id} ended on ${row.expires_at}`);
   return row;
 };

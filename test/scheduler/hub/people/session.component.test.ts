@@ -57,6 +57,15 @@ describe('a session', () => {
     await expect(findSession(hub.store, secret, at(12 * 60))).rejects.toMatchObject(ended(/ended on/));
   });
 
+  test('I11: ends when the clock was set back by years: it would count until that time comes again', async () => {
+    await using hub = await testHub();
+    const { secret } = await open(hub);
+    const before = { now: after(-3 * 365 * 24 * 60), idleMs: IDLE_MS };
+    await expect(findSession(hub.store, secret, before)).rejects.toMatchObject(ended(/was ahead/));
+    // Clocks of replicas differ by moments.
+    expect((await findSession(hub.store, secret, at(-1))).row).toMatchObject({ person: 'mara@example.com' });
+  });
+
   test('has another secret every quarter of an hour, and the one before counts for a minute', async () => {
     await using hub = await testHub();
     const { store } = hub;

@@ -1,4 +1,4 @@
-import { chmod, copyFile, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, copyFile, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { passwordsFrom } from '#bundles/trust/keys/passwords';
@@ -86,6 +86,23 @@ describe('a key directory', { timeout: 60_000 }, () => {
     await chmod(made.path, 0o777);
     expect((await made.open()).root.version).toBe(1);
   });
+
+  it.skipIf(process.getuid?.() !== 0)(
+    'I12: a keys.yaml that another user put into a folder like /tmp',
+    async () => {
+      await using made = await withKeys('release: { file: elsewhere.key }\n');
+      await chmod(made.path, 0o1777);
+      await chown(made.at('keys.yaml'), 65_534, 65_534);
+      await expect(made.open()).rejects.toMatchObject({
+        code: 'PERMISSION',
+        message: 'this file belongs to somebody else',
+        at: { file: made.at('keys.yaml') },
+      });
+      // In a folder of one's own it was a person who could do so that put it there.
+      await chmod(made.path, 0o755);
+      expect((await made.open()).root.version).toBe(1);
+    },
+  );
 
   it('takes keys from where keys.yaml says they are', async () => {
     await using made = await withKeys(

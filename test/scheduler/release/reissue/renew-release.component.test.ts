@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { addDays } from '#bundles/time';
 import { bundlesOf, readRelease } from '../../../../scheduler/load/releases/read-release.ts';
 import { readBundleStatements } from '../../../../scheduler/release/reissue/bundle-statements.ts';
+import { rollbackRelease } from '../../../../scheduler/release/reissue/rollback-release.ts';
 import { isEnding, type Renewed, renewRelease } from '../../../../scheduler/release/reissue/renew-release.ts';
 import { KIOSK, NOW, openReleaseOffice, type ReleaseOffice } from './release-office.ts';
 
@@ -78,6 +79,26 @@ it('signs the very same statement of a bundle again when the bundle key is rotat
   await releases.point(renewed.references);
   expect(await payloads()).toEqual(before);
 });
+
+it.each(['lease', 'release'] as const)(
+  'I13: the key directory is an older copy, without the root that replaced the %s key: nothing is signed',
+  async (role) => {
+    await using office = await openReleaseOffice();
+    await office.release(1, 'one');
+    const older = office.keys();
+    await office.rotate(role);
+    await office.release(2, 'two');
+    using releases = await office.releases();
+    const layout = await releases.open();
+    const back = rollbackRelease(layout, older, { channel: KIOSK, to: 1, now: NOW });
+    await expect(back).rejects.toMatchObject({
+      code: 'ROOT_BEHIND',
+      message: expect.stringContaining('made with trust root 2, and the newest in the key directory is 1'),
+    });
+    const { version } = await rollbackRelease(layout, office.keys(), { channel: KIOSK, to: 1, now: NOW });
+    expect(version).toBe(3);
+  },
+);
 
 it('never takes a release of another fleet for the one to follow', async () => {
   await using office = await openReleaseOffice();

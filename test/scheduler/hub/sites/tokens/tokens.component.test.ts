@@ -57,6 +57,19 @@ test('a token is random, known by its beginning, and only its hash is kept', asy
   for (const { token } of [one, two]) expect(rows).not.toContain(token.slice(4));
 });
 
+test('I11: a token that was made while a clock was years ahead does not count for years', async () => {
+  await using hub = await testHub();
+  const ahead = addDays(NOW, 1500);
+  for (const order of [enrolling(), { scope: 'reader' }, { scope: 'break-glass', person: 'mara' }] as const) {
+    const made = { note: undefined, expires: addDays(ahead, 1), now: ahead };
+    const { token } = await createToken(hub.store, order, made);
+    await expect(checkToken(hub.store.db, token, order.scope, NOW)).rejects.toMatchObject(
+      invalid(/was ahead/),
+    );
+    expect(await checkToken(hub.store.db, token, order.scope, ahead)).toMatchObject({ scope: order.scope });
+  }
+});
+
 describe('a token for enrolling', () => {
   test('H9: is used once', async () => {
     await using hub = await testHub();
