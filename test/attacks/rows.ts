@@ -2,6 +2,7 @@ import { type AttackRow, row, rowOf } from './row.ts';
 import { AUDIT } from './rows-audit.ts';
 import { CHAIN } from './rows-chain.ts';
 import { FLOODS } from './rows-floods.ts';
+import { INSIDER } from './rows-insider.ts';
 import { LOCAL_USERS } from './rows-local-users.ts';
 import { FOUND_MEDIA, OFFICE } from './rows-office.ts';
 import { PEOPLE } from './rows-people.ts';
@@ -588,4 +589,5 @@ export const ROWS: readonly AttackRow[] = [
   ...LOCAL_USERS,
   ...FLOODS,
   ...AUDIT,
+  ...INSIDER,
 ];
