@@ -64,7 +64,7 @@ export const releaseEnvironment = async (
   if (isPromoted && given) checkShared(given, built.candidate, built.platform);
   // decide
   const lineage = place && lineageOf(place, sharedDigest(built.candidate));
-  const facts = await readFacts(built, { ...reading, fleet: keys.root.fleet, now, lineage, unmeant });
+  const facts = await readFacts(built, { ...reading, now, lineage, unmeant });
   const decided = facts.map((channel) => ({ ...channel, decision: decideRelease(channel.facts) }));
   // carry out
   const channels = await carryOut(built, decided, {
