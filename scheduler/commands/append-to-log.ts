@@ -13,8 +13,9 @@ const WAIT_MS = 5_000;
  */
 export const appendToLog = async (hub: Hub, command: string, now: Date): Promise<readonly string[]> => {
   const { waiting } = await appendChanges(hub, { command, now, waitMs: WAIT_MS });
-  return waiting === undefined
-    ? []
+  if (waiting === undefined) return [];
+  return waiting.code === 'AUDIT_TRUNCATED'
+    ? [`${formatError(waiting)} Entries wait in the hub's database until then.`]
     : [
         `The change is done; its entry for the audit log waits in the hub's database: ${formatError(waiting)}. The hub, or the next command that changes something, appends it.`,
       ];

@@ -23,15 +23,19 @@ const AT_ONCE = 200;
 
 /**
  * Signs the noted changes and appends them to the audit log, oldest first. A note is removed when its entry is on disk; a call after a
- * kill in between finds the entry in the log. Notes wait while another process holds the layout, and where the audit key is not in
- * this key directory or the root has none.
- * @throws FleetError AUDIT_TRUNCATED if the log lacks an entry that the database knows of; the codes of appendEntry but BUSY, KEY_MISSING and SIGNER_UNREACHABLE; DISK_FULL, IO
+ * kill in between finds the entry in the log. Notes wait while another process holds the layout, where the audit key is not in this key
+ * directory or the root has none, and while the log lacks an entry that the database knows of.
+ * @throws FleetError the codes of appendEntry but BUSY, KEY_MISSING and SIGNER_UNREACHABLE; DISK_FULL, IO
  */
 export const appendChanges = async (
   { store, keys, layout }: { readonly store: Store; readonly keys: KeyDirectory; readonly layout: string },
   options: LockOptions,
 ): Promise<AppendedChanges> => {
-  await rememberHead({ store, keys, layout });
+  const truncated = await rememberHead({ store, keys, layout }).catch((error: unknown) => {
+    if (isFleetError(error, 'AUDIT_TRUNCATED')) return error;
+    throw error;
+  });
+  if (truncated) return { appended: 0, waiting: truncated };
   const done = await append({ store, keys, layout }, options);
   if (done.appended > 0) await rememberHead({ store, keys, layout });
   return done;
