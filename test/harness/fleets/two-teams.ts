@@ -7,13 +7,17 @@ import type { BuildOptions } from '../../../scheduler/build/build-options.ts';
 import type { BuildOutcome } from '../../../scheduler/build/build-outcome.ts';
 import { build } from '../../../scheduler/build/build.ts';
 
+type Files = Readonly<Record<string, string | Buffer>>;
+
 /** A fleet of one environment, a cluster type for hosts and one for clusters, and the teams that tests add. */
 export type Teams = {
   readonly folder: string;
   readonly layout: string;
-  readonly write: (files: Readonly<Record<string, string>>) => Promise<void>;
+  /** Images of the build, name -> name with digest. */
+  readonly images: ReadonlyMap<string, string>;
+  readonly write: (files: Files) => Promise<void>;
   /** Replaces a team's repository; the platform registers the team under its name and gives it a workspace of its own, with these grants. */
-  readonly team: (name: string, files: Readonly<Record<string, string>>, workspace?: object) => Promise<void>;
+  readonly team: (name: string, files: Files, workspace?: object) => Promise<void>;
   /** Removes its registration and its repository. */
   readonly dismiss: (name: string) => Promise<void>;
   /** Builds after the releases before. */
@@ -85,7 +89,7 @@ const PLATFORM = {
 
 export const makeTeams = async (folder: string): Promise<Teams> => {
   const layout = join(folder, 'releases');
-  const write = async (files: Readonly<Record<string, string>>): Promise<void> => {
+  const write = async (files: Files): Promise<void> => {
     for (const [path, text] of Object.entries(files)) {
       await mkdir(dirname(join(folder, path)), { recursive: true });
       await writeFile(join(folder, path), text);
@@ -96,13 +100,14 @@ export const makeTeams = async (folder: string): Promise<Teams> => {
     await rm(join(folder, 'platform/base', `team-${name}.yaml`), { force: true });
   };
   await write(PLATFORM);
-  await makeImages(join(folder, 'images'));
+  const images = await makeImages(join(folder, 'images'));
   await initDevRoot(join(folder, 'keys'), 'acme', NOW);
   const keys = await openKeyDirectory(join(folder, 'keys'));
   let built = false;
   return {
     folder,
     layout,
+    images,
     write,
     dismiss,
     team: async (name, files, workspace) => {

@@ -10,8 +10,11 @@ type Documents = Readonly<Record<string, Json>>;
 const object = (kind: string, name: string, spec: object): Json =>
   ({ apiVersion: 'fleet-ferry/v1alpha1', kind, metadata: { name, labels: {} }, spec }) as unknown as Json;
 
-/** A team that uses every field whose content it can write itself, and is built as it is. */
-export const fullTeam = (name: string): Documents => ({
+/** What a team writes, with every field of some kind of content. It is built as it is. @param image by its digest */
+type Make = (name: string, image: string) => Documents;
+
+/** Files, a service, checks and site inputs. */
+const filesTeam: Make = (name) => ({
   'workload/workload.yaml': object('Workload', name, {
     deploymentTargets: [
       { ...hostTarget, dependsOn: [], configSchemas: [], critical: false },
@@ -26,7 +29,6 @@ export const fullTeam = (name: string): Documents => ({
       { path: `/etc/${name}/c`, config: true },
       { path: `/etc/${name}/e`, source: 'package.yaml' },
     ],
-    secrets: [{ path: `/run/${name}/s`, set: name, key: 'k', mode: '0600' }],
     units: [
       {
         name: `${name}.service`,
@@ -56,6 +58,221 @@ export const fullTeam = (name: string): Documents => ({
   },
 });
 
+const onHost = (name: string, more: object = {}): Documents => ({
+  'workload/workload.yaml': object('Workload', name, { deploymentTargets: [hostTarget, clusterTarget] }),
+  'host/package.yaml': object('HostPackage', name, more),
+  'cluster/objects.yaml': { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { a: '1' } },
+});
+
+const unit = (...lines: readonly string[]): string => `${lines.join('\n')}\n`;
+
+const unitsTeam: Make = (name) =>
+  onHost(name, {
+    units: [
+      {
+        name: `${name}.service`,
+        content: unit(
+          '[Unit]',
+          'After=network.target',
+          '[Service]',
+          'Type=oneshot',
+          'DynamicUser=yes',
+          `StateDirectory=${name}`,
+          'ExecStart=/bin/true',
+          'TimeoutStartSec=5s',
+          'TimeoutStopSec=5s',
+        ),
+        enabled: false,
+        active: false,
+      },
+      {
+        name: `${name}.timer`,
+        content: unit('[Timer]', 'OnCalendar=daily', '[Install]', 'WantedBy=timers.target'),
+        enabled: true,
+        active: true,
+      },
+      {
+        name: `${name}.path`,
+        content: unit('[Path]', `PathExists=/etc/${name}/go`, '[Install]', 'WantedBy=paths.target'),
+        enabled: true,
+        active: true,
+      },
+      { name: `${name}.slice`, content: unit('[Slice]', 'MemoryMax=64M'), enabled: false, active: false },
+    ],
+    checks: [{ name: 'ticks', type: 'unit', unit: `${name}.timer`, stableSeconds: 0 }],
+  });
+
+const debsTeam: Make = (name) =>
+  onHost(name, {
+    files: [{ path: `/opt/${name}/hook`, content: '#!/bin/sh\nexit 0\n', mode: '0755' }],
+    debs: [{ source: `debs/${name}.deb` }],
+    install: {
+      packages: [{ name, adopt: false, hold: true }],
+      atLeast: false,
+      conffiles: 'keep',
+      debconf: [{ package: name, question: `${name}/port`, type: 'string', value: '1' }],
+      onRemoval: 'purge',
+      services: 'leave',
+      hooks: [{ package: name, before: `/opt/${name}/hook`, after: `/opt/${name}/hook`, timeoutSeconds: 5 }],
+    },
+    folders: { apt: `/srv/${name}/apt` },
+  });
+
+/** The site has no such set: the package fails there. */
+const secretsTeam: Make = (name) =>
+  onHost(name, {
+    secrets: [{ path: `/run/${name}/s`, set: name, key: 'k', mode: '0600', owner: 'root', group: 'root' }],
+  });
+
+const playbooksTeam: Make = (name) =>
+  onHost(name, {
+    playbooks: [
+      {
+        name: 'setup',
+        content: unit(
+          '- hosts: localhost',
+          '  gather_facts: false',
+          '  tasks:',
+          '    - name: write',
+          `      copy: {dest: /etc/${name}.done, content: "{{ line }} {{ speed }}"}`,
+        ),
+        config: true,
+        variables: { speed: 1 },
+        siteInputs: [{ name: 'line', schema: { type: 'string' }, variable: 'line' }],
+        become: false,
+        order: 'after-units',
+        timeoutSeconds: 30,
+        checkSeconds: 0,
+      },
+    ],
+  });
+
+const quadletsTeam: Make = (name, image) =>
+  onHost(name, {
+    files: [
+      {
+        path: `/etc/containers/systemd/${name}.container`,
+        content: unit(
+          '[Container]',
+          `Image=${image}`,
+          `Volume=${name}.volume:/data`,
+          '[Install]',
+          'WantedBy=multi-user.target',
+        ),
+      },
+      { path: `/etc/containers/systemd/${name}.volume`, content: '[Volume]\n' },
+    ],
+    units: [{ name: `${name}.service`, active: true }],
+  });
+
+const manifests = (name: string, image: string): Documents => {
+  const metadata = { name: 'web', labels: { app: name }, annotations: { 'fleet-ferry/wait': 'enabled' } };
+  const labels = { app: 'web' };
+  const resources = { requests: { cpu: '10m', memory: '8Mi' }, limits: { memory: '64Mi' } };
+  const template = {
+    metadata: { labels },
+    spec: {
+      containers: [
+        { name: 'main', image, env: [{ name: 'A', value: '1' }], ports: [{ containerPort: 80 }], resources },
+      ],
+      volumes: [{ name: 'map', configMap: { name: 'web' } }],
+    },
+  };
+  const job = {
+    backoffLimit: 0,
+    template: { spec: { restartPolicy: 'Never', containers: [{ name: 'main', image }] } },
+  };
+  const made: Readonly<Record<string, Json>> = {
+    map: { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { a: '1' }, binaryData: { b: 'AA==' } },
+    deployment: {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata,
+      spec: { replicas: 1, progressDeadlineSeconds: 600, selector: { matchLabels: labels }, template },
+    },
+    service: {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata,
+      spec: { selector: labels, ports: [{ name: 'http', port: 80, targetPort: 80 }] },
+    },
+    cron: {
+      apiVersion: 'batch/v1',
+      kind: 'CronJob',
+      metadata,
+      spec: { schedule: '0 3 * * *', jobTemplate: { spec: job } },
+    },
+    policy: {
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'NetworkPolicy',
+      metadata,
+      spec: { podSelector: { matchLabels: labels }, policyTypes: ['Ingress'] },
+    },
+    budget: {
+      apiVersion: 'policy/v1',
+      kind: 'PodDisruptionBudget',
+      metadata,
+      spec: { maxUnavailable: 1, selector: { matchLabels: labels } },
+    },
+    account: { apiVersion: 'v1', kind: 'ServiceAccount', metadata, automountServiceAccountToken: false },
+    role: {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'Role',
+      metadata,
+      rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }],
+    },
+  } as unknown as Readonly<Record<string, Json>>;
+  return Object.fromEntries(Object.entries(made).map(([path, one]) => [`${path}.yaml`, one]));
+};
+
+const under = (folder: string, files: Documents): Documents =>
+  Object.fromEntries(Object.entries(files).map(([path, one]) => [`${folder}/${path}`, one]));
+
+const objectsTeam: Make = (name, image) => ({ ...onHost(name), ...under('cluster', manifests(name, image)) });
+
+const chartTeam: Make = (name, image) => {
+  const { 'cluster/objects.yaml': _, ...rest } = onHost(name);
+  const cluster = {
+    ...clusterTarget,
+    manifests: {
+      path: 'cluster',
+      type: 'helm',
+      values: ['more.yaml'],
+      releaseName: 'web',
+      hooks: 'drop',
+      valuesFrom: 'config',
+      valuesKey: 'site',
+    },
+  };
+  return {
+    ...rest,
+    'workload/workload.yaml': object('Workload', name, { deploymentTargets: [hostTarget, cluster] }),
+    'cluster/Chart.yaml': {
+      apiVersion: 'v2',
+      name: 'web',
+      version: '1.0.0',
+      appVersion: '1',
+      type: 'application',
+    },
+    'cluster/values.yaml': { a: { b: [1, 'two'] } },
+    'cluster/more.yaml': { a: { c: true } },
+    ...under('cluster/templates', manifests(name, image)),
+  };
+};
+
+/** Kinds of teams: what they write, and the users of the host that their workspace is granted. */
+export const KINDS = {
+  files: { make: filesTeam, users: (name: string) => [name] },
+  secrets: { make: secretsTeam, users: (name: string) => [name] },
+  units: { make: unitsTeam, users: (name: string) => [name] },
+  debs: { make: debsTeam, users: () => ['root'] },
+  playbooks: { make: playbooksTeam, users: () => ['root'] },
+  quadlets: { make: quadletsTeam, users: () => ['root'] },
+  objects: { make: objectsTeam, users: (name: string) => [name] },
+  chart: { make: chartTeam, users: (name: string) => [name] },
+} as const;
+export type Kind = keyof typeof KINDS;
+
 /** The place of a value in the documents of a team. */
 type Pointer = readonly (string | number)[];
 
@@ -69,8 +286,10 @@ const pointersIn = (value: Json, at: Pointer = []): readonly Pointer[] => {
   return at.length < 2 ? below : [at, ...below];
 };
 
-/** Every field of an author, by its place. */
-export const FIELDS = pointersIn(fullTeam('any'));
+/** Every field of every kind of team, by its place. */
+export const FIELDS: readonly { readonly kind: Kind; readonly pointer: Pointer }[] = (
+  Object.keys(KINDS) as Kind[]
+).flatMap((kind) => pointersIn(KINDS[kind].make('any', 'image')).map((pointer) => ({ kind, pointer })));
 
 const withValue = (value: Json, [key, ...rest]: Pointer, change: (old: Json) => Json | undefined): Json => {
   if (key === undefined) return change(value) ?? null;
@@ -144,17 +363,30 @@ const hostile: fc.Arbitrary<(old: Json) => Json> = fc.oneof(
     ),
 );
 
-export type Attack = { readonly pointer: Pointer; readonly change: (old: Json) => Json };
+export type Attack = { readonly kind: Kind; readonly pointer: Pointer; readonly change: (old: Json) => Json };
 
+/** Each kind as often as any other: some have many more fields. */
 export const attack: fc.Arbitrary<Attack> = fc
-  .tuple(fc.constantFrom(...FIELDS), hostile)
-  .map(([pointer, change]) => ({ pointer, change, toString: () => pointer.join('/') }));
+  .tuple(
+    fc.oneof(
+      ...Object.values(Object.groupBy(FIELDS, ({ kind }) => kind)).map((own) => fc.constantFrom(...own)),
+    ),
+    hostile,
+  )
+  .map(([{ kind, pointer }, change]) => ({
+    kind,
+    pointer,
+    change,
+    toString: () => `${kind}: ${pointer.join('/')} = ${JSON.stringify(change('old'))?.slice(0, 80)}`,
+  }));
 
-/** The files of a team with one hostile value. */
-export const filesOf = (name: string, { pointer, change }: Attack): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    Object.entries(withValue(fullTeam(name), pointer, change) as Documents).map(([path, document]) => [
-      path,
-      JSON.stringify(document),
-    ]),
-  );
+/** The files of a team; with an attack, one value in them is hostile. */
+export const filesOf = (
+  name: string,
+  image: string,
+  { kind, attack: hit }: { readonly kind: Kind; readonly attack?: Attack },
+): Readonly<Record<string, string>> => {
+  const made = KINDS[kind].make(name, image);
+  const documents = hit ? (withValue(made, hit.pointer, hit.change) as Documents) : made;
+  return Object.fromEntries(Object.entries(documents).map(([path, one]) => [path, JSON.stringify(one)]));
+};
