@@ -27,11 +27,12 @@ const hostile = (text: string): TestPackage => ({
   units: [{ name: 'press.service', enabled: true, active: false, restartOn: [] }],
 });
 
-describeOnDebians([], 'the agent after a power cut', ({ base, debian, itOnce }) => {
+describeOnDebians([], 'the service of the agent on a booted host', ({ base, debian, itOnce }) => {
   let site: SiteHost;
 
   beforeAll(async () => {
     site = await startSiteHost(`starts-${debian}`, base);
+    await site.applied(nothing);
     await site.sh(`mkdir -p /usr/lib/systemd/system-generators /usr/lib/fleet-agent
       cp /opt/deploy/systemd/fleet-agent-generator /usr/lib/systemd/system-generators/
       cp /opt/deploy/systemd/fleet-agent-start-guard /usr/lib/fleet-agent/start-guard
@@ -79,15 +80,70 @@ describeOnDebians([], 'the agent after a power cut', ({ base, debian, itOnce }) 
         expect(await isActive()).toBe(true);
       }
     },
-    CUTS * 120_000,
+    CUTS * 300_000,
   );
 
-  itOnce('is left alone by the guard where an administrator has disabled it', async () => {
-    await site.sh('systemctl disable --now fleet-agent.service');
-    await site.host.crash();
-    await site.host.start();
-    await sleep(4000);
-    expect(await isActive()).toBe(false);
-    await site.sh('systemctl enable fleet-agent.service');
-  });
+  const show = (property: string, unit = 'fleet-agent.service') =>
+    site.sh(`systemctl show -P ${property} ${unit}`);
+  const looks = async () =>
+    Number(await site.sh('journalctl -u fleet-agent -o cat | grep -c looked || true'));
+
+  const watchdogSeconds = (seconds: number) =>
+    site.sh(`mkdir -p /etc/systemd/system/fleet-agent.service.d
+      printf '[Service]\\nWatchdogSec=${seconds}s\\nRestartSec=1s\\n' > /etc/systemd/system/fleet-agent.service.d/soon.conf
+      systemctl daemon-reload`);
+
+  itOnce(
+    'is left alone by the watchdog while it makes progress, killed and started when it hangs',
+    async () => {
+      await watchdogSeconds(30);
+      await site.sh('systemctl stop fleet-agent; systemctl start fleet-agent');
+      const heard = async () => Number(await show('WatchdogTimestampMonotonic'));
+      const first = await heard();
+      // Two messages, each a third of the time after the one before.
+      await expect
+        .poll(async () => (await heard()) - first, { timeout: 120_000, interval: 500 })
+        .toBeGreaterThan(11e6);
+      await expect.poll(looks, { timeout: 120_000, interval: 500 }).toBeGreaterThan(0);
+      expect([await show('NRestarts'), await show('ActiveState')]).toEqual(['0', 'active']);
+      const before = await looks();
+      await site.sh('kill -STOP "$(systemctl show -P MainPID fleet-agent)"');
+      // It applies to the service that runs, too. The next one has its time again.
+      await watchdogSeconds(2);
+      await expect.poll(() => show('NRestarts'), { timeout: 120_000, interval: 200 }).not.toBe('0');
+      await watchdogSeconds(120);
+      await expect.poll(looks, { timeout: 120_000, interval: 500 }).toBeGreaterThan(before);
+      expect(await site.sh('journalctl -u fleet-agent -o cat')).toContain('Watchdog timeout');
+      await site.sh('rm -r /etc/systemd/system/fleet-agent.service.d; systemctl daemon-reload');
+    },
+  );
+
+  itOnce(
+    'is left alone by the guard where it was disabled, which status, doctor and the report say',
+    async () => {
+      await site.sh('systemctl disable --now fleet-agent.service 2> /dev/null');
+      const { code, stdout } = await site.agent('status');
+      expect([code, stdout]).toEqual([8, expect.stringContaining('systemctl enable --now fleet-agent')]);
+      expect((await site.agent('doctor')).stdout).toMatch(/service +bad/);
+      await site.sh('mkdir -p /media/home');
+      const exported = await site.agent('reports export --force-path /media/home');
+      expect([exported.code, exported.stderr]).toEqual([
+        0,
+        expect.stringContaining('The service does not run'),
+      ]);
+      const payload = await site.sh(
+        `cat /media/home/fleet/reports/*/*.sigstore.json | sed -E 's/.*"payload":"([^"]*)".*/\\1/' | base64 -d`,
+      );
+      expect(JSON.parse(payload)).toMatchObject({ predicate: { looks: { service: 'stopped' } } });
+
+      await site.host.crash();
+      await site.host.start();
+      const boot = (await site.sh('cat /proc/sys/kernel/random/boot_id')).trim().replaceAll('-', '');
+      const guardEnded = () =>
+        show('ExecMainExitTimestampMonotonic', `${boot}-fleet-agent-start-guard.service`);
+      await expect.poll(async () => Number(await guardEnded()), { timeout: 60_000 }).toBeGreaterThan(0);
+      expect(await isActive()).toBe(false);
+      await site.sh('systemctl enable fleet-agent.service');
+    },
+  );
 });
