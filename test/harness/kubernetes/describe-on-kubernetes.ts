@@ -14,19 +14,13 @@ export type OnKubernetes = {
   readonly kube: string;
 };
 
-export type WhichKubernetes = {
-  /** 'newerInLong': outside of a long run on the first version alone. */
-  readonly when: 'always' | 'newerInLong';
-};
-
-/** As describeWith, once on each version of Kubernetes that clusters run, by name in the title. `names` are parts beside Kubernetes. */
+/** As describeWith, on the first version of Kubernetes and, in a long run, on each that clusters run, by name in the title. `names` are parts beside Kubernetes. */
 export const describeOnKubernetes = <Name extends PartName>(
   names: readonly Name[],
   title: string,
-  { when }: WhichKubernetes,
   body: (on: OnKubernetes, paths: Readonly<Record<Name, string>>) => void | Promise<void>,
 ): void => {
-  const tried = when === 'always' || LONG ? VERSIONS : VERSIONS.slice(0, 1);
+  const tried = LONG ? VERSIONS : VERSIONS.slice(0, 1);
   for (const { version, part } of tried)
     describeWith([part, ...names], `${title}, Kubernetes ${version}`, (paths) =>
       body({ version, kube: paths[part] }, paths),

@@ -21,80 +21,75 @@ import { owningOnCluster } from './kubernetes-compare/owning.ts';
 import type { CompareWorld } from './kubernetes-compare/world.ts';
 import { worldsOnCluster } from './kubernetes-compare/worlds-on-cluster.ts';
 
-describeOnKubernetes(
-  ['kwok'],
-  'comparing, removing and owning on a cluster',
-  { when: 'newerInLong' },
-  ({ kube }, { kwok }) => {
-    let cluster: OwnCluster;
-    let api: KubernetesApi;
-    let folder: TemporaryDirectory;
-    let identity: string;
-    let namespaces = 0;
+describeOnKubernetes(['kwok'], 'comparing, removing and owning on a cluster', ({ kube }, { kwok }) => {
+  let cluster: OwnCluster;
+  let api: KubernetesApi;
+  let folder: TemporaryDirectory;
+  let identity: string;
+  let namespaces = 0;
 
-    const target = (): Target =>
-      kubernetesTarget({
-        open: async () => api,
-        fleet: FLEET,
-        healthTimeoutMs: 20_000,
-        stepTimeoutMs: 20_000,
-        adopt: 'ifUnowned',
-        copies: copiesIn(folder.path, identity),
-      });
-    const ask = async (method: string, path: string, body?: object): Promise<unknown> => {
-      const answer = await cluster.request(method, path, body);
-      expect(answer.status, `${method} ${path}: ${JSON.stringify(answer.body)}`).toBeLessThan(300);
-      return answer.body;
-    };
-    const world: CompareWorld = {
-      newSite: () => createSite(target()),
-      ask,
-      at: async (url, path) => {
-        const { status, body } = await cluster.request('GET', url);
-        if (status === 404) return undefined;
-        return path
-          .split('.')
-          .reduce((value: unknown, key) => (value as Record<string, unknown> | undefined)?.[key], body);
-      },
-      newNamespace: async () => {
-        namespaces += 1;
-        const name = `case-${namespaces}`;
-        await ask('POST', '/api/v1/namespaces', { metadata: { name } });
-        return name;
-      },
-      kubectl: async (args, input) => {
-        const { code, stdout, stderr } = await cluster.kubectl(args, input === undefined ? {} : { input });
-        expect(code, stderr).toBe(0);
-        return stdout;
-      },
-      driftOf: async ({ agent }) => (await lookAtDrift(agent)).flatMap(({ drift }) => drift),
-      right: async (site, ...objects) => {
-        for (const result of await site.release([pack('app', yaml(...objects))]))
-          expect(result, result.message).not.toMatchObject({ outcome: 'failed' });
-      },
-      writes: async () => writesOf(await cluster.readAudit()).length,
-    };
-
-    beforeAll(async () => {
-      folder = await temporaryDirectory('kubernetes-compare');
-      ({ identity } = await generateAgeIdentity());
-      cluster = await startOwnCluster({ kube, kwok, nodes: 1, audit: true });
-      api = openKubernetesApi(await openClusterAccess({ kubeconfig: cluster.kubeconfig, context: '' }), {
-        patienceMs: 30_000,
-        requestMs: 30_000,
-      });
+  const target = (): Target =>
+    kubernetesTarget({
+      open: async () => api,
+      fleet: FLEET,
+      healthTimeoutMs: 20_000,
+      stepTimeoutMs: 20_000,
+      adopt: 'ifUnowned',
+      copies: copiesIn(folder.path, identity),
     });
-    afterAll(async () => {
-      await api?.close();
-      await cluster?.[Symbol.asyncDispose]();
-      await folder?.[Symbol.asyncDispose]();
-    });
+  const ask = async (method: string, path: string, body?: object): Promise<unknown> => {
+    const answer = await cluster.request(method, path, body);
+    expect(answer.status, `${method} ${path}: ${JSON.stringify(answer.body)}`).toBeLessThan(300);
+    return answer.body;
+  };
+  const world: CompareWorld = {
+    newSite: () => createSite(target()),
+    ask,
+    at: async (url, path) => {
+      const { status, body } = await cluster.request('GET', url);
+      if (status === 404) return undefined;
+      return path
+        .split('.')
+        .reduce((value: unknown, key) => (value as Record<string, unknown> | undefined)?.[key], body);
+    },
+    newNamespace: async () => {
+      namespaces += 1;
+      const name = `case-${namespaces}`;
+      await ask('POST', '/api/v1/namespaces', { metadata: { name } });
+      return name;
+    },
+    kubectl: async (args, input) => {
+      const { code, stdout, stderr } = await cluster.kubectl(args, input === undefined ? {} : { input });
+      expect(code, stderr).toBe(0);
+      return stdout;
+    },
+    driftOf: async ({ agent }) => (await lookAtDrift(agent)).flatMap(({ drift }) => drift),
+    right: async (site, ...objects) => {
+      for (const result of await site.release([pack('app', yaml(...objects))]))
+        expect(result, result.message).not.toMatchObject({ outcome: 'failed' });
+    },
+    writes: async () => writesOf(await cluster.readAudit()).length,
+  };
 
-    numbersOnCluster(world);
-    formsOnCluster(world);
-    leftoversOnCluster(world);
-    owningOnCluster(world);
-    worldsOnCluster(world);
-    definitionWorldsOnCluster(world);
-  },
-);
+  beforeAll(async () => {
+    folder = await temporaryDirectory('kubernetes-compare');
+    ({ identity } = await generateAgeIdentity());
+    cluster = await startOwnCluster({ kube, kwok, nodes: 1, audit: true });
+    api = openKubernetesApi(await openClusterAccess({ kubeconfig: cluster.kubeconfig, context: '' }), {
+      patienceMs: 30_000,
+      requestMs: 30_000,
+    });
+  });
+  afterAll(async () => {
+    await api?.close();
+    await cluster?.[Symbol.asyncDispose]();
+    await folder?.[Symbol.asyncDispose]();
+  });
+
+  numbersOnCluster(world);
+  formsOnCluster(world);
+  leftoversOnCluster(world);
+  owningOnCluster(world);
+  worldsOnCluster(world);
+  definitionWorldsOnCluster(world);
+});

@@ -66,7 +66,7 @@ spec:
 ---
 `;
 
-describeOnKubernetes(['kwok'], 'a cluster as the target', { when: 'newerInLong' }, ({ kube }, { kwok }) => {
+describeOnKubernetes(['kwok'], 'a cluster as the target', ({ kube }, { kwok }) => {
   let cluster: OwnCluster;
   let api: KubernetesApi;
   let admin: KubernetesApi;

@@ -49,7 +49,6 @@ const candidates = async (): Promise<readonly Candidate[]> => {
 describeOnKubernetes(
   ['kwok'],
   'a real API server, and the verdict on rendered objects',
-  { when: 'newerInLong' },
   ({ version, kube }, { kwok }) => {
     let cluster: OwnCluster;
     beforeAll(async () => {

@@ -22,63 +22,57 @@ type Recorded = {
 /** A server may need a while for what was asked before: to see a policy, to serve a kind. */
 const PATIENCE = { timeout: 30_000, interval: 100 };
 
-describeOnKubernetes(
-  ['kwok'],
-  'what an API server refuses',
-  { when: 'always' },
-  ({ version, kube }, { kwok }) => {
-    let cluster: OwnCluster;
-    let hooks: WebhookServer;
-    beforeAll(async () => {
-      [cluster, hooks] = await Promise.all([startOwnCluster({ kube, kwok, nodes: 1 }), startWebhookServer()]);
-    });
-    afterAll(async () => {
-      await cluster?.[Symbol.asyncDispose]();
-      await hooks?.[Symbol.asyncDispose]();
-    });
+describeOnKubernetes(['kwok'], 'what an API server refuses', ({ version, kube }, { kwok }) => {
+  let cluster: OwnCluster;
+  let hooks: WebhookServer;
+  beforeAll(async () => {
+    [cluster, hooks] = await Promise.all([startOwnCluster({ kube, kwok, nodes: 1 }), startWebhookServer()]);
+  });
+  afterAll(async () => {
+    await cluster?.[Symbol.asyncDispose]();
+    await hooks?.[Symbol.asyncDispose]();
+  });
 
-    const ask = ({ method, path, body, type, as }: Question) =>
-      cluster.request(method, path, body, { ...(type && { type }), ...(as && { as }) });
-    const refusalOf = async ({ title, given = [], until, asked, later }: RefusalCase): Promise<Recorded> => {
-      for (const question of given)
-        await expect
-          .poll(async () => statusOf(await ask(question)), {
-            ...PATIENCE,
-            message: `${title}: ${question.path}`,
-          })
-          .toMatch(/^20/);
-      if (until !== undefined)
-        await expect
-          .poll(async () => JSON.stringify((await ask({ method: 'GET', path: until.path })).body), PATIENCE)
-          .toContain(until.words);
-      if (later === true) {
-        const dry = { ...asked, path: `${asked.path}&dryRun=All` };
-        await expect
-          .poll(async () => statusOf(await ask(dry)), { ...PATIENCE, message: title })
-          .toMatch(/^[45]/);
-      }
-      const { status, body } = await ask(asked);
-      return { title, versions: [version], code: status, status: shortened(body) };
-    };
+  const ask = ({ method, path, body, type, as }: Question) =>
+    cluster.request(method, path, body, { ...(type && { type }), ...(as && { as }) });
+  const refusalOf = async ({ title, given = [], until, asked, later }: RefusalCase): Promise<Recorded> => {
+    for (const question of given)
+      await expect
+        .poll(async () => statusOf(await ask(question)), {
+          ...PATIENCE,
+          message: `${title}: ${question.path}`,
+        })
+        .toMatch(/^20/);
+    if (until !== undefined)
+      await expect
+        .poll(async () => JSON.stringify((await ask({ method: 'GET', path: until.path })).body), PATIENCE)
+        .toContain(until.words);
+    if (later === true) {
+      const dry = { ...asked, path: `${asked.path}&dryRun=All` };
+      await expect
+        .poll(async () => statusOf(await ask(dry)), { ...PATIENCE, message: title })
+        .toMatch(/^[45]/);
+    }
+    const { status, body } = await ask(asked);
+    return { title, versions: [version], code: status, status: shortened(body) };
+  };
 
-    it('is what was recorded', { timeout: 300_000 }, async () => {
-      const seen: Recorded[] = [];
-      const cases = [
-        ...surroundingCases(),
-        ...contentCases(),
-        ...definitionCases(hooks.at),
-        ...hookCases(hooks.at),
-      ];
-      for (const each of cases) seen.push(await refusalOf(each));
-      expect(seen.filter(({ code }) => code < 400)).toEqual([]);
-      if (process.env['FLEET_RECORD'] === '1') await record(seen, version);
-      const recorded = (await readRecord()).filter(({ versions }) => versions.includes(version));
-      expect(seen.map(({ title }) => title)).toEqual(recorded.map(({ title }) => title));
-      for (const [index, { versions: _, ...one }] of seen.entries())
-        expect(recorded[index]).toMatchObject(one);
-    });
-  },
-);
+  it('is what was recorded', { timeout: 300_000 }, async () => {
+    const seen: Recorded[] = [];
+    const cases = [
+      ...surroundingCases(),
+      ...contentCases(),
+      ...definitionCases(hooks.at),
+      ...hookCases(hooks.at),
+    ];
+    for (const each of cases) seen.push(await refusalOf(each));
+    expect(seen.filter(({ code }) => code < 400)).toEqual([]);
+    if (process.env['FLEET_RECORD'] === '1') await record(seen, version);
+    const recorded = (await readRecord()).filter(({ versions }) => versions.includes(version));
+    expect(seen.map(({ title }) => title)).toEqual(recorded.map(({ title }) => title));
+    for (const [index, { versions: _, ...one }] of seen.entries()) expect(recorded[index]).toMatchObject(one);
+  });
+});
 
 const statusOf = ({ status, body }: { readonly status: number; readonly body: unknown }): string =>
   `${status} ${status < 300 ? '' : JSON.stringify(body)}`;

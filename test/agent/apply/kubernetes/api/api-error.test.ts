@@ -24,6 +24,17 @@ const RECORDED = recorded as readonly {
 const judge = (code: number, status: Status, doing: Doing = apply): FleetError =>
   toApiError({ code, status, lacksRight: false }, doing, SERVER);
 
+it('is recorded of each version that a long run asks', () => {
+  const versions = Map.groupBy(
+    RECORDED.flatMap(({ title, versions }) => versions.map((version) => ({ title, version }))),
+    ({ title }) => title,
+  );
+  const all = [...new Set(RECORDED.flatMap((one) => one.versions))].toSorted();
+  expect(all.length).toBeGreaterThan(1);
+  for (const [title, found] of versions)
+    expect([title, found.map(({ version }) => version).toSorted()]).toEqual([title, all]);
+});
+
 /** The code for each recorded answer whose title begins so; the first that fits. */
 const CODES: readonly (readonly [string, string])[] = [
   ['quota count', 'CLUSTER_LACKS'],
