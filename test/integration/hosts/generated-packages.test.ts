@@ -1,9 +1,10 @@
-import * as fc from 'fast-check';
+import type * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { askOnHost, DAEMON_BINDS } from '../../agent/apply/host/restricted-daemon.ts';
 import { type FactoryHost, startFactoryHost } from '../../harness/hosts/factory-host.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { LONG, runs } from '../../harness/run/long.ts';
+import { tryWorlds } from '../../harness/run/try-worlds.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { buildDeb } from './debs-host/test-deb.ts';
 import { authored, type World, worldFor } from './generated-packages/worlds.ts';
@@ -73,25 +74,22 @@ const worldsOnHost = ({ start, worlds, numRuns }: HostOfWorlds): void => {
 
   it('nothing more runs, nothing is flagged and nothing is lost after an apply, and the host is as before after a removal', async () => {
     await sh('mkdir -p /usr/local/lib/systemd/system');
-    await fc.assert(
-      fc.asyncProperty(worlds, async ({ before, releases }) => {
-        await prepare(before);
-        const start = await snapshot();
-        try {
-          for (const release of releases) {
-            const { spec, files } = authored(release, debs);
-            const built = await build(spec, files);
-            await ask({ verb: 'apply', spec: null, built });
-            for (const verb of ['observe', 'plan'])
-              expect([verb, await ask({ verb, spec: null, built })]).toEqual([verb, []]);
-          }
-        } finally {
-          await ask({ verb: 'apply', spec: null });
+    await tryWorlds({ worlds, numRuns }, async ({ before, releases }) => {
+      await prepare(before);
+      const start = await snapshot();
+      try {
+        for (const release of releases) {
+          const { spec, files } = authored(release, debs);
+          const built = await build(spec, files);
+          await ask({ verb: 'apply', spec: null, built });
+          for (const verb of ['observe', 'plan'])
+            expect([verb, await ask({ verb, spec: null, built })]).toEqual([verb, []]);
         }
-        expect(await snapshot()).toEqual(start);
-      }),
-      { numRuns, endOnFailure: true },
-    );
+      } finally {
+        await ask({ verb: 'apply', spec: null });
+      }
+      expect(await snapshot()).toEqual(start);
+    });
   }, 3_600_000);
 };
 

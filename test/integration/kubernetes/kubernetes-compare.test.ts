@@ -18,6 +18,7 @@ import { leftoversOnCluster } from './kubernetes-compare/leftovers.ts';
 import { numbersOnCluster } from './kubernetes-compare/numbers.ts';
 import { yaml } from './kubernetes-compare/objects.ts';
 import { owningOnCluster } from './kubernetes-compare/owning.ts';
+import { verdictsOnCluster } from './kubernetes-compare/verdicts.ts';
 import type { CompareWorld } from './kubernetes-compare/world.ts';
 import { worldsOnCluster } from './kubernetes-compare/worlds-on-cluster.ts';
 
@@ -90,6 +91,7 @@ describeOnKubernetes(['kwok'], 'comparing, removing and owning on a cluster', ({
   formsOnCluster(world);
   leftoversOnCluster(world);
   owningOnCluster(world);
+  verdictsOnCluster(world);
   worldsOnCluster(world);
   definitionWorldsOnCluster(world);
 });

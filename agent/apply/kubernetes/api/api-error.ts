@@ -1,5 +1,6 @@
 import { FleetError } from '#bundles/errors';
 import { RefusalCause } from './refusal.ts';
+import { wayOut, wayPastAdmission } from './way-out.ts';
 
 /** The subject of a request, for messages. */
 export type Doing = {
@@ -125,7 +126,7 @@ export const toApiError = (
       hint: 'Make room on the disk of the control plane, or compact and defragment etcd',
     });
   }
-  if (isAdmission(code, status)) return new FleetError('ADMISSION_DENIED', `${not}: ${said}`, { cause });
+  if (isAdmission(code, status)) return denied(verb, `${not}: ${said}`, cause);
   switch (code) {
     case 401:
       return new FleetError('API_DENIED', `${server} does not know the agent's account (${verb} ${what})`, {
@@ -139,38 +140,46 @@ export const toApiError = (
           hint: 'Give its account a role that allows it',
         });
       }
-      return forbidden(not, { said, message, cause });
+      return forbidden(not, { verb, said, message, cause });
     case 404:
       if (details?.kind === 'namespaces')
         return lacking(`${not}: there is no namespace ${details.name ?? ''}`, cause, 'create the namespace');
       // A kind that the server does not know has no name in the answer, or no answer but a page.
       if (details?.name === undefined) return lacking(`${not}: ${said}`, cause, 'install its definition');
-      return refused(not, said, cause);
+      return refused(`${not}: ${said}`, status, cause);
     case 409:
       return new FleetError('FIELD_CONFLICT', `${not}: ${conflictOf(status) ?? said}`, { cause });
     case 413:
-      return new FleetError('API_REFUSED', `${what} is too large for the API server: ${said}`, { cause });
+      return refused(`${what} is too large for the API server: ${said}`, status, cause);
     default:
       return (
         webhookUnreachable(not, message, cause) ??
         ((code >= 500 || code === 429) && !isAnswer(code, status)
           ? unreachable(server, `it answers ${code}`, cause, said)
-          : refused(not, said, cause))
+          : refused(`${not}: ${said}`, status, cause))
       );
   }
 };
 
-type Forbidden = { readonly said: string; readonly message: string; readonly cause: RefusalCause };
+type Forbidden = {
+  readonly verb: string;
+  readonly said: string;
+  readonly message: string;
+  readonly cause: RefusalCause;
+};
 
 /** A 403 although the account has the right: an admission plugin of the server, such as those of quotas and of Pod Security. */
-const forbidden = (not: string, { said, message, cause }: Forbidden): FleetError => {
+const forbidden = (not: string, { verb, said, message, cause }: Forbidden): FleetError => {
   if (cause.refusal.causes.some(({ reason }) => reason === 'NamespaceTerminating'))
     return lacking(`${not}: ${said}`, cause, 'see what holds the namespace');
   const plugin = message.slice(message.indexOf(FORBIDDEN) + FORBIDDEN.length);
   if (message.includes(FORBIDDEN) && OVER_QUOTA.test(plugin))
     return lacking(`${not}: ${said}`, cause, 'raise the quota, or ask for less');
-  return new FleetError('ADMISSION_DENIED', `${not}: ${said}`, { cause });
+  return denied(verb, `${not}: ${said}`, cause);
 };
+
+const denied = (verb: string, message: string, cause: RefusalCause): FleetError =>
+  new FleetError('ADMISSION_DENIED', message, { cause, hint: wayPastAdmission(verb) });
 
 const FORBIDDEN = ' is forbidden: ';
 
@@ -207,8 +216,8 @@ export const failsWith = (code: number, status: Status, doing: Doing): FleetErro
     },
   );
 
-const refused = (not: string, said: string, cause: RefusalCause): FleetError =>
-  new FleetError('API_REFUSED', `${not}: ${said}`, { cause });
+const refused = (message: string, status: Status, cause: RefusalCause): FleetError =>
+  new FleetError('API_REFUSED', message, { cause, hint: wayOut(status) });
 
 /** The message does not name the request, so that an outage of days is reported once. */
 export const unreachable = (server: string, why: string, cause?: unknown, said = ''): FleetError =>
@@ -224,6 +233,7 @@ const PAST: Readonly<Record<string, string>> = {
   list: 'read',
   watch: 'watched',
   delete: 'deleted',
+  patch: 'changed',
 };
 const pastOf = (verb: string): string => PAST[verb] ?? 'taken';
 

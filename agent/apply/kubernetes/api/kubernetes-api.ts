@@ -140,7 +140,7 @@ export type KubernetesApi = {
     ref: ObjectRef,
     operations: readonly JsonPatch[],
     signal: AbortSignal,
-    options?: { readonly dryRun: boolean },
+    options?: { readonly dryRun?: boolean; readonly subresource?: 'status' },
   ) => Promise<LiveObject | undefined>;
   /** 'gone': the object did not exist; 'deleting': a finalizer holds it; 'other': uid or resourceVersion differ. */
   readonly remove: (

@@ -167,12 +167,12 @@ export const openKubernetesApi = (access: ClusterAccess, patience: Patience): Ku
       ).object,
     replace: async (object, signal) =>
       (await write('PUT', 'update', object, { query: { fieldManager: FIELD_MANAGER } }, signal)).object,
-    patch: async (ref, operations, signal, { dryRun } = { dryRun: false }) => {
+    patch: async (ref, operations, signal, { dryRun = false, subresource } = {}) => {
       const type = await needType(ref, signal);
       const answer = await sender.send(
         {
           method: 'PATCH',
-          path: pathOf(type, ref.namespace, ref.name),
+          path: `${pathOf(type, ref.namespace, ref.name)}${subresource ? `/${subresource}` : ''}`,
           query: { fieldManager: FIELD_MANAGER, ...(dryRun && { dryRun: 'All' }) },
           contentType: 'application/json-patch+json',
           body: writeExactJson(operations),

@@ -3,7 +3,7 @@ import type { Digest } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
 import type { DesiredPackage, Step, StepResult } from '../../../model/target.ts';
 import type { ApplyOptions, JsonPatch, KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
-import { refusalOf, saidFields } from '../api/refusal.ts';
+import { isInvalid, refusalOf, saidFields } from '../api/refusal.ts';
 import { stopIfAborted } from '../api/send.ts';
 import { ownerOf } from '../desired/marks.ts';
 import { isBuiltIn } from '../desired/is-built-in.ts';
@@ -22,11 +22,12 @@ import { migration, toMigrate } from '../live/foreign-managers.ts';
 import { inTheWay } from '../live/in-the-way.ts';
 import { withKept } from '../live/kept-fields.ts';
 import { writtenOf } from '../live/written.ts';
-import { patched } from '../live/try-apply.ts';
+import { firstTaken, patched } from '../live/try-apply.ts';
 import { asJson, packageId } from '../owned-state.ts';
 import { keepCopy } from '../replaced/copies.ts';
 import { awaitDefinition } from './await-definition.ts';
 import { awaitGone } from './await-gone.ts';
+import { recreationFor } from './recreation.ts';
 
 /**
  * Applies one object and returns its new state. Idempotent: obstacles are looked up again at each call.
@@ -50,17 +51,21 @@ export const executeApply = async (
   await makeWay(options, api, object, detail, signal);
   const { takes } = detail;
   if (detail.migrates || takes) await migrate(api, object, takes, signal);
-  const { live, created } = await applyAndMigrate(options, api, object, signal);
+  const { live, created, replaced } = await applyOrReplace(options, api, object, detail, signal);
   const settled = isDefinition(object)
     ? await awaitDefinition(api, live, options.stepTimeoutMs, signal)
     : live;
   const untouched =
     !created && live.metadata.resourceVersion === detail.resourceVersion && !detail.migrates && !takes;
   noteApplied(desired, object, settled, !untouched);
+  const notes = [
+    ...(replaced && detail.replaces === null ? ['; replaced: a field of it cannot be changed'] : []),
+    ...(isKept ? [] : [`; ${NOT_KEPT}`]),
+  ];
   return {
     key: step.key,
-    outcome: untouched ? 'unchanged' : created && !detail.replaces ? 'created' : step.outcome,
-    reason: untouched ? 'as it shall be' : isKept ? step.reason : `${step.reason}; ${NOT_KEPT}`,
+    outcome: untouched ? 'unchanged' : created && !replaced ? 'created' : step.outcome,
+    reason: untouched ? 'as it shall be' : `${step.reason}${notes.join('')}`,
     state: asJson({
       of: packageId(desired),
       wanted: object.hash,
@@ -102,6 +107,29 @@ const keepFirst = async (
 ): Promise<boolean> => {
   const live = await api.read(object, signal);
   return !live || ownerOf(live) !== undefined || keepCopy(copies, copy, live);
+};
+
+/**
+ * Applies, and makes the object again where the server lets no field of it change and the package allows that. A plan knows it before,
+ * unless the definition of the object changes in the same release.
+ */
+const applyOrReplace = async (
+  options: KubernetesTargetOptions,
+  api: KubernetesApi,
+  object: WantedObject,
+  detail: ApplyDetail,
+  signal: AbortSignal,
+): Promise<Applied & { readonly replaced: boolean }> => {
+  try {
+    return { ...(await applyAndMigrate(options, api, object, signal)), replaced: detail.replaces !== null };
+  } catch (error) {
+    const live = detail.replaces === null && isInvalid(error) ? await api.read(object, signal) : undefined;
+    if (!live || !isInvalid(error)) throw error;
+    const recreation = await recreationFor(api, object, error, signal);
+    if (recreation !== 'allowed') throw recreation;
+    await makeWay(options, api, object, { ...detail, replaces: live.metadata.uid ?? '' }, signal);
+    return { ...(await applyAndMigrate(options, api, object, signal)), replaced: true };
+  }
 };
 
 /** For an object without managedFields, our apply makes the server record all its fields under another manager. */
@@ -214,7 +242,7 @@ const apply = async (
   }
 };
 
-/** Removes what is in the way if the server refuses the apply because of it. */
+/** Removes what is in the way if the server refuses the apply because of it. @throws FleetError its verdict on the package's object */
 const clear = async (
   api: KubernetesApi,
   wanted: WantedObject,
@@ -229,8 +257,12 @@ const clear = async (
     value: live.metadata.resourceVersion ?? '',
   };
   try {
-    for (const { operations } of inTheWay(live, wanted.object, saidFields(refused)))
-      if (await patched(api, wanted, [asRead, ...operations], { dryRun: false }, signal)) return true;
+    const ways = inTheWay(live, wanted.object, saidFields(refused));
+    const found = await firstTaken(ways, refused, (operations) =>
+      patched(api, wanted, [asRead, ...operations], { dryRun: false }, signal),
+    );
+    if (!isFleetError(found)) return true;
+    if (found !== refused) throw found;
     return false;
   } catch (error) {
     // The object changed meanwhile and is read again.

@@ -26,8 +26,8 @@ export const executePutBack = async (
   let why = 'there is no copy of what was there before';
   try {
     if (copy) {
-      await putBack(api, copy, owner, signal);
-      return { key, outcome, reason };
+      const staying = await putBack(api, copy, owner, signal);
+      return { key, outcome, reason: staying.length === 0 ? reason : `${reason}${saysStaying(staying)}` };
     }
   } catch (error) {
     if (!isRefusal(error) && !isFleetError(error, 'CLUSTER_LACKS')) throw error;
@@ -37,4 +37,9 @@ export const executePutBack = async (
   const live = await api.read(ref, signal);
   if (live && isOwner(live, owner)) await detach(api, ref, owner, signal);
   return { key, outcome: 'skipped', reason: `${why}: it stays as it is and is no longer ours` };
+};
+
+const saysStaying = (versions: readonly string[]): string => {
+  const [what, does] = versions.length === 1 ? ['version', 'stays'] : ['versions', 'stay'];
+  return `; ${what} ${versions.join(', ')} ${does} in it, not served, because objects may be stored in that form: write them all anew, then take ${versions.join(', ')} out of status.storedVersions and of spec.versions`;
 };

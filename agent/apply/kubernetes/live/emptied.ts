@@ -7,23 +7,33 @@ import { isOurs } from './fingerprint.ts';
 /**
  * The patch that empties maps and lists which are empty in the package and of which we wrote every member. When server-side apply removes the
  * last member of a map that the manifest has as `{}`, it writes `null` and then refuses that `null` by the schema of a custom resource
- * (Kubernetes 1.35).
+ * (Kubernetes 1.35). The patch also takes the members out of the record of what we own: one with a default is there again at once, and would
+ * stay ours.
  */
 export const emptied = (live: LiveObject, wanted: LiveObject): readonly JsonPatch[] => {
-  const { 'f:metadata': _, ...fields } = live.metadata.managedFields?.find(isOurs)?.fieldsV1 ?? {};
-  return within(fields, live, wanted, '');
+  const entries = live.metadata.managedFields ?? [];
+  const index = entries.findIndex(isOurs);
+  const { 'f:metadata': _, ...fields } = entries[index]?.fieldsV1 ?? {};
+  return within(fields, live, wanted, { path: '', owned: `/metadata/managedFields/${index}/fieldsV1` });
 };
 
-const within = (set: FieldSet, live: unknown, wanted: unknown, at: string): readonly JsonPatch[] =>
-  Object.entries(set).flatMap(([entry, below]) => {
+/** JSON pointers (RFC 6901) of a field, and of what we own of it. */
+type At = { readonly path: string; readonly owned: string };
+
+const within = (set: FieldSet, live: unknown, wanted: unknown, at: At): readonly JsonPatch[] =>
+  Object.entries(set).flatMap(([entry, below]): readonly JsonPatch[] => {
     if (entry === '.' || !isRecord(below)) return [];
     const [token, one] = memberOf(entry, live, isSameItem) ?? [];
     const [, other] = memberOf(entry, wanted, isItemOf) ?? [];
     if (token === undefined || other === undefined) return [];
-    const path = `${at}/${tokenOf(token)}`;
-    if (!isEmpty(other)) return within(below, one, other, path);
-    const isOwn = Object.keys(below).some((inner) => inner !== '.') && covers(below, one);
-    return isOwn ? [{ op: 'replace', path, value: other }] : [];
+    const inner = { path: `${at.path}/${tokenOf(token)}`, owned: `${at.owned}/${tokenOf(entry)}` };
+    if (!isEmpty(other)) return within(below, one, other, inner);
+    const isOwn = Object.keys(below).some((member) => member !== '.') && covers(below, one);
+    if (!isOwn) return [];
+    return [
+      { op: 'replace', path: inner.path, value: other },
+      { op: 'replace', path: inner.owned, value: {} },
+    ];
   });
 
 const isEmpty = (value: unknown): boolean =>

@@ -11,6 +11,8 @@ export type InTheWay = {
   /** 'spec.ports[port=81,protocol=TCP] of kubectl-patch', 'spec.strategy.rollingUpdate, a default' */
   readonly named: readonly string[];
   readonly operations: readonly JsonPatch[];
+  /** The patch removes nothing but fields of the agent: a refusal of it is the server's verdict on the package's object. */
+  readonly isVerdict?: true;
 };
 
 /**
@@ -38,7 +40,7 @@ export const inTheWay = (live: LiveObject, wanted: LiveObject, refusal: string):
   );
   const isAboutEmpty = fields.length > 0 && fields.every((field) => places.has(field));
   return [
-    ...(isAboutEmpty ? [{ named: [], operations: empties }] : []),
+    ...(isAboutEmpty ? [{ named: [], operations: empties, isVerdict: true as const }] : []),
     ...(own.some(({ owner }) => owner === 'nobody') ? [without(own)] : []),
     ...(own.length < found.length ? [without(found)] : []),
     ...editedItems(live, wanted, refusal),

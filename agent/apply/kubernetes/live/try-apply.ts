@@ -1,8 +1,8 @@
-import { isFleetError } from '#bundles/errors';
+import { type FleetError, isFleetError } from '#bundles/errors';
 import type { JsonPatch, KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
-import { isRefusal, saidFields } from '../api/refusal.ts';
-import { inTheWay } from './in-the-way.ts';
+import { isInvalid, isRefusal, saidFields } from '../api/refusal.ts';
+import { type InTheWay, inTheWay } from './in-the-way.ts';
 import { findKept, type MayKeep } from './kept-fields.ts';
 
 export type TriedApply = {
@@ -32,28 +32,52 @@ export const tryApply = async (
     return { dry: (await api.apply(object, options, signal)).object, removes: [], keeps: [] };
   } catch (error) {
     if (!isFleetError(error, 'API_REFUSED')) throw error;
-    for (const { operations, named } of inTheWay(live, object, saidFields(error))) {
-      const dry = await patched(api, wanted, operations, { dryRun: true }, signal);
-      if (dry) return { dry, removes: named, keeps: [] };
-    }
-    const kept = await findKept(api, { wanted, live, mayKeep }, error, signal);
+    const ways = inTheWay(live, object, saidFields(error));
+    const found = await firstTaken(ways, error, (operations) =>
+      patched(api, wanted, operations, { dryRun: true }, signal),
+    );
+    if (!isFleetError(found)) return { dry: found.taken, removes: found.named, keeps: [] };
+    const kept = await findKept(api, { wanted, live, mayKeep }, found, signal);
     if (kept) return { ...kept, removes: [] };
-    throw error;
+    throw found;
   }
 };
 
-/** undefined if the server refuses the patch. @throws FleetError FIELD_CONFLICT if the object changed meanwhile; API_*, ABORTED */
+/**
+ * The first way whose patch the server takes, or why it takes none: its verdict on the package's object where it gave one, because that on
+ * the apply may name a `null` that nobody wrote.
+ * @param refusal of the apply
+ */
+export const firstTaken = async (
+  ways: readonly InTheWay[],
+  refusal: FleetError,
+  attempt: (operations: readonly JsonPatch[]) => Promise<LiveObject | FleetError | undefined>,
+): Promise<{ readonly taken: LiveObject; readonly named: readonly string[] } | FleetError> => {
+  let verdict = refusal;
+  for (const { operations, named, isVerdict } of ways) {
+    const taken = await attempt(operations);
+    if (taken !== undefined && !isFleetError(taken)) return { taken, named };
+    if (isVerdict && isInvalid(taken)) verdict = taken;
+  }
+  return verdict;
+};
+
+/**
+ * Returns the object as patched, or the refusal of the server; undefined if there is no object, or if it changed meanwhile in a dry run.
+ * @throws FleetError FIELD_CONFLICT if the object changed meanwhile; API_*, ABORTED
+ */
 export const patched = async (
   api: KubernetesApi,
   wanted: WantedObject,
   operations: readonly JsonPatch[],
   { dryRun }: { readonly dryRun: boolean },
   signal: AbortSignal,
-): Promise<LiveObject | undefined> => {
+): Promise<LiveObject | FleetError | undefined> => {
   try {
     return await api.patch(wanted, operations, signal, { dryRun });
   } catch (error) {
-    if (!isRefusal(error) && !(dryRun && isFleetError(error, 'FIELD_CONFLICT'))) throw error;
-    return undefined;
+    if (isRefusal(error)) return error;
+    if (dryRun && isFleetError(error, 'FIELD_CONFLICT')) return undefined;
+    throw error;
   }
 };

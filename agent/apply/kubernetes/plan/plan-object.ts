@@ -1,7 +1,5 @@
-import { FleetError } from '#bundles/errors';
 import type { OwnedObject, Step } from '../../../model/target.ts';
 import type { ApplyOptions, LiveObject } from '../api/kubernetes-api.ts';
-import { nameOf } from '../api/open-kubernetes-api.ts';
 import { isInvalid, refusedFields } from '../api/refusal.ts';
 import { isOwner, ownerOf } from '../desired/marks.ts';
 import { isDefinition, typeKey } from '../desired/resolve-wanted.ts';
@@ -18,7 +16,7 @@ import { tryApply, type TriedApply } from '../live/try-apply.ts';
 import { pathsOf } from '../live/field-set.ts';
 import { leftBehind, writtenOf } from '../live/written.ts';
 import { curedBy } from './cured-by.ts';
-import { helpsToRecreate } from './helps-to-recreate.ts';
+import { recreationFor } from '../execute/recreation.ts';
 import { copyName } from '../replaced/copies.ts';
 import { asJson, type OwnedState } from '../owned-state.ts';
 import { isHolder, stageOf } from './kind-order.ts';
@@ -273,14 +271,8 @@ const tryOver = async (
     // A definition never goes back behind a version in which objects were stored. The rest of the package does.
     const isStored = (field: string): boolean => field.startsWith('status.storedVersions');
     if (ranBefore && isDefinition(wanted) && refusedFields(error).some(isStored)) return 'stored';
-    if (!(await helpsToRecreate(api, wanted, error, signal))) throw error;
-    const { recreate } = wanted.policy;
-    if (isHolder(wanted) ? recreate === 'with-contents' : recreate !== false) return 'immutable';
-    const what = nameOf({ ...wanted, name: live.metadata.name });
-    const how = isHolder(wanted) ? 'with-contents, which deletes what it holds' : 'enabled';
-    throw new FleetError('API_REFUSED', error.message, {
-      cause: error,
-      hint: `To have ${what} deleted and made again, annotate it with fleet-ferry/force: ${how}`,
-    });
+    const recreation = await recreationFor(api, wanted, error, signal);
+    if (recreation === 'allowed') return 'immutable';
+    throw recreation;
   }
 };

@@ -52,7 +52,12 @@ type DefinitionForm = {
   readonly labels: boolean;
 };
 
-type ThingForm = { readonly name: string; readonly newest: boolean; readonly picks: readonly number[] };
+type ThingForm = {
+  readonly name: string;
+  readonly newest: boolean;
+  /** Which value each field has; null for `spec: {}`. */
+  readonly picks: readonly number[] | null;
+};
 
 type Release = {
   /** null: the definition has left the package, with all objects of it. */
@@ -63,8 +68,8 @@ type Release = {
 export type DefinitionWorld = {
   readonly scope: 'Namespaced' | 'Cluster';
   readonly releases: readonly Release[];
-  /** A tool has made the definition of the first release before, and an object of it that no package has. */
-  readonly foreign: boolean;
+  /** A tool has made the definition of the first release before, and perhaps an object of it that no package has. */
+  readonly foreign: 'nothing' | 'the definition' | 'the definition and an object';
 };
 
 const names = Object.keys(FIELDS);
@@ -86,21 +91,18 @@ const things = fc.uniqueArray(
   fc.record({
     name: fc.constantFrom('a', 'b', 'c'),
     newest: fc.boolean(),
-    picks: fc.array(fc.nat({ max: 3 }), { minLength: names.length, maxLength: names.length }),
+    picks: fc.option(fc.array(fc.nat({ max: 3 }), { minLength: names.length, maxLength: names.length }), {
+      freq: 3,
+    }),
   }),
   { maxLength: 3, selector: ({ name }) => name },
 );
 
-/**
- * A version of which objects may be stored stays: the server refuses a definition without it. For the same reason that of another tool,
- * which is put back in the end, does not get another stored version than it has.
- */
-const keepingVersions = (first: DefinitionForm, second: DefinitionForm, foreign: boolean): DefinitionForm => {
-  const versions =
-    VERSIONS[Math.max(VERSIONS.indexOf(first.versions), VERSIONS.indexOf(second.versions))] ?? 'v1';
-  const isKept = foreign && first.versions === 'v1' && versions === 'v2-stored';
-  return { ...second, versions: isKept ? 'v1-stored' : versions };
-};
+/** A version of which objects may be stored stays: the server refuses a definition without it. */
+const keepingVersions = (first: DefinitionForm, second: DefinitionForm): DefinitionForm => ({
+  ...second,
+  versions: VERSIONS[Math.max(VERSIONS.indexOf(first.versions), VERSIONS.indexOf(second.versions))] ?? 'v1',
+});
 
 export const definitionWorld: fc.Arbitrary<DefinitionWorld> = fc
   .record({
@@ -108,7 +110,11 @@ export const definitionWorld: fc.Arbitrary<DefinitionWorld> = fc
     first: fc.record({ definition: form, things }),
     second: fc.record({ definition: form, things }),
     fate: fc.constantFrom('changes', 'changes', 'stays', 'leaves'),
-    foreign: fc.boolean(),
+    foreign: fc.constantFrom(
+      'nothing' as const,
+      'the definition' as const,
+      'the definition and an object' as const,
+    ),
   })
   .map(({ scope, first, second, fate, foreign }) => {
     const next: Release =
@@ -116,9 +122,7 @@ export const definitionWorld: fc.Arbitrary<DefinitionWorld> = fc
         ? { definition: null, things: [] }
         : {
             definition:
-              fate === 'stays'
-                ? first.definition
-                : keepingVersions(first.definition, second.definition, foreign),
+              fate === 'stays' ? first.definition : keepingVersions(first.definition, second.definition),
             things: second.things,
           };
     return { scope, releases: [first, next], foreign };
@@ -194,13 +198,11 @@ export const thingsOf = (
         spec: specOf(definition, picks),
       }));
 
-/** Never empty: the API server stores `spec` as null, and refuses it, when an apply takes all fields out that it has written before. */
-const specOf = ({ fields }: DefinitionForm, picks: readonly number[]): Fields => {
-  const picked = fields.flatMap((field) => {
-    const { values = [] } = FIELDS[field] ?? {};
-    const at = picks[names.indexOf(field)] ?? 0;
-    return at < values.length ? [[field, values[at]] as const] : [];
-  });
-  const [first = ''] = fields;
-  return Object.fromEntries(picked.length > 0 ? picked : [[first, FIELDS[first]?.values[0]]]);
-};
+const specOf = ({ fields }: DefinitionForm, picks: readonly number[] | null): Fields =>
+  Object.fromEntries(
+    fields.flatMap((field) => {
+      const { values = [] } = FIELDS[field] ?? {};
+      const at = picks?.[names.indexOf(field)] ?? values.length;
+      return at < values.length ? [[field, values[at]] as const] : [];
+    }),
+  );

@@ -140,6 +140,36 @@ export const formsOnCluster = ({
       await site.release([]);
     });
 
+    it('empties a map of which the server fills a member again by its default', async () => {
+      const ns = await newNamespace();
+      const none = { type: 'string', nullable: true, default: 'd' };
+      const tags = { type: 'array', items: { type: 'string' }, 'x-kubernetes-list-type': 'set' };
+      const spec = { type: 'object', properties: { none, tags } };
+      const lids = definition(
+        'lids',
+        'Lid',
+        {},
+        {
+          'x-kubernetes-preserve-unknown-fields': undefined,
+          properties: { spec },
+        },
+      );
+      const lid = (fields: object) => ({
+        apiVersion: 'lids.example/v1',
+        kind: 'Lid',
+        metadata: { name: 'one', namespace: ns, annotations: UNWATCHED },
+        spec: fields,
+      });
+      const path = `/apis/lids.example/v1/namespaces/${ns}/lids/one`;
+      await using site = await newSite();
+      for (const wanted of [{ none: 'x', tags: ['b', 'a'] }, {}, { tags: ['c'] }, {}]) {
+        await right(site, lids, lid(wanted));
+        expect(await at(path, 'spec')).toEqual({ none: 'd', ...wanted });
+        expect(await driftOf(site)).toEqual([]);
+      }
+      await site.release([]);
+    });
+
     it('keeps the replicas of a workload that is handed to an autoscaler, at once and ever after', async () => {
       const ns = await newNamespace();
       await using site = await newSite();

@@ -1,11 +1,11 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { reconcile } from '../../../../agent/apply/reconcile.ts';
 import { makeAllDue } from '../../../../agent/store/applied/attempts.ts';
 import { parts } from '../../../harness/parts.ts';
 import { LONG, runs } from '../../../harness/run/long.ts';
+import { tryWorlds } from '../../../harness/run/try-worlds.ts';
 import { writeFiles } from '../../../scheduler/file-tree.ts';
 import {
   applicationFiles,
@@ -107,25 +107,18 @@ export const worldsOnCluster = ({ newSite, newNamespace, kubectl, driftOf, write
     };
 
     it(`leaves each as it was (WORLDS_SEED=${WORLDS_SEED})`, {
-      timeout: LONG ? 1_200_000 : 180_000,
+      timeout: LONG ? 3_600_000 : 180_000,
     }, async () => {
       await bringKinds();
-      await fc.assert(
-        fc.asyncProperty(world, (one) =>
-          goesThrough(one, async (objects, ns) => ({ 'app.yaml': written(objects, ns) })),
-        ),
-        {
-          seed: WORLDS_SEED,
-          numRuns: runs(200, 20),
-          endOnFailure: process.env['WORLDS_SHRINK'] === undefined,
-        },
+      await tryWorlds({ worlds: world, seed: WORLDS_SEED, numRuns: runs(200, 20) }, (one) =>
+        goesThrough(one, async (objects, ns) => ({ 'app.yaml': written(objects, ns) })),
       );
     });
 
     it.skipIf(!parts.helm.present)(
       `leaves each as it was that Helm renders (WORLDS_SEED=${WORLDS_SEED})`,
       {
-        timeout: LONG ? 1_800_000 : 180_000,
+        timeout: LONG ? 3_600_000 : 180_000,
       },
       async () => {
         await bringKinds();
@@ -134,11 +127,7 @@ export const worldsOnCluster = ({ newSite, newNamespace, kubectl, driftOf, write
           const kept = keptNames([...one.first, ...one.second], ways);
           await goesThrough(one, (objects, ns) => render(chartOf(objects, ways), ns), kept);
         };
-        await fc.assert(fc.asyncProperty(chartWorld, charted), {
-          seed: WORLDS_SEED,
-          numRuns: runs(200, 40),
-          endOnFailure: process.env['WORLDS_SHRINK'] === undefined,
-        });
+        await tryWorlds({ worlds: chartWorld, seed: WORLDS_SEED, numRuns: runs(200, 40) }, charted);
       },
     );
   });

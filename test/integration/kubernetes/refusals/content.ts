@@ -58,6 +58,24 @@ const GAUGE = version('v1', true, {
 });
 
 const gauge = (spec: Fields) => made('gauges.example/v1', 'Gauge', 'one', { spec });
+const DIAL = version('v1', true, {
+  openAPIV3Schema: {
+    type: 'object',
+    properties: {
+      spec: {
+        type: 'object',
+        required: ['size'],
+        properties: {
+          size: { type: 'integer', maximum: 10 },
+          mode: { type: 'string', enum: ['slow', 'fast'] },
+          name: { type: 'string', maxLength: 8 },
+          tags: { type: 'array', maxItems: 2, items: { type: 'string' } },
+        },
+      },
+    },
+  },
+});
+const dial = (name: string, spec: Fields | null) => made('dials.example/v1', 'Dial', name, { spec });
 const CONVERSION = (clientConfig: Fields): Fields => ({
   conversion: { strategy: 'Webhook', webhook: { conversionReviewVersions: ['v1'], clientConfig } },
 });
@@ -115,6 +133,18 @@ export const definitionCases = (hook: (path: string) => Fields): readonly Refusa
     },
     { title: 'crd schema type', asked: apply(gauge({ size: 'x' })) },
     { title: 'crd unknown field', asked: apply(gauge({ size: 5, name: 'x', foo: 1 })) },
+    {
+      title: 'crd required',
+      given: [apply(definition('dials', 'Dial', [DIAL])), apply(dial('one', { size: 1 }))],
+      asked: apply(dial('two', {})),
+    },
+    // Server-side apply stores a map as null whose last member leaves the manifest.
+    { title: 'crd emptied', asked: apply(dial('one', {})) },
+    { title: 'crd null', asked: apply(dial('two', null)) },
+    { title: 'crd enum', asked: apply(dial('two', { size: 1, mode: 'loud' })) },
+    { title: 'crd too long', asked: apply(dial('two', { size: 1, name: 'x'.repeat(9) })) },
+    { title: 'crd too many', asked: apply(dial('two', { size: 1, tags: ['a', 'b', 'c'] })) },
+    { title: 'crd too large number', asked: apply(dial('two', { size: 11 })) },
     { title: 'crd scope', asked: apply(definition('gauges', 'Gauge', [GAUGE], { scope: 'Cluster' })) },
     {
       title: 'crd stored versions',

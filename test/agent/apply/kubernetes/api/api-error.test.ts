@@ -69,6 +69,53 @@ describe('an answer that is no success', () => {
     },
   );
 
+  /** What is said to do about what an author wrote, by the title of the record. */
+  const WAYS: Readonly<Record<string, string>> = {
+    'port invalid': 'Correct spec.ports[0].port and spec.ports[0].targetPort in the package',
+    'wrong type': 'Correct data.a in the package',
+    'crd schema type': 'Correct spec.size in the package',
+    'crd enum': 'Correct spec.mode in the package',
+    'crd too long': 'Correct spec.name in the package',
+    'unknown field':
+      'Correct the name spec.replica, or install the version of Kubernetes or of the definition that has it',
+    'dup list key': 'Keep one of the items with that key in spec.template.spec.containers[name="a"].env',
+    'bad base64': 'Write the values of data in base64, or as text in stringData',
+    'crd required': 'Add spec.size to the object in the package',
+    'crd null': 'Leave spec out of the package, or write {} or [] for an empty value',
+    'crd stored versions':
+      'Keep that version in spec.versions (served: false hides it) until no object is stored in it and status.storedVersions no longer lists it',
+    'too large map': 'Split it into several objects, or keep the large content outside of the cluster',
+    'too large body': 'Split it into several objects, or keep the large content outside of the cluster',
+    'too large custom': 'Split it into several objects, or keep the large content outside of the cluster',
+    podsecurity:
+      'Change in the package what it names, or have the owner of that rule of the cluster allow it',
+    'webhook denies 500':
+      'Change in the package what it names, or have the owner of that rule of the cluster allow it',
+  };
+
+  it.each(Object.entries(WAYS))('says what to do: %s', (title, way) => {
+    const found = RECORDED.filter((one) => one.title === title);
+    expect(found.map(({ code, status }) => judge(code, status).hint)).toEqual(found.map(() => way));
+    expect(found).not.toEqual([]);
+  });
+
+  it.each(RECORDED.filter(({ code }) => code !== 409))(
+    '$title says what to do ($versions)',
+    ({ code, status }) => {
+      expect(judge(code, status).hint).toMatch(/^[A-Z].*[^.]$/);
+      expect(judge(code, status, secret).hint).toBeDefined();
+    },
+  );
+
+  it('leaves a denied deletion to the owner of the rule', () => {
+    const { code, status } = RECORDED.find(
+      ({ title }) => title === 'webhook denies 403',
+    ) as (typeof RECORDED)[0];
+    expect(judge(code, status, { ...apply, verb: 'delete' }).hint).toBe(
+      'Have the owner of that rule of the cluster allow it',
+    );
+  });
+
   it('is a missing right only if the server says that the account lacks one', () => {
     const { code, status } = RECORDED.find(({ title }) => title === 'missing right') as (typeof RECORDED)[0];
     expect(toApiError({ code, status, lacksRight: true }, apply, SERVER).code).toBe('API_DENIED');
