@@ -7,11 +7,11 @@ import { isInvalid, refusalOf, saidFields } from '../api/refusal.ts';
 import { stopIfAborted } from '../api/send.ts';
 import { ownerOf } from '../desired/marks.ts';
 import { isBuiltIn } from '../desired/is-built-in.ts';
-import { isDefinition, type Wanted } from '../desired/resolve-wanted.ts';
+import { isDefinition, typeKey, type Wanted } from '../desired/resolve-wanted.ts';
 import { stableText } from '../desired/stable-hash.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
 import { isRecord } from '../../../model/parse-manifests.ts';
-import { noteApplied } from '../health/settle/current-as-applied.ts';
+import { noteApplied, versionsAsApplied } from '../health/settle/current-as-applied.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
 import type { ApplyDetail } from '../kubernetes-step.ts';
 import { withoutReplicas, withReplicas } from '../live/autoscaled.ts';
@@ -51,7 +51,10 @@ export const executeApply = async (
   await makeWay(options, api, object, detail, signal);
   const { takes } = detail;
   if (detail.migrates || takes) await migrate(api, object, takes, signal);
-  const { live, created, replaced } = await applyOrReplace(options, api, object, detail, signal);
+  const definition = wanted.definedBy.get(typeKey(object));
+  const isFresh = definition !== undefined && versionsAsApplied(desired).has(definition);
+  const applied = await applyOrReplace(options, api, object, { detail, isFresh }, signal);
+  const { live, created, replaced } = applied;
   const settled = isDefinition(object)
     ? await awaitDefinition(api, live, options.stepTimeoutMs, signal)
     : live;
@@ -109,26 +112,34 @@ const keepFirst = async (
   return !live || ownerOf(live) !== undefined || keepCopy(copies, copy, live);
 };
 
+/** How long the server may judge objects by a definition from before its change. */
+const FRESH_MS = 10_000;
+
 /**
  * Applies, and makes the object again where the server lets no field of it change and the package allows that. A plan knows it before,
- * unless the definition of the object changes in the same release.
+ * unless the definition of the object changes in the same release: then the server may also judge it by the old one for a moment.
  */
 const applyOrReplace = async (
   options: KubernetesTargetOptions,
   api: KubernetesApi,
   object: WantedObject,
-  detail: ApplyDetail,
+  { detail, isFresh }: { readonly detail: ApplyDetail; readonly isFresh: boolean },
   signal: AbortSignal,
 ): Promise<Applied & { readonly replaced: boolean }> => {
-  try {
-    return { ...(await applyAndMigrate(options, api, object, signal)), replaced: detail.replaces !== null };
-  } catch (error) {
-    const live = detail.replaces === null && isInvalid(error) ? await api.read(object, signal) : undefined;
-    if (!live || !isInvalid(error)) throw error;
-    const recreation = await recreationFor(api, object, error, signal);
-    if (recreation !== 'allowed') throw recreation;
-    await makeWay(options, api, object, { ...detail, replaces: live.metadata.uid ?? '' }, signal);
-    return { ...(await applyAndMigrate(options, api, object, signal)), replaced: true };
+  for (const until = performance.now() + (isFresh ? FRESH_MS : 0); ; ) {
+    try {
+      return { ...(await applyAndMigrate(options, api, object, signal)), replaced: detail.replaces !== null };
+    } catch (error) {
+      if (!isFleetError(error, 'API_REFUSED') || detail.replaces !== null) throw error;
+      const live = isInvalid(error) ? await api.read(object, signal) : undefined;
+      const recreation = live ? await recreationFor(api, object, error, signal) : error;
+      if (live && recreation === 'allowed') {
+        await makeWay(options, api, object, { ...detail, replaces: live.metadata.uid ?? '' }, signal);
+        return { ...(await applyAndMigrate(options, api, object, signal)), replaced: true };
+      }
+      if (recreation !== error || performance.now() > until) throw recreation;
+      await sleep(PAUSE_MS, undefined, { signal }).catch(() => {});
+    }
   }
 };
 

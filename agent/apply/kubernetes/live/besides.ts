@@ -69,7 +69,7 @@ const ownerOf = (entries: readonly Owner[], value: unknown): Beside['owner'] => 
 };
 
 /** False if a part of the value is in no entry: the `scheme` of a probe that the package gave only a port. */
-export const covers = (set: FieldSet, value: unknown): boolean => {
+const covers = (set: FieldSet, value: unknown): boolean => {
   const entries = Object.keys(set).filter((entry) => entry !== '.');
   if (entries.length === 0) return true;
   const members = entries.map((entry) => [set[entry], memberOf(entry, value, isSameItem)] as const);

@@ -29,18 +29,9 @@ export const inTheWay = (live: LiveObject, wanted: LiveObject, refusal: string):
   const others = othersOf(live, wanted);
   const found = besidesOf(live, wanted).filter((one) => fields.some((field) => isMeant(one, field, others)));
   const own = found.filter(({ owner }) => typeof owner === 'string');
-  const empties = emptied(live, wanted);
-  const places = new Set(
-    empties.map(({ path }) =>
-      path
-        .slice(1)
-        .replaceAll(/\/\d+(?=\/|$)/g, '')
-        .replaceAll('/', '.'),
-    ),
-  );
-  const isAboutEmpty = fields.length > 0 && fields.every((field) => places.has(field));
+  const empties = emptied(live, wanted, (path) => fields.includes(path));
   return [
-    ...(isAboutEmpty ? [{ named: [], operations: empties, isVerdict: true as const }] : []),
+    ...(empties.length > 0 ? [{ named: [], operations: empties, isVerdict: true as const }] : []),
     ...(own.some(({ owner }) => owner === 'nobody') ? [without(own)] : []),
     ...(own.length < found.length ? [without(found)] : []),
     ...editedItems(live, wanted, refusal),

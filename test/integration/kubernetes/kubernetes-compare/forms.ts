@@ -144,7 +144,14 @@ export const formsOnCluster = ({
       const ns = await newNamespace();
       const none = { type: 'string', nullable: true, default: 'd' };
       const tags = { type: 'array', items: { type: 'string' }, 'x-kubernetes-list-type': 'set' };
-      const spec = { type: 'object', properties: { none, tags } };
+      const port = { type: 'integer', default: 80 };
+      const items = {
+        type: 'array',
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['name'],
+        items: { type: 'object', required: ['name'], properties: { name: { type: 'string' }, port } },
+      };
+      const spec = { type: 'object', properties: { none, tags, items } };
       const lids = definition(
         'lids',
         'Lid',
@@ -162,9 +169,18 @@ export const formsOnCluster = ({
       });
       const path = `/apis/lids.example/v1/namespaces/${ns}/lids/one`;
       await using site = await newSite();
-      for (const wanted of [{ none: 'x', tags: ['b', 'a'] }, {}, { tags: ['c'] }, {}]) {
+      const emptied = [{}, { none: 'd' }] as const;
+      for (const [wanted, stored] of [
+        [
+          { none: 'x', tags: ['b', 'a'] },
+          { none: 'x', tags: ['b', 'a'] },
+        ],
+        emptied,
+        [{ items: [{ name: 'a' }] }, { none: 'd', items: [{ name: 'a', port: 80 }] }],
+        emptied,
+      ]) {
         await right(site, lids, lid(wanted));
-        expect(await at(path, 'spec')).toEqual({ none: 'd', ...wanted });
+        expect(await at(path, 'spec')).toEqual(stored);
         expect(await driftOf(site)).toEqual([]);
       }
       await site.release([]);
