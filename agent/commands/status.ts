@@ -4,6 +4,7 @@ import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
 import { partList } from '../acquire/blobs/parts-missing.ts';
 import { judgeLook, type Looked, type LookVerdict } from '../observe/judge-look.ts';
 import { type PackageState, readStatus, type Status as StatusReport } from '../observe/read-status.ts';
+import { sayReboot } from '../observe/reboot/reboot-status.ts';
 import { sayHeld } from '../store/site-hold.ts';
 import type { Agent } from '../store/agent.ts';
 import type { Config } from '../config/config.ts';
@@ -89,6 +90,7 @@ const show = (status: StatusReport, verdict: LookVerdict): readonly string[] => 
     ...(window === null
       ? []
       : [`Window   waiting for the window that opens at ${window}; to apply now: fleet-agent retry`]),
+    ...sayReboot(status.reboot).map((line) => `Reboot   ${line}`),
     ...(unfinished === null ? [] : [`Open     ${unfinished}: "fleet-agent run --once" goes on with it`]),
     '',
     ...(packages.length === 0

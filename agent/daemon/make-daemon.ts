@@ -17,6 +17,7 @@ import { readPackages } from '../store/applied/packages.ts';
 import { sleep } from './wake-signal.ts';
 import { keepContact } from '../store/contact.ts';
 import type { Daemon } from './daemon.ts';
+import { rebootDue } from '../observe/reboot/reboot-status.ts';
 import { confirmUpgrade } from '../store/upgrade-trial.ts';
 import { healthWaits } from './health-waits.ts';
 import { keepSmall } from './keep-small.ts';
@@ -59,7 +60,9 @@ export const makeDaemon = (
   return {
     look: async ({ mayBegin, news }) => {
       try {
-        const look = await exclusively(() => lookAround({ ...agent, news }, { mayBegin, waits }));
+        const look = await exclusively(() =>
+          lookAround({ ...agent, news }, { mayBegin, waits, mayReboot: { windows } }),
+        );
         confirmUpgrade(state.directory);
         return look;
       } catch (error) {
@@ -81,7 +84,9 @@ export const makeDaemon = (
     ...(visitor && { hub: { visit: visitor.visit, contact: contactOf('hub') } }),
     ...watchOf(agent),
     nextAttempt: () => {
-      const next = [nextAttempt(state, edge.now()), siteHoldEnds(agent)].filter((date) => date !== undefined);
+      const next = [nextAttempt(state, edge.now()), siteHoldEnds(agent), rebootDue(agent)].filter(
+        (date) => date !== undefined,
+      );
       return next.toSorted((a, b) => a.getTime() - b.getTime())[0];
     },
     hear: ({ changed, asked }) => {

@@ -4,6 +4,7 @@ import type { Json } from '#bundles/json/canonical';
 import type { Digest } from '#bundles/digest';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 import type { Outcome } from '#bundles/formats/events/event';
+import type { Machine } from './machine.ts';
 import type { PackageSecrets } from './package-secrets.ts';
 
 /**
@@ -122,6 +123,8 @@ export type Examined = {
 
 export type Target = {
   readonly kind: BundleKind;
+  /** The machine that packages are applied to, where it is a booted host. Absent for a cluster, and for a folder that stands for '/'. */
+  readonly machine?: Machine;
   /**
    * Compares live state with desired state. `desired` undefined: the plan removes the package. Writes nothing.
    * @param owned objects of this package in the inventory (write-ahead entries included)

@@ -17,6 +17,8 @@ import { compactOutbox } from '../store/outbox/compact-outbox.ts';
 import { collectGarbage } from '../store/collect-garbage.ts';
 import { readPull } from '../store/pull.ts';
 import { type HealthWaits, observe, type PackageDrift } from './observe.ts';
+import { judgeBoot } from './reboot/judge-boot.ts';
+import { keepRebooted, type MayReboot } from './reboot/keep-rebooted.ts';
 
 export type Look = {
   readonly packages: readonly PackageResult[];
@@ -31,17 +33,20 @@ export type HowToLook = {
   readonly mayBegin?: boolean;
   readonly waits?: HealthWaits | undefined;
   readonly leavesFailed?: boolean;
+  /** Absent: this look reboots nothing. */
+  readonly mayReboot?: MayReboot | undefined;
 };
 
 /**
  * One look of the daemon: finishes an interrupted operation, applies pending packages and checks for drift.
  * @param mayBegin false outside the maintenance windows: no pending package begins; drift is handled as usual
  * @param leavesFailed true for an import: a package that fails now is not corrected in the same command, but at the next look
+ * @param mayReboot only the daemon's: it reboots a machine that needs it, where the release has a policy for that
  * @param waits waits for the health of corrected and broken packages; by default the look itself waits
  */
 export const lookAround = async (
   agent: Agent,
-  { mayBegin = true, waits, leavesFailed = false }: HowToLook = {},
+  { mayBegin = true, waits, leavesFailed = false, mayReboot }: HowToLook = {},
 ): Promise<Look> => {
   // A full disk ends the look at its first write, so what makes room comes before.
   if ((await agent.freeBytes(agent.state.directory)) < SPARE) await collectGarbage(agent.state);
@@ -55,6 +60,10 @@ export const lookAround = async (
     : resumed
       ? [resultOf(resumed)]
       : [];
+  const isWaiting = waits?.isWaiting ?? (() => false);
+  judgeBoot(agent, isWaiting);
+  // A package that has just changed is looked at first.
+  if (!resumed && packages.every(isUntouched)) await keepRebooted(agent, isWaiting, mayReboot);
   const held = readSiteHold(agent);
   // Packages are about to change, so their drift would be outdated before it is reported.
   const drift = agent.news?.aborted
@@ -63,6 +72,7 @@ export const lookAround = async (
         settled: triedWell(packages),
         ...(leavesFailed && { except: triedInVain(packages) }),
       });
+  judgeBoot(agent, isWaiting);
   await collectGarbage(agent.state);
   await pruneCopies(agent, 'too many');
   // No package refers yet to the images of a release that is being pulled.
@@ -75,6 +85,10 @@ export const lookAround = async (
 /** Packages that this look has tried in vain; only an operation of its own says whether it was rolled back. */
 const triedInVain = (packages: readonly PackageResult[]): ReadonlySet<string> =>
   new Set(packages.flatMap(({ assignment, rolledBack }) => (rolledBack === undefined ? [] : [assignment])));
+
+/** Held back, or known to fail: nothing was done in this look. */
+const isUntouched = ({ outcome, rolledBack }: PackageResult): boolean =>
+  (outcome === 'failed' || outcome === 'skipped') && rolledBack === undefined;
 
 /** Packages that this look has applied, so that their checks have just passed. */
 const triedWell = (packages: readonly PackageResult[]): ReadonlySet<string> =>

@@ -11,6 +11,7 @@ import type { Config } from '../config/config.ts';
 import type { Contact } from '../store/contact.ts';
 import { judgeLook, type LookConfig, type LookVerdict } from './judge-look.ts';
 import { readNote } from './note.ts';
+import { readRebootStatus, type RebootStatus } from './reboot/reboot-status.ts';
 import { parseWindows } from '#bundles/windows';
 import { nameOf } from '../store/journal/name-of.ts';
 import { openOperation } from '../store/journal/operations.ts';
@@ -122,6 +123,7 @@ export type Status = {
   readonly service: LookVerdict['service'];
   /** The last look at live state that could read something. */
   readonly look: Timestamp | null;
+  readonly reboot: RebootStatus;
 };
 
 /** Reads the status of the agent from the store alone, without live state and without a lock. */
@@ -166,6 +168,7 @@ export const readStatus = (
     upgrade: readUpgrade(state.directory)?.message ?? null,
     service: verdict.service,
     look: verdict.last?.at ?? null,
+    reboot: readRebootStatus(agent),
   };
 };
 

@@ -1,5 +1,6 @@
 import type { Digest } from '#bundles/digest';
 import type { Timestamp } from '#bundles/time';
+import type { RebootCause } from '../model/machine.ts';
 import type { State } from './state.ts';
 
 /** A break-glass override: an operator imported expired statements. Shown until the next regular release. */
@@ -35,6 +36,44 @@ export type SiteHold = {
   readonly reason: string;
 };
 
+/** A reboot is required. The causes are those of the last look; `since` is when the first of them was seen. */
+export type RebootRequired = {
+  readonly since: Timestamp;
+  readonly causes: readonly RebootCause[];
+  /** Obstacle, as one sentence part: 'the window that opens at ...'. */
+  readonly waits: string;
+  /** When that is over, for a window and a pause; null: not known. */
+  readonly next: Timestamp | null;
+};
+
+/** A reboot that the agent has decided, on disk before the system is asked for it. It ends when a later boot was judged. */
+export type RebootUnderWay = {
+  /** The boot that it ends (Machine.boot). */
+  readonly boot: string;
+  /** The boot after it, and when the first look in it began. */
+  readonly next?: { readonly boot: string; readonly sinceMs: number };
+  readonly at: Timestamp;
+  readonly causes: readonly RebootCause[];
+  /** Packages that were not healthy before. */
+  readonly unwell: readonly string[];
+  /** The refusal of the system that was reported. */
+  readonly refused?: string;
+};
+
+/** Reboots by the agent until now. */
+export type Rebooted = {
+  /** Keys of causes for which the agent has rebooted this host, the newest last: it reboots for none of them again. */
+  readonly tried: readonly string[];
+  readonly last: {
+    readonly asked: Timestamp;
+    readonly causes: readonly RebootCause[];
+    /** When the boot after it was judged; null: not yet. */
+    readonly judged: Timestamp | null;
+    /** Packages that were not healthy then. */
+    readonly unwell: readonly string[];
+  };
+};
+
 type Conditions = {
   /** Reported staleness that has not ended. */
   readonly stale: { readonly since: Timestamp };
@@ -45,6 +84,11 @@ type Conditions = {
   readonly parts: WaitingForParts;
   /** The boot in which files of secrets were last restored. */
   readonly boot: { readonly id: string };
+  readonly reboot: RebootRequired;
+  readonly rebooting: RebootUnderWay;
+  readonly rebooted: Rebooted;
+  /** Units that still use libraries of before an upgrade; absent for none. */
+  readonly restarts: { readonly services: readonly string[] };
 };
 
 /** Reads a lasting condition of the agent that is recorded nowhere else. Returns undefined if it does not hold. */

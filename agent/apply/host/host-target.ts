@@ -1,4 +1,6 @@
-import type { Target } from '../../model/target.ts';
+import { nameSome } from '#bundles/name-some';
+import { type RebootNeed, sayCauses } from '../../model/machine.ts';
+import type { Examined, Target } from '../../model/target.ts';
 import { pruneBackups } from './backups/make-room.ts';
 import { examineDebs } from './debs/examine-debs.ts';
 import { executeStep } from './execute/execute-step.ts';
@@ -8,6 +10,7 @@ import { placesOf } from './live/read-places.ts';
 import { observeHost } from './observe/observe-host.ts';
 import { planHost } from './plan/plan-host.ts';
 import { secondsOfPackage } from './seconds-of-package.ts';
+import { hostMachine } from './reboot/host-machine.ts';
 import { restoreHostSecrets } from './restore/restore-secrets.ts';
 import { hasProbes, passesHostChecks, settleHost } from './settle/settle-host.ts';
 import { unlessGoingDown } from './systemd/going-down.ts';
@@ -16,7 +19,21 @@ import { todaysKeys } from './todays-keys.ts';
 export type { HostTargetOptions, Run } from './host-options.ts';
 
 /** A host: files with mode and owner, directories, systemd units; its '/' is `options.root`. */
-export const hostTarget = (options: HostTargetOptions): Target => ({
+export const hostTarget = (options: HostTargetOptions): Target => {
+  const machine = hostMachine(options);
+  if (!machine) return targetOf(options);
+  const target = targetOf(options);
+  return {
+    ...target,
+    machine,
+    examine: async (signal) => [
+      ...((await target.examine?.(signal)) ?? []),
+      examineReboot(await machine.rebootNeed(signal)),
+    ],
+  };
+};
+
+const targetOf = (options: HostTargetOptions): Target => ({
   kind: 'host',
   todaysKeys: (keys) => todaysKeys(placesOf(options.root), keys),
   claims: keysClaimed,
@@ -44,3 +61,15 @@ export const hostTarget = (options: HostTargetOptions): Target => ({
   observe: (desired, owned, signal, taken = new Map()) =>
     unlessGoingDown(options, () => observeHost(options, desired, { owned, taken }, signal)),
 });
+
+const examineReboot = ({ causes, services }: RebootNeed): Examined => {
+  const uses = services.length === 1 ? 'uses' : 'use';
+  const restarts =
+    services.length === 0
+      ? ''
+      : `${nameSome(services)} ${uses} libraries of before an upgrade, until restarted`;
+  const message = [causes.length === 0 ? 'not required' : `required: ${sayCauses(causes)}`, restarts]
+    .filter((text) => text !== '')
+    .join('; ');
+  return { name: 'reboot', verdict: causes.length + services.length === 0 ? 'good' : 'warning', message };
+};

@@ -53,6 +53,12 @@ export type ClosureEntry = {
   readonly attachmentTags?: Readonly<Record<string, Digest>>;
 };
 
+/** Lets agents reboot their hosts when that is required. Agents that do not know it reboot nothing. */
+export type RebootPolicy = {
+  /** Times in which a reboot may begin, '<cron> for <duration>' in the time zone of the host. */
+  readonly windows: readonly string[];
+};
+
 /** Config blob of a bundle (docs/bundle-format.md section 4). */
 export type BundleConfig = {
   readonly fleet: string;
@@ -72,6 +78,8 @@ export type BundleConfig = {
   readonly closure: readonly ClosureEntry[];
   /** Policies that apply to an image of the closure. `critical` names the field, so that older agents refuse the bundle. */
   readonly imagePolicy?: readonly ImagePolicy[];
+  /** Of a host; absent: the agent reboots nothing. */
+  readonly reboot?: RebootPolicy;
   readonly critical: readonly string[];
 };
 

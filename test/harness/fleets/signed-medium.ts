@@ -9,7 +9,12 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { packLayer } from '#bundles/formats/archive/pack-layer';
 import { type TarEntry, writeTar } from '#bundles/formats/archive/write-tar';
-import type { BundleConfig, PackageBounds, SiteInputField } from '#bundles/formats/bundle/config';
+import type {
+  BundleConfig,
+  RebootPolicy,
+  PackageBounds,
+  SiteInputField,
+} from '#bundles/formats/bundle/config';
 import type { HostInstall, HostPackage, HostSecret, HostUnit } from '#bundles/formats/bundle/host-package';
 import { bundleManifest, type Descriptor, encodeManifest } from '#bundles/formats/layout/manifest';
 import { packageDigest } from '#bundles/formats/bundle/package-digest';
@@ -149,6 +154,7 @@ export const packTestBundle = (
   fleet: TestFleet,
   packages: readonly TestPackage[],
   channel: Channel = CHANNEL,
+  reboot?: RebootPolicy,
 ): TestBundle => {
   const blobs = new Map<Digest, Buffer>();
   const add = (mediaType: string, bytes: Buffer): Descriptor => {
@@ -205,6 +211,7 @@ export const packTestBundle = (
       fields: inputs.map(({ schema: _, ...field }) => field),
     },
     requirements: {},
+    ...(reboot && { reboot }),
     closure: [...new Map(closure.map((entry) => [entry.digest, entry])).values()],
     critical: closure.length > 0 ? ['blobs'] : [],
   };

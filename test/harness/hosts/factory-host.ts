@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { FleetError, toFleetError } from '../../../bundles/errors.ts';
 import { asRoot } from './as-root.ts';
 import { claimHostFolder, releaseHostFolder } from './host-folders.ts';
@@ -65,6 +66,8 @@ export type FactoryHost = AsyncDisposable & {
   readonly crash: () => Promise<void>;
   /** Boots again after crash or stop: 'running', or 'degraded' if a unit failed. */
   readonly start: () => Promise<'running' | 'degraded'>;
+  /** Waits until the host goes down from within, and boots it again, as a machine does that reboots. */
+  readonly rebooted: (timeoutMs: number) => Promise<'running' | 'degraded'>;
   /** A clean shutdown: every unit is stopped. The disk stays. */
   readonly stop: () => Promise<void>;
   /** Down, at once, and its disk deleted. */
@@ -133,22 +136,45 @@ export const startFactoryHost = async (name: string, options: FactoryHostOptions
     }
   };
 
+  /** Waits for the end of PID 1, which comes when all in its namespace are reaped. nsenter stops with its child, which a shutdown stops first, and reaps no more. */
+  const left = async (running: ChildProcess, ask: () => Promise<void>): Promise<void> => {
+    const end = once(running, 'exit');
+    const leave = () => {
+      for (const child of opened) child.kill('SIGKILL');
+    };
+    leave();
+    const leaving = setInterval(leave, 50);
+    await ask();
+    await end;
+    clearInterval(leaving);
+  };
+
+  /** False from the start of a shutdown on, which also stops what was started from outside. */
+  const isUp = async (): Promise<boolean> => {
+    if (!system || hasEnded(system)) return false;
+    const { code, stdout } = await runCommand(privileged('look', state, 'systemctl', 'is-system-running'));
+    return code !== 125 && !['stopping', ''].includes(stdout.trim());
+  };
+
+  const rebooted = async (timeoutMs: number): Promise<'running' | 'degraded'> => {
+    const limit = AbortSignal.timeout(timeoutMs);
+    while (await isUp()) {
+      if (limit.aborted) throw new FleetError('IO', `Host ${name} did not go down within ${timeoutMs} ms.`);
+      await sleep(200);
+    }
+    if (system && !hasEnded(system)) await left(system, async () => {});
+    return await start();
+  };
+
   const down = async (signal: string): Promise<void> => {
     const running = system;
     if (running === undefined) return;
     if (!hasEnded(running)) {
-      const end = once(running, 'exit');
-      // PID 1 ends when all in its namespace are reaped. nsenter stops with its child, which a shutdown stops first, and reaps no more.
-      const leave = () => {
-        for (const child of opened) child.kill('SIGKILL');
-      };
-      leave();
-      const leaving = setInterval(leave, 50);
-      const sent = await runCommand(privileged('signal', state, signal));
-      // It has no PID 1 yet, or no longer: unshare is all that there is.
-      if (sent.code !== 0) running.kill('SIGKILL');
-      await end;
-      clearInterval(leaving);
+      await left(running, async () => {
+        const sent = await runCommand(privileged('signal', state, signal));
+        // It has no PID 1 yet, or no longer: unshare is all that there is.
+        if (sent.code !== 0) running.kill('SIGKILL');
+      });
     }
     system = undefined;
     await runOrFail(privileged('clear', state));
@@ -196,6 +222,7 @@ export const startFactoryHost = async (name: string, options: FactoryHostOptions
     },
     crash: () => down('9'),
     start,
+    rebooted,
     stop: () => down(POWER_OFF),
     remove,
     [Symbol.asyncDispose]: remove,

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import type { RebootPolicy } from '#bundles/formats/bundle/config';
 import { digestOf, hexOf } from '#bundles/digest';
 import { parseCertificateRequest } from '#bundles/trust/root/certificate-request';
 import { agentOnHost } from '../../../harness/run/program-file.ts';
@@ -46,7 +47,11 @@ export const startSiteHost = async (
   const kept = keptAgent(host, NOW);
   const agent = (words: string) => kept(...words.split(' '));
   /** Writes a medium with a release of these packages and returns the command that imports it. */
-  const release = async (...packages: readonly TestPackage[]): Promise<string> => {
+  const release = (...packages: readonly TestPackage[]): Promise<string> => releaseWith(undefined, packages);
+  const releaseWith = async (
+    reboot: RebootPolicy | undefined,
+    packages: readonly TestPackage[],
+  ): Promise<string> => {
     version += 1;
     const request = JSON.parse(await sh('cat /media/stick/fleet/requests/*.json')) as {
       readonly request: string;
@@ -57,7 +62,7 @@ export const startSiteHost = async (
         version,
         agents: [{ name: 'kiosk-1', key: parseCertificateRequest(request.request).key.pem }],
       },
-      release: { version, bundle: packTestBundle(fleet, packages) },
+      release: { version, bundle: packTestBundle(fleet, packages, undefined, reboot) },
     });
     return `import --prune /media/medium-${version}`;
   };
@@ -69,6 +74,14 @@ export const startSiteHost = async (
   const applied = async (...packages: readonly TestPackage[]): Promise<void> => {
     const { code, output } = await apply(...packages);
     if (code !== 0) throw new Error(`the import ended with ${code}: ${output}`);
+  };
+  /** Imports a release that lets the agent reboot the host, or not. */
+  const appliedWith = async (
+    reboot: RebootPolicy | undefined,
+    ...packages: readonly TestPackage[]
+  ): Promise<void> => {
+    const { code, stdout, stderr } = await agent(await releaseWith(reboot, packages));
+    if (code !== 0) throw new Error(`the import ended with ${code}: ${stdout}${stderr}`);
   };
   /** 'ii hello 1.0, ii libgreet 1.0'; packages of which nothing is left are not listed. */
   const dpkg = async (...names: readonly string[]): Promise<string> =>
@@ -102,6 +115,7 @@ export const startSiteHost = async (
     release,
     apply,
     applied,
+    appliedWith,
     dpkg,
     /** A folder of its own for the packages of each release. */
     folder: () => join(media.path, 'debs', String(version)),

@@ -1,0 +1,98 @@
+import { readFileSync, statSync } from 'node:fs';
+import { FleetError } from '#bundles/errors';
+import type { Machine, RebootNeed } from '../../../model/machine.ts';
+import { runQuietly } from '../debs/apt.ts';
+import { stopIfAborted } from '../host-error.ts';
+import { type HostTargetOptions, whyInert } from '../host-options.ts';
+import { systemctl } from '../systemd/systemctl.ts';
+import { readRebootNeed, REBOOT_FILES } from './read-reboot-need.ts';
+
+/** needrestart is asked again after this while it names services, which may have been restarted meanwhile. */
+const ASK_AGAIN_MS = 3_600_000;
+const REQUEST_MS = 60_000;
+
+/**
+ * The machine of a booted host; undefined for a folder that stands for '/', and without systemd. What it found is kept until a file
+ * changes from which the system would say something else, so that a look costs five calls of stat.
+ */
+export const hostMachine = (
+  options: HostTargetOptions,
+  elapsedMs: () => number = () => performance.now(),
+): Machine | undefined => {
+  if (whyInert(options) !== undefined) return undefined;
+  let known: { readonly print: string; readonly atMs: number; readonly need: RebootNeed } | undefined;
+  return {
+    boot: readBoot,
+    rebootNeed: async (signal) => {
+      const print = fingerprint();
+      const isOld = known === undefined || elapsedMs() - known.atMs > ASK_AGAIN_MS;
+      if (known?.print === print && !(isOld && known.need.services.length > 0)) return known.need;
+      const need = await readRebootNeed(options.run, signal);
+      known = { print, atMs: elapsedMs(), need };
+      return need;
+    },
+    atWork: (signal) => readAtWork(options, signal),
+    reboot: (signal) => requestReboot(options, signal),
+  };
+};
+
+/** The boot id of the kernel, and when process 1 started, in ticks of that kernel (proc(5), stat field 22). */
+const readBoot = (): string | undefined => {
+  try {
+    const id = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    const stat = readFileSync('/proc/1/stat', 'utf8');
+    const started = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+    return started === undefined ? undefined : `${id} ${started}`;
+  } catch {
+    return undefined;
+  }
+};
+
+const fingerprint = (): string =>
+  [...REBOOT_FILES, '/boot', '/var/lib/dpkg/status']
+    .map((path) => {
+      const found = statSync(path, { throwIfNoEntry: false });
+      return found ? `${found.ino} ${found.size} ${found.mtimeMs}` : '-';
+    })
+    .join('\n');
+
+/** apt-get takes the locks of dpkg for its check, and refuses where dpkg was interrupted or dependencies are not met. */
+const readAtWork = async (options: HostTargetOptions, signal: AbortSignal): Promise<string | undefined> => {
+  const jobs = await systemctl(options, ['list-jobs', '--no-legend', '--plain'], signal);
+  if (jobs.stdout.trim() !== '') return 'systemd starts or stops units';
+  const checked = await runQuietly({ run: options.run, signal }, [
+    'apt-get',
+    '-q',
+    '-o',
+    'DPkg::Lock::Timeout=0',
+    'check',
+  ]);
+  if (checked.code === 127) return undefined;
+  const audit =
+    checked.code === 0 ? await runQuietly({ run: options.run, signal }, ['dpkg', '--audit']) : checked;
+  if (audit.code === 0 && audit.stdout.trim() === '') return undefined;
+  const said = firstLine(checked.code === 0 ? audit.stdout : checked.stderr);
+  return `the Debian packages of this host are being changed, or not in order: ${said}`;
+};
+
+const firstLine = (text: string): string =>
+  (text.split('\n').find((line) => line.trim() !== '') ?? 'no reason given').trim().slice(0, 300);
+
+/** A program that holds an inhibitor lock, such as unattended-upgrades at work, is respected (systemd-inhibit(1)). */
+const requestReboot = async (options: HostTargetOptions, signal: AbortSignal): Promise<void> => {
+  const { code, stderr, stdout } = await systemctl(
+    options,
+    ['reboot', '--check-inhibitors=yes', '--message=Fleet Ferry: a reboot is required'],
+    signal,
+    REQUEST_MS,
+  );
+  if (code === 0) return;
+  stopIfAborted(signal);
+  throw new FleetError(
+    'REBOOT_REFUSED',
+    `systemd does not reboot this host (${code}): ${firstLine(stderr || stdout)}`,
+    {
+      hint: '"systemd-inhibit --list" shows what keeps it from rebooting; the agent tries again at its next look within the window',
+    },
+  );
+};
