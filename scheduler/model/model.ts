@@ -79,6 +79,8 @@ export type ClusterType = {
     readonly kubernetes?: string;
     readonly agent?: string;
   };
+  /** Lets agents reboot their hosts. */
+  readonly reboot?: { readonly windows: readonly string[] } | undefined;
   readonly at: Place;
   /** Places of the fields that name a Template. */
   readonly places?: { readonly [field in 'reconciler' | 'namespaceService' | 'configType']?: Place };

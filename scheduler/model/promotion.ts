@@ -119,6 +119,8 @@ export type FreshnessPolicy = {
   readonly staleSeconds: number;
   /** The rhythm in which media reach an agent that is not on the network. */
   readonly visitsSeconds?: number;
+  /** A host that needs a reboot for longer raises an alarm; absent: it does not. */
+  readonly rebootSeconds?: number;
   readonly at: Place;
 };
 

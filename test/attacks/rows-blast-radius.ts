@@ -60,4 +60,15 @@ export const BLAST_RADIUS: readonly AttackRow[] = [
       ['ACCEPT', 'removal of another team'],
     ],
   ),
+  rowOf(
+    'N90',
+    'reboots of hosts',
+    'a team without root has hosts rebooted: by /run/reboot-required, by a unit, or by a ClusterType of its own',
+    '`OUT_OF_BOUNDS`, `UNKNOWN_KIND`',
+    [
+      ['OUT_OF_BOUNDS', 'by a file'],
+      ['OUT_OF_BOUNDS', 'by a unit'],
+      ['UNKNOWN_KIND', 'by a ClusterType'],
+    ],
+  ),
 ];

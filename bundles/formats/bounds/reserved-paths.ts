@@ -40,7 +40,7 @@ const ELSEWHERE = [
   ...'bin boot dev efi home lib lib32 lib64 libx32 lost+found proc root sbin sys usr'
     .split(' ')
     .map((name) => `/${name}`),
-  ...'credentials cloud-init containerd cryptsetup dbus docker initctl initramfs k3s lock log mount nologin resolvconf sshd sudo systemd udev user utmp'
+  ...'credentials cloud-init containerd cryptsetup dbus docker initctl initramfs k3s lock log mount nologin reboot-required reboot-required.pkgs resolvconf sshd sudo systemd udev user utmp'
     .split(' ')
     .map((name) => `/run/${name}`),
   ...'AccountsService alsa apt aspell cloud containerd containers dbus dhcp docker dpkg etcd initramfs-tools k0s kubelet logrotate microk8s misc NetworkManager os-prober pam plymouth polkit-1 private python rancher snapd ssl sudo systemd ubuntu-advantage ucf usbutils vim'

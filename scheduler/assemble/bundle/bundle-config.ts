@@ -39,6 +39,7 @@ export const bundleConfig = (
   assignments: packages.map((it) => toAssignment(it, layers.layerOf(it.id))),
   siteInputs: siteInputsOf(packages),
   requirements: requirementsOf(clusterType, layers, closure),
+  ...(clusterType.reboot && { reboot: clusterType.reboot }),
   // Stable: the entries of one image stay in their order.
   closure: closure.toSorted((a, b) => compareBytes(a.digest, b.digest)),
   ...withSecrets(withImages(withBlobs(imagePolicyOf(policies, closure), packages), packages), packages),

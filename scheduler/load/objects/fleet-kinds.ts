@@ -29,6 +29,7 @@ import {
   textLike,
 } from '../../model/yaml/shape.ts';
 import { readBounds, readWorkloadNames } from '../../model/bounds.ts';
+import { clusterTypeFields } from './cluster-type-fields.ts';
 import { entryPlaces, fieldPlaces, keyPlaces, repositoryPlace } from './field-places.ts';
 import { imageFieldsFields } from './image-fields-fields.ts';
 import { imagePolicyFields } from './image-policy-fields.ts';
@@ -47,10 +48,6 @@ import { workspaceFields } from './workspace-fields.ts';
 
 export const FLEET_GROUP = 'fleet-ferry';
 
-const platformName = textLike(
-  /^[a-z0-9]+\/[a-z0-9]+(?:\/[a-z0-9.]+)?$/,
-  'is not a platform like linux/amd64',
-);
 const architecture = textLike(/^[a-z0-9][a-z0-9-]{1,31}$/, 'is not a Debian architecture like amd64');
 const contentType = textLike(/^[a-z0-9]{1,8}$/, 'is not a file extension like yaml, sh or env');
 
@@ -322,56 +319,7 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
   ClusterType: kindReader(
     'A class of clusters or hosts that get the same packages. Policies and configuration select it by its labels, sites follow it by its name.',
     name,
-    fields({
-      target: optional(
-        oneOf('kubernetes', 'host'),
-        'kubernetes',
-        'What the agent applies packages to: a Kubernetes API, or a Debian host.',
-      ),
-      reconciler: optional(
-        text,
-        'fleet',
-        'Template that delivers the manifests. `fleet` is our own agent; `flux`, `argocd` and others are built in.',
-      ),
-      namespaceService: optional(
-        text,
-        undefined,
-        'Template for what every assignment gets from the platform. Default: `namespace` on Kubernetes, `none` on hosts.',
-      ),
-      configType: optional(
-        text,
-        undefined,
-        'Template that writes the platform configuration. Default: `configmap` on Kubernetes, `env-file` on hosts.',
-      ),
-      platforms: optional(
-        list(platformName),
-        [],
-        'OCI platforms that every image is carried for. Without any, the whole index travels.',
-      ),
-      offline: optional(
-        flag,
-        false,
-        'Sites have no network: images travel with the release, and `imagePullPolicy: Always` is refused.',
-      ),
-      debianBase: optional(
-        name,
-        undefined,
-        'DebianBase of its hosts. Required where packages name Debian packages without an address.',
-      ),
-      requirements: optional(
-        fields({
-          diskBytes: optional(count, undefined, 'Free disk space in bytes.'),
-          kubernetes: optional(
-            text,
-            undefined,
-            'Kubernetes version range. Helm renders for its first version.',
-          ),
-          agent: optional(text, undefined, 'Version range of fleet-agent.'),
-        }),
-        {},
-        'What a cluster or host must have before the agent applies a bundle.',
-      ),
-    }),
+    clusterTypeFields,
     (spec, { metadata, at, reading }) => {
       const defaults = clusterTypeDefaults(spec.target);
       return {

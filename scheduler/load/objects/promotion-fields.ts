@@ -22,6 +22,7 @@ import {
   text,
   textLike,
 } from '../../model/yaml/shape.ts';
+import { window } from './window-shape.ts';
 
 const durationText = textLike(DURATION, 'is not a duration', 'Write it like 30m, 12h, 14d or 2w');
 
@@ -90,12 +91,6 @@ const date = textLike(/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/, 'is not a date', 'Write it
 const webAddress = textLike(/^https?:\/\/[^\s/@]+(?:\/\S*)?$/, 'is not a web address', undefined, {
   maxLength: 2048,
 });
-
-const window = textLike(
-  /^\S+(?: \S+){4} for [1-9][0-9]{0,4}[smh]$/,
-  'is not a window',
-  "Write it like '0 22 * * 1-5 for 6h': minute, hour, day, month, weekday",
-);
 
 const freshness = optional(
   seconds,
@@ -263,5 +258,10 @@ export const freshnessFields = fields({
     seconds,
     undefined,
     'How often a medium is expected at an agent that is not on the network. `status` and gates name the expected day and the agents whose visit is overdue.',
+  ),
+  reboot: optional(
+    seconds,
+    undefined,
+    'How long a host may need a reboot before the alarm REBOOT_OVERDUE. Without it there is no such alarm.',
   ),
 });

@@ -31,7 +31,7 @@ export const PROMOTION_KINDS: Readonly<Record<string, KindReader>> = {
     promotionFields,
     (spec, { metadata, at, reading }) => ({
       kind: 'PromotionPolicy',
-      places: fieldPlaces(reading, ['from', 'to', 'approvals', 'windows', 'freeze']),
+      places: fieldPlaces(reading, ['from', 'to', 'approvals', 'freeze']),
       promotionPolicy: {
         name: metadata.name,
         from: spec.from,
@@ -89,6 +89,7 @@ export const PROMOTION_KINDS: Readonly<Record<string, KindReader>> = {
         lateSeconds: spec.late,
         staleSeconds: spec.stale,
         ...(spec.visits !== undefined && { visitsSeconds: spec.visits }),
+        ...(spec.reboot !== undefined && { rebootSeconds: spec.reboot }),
         at,
       },
     }),

@@ -1,4 +1,3 @@
-import { validate as isCron } from 'node-cron';
 import { FleetError, type Place } from '#bundles/errors';
 import { didYouMean } from '#bundles/nearest-name';
 import type { Location } from '../../model/location.ts';
@@ -122,7 +121,7 @@ const mistakesOf = (policy: Policy, chain: readonly EnvironmentEntry[]): readonl
   };
   switch (policy.kind) {
     case 'PromotionPolicy': {
-      const { from, to, approvals, windows, freeze } = policy.promotionPolicy;
+      const { from, to, approvals, freeze } = policy.promotionPolicy;
       const keys = new Set(approvals?.from).size;
       const ends = [...unknown(from, policy.places['from']), ...unknown(to, policy.places['to'])];
       const before = chain.find(({ name }) => name === to)?.promotedFrom;
@@ -145,14 +144,6 @@ const mistakesOf = (policy: Policy, chain: readonly EnvironmentEntry[]): readonl
               ),
             ]
           : []),
-        ...windows
-          .filter((window) => !isCron(window.replace(/ for \S+$/, '')))
-          .map((window) =>
-            mistake('FIELD_INVALID', `the window ${JSON.stringify(window)} is not a time`, {
-              at: policy.places['windows'],
-              hint: "Write it like '0 22 * * 1-5 for 6h': minute, hour, day, month, weekday",
-            }),
-          ),
         ...freeze
           .filter((days) => !(isDay(days.from) && isDay(days.to) && days.from <= days.to))
           .map((days) =>

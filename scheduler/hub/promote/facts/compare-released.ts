@@ -75,8 +75,19 @@ const inputsOf = ({
 };
 
 /** Settings of a bundle beside its assignments. Its closure and the disk space follow from the packages. */
-const settingsOf = ({ kind, siteInputs, requirements, imagePolicy = [], critical }: BundleConfig): string => {
+const settingsOf = (config: BundleConfig): string => {
+  const { kind, siteInputs, requirements, imagePolicy = [], reboot, critical } = config;
   const { properties: _, required: __, ...schema } = siteInputs.schema;
   const { diskBytes: ___, ...needed } = requirements;
-  return canonicalJson({ kind, schema, needed, imagePolicy, critical }, 'doubles');
+  return canonicalJson(
+    {
+      kind,
+      schema,
+      needed,
+      imagePolicy,
+      ...(reboot && { reboot: { windows: [...reboot.windows] } }),
+      critical,
+    },
+    'doubles',
+  );
 };

@@ -127,7 +127,7 @@ test.for([
   [
     'a window that no calendar has',
     policy('p', '{from: qa, to: prod, windows: ["0 25 * * * for 1h"]}'),
-    'promotion/p.yaml:5:37: FIELD_INVALID: PromotionPolicy p: the window "0 25 * * * for 1h" is not a time. Write it like \'0 22 * * 1-5 for 6h\': minute, hour, day, month, weekday.',
+    'promotion/p.yaml:5:38: FIELD_INVALID: PromotionPolicy p: spec.windows[0] "0 25 * * * for 1h" is not a time. Write it like \'0 22 * * 1-5 for 6h\': minute, hour, day, month, weekday.',
   ],
   [
     'a freeze that ends before it begins',

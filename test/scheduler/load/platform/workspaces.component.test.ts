@@ -74,6 +74,17 @@ describe('the workspaces of a platform', () => {
     await expect(loading).rejects.toThrow(/platform\/base\/teams\.yaml:\d+:\d+: /);
   });
 
+  test('N90: reboots of hosts by a ClusterType from the repository of an application -> UNKNOWN_KIND', async () => {
+    const type =
+      'apiVersion: fleet-ferry/v1alpha1\nkind: ClusterType\nmetadata: {name: line}\nspec: {target: host, reboot: {windows: ["* * * * * for 1h"]}}\n';
+    const refused = await loadFleetWith({ 'apps/shop/deploy/type.yaml': type }).catch(String);
+    expect(refused).toEqual(
+      expect.stringMatching(
+        /deploy\/type\.yaml:1:1: UNKNOWN_KIND: ClusterType line: a ClusterType cannot come from an application's repository/,
+      ),
+    );
+  });
+
   test('N27: own grant, from the repository of an application -> UNKNOWN_KIND', async () => {
     const grant = workspace('shop', '{users: [root]}');
     const refused = await loadFleetWith({ 'apps/shop/deploy/grant.yaml': grant }).catch(String);

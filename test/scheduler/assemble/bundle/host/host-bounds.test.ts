@@ -261,6 +261,33 @@ describe('a unit file', () => {
   });
 
   test.for([
+    'FailureAction=reboot',
+    'SuccessAction=reboot-immediate',
+    'FailureAction=soft-reboot',
+    'StartLimitAction=reboot-force',
+    'JobTimeoutAction=reboot',
+    'RebootArgument=1',
+    'Wants=reboot.target',
+    'Requires=kexec.target',
+    'OnFailure=reboot.target',
+    'OnSuccess=systemd-reboot.service',
+    'Upholds=soft-reboot.target',
+    'PropagatesStopTo=systemd-logind.service',
+  ])('N90: reboots of hosts by a unit with %s -> OUT_OF_BOUNDS', async (line) => {
+    expect((await refusal(service(`DynamicUser=yes\n[Unit]\n${line}`))).code).toBe('OUT_OF_BOUNDS');
+  });
+
+  test.for([
+    ['/run/reboot-required', 'reboot-required'],
+    ['/run/reboot-required.pkgs', 'reboot-required.pkgs'],
+    ['/run/reboot-required', 'label'],
+    ['/var/run/reboot-required', 'label'],
+  ] as const)('N90: reboots of hosts by a file, %s of %s -> OUT_OF_BOUNDS', async ([path, registration]) => {
+    expect((await refusal(file(path), { registration })).code).toBe('OUT_OF_BOUNDS');
+    expect((await refusal(file(path), granted({ paths: ['/run'] }))).code).toBe('OUT_OF_BOUNDS');
+  });
+
+  test.for([
     ['a stop without an end', 'TimeoutStopSec=infinity'],
     ['the old word for no end', 'TimeoutStopSec=0'],
     ['no end in another unit', 'TimeoutSec=0min'],
