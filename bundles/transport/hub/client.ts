@@ -137,6 +137,11 @@ export type StatusRow = {
         by: string | null;
         reason: string | null;
     } | null;
+    reboot?: {
+        since: Time;
+        causes: string;
+        waits: string | null;
+    } | null;
     follower: "flux" | "argo-cd" | null;
     desired: {
         version: number;
@@ -277,6 +282,11 @@ export type WhereAgent = {
     channel: Channel;
     heardAt: Time | null;
     saidAt: Time | null;
+    reboot?: {
+        since: Time;
+        causes: string;
+        waits: string | null;
+    } | null;
     release: object | null;
     hold: object | null;
     running: {
@@ -379,6 +389,8 @@ export type Sites = {
         agents: number;
         assignments: number;
         channels: string[];
+        /** Agents whose host needs a reboot. */
+        reboots?: number;
         /** The oldest time that the words of its agents describe, of those that ever spoke. */
         saidAt: Time | null;
         /** Assignments that are judged alike, the most frequent first. An agent without assignments counts as one. */

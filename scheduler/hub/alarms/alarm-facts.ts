@@ -1,6 +1,7 @@
 import type { Timestamp } from '#bundles/time';
 import type { FreshnessPolicy } from '../../model/promotion.ts';
 import type { LinkState } from '../questions/state/link-states.ts';
+import type { RebootRequired } from '../store/reboot-state.ts';
 import type { Desired } from '../questions/state/what-runs-where.ts';
 
 /** Everything that alarms are derived from, as plain data. */
@@ -39,6 +40,8 @@ export type AgentFacts = {
   readonly stopped: boolean;
   /** An operator holds the machine as it is. */
   readonly held: boolean;
+  /** The reboot that its host needs, as it reported. */
+  readonly reboot: RebootRequired | null;
   readonly labels: Readonly<Record<string, string>>;
   /** Number of the newest release of its channel that it accepted; 0: none. */
   readonly release: number;

@@ -10,6 +10,8 @@ export const ALARMS = {
   AGENT_SILENT: 'Check the machine and its line; on the machine: fleet-agent status',
   SERVICE_STOPPED:
     'Start the service on the machine: systemctl enable --now fleet-agent; until then nothing looks after it',
+  REBOOT_OVERDUE:
+    'Reboot the host, or let the agent do it with reboot of its ClusterType; "fleet-agent status" names what it waits for',
   MEDIUM_OVERDUE: 'Ask who carries media to the site, and import the reports: fleet-scheduler reports import',
   PACKAGE_FAILED: 'Look at the failure with "fleet-scheduler status", correct the workload, or roll back',
   PACKAGE_DRIFTED:

@@ -74,6 +74,14 @@ const agentAlarms = (agent: AgentFacts, { now, policies }: AlarmFacts): readonly
     const summary = `The service of ${agent.id} does not run: nothing compares the machine with its release since ${said}`;
     alarms.push(makeAlarm('SERVICE_STOPPED', 'warning', subject, said, summary));
   }
+  const rebootBy =
+    agent.reboot && policy?.rebootSeconds !== undefined
+      ? new Date(parseTime(agent.reboot.since).getTime() + policy.rebootSeconds * 1000)
+      : undefined;
+  if (agent.reboot && rebootBy && rebootBy <= now) {
+    const summary = `${agent.id} needs a reboot since ${agent.reboot.since}${because(agent.reboot.causes)}`;
+    alarms.push(makeAlarm('REBOOT_OVERDUE', 'warning', subject, formatTime(rebootBy), summary));
+  }
   const visit = nextVisit({ ...agent, online: agent.onlineAt !== null }, policy, now);
   if (visit?.isOverdue === true) {
     const summary = `No medium came from ${agent.id}: one was expected by ${visit.expectedBy}`;

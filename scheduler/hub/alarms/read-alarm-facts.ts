@@ -1,7 +1,9 @@
+import { parseJson } from '#bundles/json/parse-json';
 import { formatTime, parseTime } from '#bundles/time';
 import { readFreshness } from '../questions/state/freshness-policies.ts';
 import { formatChannel } from '#bundles/names';
 import { channelOf, labelsOf } from '../sites/agent-record.ts';
+import type { RebootState } from '../store/reboot-state.ts';
 import { readLinkStates } from '../questions/state/link-states.ts';
 import { parts } from '../store/parts.ts';
 import type { Database } from '../store/tables.ts';
@@ -78,6 +80,7 @@ const readAgents = async (db: Database, now: Date): Promise<readonly AgentFacts[
       'agent.service',
       'agent.held_at',
       'agent.held_until',
+      'agent.reboot',
       'agent_state.newest_seq',
     ])
     .where('agent.revoked_at', 'is', null)
@@ -95,6 +98,7 @@ const readAgents = async (db: Database, now: Date): Promise<readonly AgentFacts[
     saidAt: row.said_at,
     reported: row.newest_seq !== null,
     stopped: row.service === 'stopped',
+    reboot: row.reboot === null ? null : (parseJson(row.reboot) as RebootState).required,
     labels: labelsOf(row),
     release: row.release_channel === formatChannel(channelOf(row)) ? (row.release_version ?? 0) : 0,
     held: row.held_at !== null && (row.held_until === null || row.held_until > at),

@@ -110,6 +110,8 @@ const chainColumns = (life: number, base: number, hash: Digest) => ({
   held_until: null,
   held_by: null,
   held_reason: null,
+  reboot_seq: 0,
+  reboot: null,
 });
 
 /**

@@ -1,8 +1,10 @@
 import type { Json } from '#bundles/json/canonical';
+import { parseJson } from '#bundles/json/parse-json';
 import { compareBytes } from '#bundles/digest';
 import { type Channel, formatChannel } from '#bundles/names';
 import type { SiteAgent } from '#bundles/formats/statements/predicates';
 import { fingerprint, parsePublicKey } from '#bundles/trust/keys/key';
+import type { RebootRequired, RebootState } from '../store/reboot-state.ts';
 import type { Database, FollowerKind } from '../store/tables.ts';
 import { channelOf, freshnessOf, type Labels, labelsOf } from './agent-record.ts';
 import { siteValuesOf } from './issue-site.ts';
@@ -24,6 +26,8 @@ export type ListedSite = {
     readonly values: { readonly [name: string]: unknown };
     readonly enrolledAt: string;
     readonly revokedAt: string | null;
+    /** The reboot that its host needs, as it reported; null: none. */
+    readonly reboot: RebootRequired | null;
   }[];
 };
 
@@ -52,6 +56,7 @@ export const listSites = async (db: Database, fleet: string): Promise<readonly L
             values: values.agents[agent.name] ?? {},
             enrolledAt: agent.enrolled_at,
             revokedAt: agent.revoked_at,
+            reboot: agent.reboot === null ? null : (parseJson(agent.reboot) as RebootState).required,
           })),
       };
     });
@@ -70,8 +75,10 @@ export const formatAgent = ({
   freshness,
   follower,
   revokedAt,
+  reboot,
 }: ListedSite['agents'][number]) => {
   const lease = freshness.mode === 'lease' ? `  lease of ${freshness.seconds / 3600} h` : '';
+  const needs = reboot === null || revokedAt !== null ? '' : `  needs a reboot since ${reboot.since}`;
   const who = follower === null ? `key ${key}` : `by ${follower}, unsigned`;
-  return `  ${agent}  ${formatChannel(channel)}  ${who}${lease}${revokedAt === null ? '' : `  revoked ${revokedAt}`}`;
+  return `  ${agent}  ${formatChannel(channel)}  ${who}${lease}${revokedAt === null ? '' : `  revoked ${revokedAt}`}${needs}`;
 };

@@ -429,4 +429,13 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
       await db.schema.alterTable('fleet').addColumn('audit_head', 'text').execute();
     },
   },
+  '0034-reboots': {
+    up: async (db: Kysely<unknown>) => {
+      await db.schema.alterTable('agent').addColumn('reboot', 'text').execute();
+      await db.schema
+        .alterTable('agent')
+        .addColumn('reboot_seq', 'bigint', (column) => column.notNull().defaultTo(0))
+        .execute();
+    },
+  },
 };

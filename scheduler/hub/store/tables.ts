@@ -142,6 +142,10 @@ export type AgentRow = {
   readonly held_until: Timestamp | null;
   readonly held_by: string | null;
   readonly held_reason: string | null;
+  /** Number of its newest event about reboots; 0: none. */
+  readonly reboot_seq: number;
+  /** Canonical JSON of RebootState; null: nothing to say. */
+  readonly reboot: string | null;
   /**
    * Kind of the follower that reports for a cluster without an agent; null: an agent. A follower has no key and is in no site
    * statement.

@@ -109,7 +109,7 @@ type AgentProps = {
 const Agent = ({ name, rows, carried, now, children }: AgentProps) => {
   const [first] = rows;
   if (first === undefined) return null;
-  const { channel, heardAt, silent, stopped, held, follower } = first;
+  const { channel, heardAt, silent, stopped, held, reboot, follower } = first;
   const saidAt = oldestOf(rows);
   return (
     <section aria-labelledby={`agent-${name}`}>
@@ -130,6 +130,12 @@ const Agent = ({ name, rows, carried, now, children }: AgentProps) => {
           {held.by !== null && ` by ${held.by}`}
           {held.until === null ? ', until it is released' : `, until ${held.until}`}:{' '}
           {held.reason ?? 'no reason given'}.
+        </Text>
+      )}
+      {reboot !== null && (
+        <Text>
+          Needs a reboot since <Age at={reboot.since} now={now} />: {reboot.causes}
+          {reboot.waits !== null && `; waits for ${reboot.waits}`}.
         </Text>
       )}
       {rows.some(isAssigned) ? children : <Judgement row={first} />}

@@ -13,6 +13,7 @@ import { findFallenFloors } from './check-floors.ts';
 import { type Comparison, compareChain, type Difference, type StoredSpan } from './compare-chain.ts';
 import { type Head, headAfter } from './find-head.ts';
 import { foldHold } from './fold-hold.ts';
+import { foldReboot } from './fold-reboot.ts';
 import type { JudgedReport } from './judge-report.ts';
 import { nextNumber } from './next-number.ts';
 import { openCompacted, readStored } from './stored-spans.ts';
@@ -267,6 +268,8 @@ const REPORTED = [
   'held_until',
   'held_by',
   'held_reason',
+  'reboot_seq',
+  'reboot',
 ] as const satisfies readonly (keyof AgentRow)[];
 
 const updateAgents = async (tx: Tx, accepted: readonly Accepted[]): Promise<void> => {
@@ -301,6 +304,7 @@ const reportedBy = (
     }),
     ...(head && { first_seq: head.first, head_seq: head.seq, head_hash: head.hash }),
     ...foldHold(agent, fresh, lineOf),
+    ...foldReboot(agent, fresh, lineOf),
     ...(newer &&
       imported && {
         release_version: newer.version,

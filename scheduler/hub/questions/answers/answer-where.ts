@@ -1,7 +1,9 @@
 import { isDigest } from '#bundles/digest';
+import { parseJson } from '#bundles/json/parse-json';
 import { formatChannel } from '#bundles/names';
 import { formatTime, parseTime, type Timestamp } from '#bundles/time';
 import type { Hub } from '../../hub.ts';
+import type { RebootRequired, RebootState } from '../../store/reboot-state.ts';
 import { seesWhole } from '../../people/visible.ts';
 import { formatSpan } from '../status/format-age.ts';
 import { heardText } from '../status/render-table.ts';
@@ -44,19 +46,20 @@ export const answerWhere = async (
       agent: one.agent,
       site: one.site,
       channel: one.channel,
-      ...(words.get(one.agent) ?? { heardAt: null, saidAt: null }),
+      ...(words.get(one.agent) ?? { heardAt: null, saidAt: null, reboot: null }),
       release: one.own.release ?? null,
       hold: one.own.hold?.value === 'held' ? one.own.hold : null,
       running,
     });
   }
-  const lines = told.flatMap(({ agent, channel, release, hold, heardAt, saidAt, running }) => [
+  const lines = told.flatMap(({ agent, channel, release, hold, heardAt, saidAt, reboot, running }) => [
     ...wrapLine(
       [
         agent,
         formatChannel(channel),
         ...(release ? [`accepted ${release.value}`] : []),
         ...(hold ? ['held on site'] : []),
+        ...(reboot ? ['needs a reboot'] : []),
         heardAt === null ? 'never heard' : `heard ${heardText({ heardAt, saidAt }, now)}`,
       ].join(', '),
     ),
@@ -108,9 +111,13 @@ const describe = ({ assignment, name, forSeconds, health, drift }: Running): str
   return `${assignment}  ${name}  for ${formatSpan(forSeconds * 1000)}, ${state.join(', ')}`;
 };
 
-type Words = { readonly heardAt: Timestamp | null; readonly saidAt: Timestamp | null };
+type Words = {
+  readonly heardAt: Timestamp | null;
+  readonly saidAt: Timestamp | null;
+  readonly reboot: RebootRequired | null;
+};
 
-/** When each agent was last heard, and the time that its words describe. */
+/** When each agent was last heard, the time that its words describe, and the reboot that its host needs now. */
 const readWords = async (
   { store }: Pick<Hub, 'store'>,
   agents: readonly AgentAt[],
@@ -120,9 +127,14 @@ const readWords = async (
   const last = agents.at(-1)?.agent ?? '';
   const rows = await store.db
     .selectFrom('agent')
-    .select(['id', 'heard_at', 'said_at'])
+    .select(['id', 'heard_at', 'said_at', 'reboot'])
     .where('id', '>=', first)
     .where('id', '<=', last)
     .execute();
-  return new Map(rows.map(({ id, heard_at: heardAt, said_at: saidAt }) => [id, { heardAt, saidAt }]));
+  return new Map(
+    rows.map(({ id, heard_at: heardAt, said_at: saidAt, reboot }) => [
+      id,
+      { heardAt, saidAt, reboot: reboot === null ? null : (parseJson(reboot) as RebootState).required },
+    ]),
+  );
 };

@@ -6,6 +6,7 @@ import { decodeCursor, type Page } from '../../page.ts';
 import { channelOf, labelsOf } from '../../sites/agent-record.ts';
 import type { AgentRow, AgentStateRow, Database } from '../../store/tables.ts';
 import { isIn, type Part } from './part.ts';
+import type { RebootState } from '../../store/reboot-state.ts';
 import { silentSince } from './silent-since.ts';
 import type { ActualAgent, Looks } from './what-runs-where.ts';
 
@@ -31,6 +32,7 @@ const AGENT_COLUMNS = [
   'held_until',
   'held_by',
   'held_reason',
+  'reboot',
   'follower',
 ] as const satisfies readonly (keyof AgentRow)[];
 
@@ -137,6 +139,7 @@ const toAgent = (
       row.held_at === null || (row.held_until !== null && row.held_until <= at)
         ? null
         : { since: row.held_at, until: row.held_until, by: row.held_by, reason: row.held_reason },
+    ...(row.reboot !== null && { reboot: parseJson(row.reboot) as RebootState }),
     follower: row.follower,
     accepted:
       row.release_version === null || row.release_channel === null

@@ -13,6 +13,7 @@ import {
   freshnessPolicyFor,
   NO_AGEING,
 } from './freshness.ts';
+import type { RebootRequired, RebootState } from '../../store/reboot-state.ts';
 
 /** The desired state of a channel, or why it is unknown. */
 export type Desired =
@@ -106,6 +107,8 @@ export type ActualAgent = {
   readonly online: boolean;
   /** The hold that an operator reported and did not end; null also when its time is over. */
   readonly held: SiteHold | null;
+  /** Its reports about reboots of its host; absent: none. */
+  readonly reboot?: RebootState;
   /** Kind of the follower that reports for it; null: an agent that signs its reports. */
   readonly follower: FollowerKind | null;
   /** Release of its last import, as reported. */
@@ -161,6 +164,8 @@ export type Row = {
   readonly saidAgeSeconds: number | null;
   readonly freshness: Freshness;
   readonly held: SiteHold | null;
+  /** The reboot that its host needs; null: none that it reported. */
+  readonly reboot: RebootRequired | null;
   /** Kind of the follower whose unsigned notifications the row is from; null: reports of an agent. */
   readonly follower: FollowerKind | null;
   readonly desired: {
@@ -262,7 +267,7 @@ export const isReached = (desired: Desired, agent: Pick<ActualAgent, 'site' | 'a
 
 type AgentFields = Pick<
   Row,
-  'site' | 'agent' | 'channel' | 'heardAt' | 'silent' | 'stopped' | 'held' | 'follower'
+  'site' | 'agent' | 'channel' | 'heardAt' | 'silent' | 'stopped' | 'held' | 'reboot' | 'follower'
 >;
 
 const agentFields = ({
@@ -273,8 +278,19 @@ const agentFields = ({
   silent,
   stopped = false,
   held,
+  reboot,
   follower,
-}: ActualAgent): AgentFields => ({ site, agent, channel, heardAt, silent, stopped, held, follower });
+}: ActualAgent): AgentFields => ({
+  site,
+  agent,
+  channel,
+  heardAt,
+  silent,
+  stopped,
+  held,
+  reboot: reboot?.required ?? null,
+  follower,
+});
 
 /** Verdict for an agent that is held. A failure stays a failure. */
 const HELD_BACK: ReadonlySet<Verdict> = new Set<Verdict>(['behind', 'missing', 'extra', 'drifted']);

@@ -1,6 +1,8 @@
 import { formatGaps } from '../../ingest/reports/find-head.ts';
 import { formatAge, formatSpan } from './format-age.ts';
+import { nameSome } from '#bundles/name-some';
 import { formatChannel } from '#bundles/names';
+import type { RebootState } from '../../store/reboot-state.ts';
 import { type FreshnessPolicies, freshnessPolicyFor } from '../state/freshness.ts';
 import { nextVisit } from '../state/next-visit.ts';
 import type { Actual } from '../state/read-actual.ts';
@@ -35,6 +37,9 @@ export const describeStatus = (
   ...agents.flatMap(({ site, agent, held }) =>
     held === null ? [] : [`${site}/${agent} is ${describeHold(held, now)}`],
   ),
+  ...agents.flatMap(({ site, agent, reboot }) =>
+    reboot ? describeReboot(reboot, now).map((line) => `${site}/${agent} ${line}`) : [],
+  ),
   ...gaps.map(({ agent, gaps: missing }) => `${agent}: events ${formatGaps(missing)} are missing`),
   ...alarms.map(
     ({ agent, code, message, raised_at: at }) => `${agent}: alarm ${code}, ${formatAge(at, now)}: ${message}`,
@@ -47,6 +52,21 @@ const describeHold = ({ since, until, by, reason }: SiteHold, now: Date): string
   const end = until === null ? 'until it is released' : `until ${until}`;
   return `held${who}, ${formatAge(since, now)}, ${end}: ${reason ?? 'no reason given'}`;
 };
+
+/** 'needs a reboot since ...', and how the last one by the agent ended if that was not well. */
+const describeReboot = ({ required, services, last }: RebootState, now: Date): readonly string[] => [
+  ...(required
+    ? [
+        `needs a reboot, ${formatAge(required.since, now)}: ${required.causes}${required.waits === null ? '' : `; waits for ${required.waits}`}`,
+      ]
+    : []),
+  ...(services.length > 0 ? [`has services with libraries of before an upgrade: ${nameSome(services)}`] : []),
+  ...(last && last.unwell.length > 0
+    ? [
+        `was rebooted by its agent, ${formatAge(last.at, now)}, and was not healthy after it: ${nameSome(last.unwell)}`,
+      ]
+    : []),
+];
 
 /** Which policies the ages in the table were judged by; nothing without any. */
 export const describeFreshness = ({ from, policies }: FreshnessPolicies): readonly string[] =>

@@ -39,6 +39,8 @@ export type SiteSummary = {
   readonly channels: readonly string[];
   /** The oldest time that the words of its agents describe, of those that ever spoke; null: none did. */
   readonly saidAt: Timestamp | null;
+  /** Agents whose host needs a reboot. */
+  readonly reboots: number;
   /** The most frequent first. An agent without assignments counts as one. */
   readonly states: readonly SiteState[];
 };
@@ -203,6 +205,7 @@ const summarize = (site: string, agents: readonly Judged[]): SiteSummary => {
     assignments: agents.reduce((sum, { assignments }) => sum + assignments, 0),
     channels: [...new Set(agents.map(({ agent }) => formatChannel(agent.channel)))].toSorted(),
     saidAt: words.toSorted()[0] ?? null,
+    reboots: agents.filter(({ agent: { reboot } }) => reboot?.required).length,
     states: states.toSorted((a, b) => b.count - a.count || (a.verdict < b.verdict ? -1 : 1)),
   };
 };

@@ -21,6 +21,7 @@ const AGENT: AgentFacts = {
   stopped: false,
   reported: true,
   held: false,
+  reboot: null,
   labels: {},
   release: 4,
 };

@@ -65,6 +65,7 @@ const summaries = async (hub: TestHub, filter: Filter): Promise<readonly SiteSum
       ...new Set(of.map(({ channel }) => `${channel.environment}/${channel.clusterType}`)),
     ].toSorted(),
     saidAt: of.flatMap(({ saidAt }) => saidAt ?? []).toSorted()[0] ?? null,
+    reboots: new Set(of.flatMap(({ agent, reboot }) => (reboot ? [agent] : []))).size,
     states: [...Map.groupBy(of, alike).values()]
       .flatMap((group) => {
         const [first] = group;
