@@ -516,7 +516,8 @@ describe('two layouts with the same keys', () => {
     await releases(world.path('layout'), ['two', 'three']);
     expect(await world.publish({ selection })).toEqual({ 'prod/kiosk:release': 'sent' });
     await releases(world.path('other'), ['two of others', 'three of others', 'four of others']);
-    expect(await world.publish({ selection }, 'other')).toEqual({ 'prod/kiosk:release': 'EQUIVOCATION' });
+    const published = await world.publish({ selection }, 'other');
+    expect(published['prod/kiosk:release']).toBe('EQUIVOCATION');
   });
 
   it('one that skips releases of its own layout, which were never published, does', async () => {

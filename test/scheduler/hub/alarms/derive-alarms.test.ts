@@ -4,6 +4,7 @@ import type { AgentFacts, AlarmFacts, End } from '../../../../scheduler/hub/alar
 import { deriveAlarms } from '../../../../scheduler/hub/alarms/derive-alarms.ts';
 import type { LinkState } from '../../../../scheduler/hub/questions/state/link-states.ts';
 import type { Desired } from '../../../../scheduler/hub/questions/state/what-runs-where.ts';
+import { verdict } from '../../../bundles/verdict.ts';
 import type { FreshnessPolicy } from '../../../../scheduler/model/promotion.ts';
 
 const NOW = new Date('2026-11-21T08:00:00Z');
@@ -369,8 +370,9 @@ it('a build or a receiver that fails for long is reported, a moment is not', () 
   ]);
 });
 
-it('I8: an agent with a release that the layout never made: an alarm, and not the news that it is behind', () => {
+it('I8: an agent with a release that the layout never made: an alarm, and not the news that it is behind', async () => {
   const ahead = { ...AGENT, id: 'plant-8/press-1', site: 'plant-8', release: 6 };
+  expect(await verdict(() => alarms({ agents: [AGENT, ahead] }))).toBe('ACCEPT');
   expect(told({ agents: [AGENT, ahead] })).toEqual([
     [
       'RELEASE_UNKNOWN',

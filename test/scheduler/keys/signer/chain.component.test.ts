@@ -9,6 +9,7 @@ import { generatePrivateKey, loadSigningKey } from '#bundles/trust/keys/key';
 import { type ChainLink, parseChain } from '../../../../scheduler/keys/signer/chain.ts';
 import { openSignerState } from '../../../../scheduler/keys/signer/open-state.ts';
 import { refusalOf } from '../../../bundles/refusal.ts';
+import { verdict } from '../../../bundles/verdict.ts';
 import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 import { type Hub, HOUR_MS, openHub as openChained, S1 } from './chain-hub.ts';
 import { NOW, sitePayload, toSign } from './signer-world.ts';
@@ -269,7 +270,7 @@ describe('site statements of a scheduler that an attacker controls', () => {
       issuedAt: formatTime(now),
       expires: formatTime(new Date(now.getTime() + 1000 * HOUR_MS)),
     };
-    await sign(hub, 2, [siteAgent('qa', machine)], times);
+    expect(await verdict(() => sign(hub, 2, [siteAgent('qa', machine)], times))).toBe('ACCEPT');
     expect(hub.state.evidence.agentsOf('qa')).toMatchObject([{ since: now.getTime() }]);
     hub.later(1);
     await sign(hub, 3, [siteAgent('qa', machine)], times);

@@ -14,6 +14,7 @@ import { openMedium } from '#bundles/formats/medium/open-medium';
 import { openStore } from '../../../../../scheduler/hub/store/open-store.ts';
 import { openKeyDirectory } from '../../../../../scheduler/keys/key-directory.ts';
 import { readAuditLog } from '../../../../../scheduler/load/releases/audit-log.ts';
+import { verdict } from '../../../../bundles/verdict.ts';
 import { changeShared, type ChainedOffice, chainedOffice } from '../../promote/decide/chained-office.ts';
 import { NOW as START } from '../../../release/removals/office.ts';
 import { hubDatabaseAt } from '../../test-database.ts';
@@ -160,8 +161,12 @@ describe('a restored backup', () => {
     await using restored: Hub = { ...hub, store, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
     const saved = await readBackup(folder, 'acme');
     const options = { now: at(5), signal, command: 'restore', margin: 0, destination: undefined };
-    const { changes } = await moveNumbersPast(restored, { ...options, savedAt: saved.at });
-    expect(changes).toMatchObject({
+    const moved: Awaited<ReturnType<typeof moveNumbersPast>>[] = [];
+    const restoring = async (): Promise<void> => {
+      moved.push(await moveNumbersPast(restored, { ...options, savedAt: saved.at }));
+    };
+    expect(await verdict(restoring)).toBe('ACCEPT');
+    expect(moved[0]?.changes).toMatchObject({
       agents: [agent.id],
       tokens: [lost, used, code.row.id],
       sessions: 1,
