@@ -87,4 +87,10 @@ export const INSIDER: readonly AttackRow[] = [
     'a copy of the key directory from before a root is put back, so that releases are signed under the old root and media lose the new one',
     'ROOT_BEHIND',
   ),
+  row(
+    'I14',
+    'planted tree in the cache',
+    "another user of the build machine changes the tree of a commit in the build's cache, which is then built and signed",
+    'PERMISSION',
+  ),
 ];

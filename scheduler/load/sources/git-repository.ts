@@ -6,6 +6,7 @@ import { makeDirectory } from '#bundles/formats/layout/make-directory';
 import { nameSome } from '#bundles/name-some';
 import type { Bound } from '../../model/limits.ts';
 import { exists, markUsed } from './cache-use.ts';
+import { checkCache } from './check-cache.ts';
 import {
   dropWorn,
   fetchCommit,
@@ -23,13 +24,14 @@ import { type Git, REMOTE, runGit, withRemote } from './run-git.ts';
 
 /**
  * Reads all refs with one request, so that all branches of a run are from the same moment.
- * @throws FleetError SOURCE_UNREACHABLE
+ * @throws FleetError SOURCE_UNREACHABLE; PERMISSION for a cache that others can write to
  */
 export const openRepository = async (
   git: Git,
   url: string,
   cacheDirectory: string,
 ): Promise<GitRepository> => {
+  await checkCache(cacheDirectory);
   const listed = await runGit(withRemote(git, url), ['ls-remote', '--quiet', REMOTE]);
   if (listed.code !== 0) throw unreachable(url, listed.lastLine);
   const refs = new Map<string, string>();
