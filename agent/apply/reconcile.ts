@@ -34,8 +34,9 @@ type Wanted = PackageRow & { readonly desired: PackageRef; readonly turn: number
  * Applies the desired version of every package, dependencies first and then in turns (readTurns), and removes packages that left the bundle:
  * those that nothing holds before the packages that may take long, the others at the end.
  * Packages that already run as desired are skipped and not in the result.
+ * @param aside a package that kept others waiting before and goes after those of the first turn
  */
-export const reconcile = async (agent: Agent): Promise<readonly PackageResult[]> => {
+export const reconcile = async (agent: Agent, aside?: string): Promise<readonly PackageResult[]> => {
   const held = readSiteHold(agent);
   if (held) return holdPending(agent, sayHeld(held), 'HELD');
   const frozen = frozenBy(agent);
@@ -44,7 +45,7 @@ export const reconcile = async (agent: Agent): Promise<readonly PackageResult[]>
   const removed: PackageResult[] = [];
   let more = true;
   while (more) {
-    const round = await applyWanted(agent, async () => {
+    const round = await applyWanted(agent, aside, async () => {
       removed.push(...(await pruneLeaving(agent, 'what no package of the release may want')));
     });
     for (const result of round) results.set(result.assignment, result);
@@ -61,13 +62,14 @@ const isWrong = ({ outcome }: PackageResult): boolean => outcome === 'failed' ||
 /** @param beforeLate runs once, before the first package that may keep others waiting for long */
 const applyWanted = async (
   agent: Agent,
+  aside: string | undefined,
   beforeLate: () => Promise<void>,
 ): Promise<readonly PackageResult[]> => {
   const results: PackageResult[] = [];
   const failed = new Set<string>();
   let stopped: string | undefined;
   let isLate = false;
-  for (const { assignment, desired, turn } of await wantedInOrder(agent)) {
+  for (const { assignment, desired, turn } of await wantedInOrder(agent, aside)) {
     const row = findPackage(agent.state, assignment);
     if (!row || row.pinnedRelease !== undefined) continue;
     if (isSame(row.current, desired)) continue;
@@ -90,13 +92,14 @@ const applyWanted = async (
   return results;
 };
 
-const wantedInOrder = async (agent: Agent): Promise<readonly Wanted[]> => {
+const wantedInOrder = async (agent: Agent, aside: string | undefined): Promise<readonly Wanted[]> => {
   const rows = readPackages(agent.state).filter(
     (row): row is Omit<Wanted, 'turn'> => row.desired !== undefined,
   );
   const refs = rows.map(({ desired }) => desired);
   const turns = await readTurns(agent, refs);
-  const turnOf = (assignment: string): number => turns.get(assignment) ?? 0;
+  const turnOf = (assignment: string): number =>
+    Math.max(turns.get(assignment) ?? 0, assignment === aside ? 1 : 0);
   const timed = refs.map((ref) => ({ ...ref, turn: turnOf(ref.assignment) }));
   const order = giversFirst(timed, await readMoves(agent)).map(({ assignment }) => assignment);
   const byName = new Map(rows.map((row) => [row.assignment, { ...row, turn: turnOf(row.assignment) }]));

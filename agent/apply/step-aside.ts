@@ -14,12 +14,14 @@ const SHORT_SECONDS = 60;
  * Ends an interrupted operation that only waited for the health of a package, if another package can go first: a new release came
  * during the wait. The package is applied again after the others, over what is there, and its health is waited for then. An operation that
  * has taken objects over, or is a rollback, is not ended: what it would undo is in its journal row.
+ * @returns the package whose operation was ended
  */
-export const stepAside = async (agent: Agent): Promise<void> => {
+export const stepAside = async (agent: Agent): Promise<string | undefined> => {
   const open = openOperation(agent.state);
-  if (!open?.to || !onlyWaits(open) || !othersWait(agent, open)) return;
-  if ((await secondsOf(agent, open.to)) <= SHORT_SECONDS) return;
+  if (!open?.to || !onlyWaits(open) || !othersWait(agent, open)) return undefined;
+  if ((await secondsOf(agent, open.to)) <= SHORT_SECONDS) return undefined;
   endWithoutWait(agent, open, 'other packages of the release go first; its health is waited for after them');
+  return open.assignment;
 };
 
 const onlyWaits = ({ kind, phase, rollingBack, handed, to }: Operation): boolean =>

@@ -53,10 +53,10 @@ export const lookAround = async (
   const stale = tellStaleness(agent);
   endHoldOnTime(agent);
   // An interrupted operation is finished even when stale, because a partial change is worse.
-  if (mayBegin && !readSiteHold(agent) && !frozenBy(agent)) await stepAside(agent);
+  const aside = mayBegin && !readSiteHold(agent) && !frozenBy(agent) ? await stepAside(agent) : undefined;
   const resumed = await resume(agent);
   const packages = mayBegin
-    ? withResumed(resumed, await reconcile(agent))
+    ? withResumed(resumed, await reconcile(agent, aside))
     : resumed
       ? [resultOf(resumed)]
       : [];

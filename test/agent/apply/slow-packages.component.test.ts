@@ -14,9 +14,14 @@ import { folderTarget, liveFiles, stepsDone } from '../folder-target.ts';
 import { createWorld, onePackage, type World } from '../world.ts';
 
 const machine = (world: World) => join(world.folder, 'machine');
-const slow = (id: string, content: string, more: Partial<TestPackage> = {}): TestPackage =>
+const slow = (
+  id: string,
+  content: string,
+  more: Partial<TestPackage> = {},
+  timeoutSeconds = 3600,
+): TestPackage =>
   onePackage(id, content, {
-    checks: [{ type: 'exec', name: 'answers', argv: ['true'], timeoutSeconds: 3600 }],
+    checks: [{ type: 'exec', name: 'answers', argv: ['true'], timeoutSeconds }],
     ...more,
   });
 
@@ -125,34 +130,37 @@ describe('a package that may take long', () => {
     expect(findPackage(world.agent.state, 'old')).toBeUndefined();
   });
 
-  it('does not keep the packages of the next release waiting, and is waited for after them', async () => {
-    await using world = await createWorld();
-    await world.release(1, [onePackage('a', 'one'), onePackage('b', 'one')]);
-    const { begun, state } = waitsFor(world, 'two');
-    const news = new AbortController();
-    await accept(world, 2, [slow('a', 'two'), onePackage('b', 'one')]);
-    const look = lookAround({ ...world.agent, news: news.signal });
-    await begun;
-    await accept(world, 3, [slow('a', 'two'), onePackage('b', 'three')]);
-    news.abort();
-    await expect(look).rejects.toMatchObject({ code: 'ABORTED' });
-    expect(openOperation(world.agent.state)).toMatchObject({ assignment: 'a', phase: 'settle' });
-    const stop = new AbortController();
-    const next = lookAround({ ...world.agent, news: stop.signal });
-    await expect.poll(() => liveFiles(machine(world))).toEqual({ '/opt/a': 'two', '/opt/b': 'three' });
-    expect(findPackage(world.agent.state, 'b')?.current?.release.version).toBe(3);
-    await expect.poll(() => openOperation(world.agent.state)?.phase).toBe('settle');
-    stop.abort();
-    await expect(next).rejects.toMatchObject({ code: 'ABORTED' });
-    // Nobody else waits now: the wait goes on, and the package is kept.
-    state.healthy = true;
-    await lookAround(world.agent);
-    expect(findPackage(world.agent.state, 'a')).toMatchObject({
-      status: 'healthy',
-      current: { release: { version: 3 } },
-    });
-    expect(readOwned(world.agent.state, 'a').map(({ key }) => key)).toEqual(['file:/opt/a']);
-  });
+  it.each([3600, 100])(
+    'does not keep the packages of the next release waiting, and is waited for after them: %d s',
+    async (seconds) => {
+      await using world = await createWorld();
+      await world.release(1, [onePackage('a', 'one'), onePackage('b', 'one')]);
+      const { begun, state } = waitsFor(world, 'two');
+      const news = new AbortController();
+      await accept(world, 2, [slow('a', 'two', {}, seconds), onePackage('b', 'one')]);
+      const look = lookAround({ ...world.agent, news: news.signal });
+      await begun;
+      await accept(world, 3, [slow('a', 'two', {}, seconds), onePackage('b', 'three')]);
+      news.abort();
+      await expect(look).rejects.toMatchObject({ code: 'ABORTED' });
+      expect(openOperation(world.agent.state)).toMatchObject({ assignment: 'a', phase: 'settle' });
+      const stop = new AbortController();
+      const next = lookAround({ ...world.agent, news: stop.signal });
+      await expect.poll(() => liveFiles(machine(world))).toEqual({ '/opt/a': 'two', '/opt/b': 'three' });
+      expect(findPackage(world.agent.state, 'b')?.current?.release.version).toBe(3);
+      await expect.poll(() => openOperation(world.agent.state)?.phase).toBe('settle');
+      stop.abort();
+      await expect(next).rejects.toMatchObject({ code: 'ABORTED' });
+      // Nobody else waits now: the wait goes on, and the package is kept.
+      state.healthy = true;
+      await lookAround(world.agent);
+      expect(findPackage(world.agent.state, 'a')).toMatchObject({
+        status: 'healthy',
+        current: { release: { version: 3 } },
+      });
+      expect(readOwned(world.agent.state, 'a').map(({ key }) => key)).toEqual(['file:/opt/a']);
+    },
+  );
 
   it('goes back to its last good version when it fails after others went first', async () => {
     await using world = await createWorld();
