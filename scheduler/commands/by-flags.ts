@@ -24,6 +24,14 @@ export const operatorFlag = Flags.string({
   description: 'Person who runs this, for the audit log [default: the name of this user]',
 });
 
+/** For verbs that take something away with one of their flags. */
+export const sometimesTakingFlags = (flag: string) => ({
+  person: byFlags.person,
+  reason: Flags.string({
+    description: `Reason; it is signed into the audit log. With ${flag} required without a terminal, asked for at one`,
+  }),
+});
+
 type Given = { readonly person?: string | undefined; readonly reason?: string | undefined };
 
 const MAX_PERSON = 256;

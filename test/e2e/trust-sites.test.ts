@@ -43,7 +43,15 @@ test('a machine that was taken out of its site takes nothing new, until it is en
   expect(refusalOf(await site.import())).toBe('AGENT_UNKNOWN');
 
   // The machine is set up anew: another key, the same name.
-  const again = await office.site('press-1', SITE, CHANNEL, 'again', '--replace-key');
+  const again = await office.site(
+    'press-1',
+    SITE,
+    CHANNEL,
+    'again',
+    '--replace-key',
+    '--reason',
+    'disk replaced',
+  );
   await office.fill(again.stick, SITE);
   succeed(await again.import());
   expect(await again.status()).toMatchObject({ release: { version: 1 } });

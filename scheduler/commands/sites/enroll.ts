@@ -18,7 +18,7 @@ import { redeemOnMedium } from '../../hub/sites/tokens/token-terms.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { appendToLog } from '../append-to-log.ts';
-import { byFlags, byOf } from '../by-flags.ts';
+import { byOf, sometimesTakingFlags, takingBy } from '../by-flags.ts';
 
 const WORDS: Readonly<Record<EnrolmentStep['kind'], string>> = {
   register: 'enrolled',
@@ -39,7 +39,7 @@ export default class SitesEnroll extends FleetCommand {
   };
   static override flags = {
     ...hubFlags,
-    ...byFlags,
+    ...sometimesTakingFlags('--replace-key'),
     site: Flags.string({ description: "Only this site's requests" }),
     channel: Flags.string({ description: 'Follow this environment/type, whatever the request says' }),
     accept: Flags.string({
@@ -65,11 +65,21 @@ export default class SitesEnroll extends FleetCommand {
       replaceKey: flags['replace-key'],
       update: flags.update,
     };
+    const by = flags['replace-key']
+      ? await takingBy(
+          flags,
+          'the key that an agent has is refused from now on, also that of a machine which still runs',
+          {
+            json: this.jsonEnabled(),
+            signal: this.signal,
+          },
+        )
+      : byOf(flags);
     await using medium = await openFiles(args.medium);
     const configuration = await readConfiguration(flags, process.cwd());
     await using hub = await openHub(configuration, {
       create: await hasNoSites(configuration),
-      by: byOf(flags),
+      by,
     });
     const released = flags['allow-unreleased'] ? undefined : await readReleased(hub.layout);
     const now = this.readNow(flags.now);

@@ -12,7 +12,7 @@ import { parseValue, setValues } from '../../hub/sites/set-values.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { appendToLog } from '../append-to-log.ts';
-import { byFlags, byOf } from '../by-flags.ts';
+import { byOf, sometimesTakingFlags, takingBy } from '../by-flags.ts';
 
 export default class SitesSet extends FleetCommand {
   static override description =
@@ -20,7 +20,7 @@ export default class SitesSet extends FleetCommand {
   static override examples = [
     '<%= config.bin %> <%= command.id %> plant-7 gatewayHost=10.7.0.1 port=8080',
     '<%= config.bin %> <%= command.id %> plant-7 line=north --agent press-1',
-    '<%= config.bin %> <%= command.id %> plant-7 --unset port',
+    '<%= config.bin %> <%= command.id %> plant-7 --unset port --reason "the gateway has the default"',
     '<%= config.bin %> <%= command.id %> plant-7 --agent press-1 --freshness lease:14d',
     '<%= config.bin %> <%= command.id %> plant-7 --agent press-1 --channel prod/kiosk',
   ];
@@ -31,7 +31,7 @@ export default class SitesSet extends FleetCommand {
   };
   static override flags = {
     ...hubFlags,
-    ...byFlags,
+    ...sometimesTakingFlags('--unset'),
     agent: Flags.string({ description: "Only for this agent; its values override the site's" }),
     unset: Flags.string({
       description: 'Remove this value',
@@ -71,7 +71,18 @@ export default class SitesSet extends FleetCommand {
       unset,
       terms,
     };
-    await using hub = await openHub(await readConfiguration(flags, process.cwd()), { by: byOf(flags) });
+    const configuration = await readConfiguration(flags, process.cwd());
+    const place = `${change.site}${change.agent === undefined ? '' : `/${change.agent}`}`;
+    const [what, its] = unset.length === 1 ? ['value', 'it'] : ['values', 'them'];
+    const by =
+      unset.length === 0
+        ? byOf(flags)
+        : await takingBy(
+            flags,
+            `${place} loses the ${what} ${unset.join(', ')}, and packages that need ${its} do not change there any more`,
+            { json: this.jsonEnabled(), signal: this.signal },
+          );
+    await using hub = await openHub(configuration, { by });
     const now = this.readNow(flags.now);
     if (terms.channel && !flags['allow-unreleased'])
       checkReleased(terms.channel, await readReleased(hub.layout));

@@ -20,7 +20,7 @@ import { platformOptions } from '../../load/platform/platform-options.ts';
 import { type Configuration, readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { appendToLog } from '../append-to-log.ts';
-import { byFlags, byOf, operatorFlag } from '../by-flags.ts';
+import { byOf, operatorFlag, sometimesTakingFlags, takingBy } from '../by-flags.ts';
 
 /** One for reading or deciding lasts longer, because a monitor or a pipeline holds it; no token lasts for ever. */
 const LIVES = { 'break-glass': '1h', enroll: '24h', reader: '365d', decide: '90d' } as const;
@@ -41,7 +41,7 @@ export default class TokensCreate extends FleetCommand {
   static override flags = {
     ...hubFlags,
     operator: operatorFlag,
-    reason: byFlags.reason,
+    reason: sometimesTakingFlags('--replace-key').reason,
     site: Flags.string({
       description: 'Site of the agent',
       relationships: [NOT_FOR_READERS],
@@ -96,10 +96,14 @@ export default class TokensCreate extends FleetCommand {
     const configuration = await readConfiguration(flags, process.cwd());
     if (order.scope === 'reader' || order.scope === 'decide')
       await this.checkEnvironments(configuration, order.allowances ?? []);
-    await using hub = await openHub(configuration, {
-      create: await hasNoSites(configuration),
-      by: byOf({ person: flags.operator, reason: flags.reason }),
-    });
+    const given = { person: flags.operator, reason: flags.reason };
+    const by = flags['replace-key']
+      ? await takingBy(given, 'the key that an agent has is refused once this token is used', {
+          json: this.jsonEnabled(),
+          signal: this.signal,
+        })
+      : byOf(given);
+    await using hub = await openHub(configuration, { create: await hasNoSites(configuration), by });
     if (order.scope === 'enroll' && order.channel && !flags['allow-unreleased'])
       checkReleased(order.channel, await readReleased(hub.layout));
     const { token, row } = await createToken(hub.store, order, { note: flags.note, expires, now });

@@ -16,6 +16,7 @@ import SitesEnroll from '../../../scheduler/commands/sites/enroll.ts';
 import SitesList from '../../../scheduler/commands/sites/list.ts';
 import SitesRenew from '../../../scheduler/commands/sites/renew.ts';
 import SitesRevoke from '../../../scheduler/commands/sites/revoke.ts';
+import TokensCreate from '../../../scheduler/commands/tokens/create.ts';
 import SitesSet from '../../../scheduler/commands/sites/set.ts';
 import { siteReference } from '../../../scheduler/load/releases/references.ts';
 import { acceptRequests } from '../../harness/fleets/accept-requests.ts';
@@ -79,7 +80,7 @@ describe('the way of a stick through the commands', () => {
     const key = fingerprint(agent.key.public);
     const unasked = await runCommandClass(SitesEnroll, [stick, ...at]);
     expect([unasked.code, unasked.err]).toEqual([2, expect.stringContaining(`with the key ${key}`)]);
-    const unnamed = await runCommandClass(SitesEnroll, [stick, '--replace-key', ...at]);
+    const unnamed = await runCommandClass(SitesEnroll, [stick, '--replace-key', '--reason', 'disk', ...at]);
     expect([unnamed.code, unnamed.err]).toEqual([2, expect.stringContaining('requires a named key')]);
     const enrolled = await runCommandClass(SitesEnroll, [stick, '--accept', key.toUpperCase(), ...at]);
     expect(enrolled.out).toContain(`plant-7/press-1 enrolled  prod/factory-host  key ${key}`);
@@ -239,7 +240,9 @@ describe('the way of a stick through the commands', () => {
     await ask(stick, testAgent('plant-7/press-1'));
     await enrolAll(stick, hub);
     await runCommandClass(SitesSet, ['plant-7', 'port=8080', ...places(hub)]);
-    const unset = (...words: string[]) => runCommandClass(SitesSet, ['plant-7', ...words, ...places(hub)]);
+    const why = ['--reason', 'the gateway has the default'];
+    const unset = (...words: string[]) =>
+      runCommandClass(SitesSet, ['plant-7', ...words, ...why, ...places(hub)]);
     expect(await unset('--unset', 'prot')).toMatchObject({
       code: 0,
       err: 'site plant-7 has no value prot to remove. Did you mean port?\n',
@@ -250,6 +253,44 @@ describe('the way of a stick through the commands', () => {
       err: 'agent press-1 of site plant-7 has no value port to remove.\n',
     });
   });
+
+  it.each([
+    ['a value', SitesSet, ['plant-7', '--unset', 'port'], /plant-7 loses the value port, and packages/],
+    [
+      'an agent’s values',
+      SitesSet,
+      ['plant-7', '--agent', 'press-1', '--unset', 'port', '--unset', 'line'],
+      /plant-7\/press-1 loses the values port, line/,
+    ],
+    [
+      'a key',
+      SitesEnroll,
+      ['STICK', '--replace-key', '--accept', 'f'.repeat(64)],
+      /the key that an agent has is refused/,
+    ],
+    [
+      'a key by a token',
+      TokensCreate,
+      ['--site', 'plant-7', '--replace-key'],
+      /the key that an agent has is refused/,
+    ],
+  ] as const)(
+    'takes %s away for a reason only, and says what that means',
+    async (_, command, words, says) => {
+      await using hub = await testHub();
+      const stick = await hub.stick();
+      await ask(stick, testAgent('plant-7/press-1'));
+      await enrolAll(stick, hub);
+      const typed = words.map((word) => (word === 'STICK' ? stick : word));
+      const before = (await runCommandClass(SitesList, places(hub))).out;
+      const { code, err } = await runCommandClass(command, [...typed, ...places(hub)]);
+      expect([code, err]).toEqual([2, expect.stringMatching(/--reason is missing: /)]);
+      expect(err).toMatch(says);
+      expect((await runCommandClass(SitesList, places(hub))).out).toBe(before);
+      const reasoned = await runCommandClass(command, [...typed, '--reason', 'moved', ...places(hub)]);
+      expect(reasoned.err).not.toContain('--reason is missing');
+    },
+  );
 
   it('does not end in an older order, when the database is an old copy', async () => {
     await using hub = await testHub();
