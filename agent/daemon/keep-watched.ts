@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
-import { runProcess } from '#bundles/run-process';
+import { notifySystemd } from '#cli/notify-systemd';
+import { NOT_TOLD } from '#cli/tell-ready';
 import type { Log } from '../model/log.ts';
 import type { Progress } from './progress.ts';
 import type { Sleep } from './wake-signal.ts';
@@ -13,7 +14,6 @@ export type Watchdog = {
 };
 
 const FILE_MS = 60_000;
-const NOTIFY_MS = 30_000;
 
 /**
  * Reads what the service manager wants, and removes it from the environment: programs that the agent starts do not speak for it.
@@ -53,22 +53,14 @@ export const keepWatched = async (
       return;
     }
     try {
-      if (systemd) await notify(systemd.socket, signal);
+      if (systemd) await notifySystemd(systemd.socket, 'WATCHDOG=1', signal);
       if (file !== undefined) await writeFile(file, '');
       failing = false;
     } catch (cause) {
       if (!failing && !signal.aborted)
-        log.warn({ reason: String(cause) }, 'the message to the service manager failed');
+        log.warn({ reason: String(cause) }, NOT_TOLD);
       failing = true;
     }
     await sleep(rest, signal);
   }
-};
-
-/** Node has no sockets for datagrams of UNIX, so systemd's own program sends the message. */
-const notify = async (socket: string, signal: AbortSignal): Promise<void> => {
-  const env = { PATH: '/usr/local/bin:/usr/bin:/bin', NOTIFY_SOCKET: socket };
-  const options = { timeoutMs: NOTIFY_MS, signal, env, cwd: '/', maxOutput: 4096, excess: 'drop' } as const;
-  const { code, stderr } = await runProcess(['systemd-notify', 'WATCHDOG=1'], options);
-  if (code !== 0) throw new Error(`systemd-notify ended with ${code}: ${stderr.trim()}`);
 };

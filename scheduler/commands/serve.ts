@@ -6,6 +6,7 @@ import { FleetError } from '#bundles/errors';
 import { FleetCommand } from '#cli/fleet-command';
 import { repeatable } from '#cli/flags';
 import { logDestination } from '#cli/log-destination';
+import { NOT_TOLD, tellReady } from '#cli/tell-ready';
 import type { Authority } from '#bundles/trust/root/certificate';
 import { type Configuration, readConfiguration, requireSetting } from '../settings/configuration.ts';
 import {
@@ -161,6 +162,7 @@ export default class Serve extends FleetCommand {
       agentQuota: { ...AGENT_QUOTA, ...configuration.agentQuota },
     });
     log.info({ fleet: root.fleet, root: root.version, host: running.host, port: running.port }, 'listening');
+    await tellReady(process.env, this.signal, (reason) => log.warn({ reason }, NOT_TOLD));
     if (!this.signal.aborted) await once(this.signal, 'abort');
     log.info('stopping');
   }

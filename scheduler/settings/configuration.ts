@@ -197,9 +197,15 @@ const readMaps = (texts: readonly string[], folder: string): readonly SourceMap[
     .map(parseMap)
     .map((map) => ('directory' in map ? { ...map, directory: resolve(folder, map.directory) } : map));
 
+const noSuchFile = (file: string): FleetError =>
+  new FleetError('CONFIG_INVALID', 'there is no such file', {
+    at: { file },
+    hint: 'Write it, or name another one with --config; its keys are in docs/reference/configuration.md, and the Debian package has an example in /usr/share/doc/fleet-scheduler/examples',
+  });
+
 const readText = async (file: string, mustExist: boolean): Promise<string | undefined> => {
   const bytes = await unlessMissing(readFile(file), `reading ${join(file)}`);
-  if (!bytes && mustExist) throw invalid('there is no such file', { file });
+  if (!bytes && mustExist) throw noSuchFile(file);
   if (bytes && bytes.byteLength > MAX_BYTES)
     throw invalid(`the configuration has more than ${MAX_BYTES} bytes`, { file });
   return bytes?.toString('utf8');

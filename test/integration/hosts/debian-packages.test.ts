@@ -94,6 +94,67 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
     expect(doctor).toMatch(/^systemd +good/m);
   });
 
+  it('say in one sentence what a service lacks that somebody starts too early', async () => {
+    const start = async (unit: string) => {
+      const { code, stderr } = await host.exec(['systemctl', 'start', unit]);
+      return { code, stderr };
+    };
+    // With a width of its own, so that no line is cut. The journal gets the line of a program a moment after its end.
+    const status = async (unit: string) =>
+      (await host.exec(['/bin/sh', '-c', `COLUMNS=400 systemctl --no-pager -l status ${unit}`])).stdout;
+    const says = (unit: string, sentence: RegExp) =>
+      expect.poll(() => status(unit), { timeout: 30_000 }).toMatch(sentence);
+    const failed = { code: 1, stderr: expect.stringContaining('systemctl status fleet-') };
+    expect(await start('fleet-scheduler')).toMatchObject(failed);
+    await says(
+      'fleet-scheduler',
+      /\/etc\/fleet-scheduler\/fleet-scheduler\.yaml: CONFIG_INVALID: there is no such file\. Write it, .*share\/doc\/fleet-scheduler\/examples\./,
+    );
+    await sh('mkdir -p /etc/fleet-scheduler; echo "listen: [1]" > /etc/fleet-scheduler/fleet-scheduler.yaml');
+    expect(await start('fleet-scheduler')).toMatchObject(failed);
+    await says('fleet-scheduler', /fleet-scheduler\.yaml:1:\d+: CONFIG_INVALID: /);
+    expect(await start('fleet-signer')).toMatchObject(failed);
+    await says(
+      'fleet-signer',
+      /KEY_MISSING: \/etc\/fleet-signer holds no trust root\. Put the officers' root there with: /,
+    );
+    await sh('systemctl stop fleet-signer');
+    expect(await start('fleet-agent')).toEqual({ code: 0, stderr: '' });
+    await says('fleet-agent', /waiting for the enrolment: .*fleet-agent enroll/);
+    await sh(
+      'systemctl stop fleet-agent; mkdir -p /etc/fleet-agent; echo "interval: [1]" > /etc/fleet-agent/agent.yaml',
+    );
+    await start('fleet-agent');
+    await says('fleet-agent', /\/etc\/fleet-agent\/agent\.yaml:1:\d+: CONFIG_INVALID: /);
+    // The hub is not started again before somebody changes its file: RestartSec is 5 s.
+    expect(await sh('systemctl is-failed fleet-scheduler; systemctl show -P NRestarts fleet-scheduler')).toBe(
+      'failed\n0',
+    );
+    await sh(
+      'systemctl stop fleet-agent; rm -r /etc/fleet-agent/agent.yaml /etc/fleet-scheduler; systemctl reset-failed',
+    );
+  }, 120_000);
+
+  it('has a hub and a signer that are started once they serve', async () => {
+    await sh('fleet-scheduler root init --dev --fleet acme --keys /etc/fleet-scheduler/keys');
+    // The hosts of factories are installed without documentation, so the example comes from here.
+    const example = readFileSync(
+      join(import.meta.dirname, '../../../deploy/debian/fleet-scheduler.yaml'),
+      'utf8',
+    );
+    await sh(`cat > /etc/fleet-scheduler/fleet-scheduler.yaml <<'END'\n${example}END
+      chown -R fleet-scheduler: /etc/fleet-scheduler
+      cp -r /etc/fleet-scheduler/keys/. /etc/fleet-signer && chown -R fleet-signer: /etc/fleet-signer`);
+    for (const unit of ['fleet-scheduler', 'fleet-signer']) {
+      const { code } = await host.exec(['systemctl', 'start', unit]);
+      const log = await sh(`journalctl -u ${unit} -o cat | tail -20`);
+      expect(code, log).toBe(0);
+      expect(log).toContain('"msg":"listening"');
+      expect(await sh(`systemctl is-active ${unit}`)).toBe('active');
+    }
+    await sh('systemctl stop fleet-scheduler fleet-signer; rm -r /etc/fleet-scheduler /etc/fleet-signer/*');
+  }, 120_000);
+
   it('keep an enrolled agent and its release over upgrade, removal and purge', async () => {
     const root = hexOf(digestOf(fleet.roots[0] ?? ''));
     const who = `--fleet ${fleet.name} --site plant-7 --name kiosk-1 --channel prod/factory-host`;
