@@ -76,6 +76,22 @@ describe('an agent', () => {
   const late = (hours: number, more: Partial<AgentFacts> = {}) =>
     told({ policies: [policy()], agents: [{ ...AGENT, saidAt: ago(hours), ...more }] });
 
+  it('needs a reboot for longer than its policy allows, and never without one', () => {
+    const reboot = { since: ago(72), causes: 'kernel 6.1.0-28-amd64 is installed', waits: null };
+    const needs = (more: Partial<FreshnessPolicy>) =>
+      told({ policies: [policy(more)], agents: [{ ...AGENT, reboot }] });
+    expect(needs({})).toEqual([]);
+    expect(needs({ rebootSeconds: 4 * 86_400 })).toEqual([]);
+    expect(needs({ rebootSeconds: 86_400 })).toEqual([
+      [
+        'REBOOT_OVERDUE',
+        'warning',
+        ago(48),
+        `plant-7/press-1 needs a reboot since ${ago(72)}: kernel 6.1.0-28-amd64 is installed`,
+      ],
+    ]);
+  });
+
   it('reports and does not get the newest release: by its policy, worse when stale', () => {
     const withheld = (
       issued: number,

@@ -26,6 +26,21 @@ const fleet = (kind: string, rest: string): string =>
 describe('a mistake is reported with its place', () => {
   test.for([
     [
+      'a reboot policy for a cluster',
+      fleet('ClusterType', 'spec:\n  reboot: {windows: ["0 2 * * 6 for 2h"]}\n'),
+      'base-main/one.yaml:6:11: FIELD_INVALID: ClusterType it: spec.reboot is for hosts, and target is kubernetes. The agent does not reboot nodes of a cluster: leave them to kured, which drains them first.',
+    ],
+    [
+      'a reboot policy without a window',
+      fleet('ClusterType', 'spec:\n  target: host\n  reboot: {windows: []}\n'),
+      'base-main/one.yaml:7:21: FIELD_INVALID: ClusterType it: spec.reboot.windows is empty',
+    ],
+    [
+      'a window for reboots that no calendar has',
+      fleet('ClusterType', 'spec:\n  target: host\n  reboot: {windows: ["0 2 31 2 * for 1h"]}\n'),
+      'base-main/one.yaml:7:22: FIELD_INVALID: ClusterType it: spec.reboot.windows[0] "0 2 31 2 * for 1h" is not a time. Write it like \'0 22 * * 1-5 for 6h\': minute, hour, day, month, weekday.',
+    ],
+    [
       'a field that is not known',
       kalypso(
         'ClusterType',
