@@ -29,9 +29,9 @@ describeOnKubernetes(['kwok'], 'comparing, removing and owning on a cluster', ({
   let identity: string;
   let namespaces = 0;
 
-  const target = (): Target =>
+  const target = (through: (api: KubernetesApi) => KubernetesApi): Target =>
     kubernetesTarget({
-      open: async () => api,
+      open: async () => through(api),
       fleet: FLEET,
       healthTimeoutMs: 20_000,
       stepTimeoutMs: 20_000,
@@ -44,7 +44,7 @@ describeOnKubernetes(['kwok'], 'comparing, removing and owning on a cluster', ({
     return answer.body;
   };
   const world: CompareWorld = {
-    newSite: () => createSite(target()),
+    newSite: (through = (one) => one) => createSite(target(through)),
     ask,
     at: async (url, path) => {
       const { status, body } = await cluster.request('GET', url);

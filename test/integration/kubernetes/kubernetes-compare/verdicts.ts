@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { toApiError } from '../../../../agent/apply/kubernetes/api/api-error.ts';
+import type { KubernetesApi } from '../../../../agent/apply/kubernetes/api/kubernetes-api.ts';
 import { pack, type KubernetesSite } from '../../../agent/apply/kubernetes/kubernetes-site.ts';
 import { definition, UNWATCHED, yaml } from './objects.ts';
 import type { CompareWorld } from './world.ts';
@@ -105,6 +107,49 @@ export const verdictsOnCluster = ({ newSite, at, newNamespace, kubectl }: Compar
       expect(await at(url, 'spec')).toEqual({ size: 2 });
       expect(await at(url, 'metadata.uid')).not.toBe(uid);
     });
+  });
+
+  it('applies an object again that the server still judges by the definition from before', async () => {
+    const ns = await newNamespace();
+    const plural = `${ns.replaceAll(/\W/g, '')}s`;
+    const motors = (properties: object) =>
+      definition(
+        plural,
+        'Motor',
+        {},
+        {
+          'x-kubernetes-preserve-unknown-fields': undefined,
+          properties: { spec: { type: 'object', properties } },
+        },
+      );
+    const motor = (spec: object) => ({
+      apiVersion: `${plural}.example/v1`,
+      kind: 'Motor',
+      metadata: { name: 'one', namespace: ns, annotations: UNWATCHED },
+      spec,
+    });
+    let late = 0;
+    const behind = (api: KubernetesApi): KubernetesApi => ({
+      ...api,
+      apply: async (object, options, signal) => {
+        if (object.kind !== 'Motor' || options.dryRun === true || late === 0)
+          return api.apply(object, options, signal);
+        late -= 1;
+        const message = `failed to create typed patch object (${ns}/one): .spec.more: field not declared in schema`;
+        const doing = { verb: 'apply', what: `Motor ${ns}/one`, secret: false };
+        throw toApiError({ code: 500, status: { message } }, doing, api.server);
+      },
+    });
+    const size = { type: 'integer' };
+    await using site = await newSite(behind);
+    expect(await released(site, motors({ size }), motor({ size: 1 }))).not.toContain('was not');
+    late = 2;
+    expect(await released(site, motors({ size, more: size }), motor({ more: 1 }))).not.toContain('was not');
+    expect(await at(`/apis/${plural}.example/v1/namespaces/${ns}/${plural}/one`, 'spec')).toEqual({
+      more: 1,
+    });
+    expect(late).toBe(0);
+    await site.release([]);
   });
 
   describe('a definition of others that got another stored version', () => {

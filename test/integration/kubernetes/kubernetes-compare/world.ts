@@ -1,9 +1,11 @@
+import type { KubernetesApi } from '../../../../agent/apply/kubernetes/api/kubernetes-api.ts';
 import type { Drift } from '../../../../agent/model/target.ts';
 import type { KubernetesSite } from '../../../agent/apply/kubernetes/kubernetes-site.ts';
 
 /** What the tests that compare, remove and own have of their cluster. */
 export type CompareWorld = {
-  readonly newSite: () => Promise<KubernetesSite>;
+  /** @param through what the agent asks of the API server goes through */
+  readonly newSite: (through?: (api: KubernetesApi) => KubernetesApi) => Promise<KubernetesSite>;
   /** A request that has to succeed; a PATCH is a merge patch. */
   readonly ask: (method: string, path: string, body?: object) => Promise<unknown>;
   /** The value at a path of a live object: 'spec.strategy.type'; undefined if there is no object. */
