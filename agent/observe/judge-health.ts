@@ -64,7 +64,7 @@ export const judgeHealth = async (
 const isNews = (row: PackageRow, settled: readonly CheckResult[]): boolean =>
   outcomesOf(settled) !== outcomesOf(row.checks);
 
-/** What cannot be compared is known from looks. */
+/** Outcomes of checks, as one text. Those of results with a key are known from looks. */
 const outcomesOf = (checks: readonly CheckResult[]): string =>
   JSON.stringify(checks.flatMap(({ key, name, outcome }) => (key === undefined ? [[name, outcome]] : [])));
 

@@ -18,7 +18,7 @@ import type { ResolveImages } from './images/resolve-once.ts';
 import type { EnvironmentMemory } from './incremental/build-memory.ts';
 import { keepBundle, reuseBundle } from './incremental/reuse-bundle.ts';
 
-/** What the last releases have for the assignments of one cluster type that are not built. */
+/** Parts of the last releases for the assignments of one cluster type that are not built. */
 export type LastRelease = Pick<BundleInput, 'lastGood' | 'rolledBack' | 'registrationOf'>;
 
 /** A planned and rendered environment, and what its applications brought. */

@@ -8,7 +8,7 @@ import type { PlatformOptions } from '../load/platform/load-options.ts';
 import type { Allowance } from '../settings/allowance.ts';
 import type { EnvironmentOutcome } from './build-outcome.ts';
 
-/** What an environment is built from. */
+/** Sources of the build of an environment. */
 export type MakeOptions = PlatformOptions & {
   readonly keys: Pick<KeyDirectory, 'root' | 'roots'>;
   /** OCI layout that releases are added to. */

@@ -65,7 +65,7 @@ export const carryOut = async (
   });
 };
 
-/** What was done about one channel. The index is still to be written. */
+/** The result for one channel. The index is still to be written. */
 type Result = {
   readonly outcome: ChannelOutcome['outcome'];
   /** Undefined: that of the newest release. */

@@ -43,7 +43,7 @@ export type Work = {
   readonly sources: EnvironmentBuild['sources'];
 };
 
-/** What was written for one bundle; `references` are index entries, for the caller to write. */
+/** The result of writing one bundle; `references` are index entries, for the caller to write. */
 export type Written = { readonly references: ReadonlyMap<string, Descriptor> } & (
   | ({ readonly kind: 'released'; readonly version: number } & Pick<ChannelOutcome, 'stage' | 'superseded'>)
   /** `files`: the signature files of the statement. */

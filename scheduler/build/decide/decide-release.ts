@@ -30,7 +30,7 @@ export type ReleaseFacts = {
   readonly takenBack: FleetError | undefined;
 };
 
-/** What a build does with one channel. */
+/** The act of a build on one channel. */
 export type Decision =
   /** Sign and release the bundle, or store it until the signatures of others are there. */
   | { readonly kind: 'release'; readonly isDirect: boolean }

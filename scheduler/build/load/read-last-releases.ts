@@ -7,7 +7,7 @@ import type { ClusterType, Platform } from '../../model/model.ts';
 import type { EnvironmentInput } from '../environment-input.ts';
 
 /**
- * What the last releases have for each cluster type, in the order of the platform. A candidate that is built again names the bundles that
+ * Reads the last releases for each cluster type, in the order of the platform. A candidate that is built again names the bundles that
  * supplied packages.
  * @throws FleetError MISSING_BLOB, DIGEST_MISMATCH, LAYOUT_INVALID for a damaged release
  */

@@ -135,7 +135,7 @@ describe('the checks of a healthy package', () => {
     expect(findPackage(world.agent.state, 'app')).toMatchObject({ status: 'broken' });
   });
 
-  it('that failed for a moment and passed within their timeout are none', async () => {
+  it('that fail for a moment and pass within their timeout give no verdict', async () => {
     await using world = await createWorld();
     writeFileSync(join(world.folder, 'machine/mended'), '');
     const it = daemonOf(world);
