@@ -111,6 +111,6 @@ describe('values that cannot be judged', () => {
     );
     await lookAround(world.agent);
     expect(findPackage(state, 'app')?.drift).toBeUndefined();
-    expect(performance.now() - start).toBeLessThan(15_000);
+    expect(performance.now() - start).toBeLessThan(45_000);
   });
 });

@@ -173,7 +173,7 @@ const answers = async (made: TestServer, authorization: string) => {
 
 const ANSWERED = QUESTIONS.map((url) => ({ url, status: 200, said: '' }));
 
-describe('a report that only needs the key of its agent', () => {
+describe('a report that only needs the key of its agent', { timeout: 300_000 }, () => {
   it.each(Object.entries(EVENTS))('H56: stops no question by the field %s', async (_, fields) => {
     await using made = await attacked();
     const authorization = `Bearer ${await made.reader()}`;
