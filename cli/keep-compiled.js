@@ -4,8 +4,12 @@
  *
  * Plain JavaScript on purpose: Node loads its type stripper before the first line of TypeScript, which takes twice as long as Node
  * itself; cached code has its types stripped already. No import statements: they would evaluate all exports of Node's modules.
+ *
+ * The cache is code, and it is emptied from time to time. HOME and XDG_CACHE_HOME may be another user's, as with sudo -E: a folder that
+ * somebody else can change is neither read, written nor emptied.
  */
-const { existsSync, mkdirSync, readdirSync, rmSync } = process.getBuiltinModule('node:fs');
+const { existsSync, lstatSync, mkdirSync, readdirSync, rmSync, statSync } =
+  process.getBuiltinModule('node:fs');
 const { enableCompileCache } = process.getBuiltinModule('node:module');
 const { homedir } = process.getBuiltinModule('node:os');
 const path = process.getBuiltinModule('node:path');
@@ -28,26 +32,47 @@ const empty = (folder) => {
   }
 };
 
+/** Whether only this user (and root) can change what is in a folder. */
+const isOwn = ({ mode, uid, gid }) => {
+  if (process.geteuid === undefined) return true;
+  const shared = (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && gid !== process.getegid());
+  return !shared && (uid === process.geteuid() || uid === 0);
+};
+
+/** Whether a folder is there that is no link and that only this user can change. */
+const isOwnFolder = (folder) => {
+  const found = lstatSync(folder, { throwIfNoEntry: false });
+  return found !== undefined && found.isDirectory() && isOwn(found);
+};
+
 /** Creates the folders below `base`, one by one: where a folder cannot be, Node's own recursive creation does not end. */
 const make = (folder) => {
-  if (existsSync(folder)) return true;
-  if (!folder.startsWith(base + path.sep) || !make(path.dirname(folder))) return false;
+  if (folder === base) return true;
+  if (!make(path.dirname(folder))) return false;
   try {
-    mkdirSync(folder);
+    mkdirSync(folder, { mode: 0o700 });
   } catch {
-    // Nobody may write here, or another start was faster.
+    // It is there, nobody may write here, or another start was faster.
   }
-  return existsSync(folder);
+  return isOwnFolder(folder);
+};
+
+/** Undefined without a folder that only this user can change. */
+const baseOf = (folder) => {
+  const found = folder === undefined ? undefined : statSync(folder, { throwIfNoEntry: false });
+  return found?.isDirectory() && isOwn(found) ? path.resolve(folder) : undefined;
 };
 
 const given = process.env['XDG_CACHE_HOME'];
-const base = given || homeOf();
 // The base folder is never created. An unwritable cache is no error: Node then compiles as without one.
-if (base !== undefined && existsSync(base)) {
+const base = baseOf(given || homeOf());
+if (base !== undefined) {
   const code = path.join(base, given ? '' : '.cache', 'fleet-ferry', 'code');
   // Node never removes entries of another version of Node or of a program that has moved. Each thirty days have their own folder,
   // and the first start in a new one removes the old.
   const month = path.join(code, String(Math.floor(Date.now() / (30 * 24 * 3600 * 1000))));
-  if (!existsSync(month)) empty(code);
-  if (make(month)) enableCompileCache(month);
+  if (make(code)) {
+    if (!existsSync(month)) empty(code);
+    if (make(month)) enableCompileCache(month);
+  }
 }

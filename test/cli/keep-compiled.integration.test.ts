@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { programFile } from '../harness/run/program-file.ts';
@@ -51,6 +51,48 @@ describe('the compile cache of a program', () => {
     succeed(await start({ HOME: folder.path, XDG_CACHE_HOME: none }));
     expect(existsSync(none)).toBe(false);
     expect(existsSync(join(folder.path, '.cache'))).toBe(false);
+  });
+
+  const OTHER = 4711;
+  const asRoot = process.getuid?.() === 0;
+
+  it.skipIf(!asRoot)(
+    'L13: in the folder of another user is not used, and her link is not emptied -> ACCEPT',
+    async () => {
+      await using folder = await temporaryDirectory('compiled');
+      const [home, precious] = [join(folder.path, 'home'), join(folder.path, 'precious')];
+      await mkdir(join(home, '.cache/fleet-ferry'), { recursive: true });
+      await mkdir(precious);
+      await writeFile(join(precious, 'kept'), 'kept');
+      await symlink(precious, join(home, '.cache/fleet-ferry/code'));
+      const cache = (): Promise<readonly string[]> => readdir(home, { recursive: true });
+      const before = await cache();
+      for (const owner of [OTHER, 0]) {
+        await chown(home, owner, owner);
+        succeed(await start({ HOME: home }));
+        succeed(await start({ HOME: home, XDG_CACHE_HOME: join(home, '.cache') }));
+        expect(await readdir(precious)).toEqual(['kept']);
+        expect(await cache()).toEqual(before);
+      }
+      await rm(join(home, '.cache/fleet-ferry/code'));
+      await chown(join(home, '.cache/fleet-ferry'), OTHER, OTHER);
+      succeed(await start({ HOME: home }));
+      expect(await readdir(join(home, '.cache/fleet-ferry'))).toEqual([]);
+    },
+  );
+
+  it('L13: that others could write is not used, and ours is private for every umask -> ACCEPT', async () => {
+    await using folder = await temporaryDirectory('compiled');
+    const mask = 'umask 000; exec "$@"';
+    const words = ['/bin/sh', '-c', mask, 'sh', process.execPath, EXPORTER, '--version'];
+    const env = { PATH: process.env['PATH'], HOME: folder.path };
+    succeed(await runCommand(words, { env }));
+    const code = join(folder.path, '.cache/fleet-ferry/code');
+    for (const one of [join(folder.path, '.cache'), code]) expect((await stat(one)).mode & 0o777).toBe(0o700);
+    await rm(code, { recursive: true });
+    await chmod(join(folder.path, '.cache/fleet-ferry'), 0o777);
+    succeed(await start({ HOME: folder.path }));
+    expect(existsSync(code) ? '' : 'ACCEPT').toBe('ACCEPT');
   });
 
   it('is not created where a file is in the way, and the command runs without it', async () => {
