@@ -1,7 +1,8 @@
-import { chmod, readdir, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { MIGRATIONS } from '../../../agent/store/migrations.ts';
+import { acquireLock } from '../../../agent/store/lock.ts';
 import { openState } from '../../../agent/store/state.ts';
 import { refusal } from '../../bundles/refusal.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
@@ -40,6 +41,15 @@ describe('a state directory', () => {
       expect(await modes(path)).toEqual(PRIVATE);
     }
     expect(await modes(path)).toEqual({ '.': 0o700, 'state.db': 0o600 });
+  });
+
+  it.skipIf(process.getuid?.() !== 0)('L14: of another user is not used by root -> PERMISSION', async () => {
+    await using folder = await temporaryDirectory('state');
+    const path = join(folder.path, 'state');
+    openState(path, { create: true })[Symbol.dispose]();
+    await chown(path, 4711, 4711);
+    for (const create of [false, true]) expect(refusal(() => openState(path, { create }))).toBe('PERMISSION');
+    await expect(acquireLock(path, 'import', new Date())).rejects.toThrow(/belongs to user 4711/);
   });
 
   it('of a newer agent is not touched', async () => {
