@@ -1,10 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
-const UNITS = join(import.meta.dirname, '../../../deploy/systemd');
+const UNITS = join(import.meta.dirname, '../../../deploy');
 
-it.each(readdirSync(UNITS).filter((name) => name.endsWith('.service')))(
+it.each(globSync('{systemd,debian}/*.service', { cwd: UNITS }).toSorted())(
   '%s holds keys, tokens or secrets in memory, and leaves no core file',
   (name) => {
     // The runner's programs may raise their own limit, so that it is soft there.
