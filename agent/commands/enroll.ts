@@ -8,6 +8,7 @@ import { unlessMissing } from '#bundles/unless-missing';
 import { checkMounted } from '#bundles/formats/medium/check-mounted';
 import { formatChannel, parseChannel, parseName } from '#bundles/names';
 import { FORCE_PATH_FLAG } from '#cli/flags';
+import { isExposed } from '#cli/keep-private';
 import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
 import { freeBytesOf } from '../acquire/blobs/free-space.ts';
 import type { Config } from '../config/config.ts';
@@ -65,6 +66,8 @@ export default class Enroll extends AgentCommand {
     const edge = this.edge(config, flags);
     const facts = await readHostFacts();
     const listed = flags.hosts === undefined ? undefined : await readHosts(flags.hosts);
+    for (const file of [flags.hosts, flags['token-file']])
+      if (file !== undefined) await this.sayExposed(file, args.medium);
     const own = listed && ownLine(listed, facts, flags.hosts ?? '');
     const wish: OnlineWish = {
       fleet: flags.fleet === undefined ? listed?.fleet : parseName(flags.fleet, 'fleet'),
@@ -101,6 +104,16 @@ export default class Enroll extends AgentCommand {
       );
     await this.startService(config);
     return enrolled;
+  }
+
+  /** A medium is carried by people, and its file system may have no modes: a file on it is left out. */
+  private async sayExposed(file: string, medium: string | undefined): Promise<void> {
+    if (medium !== undefined && isBelow(file, medium)) return;
+    const stats = await stat(file).catch(() => undefined);
+    if (stats?.isFile() && isExposed(stats))
+      this.say(
+        `Note: other users of this machine can read the tokens in ${file}, and enrol with them: run chmod 600 on it, and remove it after the enrolment.`,
+      );
   }
 
   /** Returns true if the service of this machine runs now. */
