@@ -1,6 +1,6 @@
 import { type AttackRow, row, rowOf } from './row.ts';
 
-/** Local users of a host that runs an agent (L1 to L19). */
+/** Local users of a host that runs an agent (L1 to L15). */
 export const LOCAL_USERS: readonly AttackRow[] = [
   row(
     'L1',
@@ -62,4 +62,34 @@ export const LOCAL_USERS: readonly AttackRow[] = [
     'PERMISSION',
   ),
   row('L11', 'lock held', "holding the agent's lock by reading its file", 'ACCEPT'),
+  rowOf(
+    'L12',
+    'messages to systemd',
+    "a program of a check that runs as an application's user says to systemd that it is the agent's main process, or that the agent has no watchdog; one that hides to outlive its limit",
+    'ACCEPT: systemd takes no message of it for the agent; its control group is killed',
+    [['ACCEPT']],
+  ),
+  rowOf(
+    'L13',
+    "root's compiled code",
+    "a cache of compiled code, or a link in its place, in one's own folder, where a root that kept HOME or XDG_CACHE_HOME runs a program; one that everybody may write to",
+    'ACCEPT: not used and not emptied',
+    [
+      ['ACCEPT', 'of another user'],
+      ['ACCEPT', 'that others could write'],
+    ],
+  ),
+  row(
+    'L14',
+    "another user's state",
+    'a state directory of another user, whose owner can replace what root trusts',
+    'PERMISSION',
+  ),
+  rowOf(
+    'L15',
+    'tokens of an image',
+    'reading the one-time tokens of many hosts in a file that an image gave to all of them',
+    'ACCEPT: the enrolment says that others can read it',
+    [['ACCEPT']],
+  ),
 ];

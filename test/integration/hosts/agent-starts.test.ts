@@ -119,6 +119,53 @@ describeOnDebians([], 'the service of the agent on a booted host', ({ base, debi
   );
 
   itOnce(
+    'L12: hears no program of a check that speaks as an application, and none survives its limit -> ACCEPT',
+    async () => {
+      const speaks = `
+import os, socket
+to = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+to.connect('/run/systemd/notify')
+for said in ('STATUS=taken', 'WATCHDOG_USEC=86400000000', 'MAINPID=%d' % os.getpid()): to.sendall(said.encode())
+open('/tmp/spoken', 'a').write('spoken\\n')
+to.recv(1)`;
+      const asUser = ['/usr/sbin/runuser', '-u', 'nobody', '--'];
+      const hides = 'setsid env -i sleep 4711 & exec sleep 4712';
+      const exec = (name: string, argv: readonly string[]) =>
+        ({ type: 'exec', name, argv, timeoutSeconds: 5 }) as const;
+      const spoken = () => site.sh('wc -l < /tmp/spoken').then(Number);
+      await site.sh('systemctl stop fleet-agent; install -o nobody -m 600 /dev/null /tmp/spoken');
+      const { code, output } = await site.apply({
+        id: 'talker',
+        files: { '/etc/talker.conf': 'x' },
+        checks: [exec('speaks', [...asUser, '/usr/bin/python3', '-c', speaks])],
+      });
+      expect([code, output]).toEqual([7, expect.stringContaining('did not end within 5 s')]);
+      await site.applied({
+        id: 'talker',
+        files: { '/etc/talker.conf': 'y' },
+        checks: [exec('speaks', [...asUser, '/usr/bin/python3', '-c', speaks.replace('to.recv(1)', '')])],
+      });
+      const before = await spoken();
+      await site.sh('systemctl start fleet-agent');
+      await expect.poll(spoken, { timeout: 120_000, interval: 500 }).toBeGreaterThan(before);
+      const status = await show('StatusText');
+      expect(status === '' ? 'ACCEPT' : status).toBe('ACCEPT');
+      expect(await show('WatchdogUSec')).toBe('3min');
+      expect(await site.sh('cat /proc/$(systemctl show -P MainPID fleet-agent)/comm')).not.toBe('python3');
+      await site.sh('systemctl stop fleet-agent');
+      const hidden = await site.apply({
+        id: 'talker',
+        files: { '/etc/talker.conf': 'z' },
+        checks: [exec('hides', ['/bin/sh', '-c', hides])],
+      });
+      expect(hidden.code).toBe(7);
+      expect(await site.sh(`grep -lsz '^471[12]$' /proc/[0-9]*/cmdline || true`)).toBe('');
+      await site.applied(nothing);
+      await site.sh('systemctl start fleet-agent');
+    },
+  );
+
+  itOnce(
     'is left alone by the guard where it was disabled, which status, doctor and the report say',
     async () => {
       await site.sh('systemctl disable --now fleet-agent.service 2> /dev/null');

@@ -4,6 +4,7 @@ import type { HostCheck } from '#bundles/formats/bundle/host-package';
 import type { CheckResult } from '../../../model/target.ts';
 import { COMMAND_ENV, type HostTargetOptions } from '../host-options.ts';
 import { firstOf, MAX_OUTPUT, shownOutput } from '../shown-output.ts';
+import { runApart } from './run-apart.ts';
 
 type ExecCheck = Extract<HostCheck, { type: 'exec' }>;
 
@@ -18,7 +19,7 @@ export const checkExec = async (
   redact: (text: string, length: number) => string,
   signal: AbortSignal,
 ): Promise<CheckResult> => {
-  const { code, stdout, stderr } = await options.run(argv, {
+  const { code, stdout, stderr } = await runApart(options, argv, {
     timeoutMs: timeoutSeconds * 1000,
     signal,
     cwd: options.root,
