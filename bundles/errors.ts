@@ -253,12 +253,16 @@ export type ErrorCode = keyof typeof CODES;
 /** The place of a mistake in a file. Lines and columns count from 1. */
 export type Place = { readonly file: string; readonly line?: number; readonly column?: number };
 
+/** The last lines of what failed, such as a unit's in the journal: plain text without secrets, for output that has room for lines. */
+export type Printed = { readonly by: string; readonly text: string };
+
 export type ErrorDetails = {
   /** The thing it is about: 'Template default', 'prod/kiosk', a digest. */
   readonly subject?: string;
   readonly at?: Place;
   /** Hint for the reader; a sentence without the full stop is fine. */
   readonly hint?: string;
+  readonly printed?: Printed;
   readonly cause?: unknown;
 };
 
@@ -268,6 +272,7 @@ export class FleetError extends Error {
   readonly subject: string | undefined;
   readonly at: Place | undefined;
   readonly hint: string | undefined;
+  readonly printed: Printed | undefined;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
@@ -276,6 +281,7 @@ export class FleetError extends Error {
     this.subject = details.subject;
     this.at = details.at;
     this.hint = details.hint;
+    this.printed = details.printed;
   }
 
   get exitCode(): ExitCode {

@@ -15,6 +15,7 @@ import { saveFailure } from '../store/applied/failures.ts';
 import { findPackage, type PackageRow, savePackage } from '../store/applied/packages.ts';
 import { isRevoked } from '../store/trust.ts';
 import { isCurable } from './curable.ts';
+import type { CheckResult } from '../model/target.ts';
 import type { Work } from './work.ts';
 
 /** Codes of failures that a full disk causes, too. */
@@ -105,14 +106,14 @@ const failForward = (agent: Agent, operation: Operation, error: FleetError): voi
   }
   const triedAgain = kind === 'correct' || error.retryable || mayPass(operation, error);
   if (!triedAgain) {
-    const checks = operation.checks.filter(({ outcome }) => outcome === 'failed');
+    const checks = failedOf(operation, error);
     saveFailure(state, assignment, to, { ...said, at: formatTime(agent.edge.now()), checks });
   }
   if (kind === 'correct') putOff(state, assignment, HEALTH, agent.edge.now());
   else if (triedAgain && !AT_EACH_LOOK.has(error.code))
     putOff(state, assignment, tryOf(to), agent.edge.now());
   if (!triedAgain || row.code !== said.code || row.message !== said.message) {
-    tellFailed(agent, operation, said);
+    tellFailed(agent, operation, said, failedOf(operation, error));
   }
   if (to && operation.checks.length > 0) tellChecks(agent, before, to, operation.checks);
   const touched = operation.phase !== 'stage' && (kind === 'apply' || kind === 'restore');
@@ -137,6 +138,12 @@ const failForward = (agent: Agent, operation: Operation, error: FleetError): voi
  */
 const staysForRetry = ({ kind, from, handed }: Operation, error: FleetError): boolean =>
   kind === 'apply' && from === undefined && handed.length === 0 && isCurable(error);
+
+/** The failed checks of an operation; of a unit that a step could not start, its last lines are one. */
+const failedOf = ({ checks }: Operation, { printed, message }: FleetError): readonly CheckResult[] => [
+  ...checks.filter(({ outcome }) => outcome === 'failed'),
+  ...(printed ? [{ name: printed.by, outcome: 'failed' as const, message, output: printed.text }] : []),
+];
 
 /** @param touched live state may be between two versions, and the previous one was revoked: no version is current */
 const failedRow = (
@@ -171,7 +178,7 @@ const endBroken = (agent: Agent, operation: Operation, error: FleetError): void 
     pinnedRelease: operation.kind === 'restore' ? undefined : row.pinnedRelease,
     since: formatTime(agent.edge.now()),
   });
-  tellFailed(agent, operation, { code: error.code, message });
+  tellFailed(agent, operation, { code: error.code, message }, failedOf(operation, error));
   end(agent, { ...operation, code: error.code, message }, 'broken');
 };
 
@@ -179,6 +186,7 @@ const tellFailed = (
   agent: Agent,
   operation: Operation,
   said: { readonly code: string; readonly message: string },
+  failed: readonly CheckResult[],
 ): void => {
   const { assignment, to, from, kind, rollingBack } = operation;
   const ref = rollingBack ? from : (to ?? from);
@@ -191,7 +199,7 @@ const tellFailed = (
     detail: {
       operation: kind,
       rollingBack,
-      ...failedChecksOf(operation.checks),
+      ...failedChecksOf(failed),
       ...changesOf(readResults(agent.state, operation)),
     },
   });

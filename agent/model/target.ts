@@ -93,7 +93,7 @@ export type CheckResult = {
   readonly outcome: 'passed' | 'failed' | 'skipped';
   /** Identical for the same failure: the agent compares messages to detect a new failure. */
   readonly message: string;
-  /** The first bytes of a failed program's output, with the secrets of its package redacted. */
+  /** The first bytes of a failed program's output, or a failed unit's last lines in the journal, without secrets. */
   readonly output?: string;
   /** Key of the object that could not be compared with the package (Drift.unchecked). */
   readonly key?: string;

@@ -1,4 +1,4 @@
-import { Anchor, Table, Text, Title } from '@mantine/core';
+import { Anchor, Code, Table, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import {
@@ -240,6 +240,7 @@ const Assignment = ({ row, carried, now, hasAgent, props }: AssignmentProps) => 
         {health?.checks?.map((check) => (
           <Text key={check.name} size="sm">
             {check.name}: {check.message}
+            {check.output !== undefined && <Code block>{check.output}</Code>}
           </Text>
         ))}
         {health && <SourceOf cell={health} now={now} />}

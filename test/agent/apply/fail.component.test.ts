@@ -2,6 +2,9 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { importMedium } from '../../../agent/daemon/import-medium.ts';
 import type { Target } from '../../../agent/model/target.ts';
+import { readStatus } from '../../../agent/observe/read-status.ts';
+import { readOutbox } from '../../../agent/store/outbox/outbox.ts';
+import type { Event } from '../../../bundles/formats/events/event.ts';
 import { lookAround } from '../../../agent/observe/look-around.ts';
 import { findAttempt, tryOf } from '../../../agent/store/applied/attempts.ts';
 import { findFailure } from '../../../agent/store/applied/failures.ts';
@@ -63,3 +66,22 @@ it.each(['DEB_BLOCKED', 'BUSY'] as const)(
     expect(findAttempt(agent.state, 'app', tryOf(desired)) === undefined).toBe(code === 'BUSY');
   },
 );
+
+it('the last lines of a unit that does not start are in the status and in the event', async () => {
+  await using world = await createWorld();
+  const { agent } = world;
+  const printed = { by: 'app.service', text: 'cannot open /etc/app.conf\napp.service: Failed' };
+  const targets = agent.targets.map(
+    (target): Target => ({
+      ...target,
+      execute: () => Promise.reject(new FleetError('UNIT_FAILED', 'systemctl ended with 1', { printed })),
+    }),
+  );
+  await importMedium({ ...agent, targets }, await mediumOf(world, 1, 'one'));
+  const check = { name: 'app.service', outcome: 'failed', output: printed.text };
+  const status = readStatus(agent, { registry: undefined, hub: undefined, windows: [] });
+  expect(status.packages).toMatchObject([{ code: 'UNIT_FAILED', failedChecks: [check] }]);
+  const events = readOutbox(agent.state).map(({ line }) => JSON.parse(line) as Event);
+  const failures = events.filter(({ code }) => code === 'UNIT_FAILED');
+  expect(failures[0]).toMatchObject({ type: 'package', detail: { checks: [check] } });
+});

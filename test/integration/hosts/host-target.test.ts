@@ -258,6 +258,32 @@ describeOnDebians([], 'the host target on a booted host', ({ base, debian }) => 
       files: { '/etc/systemd/system/bad.service': service('/bin/false', 'Type=oneshot\n') },
       units: [unit('bad.service')],
     };
+    const saying = `EnvironmentFile=/etc/demo/bad.env\nType=oneshot\nEnvironment=API_TOKEN=tk-4711 PLACE=hall-3\n`;
+    const chatty: PackageSpec = {
+      files: {
+        '/etc/demo/bad.env': { content: 'GREETING=open-sesame\n', mode: '0600' },
+        '/opt/demo/bad.sh': [
+          'printf "\\033[31mcannot open\\033[0m /etc/demo/missing.conf at $PLACE\\n\\033]0;title\\007"',
+          'echo "token $API_TOKEN, password=hunter2, $GREETING"',
+          'printf "%.0sx" $(seq 1 5000); echo; exit 3',
+        ].join('\n'),
+        '/etc/systemd/system/bad.service': service('/bin/sh /opt/demo/bad.sh', saying),
+      },
+      units: [unit('bad.service')],
+    };
+    const failure = (await apply(chatty).catch((error: unknown) => error)) as {
+      readonly printed?: { readonly by: string; readonly text: string };
+    };
+    expect(failure).toMatchObject({ code: 'UNIT_FAILED', printed: { by: 'bad.service' } });
+    const printed = failure.printed?.text ?? '';
+    expect(printed).toContain('cannot open /etc/demo/missing.conf at hall-3\n');
+    expect(printed).toContain('token [secret], password=[secret], [secret]\n');
+    expect(printed).toMatch(/^x{300} \.\.\.$/m);
+    expect(printed).toContain("bad.service: Failed with result 'exit-code'.");
+    for (const gone of ['\u001b', 'title', 'tk-4711', 'hunter2', 'open-sesame'])
+      expect(printed).not.toContain(gone);
+    expect(printed.split('\n').length).toBeLessThanOrEqual(10);
+
     await expect(apply(notify)).rejects.toMatchObject({ code: 'UNIT_FAILED' });
     const fixed: PackageSpec = {
       ...notify,

@@ -11,6 +11,7 @@ import { executeFileRemoval } from './execute-file-removal.ts';
 import { executeSecret, executeSecretRemoval } from './execute-secret.ts';
 import { executePlaybook } from '../playbooks/execute-playbook.ts';
 import { executeImage, executeImageRemoval } from './execute-image.ts';
+import { lastLines, withLastLines } from '../systemd/last-lines.ts';
 import { executeReload, executeUnit, executeUnitRemoval } from './execute-unit.ts';
 
 /** Executes one step. Each step reads the live state first, so repeating it, for example after a crash, changes nothing. */
@@ -22,6 +23,7 @@ export const executeStep = async (
 ): Promise<StepResult> => {
   stopIfAborted(signal);
   const typed = fromStep(step);
+  const ask = (unit: string): Promise<string> => lastLines(options, unit, desired, signal);
   switch (typed.kind) {
     case 'note':
       return { key: step.key, outcome: step.outcome, reason: step.reason };
@@ -48,11 +50,13 @@ export const executeStep = async (
     case 'daemon-reload':
       return executeReload(options, step, signal);
     case 'unit':
-      return executeUnit(options, step, typed.detail, signal);
+      return withLastLines(typed.detail.name, ask, () => executeUnit(options, step, typed.detail, signal));
     case 'playbook':
       return executePlaybook(options, step, typed.detail, desired, signal);
     case 'unit-removal':
-      return executeUnitRemoval(options, step, typed.detail, signal);
+      return withLastLines(typed.detail.name, ask, () =>
+        executeUnitRemoval(options, step, typed.detail, signal),
+      );
     default:
       return typed satisfies never;
   }

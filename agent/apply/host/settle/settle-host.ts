@@ -11,6 +11,7 @@ import { checkFile } from './check-file.ts';
 import { checkHttp } from './check-http.ts';
 import { checkTcp } from './check-tcp.ts';
 import { uncheckedPlaybooks } from '../playbooks/observe-playbooks.ts';
+import { lastLines } from '../systemd/last-lines.ts';
 import { checkUnit } from './check-unit.ts';
 
 /**
@@ -35,7 +36,12 @@ export const settleHost = async (
     results.set(check, result);
   };
   const units = checks.filter((check) => check.type === 'unit');
-  await Promise.all(units.map((check) => perform(check, () => checkUnit(options, check, signal))));
+  const watch = async (check: (typeof units)[number]): Promise<CheckResult> => {
+    const result = await checkUnit(options, check, signal);
+    const output = result.outcome === 'failed' ? await lastLines(options, check.unit, desired, signal) : '';
+    return output === '' ? result : { ...result, output };
+  };
+  await Promise.all(units.map((check) => perform(check, () => watch(check))));
   const unitFailed = [...results.values()].some(({ outcome }) => outcome === 'failed');
   const probes = checks.filter((check) => check.type !== 'unit');
   const probe = probeOf(options, desired, unitFailed, signal);

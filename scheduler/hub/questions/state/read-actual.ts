@@ -9,7 +9,7 @@ import type { AlarmRow, AssignmentStateRow, Database, ReportRow } from '../../st
 import { valuesTable } from '../../store/values-table.ts';
 import { isIn, type Part } from './part.ts';
 import { readAgents, withoutStates } from './read-agents.ts';
-import { agentAssignment, readFailedChecks } from './read-failed-checks.ts';
+import { agentAssignment, readFailedChecks, WITH_CHECKS } from './read-failed-checks.ts';
 import type { ActualAgent, ActualState, Cell, FailedCheck, Source } from './what-runs-where.ts';
 
 export type ActualFilter = {
@@ -74,7 +74,7 @@ export const readStates = async (
   const rows = await query.execute();
   const reports = Map.groupBy(await readReports(db, rows), ({ agent }) => agent);
   // Most parts of a fleet have none.
-  const checks = rows.some(({ code }) => code === 'CHECK_FAILED')
+  const checks = rows.some(({ code }) => WITH_CHECKS.some((one) => one === code))
     ? await readFailedChecks(db, part)
     : new Map<string, readonly FailedCheck[]>();
   const known = new Map<string, ActualState[]>();

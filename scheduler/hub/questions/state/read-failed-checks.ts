@@ -1,3 +1,4 @@
+import type { ErrorCode } from '#bundles/errors';
 import { parseJson } from '#bundles/json/parse-json';
 import type { Database } from '../../store/tables.ts';
 import { isIn, type Part } from './part.ts';
@@ -6,11 +7,13 @@ import type { FailedCheck } from './what-runs-where.ts';
 /** Maximum characters of a name, message or output. */
 const MAX_TEXT = 4096;
 const MAX_CHECKS = 50;
+/** Codes of failures whose event has the failed checks; the last lines of a unit are one. */
+export const WITH_CHECKS: readonly ErrorCode[] = ['CHECK_FAILED', 'UNIT_FAILED'];
 /** Events read into memory, at most 64 KiB each. For failures beyond that only the message is shown. */
 const MAX_EVENTS = 1000;
 
 /**
- * The failed checks of assignments whose current state is CHECK_FAILED, by `agentAssignment`. Read from the events that set
+ * The failed checks of assignments whose current state is CHECK_FAILED or UNIT_FAILED, by `agentAssignment`. Read from the events that set
  * those states, so that only current failures are read.
  */
 export const readFailedChecks = async (
@@ -28,7 +31,7 @@ export const readFailedChecks = async (
     )
     .select(['assignment_state.agent', 'assignment_state.assignment', 'event.line'])
     .where('agent.revoked_at', 'is', null)
-    .where('assignment_state.code', '=', 'CHECK_FAILED')
+    .where('assignment_state.code', 'in', WITH_CHECKS)
     .limit(MAX_EVENTS);
   const rows = await query.where(isIn(part)).execute();
   return new Map(

@@ -4,7 +4,7 @@ import { isFailed } from '../../../model/event-steps.ts';
 import type { Row } from '../state/what-runs-where.ts';
 
 /** Lines shown of one check's output; `--json` has all that the agent kept. */
-const MAX_LINES = 5;
+const MAX_LINES = 10;
 const MAX_WIDTH = 200;
 
 /** Lines below the table on why packages failed or were rolled back: the reported message, and the output of failed checks. */

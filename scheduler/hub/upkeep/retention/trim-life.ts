@@ -1,3 +1,4 @@
+import { WITH_CHECKS } from '../../questions/state/read-failed-checks.ts';
 import type { Span } from '#bundles/formats/events/compacted';
 import type { Timestamp } from '#bundles/time';
 import { REMOVED } from '../../ingest/reports/stored-spans.ts';
@@ -81,7 +82,7 @@ const firstKept = async (
       .selectFrom('assignment_state')
       .select(({ fn }) => fn.min('outcome_seq').as('seq'))
       .where('agent', '=', id)
-      .where('code', '=', 'CHECK_FAILED')
+      .where('code', 'in', WITH_CHECKS)
       .executeTakeFirstOrThrow();
     if (failing.seq !== null) bounds.push(failing.seq);
   }

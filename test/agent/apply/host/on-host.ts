@@ -88,7 +88,8 @@ const answerOrError = async (request: Request): Promise<object> => {
     return { answer: await answer(request) };
   } catch (error) {
     if (!isFleetError(error)) throw error;
-    return { error: { code: error.code, message: error.message } };
+    const { code, message, printed } = error;
+    return { error: { code, message, ...(printed && { printed }) } };
   }
 };
 

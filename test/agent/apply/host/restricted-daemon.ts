@@ -20,7 +20,11 @@ export const DAEMON_BINDS = [
 ];
 
 /** An error of the agent on the host, with its code. */
-type HostError = { readonly code: string; readonly message: string };
+type HostError = {
+  readonly code: string;
+  readonly message: string;
+  readonly printed?: { readonly by: string; readonly text: string };
+};
 
 /** Asks on-host.ts inside a host; one process answers until the host goes down. The returned function rejects with the agent's error. */
 export const askOnHost = (host: FactoryHost) => {

@@ -351,7 +351,12 @@ describe('from signed releases and reports', () => {
     const at = formatTime(hours(2));
     const checks = [
       { name: 'up', outcome: 'passed', message: 'fine' },
-      { name: 'web', outcome: 'failed', message: 'curl ended with 7', output: 'a\nb\u001b[1m\nc\nd\ne\nf' },
+      {
+        name: 'web',
+        outcome: 'failed',
+        message: 'curl ended with 7',
+        output: 'a\nb\u001b[1m\nc\nd\ne\nf\ng\nh\ni\nj\nk',
+      },
       { name: 7, outcome: 'failed' },
     ];
     const failed = { package: one, code: 'CHECK_FAILED', message: 'web: curl ended with 7', at };
@@ -382,6 +387,11 @@ describe('from signed releases and reports', () => {
         '    c',
         '    d',
         '    e',
+        '    f',
+        '    g',
+        '    h',
+        '    i',
+        '    j',
         '    ... 1 more lines: --json has them',
         `plant-7/press-1 printer, 2 h ago: ${byHand}`,
       ].join('\n'),
