@@ -73,6 +73,7 @@ export const PREDICATES = {
   approval: 'urn:fleet-ferry:approval:v1',
   decision: 'urn:fleet-ferry:decision:v1',
   change: 'urn:fleet-ferry:change:v1',
+  support: 'urn:fleet-ferry:support:v1',
 } as const;
 
 export type StatementKind = keyof typeof PREDICATES;

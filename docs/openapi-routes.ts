@@ -176,6 +176,7 @@ export const ROUTES: readonly Route[] = [
     'hub-report-answer',
   ),
   agent(['presence', '/v1/presence', 'A sign of life, with the times of the last looks'], 'hub-presence'),
+  agent(['support', '/v1/support', 'The answer to a request for a support bundle'], 'hub-support'),
 
   reader(['status', '/v1/status', 'What runs where'], ['environment', 'site', 'limit', 'cursor'], false),
   reader(

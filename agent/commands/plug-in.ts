@@ -154,8 +154,12 @@ export default class PlugIn extends AgentCommand {
       : first;
     const path = mountPoint(device);
     await writeProgress(device, { phase: 'reporting', taken });
-    const { reported, machine } = await this.reading(flags, async (agent, { state }) => ({
-      reported: await reportOnto(agent, await loadKey(state), path, () => isGone(device)),
+    const { reported, machine } = await this.reading(flags, async (agent, config) => ({
+      reported: await reportOnto(agent, await loadKey(config.state), path, {
+        isGone: () => isGone(device),
+        config,
+        env: process.env,
+      }),
       machine: fullName(agent.identity),
     }));
     const after: Progress = { phase: 'reported', taken, reported };

@@ -52,7 +52,8 @@ export const makeDaemon = (
   const asked = registryOf(config, env, { ...POLLING, onWait });
   if (asked) stack.use(asked);
   // The daemon repeats its polls, so that each request is tried once.
-  const visitor = config.hub === '' ? undefined : makeVisitor(agent, config.hub, { env, attempts: 1 });
+  const visitor =
+    config.hub === '' ? undefined : makeVisitor(agent, config.hub, { env, attempts: 1 }, { config, env });
   if (visitor) stack.use(visitor);
   const exclusively = keepSmall(makeExclusively(agent));
   let onVerdict = (): void => {};

@@ -7,6 +7,9 @@ import { findCertificate, isDueForRenewal, type OwnCertificate } from '../hub/ce
 import { renewCertificate } from '../enroll/renew-certificate.ts';
 import type { Request } from '../model/request.ts';
 import { handOver } from './hand-over.ts';
+import { openRequest } from '../support/answer-request.ts';
+import type { SupportSources } from '../support/make-support.ts';
+import { handOverSupport } from './hand-over-support.ts';
 import { outboxSize } from '../store/outbox/outbox.ts';
 import { findOwnEntry } from '../acquire/staleness/find-lease.ts';
 import { readRoot } from '../store/trust.ts';
@@ -29,7 +32,13 @@ export type HubVisitor = AsyncDisposable & {
   readonly visit: (how?: { readonly present: boolean }) => Promise<boolean>;
 };
 
-export const makeVisitor = (agent: Agent, url: string, options: HubOptions): HubVisitor => {
+/** @param support how a support bundle is made, for requests of the office; undefined: they wait for another visitor or a medium */
+export const makeVisitor = (
+  agent: Agent,
+  url: string,
+  options: HubOptions,
+  support?: SupportSources,
+): HubVisitor => {
   /** Whether the recipient was sent since the start; sent only once, as each try asks the hub for a certificate. */
   let told = false;
   let open: { readonly client: HubClient; readonly trust: string } | undefined;
@@ -52,7 +61,8 @@ export const makeVisitor = (agent: Agent, url: string, options: HubOptions): Hub
       const tells = !told && isRecipientUntold(agent);
       const due = isDueForRenewal(certificate, now) || tells;
       const waiting = outboxSize(agent.state).events > 0;
-      if (!due && !waiting && !present) return false;
+      const isAsked = support !== undefined && openRequest(agent) !== undefined;
+      if (!due && !waiting && !present && !isAsked) return false;
       const expired = certificate.to <= now;
       let client = await clientFor(root, certificate);
       const renew = async (): Promise<void> => {
@@ -68,7 +78,8 @@ export const makeVisitor = (agent: Agent, url: string, options: HubOptions): Hub
       if (expired) await renew();
       if (waiting) await handOver(agent, await loadKey(agent.state.directory), client, root);
       if (due && !expired) await renew();
-      if (!due && !waiting) {
+      if (isAsked) await handOverSupport(agent, client, support);
+      if (!due && !waiting && !isAsked) {
         const time = formatTime(agent.edge.now());
         const body: PresenceNote = { time, ...reportedLooks(agent, MAX_NAMED) };
         await client.post(PRESENCE_PATH, body, MAX_PRESENCE_BYTES, agent.signal);

@@ -74,6 +74,13 @@ export type Rebooted = {
   };
 };
 
+/** `delivered`: the hub has it. Until then its file is kept and handed over again, unchanged. */
+export type AnsweredSupport = {
+  readonly request: string;
+  readonly digest: Digest;
+  readonly delivered: boolean;
+};
+
 type Conditions = {
   /** Reported staleness that has not ended. */
   readonly stale: { readonly since: Timestamp };
@@ -82,6 +89,8 @@ type Conditions = {
   /** Size of the outbox after its last compaction. */
   readonly compacted: { readonly bytes: number };
   readonly parts: WaitingForParts;
+  /** The last support bundle that was made for a request of the office. */
+  readonly support: AnsweredSupport;
   /** The boot in which files of secrets were last restored. */
   readonly boot: { readonly id: string };
   readonly reboot: RebootRequired;

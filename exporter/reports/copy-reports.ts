@@ -4,19 +4,21 @@ import { FleetError, toFleetError } from '#bundles/errors';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import type { OpenMedium } from '#bundles/formats/medium/medium';
 import { findReports } from '#bundles/trust/reports/find-reports';
+import { findSupport } from '#bundles/trust/reports/find-support';
 import { MAX_REPORT_BYTES } from '#bundles/trust/reports/report';
 
 export type Copied = { readonly folder: string; readonly files: number; readonly there: number };
 
 /**
- * Copies reports unchanged, with their paths on the medium, so that the folder can be mailed, sent over a data diode, and imported like a
+ * Copies reports and support bundles unchanged, with their paths on the medium, so that the folder can be mailed, sent over a data diode, and imported like a
  * medium. Identical files are kept; if a file differs, nothing is written.
  * @throws FleetError USAGE for a file of the same name and other bytes, DISK_FULL, PERMISSION
  */
 export const copyReports = async (medium: OpenMedium, folder: string): Promise<Copied> => {
-  const paths = (await findReports(medium)).flatMap(({ path, endings }) =>
+  const reports = (await findReports(medium)).flatMap(({ path, endings }) =>
     [...endings].map((ending) => `${path}.${ending}`),
   );
+  const paths = [...reports, ...(await findSupport(medium)).map(({ path }) => path)];
   const lacking: string[] = [];
   for (const path of paths) {
     const there = await readThere(join(folder, path));

@@ -33,14 +33,19 @@ export default class ReportsImport extends FleetCommand {
     await noteVersions(hub);
     return {
       agents: result.agents,
+      support: result.support,
       refused: result.refused.map(describeRefused),
       former: result.former,
       answered: result.answered ?? null,
     };
   }
 
-  #print({ agents, refused, former, answered }: ImportedReports, path: string): void {
+  #print({ agents, support, refused, former, answered }: ImportedReports, path: string): void {
     for (const agent of agents) this.log(describe(agent));
+    for (const { agent, request, outcome } of support)
+      this.log(
+        `${agent}  support bundle ${request === null ? 'made at the machine' : `for request ${request}`}: ${SAID[outcome]}`,
+      );
     for (const reports of Map.groupBy(former, ({ agent, replacedAt }) => `${agent} ${replacedAt}`).values())
       this.log(describeFormer(reports));
     if (answered?.written) this.log(`The receipts are on ${path}: carry it back and run fleet-agent import.`);
@@ -63,6 +68,12 @@ export default class ReportsImport extends FleetCommand {
     this.say(`${this.config.bin}: ${formatError(error)}`);
   }
 }
+
+const SAID = {
+  taken: 'stored, "fleet-scheduler support show" reads it',
+  known: 'stored before',
+  late: 'left, another one answered the request before',
+} as const;
 
 /** Refused reports that are shown. Anybody who holds a medium can add thousands. */
 const MAX_SHOWN = 50;

@@ -13,6 +13,7 @@ import type {
   HubError,
   ReportAnswer,
   ReportHandover,
+  SupportHandover,
 } from '#bundles/formats/events/hub-api';
 import { MEDIUM_FILE, type Medium } from '#bundles/formats/medium/medium';
 import type { Event } from '#bundles/formats/events/event';
@@ -75,6 +76,7 @@ export type HubServer = AsyncDisposable & {
   forgetful: boolean;
   /** What came with each renewal. */
   readonly renewals: CertificateRenewal[];
+  readonly support: Buffer[];
   /** Answers instead; false: lets it pass. */
   mischief: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
   /** Changes the answers on their way. */
@@ -168,6 +170,10 @@ export const startHubServer = async (
         return agent ? takeReport(agent, JSON.parse(body) as ReportHandover) : NOBODY;
       case '/v1/presence':
         return agent ? undefined : NOBODY;
+      case '/v1/support':
+        if (!agent) return NOBODY;
+        it.support.push(Buffer.from((JSON.parse(body) as SupportHandover).bundle, 'base64'));
+        return undefined;
       default:
         return { code: 'USAGE', message: 'there is no such page' };
     }
@@ -210,6 +216,7 @@ export const startHubServer = async (
     events,
     tokens: new Set(['token-1']),
     renewals: [],
+    support: [],
     forgetful: false,
     mischief: undefined,
     bend: undefined,

@@ -5,7 +5,7 @@ const ROOT = join(import.meta.dirname, '..', '..');
 
 /** 'M26', 'H2, H4': how the title of a test of the attack table begins. */
 const TITLE = /^((?:[A-Z]\d{1,2})(?:, [A-Z]\d{1,2})*)(?::| )/;
-const LITERAL = /['"`]((?:[MTPHSONLFAI]\d{1,2})(?:, [MTPHSONLFAI]\d{1,2})*)(?::| )/g;
+const LITERAL = /['"`]((?:[MTPHSONLFAIB]\d{1,2})(?:, [MTPHSONLFAIB]\d{1,2})*)(?::| )/g;
 
 /** The rows that a title names. */
 export const rowsOfTitle = (title: string): readonly string[] => TITLE.exec(title)?.[1]?.split(', ') ?? [];

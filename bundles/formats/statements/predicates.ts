@@ -82,7 +82,12 @@ export type SiteAgent = {
   readonly previousChannel: Channel | null;
   readonly labels: Readonly<Record<string, string>>;
   readonly freshness: { readonly mode: 'release' } | { readonly mode: 'lease'; readonly seconds: number };
+  /** The office asks this agent for a support bundle. Absent: it does not. */
+  readonly support?: SupportRequest;
 };
+
+/** A request for one support bundle. An agent answers an id once, and none after `until`. */
+export type SupportRequest = { readonly id: string; readonly until: Timestamp };
 
 /** Subjects: 'site-values', 'secrets/<name>' (a sealed secret set). Role: release. */
 export type SitePredicate = {
@@ -257,6 +262,21 @@ export type ReportedLooks = {
   readonly service?: 'running' | 'stopped' | 'none';
   /** Running packages that were last compared at another time than `lookedAt`; null: never, or at an unknown time. */
   readonly packages: { readonly [assignment: string]: Timestamp | null };
+};
+
+/** Subjects: the files of a support bundle, by their path in it. Signed by the agent. */
+export type SupportPredicate = {
+  readonly fleet: string;
+  /** '<site>/<agent>' */
+  readonly agent: string;
+  /** The request that it answers; null: an operator made it at the machine. */
+  readonly request: string | null;
+  readonly time: Timestamp;
+  readonly clockTrusted: boolean;
+  readonly bootId: string;
+  /** Version of the agent. */
+  readonly version: string;
+  readonly critical: readonly string[];
 };
 
 /** Subject 'report': digest of the acknowledged NDJSON blob. Signed by a receipt key of the root. */

@@ -29,6 +29,7 @@ export const SCHEMA_NAMES = [
   'hub-report',
   'hub-report-answer',
   'hub-roots',
+  'hub-support',
   'keys-config',
   'keys-config#place',
   'lease-predicate',
@@ -45,6 +46,7 @@ export const SCHEMA_NAMES = [
   'site-predicate',
   'site-values',
   'stick-parts',
+  'support-predicate',
   'verification-check',
   'verification-predicate',
 ] as const;

@@ -82,6 +82,10 @@ export type HubPresence = {
         };
     };
 };
+export type HubSupport = {
+    /** The file of the support bundle, Base64. */
+    bundle: string;
+};
 export type Time = string;
 export type Freshness = {
     "from": "platform" | "hub" | "none";
@@ -1030,6 +1034,23 @@ export function presence({ hubPresence }: {
         ...opts,
         method: "POST",
         body: hubPresence
+    }));
+}
+/**
+ * The answer to a request for a support bundle
+ */
+export function support({ hubSupport }: {
+    hubSupport: HubSupport;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 204;
+    } | {
+        status: number;
+        data: HubError;
+    }>("/v1/support", oazapfts.json({
+        ...opts,
+        method: "POST",
+        body: hubSupport
     }));
 }
 /**

@@ -15,6 +15,7 @@ const SCHEMAS: Readonly<Record<StatementKind, DocumentName>> = {
   approval: 'approval-predicate',
   decision: 'decision-predicate',
   change: 'change-predicate',
+  support: 'support-predicate',
 };
 
 /**

@@ -12,6 +12,7 @@ import {
   PRESENCE_PATH,
   REPORTS_PATH,
   ROOTS_PATH,
+  SUPPORT_PATH,
 } from '#bundles/formats/events/hub-api';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import { MAX_REPORT_BYTES } from '#bundles/trust/reports/report';
@@ -237,6 +238,7 @@ const AGENT_PATHS: ReadonlySet<string | undefined> = new Set([
   CERTIFICATE_PATH,
   REPORTS_PATH,
   PRESENCE_PATH,
+  SUPPORT_PATH,
 ]);
 
 /** The verdict behind GATE_CLOSED, as `--explain` shows it. */

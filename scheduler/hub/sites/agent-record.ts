@@ -3,7 +3,7 @@ import type { Digest } from '#bundles/digest';
 import { agentFolder } from '#bundles/formats/medium/medium';
 import { type Channel, formatChannel } from '#bundles/names';
 import { GENESIS } from '#bundles/formats/events/event';
-import type { SiteAgent } from '#bundles/formats/statements/predicates';
+import type { SiteAgent, SupportRequest } from '#bundles/formats/statements/predicates';
 import { formatTime, type Timestamp } from '#bundles/time';
 import type { AgentRow } from '../store/tables.ts';
 
@@ -28,8 +28,15 @@ export const labelsOf = ({ labels }: Pick<AgentRow, 'labels'>): Labels =>
 
 const NO_LABELS: Labels = {};
 
-/** The entry of an agent in the site statement. @param unreadable names of sets of the site that are not sealed to it */
-export const toSiteAgent = (row: AgentRow, unreadable: readonly string[] = []): SiteAgent => ({
+/**
+ * The entry of an agent in the site statement. @param unreadable names of sets of the site that are not sealed to it
+ * @param support the request for a support bundle that it has not answered
+ */
+export const toSiteAgent = (
+  row: AgentRow,
+  unreadable: readonly string[] = [],
+  support?: SupportRequest,
+): SiteAgent => ({
   name: row.name,
   key: row.key,
   ...(row.recipient !== null && { recipient: row.recipient }),
@@ -41,6 +48,7 @@ export const toSiteAgent = (row: AgentRow, unreadable: readonly string[] = []): 
       : { environment: row.previous_environment, clusterType: row.previous_cluster_type },
   labels: labelsOf(row),
   freshness: freshnessOf(row),
+  ...(support && { support }),
 });
 
 /** The record of a newly enrolled agent. @param key SPKI PEM */

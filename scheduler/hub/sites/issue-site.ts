@@ -1,12 +1,13 @@
 import { compareBytes } from '#bundles/digest';
 import { parseJson } from '#bundles/json/parse-json';
-import type { SiteAgent, SiteValues } from '#bundles/formats/statements/predicates';
+import type { SiteAgent, SiteValues, SupportRequest } from '#bundles/formats/statements/predicates';
 import type { SigningKey } from '#bundles/trust/keys/key';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { signNewer } from '../../release/sign/sign-newer.ts';
 import type { AgentRow, SiteRow, Tx } from '../store/tables.ts';
 import { toSiteAgent } from './agent-record.ts';
 import { enrolledAgents } from './enrolled-agents.ts';
+import { openRequests } from './open-requests.ts';
 import { readSecretSets, type StoredSet, unreadableBy } from './secret-sets.ts';
 import { signSite } from './sign-site.ts';
 
@@ -19,11 +20,15 @@ export const siteValuesOf = (row: SiteRow | undefined, fleet: string, site: stri
 /** Size limit for the lists of unreadable sets. Beyond it they are left out, so that the statement stays within its limit. */
 const MAX_UNREADABLE_BYTES = 8 << 10;
 
-const siteAgents = (rows: readonly AgentRow[], sets: readonly StoredSet[]): readonly SiteAgent[] => {
+const siteAgents = (
+  rows: readonly AgentRow[],
+  sets: readonly StoredSet[],
+  requests: ReadonlyMap<string, SupportRequest>,
+): readonly SiteAgent[] => {
   const sorted = rows.toSorted((a, b) => compareBytes(a.name, b.name));
   const lists = sorted.map((row) => unreadableBy(row, sets));
   const fits = JSON.stringify(lists).length <= MAX_UNREADABLE_BYTES;
-  return sorted.map((row, at) => toSiteAgent(row, fits ? lists[at] : []));
+  return sorted.map((row, at) => toSiteAgent(row, fits ? lists[at] : [], requests.get(row.id)));
 };
 
 /**
@@ -45,7 +50,7 @@ export const issueSite = async (
   const sets = await readSecretSets(tx, site);
   const order = {
     site,
-    agents: siteAgents(agents, sets),
+    agents: siteAgents(agents, sets, await openRequests(tx, site, now)),
     sealed: sets.map(({ name, digest }) => ({ name, digest })),
     values: values ?? siteValuesOf(before, signer.root.fleet, site),
   };

@@ -8,6 +8,7 @@ import { addPendingChanges } from './add-pending-changes.ts';
 import { addVersions } from './add-versions.ts';
 import { addLooks } from './add-looks.ts';
 import { addPeople } from './add-people.ts';
+import { addSupport } from './add-support.ts';
 import { addArrivals, addTroubles } from './add-troubles.ts';
 import { addViews } from './add-views.ts';
 
@@ -438,4 +439,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
         .execute();
     },
   },
+  '0035-support': { up: addSupport },
 };

@@ -40,6 +40,8 @@ export type Tables = {
   sign_in: SignInRow;
   compliance: ComplianceRow;
   pending_change: PendingChangeRow;
+  support_request: SupportRequestRow;
+  support_bundle: SupportBundleRow;
 };
 
 export type Database = Kysely<Tables>;
@@ -570,4 +572,33 @@ export type PendingChangeRow = {
   readonly number: number;
   /** Canonical JSON: a ChangePredicate without fleet and critical. */
   readonly change: string;
+};
+
+/** A request for a support bundle of one agent; the site statement has it until it is answered or over. */
+export type SupportRequestRow = {
+  /** 16 hex digits. */
+  readonly id: string;
+  readonly agent: string;
+  readonly person: string | null;
+  readonly reason: string | null;
+  readonly requested_at: Timestamp;
+  readonly until_at: Timestamp;
+  /** null: it waits, or is over. */
+  readonly answered_at: Timestamp | null;
+};
+
+/** A verified support bundle. */
+export type SupportBundleRow = {
+  readonly digest: Digest;
+  readonly agent: string;
+  /** The request that it answers; null: an operator made it. */
+  readonly request: string | null;
+  /** The key that signed it, SPKI PEM: the agent's when the bundle arrived. */
+  readonly key: string;
+  readonly made_at: Timestamp;
+  readonly received_at: Timestamp;
+  /** 'stick' or 'network'. */
+  readonly source: string;
+  /** The tar, Base64. */
+  readonly file: string;
 };

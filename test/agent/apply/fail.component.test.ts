@@ -79,7 +79,7 @@ it('the last lines of a unit that does not start are in the status and in the ev
   );
   await importMedium({ ...agent, targets }, await mediumOf(world, 1, 'one'));
   const check = { name: 'app.service', outcome: 'failed', output: printed.text };
-  const status = readStatus(agent, { registry: undefined, hub: undefined, windows: [] });
+  const status = readStatus(agent, { registry: '', hub: '', windows: [] });
   expect(status.packages).toMatchObject([{ code: 'UNIT_FAILED', failedChecks: [check] }]);
   const events = readOutbox(agent.state).map(({ line }) => JSON.parse(line) as Event);
   const failures = events.filter(({ code }) => code === 'UNIT_FAILED');

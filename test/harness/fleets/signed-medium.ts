@@ -310,6 +310,7 @@ export type TestSite = {
     readonly freshness?: SiteAgent['freshness'];
     readonly recipient?: string;
     readonly unreadable?: readonly string[];
+    readonly support?: SiteAgent['support'];
   }[];
   readonly issuedAt?: Date;
   readonly expires?: Date;
@@ -440,7 +441,7 @@ const carrySite = async (fleet: TestFleet, order: TestSite): Promise<readonly Ca
     audience: { fleet: fleet.name, site },
     version,
     agents: agents.map(
-      ({ name, key, channel, previousChannel, labels, freshness, recipient, unreadable }) => ({
+      ({ name, key, channel, previousChannel, labels, freshness, recipient, unreadable, support }) => ({
         name,
         key,
         channel: channel ?? CHANNEL,
@@ -449,6 +450,7 @@ const carrySite = async (fleet: TestFleet, order: TestSite): Promise<readonly Ca
         freshness: freshness ?? { mode: 'release' },
         ...(recipient !== undefined && { recipient }),
         ...(unreadable && { unreadable }),
+        ...(support && { support }),
       }),
     ),
     issuedAt: formatTime(order.issuedAt ?? fleet.epoch),

@@ -1,12 +1,12 @@
 import { FleetError } from '#bundles/errors';
-import { COMMAND_ENV, type CommandResult, type HostTargetOptions } from '../host-options.ts';
+import { type Asked, COMMAND_ENV, type CommandResult, type HostTargetOptions } from '../host-options.ts';
 
 /** Longer than the start timeout of any ordinary unit; bounds one-shot units that have none. */
 const TIMEOUT_MS = 600_000;
 
 /** Runs systemctl for the host's root. A non-zero exit code is a result. */
 export const systemctl = (
-  options: HostTargetOptions,
+  options: Pick<Asked, 'root' | 'run'>,
   words: readonly string[],
   signal: AbortSignal,
   timeoutMs = TIMEOUT_MS,

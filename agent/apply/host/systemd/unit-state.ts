@@ -1,5 +1,5 @@
 import { FleetError } from '#bundles/errors';
-import { type HostTargetOptions, whyInert } from '../host-options.ts';
+import { type Asked, whyInert } from '../host-options.ts';
 import { systemctl } from './systemctl.ts';
 import { isTemplate } from './unit-names.ts';
 
@@ -69,7 +69,7 @@ const UNITS_PER_CALL = 80;
  * a unit is never 'inactive' by mistake
  */
 export const readUnits = async (
-  options: HostTargetOptions,
+  options: Asked,
   names: Iterable<string>,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, SeenUnit>> => {
@@ -86,15 +86,12 @@ export const readUnits = async (
 };
 
 /** @throws FleetError IO if systemctl fails */
-export const readUnitState = async (
-  options: HostTargetOptions,
-  name: string,
-  signal: AbortSignal,
-): Promise<UnitState> => (await askStates(options, [name], signal))[0] as UnitState;
+export const readUnitState = async (options: Asked, name: string, signal: AbortSignal): Promise<UnitState> =>
+  (await askStates(options, [name], signal))[0] as UnitState;
 
 /** The states of units by name, without templates; none where the root is not '/'. @throws FleetError IO if systemctl fails */
 export const readStates = async (
-  options: HostTargetOptions,
+  options: Asked,
   names: readonly string[],
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, UnitState>> => {
@@ -106,7 +103,7 @@ export const readStates = async (
 
 /** The states in the order of the names: systemctl separates units by an empty line. */
 const askStates = async (
-  options: HostTargetOptions,
+  options: Asked,
   names: readonly string[],
   signal: AbortSignal,
 ): Promise<readonly UnitState[]> => {
@@ -198,15 +195,12 @@ export const describeUnit = (unit: UnitState): string =>
  * Enablement as `systemctl is-enabled` derives it from the disk and not from systemd's memory: enabled, enabled-runtime, disabled,
  * static, indirect, masked, linked ...; 'not-found' if the unit does not exist.
  */
-export const readEnablement = async (
-  options: HostTargetOptions,
-  name: string,
-  signal: AbortSignal,
-): Promise<string> => (await readEnablements(options, [name], signal))[0] ?? '';
+export const readEnablement = async (options: Asked, name: string, signal: AbortSignal): Promise<string> =>
+  (await readEnablements(options, [name], signal))[0] ?? '';
 
 /** The words in the order of the names. systemctl stops at the first unit that does not exist; the call after it starts behind that one. */
 const readEnablements = async (
-  options: HostTargetOptions,
+  options: Asked,
   names: readonly string[],
   signal: AbortSignal,
 ): Promise<readonly string[]> => {

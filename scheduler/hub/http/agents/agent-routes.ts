@@ -12,10 +12,15 @@ import {
   type ReportAnswer,
   ROOTS_PATH,
   type RootsAnswer,
+  SUPPORT_PATH,
+  type SupportHandover,
 } from '#bundles/formats/events/hub-api';
 import { formatTime } from '#bundles/time';
 import { parseDocument } from '#bundles/json/validate';
 import { makeLimit } from '#bundles/transport/publish/limit';
+import { MAX_SUPPORT_BYTES } from '#bundles/trust/reports/support';
+import { takeSupport } from '../../support/take-support.ts';
+import { noteRoom } from '../refused-reports.ts';
 import { checkTimes, MAX_REPORT_BYTES } from '#bundles/trust/reports/report';
 import type { BodyGate } from '../admit-body.ts';
 import { authenticateAgent, type Caller, checkCurrentKey } from './authenticate-agent.ts';
@@ -42,6 +47,8 @@ export type AgentRouteOptions = {
 
 /** Events are sent as one JSON string, in which every quotation mark takes two bytes. */
 export const REPORT_BODY_BYTES = 2 * MAX_REPORT_BYTES + (256 << 10);
+/** The bundle is in Base64. */
+const SUPPORT_BODY_BYTES = Math.ceil(MAX_SUPPORT_BYTES / 3) * 4 + (4 << 10);
 /** An agent names at most twenty packages; fields of later versions will be small. */
 const PRESENCE_BODY_BYTES = 4 << 10;
 
@@ -83,6 +90,7 @@ export const agentRoutes = (server: HubServer, context: Context, options: AgentR
   };
   const forAgents = { config, onRequest: admit };
   server.post(REPORTS_PATH, { ...forAgents, bodyLimit: REPORT_BODY_BYTES }, answerReport(context));
+  server.post(SUPPORT_PATH, { ...forAgents, bodyLimit: SUPPORT_BODY_BYTES }, answerSupport(context));
   server.post(PRESENCE_PATH, { ...forAgents, bodyLimit: PRESENCE_BODY_BYTES }, answerPresence(context));
 };
 
@@ -151,6 +159,21 @@ const answerReport = (context: Context) => {
     return answer;
   };
 };
+
+/** Stores the answer to a request for a support bundle. A repeated one, and another one to the same request, change nothing. */
+const answerSupport =
+  ({ hub, clock }: Context) =>
+  async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { agent } = callerOf(request);
+    const { bundle } = parseDocument<SupportHandover>('hub-support', request.body, 'the support bundle');
+    const bytes = Buffer.from(bundle, 'base64');
+    const arrival = { bytes, agent, source: 'network', path: 'the support bundle' } as const;
+    const { outcome, digest } = await noteRoom(hub.store, clock, () =>
+      takeSupport(hub.store, arrival, clock()),
+    );
+    request.log.info({ agent: agent.id, digest, outcome }, 'support bundle');
+    return reply.code(204).send();
+  };
 
 /**
  * Records that the holder of the key connected, and when it looked. The body is unsigned: it may make the agent's words younger, as a message

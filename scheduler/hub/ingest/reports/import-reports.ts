@@ -16,6 +16,9 @@ import type { AgentRow, ReceiptRow } from '../../store/tables.ts';
 import { acknowledge, publishReceipts, receiptDocument } from './acknowledge.ts';
 import { findGaps, type Gap } from './find-head.ts';
 import { type FoundReport, findReports, readStatementOf } from '#bundles/trust/reports/find-reports';
+import { findSupport } from '#bundles/trust/reports/find-support';
+import { importSupport } from '../../support/import-support.ts';
+import type { TakenSupport } from '../../support/take-support.ts';
 import { MAX_REPORT_BYTES } from '#bundles/trust/reports/report';
 import { ingestReport } from './ingest-report.ts';
 import { type JudgedReport, judgeClaim, judgeReport } from './judge-report.ts';
@@ -37,6 +40,7 @@ export type ImportedAgent = {
 
 export type ImportedReports = {
   readonly agents: readonly ImportedAgent[];
+  readonly support: readonly TakenSupport[];
   readonly refused: readonly Refused[];
   /** Reports by keys that were replaced since: left as they are, and no mistake. */
   readonly former: readonly FormerReport[];
@@ -44,7 +48,7 @@ export type ImportedReports = {
 };
 
 /**
- * Imports every report on a medium, each in its own transaction, then writes the receipts to the layout and to the medium. A
+ * Imports every report and support bundle on a medium, each in its own transaction, then writes the receipts to the layout and to the medium. A
  * refused report is returned in `refused` and does not stop the others.
  * @throws FleetError MEDIUM_EMPTY; KEY_MISSING, BUSY, DISK_FULL, STORE_CORRUPT, PERMISSION; ABORTED
  */
@@ -55,7 +59,8 @@ export const importReports = async (
   signal?: AbortSignal,
 ): Promise<ImportedReports> => {
   const found = await findReports(medium);
-  if (found.length === 0) {
+  const bundles = await findSupport(medium);
+  if (found.length + bundles.length === 0) {
     throw new FleetError('MEDIUM_EMPTY', `there are no reports on ${medium.path}`, {
       hint: 'Run fleet-agent reports export on the machine, with this medium',
     });
@@ -76,7 +81,8 @@ export const importReports = async (
     }
   }
   if (tallies.size > 0) await noteMedium(hub.store, medium, now);
-  return { ...(await answer(hub, medium, tallies, now)), refused, former };
+  const support = await importSupport(hub, medium, bundles, { now, refused, signal });
+  return { ...(await answer(hub, medium, tallies, now)), support, refused, former };
 };
 
 type Tally = {

@@ -11,6 +11,8 @@ export type Forgotten = {
   readonly media: number;
   /** Answers of external checks about earlier candidates. */
   readonly checks: number;
+  /** Support bundles, and requests that are over. */
+  readonly support: number;
   /** Names of packages that neither a release since, nor an agent, nor the history has. */
   readonly versions: number;
 };
@@ -24,6 +26,7 @@ export const forgetNotes = async (
   return await hub.store.transact(async (tx) => ({
     media: await forgetMedia(tx, formatTime(cutoff)),
     checks: await forgetChecks(tx, formatTime(cutoff)),
+    support: await forgetSupport(tx, formatTime(cutoff)),
     versions: released ? await forgetVersions(tx, released) : 0,
   }));
 };
@@ -42,6 +45,18 @@ const forgetMedia = async (tx: Tx, before: string): Promise<number> => {
     .where('filling', 'not in', tx.selectFrom('medium_departure').select('filling'))
     .execute();
   return Number(returned.numDeletedRows) + Number(departed.numDeletedRows);
+};
+
+const forgetSupport = async (tx: Tx, before: string): Promise<number> => {
+  const bundles = await tx
+    .deleteFrom('support_bundle')
+    .where('received_at', '<', before)
+    .executeTakeFirstOrThrow();
+  const requests = await tx
+    .deleteFrom('support_request')
+    .where('until_at', '<', before)
+    .executeTakeFirstOrThrow();
+  return Number(bundles.numDeletedRows) + Number(requests.numDeletedRows);
 };
 
 /** The answers about the candidate that an environment's checks were asked about last stay. */

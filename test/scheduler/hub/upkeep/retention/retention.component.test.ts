@@ -80,7 +80,7 @@ const count = async (db: Database, table: 'event' | 'alarm' | 'history'): Promis
   return rows;
 };
 
-const NOTHING = { events: 0, reports: 0, changes: 0, media: 0, checks: 0, versions: 0 };
+const NOTHING = { events: 0, reports: 0, changes: 0, media: 0, checks: 0, support: 0, versions: 0 };
 
 describe('retention', () => {
   it('removes nothing while the clock may be years ahead: no agent was heard for a month', async () => {
