@@ -11,6 +11,7 @@ import { readOffer } from '../../../agent/acquire/offers/read-offer.ts';
 import { openMedium } from '#bundles/formats/medium/open-medium';
 import { packTestBundle, type TestPackage } from '../../harness/fleets/signed-medium.ts';
 import { folderTarget, liveFiles, stepsDone } from '../folder-target.ts';
+import { verdict } from '../../bundles/verdict.ts';
 import { createWorld, onePackage, type World } from '../world.ts';
 
 const machine = (world: World) => join(world.folder, 'machine');
@@ -77,11 +78,8 @@ describe('a package that may take long', () => {
   it('N76: of a team with many keeps another team waiting no longer than that may keep it waiting -> ACCEPT', async () => {
     await using world = await createWorld();
     const many = [1, 2, 3, 4].map((at) => onePackage(`a${at}`, 'x', takes(200, 'evil')));
-    await world.release(1, [
-      ...many,
-      onePackage('y', 'x', takes(450, 'calm')),
-      onePackage('z', 'x', takes(100, 'quick')),
-    ]);
+    const others = [onePackage('y', 'x', takes(450, 'calm')), onePackage('z', 'x', takes(100, 'quick'))];
+    expect(await verdict(() => world.release(1, [...many, ...others]))).toBe('ACCEPT');
     expect(order(world)).toEqual(['a1', 'z', 'a2', 'y', 'a3', 'a4']);
   });
 
@@ -90,7 +88,7 @@ describe('a package that may take long', () => {
     Object.assign(world.agent, { targets: [{ ...folderTarget(machine(world)), seconds: 300 }] });
     const many = [1, 2, 3].map((at) => onePackage(`a${at}`, 'x', { workspace: 'evil' }));
     const others = ['y', 'z'].map((id) => onePackage(id, 'x', { workspace: 'calm' }));
-    await world.release(1, [...many, ...others]);
+    expect(await verdict(() => world.release(1, [...many, ...others]))).toBe('ACCEPT');
     expect(order(world)).toEqual(['a1', 'y', 'a2', 'z', 'a3']);
   });
 
@@ -102,7 +100,8 @@ describe('a package that may take long', () => {
     ]);
     const { begun } = waitsFor(world, 'two');
     const news = new AbortController();
-    await accept(world, 2, [slow('a', 'two', { workspace: 'evil' })]);
+    const next = [slow('a', 'two', { workspace: 'evil' })];
+    expect(await verdict(() => accept(world, 2, next))).toBe('ACCEPT');
     const look = lookAround({ ...world.agent, news: news.signal });
     await begun;
     expect(liveFiles(machine(world))).toEqual({ '/opt/a': 'two' });
