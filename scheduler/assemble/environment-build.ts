@@ -2,7 +2,8 @@ import type { FleetError } from '#bundles/errors';
 import type { Candidate } from '#bundles/formats/candidate';
 import type { CandidateSource } from '#bundles/formats/statements/predicates';
 import type { Platform } from '../model/model.ts';
-import type { BuiltBundle, BundleInput } from './bundle/build-bundle.ts';
+import type { BundleInput } from './bundle/bundle-input.ts';
+import type { BuiltBundle } from './bundle/built-bundle.ts';
 
 /** One environment as it was built: nothing is signed yet. */
 export type EnvironmentBuild = {

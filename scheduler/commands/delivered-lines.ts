@@ -1,5 +1,5 @@
 import { formatError, formatSentences } from '#bundles/errors';
-import type { Delivered } from '../deliver/tree/deliver-trees.ts';
+import type { Delivered } from '../deliver/tree/tree-delivery.ts';
 import { heldLines, summariseHeld } from './held-lines.ts';
 
 /** Result of delivering one environment's tree. */

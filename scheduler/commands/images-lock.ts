@@ -11,7 +11,7 @@ import { type ContentsLock, lockContents } from '../assemble/content/lock-conten
 import { readConfiguration } from '../settings/configuration.ts';
 import { environmentFlag, platformFlags, registryFlags } from '../settings/configuration-flags.ts';
 import { layoutPlaces, openImageRegistries, registryPlaces } from '../load/images/image-places.ts';
-import type { LockedImage } from '../assemble/images/lock-images.ts';
+import type { LockedImage } from '../assemble/images/image-lock.ts';
 import { lockPlatform, type PlatformLock } from '../assemble/lock/lock-platform.ts';
 import { platformOptions } from '../load/platform/platform-options.ts';
 import { eachOnce } from '../model/problems.ts';

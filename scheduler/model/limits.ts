@@ -1,5 +1,4 @@
 import { FleetError } from '#bundles/errors';
-import type { Workspace } from './model.ts';
 
 /** Limits on what the applications of one workspace may use of the scheduler (docs/workspaces.md). */
 export type Limits = {
@@ -35,9 +34,11 @@ export const DEFAULT_LIMITS: Limits = {
 /** The limits of a workspace, and the names that errors about them need. */
 export type Bound = { readonly limits: Limits; readonly workspace: string; readonly subject: string };
 
+type Limited = { readonly name: string; readonly limits?: Partial<Limits> | undefined };
+
 /** @param subject the application or deployment target being read */
 export const boundOf = (
-  workspaces: readonly Workspace[] | undefined,
+  workspaces: readonly Limited[] | undefined,
   workspace: string,
   subject: string,
 ): Bound => {

@@ -1,15 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ClosureEntry } from '#bundles/formats/bundle/config';
 import type { Descriptor } from '#bundles/formats/layout/manifest';
-import { compareBytes, type Digest, isDigest } from '#bundles/digest';
+import { compareBytes, isDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import type { Application } from '../../load/applications/application.ts';
-import type { Content } from '../content/content.ts';
-import type { ContentAccess } from '../content/content-access.ts';
 import { fileArtifact } from '../content/file-artifact.ts';
 import { firstOfEachField } from '../images/first-of-each-field.ts';
 import { imageRules } from '../images/image-rules.ts';
-import type { ClusterType, HeldAssignment, Platform, RenderedPackage } from '../../model/model.ts';
+import type { ClusterType, HeldAssignment, RenderedPackage } from '../../model/model.ts';
 import { toMistake } from '../../model/problems.ts';
 import { withPlace } from '../../model/with-place.ts';
 import { firstOfEachKind } from '../../plan/validate/kubernetes/unknown-kinds.ts';
@@ -23,94 +20,15 @@ import { droppedWithLastGood, undeclared, unreadable, withLastGood, withoutKept 
 import { imagesInPackage } from '../lock/images-in-package.ts';
 import type { BundleAbout } from './bundle-config.ts';
 import { holdUnpackable } from './hold-unpackable.ts';
-import type { LastGood } from './last-good-packages.ts';
 import { mergeImage } from '../images/merge-image.ts';
-import { checkPackable, type PackedBundle, packBundle } from './pack-bundle.ts';
+import { checkPackable, packBundle } from './pack-bundle.ts';
 import { pinImage } from '../images/pin-image.ts';
 import { rankPackages } from './rank-packages.ts';
 import { checkAlone, checkReadable, readBack } from './read-back.ts';
-import type { ManifestCache, ManifestJudge, PreparedObject } from './prepared-manifest.ts';
-import type { ResolvedImage } from '../images/resolve-images.ts';
+import type { ResolvedImage } from '../images/resolved-image.ts';
 import type { ResolveImages } from '../images/resolve-once.ts';
-
-export type BuiltBundle = {
-  readonly clusterType: ClusterType;
-  readonly bundle: PackedBundle;
-  readonly images: readonly ResolvedImage[];
-  /** Files of its packages that are blobs of their own. */
-  readonly contents: readonly ResolvedImage[];
-  /** Files that were downloaded. */
-  readonly fetched: readonly Content[];
-  /** Assignments that could not be built: they are left out, or kept as in an earlier release. */
-  readonly held: readonly HeldPackage[];
-  /** The bundle that supplies the packages of held assignments. */
-  readonly previous: Digest | undefined;
-  /** The first object of each unknown kind. */
-  readonly unknown: readonly PreparedObject[];
-  /** Values that look like images but are in no image field, as advice: one for each field of a kind. */
-  readonly suspects: readonly FleetError[];
-  /** Secrets in plain text. */
-  readonly plainSecrets: readonly PreparedObject[];
-  /** By package: YAML files of its application without any object. Only packages that have some. */
-  readonly emptyFiles: ReadonlyMap<string, readonly string[]>;
-};
-
-export type HeldPackage = HeldAssignment & {
-  readonly kept?: AssembledPackage;
-  /** The bundle that it is taken from, if a person took the assignment back to it, or it is kept from removal. */
-  readonly from?: Digest;
-  /** Only of one that is kept from removal: the candidate that declares its target. */
-  readonly declaredIn?: Digest;
-  /** Only of one whose application cannot be read: its registration. */
-  readonly registration?: string;
-};
-
-/** Holds an assignment, or a package of the last release that is not assigned any more, for a reason outside of its content. */
-export type Hold = {
-  readonly error: FleetError;
-  /** Where its package comes from; undefined: as for any held assignment. */
-  readonly lastGood?: LastGood | undefined;
-  readonly declaredIn?: Digest | undefined;
-};
-
-/** An assignment that a person took back to the package of an earlier release. */
-export type RolledBack = {
-  readonly lastGood: LastGood;
-  /** The rollback applies only while the assignment is built as this package; undefined: to every package. */
-  readonly instead: Digest | undefined;
-  /** ROLLED_BACK */
-  readonly error: FleetError;
-};
-
-export type BundleInput = {
-  readonly platform: Platform;
-  readonly clusterType: ClusterType;
-  readonly packages: readonly RenderedPackage[];
-  readonly held: readonly HeldAssignment[];
-  /**
-   * Files of the application of a package; undefined if another reconciler fetches them. Throws the error that holds the
-   * assignment.
-   */
-  readonly applicationOf: (rendered: RenderedPackage) => Application | undefined;
-  /** Package of an assignment in the previous release, used while the assignment is held. */
-  readonly lastGood: LastGood;
-  /** The registration of a package of the previous release. Default: unknown. */
-  readonly registrationOf?: (id: string) => Promise<string | undefined>;
-  /** Workspaces by the site value that their packages read, in the last releases of all cluster types. */
-  readonly readers?: LastGood['readers'];
-  /** By the name of the assignment. */
-  readonly rolledBack: ReadonlyMap<string, RolledBack>;
-  /** By the name of the package. Default: none. */
-  readonly holds?: ReadonlyMap<string, Hold>;
-  /** Finds images, with a cache for all cluster types of an environment; undefined: nothing is released, so that images need not exist. */
-  readonly resolve: ResolveImages | undefined;
-  /** Source of downloaded files for host packages. */
-  readonly contents: ContentAccess;
-  /** Shared by all cluster types of an environment. */
-  readonly manifests: ManifestCache;
-  /** Judges objects as clusters of this type would. */
-  readonly judge?: ManifestJudge | undefined;
-};
+import type { BuiltBundle, HeldPackage } from './built-bundle.ts';
+import type { BundleInput } from './bundle-input.ts';
 
 /** Packages assembled between two turns of the event loop: tens of milliseconds if all manifests are new. */
 const PAUSE = 20;

@@ -3,7 +3,7 @@ import type { HeldAssignment } from '../../model/model.ts';
 import { toMistake } from '../../model/problems.ts';
 import { withPlace } from '../../model/with-place.ts';
 import type { AssembledPackage } from './assembled-package.ts';
-import type { HeldPackage } from './build-bundle.ts';
+import type { HeldPackage } from './built-bundle.ts';
 import type { PackedBundle } from './pack-bundle.ts';
 import { withoutKept } from './stand-ins.ts';
 

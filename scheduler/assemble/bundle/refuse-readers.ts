@@ -2,7 +2,7 @@ import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { HeldAssignment, Platform } from '../../model/model.ts';
 import type { AssembledPackage } from './assembled-package.ts';
-import type { BundleInput } from './build-bundle.ts';
+import type { BundleInput } from './bundle-input.ts';
 
 /**
  * Holds packages of registered applications that ask for a site value which another workspace reads, in a platform without Workspace

@@ -5,7 +5,7 @@ import type { Layout } from '#bundles/formats/layout/layout';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { type AssignmentRollback, rolledBackError } from '../../load/releases/assignment-rollbacks.ts';
 import type { ClusterType } from '../../model/model.ts';
-import type { RolledBack } from './build-bundle.ts';
+import type { RolledBack } from './bundle-input.ts';
 import { readLastGood } from './last-good-packages.ts';
 
 /** The rollbacks in force, and the layout with the bundles that they name. */

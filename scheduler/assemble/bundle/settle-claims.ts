@@ -1,6 +1,7 @@
 import type { HeldAssignment } from '../../model/model.ts';
 import type { AssembledPackage } from './assembled-package.ts';
-import type { BundleInput, HeldPackage } from './build-bundle.ts';
+import type { BundleInput } from './bundle-input.ts';
+import type { HeldPackage } from './built-bundle.ts';
 import { type Before, refuseNewcomers } from './claim-package.ts';
 import { withLastGood, withoutKept } from './stand-ins.ts';
 

@@ -1,7 +1,8 @@
 import { FleetError } from '#bundles/errors';
 import type { HeldAssignment } from '../../model/model.ts';
 import type { AssembledPackage } from './assembled-package.ts';
-import type { BundleInput, HeldPackage, Hold } from './build-bundle.ts';
+import type { BundleInput, Hold } from './bundle-input.ts';
+import type { HeldPackage } from './built-bundle.ts';
 import type { LastGood } from './last-good-packages.ts';
 
 /** If the last good package of a held assignment cannot be used either, nothing is released and both errors are reported. */

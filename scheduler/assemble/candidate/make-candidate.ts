@@ -3,7 +3,7 @@ import { compareBytes, type Digest, parseDigest } from '#bundles/digest';
 import type { CandidateSource } from '#bundles/formats/statements/predicates';
 import { VERSION } from '#bundles/version';
 import type { Applications } from '../../load/applications/load-applications.ts';
-import type { BuiltBundle } from '../bundle/build-bundle.ts';
+import type { BuiltBundle } from '../bundle/built-bundle.ts';
 import { placeOf } from '../../load/platform/declarations.ts';
 import type { PinnedChart } from '../../load/charts/charts.ts';
 import type { Platform, SourceSnapshot } from '../../model/model.ts';

@@ -2,7 +2,7 @@ import { type Descriptor, encodeManifest } from '#bundles/formats/layout/manifes
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 import { FILE_BLOB, OCI_MANIFEST } from '#bundles/media-types';
 import { emptyConfig } from '#bundles/trust/images/evidence';
-import type { ResolvedImage } from '../images/resolve-images.ts';
+import type { ResolvedImage } from '../images/resolved-image.ts';
 import type { Content } from './content.ts';
 
 /**

@@ -26,7 +26,7 @@ import {
   textLike,
 } from '../../model/yaml/shape.ts';
 import { contentSpec, type HostContentsObject, toContents } from './host-content-object.ts';
-import { type PlaybookObject, playbook, toPlaybooks } from './playbooks/host-playbook-object.ts';
+import { type PlaybookObject, playbook, toPlaybooks } from './host-playbook-object.ts';
 import { hostPath, mode, owned, refuseAt, sha256, webAddress } from '../../load/objects/host-fields.ts';
 
 /**

@@ -1,6 +1,7 @@
 import { compareBytes } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
-import { type ImageOrigin, type ResolvedImage, resolveManifest } from './resolve-images.ts';
+import { type ImageOrigin, resolveManifest } from './resolve-images.ts';
+import type { ResolvedImage } from './resolved-image.ts';
 import { type Attachment, formatAttachment } from '../../model/images/attachment.ts';
 
 /**

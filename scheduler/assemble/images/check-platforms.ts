@@ -1,6 +1,6 @@
 import { FleetError, isFleetError } from '#bundles/errors';
 import { chooseManifest } from './choose-manifest.ts';
-import type { ResolvedImage } from './resolve-images.ts';
+import type { ResolvedImage } from './resolved-image.ts';
 
 /**
  * Judges whether the machines of a cluster type can run its images as they are pinned: a lock file, or a digest in a manifest, may be

@@ -2,7 +2,7 @@ import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { FleetError, isFleetError } from '#bundles/errors';
 import type { BlobStore } from '#bundles/formats/layout/blobs';
 import { verified } from '#bundles/formats/layout/verified';
-import type { ResolvedImage } from './resolve-images.ts';
+import type { ResolvedImage } from './resolved-image.ts';
 
 /**
  * Layers that registries need not store ("foreign" of Docker's schema 2, "non-distributable" of OCI image-spec 1.0, layer.md): their

@@ -4,7 +4,7 @@ import { FleetError } from '#bundles/errors';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 import type { ImagePlaces } from '../../load/images/image-places.ts';
 import { canonicalPlatform, chooseManifest } from './choose-manifest.ts';
-import type { ImageReference, LockedImage } from './lock-images.ts';
+import type { ImageReference, LockedImage } from './image-lock.ts';
 
 export type FoundImage = Pick<LockedImage, 'after' | 'index' | 'platforms'>;
 

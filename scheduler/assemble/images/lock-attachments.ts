@@ -3,7 +3,7 @@ import { FleetError, toFleetError } from '#bundles/errors';
 import { inParallel } from '#bundles/in-parallel';
 import { endsJudging } from '../../model/problems.ts';
 import { type Attachment, formatAttachment, type Take } from '../../model/images/attachment.ts';
-import type { ImageReference } from './lock-images.ts';
+import type { ImageReference } from './image-lock.ts';
 import { findAttachments } from '../../load/images/find-attachments.ts';
 import type { ImagePlaces } from '../../load/images/image-places.ts';
 import type { FreshImage } from './lock-images.ts';

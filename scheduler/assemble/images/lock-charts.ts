@@ -8,7 +8,8 @@ import type { Platform } from '../../model/model.ts';
 import { toProblem } from '../../model/problems.ts';
 import { withPlace } from '../../model/with-place.ts';
 import { schedulePlatform } from '../../plan/schedule/schedule-platform.ts';
-import type { LockedImage, LockOutcome } from './lock-images.ts';
+import type { LockOutcome } from './lock-images.ts';
+import type { LockedImage } from './image-lock.ts';
 
 export type WantedChart = { readonly reference: ChartReference; readonly at: Place };
 

@@ -8,7 +8,7 @@ import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import { isChartKey } from '../../load/charts/charts.ts';
 import { formatAttachment } from '../../model/images/attachment.ts';
 import type { LockedAttachments } from './lock-attachments.ts';
-import type { LockedImage } from './lock-images.ts';
+import type { LockedImage } from './image-lock.ts';
 
 /** File beside fleet.yaml; an existing file with the other extension is used. */
 const FILES = ['images.lock.yaml', 'images.lock.yml'] as const;

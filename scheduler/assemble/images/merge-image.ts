@@ -1,5 +1,5 @@
 import { compareBytes } from '#bundles/digest';
-import type { ResolvedImage } from './resolve-images.ts';
+import type { ResolvedImage } from './resolved-image.ts';
 
 type Entry = ResolvedImage['entry'];
 

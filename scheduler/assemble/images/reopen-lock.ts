@@ -7,7 +7,7 @@ import { OCI_MANIFEST } from '#bundles/media-types';
 import type { ImagePlaces } from '../../load/images/image-places.ts';
 import { indexHas } from './choose-manifest.ts';
 import { canonicalPlatforms, chooseFrom, type FoundImage } from './find-image.ts';
-import type { ImageLocks, ImageReference } from './lock-images.ts';
+import type { ImageLocks, ImageReference } from './image-lock.ts';
 
 type Reopened = {
   readonly reference: ImageReference;

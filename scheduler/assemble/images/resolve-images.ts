@@ -13,14 +13,7 @@ import { readBlob } from '#bundles/formats/layout/verified';
 import { OCI_MANIFEST } from '#bundles/media-types';
 import { copyBlobs } from './copy-blobs.ts';
 import type { SignedRepository } from './signatures/registry-evidence.ts';
-
-/** An image by its name in the closure, with all its blobs, manifests before their children. */
-export type ResolvedImage = {
-  readonly entry: ClosureEntry;
-  readonly blobs: readonly Descriptor[];
-  /** Source of the blobs. */
-  readonly source: BlobSource;
-};
+import type { ResolvedImage } from './resolved-image.ts';
 
 /** The repository in the name of an image. @param name 'host/repo@sha256:...' */
 export type PullImage = (name: string) => SignedRepository;

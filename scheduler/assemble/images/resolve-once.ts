@@ -2,7 +2,8 @@ import { attachLocked } from './attach-locked.ts';
 import type { Attachment } from '../../model/images/attachment.ts';
 import { checkPlatforms } from './check-platforms.ts';
 import { type Vouching, vouchImages } from './signatures/vouch-images.ts';
-import { type ImageOrigin, type ResolvedImage, resolveImages } from './resolve-images.ts';
+import { type ImageOrigin, resolveImages } from './resolve-images.ts';
+import type { ResolvedImage } from './resolved-image.ts';
 
 /** @param platforms 'linux/amd64' ... that each image must have; none: not judged */
 export type ResolveImages = (

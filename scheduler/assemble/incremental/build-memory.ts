@@ -1,5 +1,5 @@
 import type { Application } from '../../load/applications/application.ts';
-import type { BuiltBundle } from '../bundle/build-bundle.ts';
+import type { BuiltBundle } from '../bundle/built-bundle.ts';
 import type { ManifestCache } from '../bundle/prepared-manifest.ts';
 import type { Platform, RenderedPackage } from '../../model/model.ts';
 import { type FileMemory, newFileMemory } from '../../load/sources/file-memory.ts';

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Application } from '../../load/applications/application.ts';
-import type { BuiltBundle, BundleInput } from '../bundle/build-bundle.ts';
+import type { BundleInput } from '../bundle/bundle-input.ts';
+import type { BuiltBundle } from '../bundle/built-bundle.ts';
 import type { EnvironmentMemory, KeptBundle } from './build-memory.ts';
 
 /**

@@ -4,7 +4,7 @@ import { normaliseImageName } from '#bundles/formats/bundle/image-name';
 import type { Application } from '../../load/applications/application.ts';
 import { type Applications, loadApplications } from '../../load/applications/load-applications.ts';
 import type { Tools } from '../../load/applications/tools/tool.ts';
-import type { ImageReference } from '../images/lock-images.ts';
+import type { ImageReference } from '../images/image-lock.ts';
 import { imagesInPackage } from './images-in-package.ts';
 import type { Charts } from '../../load/charts/charts.ts';
 import type { Platform, RenderedPackage } from '../../model/model.ts';

@@ -18,7 +18,8 @@ import type { ImagePlaces } from '../../load/images/image-places.ts';
 import { type LockedAttachments, lockAttachments } from '../images/lock-attachments.ts';
 import { collectCharts, lockCharts } from '../images/lock-charts.ts';
 import { updateLockFile } from '../images/lock-file.ts';
-import { type FreshImage, type LockedImage, lockImages, type ImageReference } from '../images/lock-images.ts';
+import { type FreshImage, lockImages } from '../images/lock-images.ts';
+import type { LockedImage, ImageReference } from '../images/image-lock.ts';
 
 export type LockOptions = PlatformOptions & {
   readonly environments?: readonly string[];

@@ -3,7 +3,7 @@ import type { Layout } from '#bundles/formats/layout/layout';
 import type { BundlePredicate, Revocations } from '#bundles/formats/statements/predicates';
 import type { Channel } from '#bundles/names';
 import type { TrustRoot } from '#bundles/trust/root/root';
-import type { BuiltBundle } from '../../assemble/bundle/build-bundle.ts';
+import type { BuiltBundle } from '../../assemble/bundle/built-bundle.ts';
 import type { EnvironmentBuild } from '../../assemble/environment-build.ts';
 import { findRolledBack } from '../../load/releases/assignment-rollbacks.ts';
 import { type AuditLog, readAuditLog } from '../../load/releases/audit-log.ts';

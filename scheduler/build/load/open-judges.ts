@@ -1,5 +1,5 @@
 import { FleetError } from '#bundles/errors';
-import type { BundleInput } from '../../assemble/bundle/build-bundle.ts';
+import type { BundleInput } from '../../assemble/bundle/bundle-input.ts';
 import type { ManifestJudge } from '../../assemble/bundle/prepared-manifest.ts';
 import type { ClusterType, Platform, RenderedPackage } from '../../model/model.ts';
 import { createObjectCheck, type ObjectCheck } from '../../plan/validate/kubernetes/create-object-check.ts';

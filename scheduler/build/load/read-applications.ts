@@ -1,6 +1,6 @@
 import { type FleetError, toFleetError } from '#bundles/errors';
 import type { CandidateSource } from '#bundles/formats/statements/predicates';
-import type { BundleInput } from '../../assemble/bundle/build-bundle.ts';
+import type { BundleInput } from '../../assemble/bundle/bundle-input.ts';
 import { checkSources, checkTools } from '../../assemble/candidate/check-candidate.ts';
 import { isOwn } from '../../assemble/candidate/given-candidate.ts';
 import { listSources } from '../../assemble/candidate/list-sources.ts';

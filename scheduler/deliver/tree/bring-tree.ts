@@ -11,7 +11,7 @@ import type { Changes } from '../git/plan-changes.ts';
 import { type PromotionStory, promotionName, promotionWords } from '../git/promotion-words.ts';
 import { proposeBranch, withdrawProposals } from '../git/propose-branch.ts';
 import { deliverDirectory } from './deliver-directory.ts';
-import type { Delivered, TreeDelivery } from './deliver-trees.ts';
+import type { Delivered, TreeDelivery } from './tree-delivery.ts';
 import type { StagedTree } from './stage-tree.ts';
 
 type Brought = Omit<

@@ -1,6 +1,7 @@
 import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { platformOptions } from '../../load/platform/platform-options.ts';
-import { type Delivered, deliverTrees } from '../../deliver/tree/deliver-trees.ts';
+import { deliverTrees } from '../../deliver/tree/deliver-trees.ts';
+import type { Delivered } from '../../deliver/tree/tree-delivery.ts';
 import { makeCommitReader } from '../../deliver/tree/read-commits.ts';
 import { identityOf } from '../../deliver/git/commit-identity.ts';
 import { parseTreeTarget } from '../../deliver/tree/tree-target.ts';

@@ -1,6 +1,6 @@
 import type { BundlePredicate } from '#bundles/formats/statements/predicates';
 import type { EnvironmentBuild } from '../../assemble/environment-build.ts';
-import type { BuiltBundle } from '../../assemble/bundle/build-bundle.ts';
+import type { BuiltBundle } from '../../assemble/bundle/built-bundle.ts';
 
 const MAX_NAME = 63;
 

@@ -4,7 +4,7 @@ import type { BlobDirectory } from '#bundles/formats/layout/blob-directory';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 import { readBlob } from '#bundles/formats/layout/verified';
 import type { Channel } from '#bundles/names';
-import type { BuiltBundle } from '../../assemble/bundle/build-bundle.ts';
+import type { BuiltBundle } from '../../assemble/bundle/built-bundle.ts';
 import type { PackedBundle } from '../../assemble/bundle/pack-bundle.ts';
 import { copyBlobs } from '../../assemble/images/copy-blobs.ts';
 import { imageReference } from '../../load/releases/references.ts';

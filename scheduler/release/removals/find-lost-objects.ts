@@ -4,7 +4,7 @@ import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { unpackPackages } from '#bundles/formats/bundle/unpack-packages';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 import { readBlob } from '#bundles/formats/layout/verified';
-import type { BuiltBundle } from '../../assemble/bundle/build-bundle.ts';
+import type { BuiltBundle } from '../../assemble/bundle/built-bundle.ts';
 import { MANIFESTS } from '../../assemble/bundle/assemble-kubernetes.ts';
 import { packageContent } from '../../assemble/bundle/package-content.ts';
 import type { LostObjects, Removal } from './removal.ts';

@@ -4,7 +4,7 @@ import type { Layout } from '#bundles/formats/layout/layout';
 import type { Channel } from '#bundles/names';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import type { EnvironmentBuild } from '../../assemble/environment-build.ts';
-import type { BuiltBundle } from '../../assemble/bundle/build-bundle.ts';
+import type { BuiltBundle } from '../../assemble/bundle/built-bundle.ts';
 import {
   candidateOfRelease,
   declarationOf,

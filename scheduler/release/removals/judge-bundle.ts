@@ -1,4 +1,4 @@
-import type { BuiltBundle } from '../../assemble/bundle/build-bundle.ts';
+import type { BuiltBundle } from '../../assemble/bundle/built-bundle.ts';
 import type { PublishedRelease } from '../../load/releases/read-release.ts';
 import type { Allowance } from '../../settings/allowance.ts';
 import type { FindRemovals } from './find-removals.ts';

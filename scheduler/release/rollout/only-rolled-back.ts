@@ -1,7 +1,7 @@
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import type { Layout } from '#bundles/formats/layout/layout';
 import type { BundlePredicate } from '#bundles/formats/statements/predicates';
-import type { BuiltBundle } from '../../assemble/bundle/build-bundle.ts';
+import type { BuiltBundle } from '../../assemble/bundle/built-bundle.ts';
 import type { PublishedRelease } from '../../load/releases/read-release.ts';
 
 /** Names of assignments that a statement or a build holds because a person rolled them back. */

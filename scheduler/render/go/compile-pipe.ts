@@ -5,9 +5,9 @@ import type { Command, Name, Operand, Pipe } from './ast.ts';
 import { forbiddenReason } from './functions/forbidden.ts';
 import { FUNCTION_NAMES, findFunction } from './functions/functions.ts';
 import { arityProblem, callFunction, type TemplateFunction } from './functions/template-function.ts';
-import { GO_FIELDS, GoContext, isGoField } from '../../model/go/go-context.ts';
-import { Opaque } from '../../model/go/opaque.ts';
-import { describe, isMap, lookup, truth, type Value } from '../../model/go/value.ts';
+import { GO_FIELDS, GoContext, isGoField } from './values/go-context.ts';
+import { Opaque } from './values/opaque.ts';
+import { describe, isMap, lookup, truth, type Value } from './values/value.ts';
 
 export type Evaluate = (run: Run, frame: Value[], dot: Value) => Value;
 

@@ -8,11 +8,11 @@ import {
 import { unreachable } from '../../model/unreachable.ts';
 import type { Body, Node, Pipe } from './ast.ts';
 import { compilePipe, type Evaluate } from './compile-pipe.ts';
-import { GoContext } from '../../model/go/go-context.ts';
+import { GoContext } from './values/go-context.ts';
 import { isInt, SizedInt, toNumber } from '../../model/go/number.ts';
 import { parse } from './parse.ts';
 import { printed } from './print.ts';
-import { describe, isList, isMap, sortedEntries, truth, type Value } from '../../model/go/value.ts';
+import { describe, isList, isMap, sortedEntries, truth, type Value } from './values/value.ts';
 import type { TextField } from '../../model/template-context.ts';
 
 /** The variables of one template call; slot 0 is `$`. */

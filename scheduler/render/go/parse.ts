@@ -2,7 +2,7 @@ import { type TemplateSource, templateError } from '../template-source.ts';
 import { unreachable } from '../../model/unreachable.ts';
 import type { Body, Branch, Command, Name, Node, Operand, Pipe, Tree } from './ast.ts';
 import { lex, type Token, type TokenKind } from './lex.ts';
-import { numberLiteral } from '../../model/go/number-literal.ts';
+import { numberLiteral } from './values/number-literal.ts';
 import { unquote } from './quote.ts';
 import { codePoints } from '../../model/go/utf8.ts';
 

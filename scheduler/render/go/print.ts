@@ -1,8 +1,8 @@
 import { checkDepth, checkLength, type Run, spend } from '../run.ts';
-import { GO_FIELDS, GoContext } from '../../model/go/go-context.ts';
+import { GO_FIELDS, GoContext } from './values/go-context.ts';
 import { formatFloat, SizedInt, WholeFloat } from '../../model/go/number.ts';
-import { Opaque } from '../../model/go/opaque.ts';
-import { isList, sortedEntries, type Value } from '../../model/go/value.ts';
+import { Opaque } from './values/opaque.ts';
+import { isList, sortedEntries, type Value } from './values/value.ts';
 
 const join = (run: Run, parts: readonly string[]): string => {
   let length = parts.length;

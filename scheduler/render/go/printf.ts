@@ -2,7 +2,7 @@ import { checkLength, type Run } from '../run.ts';
 import { type Directive, PLAIN } from './format/directive.ts';
 import { formatValue, shownWithType } from './format/format-value.ts';
 import { isInt, toNumber } from '../../model/go/number.ts';
-import type { Value } from '../../model/go/value.ts';
+import type { Value } from './values/value.ts';
 
 /** Go's upper bound on width, precision and index. */
 const MAX_NUMBER = 1_000_000;

@@ -1,5 +1,5 @@
 import type { Run } from '../run.ts';
-import { formOf, type Value } from '../../model/go/value.ts';
+import { formOf, type Value } from './values/value.ts';
 
 /**
  * Whether the value is a Go map[string]string: Labels and Manifests (behaviour spec 2.6), and results of split. With `index` a

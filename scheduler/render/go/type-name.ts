@@ -1,7 +1,7 @@
 import type { Run } from '../run.ts';
-import { Opaque } from '../../model/go/opaque.ts';
+import { Opaque } from './values/opaque.ts';
 import { isStringMap } from './string-map.ts';
-import { formOf, kindOf, type Value } from '../../model/go/value.ts';
+import { formOf, kindOf, type Value } from './values/value.ts';
 
 const GO_TYPES: Readonly<Record<ReturnType<typeof kindOf>, string>> = {
   invalid: '<nil>',

@@ -1,4 +1,4 @@
-import { describe, isList, isMap, sortedEntries, type Value } from '../../model/go/value.ts';
+import { describe, isList, isMap, sortedEntries, type Value } from '../go/values/value.ts';
 import { fail, type Run, spend } from '../run.ts';
 import { type Evaluate, enter, type Render, type Scope } from './scope.ts';
 import { isTrue, isZero } from './truth.ts';

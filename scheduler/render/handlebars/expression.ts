@@ -3,7 +3,7 @@ import { FUNCTION_NAMES, findFunction } from '../go/functions/functions.ts';
 import { arityProblem, callFunction } from '../go/functions/template-function.ts';
 import { WholeFloat } from '../../model/go/number.ts';
 import { goText } from '../go/print.ts';
-import { describe, isList, isMap, type Value } from '../../model/go/value.ts';
+import { describe, isList, isMap, type Value } from '../go/values/value.ts';
 import { fail, type Run } from '../run.ts';
 import { type TemplateSource, templateError } from '../template-source.ts';
 import { type Evaluate, readPart, type Scope } from './scope.ts';

@@ -1,4 +1,4 @@
-import { isList, isMap, lookup, type Value } from '../../model/go/value.ts';
+import { isList, isMap, lookup, type Value } from '../go/values/value.ts';
 import type { Run } from '../run.ts';
 
 /** The values of `@index`, `@key`, `@first` and `@last` in one iteration of each. */

@@ -1,5 +1,5 @@
 import { findFunction } from '../go/functions/functions.ts';
-import { type Dict, isMap, sortedEntries } from '../../model/go/value.ts';
+import { type Dict, isMap, sortedEntries } from '../go/values/value.ts';
 import { checkDepth, fail, type Run, spend, write, writeField } from '../run.ts';
 import { templateError } from '../template-source.ts';
 import { unreachable } from '../../model/unreachable.ts';

@@ -1,5 +1,5 @@
 import { SizedInt, toNumber, WholeFloat } from '../../model/go/number.ts';
-import { isList, type Value } from '../../model/go/value.ts';
+import { isList, type Value } from '../go/values/value.ts';
 
 /** Handlebars' truth: empty lists are false, empty maps are not. */
 export const isTrue = (value: Value): boolean => {

@@ -2,7 +2,7 @@ import { unpackPackages } from '#bundles/formats/bundle/unpack-packages';
 import type { FleetError } from '#bundles/errors';
 import { bundlesApplication } from '../../load/applications/read-application.ts';
 import { buildEnvironment } from '../../build/pipeline.ts';
-import type { BuiltBundle } from '../../assemble/bundle/build-bundle.ts';
+import type { BuiltBundle } from '../../assemble/bundle/built-bundle.ts';
 import { checkSources } from '../../assemble/candidate/check-candidate.ts';
 import { type GivenCandidate, isOwn } from '../../assemble/candidate/given-candidate.ts';
 import { knownCharts } from '../../load/charts/known-charts.ts';

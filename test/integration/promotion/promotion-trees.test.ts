@@ -1,11 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import {
-  type Delivered,
-  deliverTrees,
-  type TreeDelivery,
-} from '../../../scheduler/deliver/tree/deliver-trees.ts';
+import { deliverTrees } from '../../../scheduler/deliver/tree/deliver-trees.ts';
+import type { Delivered, TreeDelivery } from '../../../scheduler/deliver/tree/tree-delivery.ts';
 import { makeCommitReader } from '../../../scheduler/deliver/tree/read-commits.ts';
 import { readFlux } from '../../../scheduler/hub/ingest/followers/read-flux.ts';
 import { registerFollower } from '../../../scheduler/hub/ingest/followers/register-follower.ts';

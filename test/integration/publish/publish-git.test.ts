@@ -26,11 +26,8 @@ import { planChanges } from '../../../scheduler/deliver/git/plan-changes.ts';
 import { pushBranch } from '../../../scheduler/deliver/git/push-branch.ts';
 import { bringCommit } from '../../../scheduler/deliver/git/read-branch.ts';
 import { writeCommit } from '../../../scheduler/deliver/git/write-commit.ts';
-import {
-  type Delivered,
-  deliverTrees,
-  type TreeDelivery,
-} from '../../../scheduler/deliver/tree/deliver-trees.ts';
+import { deliverTrees } from '../../../scheduler/deliver/tree/deliver-trees.ts';
+import type { Delivered, TreeDelivery } from '../../../scheduler/deliver/tree/tree-delivery.ts';
 import { parseTreeTarget } from '../../../scheduler/deliver/tree/tree-target.ts';
 import { README } from '../../../scheduler/render/render-tree.ts';
 import { makeDeliverStep } from '../../../scheduler/hub/watch/deliver-step.ts';

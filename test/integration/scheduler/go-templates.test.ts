@@ -4,7 +4,7 @@ import { compileLinear, findAll } from '#bundles/json/pattern/linear';
 import { PatternError } from '#bundles/json/pattern/pattern-error';
 import { FORBIDDEN_NAMES } from '../../../scheduler/render/go/functions/forbidden.ts';
 import { FUNCTION_NAMES, findFunction } from '../../../scheduler/render/go/functions/functions.ts';
-import { toYaml } from '../../../scheduler/model/yaml/to-yaml.ts';
+import { toYaml } from '../../../scheduler/render/go/yaml/to-yaml.ts';
 import { hasGo } from '../../harness/neighbours/go-oracle.ts';
 import { runs } from '../../harness/run/long.ts';
 import { compare, showComparison } from './go-templates/compare.ts';

@@ -10,20 +10,7 @@ import { refusal } from '../../bundles/refusal.ts';
 import { told } from '../told.ts';
 
 const bound = (limits?: Partial<Limits>, workspace = 'sales') =>
-  boundOf(
-    [
-      {
-        name: 'sales',
-        host: { paths: [], units: [], users: [], secretSets: [] },
-        siteValues: [],
-        critical: false,
-        limits,
-        at: { file: 'x' },
-      },
-    ],
-    workspace,
-    'shop-web',
-  );
+  boundOf([{ name: 'sales', limits }], workspace, 'shop-web');
 
 describe('the limits of a workspace', () => {
   it('are the defaults but for those that its Workspace says', () => {

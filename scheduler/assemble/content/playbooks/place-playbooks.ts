@@ -7,7 +7,7 @@ import type { RenderedPackage, Value } from '../../../model/model.ts';
 import type { ResolvedFile } from '../check-host-paths.ts';
 import type { HostPackageObject, SiteInputObject } from '../host-package-object.ts';
 import { checkConditions, type ConditionFile } from './check-conditions.ts';
-import type { PlaybookObject } from './host-playbook-object.ts';
+import type { PlaybookObject } from '../host-playbook-object.ts';
 
 export type PlacedPlaybook = {
   readonly playbook: HostPlaybook;

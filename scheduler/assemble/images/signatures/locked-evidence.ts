@@ -7,7 +7,7 @@ import {
   MAX_SIGNATURE_MANIFEST,
   readSignatures,
 } from '#bundles/trust/images/read-signatures';
-import type { ResolvedImage } from '../resolve-images.ts';
+import type { ResolvedImage } from '../resolved-image.ts';
 import { endsJudging } from '../../../model/problems.ts';
 import type { EvidencePlace } from './evidence-place.ts';
 

@@ -5,7 +5,7 @@ import { type ImagePolicy, policiesOn } from '#bundles/formats/bundle/image-poli
 import type { ImageSignature } from '#bundles/trust/images/read-signatures';
 import { namedBy, wrapIndex } from '#bundles/trust/images/signed-index';
 import { vouches, whyNot } from '#bundles/trust/images/vouches';
-import type { ResolvedImage } from '../resolve-images.ts';
+import type { ResolvedImage } from '../resolved-image.ts';
 import type { EvidencePlace } from './evidence-place.ts';
 import { lockedEvidence } from './locked-evidence.ts';
 

@@ -1,5 +1,5 @@
 import { checkDepth, checkLength, fail, type Run, spend } from '../../run.ts';
-import { GoContext } from '../../../model/go/go-context.ts';
+import { GoContext } from '../values/go-context.ts';
 import {
   type Float,
   type Int,
@@ -11,17 +11,10 @@ import {
   toNumber,
   WholeFloat,
 } from '../../../model/go/number.ts';
-import { Opaque } from '../../../model/go/opaque.ts';
+import { Opaque } from '../values/opaque.ts';
 import { goText } from '../print.ts';
 import { typeName } from '../type-name.ts';
-import {
-  type Dict,
-  formOf,
-  isList,
-  sortedEntries,
-  type Value,
-  type ValueMap,
-} from '../../../model/go/value.ts';
+import { type Dict, formOf, isList, sortedEntries, type Value, type ValueMap } from '../values/value.ts';
 import { type Directive, pad } from './directive.ts';
 import { formatFloat } from './format-float.ts';
 import { formatInteger } from './format-integer.ts';

@@ -8,7 +8,7 @@ import {
   SizedInt,
   toNumber,
 } from '../../../model/go/number.ts';
-import { Opaque } from '../../../model/go/opaque.ts';
+import { Opaque } from '../values/opaque.ts';
 import { sprint, sprintln } from '../print.ts';
 import { sprintf } from '../printf.ts';
 import { isPrintable } from '../quote.ts';
@@ -27,7 +27,7 @@ import {
   truth,
   typed,
   type Value,
-} from '../../../model/go/value.ts';
+} from '../values/value.ts';
 import { fixed, type FunctionTable, variadic } from './template-function.ts';
 import { typeName } from '../type-name.ts';
 import { deepEqual } from './equal.ts';

@@ -1,12 +1,12 @@
 import { fail, type Run, spend } from '../../run.ts';
 import { isInt, plainInt, SizedInt } from '../../../model/go/number.ts';
-import { durationText, parseDuration, roundedDuration } from '../../../model/go/time/duration.ts';
-import { formatTime } from '../../../model/go/time/format-time.ts';
-import { GoTime, isShowable, ZERO_TIME } from '../../../model/go/time/go-time.ts';
+import { durationText, parseDuration, roundedDuration } from '../time/duration.ts';
+import { formatTime } from '../time/format-time.ts';
+import { GoTime, isShowable, ZERO_TIME } from '../time/go-time.ts';
 import { type Moment, SECOND } from '../../../model/go/time/moment.ts';
 import { parseTime } from '../../../model/go/time/parse-time.ts';
 import { UTC, zoneNamed } from '../../../model/go/time/zone.ts';
-import { describe, type Value } from '../../../model/go/value.ts';
+import { describe, type Value } from '../values/value.ts';
 import { toBig } from './math.ts';
 import { type FunctionTable, fixed } from './template-function.ts';
 

@@ -1,16 +1,8 @@
 import { checkDepth, type Run, spend } from '../../run.ts';
 import { isFloat, isInt, plainInt, toNumber } from '../../../model/go/number.ts';
-import { Opaque } from '../../../model/go/opaque.ts';
+import { Opaque } from '../values/opaque.ts';
 import { typeName } from '../type-name.ts';
-import {
-  formOf,
-  isList,
-  isMap,
-  lookupAny,
-  sizeOf,
-  sortedEntries,
-  type Value,
-} from '../../../model/go/value.ts';
+import { formOf, isList, isMap, lookupAny, sizeOf, sortedEntries, type Value } from '../values/value.ts';
 
 /** Go's reflect.DeepEqual: equal types and contents. */
 export const deepEqual = (run: Run, a: Value, b: Value, depth = 0): boolean => {

@@ -1,6 +1,6 @@
 import { checkLength, fail, type Run, spend } from '../../run.ts';
 import { type Float, float, isFloat, isInt, toNumber } from '../../../model/go/number.ts';
-import type { Value } from '../../../model/go/value.ts';
+import type { Value } from '../values/value.ts';
 import {
   addDecimals,
   type Decimal,

@@ -1,8 +1,8 @@
 import { checkDepth, fail, type Run, spend } from '../../run.ts';
-import { GoContext } from '../../../model/go/go-context.ts';
+import { GoContext } from '../values/go-context.ts';
 import { isFloat, isInt, plainInt, toNumber } from '../../../model/go/number.ts';
-import { Opaque } from '../../../model/go/opaque.ts';
-import { isList, sortedEntries, type Value } from '../../../model/go/value.ts';
+import { Opaque } from '../values/opaque.ts';
+import { isList, sortedEntries, type Value } from '../values/value.ts';
 
 /** A 64-bit number in two halves: BigInt would be twenty times slower. */
 type Word = { readonly high: number; readonly low: number };

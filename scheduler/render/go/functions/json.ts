@@ -1,10 +1,10 @@
 import { parseJson } from '#bundles/json/parse-json';
 import { checkDepth, checkLength, fail, type Run, spend } from '../../run.ts';
-import { GoContext } from '../../../model/go/go-context.ts';
+import { GoContext } from '../values/go-context.ts';
 import { float, isInt, WholeFloat } from '../../../model/go/number.ts';
-import { Opaque } from '../../../model/go/opaque.ts';
+import { Opaque } from '../values/opaque.ts';
 import { goText } from '../print.ts';
-import { type Dict, formOf, isList, sortedEntries, type Value } from '../../../model/go/value.ts';
+import { type Dict, formOf, isList, sortedEntries, type Value } from '../values/value.ts';
 import { type FunctionTable, fixed, mustTwins } from './template-function.ts';
 
 type Style = { readonly indent: string; readonly html: boolean };

@@ -1,6 +1,6 @@
 import { fail, type Run, spend } from '../../run.ts';
 import { goText } from '../print.ts';
-import { byBytes, isList, nilList, stringList, truth, typed, type Value } from '../../../model/go/value.ts';
+import { byBytes, isList, nilList, stringList, truth, typed, type Value } from '../values/value.ts';
 import { sameForm } from './core.ts';
 import { deepEqual } from './equal.ts';
 import { toBig } from './math.ts';

@@ -14,7 +14,7 @@ import {
   typed,
   type Value,
   type ValueMap,
-} from '../../../model/go/value.ts';
+} from '../values/value.ts';
 import { sameForm } from './core.ts';
 import { type FunctionTable, fixed, mustTwins, variadic } from './template-function.ts';
 

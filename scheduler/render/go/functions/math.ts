@@ -10,7 +10,7 @@ import {
   toNumber,
 } from '../../../model/go/number.ts';
 import { goText } from '../print.ts';
-import type { Value } from '../../../model/go/value.ts';
+import type { Value } from '../values/value.ts';
 import { type FunctionTable, fixed, variadic } from './template-function.ts';
 
 /** sprig's arithmetic on 64-bit integers, which wrap. A value that is not a number counts as 0. */

@@ -1,7 +1,7 @@
 import { compileLinear, findAll, type LinearPattern, type Match } from '#bundles/json/pattern/linear';
 import { PatternError } from '#bundles/json/pattern/pattern-error';
 import { checkLength, fail, type Run, spend } from '../../run.ts';
-import { stringList } from '../../../model/go/value.ts';
+import { stringList } from '../values/value.ts';
 import { type FunctionTable, fixed, mustTwins } from './template-function.ts';
 
 /** sprig's regular expression functions, in Go's (RE2's) syntax. */

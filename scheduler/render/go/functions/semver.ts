@@ -1,8 +1,8 @@
 import { fail, type Run } from '../../run.ts';
 import { int64, type SizedInt } from '../../../model/go/number.ts';
-import { Opaque } from '../../../model/go/opaque.ts';
+import { Opaque } from '../values/opaque.ts';
 import { fixed, type FunctionTable } from './template-function.ts';
-import { byBytes } from '../../../model/go/value.ts';
+import { byBytes } from '../values/value.ts';
 
 /** Versions as in the library of sprig 2.22: a leading v is accepted, minor and patch numbers are optional. */
 type Version = {

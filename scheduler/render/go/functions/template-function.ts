@@ -1,7 +1,7 @@
 import { fail, payForText, type Run, spend } from '../../run.ts';
 import { unreachable } from '../../../model/unreachable.ts';
 import { isFloat, isInt, toNumber, WholeFloat } from '../../../model/go/number.ts';
-import { type Dict, describe, isList, isMap, type Value, type ValueMap } from '../../../model/go/value.ts';
+import { type Dict, describe, isList, isMap, type Value, type ValueMap } from '../values/value.ts';
 
 /** The kinds of parameters, named after Go types. */
 export type Parameters = {

@@ -3,7 +3,7 @@ import { goText } from '../print.ts';
 import { quote } from '../quote.ts';
 import { trimWhile } from '../../../model/go/trim.ts';
 import { byteLength, byteSlice, codePoints } from '../../../model/go/utf8.ts';
-import { type Dict, isList, stringList, typed, type Value } from '../../../model/go/value.ts';
+import { type Dict, isList, stringList, typed, type Value } from '../values/value.ts';
 import { isSpace, titleCase, toLower, toUpper, uncapitalize } from '../../../model/go/letter-case.ts';
 import { type FunctionTable, fixed, variadic } from './template-function.ts';
 

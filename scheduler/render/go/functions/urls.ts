@@ -1,5 +1,5 @@
 import { fail, type Run } from '../../run.ts';
-import { type Dict, describe, hasKey, lookup, type ValueMap } from '../../../model/go/value.ts';
+import { type Dict, describe, hasKey, lookup, type ValueMap } from '../values/value.ts';
 import { type GoUrl, hostName, parseUrl, UrlError, urlText, userText } from '../../../model/go/go-url.ts';
 import { type FunctionTable, fixed } from './template-function.ts';
 

@@ -1,9 +1,9 @@
 import { parseYaml11Collection } from '../../../model/yaml/yaml-1-1-value.ts';
 import { checkDepth, checkLength, fail, type Run, spend } from '../../run.ts';
-import { toYaml } from '../../../model/yaml/to-yaml.ts';
-import { isScalar } from '../../../model/yaml/yaml-keys.ts';
+import { toYaml } from '../yaml/to-yaml.ts';
+import { isScalar } from '../yaml/yaml-keys.ts';
 import { goText } from '../print.ts';
-import { type Dict, isMap, sortedEntries, type Value } from '../../../model/go/value.ts';
+import { type Dict, isMap, sortedEntries, type Value } from '../values/value.ts';
 import { hash } from './hash.ts';
 import { copy } from './maps.ts';
 import { type FunctionTable, fixed } from './template-function.ts';

@@ -5,7 +5,7 @@ import { OCI_MANIFEST } from '#bundles/media-types';
 import { mergeImage } from '../../../../scheduler/assemble/images/merge-image.ts';
 import type { BundleAbout } from '../../../../scheduler/assemble/bundle/bundle-config.ts';
 import { packBundle } from '../../../../scheduler/assemble/bundle/pack-bundle.ts';
-import type { ResolvedImage } from '../../../../scheduler/assemble/images/resolve-images.ts';
+import type { ResolvedImage } from '../../../../scheduler/assemble/images/resolved-image.ts';
 import { sourceOf } from '../../../agent/images/image-fixture.ts';
 import { policyOf } from '../../../bundles/trust/images/sign-image.ts';
 import { newKey } from '../../../bundles/trust/root/new-key.ts';

@@ -9,7 +9,7 @@ import {
   toNumber,
   WholeFloat,
 } from '../../../../scheduler/model/go/number.ts';
-import { numberLiteral } from '../../../../scheduler/model/go/number-literal.ts';
+import { numberLiteral } from '../../../../scheduler/render/go/values/number-literal.ts';
 
 describe('numbers', () => {
   it('tells 5 from 5.0, and has one form for each', () => {

@@ -7,7 +7,7 @@ import { OCI_INDEX, REF_NAME } from '#bundles/media-types';
 import { signatureTag } from '#bundles/transport/registry/attach-referrer';
 import { checkImages } from '#bundles/trust/images/check-images';
 import type { ImagePolicy } from '#bundles/formats/bundle/image-policy';
-import type { ResolvedImage } from '../../../../../scheduler/assemble/images/resolve-images.ts';
+import type { ResolvedImage } from '../../../../../scheduler/assemble/images/resolved-image.ts';
 import type { EvidencePlace } from '../../../../../scheduler/assemble/images/signatures/evidence-place.ts';
 import { layoutEvidence } from '../../../../../scheduler/assemble/images/signatures/layout-evidence.ts';
 import {

@@ -1,7 +1,15 @@
-import { type Float, type Int, isFloat, isInt, SizedInt, toNumber, WholeFloat } from '../go/number.ts';
-import { Opaque } from '../go/opaque.ts';
-import { codePoints } from '../go/utf8.ts';
-import { byBytes, type Dict, isValueMap, kindOf, type Value, type ValueMap } from '../go/value.ts';
+import {
+  type Float,
+  type Int,
+  isFloat,
+  isInt,
+  SizedInt,
+  toNumber,
+  WholeFloat,
+} from '../../../model/go/number.ts';
+import { Opaque } from '../values/opaque.ts';
+import { codePoints } from '../../../model/go/utf8.ts';
+import { byBytes, type Dict, isValueMap, kindOf, type Value, type ValueMap } from '../values/value.ts';
 
 const LETTER = /\p{L}/u;
 const DIGIT = /\p{Nd}/u;

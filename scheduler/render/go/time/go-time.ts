@@ -1,7 +1,7 @@
-import { Opaque } from '../opaque.ts';
+import { Opaque } from '../values/opaque.ts';
 import { formatTime } from './format-time.ts';
-import { type Moment, SECOND } from './moment.ts';
-import { UTC } from './zone.ts';
+import { type Moment, SECOND } from '../../../model/go/time/moment.ts';
+import { UTC } from '../../../model/go/time/zone.ts';
 
 /** Go's time.Time as a template value. */
 export class GoTime extends Opaque {

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { float, type WholeFloat } from '../../../../scheduler/model/go/number.ts';
-import { toYaml } from '../../../../scheduler/model/yaml/to-yaml.ts';
-import { anyCharacter } from '../../../harness/fleets/any-character.ts';
-import { runs } from '../../../harness/run/long.ts';
+import { float, type WholeFloat } from '../../../../../scheduler/model/go/number.ts';
+import { toYaml } from '../../../../../scheduler/render/go/yaml/to-yaml.ts';
+import { anyCharacter } from '../../../../harness/fleets/any-character.ts';
+import { runs } from '../../../../harness/run/long.ts';
 
 describe('toYaml', () => {
   it('indents by four, but what is in a list by two', () => {

@@ -10,7 +10,7 @@ import {
   SizedInt,
   toNumber,
   WholeFloat,
-} from './number.ts';
+} from '../../../model/go/number.ts';
 import { Opaque } from './opaque.ts';
 
 export type Dict = { [key: string]: Value };

@@ -1,7 +1,7 @@
-import { unreachable } from '../../unreachable.ts';
-import { DAYS, type LayoutPart, MONTHS, type PartName, parseLayout } from './layout.ts';
-import type { Moment } from './moment.ts';
-import { offsetAt, type Zone } from './zone.ts';
+import { unreachable } from '../../../model/unreachable.ts';
+import { DAYS, type LayoutPart, MONTHS, type PartName, parseLayout } from '../../../model/go/time/layout.ts';
+import type { Moment } from '../../../model/go/time/moment.ts';
+import { offsetAt, type Zone } from '../../../model/go/time/zone.ts';
 
 type Clock = {
   readonly date: Date;

@@ -1,4 +1,4 @@
-import type { Int } from './number.ts';
+import type { Int } from '../../../model/go/number.ts';
 
 /**
  * A Go value that templates pass on but cannot inspect, except for the properties in `fields`: a time, a version. It prints

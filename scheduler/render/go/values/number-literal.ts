@@ -1,4 +1,4 @@
-import { type Float, float, type Int } from './number.ts';
+import { type Float, float, type Int } from '../../../model/go/number.ts';
 
 const INTEGER =
   /^([-+]?)(0[xX]_?[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*|0[oO]_?[0-7]+(?:_[0-7]+)*|0[bB]_?[01]+(?:_[01]+)*|0(?:_?[0-7]+)*|[1-9][0-9]*(?:_[0-9]+)*)$/;

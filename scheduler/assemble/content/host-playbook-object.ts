@@ -1,9 +1,9 @@
 import type { Place } from '#bundles/errors';
 import { LABEL } from '#bundles/names';
-import { hostPath, refuseAt, seconds } from '../../../load/objects/host-fields.ts';
-import type { Value } from '../../../model/model.ts';
-import { freeRecord } from '../../../model/yaml/free-value.ts';
-import { exactlyOne } from '../../../model/yaml/schema-rules.ts';
+import { hostPath, refuseAt, seconds } from '../../load/objects/host-fields.ts';
+import type { Value } from '../../model/model.ts';
+import { freeRecord } from '../../model/yaml/free-value.ts';
+import { exactlyOne } from '../../model/yaml/schema-rules.ts';
 import {
   count,
   fields,
@@ -19,7 +19,7 @@ import {
   ruled,
   text,
   textLike,
-} from '../../../model/yaml/shape.ts';
+} from '../../model/yaml/shape.ts';
 
 /** A value of the site that becomes a variable of a playbook. */
 export type PlaybookInputObject = {

@@ -1,7 +1,7 @@
-import { GoContext } from '../go/go-context.ts';
-import { formatFloat, type Int, isFloat, toNumber } from '../go/number.ts';
-import { Opaque } from '../go/opaque.ts';
-import { type Dict, isList, sizeOf, type Value, type ValueMap } from '../go/value.ts';
+import { GoContext } from '../values/go-context.ts';
+import { formatFloat, type Int, isFloat, toNumber } from '../../../model/go/number.ts';
+import { Opaque } from '../values/opaque.ts';
+import { type Dict, isList, sizeOf, type Value, type ValueMap } from '../values/value.ts';
 import { isScalar, type Scalar, yamlEntries } from './yaml-keys.ts';
 import { doubleQuoted, scalarStyle, singleQuoted } from './yaml-scalar.ts';
 

@@ -1,4 +1,4 @@
-import type { TemplateContext } from '../template-context.ts';
+import type { TemplateContext } from '../../../model/template-context.ts';
 
 /**
  * The struct that Kalypso's templates run on (behaviour spec 2.6). It is a class so that it differs from a map: an unknown
