@@ -41,7 +41,7 @@ it('the linter keeps programs apart, imports within one in the order of its fold
     'bundles/imports-scheduler.ts: eslint(no-restricted-imports): bundles/ knows no program.',
     'cli/imports-agent.ts: eslint(no-restricted-imports): cli/ knows no program.',
     `exporter/imports-scheduler.ts: ${meet}`,
-    'scheduler/elsewhere/imports-model.ts: house(one-way): scheduler/elsewhere/imports-model.ts is in a folder that the order of scheduler/ does not name (.oxlintrc.json).',
+    'scheduler/elsewhere/imports-model.ts: house(one-way): scheduler/elsewhere/imports-model.ts has no place in the order of scheduler/, which names neither it nor its folder (.oxlintrc.json).',
     `scheduler/imports-agent.ts: ${meet}`,
     expect.stringMatching(
       /^scheduler\/model\/imports-load\.ts: house\(one-way\): scheduler\/load\/clean\.ts comes after scheduler\/model\/imports-load\.ts/,

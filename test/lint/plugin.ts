@@ -9,15 +9,18 @@ const targetOf = (file: string, specifier: string): string | undefined => {
   return specifier.startsWith('.') ? join(file, '..', specifier) : undefined;
 };
 
+/** In the order of a folder whose own files and folders import each other: files that it does not name are not checked. */
+export const UNRANKED = 'loose files have no rank yet';
+
 /**
- * Index of `path` in the order of `folder`, -1 in a folder that the order does not name. A file of `folder` itself has the index
- * of its name or of '*.ts'; undefined, if the order names neither: it is not checked.
+ * Index of `path` in the order of `folder`: that of its folder or file there, or of '*.ts' for a file of `folder` itself; -1, if the order
+ * names none of them. undefined: it is not checked.
  */
 const placeOf = (path: string, folder: string, order: readonly string[]): number | undefined => {
   const [first = '', ...rest] = path.slice(folder.length + 1).split('/');
   const named = order.indexOf(first);
   if (named >= 0 || rest.length > 0) return named;
-  return order.includes('*.ts') ? order.indexOf('*.ts') : undefined;
+  return order.includes(UNRANKED) ? undefined : order.indexOf('*.ts');
 };
 
 /** The fault of one import, for a person, or undefined. */
@@ -30,7 +33,7 @@ export const findFault = (file: string, specifier: string, orders: Options): str
     const to = placeOf(target, folder, order);
     if (from === undefined || to === undefined) continue;
     if (from < 0)
-      return `${file} is in a folder that the order of ${folder}/ does not name (.oxlintrc.json).`;
+      return `${file} has no place in the order of ${folder}/, which names neither it nor its folder (.oxlintrc.json).`;
     if (to > from)
       return `${target} comes after ${file} in the order of ${folder}/: ${order.join(', ')}. Move what both need to the earlier folder.`;
   }
