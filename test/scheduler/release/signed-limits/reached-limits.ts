@@ -345,6 +345,8 @@ export const UNREACHED: Readonly<Record<string, string>> = {
       '[]/name maxLength',
     ].map((part) => [config(`/imagePolicy${part}`), PLATFORM]),
   ),
+  [config('/reboot/windows maxItems')]: PLATFORM,
+  [config('/reboot/windows[] maxLength')]: PLATFORM,
   [config('/requirements/agent maxLength')]: PLATFORM,
   [config('/requirements/kubernetes maxLength')]: PLATFORM,
   'bundle-predicate /builder maxLength': OURS,
