@@ -39,9 +39,18 @@ const isOwn = ({ mode, uid, gid }) => {
   return !shared && (uid === process.geteuid() || uid === 0);
 };
 
+/** Undefined where nothing is, or where this user may not look: HOME of another user. */
+const statusOf = (stat, folder) => {
+  try {
+    return stat(folder);
+  } catch {
+    return undefined;
+  }
+};
+
 /** Whether a folder is there that is no link and that only this user can change. */
 const isOwnFolder = (folder) => {
-  const found = lstatSync(folder, { throwIfNoEntry: false });
+  const found = statusOf(lstatSync, folder);
   return found !== undefined && found.isDirectory() && isOwn(found);
 };
 
@@ -59,7 +68,7 @@ const make = (folder) => {
 
 /** Undefined without a folder that only this user can change. */
 const baseOf = (folder) => {
-  const found = folder === undefined ? undefined : statSync(folder, { throwIfNoEntry: false });
+  const found = folder === undefined ? undefined : statusOf(statSync, folder);
   return found?.isDirectory() && isOwn(found) ? path.resolve(folder) : undefined;
 };
 

@@ -126,7 +126,7 @@ describeWith(['dockerRegistry'], 'an agent on line, as a process', ({ dockerRegi
       log += chunk.toString();
     });
     await until('the daemon waits', () => log.includes('waiting for the enrolment'));
-    await writeFile(at('token'), 'token-1\n');
+    await writeFile(at('token'), 'token-1\n', { mode: 0o600 });
     const names = ['--site', 'plant-7', '--name', 'kiosk-1', '--channel', 'prod/factory-host'];
     const root = ['--root-sha256', hexOf(digestOf(fleet.roots[0] ?? ''))];
     const wrong = await agent('enroll', ...names, ...root);
