@@ -22,7 +22,7 @@ describe('the agent as one file', () => {
   });
   afterAll(() => stack.disposeAsync());
 
-  it('is a program, its start file, its add-on and the name that people type', async () => {
+  it('is a program, its start file, its add-on, its lists of components and licences, and the name that people type', async () => {
     expect((await readdir(dirname(program))).toSorted()).toEqual([
       'LICENCES.txt',
       'better_sqlite3.node',
@@ -31,6 +31,7 @@ describe('the agent as one file', () => {
       'keep-compiled.mjs',
       'main.cjs',
       'run-compiled.mjs',
+      'sbom.cdx.json',
     ]);
     const typed = await runCommand([join(dirname(program), 'fleet-agent'), '--version']);
     expect(typed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^fleet-agent\/\d/), stderr: '' });
