@@ -57,8 +57,7 @@ export const keepWatched = async (
       if (file !== undefined) await writeFile(file, '');
       failing = false;
     } catch (cause) {
-      if (!failing && !signal.aborted)
-        log.warn({ reason: String(cause) }, NOT_TOLD);
+      if (!failing && !signal.aborted) log.warn({ reason: String(cause) }, NOT_TOLD);
       failing = true;
     }
     await sleep(rest, signal);

@@ -93,7 +93,7 @@ const findingsIn = (files: VerifiedSupport['files']): readonly string[] => {
   const bad = (Array.isArray(findings) ? findings : []).flatMap((one: unknown) => {
     const { name, verdict, message } = (one ?? {}) as { [field: string]: unknown };
     return verdict === 'bad' || verdict === 'warning'
-      ? [`${String(verdict)}  ${String(name)}: ${String(message)}`]
+      ? [`${verdict}  ${String(name)}: ${String(message)}`]
       : [];
   });
   return bad.length === 0 ? ['', 'doctor found nothing wrong'] : ['', ...bad];

@@ -57,7 +57,7 @@ export const listSupport = async (
     madeAt: bundle.made_at,
     receivedAt: bundle.received_at,
     source: bundle.source,
-    bytes: Math.floor((Number(bundle.length) * 3) / 4),
+    bytes: Math.floor((bundle.length * 3) / 4),
   });
   const asked = requests.map((row): ListedSupport => {
     const bundle = bundles.find(({ request }) => request === row.id);

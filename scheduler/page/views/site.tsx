@@ -132,7 +132,7 @@ const Agent = ({ name, rows, carried, now, children }: AgentProps) => {
           {held.reason ?? 'no reason given'}.
         </Text>
       )}
-      {reboot !== null && (
+      {reboot && (
         <Text>
           Needs a reboot since <Age at={reboot.since} now={now} />: {reboot.causes}
           {reboot.waits !== null && `; waits for ${reboot.waits}`}.

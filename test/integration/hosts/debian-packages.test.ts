@@ -99,9 +99,16 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
       const { code, stderr } = await host.exec(['systemctl', 'start', unit]);
       return { code, stderr };
     };
-    // With a width of its own, so that no line is cut. The journal gets the line of a program a moment after its end.
+    // With a width of its own, so that no line is cut. A line that journald reads after the end of its program has no invocation: systemctl
+    // status leaves it out then, and journalctl has it.
     const status = async (unit: string) =>
-      (await host.exec(['/bin/sh', '-c', `COLUMNS=400 systemctl --no-pager -l status ${unit}`])).stdout;
+      (
+        await host.exec([
+          '/bin/sh',
+          '-c',
+          `COLUMNS=400 systemctl --no-pager -l status ${unit}; journalctl --no-pager -n 20 -u ${unit}`,
+        ])
+      ).stdout;
     const says = (unit: string, sentence: RegExp) =>
       expect.poll(() => status(unit), { timeout: 30_000 }).toMatch(sentence);
     const failed = { code: 1, stderr: expect.stringContaining('systemctl status fleet-') };

@@ -221,7 +221,7 @@ const manifests = (name: string, image: string): Documents => {
       metadata,
       rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }],
     },
-  } as unknown as Readonly<Record<string, Json>>;
+  };
   return Object.fromEntries(Object.entries(made).map(([path, one]) => [`${path}.yaml`, one]));
 };
 
