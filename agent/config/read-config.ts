@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { nearestName } from '#bundles/nearest-name';
+import { readTrustedFile } from '#bundles/read-trusted-file';
 import { parseSettings } from '#cli/parse-settings';
 import { checkFor, type Mistake } from '#bundles/json/schema/check-for';
 import schema from '../../docs/schemas/agent-config.schema.json' with { type: 'json' };
@@ -18,7 +18,7 @@ const DEFAULTS = Object.fromEntries(
 
 /**
  * Reads the configuration: overrides take precedence over the file, and the schema's defaults apply to the rest.
- * @param file undefined: the default path, which need not exist @throws FleetError CONFIG_INVALID with file:line:column
+ * @param file undefined: the default path, which need not exist @throws FleetError CONFIG_INVALID with file:line:column, PERMISSION where others can change it
  */
 export const readConfig = (file: string | undefined, overrides: Overrides): Config => {
   const written = readFile(file);
@@ -44,7 +44,7 @@ const readFile = (file: string | undefined): Partial<Config> => {
   const path = file ?? DEFAULT_CONFIG_FILE;
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readTrustedFile(path).toString('utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' && file === undefined) return {};

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { FleetError, toFleetError } from '#bundles/errors';
+import { readGivenFile } from '#bundles/read-given-file';
 import type { Listen } from './parse-listen.ts';
 
 export type ServerOptions = {
@@ -66,11 +66,7 @@ const tlsServer = async (
   { certificate, key }: NonNullable<ServerOptions['tls']>,
   handler: RequestListener,
 ): Promise<Server> => {
-  const read = (file: string): Promise<Buffer> =>
-    readFile(file).catch((error: unknown) => {
-      throw toFleetError(error, `reading ${file}`);
-    });
-  const pem = { cert: await read(certificate), key: await read(key) };
+  const pem = { cert: await readGivenFile(certificate), key: await readGivenFile(key) };
   try {
     return createTlsServer(pem, handler);
   } catch (cause) {

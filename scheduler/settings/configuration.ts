@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
-import { FleetError, type Place } from '#bundles/errors';
-import { unlessMissing } from '#bundles/unless-missing';
+import { dirname, resolve } from 'node:path';
+import { FleetError, type Place, toFleetError } from '#bundles/errors';
+import { readTrustedFile } from '#bundles/read-trusted-file';
 import { nearestName } from '#bundles/nearest-name';
 import { parseSettings } from '#cli/parse-settings';
 import { wordList } from '#cli/word-list';
@@ -109,12 +108,12 @@ const MAX_BYTES = 1 << 20;
 /**
  * Reads the configuration: flags override the environment, which overrides fleet-scheduler.yaml. Paths in the file are
  * resolved against its folder, others against `cwd`.
- * @throws FleetError CONFIG_INVALID with file:line:column, USAGE for an empty setting or an invalid map, KEY_FORMAT for the
+ * @throws FleetError CONFIG_INVALID with file:line:column, PERMISSION where others can change the file, USAGE for an empty setting or an invalid map, KEY_FORMAT for the
  * escrow
  */
 export const readConfiguration = async (given: GivenSettings, cwd: string): Promise<Configuration> => {
   const file = resolve(cwd, given.config ?? CONFIGURATION_FILE);
-  const text = await readText(file, given.config !== undefined);
+  const text = readText(file, given.config !== undefined);
   const said = text === undefined ? {} : parseSettings<FileSettings>(file, text, check, describe);
   const base = dirname(file);
   const pick = (setting: Setting): string | undefined => {
@@ -203,12 +202,16 @@ const noSuchFile = (file: string): FleetError =>
     hint: 'Write it, or name another one with --config; its keys are in docs/reference/configuration.md, and the Debian package has an example in /usr/share/doc/fleet-scheduler/examples',
   });
 
-const readText = async (file: string, mustExist: boolean): Promise<string | undefined> => {
-  const bytes = await unlessMissing(readFile(file), `reading ${join(file)}`);
-  if (!bytes && mustExist) throw noSuchFile(file);
-  if (bytes && bytes.byteLength > MAX_BYTES)
-    throw invalid(`the configuration has more than ${MAX_BYTES} bytes`, { file });
-  return bytes?.toString('utf8');
+const readText = (file: string, mustExist: boolean): string | undefined => {
+  try {
+    const bytes = readTrustedFile(file);
+    if (bytes.byteLength <= MAX_BYTES) return bytes.toString('utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw toFleetError(error, `reading ${file}`);
+    if (mustExist) throw noSuchFile(file);
+    return undefined;
+  }
+  throw invalid(`the configuration has more than ${MAX_BYTES} bytes`, { file });
 };
 
 type FileSettings = { readonly [setting in Setting]?: string } & {

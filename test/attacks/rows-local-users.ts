@@ -1,6 +1,6 @@
 import { type AttackRow, row, rowOf } from './row.ts';
 
-/** Local users of a host that runs an agent (L1 to L15). */
+/** Local users of a host that runs an agent (L1 to L16). */
 export const LOCAL_USERS: readonly AttackRow[] = [
   row(
     'L1',
@@ -91,5 +91,11 @@ export const LOCAL_USERS: readonly AttackRow[] = [
     'reading the one-time tokens of many hosts in a file that an image gave to all of them',
     'ACCEPT: the enrolment says that others can read it',
     [['ACCEPT']],
+  ),
+  row(
+    'L16',
+    'configuration of others',
+    'changing or replacing what decides what a program does: agent.yaml, fleet-scheduler.yaml, keys.yaml, a kubeconfig, certificates, tokens or credentials that belong to another user, lie in a folder that others can write to, or that a link in such a folder leads to',
+    'PERMISSION',
   ),
 ];

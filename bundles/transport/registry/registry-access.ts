@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { FleetError, toFleetError } from '../../errors.ts';
+import { readTrustedFile } from '../../read-trusted-file.ts';
 import type { RegistryOptions } from './registry.ts';
 
 /** Access to registries from flags, environment and configuration. For files, '' means not set. */
@@ -54,7 +54,7 @@ const MISTAKES: Readonly<Record<string, string>> = {
 export const certificatesOf = (file: string | undefined): string | undefined => {
   if (file === undefined || file === '') return undefined;
   try {
-    return readFileSync(file, 'utf8');
+    return readTrustedFile(file).toString('utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== undefined && code in MISTAKES)

@@ -1,5 +1,6 @@
-import { open, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { checkWriters } from '#bundles/check-writers';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { nearestName } from '#bundles/nearest-name';
 import { parseSettings } from '#cli/parse-settings';
@@ -58,11 +59,12 @@ const WRITABLE_BY_OTHERS = 0o022;
 const readTrustedText = async (file: string): Promise<string | undefined> => {
   try {
     await using handle = await open(file, 'r');
-    const { mode, size, uid } = await handle.stat();
+    const stat = await handle.stat();
+    const { mode, size } = stat;
     if (size > MAX_BYTES)
       throw new FleetError('CONFIG_INVALID', `this has more than ${MAX_BYTES} bytes`, { at: { file } });
     if ((mode & WRITABLE_BY_OTHERS) === 0) {
-      await checkFolder(dirname(file), file, uid);
+      checkWriters(stat, file);
       return await handle.readFile('utf8');
     }
     throw new FleetError('PERMISSION', 'others can change this file, which names the command that signs', {
@@ -73,29 +75,6 @@ const readTrustedText = async (file: string): Promise<string | undefined> => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw toFleetError(error, `reading ${file}`);
   }
-};
-
-const WRITABLE_BY_ALL = 0o002;
-const STICKY = 0o1000;
-
-/**
- * In a world-writable folder without the sticky bit anyone could replace the file; with it anyone could put a file of their own.
- * @param owner of the file
- * @throws FleetError PERMISSION
- */
-const checkFolder = async (folder: string, file: string, owner: number): Promise<void> => {
-  const { mode, uid } = await stat(folder);
-  if ((mode & WRITABLE_BY_ALL) === 0) return;
-  const isOurs = [0, uid, process.getuid?.()].includes(owner);
-  if ((mode & STICKY) !== 0 && isOurs) return;
-  throw new FleetError(
-    'PERMISSION',
-    isOurs ? 'others can replace this file' : 'this file belongs to somebody else',
-    {
-      at: { file },
-      hint: `It names the command that signs: run chmod o-w on ${folder}${isOurs ? '' : ', and find out who made the file'}`,
-    },
-  );
 };
 
 const FORMS = '{file}, {command, public} or {signer}';

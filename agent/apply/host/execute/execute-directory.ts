@@ -8,7 +8,7 @@ import type { HostTargetOptions } from '../host-options.ts';
 import type { DirectoryDetail, DirectoryRemovalDetail } from '../host-step.ts';
 import { inDirectory } from '../live/held-directory.ts';
 import { type Folder, openFolder } from '../live/open-folder.ts';
-import { isOurs } from '../live/who-may-change.ts';
+import { isOurs } from '#bundles/who-may-change';
 import { openParent, ownerNow } from './open-parent.ts';
 import type { Metadata } from './write-into.ts';
 

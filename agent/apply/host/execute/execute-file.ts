@@ -7,7 +7,7 @@ import { hasBackup } from '../backups/open-backup.ts';
 import type { Wanted } from '../desired/read-wanted.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import type { FileDetail } from '../host-step.ts';
-import { isOurs } from '../live/who-may-change.ts';
+import { isOurs } from '#bundles/who-may-change';
 import { asJson, snapshot } from '../owned-state.ts';
 import { writeStarted } from '../systemd/started.ts';
 import { openParent, ownerNow } from './open-parent.ts';

@@ -5,7 +5,7 @@ import { hostError } from '../host-error.ts';
 import type { Ids } from '../live/accounts.ts';
 import type { Folder } from '../live/open-folder.ts';
 import { temporaryName } from '../live/temporary-name.ts';
-import { isOurs } from '../live/who-may-change.ts';
+import { isOurs } from '#bundles/who-may-change';
 
 export type Metadata = { readonly mode: number; readonly owner: Ids | null };
 

@@ -3,7 +3,7 @@ import { realpath } from 'node:fs/promises';
 import { isAbsolute, resolve } from 'node:path';
 import { FleetError } from '#bundles/errors';
 import type { FoundLink, Held } from './held-directory.ts';
-import { isOurs, isShared } from './who-may-change.ts';
+import { isOurs, isShared } from '#bundles/who-may-change';
 
 /** One path component to look up, and the link whose target contains it. */
 export type Component = { readonly name: string; readonly link?: string };

@@ -3,7 +3,7 @@ import { type FileHandle, lstat, open, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError } from '#bundles/errors';
 import { errno, hostError } from '../host-error.ts';
-import { isKept } from './who-may-change.ts';
+import { isKept } from '#bundles/who-may-change';
 
 /** An open directory of a path that is being walked. */
 export type Held = {

@@ -5,7 +5,7 @@ import { dirname, basename } from 'node:path/posix';
 import { belowRoot, componentsOf, isFollowed, MAX_LINKS } from './follow-link.ts';
 import { type Mount, namesByMounts, readMounts } from './mounts.ts';
 import { openRoot } from './held-directory.ts';
-import { isKept } from './who-may-change.ts';
+import { isKept } from '#bundles/who-may-change';
 
 /**
  * Where paths of the host lead today. Two paths with one place are one entry: on merged /usr /lib/x is /usr/lib/x, and links and bind

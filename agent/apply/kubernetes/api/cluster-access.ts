@@ -1,5 +1,9 @@
+import { statSync } from 'node:fs';
 import type { RequestOptions } from 'node:https';
+import { homedir } from 'node:os';
+import { delimiter, join } from 'node:path';
 import type { KubeConfig } from '@kubernetes/client-node';
+import { checkWriters } from '#bundles/check-writers';
 import { FleetError } from '#bundles/errors';
 
 /** Address and credentials of a cluster's API. */
@@ -37,7 +41,7 @@ const NOTHING_FOUND = 'http://localhost:8080';
 
 /**
  * Reads the kubeconfig as kubectl does: contexts, certificates, tokens, exec plugins. Loads the large client library on demand.
- * @throws FleetError CONFIG_INVALID if there is no kubeconfig, it cannot be read, or its context names no cluster
+ * @throws FleetError CONFIG_INVALID if there is no kubeconfig, it cannot be read, or its context names no cluster; PERMISSION where others can change it
  */
 export const openClusterAccess = async (options: AccessOptions): Promise<ClusterAccess> => {
   const { KubeConfig } = await import('@kubernetes/client-node');
@@ -78,10 +82,20 @@ const orUndefined = <T>(read: () => T): T | undefined => {
   }
 };
 
-/** @throws FleetError CONFIG_INVALID */
+/** Files that the library reads, which may name programs to run. */
+const defaultFiles = (): readonly string[] => {
+  const named = process.env['KUBECONFIG'] ?? '';
+  return named === '' ? [join(homedir(), '.kube', 'config')] : named.split(delimiter).filter(Boolean);
+};
+
+/** @throws FleetError CONFIG_INVALID, PERMISSION */
 const readConfig = (Config: typeof KubeConfig, { kubeconfig, context }: AccessOptions): KubeConfig => {
   const config = new Config();
   const from = kubeconfig === '' ? 'the kubeconfig' : kubeconfig;
+  for (const file of kubeconfig === '' ? defaultFiles() : [kubeconfig]) {
+    const stats = statSync(file, { throwIfNoEntry: false });
+    if (stats) checkWriters(stats, file);
+  }
   try {
     if (kubeconfig === '') config.loadFromDefault();
     else config.loadFromFile(kubeconfig);

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { FleetError } from '../../../errors.ts';
+import { FleetError, isFleetError } from '../../../errors.ts';
+import { readTrustedFile } from '../../../read-trusted-file.ts';
 import { askCredentialHelper } from './credential-helper.ts';
 import { type Credentials, type DockerConfig, parseDockerConfig } from './docker-config.ts';
 import type { RegistryOptions } from '../registry.ts';
@@ -17,7 +17,7 @@ export const findCredentials = async (
   signal?: AbortSignal,
 ): Promise<Credentials | undefined> => {
   for (const { file, required } of authFiles(options)) {
-    const config = await readConfig(file, required);
+    const config = readConfig(file, required);
     const found = config && (await findIn(config, host, repository, options.env, signal));
     if (found) return found;
   }
@@ -44,11 +44,13 @@ const authFiles = ({
   ].flatMap((file) => (file ? [{ file, required: false }] : []));
 };
 
-const readConfig = async (file: string, required: boolean): Promise<DockerConfig | undefined> => {
+const readConfig = (file: string, required: boolean): DockerConfig | undefined => {
   let bytes: Buffer;
   try {
-    bytes = await readFile(file);
+    // It may name programs to run as credential helpers.
+    bytes = readTrustedFile(file);
   } catch (cause) {
+    if (isFleetError(cause)) throw cause;
     const { code } = cause as NodeJS.ErrnoException;
     const isAbsent = code === 'ENOENT' || code === 'ENOTDIR';
     if (isAbsent && !required) return undefined;

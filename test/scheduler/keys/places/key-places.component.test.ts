@@ -76,7 +76,7 @@ describe('a key directory', { timeout: 60_000 }, () => {
     await chmod(made.path, 0o777);
     await expect(made.open()).rejects.toMatchObject({
       code: 'PERMISSION',
-      message: 'others can replace this file',
+      message: `others can replace this file: they can write to ${made.path}`,
       at: { file: made.at('keys.yaml') },
     });
     // As /tmp is: what lies there is its owner's.
@@ -95,11 +95,13 @@ describe('a key directory', { timeout: 60_000 }, () => {
       await chown(made.at('keys.yaml'), 65_534, 65_534);
       await expect(made.open()).rejects.toMatchObject({
         code: 'PERMISSION',
-        message: 'this file belongs to somebody else',
+        message: 'this file belongs to user 65534, who can change it',
         at: { file: made.at('keys.yaml') },
       });
-      // In a folder of one's own it was a person who could do so that put it there.
+      // Its owner can still change it there.
       await chmod(made.path, 0o755);
+      await expect(made.open()).rejects.toMatchObject({ code: 'PERMISSION' });
+      await chown(made.at('keys.yaml'), process.geteuid?.() ?? 0, 0);
       expect((await made.open()).root.version).toBe(1);
     },
   );

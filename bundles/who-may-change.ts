@@ -4,10 +4,10 @@ const GROUP_WRITE = 0o020;
 const OTHERS_WRITE = 0o002;
 const STICKY = 0o1000;
 
-/** True if the owner is root or the user that the agent runs as. */
+/** True if the owner is root or the user that this process runs as. */
 export const isOurs = (uid: number): boolean => uid === 0 || uid === process.geteuid?.();
 
-/** True if users other than root and the agent's user and group may write to it. */
+/** True if users other than root and the user and group of this process may write to it. */
 export const isShared = ({ mode, gid }: Pick<Stats, 'mode' | 'gid'>): boolean =>
   (mode & OTHERS_WRITE) !== 0 || ((mode & GROUP_WRITE) !== 0 && gid !== process.getegid?.());
 
