@@ -11,7 +11,7 @@ import { prepare } from '../plan/prepare.ts';
 import { describeDeltas } from './show/describe-deltas.ts';
 import { describeCut, describeSet } from './show/format-set.ts';
 import { type Exported, exportMedium } from '../write/export-medium.ts';
-import type { WriteOptions } from '../plan/medium/write-options.ts';
+import type { WriteOptions } from '../write/write-options.ts';
 import { recordDeparture } from '../write/record-departure.ts';
 import type { SetRequest } from '../write/write-set.ts';
 import { setTransferFlags } from '../source/v8-flags.ts';

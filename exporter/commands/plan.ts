@@ -7,7 +7,7 @@ import { PROGRESS_FLAG } from '#cli/flags';
 import { type BytesToWrite, bytesToWrite, filesLacking } from '../plan/bytes-to-write.ts';
 import { type ChannelRemovals, describeRemovals } from '../plan/find-removals.ts';
 import type { Plan as MediumPlan } from '../plan/plan.ts';
-import { planSet, type SetPlan } from '../plan/plan-set.ts';
+import { planSet, type SetPlan } from '../plan/set/plan-set.ts';
 import { prepare } from '../plan/prepare.ts';
 import { describeDeltas } from './show/describe-deltas.ts';
 import { formatSet } from './show/format-set.ts';

@@ -6,12 +6,12 @@ import type { Chunked, Medium } from '#bundles/formats/medium/medium';
 import type { Prepared } from './prepare.ts';
 import { holds } from './medium/read-back.ts';
 import { largestFile, type NeededFile } from './medium/free-space.ts';
-import { type MetadataFile, metadataOf } from './medium/metadata.ts';
+import { type MetadataFile, metadataOf } from './metadata.ts';
 import { chunkPath, partsOf } from './medium/part.ts';
 import { findRight, mediumOfPartial, PARTIAL } from './medium/resume-tar.ts';
-import { planEntries } from './medium/tar-entries.ts';
-import { isSame } from './medium/write-changed.ts';
-import type { WriteOptions } from './medium/write-options.ts';
+import { planEntries } from './plan-entries.ts';
+import { isSame } from '../write/write-changed.ts';
+import type { WriteOptions } from '../write/write-options.ts';
 import { entrySize } from './pack-parts.ts';
 import type { Plan, PlannedBlob, PlannedFile } from './plan.ts';
 

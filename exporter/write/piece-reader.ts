@@ -1,7 +1,7 @@
 import { type ByteCursor, byteCursor } from '#bundles/formats/archive/byte-cursor';
 import type { Digest } from '#bundles/digest';
 import { verified } from '#bundles/formats/layout/verified';
-import type { CutFile } from '../plan/cut-set.ts';
+import type { CutFile } from '../plan/set/cut-set.ts';
 import type { PlannedBlob } from '../plan/plan.ts';
 import type { Source } from '../source/source.ts';
 

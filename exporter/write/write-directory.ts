@@ -12,15 +12,15 @@ import { blame } from './blame.ts';
 import { holds } from '../plan/medium/read-back.ts';
 import { checkFolderRoom } from '../plan/medium/folder-room.ts';
 import { checkFreeSpace, largestFile } from '../plan/medium/free-space.ts';
-import { metadataOf } from '../plan/medium/metadata.ts';
+import { metadataOf } from '../plan/metadata.ts';
 import { type Part, partsOf } from '../plan/medium/part.ts';
-import { splitBlobs } from '../plan/medium/split-blobs.ts';
-import { removeSet } from '../plan/medium/volume-files.ts';
-import { sweepStatus, sweepTemporary, sweepUnreferenced } from '../plan/medium/sweep.ts';
+import { splitBlobs } from '../plan/set/split-blobs.ts';
+import { removeSet } from '../plan/medium/volume-lists.ts';
+import { sweepStatus, sweepTemporary, sweepUnreferenced } from './sweep.ts';
 import { syncFolders } from './sync-folders.ts';
 import { writeBlob } from './write-blob.ts';
-import { writeChanged } from '../plan/medium/write-changed.ts';
-import type { WriteOptions, Written } from '../plan/medium/write-options.ts';
+import { writeChanged } from './write-changed.ts';
+import type { WriteOptions, Written } from './write-options.ts';
 
 /**
  * Writes a medium into a folder, which at any time is the old medium or the new one. Blobs get their final names once verified, then

@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import { type TarEntry, writeTar } from '#bundles/formats/archive/write-tar';
 import type { Digest } from '#bundles/digest';
 import { verified } from '#bundles/formats/layout/verified';
-import type { CutPart } from '../plan/cut-set.ts';
+import type { CutPart } from '../plan/set/cut-set.ts';
 import type { Plan } from '../plan/plan.ts';
 import type { Source } from '../source/source.ts';
 import { writeSynced } from './device/write-synced.ts';
 import { blobPath } from '../plan/medium/part.ts';
 import type { PieceReader } from './piece-reader.ts';
-import type { SetLayout } from '../plan/medium/set-layout.ts';
-import type { WriteOptions } from '../plan/medium/write-options.ts';
+import type { SetLayout } from '../plan/set/set-layout.ts';
+import type { WriteOptions } from './write-options.ts';
 
 export type WrittenPart = {
   readonly number: number;

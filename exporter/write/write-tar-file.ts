@@ -15,10 +15,10 @@ import { PAGE } from '../plan/medium/read-back.ts';
 import { writeSynced } from './device/write-synced.ts';
 import { checkFreeSpace, tooLargeFor } from '../plan/medium/free-space.ts';
 import { findRight, mediumOfPartial, PARTIAL } from '../plan/medium/resume-tar.ts';
-import { splitBlobs } from '../plan/medium/split-blobs.ts';
-import { entriesFrom, planEntries } from '../plan/medium/tar-entries.ts';
-import { type TarSpan, tarSpans } from '../plan/medium/tar-spans.ts';
-import type { WriteOptions, Written } from '../plan/medium/write-options.ts';
+import { splitBlobs } from '../plan/set/split-blobs.ts';
+import { entriesFrom, planEntries } from '../plan/plan-entries.ts';
+import { type TarSpan, tarSpans } from './tar-spans.ts';
+import type { WriteOptions, Written } from './write-options.ts';
 
 /**
  * Writes the medium as one deterministic tar, metadata first. The file has a temporary name beside the final one, is read back while it is

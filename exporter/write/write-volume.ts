@@ -8,10 +8,10 @@ import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import { PARTS_FILE, PARTS_FOLDER, PROGRESS_FILE, RECEIPTS_FOLDER } from '#bundles/formats/medium/medium';
 import { partPath, type VolumePart, type VolumeParts, shortSet } from '#bundles/formats/medium/parts/part';
 import { sizeOf } from '#bundles/formats/medium/plain-files';
-import type { CutPart } from '../plan/cut-set.ts';
+import type { CutPart } from '../plan/set/cut-set.ts';
 import { holds } from '../plan/medium/read-back.ts';
 import { checkFreeSpace } from '../plan/medium/free-space.ts';
-import { type SetLayout, volumeParts } from '../plan/medium/set-layout.ts';
+import { type SetLayout, volumeParts } from '../plan/set/set-layout.ts';
 import {
   listBytes,
   readLists,
@@ -20,11 +20,11 @@ import {
   SUMS_FILE,
   sumsOf,
   sweepHalfParts,
-} from '../plan/medium/volume-files.ts';
-import { sweepStatus, sweepTemporary } from '../plan/medium/sweep.ts';
+} from '../plan/medium/volume-lists.ts';
+import { sweepStatus, sweepTemporary } from './sweep.ts';
 import { syncFolders } from './sync-folders.ts';
-import { writeChanged } from '../plan/medium/write-changed.ts';
-import type { WriteOptions, Written } from '../plan/medium/write-options.ts';
+import { writeChanged } from './write-changed.ts';
+import type { WriteOptions, Written } from './write-options.ts';
 import { type SetContent, writeSetPart } from './write-set-part.ts';
 import { namesIn } from '#bundles/formats/medium/names-in';
 import { removeFilesFromMedium } from '#bundles/formats/medium/write-onto-medium';

@@ -5,7 +5,7 @@ import type { SigningKey } from '#bundles/trust/keys/key';
 import type { Plan } from '../../exporter/plan/plan.ts';
 import { type ExportRequest, type Prepared, prepare } from '../../exporter/plan/prepare.ts';
 import { type Exported, exportMedium } from '../../exporter/write/export-medium.ts';
-import type { WriteOptions } from '../../exporter/plan/medium/write-options.ts';
+import type { WriteOptions } from '../../exporter/write/write-options.ts';
 import { type FolderTemplate, readTemplate, writeTemplate } from '../harness/fleets/folder-template.ts';
 import { NOW, newFleet, newSigningKey, type SignedFleet } from '../harness/fleets/signed-fleet.ts';
 import { type LayoutWriter, type TestBundle, writeSignedLayout } from '../harness/fleets/signed-layout.ts';

@@ -1,6 +1,6 @@
 import { shortSet } from '#bundles/formats/medium/parts/part';
 import { formatBytes } from '#cli/format-bytes';
-import type { SetPlan } from '../../plan/plan-set.ts';
+import type { SetPlan } from '../../plan/set/plan-set.ts';
 import type { WrittenSet } from '../../write/write-set.ts';
 import { formatTable } from './table.ts';
 

@@ -10,8 +10,8 @@ import { readSpan } from '#bundles/formats/layout/read-span';
 import { MAX_MEDIUM_BYTES, MEDIUM_FILE, type Medium, parseMedium } from '#bundles/formats/medium/medium';
 import { sizeOf } from '#bundles/formats/medium/plain-files';
 import { holdsSpan } from './read-back.ts';
-import type { PlannedEntry } from './tar-entries.ts';
-import type { WriteOptions } from './write-options.ts';
+import type { PlannedEntry } from '../plan-entries.ts';
+import type { WriteOptions } from '../../write/write-options.ts';
 
 /** Suffix of a tar that is being written. */
 export const PARTIAL = '.partial';

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { generateAgeIdentity } from '#bundles/trust/age/recipient';
 import { bytesToWrite } from '../../../exporter/plan/bytes-to-write.ts';
-import { planSet } from '../../../exporter/plan/plan-set.ts';
+import { planSet } from '../../../exporter/plan/set/plan-set.ts';
 import { type ExportRequest, prepare } from '../../../exporter/plan/prepare.ts';
 import { exportMedium } from '../../../exporter/write/export-medium.ts';
 import type { SetRequest } from '../../../exporter/write/write-set.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
-import { cutSet } from '../../../exporter/plan/cut-set.ts';
+import { cutSet } from '../../../exporter/plan/set/cut-set.ts';
 import { entrySize, packParts, plainWithin, volumeSize } from '../../../exporter/plan/pack-parts.ts';
 import type { PlannedBlob } from '../../../exporter/plan/plan.ts';
 import { refusal } from '../../bundles/refusal.ts';

@@ -1,6 +1,6 @@
 import { type ExportRequest, prepare } from '../../../exporter/plan/prepare.ts';
 import { type Exported, exportMedium } from '../../../exporter/write/export-medium.ts';
-import type { WriteOptions } from '../../../exporter/plan/medium/write-options.ts';
+import type { WriteOptions } from '../../../exporter/write/write-options.ts';
 import type { SetRequest } from '../../../exporter/write/write-set.ts';
 import { NOW } from '../../harness/fleets/signed-fleet.ts';
 import { makeKioskWorld, type World } from '../world.ts';

@@ -2,9 +2,9 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { writeTar } from '#bundles/formats/archive/write-tar';
 import { digestOf } from '#bundles/digest';
-import type { PlannedEntry } from '../../../../exporter/plan/medium/tar-entries.ts';
-import { tarSpans } from '../../../../exporter/plan/medium/tar-spans.ts';
-import { runs } from '../../../harness/run/long.ts';
+import type { PlannedEntry } from '../../../exporter/plan/plan-entries.ts';
+import { tarSpans } from '../../../exporter/write/tar-spans.ts';
+import { runs } from '../../harness/run/long.ts';
 
 const contents = fc.array(fc.uint8Array({ maxLength: 2100 }), { maxLength: 6 });
 

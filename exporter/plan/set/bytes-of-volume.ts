@@ -2,10 +2,10 @@ import { digestOf } from '#bundles/digest';
 import { PARTS_FILE } from '#bundles/formats/medium/medium';
 import { partPath, type VolumePart } from '#bundles/formats/medium/parts/part';
 import { sizeOf } from '#bundles/formats/medium/plain-files';
-import { type SetSizes, volumeParts } from './medium/set-layout.ts';
-import { listBytes, readLists, SUMS_FILE, sumsOf } from './medium/volume-files.ts';
-import { type BytesToWrite, filesToWrite } from './bytes-to-write.ts';
-import type { Plan } from './plan.ts';
+import { type SetSizes, volumeParts } from './set-layout.ts';
+import { listBytes, readLists, SUMS_FILE, sumsOf } from '../medium/volume-lists.ts';
+import { type BytesToWrite, filesToWrite } from '../bytes-to-write.ts';
+import type { Plan } from '../plan.ts';
 
 /**
  * Bytes of one volume of a set: its parts, its lists, and the receipts. An existing part is recognised by its size; create also

@@ -1,6 +1,6 @@
-import type { SetLimits } from '../cut-set.ts';
-import { FAT_MAX_FILE, roomFor } from './free-space.ts';
-import { readLists } from './volume-files.ts';
+import type { SetLimits } from './cut-set.ts';
+import { FAT_MAX_FILE, roomFor } from '../medium/free-space.ts';
+import { readLists } from '../medium/volume-lists.ts';
 
 /** Requested limits of a set, in bytes. Missing ones are derived. */
 export type SetWish = {

@@ -4,8 +4,8 @@ import { verified } from '#bundles/formats/layout/verified';
 import type { Chunked } from '#bundles/formats/medium/medium';
 import type { PlannedBlob } from '../plan.ts';
 import type { Source } from '../../source/source.ts';
-import { chunkPath, type Part } from './part.ts';
-import type { WriteOptions } from './write-options.ts';
+import { chunkPath, type Part } from '../medium/part.ts';
+import type { WriteOptions } from '../../write/write-options.ts';
 
 /**
  * Cuts blobs larger than the part size. fleet/medium.json, the beginning of a tar, names the digests of the pieces, so these blobs are

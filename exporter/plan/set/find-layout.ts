@@ -1,10 +1,10 @@
 import { isFleetError } from '#bundles/errors';
-import type { SetLimits } from '../cut-set.ts';
+import type { SetLimits } from './cut-set.ts';
 import type { Prepared } from '../prepare.ts';
-import { besides, checkFreeSpace } from './free-space.ts';
+import { besides, checkFreeSpace } from '../medium/free-space.ts';
 import { layOutSet, type SetLayout } from './set-layout.ts';
 import { limitsFor, type SetWish } from './set-limits.ts';
-import { readLists } from './volume-files.ts';
+import { readLists } from '../medium/volume-lists.ts';
 
 /** Returns the layout of a set already begun on these volumes, otherwise a new one from their sizes. */
 export const findLayout = async (

@@ -2,7 +2,7 @@ import { canonicalBytes } from '#bundles/json/canonical';
 import type { Digest } from '#bundles/digest';
 import { encodeIndex, layoutMarker } from '#bundles/formats/layout/layout';
 import { type Chunked, MEDIUM_FILE, type Medium } from '#bundles/formats/medium/medium';
-import type { Plan } from '../plan.ts';
+import type { Plan } from './plan.ts';
 
 export type MetadataFile = { readonly path: string; readonly bytes: Buffer };
 

@@ -3,11 +3,11 @@ import type { TarEntry } from '#bundles/formats/archive/write-tar';
 import { type Digest, digestOf } from '#bundles/digest';
 import { readBlob, verified, wrongSize } from '#bundles/formats/layout/verified';
 import type { Chunked, Medium } from '#bundles/formats/medium/medium';
-import type { Plan, PlannedBlob } from '../plan.ts';
-import type { Source } from '../../source/source.ts';
+import type { Plan, PlannedBlob } from './plan.ts';
+import type { Source } from '../source/source.ts';
 import { metadataOf } from './metadata.ts';
-import { type Part, partsOf } from './part.ts';
-import type { WriteOptions } from './write-options.ts';
+import { type Part, partsOf } from './medium/part.ts';
+import type { WriteOptions } from '../write/write-options.ts';
 
 /** An entry of the tar with the digest of its content. */
 export type PlannedEntry = Part & {

@@ -3,14 +3,14 @@ import { type Digest, digestOf } from '#bundles/digest';
 import { encodeIndex, layoutMarker } from '#bundles/formats/layout/layout';
 import { MEDIUM_FILE, PART_FILE } from '#bundles/formats/medium/medium';
 import type { VolumePart, VolumeParts } from '#bundles/formats/medium/parts/part';
-import { type CutPart, cutSet, type SetLimits, tableOf } from '../cut-set.ts';
+import { type CutPart, cutSet, type SetLimits, tableOf } from './cut-set.ts';
 import { newestIssued } from '../newest-issued.ts';
 import type { Plan } from '../plan.ts';
 import type { Seal } from '../seal/seal.ts';
 import type { Source } from '../../source/source.ts';
-import type { MetadataFile } from './metadata.ts';
+import type { MetadataFile } from '../metadata.ts';
 import { splitBlobs } from './split-blobs.ts';
-import type { WriteOptions } from './write-options.ts';
+import type { WriteOptions } from '../../write/write-options.ts';
 
 /** A set ready to be written: the content of each part. */
 export type SetLayout = SetSizes & {

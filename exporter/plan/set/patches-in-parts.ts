@@ -1,6 +1,6 @@
 import { blobPath } from '#bundles/formats/medium/open-tar';
 import { DELTAS_FOLDER } from '#bundles/formats/medium/medium';
-import type { Plan, PlannedBlob } from './plan.ts';
+import type { Plan, PlannedBlob } from '../plan.ts';
 
 /** Converts the plan for a set: parts hold only blobs, so each patch becomes a blob. */
 export const patchesInParts = (plan: Plan): Plan => {

@@ -16,7 +16,7 @@ import {
 } from '#bundles/formats/medium/medium';
 import type { VolumePart, VolumeParts } from '#bundles/formats/medium/parts/part';
 import { sizeOf } from '#bundles/formats/medium/plain-files';
-import { sweepUnreferenced, TEMPORARY } from './sweep.ts';
+import { sweepUnreferenced, TEMPORARY } from '../../write/sweep.ts';
 
 /** A list for `sha256sum -c`, for people without our programs. */
 export const SUMS_FILE = 'fleet/SHA256SUMS';

@@ -1,6 +1,6 @@
 import type { Phase } from '#cli/progress-meter';
 import type { MediumLock } from './lock-medium.ts';
-import type { Seal } from '../seal/seal.ts';
+import type { Seal } from '../plan/seal/seal.ts';
 
 export type WriteOptions = {
   /** Size limit of a file in bytes; undefined: the limit of the file system. */

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import { makeDirectory } from '#bundles/formats/layout/make-directory';
 import { syncDirectory } from '#bundles/formats/layout/sync-directory';
-import { toldGone } from './gone.ts';
+import { toldGone } from '../plan/medium/gone.ts';
 
 /** Name of the lock file in a folder; for a tar the suffix of its name. */
 export const LOCK = '.lock';

@@ -1,8 +1,8 @@
 import { BLOCK, encodeHeader, paddingOf } from '#bundles/formats/archive/tar-header';
 import { digestOf } from '#bundles/digest';
-import type { PlannedBlob } from '../plan.ts';
-import type { FileSpan } from './read-back.ts';
-import type { PlannedEntry } from './tar-entries.ts';
+import type { PlannedBlob } from '../plan/plan.ts';
+import type { FileSpan } from '../plan/medium/read-back.ts';
+import type { PlannedEntry } from '../plan/plan-entries.ts';
 
 /** A range of the planned archive: content of a blob, or header and padding. */
 export type TarSpan = FileSpan & { readonly blob: PlannedBlob | undefined; readonly name: string };

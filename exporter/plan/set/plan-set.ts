@@ -1,13 +1,13 @@
-import type { Prepared } from './prepare.ts';
-import { findLayout, orLackOfRoom, volumeOf } from './medium/find-layout.ts';
-import { type SetSizes, sizeUpSet } from './medium/set-layout.ts';
-import { limitsFor, type SetWish } from './medium/set-limits.ts';
-import { readLists } from './medium/volume-files.ts';
-import type { WriteOptions } from './medium/write-options.ts';
+import type { Prepared } from '../prepare.ts';
+import { findLayout, orLackOfRoom, volumeOf } from './find-layout.ts';
+import { type SetSizes, sizeUpSet } from './set-layout.ts';
+import { limitsFor, type SetWish } from './set-limits.ts';
+import { readLists } from '../medium/volume-lists.ts';
+import type { WriteOptions } from '../../write/write-options.ts';
 import { bytesOfVolume } from './bytes-of-volume.ts';
-import type { BytesToWrite } from './bytes-to-write.ts';
+import type { BytesToWrite } from '../bytes-to-write.ts';
 import type { SetLimits } from './cut-set.ts';
-import { volumeSize } from './pack-parts.ts';
+import { volumeSize } from '../pack-parts.ts';
 import { patchesInParts } from './patches-in-parts.ts';
 
 /** The assignment of parts to volumes. Sizes in bytes. */
