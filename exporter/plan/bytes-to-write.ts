@@ -10,8 +10,8 @@ import { type MetadataFile, metadataOf } from './metadata.ts';
 import { chunkPath, partsOf } from './medium/part.ts';
 import { findRight, mediumOfPartial, PARTIAL } from './medium/resume-tar.ts';
 import { planEntries } from './plan-entries.ts';
-import { isSame } from '../write/write-changed.ts';
-import type { WriteOptions } from '../write/write-options.ts';
+import { hasContent } from './medium/has-content.ts';
+import type { WorkOptions } from './work-options.ts';
 import { entrySize } from './pack-parts.ts';
 import type { Plan, PlannedBlob, PlannedFile } from './plan.ts';
 
@@ -25,7 +25,7 @@ export type BytesToWrite = { readonly toWrite: number; readonly there: number };
 export const bytesToWrite = async (
   { plan, target }: Pick<Prepared, 'plan' | 'target'>,
   maxFileSize: number | undefined,
-  options: Pick<WriteOptions, 'signal'>,
+  options: Pick<WorkOptions, 'signal'>,
 ): Promise<BytesToWrite> =>
   target.form === 'tar'
     ? ofTar(plan, target.path, options)
@@ -85,7 +85,7 @@ const sum = (files: readonly NeededFile[]): number => files.reduce((total, { siz
 const ofTar = async (
   plan: Plan,
   path: string,
-  { signal }: Pick<WriteOptions, 'signal'>,
+  { signal }: Pick<WorkOptions, 'signal'>,
 ): Promise<BytesToWrite> => {
   const partial = `${path}${PARTIAL}`;
   const before = await mediumOfPartial(partial);
@@ -111,7 +111,7 @@ export const smallLacking = async (
 ): Promise<readonly NeededFile[]> => {
   const lacking: NeededFile[] = [];
   for (const { path, bytes } of made)
-    if (root === undefined || !(await isSame(root, path, bytes)))
+    if (root === undefined || !(await hasContent(root, path, bytes)))
       lacking.push({ path, size: bytes.byteLength });
   for (const { path, size, digest } of files)
     if (root === undefined || !(await holds(join(root, path), size, digest))) lacking.push({ path, size });

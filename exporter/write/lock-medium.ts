@@ -1,12 +1,10 @@
-import { lstat, open, rm, stat } from 'node:fs/promises';
+import { open, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
+import { FleetError, isFleetError } from '#bundles/errors';
 import { makeDirectory } from '#bundles/formats/layout/make-directory';
 import { syncDirectory } from '#bundles/formats/layout/sync-directory';
 import { toldGone } from '../plan/medium/gone.ts';
-
-/** Name of the lock file in a folder; for a tar the suffix of its name. */
-export const LOCK = '.lock';
+import { isLock } from '../plan/medium/lock-file.ts';
 
 export type MediumLock = AsyncDisposable & {
   /** @throws FleetError IO if the medium was removed or replaced */
@@ -96,18 +94,6 @@ const takenAway = (medium: string): FleetError =>
   new FleetError('IO', `what was at ${medium} is not there any more`, {
     hint: 'Plug the stick in again and run this again: it continues where it stopped',
   });
-
-/** True if the lock file exists: left by a killed run, or held. @throws FleetError MEDIUM_INVALID for a foreign file; PERMISSION, IO */
-export const isLock = async (file: string): Promise<boolean> => {
-  const found = await lstat(file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
-    throw toFleetError(error, `looking at ${file}`);
-  });
-  if (found === undefined || (found.isFile() && found.size === 0)) return found !== undefined;
-  throw new FleetError('MEDIUM_INVALID', `${file} exists and was not written by this program`, {
-    hint: 'Move it away, or use another place; it was not changed',
-  });
-};
 
 /** undefined on a read-only file system. */
 const touch = async (file: string, medium: string): Promise<bigint | undefined> => {

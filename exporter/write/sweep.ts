@@ -2,18 +2,9 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isFleetError, toFleetError } from '#bundles/errors';
 import { unlessMissing } from '#bundles/unless-missing';
-import { CHUNKS_FOLDER, DELTAS_FOLDER, RECEIPTS_FOLDER, STATUS_FILE } from '#bundles/formats/medium/medium';
+import { PARTS_FOLDER, RECEIPTS_FOLDER, STATUS_FILE } from '#bundles/formats/medium/medium';
 import { removeFileFromMedium } from '#bundles/formats/medium/write-onto-medium';
-
-/** Suffix of partial files that a killed run leaves. */
-export const TEMPORARY = /^\.tmp-[0-9a-f]{8}$/;
-
-/** Folders that only this program writes to, with the pattern of its file names. */
-export const OURS: readonly (readonly [folder: string, name: RegExp])[] = [
-  ['blobs/sha256', /^[0-9a-f]{64}$/],
-  [CHUNKS_FOLDER, /^[0-9a-f]{32}\.\d{3,5}$/],
-  [DELTAS_FOLDER, /^[0-9a-f]{32}\.zst$/],
-];
+import { OURS, TEMPORARY } from '../plan/medium/own-names.ts';
 
 /** Removes partial files of a killed run and returns their number. Folders and links with such names are foreign and stay. */
 export const sweepTemporary = async (root: string): Promise<number> => {
@@ -26,6 +17,17 @@ export const sweepTemporary = async (root: string): Promise<number> => {
     }
   }
   return removed;
+};
+
+/** Removes partial files of killed runs. */
+export const sweepHalfParts = async (root: string): Promise<void> => {
+  const folder = join(root, PARTS_FOLDER);
+  try {
+    for (const entry of await readdir(folder, { withFileTypes: true }))
+      if (entry.isFile() && TEMPORARY.test(entry.name)) await rm(join(folder, entry.name), { force: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw toFleetError(error, `listing ${folder}`);
+  }
 };
 
 /** Removes blobs and pieces that the medium no longer names and returns their number. Files with other names are foreign. */

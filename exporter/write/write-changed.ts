@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { toFleetError } from '#bundles/errors';
-import { readOptional, sizeOf } from '#bundles/formats/medium/plain-files';
 import { writeFileOntoMedium } from '#bundles/formats/medium/write-onto-medium';
+import { hasContent } from '../plan/medium/has-content.ts';
 
 /**
  * Writes small files that differ and returns the number of bytes written.
@@ -9,17 +9,10 @@ import { writeFileOntoMedium } from '#bundles/formats/medium/write-onto-medium';
  */
 export const writeChanged = async (root: string, path: string, bytes: Buffer): Promise<number> => {
   try {
-    if (await isSame(root, path, bytes)) return 0;
+    if (await hasContent(root, path, bytes)) return 0;
     await writeFileOntoMedium(root, path, bytes);
     return bytes.byteLength;
   } catch (error) {
     throw toFleetError(error, `writing ${join(root, path)}`);
   }
-};
-
-/** True if the file exists with this content. @throws FleetError MEDIUM_INVALID, PERMISSION, IO */
-export const isSame = async (root: string, path: string, bytes: Buffer): Promise<boolean> => {
-  if ((await sizeOf(root, path)) !== bytes.byteLength) return false;
-  const there = await readOptional(root, path, bytes.byteLength);
-  return there?.equals(bytes) ?? false;
 };

@@ -15,7 +15,7 @@ import { checkFreeSpace, largestFile } from '../plan/medium/free-space.ts';
 import { metadataOf } from '../plan/metadata.ts';
 import { type Part, partsOf } from '../plan/medium/part.ts';
 import { splitBlobs } from '../plan/set/split-blobs.ts';
-import { removeSet } from '../plan/medium/volume-lists.ts';
+import { removeSet } from './remove-set.ts';
 import { sweepStatus, sweepTemporary, sweepUnreferenced } from './sweep.ts';
 import { syncFolders } from './sync-folders.ts';
 import { writeBlob } from './write-blob.ts';

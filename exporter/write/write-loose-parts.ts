@@ -8,7 +8,8 @@ import { partName } from '#bundles/formats/medium/parts/part';
 import { sizeOf } from '#bundles/formats/medium/plain-files';
 import { holds } from '../plan/medium/read-back.ts';
 import { checkFreeSpace } from '../plan/medium/free-space.ts';
-import { LOCK, lockMedium } from './lock-medium.ts';
+import { LOCK } from '../plan/medium/lock-file.ts';
+import { lockMedium } from './lock-medium.ts';
 import type { WriteOptions } from './write-options.ts';
 import { type SetContent, type WrittenPart, writeSetPart } from './write-set-part.ts';
 

@@ -16,7 +16,8 @@ import { writeSynced } from './device/write-synced.ts';
 import { checkFreeSpace, tooLargeFor } from '../plan/medium/free-space.ts';
 import { findRight, mediumOfPartial, PARTIAL } from '../plan/medium/resume-tar.ts';
 import { splitBlobs } from '../plan/set/split-blobs.ts';
-import { entriesFrom, planEntries } from '../plan/plan-entries.ts';
+import { planEntries } from '../plan/plan-entries.ts';
+import { entriesFrom } from './entries-from.ts';
 import { type TarSpan, tarSpans } from './tar-spans.ts';
 import type { WriteOptions, Written } from './write-options.ts';
 

@@ -12,16 +12,10 @@ import type { CutPart } from '../plan/set/cut-set.ts';
 import { holds } from '../plan/medium/read-back.ts';
 import { checkFreeSpace } from '../plan/medium/free-space.ts';
 import { type SetLayout, volumeParts } from '../plan/set/set-layout.ts';
-import {
-  listBytes,
-  readLists,
-  removeDirectoryMedium,
-  removeParts,
-  SUMS_FILE,
-  sumsOf,
-  sweepHalfParts,
-} from '../plan/medium/volume-lists.ts';
-import { sweepStatus, sweepTemporary } from './sweep.ts';
+import { listBytes, readLists, SUMS_FILE, sumsOf } from '../plan/medium/volume-lists.ts';
+import { removeDirectoryMedium } from './remove-directory-medium.ts';
+import { removeParts } from './remove-set.ts';
+import { sweepHalfParts, sweepStatus, sweepTemporary } from './sweep.ts';
 import { syncFolders } from './sync-folders.ts';
 import { writeChanged } from './write-changed.ts';
 import type { WriteOptions, Written } from './write-options.ts';

@@ -16,10 +16,10 @@ import {
   PROGRESS_FILE,
   RECEIPTS_FOLDER,
 } from '#bundles/formats/medium/medium';
-import { isLock, LOCK } from '../../write/lock-medium.ts';
+import { isLock, LOCK } from './lock-file.ts';
 import { PARTIAL } from './resume-tar.ts';
 import { SUMS_FILE } from './volume-lists.ts';
-import { OURS, TEMPORARY } from '../../write/sweep.ts';
+import { OURS, TEMPORARY } from './own-names.ts';
 
 const FOLDERS = ['fleet', 'blobs', PARTS_FOLDER, RECEIPTS_FOLDER, ...OURS.map(([folder]) => folder)];
 const FILES = ['oci-layout', 'index.json', MEDIUM_FILE, PARTS_FILE, PROGRESS_FILE, SUMS_FILE];

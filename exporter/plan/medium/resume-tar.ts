@@ -10,8 +10,8 @@ import { readSpan } from '#bundles/formats/layout/read-span';
 import { MAX_MEDIUM_BYTES, MEDIUM_FILE, type Medium, parseMedium } from '#bundles/formats/medium/medium';
 import { sizeOf } from '#bundles/formats/medium/plain-files';
 import { holdsSpan } from './read-back.ts';
-import type { PlannedEntry } from '../plan-entries.ts';
-import type { WriteOptions } from '../../write/write-options.ts';
+import type { Part } from './part.ts';
+import type { WorkOptions } from '../work-options.ts';
 
 /** Suffix of a tar that is being written. */
 export const PARTIAL = '.partial';
@@ -41,8 +41,8 @@ export const mediumOfPartial = async (path: string): Promise<Medium | undefined>
  */
 export const findRight = async (
   path: string,
-  entries: readonly PlannedEntry[],
-  { readBack, onPhase, onBytes, signal }: WriteOptions,
+  entries: readonly Part[],
+  { readBack, onPhase, onBytes, signal }: WorkOptions & { readonly readBack: boolean },
 ): Promise<TarProgress> => {
   if ((await sizeOf(dirname(path), basename(path))) === undefined) return { entries: 0, offset: 0 };
   await using bytes = await openFileAccess(path);
@@ -62,11 +62,7 @@ export const findRight = async (
 };
 
 /** True if the entry is complete and header and padding are as expected. */
-const isFramed = async (
-  bytes: RandomAccess,
-  offset: number,
-  { path, size }: PlannedEntry,
-): Promise<boolean> => {
+const isFramed = async (bytes: RandomAccess, offset: number, { path, size }: Part): Promise<boolean> => {
   const padding = paddingOf(size);
   if (offset + BLOCK + size + padding > bytes.size) return false;
   const header = encodeHeader({ name: path, prefix: '', size, mode: 0o644, directory: false });

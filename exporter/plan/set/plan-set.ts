@@ -3,7 +3,7 @@ import { findLayout, orLackOfRoom, volumeOf } from './find-layout.ts';
 import { type SetSizes, sizeUpSet } from './set-layout.ts';
 import { limitsFor, type SetWish } from './set-limits.ts';
 import { readLists } from '../medium/volume-lists.ts';
-import type { WriteOptions } from '../../write/write-options.ts';
+import type { WorkOptions } from '../work-options.ts';
 import { bytesOfVolume } from './bytes-of-volume.ts';
 import type { BytesToWrite } from '../bytes-to-write.ts';
 import type { SetLimits } from './cut-set.ts';
@@ -32,7 +32,7 @@ export type SetPlan = {
 export const planSet = async (
   whole: Pick<Prepared, 'plan' | 'source' | 'targets' | 'seal'>,
   wish: SetWish,
-  options: Pick<WriteOptions, 'signal' | 'onPhase' | 'onBytes'>,
+  options: WorkOptions,
 ): Promise<SetPlan> => {
   const prepared = { ...whole, plan: patchesInParts(whole.plan) };
   const { plan, targets, seal } = prepared;

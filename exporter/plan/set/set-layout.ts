@@ -10,7 +10,7 @@ import type { Seal } from '../seal/seal.ts';
 import type { Source } from '../../source/source.ts';
 import type { MetadataFile } from '../metadata.ts';
 import { splitBlobs } from './split-blobs.ts';
-import type { WriteOptions } from '../../write/write-options.ts';
+import type { WorkOptions } from '../work-options.ts';
 
 /** A set ready to be written: the content of each part. */
 export type SetLayout = SetSizes & {
@@ -39,7 +39,7 @@ export const layOutSet = async (
   plan: Plan,
   source: Source,
   limits: SetLimits,
-  options: Pick<WriteOptions, 'seal' | 'signal' | 'onPhase' | 'onBytes'>,
+  options: WorkOptions & { readonly seal?: Seal | undefined },
 ): Promise<SetLayout> => {
   const { seal, signal } = options;
   const { parts, pieceSize, sticks } = cutSet(plan, limits, seal?.sealedSize);

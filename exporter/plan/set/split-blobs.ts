@@ -5,7 +5,7 @@ import type { Chunked } from '#bundles/formats/medium/medium';
 import type { PlannedBlob } from '../plan.ts';
 import type { Source } from '../../source/source.ts';
 import { chunkPath, type Part } from '../medium/part.ts';
-import type { WriteOptions } from '../../write/write-options.ts';
+import type { WorkOptions } from '../work-options.ts';
 
 /**
  * Cuts blobs larger than the part size. fleet/medium.json, the beginning of a tar, names the digests of the pieces, so these blobs are
@@ -16,7 +16,7 @@ export const splitBlobs = async (
   source: Source,
   blobs: readonly PlannedBlob[],
   partSize: number,
-  { signal, onPhase, onBytes }: Pick<WriteOptions, 'signal' | 'onPhase' | 'onBytes'>,
+  { signal, onPhase, onBytes }: WorkOptions,
 ): Promise<ReadonlyMap<Digest, Chunked>> => {
   const chunks = new Map<Digest, Chunked>();
   const large = blobs.filter(({ size }) => size > partSize);

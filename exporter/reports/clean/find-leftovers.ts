@@ -15,7 +15,7 @@ import type { AgentsOf } from '../../source/base/site-agents.ts';
 import { acknowledgedReports } from './acknowledged-reports.ts';
 import { answeredNeeds } from './answered-needs.ts';
 import type { Leftover, Leftovers } from './leftover.ts';
-import { TEMPORARY } from '../../write/sweep.ts';
+import { TEMPORARY } from '../../plan/medium/own-names.ts';
 import { join } from 'node:path';
 import { kindOfBytes, openCandidate, readVolumeParts } from '#bundles/formats/medium/parts/find-parts';
 import { parsePartName, shortSet } from '#bundles/formats/medium/parts/part';

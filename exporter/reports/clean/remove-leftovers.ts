@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { toFleetError } from '#bundles/errors';
 import { removeFilesFromMedium } from '#bundles/formats/medium/write-onto-medium';
-import { LOCK, lockMedium } from '../../write/lock-medium.ts';
+import { LOCK } from '../../plan/medium/lock-file.ts';
+import { lockMedium } from '../../write/lock-medium.ts';
 import type { Leftover } from './leftover.ts';
 
 /**
