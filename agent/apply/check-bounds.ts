@@ -24,10 +24,12 @@ export const checkBounds = (
   kind: BundleKind,
   state: string,
 ): void => {
-  const inputs = siteInputs.filter((one) => one.assignment === assignment).map(({ input }) => input);
+  const fields = siteInputs.filter((one) => one.assignment === assignment);
+  const inputs = fields.map(({ input }) => input);
   const found = [
     ...(kind === 'host' ? ofHost(files, bounds, state) : ofCluster(files, bounds)),
     ...foreignValues(bounds, inputs),
+    ...(kind === 'kubernetes' ? foreignObjects(bounds, fields) : []),
   ];
   if (found.length === 0) return;
   throw new FleetError(
@@ -49,6 +51,20 @@ const foreignValues = (bounds: Bounds, inputs: readonly string[]): readonly stri
     .filter((name) => !allowsName(bounds.siteValues, name))
     .map((name) => `the site value ${JSON.stringify(name)} is not one that it may read`);
 };
+
+/** The objects of the platform's templates are no tenant's to change; only its configuration is completed with site values. */
+const foreignObjects = (bounds: Bounds, fields: DesiredPackage['siteInputs']): readonly string[] =>
+  bounds === 'platform'
+    ? []
+    : fields
+        .filter(({ file }) => !file.startsWith(MANIFESTS) && !file.startsWith('platform-config.'))
+        .map(
+          ({ input, file }) =>
+            `the site value ${JSON.stringify(input)} goes to ${file}, which is the platform's`,
+        );
+
+/** Folder of an application's own objects in its package. */
+const MANIFESTS = 'manifests/';
 
 const ofHost = (files: DesiredPackage['files'], bounds: Bounds, state: string): readonly string[] => {
   const document = files.get('package.json');

@@ -19,6 +19,7 @@ const UNDERSTOOD: ReadonlySet<unknown> = new Set([
   'playbooks',
   'probes',
   'secrets',
+  'site-fields',
 ]);
 
 /**

@@ -8,8 +8,10 @@ import type { Attachment } from './images/attachment.ts';
 import type { ImageFields } from './images/image-fields.ts';
 import type { Limits } from './limits.ts';
 import type { Location } from './location.ts';
+import type { KubernetesInput } from './site-input.ts';
 import type { RepositoryAddress } from './repository-address.ts';
 import type { TemplateValue } from './template-context.ts';
+import type { Value } from './value.ts';
 
 /**
  * The platform as plain data, whichever form it was written in: Kalypso's objects (scheduler.kalypso.io/v1alpha1,
@@ -19,8 +21,7 @@ import type { TemplateValue } from './template-context.ts';
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** A YAML value: what templates, schemas and merges work on. */
-export type Value = string | number | boolean | null | readonly Value[] | { readonly [key: string]: Value };
+export type { Value } from './value.ts';
 
 /**
  * A configuration value as templates see it: a Value, or one of those that Kalypso's YAML 1.1 adds and prints in its own way
@@ -111,6 +112,10 @@ export type DeploymentTarget = {
   readonly packageSeconds?: number;
   /** Patterns of the site values that it may read; absent without Workspace objects. Only with a registration. */
   readonly siteValues?: readonly string[];
+  /** Values of the site that go into its Kubernetes objects; absent without any. */
+  readonly siteInputs?: readonly KubernetesInput[];
+  /** All values of the site that it may read complete its platform configuration. */
+  readonly siteConfig?: boolean;
   readonly at: Place;
   /** Places of the values of its own labels. */
   readonly labelPlaces?: Readonly<Record<string, Place>>;

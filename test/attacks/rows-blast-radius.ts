@@ -71,4 +71,14 @@ export const BLAST_RADIUS: readonly AttackRow[] = [
       ['UNKNOWN_KIND', 'by a ClusterType'],
     ],
   ),
+  rowOf(
+    'N91',
+    'fields of site values',
+    'a site input, or the value of a site, reaches what is not decided there: privileges, images, namespaces, RBAC, the quota of its own namespace, values of other teams',
+    '`OUT_OF_BOUNDS`',
+    [
+      ['OUT_OF_BOUNDS', 'at the build'],
+      ['OUT_OF_BOUNDS', 'at the agent'],
+    ],
+  ),
 ];

@@ -1,7 +1,7 @@
 import { satisfies, validRange } from 'semver';
 import type { BundleConfig } from '#bundles/formats/bundle/config';
 import { type Bundle, readBundle } from '#bundles/formats/bundle/read-bundle';
-import { canonicalBytes } from '#bundles/json/canonical';
+import { canonicalBytes, type Json } from '#bundles/json/canonical';
 import { type Digest, digestOf, shortDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { formatChannel } from '#bundles/names';
@@ -107,7 +107,9 @@ const packagesOf = async (
     package: it.package,
     siteValues: valuesDigest,
     inputs: digestOf(
-      canonicalBytes((inputs.get(it.id) ?? []).map(({ input, file, pointer }) => ({ input, file, pointer }))),
+      canonicalBytes(
+        (inputs.get(it.id) ?? []).map(({ assignment: _, value: __, ...field }) => field as Json),
+      ),
     ),
     kind,
     bundle: digest,

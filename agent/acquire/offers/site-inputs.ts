@@ -1,5 +1,6 @@
 import { judgeSiteValues, valuesOfAgent } from '#bundles/formats/author-schema/judge-site-values';
 import type { InputFault } from '#bundles/formats/author-schema/judge-values';
+import { siteFields } from '#bundles/formats/bounds/site-fields';
 import type { BundleConfig, SiteInputField } from '#bundles/formats/bundle/config';
 import type { Json } from '#bundles/json/canonical';
 import { FleetError } from '#bundles/errors';
@@ -8,8 +9,8 @@ import type { SiteValues } from '#bundles/formats/statements/predicates';
 export type ResolvedInput = SiteInputField & { readonly value: Json };
 
 /**
- * Resolves the fields that take site values. Values of the agent override those of the site, and all are validated by the
- * bundle's schema. A field whose optional value is absent keeps the package's content. Messages never contain values.
+ * Resolves the fields that take site values. Values of the agent override those of the site, these the `default` of the schema, and all
+ * are validated by the bundle's schema. A field without any keeps the package's content. Messages never contain values.
  * @param assignment limits the result to fields of one package, and fails if one of its inputs is missing, does not fit or cannot be judged.
  *   Without it only a fault that no single input causes fails: an input that a tenant asks for is no fault of other packages
  * @throws FleetError SITE_VALUES
@@ -20,8 +21,9 @@ export const resolveInputs = async (
   agent: string,
   assignment?: string,
 ): Promise<readonly ResolvedInput[]> => {
-  const { schema, fields } = config.siteInputs;
-  const values = valuesOfAgent(document, agent);
+  const { schema } = config.siteInputs;
+  const values = withDefaults(valuesOfAgent(document, agent), schema);
+  const fields = siteFields(config, Object.keys(valuesOfAgent(document, agent)));
   const wanted =
     assignment === undefined ? fields : fields.filter((field) => field.assignment === assignment);
   const only = assignment === undefined ? undefined : new Set(wanted.map(({ input }) => input));
@@ -37,6 +39,18 @@ export const resolveInputs = async (
   return wanted
     .filter(({ input }) => Object.hasOwn(values, input))
     .map((field) => ({ ...field, value: values[field.input] as Json }));
+};
+
+type Values = SiteValues['values'];
+
+const withDefaults = (values: Values, { properties }: BundleConfig['siteInputs']['schema']): Values => {
+  const given = Object.entries((properties ?? {}) as Readonly<Record<string, Json>>).flatMap(
+    ([name, part]): [string, Json][] =>
+      typeof part === 'object' && part !== null && !Array.isArray(part) && Object.hasOwn(part, 'default')
+        ? [[name, (part as { readonly default: Json }).default]]
+        : [],
+  );
+  return given.length === 0 ? values : { ...Object.fromEntries(given), ...values };
 };
 
 const COMPLETE = 'Ask the platform team to complete the values of this site';

@@ -37,7 +37,14 @@ export type SiteInputField = {
   readonly file: string;
   /** JSON pointer into the parsed file; for an env file '/<KEY>'. Kubernetes: '/<document index>/...'. */
   readonly pointer: string;
+  /** Kubernetes: the field takes text; a value that is not text is written as JSON. */
+  readonly as?: 'text';
+  /** Kubernetes: pods that read the ConfigMap restart when its content changes. */
+  readonly restart?: true;
 };
+
+/** A mapping in an object that gets all values of the site that the package may read, as text. Kubernetes. */
+export type CompletedConfig = Pick<SiteInputField, 'assignment' | 'file' | 'pointer'>;
 
 /** An image or file that is delivered with the bundle; for an image with everything that its manifest reaches. */
 export type ClosureEntry = {
@@ -69,6 +76,8 @@ export type BundleConfig = {
   readonly siteInputs: {
     readonly schema: { readonly [key: string]: Json };
     readonly fields: readonly SiteInputField[];
+    /** Absent without any. */
+    readonly configs?: readonly CompletedConfig[];
   };
   readonly requirements: {
     readonly diskBytes?: number;

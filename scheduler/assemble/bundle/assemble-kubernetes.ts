@@ -7,6 +7,8 @@ import { type AssembledPackage, assembled } from './assembled-package.ts';
 import { imagesOfCharts } from '../images/images-of-charts.ts';
 import { pinImage } from '../images/pin-image.ts';
 import { identityOf, prepareManifest } from './prepare-manifest.ts';
+import { placeSiteInputs } from './place-site-inputs.ts';
+import { checkSiteValues } from './check-site-values.ts';
 import type { ManifestCache, ManifestJudge, PreparedObject } from './prepared-manifest.ts';
 import { isPartOfPackage, isPlaybook } from '../../model/reconciler-traits.ts';
 import { findTorn, withoutNamespace } from './secret-documents.ts';
@@ -31,7 +33,7 @@ export const assembleKubernetes = (
   const { assignment, namespace } = rendered;
   const { offline } = assignment.clusterType;
   const problems: FleetError[] = [];
-  const read = (shown: string, path: string, content: Buffer | string, bounds: ObjectBounds) => {
+  const prepared = (shown: string, path: string, content: Buffer | string, bounds: ObjectBounds) => {
     const input = { shown, content, namespace, offline, imageLocks, rules, judge, bounds };
     return { path, made: prepareManifest(input, cache, problems) };
   };
@@ -46,14 +48,14 @@ export const assembleKubernetes = (
     isManifest,
   );
   const all = [
-    ...(own.get(true) ?? []).map((file) =>
+    ...withConfig(assignment, own.get(true) ?? []).map((file) =>
       withTemplate(assignment, file.path, problems, () =>
-        read(`${assignment.target.name}/${file.path}`, file.path, file.text, UNBOUND),
+        prepared(`${assignment.target.name}/${file.path}`, file.path, file.text, UNBOUND),
       ),
     ),
     ...(application ? [...application.files].map(([path, bytes]) => ({ application, path, bytes })) : [])
       .filter(({ path }) => isYaml(path) && !isKustomization(path) && !isSopsRules(path))
-      .map((one) => read(showFile(one.application, one.path), MANIFESTS + one.path, one.bytes, bounds)),
+      .map((one) => prepared(showFile(one.application, one.path), MANIFESTS + one.path, one.bytes, bounds)),
   ];
   const files = all.filter(({ made }) => made.owns.length > 0);
   const emptyFiles = all.flatMap(({ path, made }) =>
@@ -74,6 +76,13 @@ export const assembleKubernetes = (
   const secrets = files.flatMap(({ made }) => made.secrets ?? []);
   const encrypted = secrets.flatMap((one) => one.encrypted);
   throwProblems([...problems, ...clashes, ...findTorn(encrypted)], `package ${assignment.target.name}`);
+  const placed = placeSiteInputs(
+    assignment.target,
+    files.map(({ path, made }) => ({ path, made, own: path.startsWith(MANIFESTS) })),
+    judge,
+  );
+  const read = assignment.target.siteInputs ?? [];
+  checkSiteValues(read, assignment.target);
   const list = kustomization(
     files.map(({ path }) => path),
     namespace,
@@ -89,7 +98,7 @@ export const assembleKubernetes = (
       ...(own.get(false) ?? []).map(({ path, text }) => ({ path, bytes: text })),
       { path: 'kustomization.yaml', bytes: list },
     ],
-    siteInputs: [],
+    ...placed,
     owns,
     images,
     unknown: files.flatMap((file) => file.made.unknown),
@@ -97,9 +106,28 @@ export const assembleKubernetes = (
     ...(secrets.some((one) => one.encrypted.length + one.filled.length > 0) && { needsSecrets: true }),
     plainSecrets: secrets.flatMap(({ plain }) => plain),
     bounds: kubernetesBoundsOf(assignment.target, platforms),
+    ...(read.length > 0 &&
+      assignment.target.registration !== undefined && { reads: read.map(({ name }) => name) }),
     ...(emptyFiles.length > 0 && { emptyFiles }),
   });
 };
+
+/** With siteConfig the ConfigMap of the configuration is there even if the platform has no value for it. */
+const withConfig = (
+  { target, clusterType }: Assignment,
+  rendered: readonly { readonly path: string; readonly text: string }[],
+): typeof rendered =>
+  target.siteConfig === true &&
+  clusterType.configType === 'configmap' &&
+  !rendered.some(({ path }) => path.startsWith('platform-config.'))
+    ? [
+        ...rendered,
+        {
+          path: 'platform-config.yaml',
+          text: 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: platform-config\ndata: {}\n',
+        },
+      ]
+    : rendered;
 
 /** Images that operators start: named by charts, but not by objects. */
 const pinCharts = (

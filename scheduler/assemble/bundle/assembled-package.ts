@@ -1,4 +1,4 @@
-import type { PackageBounds, SiteInputField } from '#bundles/formats/bundle/config';
+import type { CompletedConfig, PackageBounds, SiteInputField } from '#bundles/formats/bundle/config';
 import { type PackageFile, packageDigest } from '#bundles/formats/bundle/package-digest';
 import { compareBytes, type Digest } from '#bundles/digest';
 import type { FleetError } from '#bundles/errors';
@@ -17,6 +17,8 @@ export type AssembledPackage = {
   readonly siteInputs: readonly (Omit<SiteInputField, 'assignment'> & {
     readonly schema: { readonly [key: string]: Value };
   })[];
+  /** Mappings that all values of the site complete; absent without any. */
+  readonly siteConfigs?: readonly Omit<CompletedConfig, 'assignment'>[];
   /** Objects and paths that it owns at a site ('Deployment default/x', '/etc/x.conf'), unique among the packages of a bundle. */
   readonly owns: readonly string[];
   /** Images its objects run, normalised 'host/repo@sha256:...'. */

@@ -4,6 +4,8 @@ import { compareBytes, type Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { type ImagePolicy, policiesOn } from '#bundles/formats/bundle/image-policy';
 import type { ClusterType, Value } from '../../model/model.ts';
+import { judgedPart } from '../../model/site-input.ts';
+import { SITE_FIELDS_CRITICAL } from '#bundles/formats/bounds/site-fields';
 import type { AssembledPackage } from './assembled-package.ts';
 
 /** Names of a bundle, and the images and files that travel with it. */
@@ -42,7 +44,10 @@ export const bundleConfig = (
   ...(clusterType.reboot && { reboot: clusterType.reboot }),
   // Stable: the entries of one image stay in their order.
   closure: closure.toSorted((a, b) => compareBytes(a.digest, b.digest)),
-  ...withSecrets(withImages(withBlobs(imagePolicyOf(policies, closure), packages), packages), packages),
+  ...withSiteFields(
+    withSecrets(withImages(withBlobs(imagePolicyOf(policies, closure), packages), packages), packages),
+    packages,
+  ),
 });
 
 /** Only policies that apply to an image of this bundle, so that other policies do not change its digest. */
@@ -82,6 +87,19 @@ const withImages = <T extends Pick<BundleConfig, 'critical'>>(
     ? { ...config, critical: [...config.critical, IMAGES_CRITICAL] }
     : config;
 
+/** An agent without support for them would put a number where text belongs, restart nothing and complete nothing. */
+const withSiteFields = <T extends Pick<BundleConfig, 'critical'>>(
+  config: T,
+  packages: readonly AssembledPackage[],
+): T =>
+  packages.some(
+    ({ siteInputs, siteConfigs = [] }) =>
+      siteConfigs.length > 0 ||
+      siteInputs.some(({ as, restart }) => as !== undefined || restart !== undefined),
+  )
+    ? { ...config, critical: [...config.critical, SITE_FIELDS_CRITICAL] }
+    : config;
+
 const toAssignment = (
   { assignment: { target }, id, digest, namespace, contents, imageBlobs, bounds }: AssembledPackage,
   layer: Digest,
@@ -111,23 +129,28 @@ const siteInputsOf = (packages: readonly AssembledPackage[]): BundleConfig['site
   const fields = packages.flatMap(({ id, siteInputs }) =>
     siteInputs.map(({ schema, ...field }) => {
       const known = properties.get(field.input);
-      if (known && JSON.stringify(known) !== JSON.stringify(schema)) {
+      if (known && judgedPart(known) !== judgedPart(schema)) {
         throw new FleetError(
           'OBJECT_CLASH',
           `site input ${field.input} has two different schemas in this cluster type`,
           { subject: id },
         );
       }
-      properties.set(field.input, schema);
+      properties.set(field.input, { ...schema, ...known });
       return { ...field, assignment: id };
     }),
   );
   const schema = {
     type: 'object',
     properties: Object.fromEntries(properties),
-    required: [...properties.keys()].toSorted(compareBytes),
+    required: [...properties]
+      .flatMap(([name, one]) => (Object.hasOwn(one, 'default') ? [] : [name]))
+      .toSorted(compareBytes),
   };
-  return { schema: schema, fields };
+  const configs = packages.flatMap(({ id, siteConfigs = [] }) =>
+    siteConfigs.map((one) => ({ ...one, assignment: id })),
+  );
+  return { schema, fields, ...(configs.length > 0 && { configs }) };
 };
 
 /** Disk space in bytes: twice the size of packages and images, because the old ones stay until the new ones are healthy. */

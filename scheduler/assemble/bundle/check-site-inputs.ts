@@ -1,14 +1,13 @@
-import { compileSiteSchema } from '#bundles/formats/author-schema/compile-site-schema';
-import { parseBundleJson } from '#bundles/formats/bundle/config';
+import { fieldAt } from '#bundles/formats/bounds/site-fence';
+import { escapeToken, pointerTokens } from '#bundles/formats/bounds/site-fields';
 import { envStatements } from '#bundles/formats/bundle/env-statements';
 import { FleetError } from '#bundles/errors';
-import { canonicalBytes } from '#bundles/json/canonical';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import { didYouMean } from '#bundles/nearest-name';
-import type { Value } from '../../model/model.ts';
 import type { ResolvedFile } from '../content/check-host-paths.ts';
 import type { SiteInputObject } from '../content/host-package-object.ts';
 import type { PlacedPlaybook } from '../content/playbooks/place-playbooks.ts';
+import { checkInputSchemas, inputFault } from './check-input-schemas.ts';
 import { wordsOfPlaybook } from '../content/playbooks/words-of-playbook.ts';
 
 /** Parses a file with site inputs as the agent does. */
@@ -32,34 +31,8 @@ export const checkSiteInputs = async (
   const parse = parseOnce();
   for (const input of inputs) checkTarget(input, byPath.get(input.file), parse);
   for (const playbook of playbooks) await checkVariables(playbook, byPath, signal);
-  const schemas = new Map<string, string>();
-  let values = 0;
-  for (const input of [...inputs, ...playbooks.flatMap(({ siteInputs }) => siteInputs)]) {
-    const schema = JSON.stringify(input.schema);
-    const known = schemas.get(input.name);
-    if (known === schema) continue;
-    if (known !== undefined)
-      throw refusal('OBJECT_CLASH', input, 'has two different schemas', 'Make them the same, or rename one');
-    values += valuesIn(input.schema);
-    if (values > MAX_VALUES)
-      throw refusal(
-        'SCHEMA_INVALID',
-        input,
-        `is one of too many: the schemas of all inputs have more than ${MAX_VALUES} values`,
-        'Make one input of several, or the schemas smaller',
-      );
-    checkSchema(input);
-    schemas.set(input.name, schema);
-  }
+  checkInputSchemas([...inputs, ...playbooks.flatMap(({ siteInputs }) => siteInputs)]);
 };
-
-/** As many as the schema of a whole bundle may have where agents judge by it: each input costs milliseconds. */
-const MAX_VALUES = 10_000;
-
-const valuesIn = (value: Value): number =>
-  typeof value === 'object' && value !== null
-    ? Object.values(value).reduce((sum: number, one: Value) => sum + valuesIn(one), 1)
-    : 1;
 
 /** The fields of a file that site inputs may go to, parsed once for all of them. */
 type Parsed = { readonly variables: ReadonlySet<string> } | { readonly document: unknown };
@@ -78,7 +51,12 @@ const parseOnce = (): Parse => {
 const checkTarget = (input: SiteInputObject, target: ResolvedFile | undefined, parse: Parse): void => {
   const hint = 'Name a file of the package with format: env or json';
   if (!target)
-    throw refusal('REFERENCE_MISSING', input, `goes to ${input.file}, which is no file of the package`, hint);
+    throw inputFault(
+      'REFERENCE_MISSING',
+      input,
+      `goes to ${input.file}, which is no file of the package`,
+      hint,
+    );
   switch (target.file.format) {
     case 'env':
       checkVariable(input, target, parse);
@@ -87,7 +65,7 @@ const checkTarget = (input: SiteInputObject, target: ResolvedFile | undefined, p
       checkField(input, target, parse);
       return;
     case undefined:
-      throw refusal('REFERENCE_MISSING', input, `goes to ${input.file}, which has no format`, hint);
+      throw inputFault('REFERENCE_MISSING', input, `goes to ${input.file}, which has no format`, hint);
     default:
       target.file.format satisfies never;
   }
@@ -95,7 +73,7 @@ const checkTarget = (input: SiteInputObject, target: ResolvedFile | undefined, p
 
 const checkVariable = (input: SiteInputObject, target: ResolvedFile, parse: Parse): void => {
   if (!VARIABLE.test(input.pointer))
-    throw refusal(
+    throw inputFault(
       'FIELD_INVALID',
       input,
       `goes to ${JSON.stringify(input.pointer)}, which is no variable of an env file`,
@@ -121,8 +99,8 @@ const checkField = (input: SiteInputObject, target: ResolvedFile, parse: Parse):
     ),
   }));
   const document = 'document' in parsed ? parsed.document : undefined;
-  const tokens = input.pointer.slice(1).split('/').map(unescape);
-  if (tokens.reduce(childOf, document) === undefined) throw noField(input, pointersOf(document), 'field');
+  const tokens = pointerTokens(input.pointer);
+  if (fieldAt(document, tokens) === undefined) throw noField(input, pointersOf(document), 'field');
 };
 
 /** @throws FleetError FIELD_INVALID if the file cannot be parsed */
@@ -131,7 +109,7 @@ const readable = <T>(input: SiteInputObject, read: () => T): T => {
     return read();
   } catch (error) {
     if (!(error instanceof FleetError)) throw error;
-    throw refusal(
+    throw inputFault(
       'FIELD_INVALID',
       input,
       `goes to a file that cannot be read: ${error.message}`,
@@ -140,28 +118,16 @@ const readable = <T>(input: SiteInputObject, read: () => T): T => {
   }
 };
 
-const unescape = (token: string): string => token.replaceAll('~1', '/').replaceAll('~0', '~');
-
-const escape = (token: string): string => token.replaceAll('~', '~0').replaceAll('/', '~1');
-
-const childOf = (node: unknown, token: string): unknown => {
-  if (Array.isArray(node)) return /^(?:0|[1-9]\d{0,8})$/.test(token) ? node[Number(token)] : undefined;
-  return isObject(node) && Object.hasOwn(node, token) ? node[token] : undefined;
-};
-
-const isObject = (node: unknown): node is Record<string, unknown> =>
-  typeof node === 'object' && node !== null && !Array.isArray(node);
-
 /** Pointers that a suggestion is chosen from; a file with more gets one from its first. */
 const MAX_POINTERS = 10_000;
 
 /** The pointers of the fields and items of a document, outer ones first. */
-const pointersOf = (document: unknown): readonly string[] => {
+export const pointersOf = (document: unknown): readonly string[] => {
   const found: (readonly [pointer: string, node: unknown])[] = [['', document]];
   for (let at = 0; at < found.length && found.length < MAX_POINTERS; at += 1) {
     const [pointer, node] = found[at] as (typeof found)[number];
     if (typeof node !== 'object' || node === null) continue;
-    for (const [key, child] of Object.entries(node)) found.push([`${pointer}/${escape(key)}`, child]);
+    for (const [key, child] of Object.entries(node)) found.push([`${pointer}/${escapeToken(key)}`, child]);
   }
   return found.slice(1).map(([pointer]) => pointer);
 };
@@ -177,7 +143,7 @@ const checkVariables = async (
   const unknown = siteInputs.find(({ pointer }) => !words.has(pointer.slice(1)));
   if (!unknown) return;
   const variable = unknown.pointer.slice(1);
-  throw refusal(
+  throw inputFault(
     'REFERENCE_MISSING',
     unknown,
     `goes to the variable ${variable}, which nothing in the playbook ${playbook.playbook.name} names`,
@@ -186,8 +152,8 @@ const checkVariables = async (
 };
 
 /** Names the nearest existing place: a slip of the pen, or the same name elsewhere in the file. */
-const noField = (
-  input: SiteInputObject,
+export const noField = (
+  input: Pick<SiteInputObject, 'name' | 'at' | 'pointer' | 'file'>,
   pointers: readonly string[],
   what: 'field' | 'variable',
 ): FleetError => {
@@ -195,36 +161,10 @@ const noField = (
   const elsewhere = pointers.find((pointer) => pointer.toLowerCase().endsWith(name));
   const meant =
     didYouMean(input.pointer, pointers) ?? (elsewhere === undefined ? '' : `Did you mean ${elsewhere}? `);
-  return refusal(
+  return inputFault(
     'REFERENCE_MISSING',
     input,
     `goes to ${JSON.stringify(input.pointer)}, and ${input.file} has no such ${what}`,
     `${meant}${WRITE_IT}`,
   );
 };
-
-/** The schema as in the bundle, where a `$ref` to `#` refers to the whole document. */
-const checkSchema = (input: SiteInputObject): void => {
-  const schema = { type: 'object', properties: { [input.name]: input.schema } };
-  try {
-    // A schema that nests deeper than a bundle config may would make every agent refuse the bundle.
-    parseBundleJson(canonicalBytes({ siteInputs: { schema } }, 'doubles'));
-    // Validates a value that cannot be valid, so that lazily compiled parts of the schema fail here and not at a site.
-    compileSiteSchema(schema, 'build')({});
-  } catch (error) {
-    const hint = error instanceof FleetError ? error.hint : undefined;
-    throw refusal(
-      'SCHEMA_INVALID',
-      input,
-      `has a schema that cannot be used: ${(error as Error).message}`,
-      hint ?? 'Write it in JSON Schema 2020-12',
-    );
-  }
-};
-
-const refusal = (
-  code: 'REFERENCE_MISSING' | 'FIELD_INVALID' | 'SCHEMA_INVALID' | 'OBJECT_CLASH',
-  { name, at }: SiteInputObject,
-  says: string,
-  hint: string,
-): FleetError => new FleetError(code, `site input ${name} ${says}`, { at, hint });

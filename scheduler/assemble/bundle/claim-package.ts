@@ -1,6 +1,7 @@
 import { debianPlace } from '#bundles/formats/bounds/debian-place';
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import { judgedPart } from '../../model/site-input.ts';
 import type { AssembledPackage } from './assembled-package.ts';
 
 /** A package and whether it is kept from an earlier release. */
@@ -27,7 +28,7 @@ export const refuseNewcomers = async (
     made.owns.map((name) => ({ key: debianPlace(name), claim: { name } })),
   );
   const inputs = groupBy(sorted, ({ made }) =>
-    made.siteInputs.map(({ input, schema }) => ({ key: input, claim: { name: JSON.stringify(schema) } })),
+    made.siteInputs.map(({ input, schema }) => ({ key: input, claim: { name: judgedPart(schema) } })),
   );
   const refused = new Map<AssembledPackage, FleetError>();
   for (const [place, claims] of names) {
@@ -41,7 +42,7 @@ export const refuseNewcomers = async (
     if (claims.every(({ name }) => name === claims[0]?.name)) continue;
     const owner = await ownerOf(claims, async ({ made, name }) =>
       ((await before(made))?.siteInputs ?? []).some(
-        (one) => one.input === input && JSON.stringify(one.schema) === name,
+        (one) => one.input === input && judgedPart(one.schema) === name,
       ),
     );
     for (const { made, name } of claims)

@@ -101,6 +101,7 @@ export const readLastGood = async (
       siteInputs: config.siteInputs.fields
         .filter((field) => field.assignment === known.id)
         .map(({ assignment: _, ...field }) => ({ ...field, schema: properties[field.input] ?? {} })),
+      ...siteConfigsOf(config, known.id),
       owns: ownsOf(config.kind, new Map(files.map(({ path, bytes }) => [path, Buffer.from(bytes)])), known),
       ...(config.kind === 'kubernetes' &&
         config.critical.includes(SECRETS_CRITICAL) && { needsSecrets: true }),
@@ -180,6 +181,14 @@ const contentIn = (digest: Digest, { closure }: BundleConfig, source: BlobSource
 });
 
 type Properties = Readonly<Record<string, { readonly [key: string]: Value }>>;
+
+const siteConfigsOf = (
+  { siteInputs: { configs = [] } }: BundleConfig,
+  id: string,
+): Pick<AssembledPackage, 'siteConfigs'> => {
+  const own = configs.filter(({ assignment }) => assignment === id);
+  return own.length === 0 ? {} : { siteConfigs: own.map(({ assignment: _, ...one }) => one) };
+};
 
 const propertiesOf = ({ siteInputs }: BundleConfig): Properties =>
   (siteInputs.schema as { readonly properties?: Properties }).properties ?? {};

@@ -49,9 +49,15 @@ export const kubernetesBoundsOf = (
   platforms: readonly string[],
 ): PackageBounds | undefined => {
   const own = packageBoundsOf(target);
-  if (!own || platforms.length === 0) return own && { secretSets: own.secretSets };
-  return { secretSets: [...new Set([...own.secretSets, ...platforms])].toSorted(compareBytes) };
+  if (!own) return undefined;
+  const sets = platforms.length === 0 ? own.secretSets : sorted([...own.secretSets, ...platforms]);
+  const { siteInputs = [], siteConfig = false, siteValues = [] } = target;
+  // The names that it reads are allowed by now; grants beyond them would change bundles that do not use them.
+  const values = sorted([...siteInputs.map(({ name }) => name), ...(siteConfig ? siteValues : [])]);
+  return { secretSets: sets, ...(siteInputs.length > 0 || siteConfig ? { siteValues: values } : {}) };
 };
+
+const sorted = (texts: readonly string[]): readonly string[] => [...new Set(texts)].toSorted(compareBytes);
 
 /** Part of a cache key that differs for different bounds. */
 export const boundsKey = ({ clusterScoped, namespaces, secretSets }: ObjectBounds): string =>

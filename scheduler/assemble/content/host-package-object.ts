@@ -2,7 +2,6 @@ import type { Digest } from '#bundles/digest';
 import { FleetError, type Place } from '#bundles/errors';
 import { LABEL } from '#bundles/names';
 import { SECRET_KEY } from '#bundles/trust/secrets/parse';
-import type { Value } from '../../model/model.ts';
 import { objectShape } from '../../load/objects/metadata.ts';
 import { freeRecord } from '../../model/yaml/free-value.ts';
 import { type ParsedDocument, parseDocuments } from '../../model/yaml/parse-documents.ts';
@@ -27,6 +26,8 @@ import {
 } from '../../model/yaml/shape.ts';
 import { contentSpec, type HostContentsObject, toContents } from './host-content-object.ts';
 import { type PlaybookObject, playbook, toPlaybooks } from './host-playbook-object.ts';
+import { SITE_INPUT_ABOUT } from '../../load/objects/site-input-fields.ts';
+import type { SiteInputAbout } from '../../model/site-input.ts';
 import { hostPath, mode, owned, refuseAt, sha256, webAddress } from '../../load/objects/host-fields.ts';
 
 /**
@@ -83,9 +84,7 @@ export type HostSecretObject = Owned & {
   readonly at: Place;
 };
 
-export type SiteInputObject = {
-  readonly name: string;
-  readonly schema: { readonly [key: string]: Value };
+export type SiteInputObject = SiteInputAbout & {
   readonly file: string;
   readonly pointer: string;
   readonly at: Place;
@@ -234,6 +233,7 @@ const directory = fields({
 const siteInput = fields({
   name: required(text, 'Name of the value in the site values.'),
   schema: required(freeRecord, 'JSON Schema of the value.'),
+  ...SITE_INPUT_ABOUT,
   file: required(hostPath, 'File of the package, with a `format`, that the value goes to.'),
   pointer: required(pointer, 'JSON pointer to a field that the file has. In an env file `/<KEY>`.'),
 });

@@ -1,7 +1,9 @@
 import type { Place } from '#bundles/errors';
 import { LABEL } from '#bundles/names';
 import { hostPath, refuseAt, seconds } from '../../load/objects/host-fields.ts';
+import { SITE_INPUT_ABOUT } from '../../load/objects/site-input-fields.ts';
 import type { Value } from '../../model/model.ts';
+import type { SiteInputAbout } from '../../model/site-input.ts';
 import { freeRecord } from '../../model/yaml/free-value.ts';
 import { exactlyOne } from '../../model/yaml/schema-rules.ts';
 import {
@@ -22,9 +24,7 @@ import {
 } from '../../model/yaml/shape.ts';
 
 /** A value of the site that becomes a variable of a playbook. */
-export type PlaybookInputObject = {
-  readonly name: string;
-  readonly schema: { readonly [key: string]: Value };
+export type PlaybookInputObject = SiteInputAbout & {
   readonly variable: string;
   readonly at: Place;
 };
@@ -66,6 +66,7 @@ const interval = narrowed(count, { maximum: 604_800 }, (value, node, path, readi
 const input = fields({
   name: required(text, 'Name of the value in the site values.'),
   schema: required(freeRecord, 'JSON Schema of the value.'),
+  ...SITE_INPUT_ABOUT,
   variable: required(variable, 'Variable that gets the value; the playbook or one of its roles names it.'),
 });
 

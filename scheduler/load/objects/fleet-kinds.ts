@@ -1,8 +1,10 @@
 import { isMap } from 'yaml';
 import { isDigest } from '#bundles/digest';
 import { sha256 } from './host-fields.ts';
+import { kubernetesInput, toKubernetesInput } from './site-input-fields.ts';
 import { parseAttachment, TAKE_ALL } from '../../model/images/attachment.ts';
 import type { Target, Value } from '../../model/model.ts';
+import type { KubernetesInput } from '../../model/site-input.ts';
 import type { Revision } from '../../model/location.ts';
 import { SHARED_KINDS } from '../../model/promotion.ts';
 import { blockText } from '../../model/yaml/block-text.ts';
@@ -20,6 +22,7 @@ import {
   objectName,
   oneOf,
   optional,
+  placed,
   record,
   refuse,
   required,
@@ -40,7 +43,7 @@ import {
   TEMPLATE_FIELDS,
   workloadReader,
 } from './kalypso-kinds.ts';
-import type { ConfigObject, RepositoryFolder } from './platform-object.ts';
+import type { ConfigObject, RepositoryFolder, WorkloadTarget } from './platform-object.ts';
 import { schemaText } from './schema-text.ts';
 import { manifests, REGISTRATION, REPO, TARGET, TEMPLATE, WORKLOAD_PATH } from './shared-shapes.ts';
 import { PROMOTION_KINDS } from './promotion-kinds.ts';
@@ -151,6 +154,11 @@ const toRevision = (branch: string | undefined, ref: string | undefined): Revisi
   return ref === undefined ? { kind: 'head' } : { kind: 'any', name: ref };
 };
 
+const placedInput: Shape<KubernetesInput> = shape(kubernetesInput.schema, (node, path, reading) => {
+  const read = placed(kubernetesInput)(node, path, reading);
+  return read === BAD ? BAD : { ...toKubernetesInput(read.value), at: read.at };
+});
+
 const targetFields = fields({
   name: required(name, TARGET.name),
   labels: optional(record(text), {}, TARGET.labels),
@@ -167,6 +175,27 @@ const targetFields = fields({
     false,
     'Stop at this package when it fails: the packages after it in the same release are not applied.',
   ),
+  siteInputs: optional(
+    list(placedInput),
+    [],
+    'Values that only a site knows, and the fields of the rendered Kubernetes objects that they go to. Inputs of hosts are in the HostPackage.',
+  ),
+  siteConfig: optional(
+    flag,
+    false,
+    'All values of the site that the workspace may read are added to the ConfigMap `platform-config`.',
+  ),
+});
+
+const target: Shape<Omit<WorkloadTarget, 'at'>> = shape(targetFields.schema, (node, path, reading) => {
+  const read = targetFields(node, path, reading);
+  if (read === BAD) return BAD;
+  const { siteInputs, siteConfig, ...rest } = read;
+  return {
+    ...rest,
+    ...(siteInputs.length > 0 && { siteInputs }),
+    ...(siteConfig && { siteConfig }),
+  };
 });
 
 /** Default templates of a cluster type: the simplest that work for its target. */
@@ -402,7 +431,7 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
       workspace: { name: metadata.name, ...spec, at },
     }),
   ),
-  Workload: workloadReader(targetFields, {}),
+  Workload: workloadReader(target, {}),
   SchedulingPolicy: schedulingPolicy,
   ...PROMOTION_KINDS,
 };

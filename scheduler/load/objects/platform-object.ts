@@ -22,6 +22,7 @@ import type {
   PromotionPolicy,
   RolloutPolicy,
 } from '../../model/promotion.ts';
+import type { KubernetesInput } from '../../model/site-input.ts';
 import type { TextPlace } from './text-places.ts';
 
 /** A folder of a repository. */
@@ -42,6 +43,9 @@ export type WorkloadTarget = {
   readonly configSchemas: readonly string[];
   readonly dependsOn: readonly string[];
   readonly critical: boolean;
+  /** Absent without any. */
+  readonly siteInputs?: readonly KubernetesInput[];
+  readonly siteConfig?: boolean;
   readonly at: Place;
   /** Place of its environment. */
   readonly environmentAt?: Place;

@@ -48,6 +48,8 @@ export const toDeploymentTargets = (
       ...(arrival.grants !== undefined && { grants: arrival.grants }),
       ...(arrival.packageSeconds !== undefined && { packageSeconds: arrival.packageSeconds }),
       ...(arrival.siteValues !== undefined && { siteValues: arrival.siteValues }),
+      ...(target.siteInputs && { siteInputs: target.siteInputs }),
+      ...(target.siteConfig === true && { siteConfig: true }),
       at: target.at,
       ...(target.labelPlaces && { labelPlaces: target.labelPlaces }),
     }));

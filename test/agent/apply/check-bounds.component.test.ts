@@ -109,6 +109,20 @@ describe('a package of a cluster', () => {
   });
 
   it.each([
+    ['objects of the platform', 'namespace.yaml', 'line', 'which is the platform'],
+    ['values of other teams', 'manifests/db.yaml', 'salary', 'is not one that it may read'],
+  ])('N91: fields of site values at the agent: %s -> OUT_OF_BOUNDS', async (_, file, input, message) => {
+    const made = desired(manifest('shop'), {
+      bounds: { secretSets: ['shop'], siteValues: ['line'] },
+      siteInputs: [{ assignment: 'shop-web', input, file, pointer: '/0/data/a', value: 1 }],
+    });
+    const check = () => checkBounds(made, 'kubernetes', '/state');
+    expect(await verdict(async () => check())).toBe('OUT_OF_BOUNDS');
+    expect(check).toThrow(message);
+    expect(() => checkBounds({ ...made, bounds: 'platform' }, 'kubernetes', '/state')).not.toThrow();
+  });
+
+  it.each([
     ['a set of its own', desired(manifest('shop'))],
     ['a set that a pattern grants', desired(manifest('sales-db'))],
     ["a package of the platform's own", desired(manifest('payroll'), { bounds: 'platform' })],

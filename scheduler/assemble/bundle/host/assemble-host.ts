@@ -17,6 +17,7 @@ import {
 } from '#bundles/formats/bundle/host-package';
 import { canonicalBytes } from '#bundles/json/canonical';
 import type { Application } from '../../../load/applications/application.ts';
+import { describedSchema } from '../../../model/site-input.ts';
 import type { ClusterType, RenderedFile, RenderedPackage } from '../../../model/model.ts';
 import { checkHostPaths, type ResolvedFile } from '../../content/check-host-paths.ts';
 import type { Content } from '../../content/content.ts';
@@ -36,7 +37,7 @@ import { type AssembledPackage, assembled } from '../assembled-package.ts';
 import { checkSiteInputs } from '../check-site-inputs.ts';
 import { hostOwns } from '../package-owns.ts';
 import { checkHostBounds, hostBoundsOf, UNIT_FOLDER } from './host-bounds.ts';
-import { checkSiteValues } from './check-site-values.ts';
+import { checkSiteValues } from '../check-site-values.ts';
 import { resolveInstall } from './host-install.ts';
 import { resolveSecret } from './host-secrets.ts';
 
@@ -146,7 +147,12 @@ export const assembleHost = async (
       ...files.flatMap(({ bytes }) => bytes ?? []),
       ...secrets.flatMap(({ bytes }) => bytes ?? []),
     ],
-    siteInputs: inputs.map(({ name, at: _, ...field }) => ({ input: name, ...field })),
+    siteInputs: inputs.map((input) => ({
+      input: input.name,
+      file: input.file,
+      pointer: input.pointer,
+      schema: describedSchema(input),
+    })),
     owns: hostOwns(spec),
     images,
     ...(contents.length > 0 && { contents }),

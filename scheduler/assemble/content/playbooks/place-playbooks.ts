@@ -60,12 +60,10 @@ export const placePlaybooks = (
     return {
       at: it.at,
       files,
-      siteInputs: it.siteInputs.map(({ name, schema, variable, at }) => ({
-        name,
-        schema,
+      siteInputs: it.siteInputs.map(({ variable, ...about }) => ({
+        ...about,
         file: `${folder}/${VARIABLES}`,
         pointer: `/${variable}`,
-        at,
       })),
       playbook: {
         name: it.name,

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { packLayer } from '#bundles/formats/archive/pack-layer';
-import type { BundleConfig, SiteInputField } from '#bundles/formats/bundle/config';
+import type { BundleConfig, CompletedConfig, SiteInputField } from '#bundles/formats/bundle/config';
 import { bundleManifest, encodeManifest } from '#bundles/formats/layout/manifest';
 import { packageDigest } from '#bundles/formats/bundle/package-digest';
 import { canonicalBytes, type Json } from '#bundles/json/canonical';
@@ -36,6 +36,8 @@ export type KubernetesPackage = {
   readonly files: Readonly<Record<string, string>>;
   readonly dependsOn?: readonly string[];
   readonly inputs?: readonly Omit<SiteInputField, 'assignment'>[];
+  /** Mappings that all values of the site complete. */
+  readonly configs?: readonly Omit<CompletedConfig, 'assignment'>[];
 };
 
 export type KubernetesSite = AsyncDisposable & {
@@ -43,6 +45,8 @@ export type KubernetesSite = AsyncDisposable & {
   readonly agent: Agent;
   /** Makes exactly these packages what shall run, and nothing more. */
   readonly want: (packages: readonly KubernetesPackage[]) => Promise<void>;
+  /** Gives the site other values: what a newer site statement does. */
+  readonly setValues: (values: Readonly<Record<string, Json>>) => void;
   /** `want`, then what an import does after it. */
   readonly release: (packages: readonly KubernetesPackage[]) => Promise<readonly PackageResult[]>;
   readonly events: () => readonly Event[];
@@ -72,9 +76,13 @@ export const openSite = (
 ): KubernetesSite => {
   const state = openState(join(folder, 'state'), { create: true });
   state.db.pragma('synchronous = OFF');
-  const document = { fleet: FLEET, site: 'plant-7', values, agents: {} };
-  const siteValues = digestOf(canonicalBytes(document));
-  saveSiteValues(state, siteValues, document);
+  const setValues = (given: Readonly<Record<string, Json>>): Digest => {
+    const document = { fleet: FLEET, site: 'plant-7', values: given, agents: {} };
+    const digest = digestOf(canonicalBytes(document));
+    saveSiteValues(state, digest, document);
+    return digest;
+  };
+  let siteValues = setValues(values);
   state.db.prepare(`INSERT OR IGNORE INTO trust (one, prune_confirmed) VALUES (1, 1)`).run();
   state.db.prepare(`INSERT OR IGNORE INTO chain VALUES (1, 1, ?)`).run(`sha256:${'0'.repeat(64)}`);
   const agent: Agent = {
@@ -110,6 +118,9 @@ export const openSite = (
     folder,
     agent,
     want,
+    setValues: (given) => {
+      siteValues = setValues(given);
+    },
     release: async (packages) => {
       await resume(agent);
       await want(packages);
@@ -158,6 +169,7 @@ const storeBundle = async (
   const fields = packages.flatMap((it) =>
     (it.inputs ?? []).map((input) => ({ ...input, assignment: it.id })),
   );
+  const configs = packages.flatMap((it) => (it.configs ?? []).map((one) => ({ ...one, assignment: it.id })));
   const config: BundleConfig = {
     fleet: FLEET,
     ...CHANNEL,
@@ -170,7 +182,7 @@ const storeBundle = async (
       dependsOn: it.dependsOn ?? [],
       critical: false,
     })),
-    siteInputs: { schema: { type: 'object' }, fields },
+    siteInputs: { schema: { type: 'object' }, fields, ...(configs.length > 0 && { configs }) },
     requirements: {},
     closure: [],
     critical: [],

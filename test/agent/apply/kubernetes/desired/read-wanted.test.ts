@@ -203,4 +203,28 @@ describe('site values', () => {
       expect(refusal.message).not.toContain('hush');
     },
   );
+
+  it.each([
+    ['a privilege', '/0/spec/template/spec/hostNetwork', true],
+    ['its namespace', '/0/metadata/namespace', 'kube-system'],
+    ['volumes of the host', '/0/spec/template/spec/volumes', [{ name: 'a', hostPath: { path: '/' } }]],
+    ['the rights of others', '/1/rules', []],
+  ])(
+    'N91: fields of site values at the agent, with the value in: %s -> OUT_OF_BOUNDS',
+    (_, pointer, value) => {
+      const text = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: ns}
+spec: {template: {spec: {hostNetwork: false, volumes: []}}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: web, namespace: ns}
+rules: []
+`;
+      const refusal = refusalOf(() => read(text, [{ file: 'app.yaml', pointer, value }]));
+      expect(refusal.code).toBe('OUT_OF_BOUNDS');
+      expect(refusal.message).toContain(JSON.stringify(pointer));
+    },
+  );
 });

@@ -1,8 +1,8 @@
 import { allowsName } from '#bundles/formats/bounds/package-bounds';
-import { FleetError } from '#bundles/errors';
-import type { DeploymentTarget } from '../../../model/model.ts';
-import { throwProblems } from '../../../model/problems.ts';
-import type { SiteInputObject } from '../../content/host-package-object.ts';
+import { FleetError, type Place } from '#bundles/errors';
+import type { DeploymentTarget } from '../../model/model.ts';
+import { throwProblems } from '../../model/problems.ts';
+import type { SiteInputAbout } from '../../model/site-input.ts';
 
 /**
  * Checks the site values that an application asks for against the grants of its workspace. Without Workspace objects refuseReaders
@@ -10,7 +10,7 @@ import type { SiteInputObject } from '../../content/host-package-object.ts';
  * @throws FleetError OUT_OF_BOUNDS with the place of the input
  */
 export const checkSiteValues = (
-  inputs: readonly Pick<SiteInputObject, 'name' | 'at'>[],
+  inputs: readonly (Pick<SiteInputAbout, 'name'> & { readonly at: Place })[],
   { name: subject, siteValues, workspace }: DeploymentTarget,
 ): void => {
   if (siteValues === undefined) return;
