@@ -54,7 +54,7 @@ export default class Clean extends FleetCommand {
       await using opened = new AsyncDisposableStack();
       const job =
         flags.keep === undefined
-          ? await mediumJob(argv as string[], flags, now, opened)
+          ? await mediumJob(argv as string[], flags, { now, opened, signal: this.signal })
           : await archiveJob(argv as string[], flags.keep, flags);
       const { files, notes } = job;
       const bytes = files.reduce((total, file) => total + file.bytes, 0);
@@ -97,20 +97,24 @@ type MediumFlags = Parameters<typeof openAgents>[1] & OpenFlags;
 const mediumJob = async (
   media: readonly string[],
   flags: MediumFlags,
-  now: Date,
-  opened: AsyncDisposableStack,
+  {
+    now,
+    opened,
+    signal,
+  }: { readonly now: Date; readonly opened: AsyncDisposableStack; readonly signal: AbortSignal },
 ): Promise<Job> => {
   for (const path of media) await refuseArchive(path);
-  const medium = opened.use(await openForFiles(media, flags));
+  const medium = opened.use(await openForFiles(media, flags, signal));
   if (medium.roots.length === 0) {
     throw new FleetError('USAGE', `${medium.path} is a file, and files inside of it cannot be removed`, {
       hint: 'Name the directory of a medium, or the folder of an archive and --keep',
     });
   }
   const agentsOf = await openAgents(medium, flags, now, opened);
-  const found = await findLeftovers(medium, agentsOf);
-  const again = async (): Promise<readonly Leftover[]> => (await findLeftovers(medium, agentsOf)).files;
-  return { ...found, remove: () => removeLeftovers(found.files, again) };
+  const found = await findLeftovers(medium, agentsOf, signal);
+  const again = async (): Promise<readonly Leftover[]> =>
+    (await findLeftovers(medium, agentsOf, signal)).files;
+  return { ...found, remove: () => removeLeftovers(found.files, again, signal) };
 };
 
 /** Refuses a folder that holds tar files or parts and is not a medium itself. @throws FleetError USAGE */

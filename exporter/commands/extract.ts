@@ -28,7 +28,7 @@ export default class Extract extends FleetCommand {
     const { argv, flags } = await this.parse(Extract);
     const channel = parseChannel(flags.channel);
     return stoppable(this.signal, 'Delete the folder and run it again', async () => {
-      await using medium = await openGiven(argv as string[], flags);
+      await using medium = await openGiven(argv as string[], flags, this.signal);
       const extracted = await extractBundle(medium, channel, flags.kind, flags.to, this.signal);
       const { bundle, statements } = extracted;
       this.log(

@@ -26,16 +26,23 @@ export default class Inspect extends FleetCommand {
 
   async run(): Promise<Inspection> {
     const { argv, flags } = await this.parse(Inspect);
-    const found = await lookAt(argv as string[], flags);
+    const found = await lookAt(argv as string[], flags, this.signal);
     this.logText(formatInspection(found));
     return found;
   }
 }
 
 /** Without an identity, shows the readable parts of a sealed medium: its volumes and plain files. */
-const lookAt = async (media: readonly string[], flags: OpenFlags): Promise<Inspection> => {
+const lookAt = async (
+  media: readonly string[],
+  flags: OpenFlags,
+  signal: AbortSignal,
+): Promise<Inspection> => {
   try {
-    await using medium = await openToLook(media, await openOptions(flags.identity ?? []));
+    await using medium = await openToLook(media, {
+      ...(await openOptions(flags.identity ?? [])),
+      signal,
+    });
     return await inspectMedium(medium);
   } catch (error) {
     if (isFleetError(error, 'MEDIUM_SEALED')) return inspectSealed(media);

@@ -28,17 +28,22 @@ export type OpenFlags = { readonly identity?: readonly string[] | undefined };
 export const openGiven = async (
   media: string | readonly string[],
   { identity = [] }: OpenFlags,
-): Promise<OpenMedium> => openMedium(media, await openOptions(identity));
+  signal: AbortSignal,
+): Promise<OpenMedium> => openMedium(media, { ...(await openOptions(identity)), signal });
 
 /**
  * Opens a medium for its plain files, such as reports. Those are readable on a single volume whose parts are sealed to others. With
  * an identity, or with several volumes, opens the whole medium.
  * @throws FleetError as openGiven
  */
-export const openForFiles = async (media: readonly string[], flags: OpenFlags): Promise<OpenMedium> => {
+export const openForFiles = async (
+  media: readonly string[],
+  flags: OpenFlags,
+  signal: AbortSignal,
+): Promise<OpenMedium> => {
   const [only] = media;
   const mayBeSealed = media.length === 1 && (flags.identity ?? []).length === 0;
-  return only !== undefined && mayBeSealed ? openFiles(only) : openGiven(media, flags);
+  return only !== undefined && mayBeSealed ? openFiles(only, { signal }) : openGiven(media, flags, signal);
 };
 
 /** Without an identity, opening sealed parts fails with MEDIUM_SEALED. */

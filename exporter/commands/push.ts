@@ -66,7 +66,7 @@ A release older than the one in the registry is refused (ROLLBACK) before anythi
     return stoppable(this.signal, 'Run it again: it continues where it stopped', async () => {
       using progress = openProgress(flags.progress);
       await using registry = openSiteRegistry(flags.to, flags, process.env, progress);
-      await using medium = await openGiven(argv as string[], flags);
+      await using medium = await openGiven(argv as string[], flags, this.signal);
       setTransferFlags();
       const pushed = await pushMedium(
         medium,

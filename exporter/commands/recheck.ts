@@ -50,7 +50,8 @@ export default class Recheck extends FleetCommand {
     return stoppable(this.signal, 'Nothing was changed', async () => {
       await using opened = new AsyncDisposableStack();
       const media = (argv as string[]).slice(1);
-      const medium = media.length === 0 ? undefined : await openOrNot(media, flags, opened);
+      const medium =
+        media.length === 0 ? undefined : await openOrNot(media, flags, { opened, signal: this.signal });
       const result = await recheck({
         folder: args.evidence,
         keys,
@@ -81,10 +82,10 @@ export default class Recheck extends FleetCommand {
 const openOrNot = async (
   paths: readonly string[],
   flags: OpenFlags,
-  opened: AsyncDisposableStack,
+  { opened, signal }: { readonly opened: AsyncDisposableStack; readonly signal: AbortSignal },
 ): Promise<GivenMedium> => {
   try {
-    return { paths, open: opened.use(await openGiven(paths, flags)) };
+    return { paths, open: opened.use(await openGiven(paths, flags, signal)) };
   } catch (error) {
     if (!isRefusal(error)) throw error;
     return { paths, refusal: error };

@@ -39,7 +39,7 @@ export default class Reports extends FleetCommand {
     const now = this.readNow(flags.now);
     return stoppable(this.signal, 'Run it again: copies that exist are kept', async () => {
       await using opened = new AsyncDisposableStack();
-      const medium = opened.use(await openForFiles(argv as string[], flags));
+      const medium = opened.use(await openForFiles(argv as string[], flags, this.signal));
       const agentsOf = await openAgents(medium, flags, now, opened);
       const list = await listReports(medium, agentsOf, this.signal);
       if (list.agents.length === 0 && list.refused.length === 0) {

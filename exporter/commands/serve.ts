@@ -61,7 +61,7 @@ Images are at <host>/<repository>, by digest and with the tag i-<digest>, so tha
     const selection = selectionOf(flags);
     const counted = { bytes: 0, broken: 0 };
     return stoppable(this.signal, 'Nothing was served yet', async () => {
-      await using medium = await openGiven(argv as string[], flags);
+      await using medium = await openGiven(argv as string[], flags, this.signal);
       const served = await readServedContent(medium, { selection, pinned, imagesAt, signal: this.signal });
       const { root, repositories, images } = served;
       const notes = [

@@ -72,7 +72,7 @@ export default class Verify extends FleetCommand {
         this.tell(await writeRefusal(flags.evidence, { media, error, pinned, now }, key, this.signal));
         throw error;
       };
-      await using open = await openGiven(media, flags).catch(keep);
+      await using open = await openGiven(media, flags, this.signal).catch(keep);
       if (!open.medium) await keep(notFilled(open.path));
       const blobs: BlobCheck[] = [];
       let opened: ReadonlySet<Digest> = new Set();

@@ -27,7 +27,7 @@ export default class ReportsImport extends FleetCommand {
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(ReportsImport);
     await using hub = await openHub(await readConfiguration(flags, process.cwd()));
-    await using medium = await openFiles(args.medium);
+    await using medium = await openFiles(args.medium, { signal: this.signal });
     const result = await importReports(hub, medium, this.readNow(flags.now), this.signal);
     this.#print(result, args.medium);
     await noteVersions(hub);

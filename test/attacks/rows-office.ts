@@ -155,4 +155,10 @@ export const OFFICE: readonly AttackRow[] = [
     '`MEDIUM_INVALID` for it; all others are taken',
     [['MEDIUM_INVALID']],
   ),
+  row(
+    'O19',
+    'junk reports',
+    'tens of thousands of junk reports, so that a command of the office takes minutes and cannot be stopped meanwhile',
+    'ABORTED',
+  ),
 ];

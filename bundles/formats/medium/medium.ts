@@ -98,8 +98,12 @@ export type MediumParts = {
   readonly piece: (path: string, options?: ReadOptions) => AsyncIterable<Uint8Array> | undefined;
 };
 
-/** `unseal` opens a sealed part; it rejects with FleetError NOT_A_RECIPIENT. */
-export type OpenOptions = { readonly unseal?: (bytes: RandomAccess) => Promise<RandomAccess> };
+export type OpenOptions = {
+  /** Opens a sealed part; rejects with FleetError NOT_A_RECIPIENT. */
+  readonly unseal?: (bytes: RandomAccess) => Promise<RandomAccess>;
+  /** Ends every loop over the files of the medium: after an abort each further read rejects with its reason. */
+  readonly signal?: AbortSignal | undefined;
+};
 
 /** Paths on a medium (docs/bundle-format.md section 10): characters of [a-z0-9._/-], at most 100 bytes. */
 export const MEDIUM_FILE = 'fleet/medium.json';

@@ -1,7 +1,7 @@
 import { isFleetError } from '../../errors.ts';
 import type { OpenMedium, OpenOptions } from './medium.ts';
 import { openPlainFiles } from './open-directory.ts';
-import { openMedium } from './open-medium.ts';
+import { openMedium, stoppedBy } from './open-medium.ts';
 import { isFolder } from './plain-files.ts';
 
 /**
@@ -14,6 +14,6 @@ export const openFiles = async (path: string, options: OpenOptions = {}): Promis
     return await openMedium(path, options);
   } catch (error) {
     if (!isFleetError(error, 'MEDIUM_SEALED') || !(await isFolder(path))) throw error;
-    return { ...openPlainFiles(path), form: 'parts' };
+    return stoppedBy({ ...openPlainFiles(path), form: 'parts' }, options.signal);
   }
 };

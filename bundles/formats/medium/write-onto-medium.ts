@@ -27,12 +27,17 @@ export const removeFileFromMedium = (root: string, path: string): Promise<void> 
   removeFilesFromMedium(root, [path]);
 
 /** Removes several files; each folder is synced once, after its last file. */
-export const removeFilesFromMedium = async (root: string, paths: readonly string[]): Promise<void> => {
+export const removeFilesFromMedium = async (
+  root: string,
+  paths: readonly string[],
+  signal?: AbortSignal,
+): Promise<void> => {
   for (const [below, files] of Map.groupBy(paths, (path) => dirname(path))) {
     await using folder = await holdFolder(root, below);
     if (!folder) continue;
     let removed = false;
     for (const file of files) {
+      signal?.throwIfAborted();
       if (!(await fileIn(folder, basename(file)))) continue;
       await named(folder, () => rm(join(folder.path, basename(file)), { force: true }));
       removed = true;

@@ -27,7 +27,9 @@ export const acknowledgedReports = async (medium: OpenMedium, agentsOf: AgentsOf
     try {
       const { statement, links } = await readOwn(medium, found);
       const agent = claimedAgent(statement, found.path);
-      byAgent.set(agent, [...(byAgent.get(agent) ?? []), { found, links }]);
+      const own = byAgent.get(agent);
+      if (own) own.push({ found, links });
+      else byAgent.set(agent, [{ found, links }]);
     } catch (error) {
       if (!isFleetError(error) || error.exitCode === 6) throw error;
       notes.push(`${found.path} stays: it cannot be read as a report`);
@@ -78,19 +80,45 @@ const endOf = (path: string): number | undefined => {
   return end === undefined ? undefined : Number(end);
 };
 
-/** Paths of reports connected to known events, repeated until no more are found. @param known is extended */
+/**
+ * Paths of reports connected to known events, directly or through others. Each report is judged once, when an event in it or before it
+ * becomes known, so that many reports in any order take linear time. @param known is extended
+ */
 const linkBack = (reports: readonly Own[], known: Map<number, Digest>): ReadonlySet<string> => {
-  const linked = new Set<string>();
-  for (let before = -1; before !== linked.size; ) {
-    before = linked.size;
-    for (const { found, links } of reports) {
-      if (!links || linked.has(found.path) || !isLinked(links, known)) continue;
-      linked.add(found.path);
-      for (const { seq, prev, hash } of links) known.set(seq, hash).set(seq - 1, prev);
+  const waiting = new Map<string, Own[]>();
+  for (const own of reports)
+    for (const event of eventsOf(own.links ?? [])) {
+      const there = waiting.get(keyOf(event));
+      if (there) there.push(own);
+      else waiting.set(keyOf(event), [own]);
     }
+  const linked = new Set<string>();
+  const judged = new Set<Own>();
+  const reached = [...known].map(([seq, hash]) => ({ seq, hash }));
+  for (let event = reached.pop(); event; event = reached.pop()) {
+    const key = keyOf(event);
+    for (const own of waiting.get(key) ?? []) {
+      if (judged.has(own)) continue;
+      judged.add(own);
+      if (!own.links || !isLinked(own.links, known)) continue;
+      linked.add(own.found.path);
+      for (const found of eventsOf(own.links)) {
+        if (!known.has(found.seq)) reached.push(found);
+        known.set(found.seq, found.hash);
+      }
+    }
+    waiting.delete(key);
   }
   return linked;
 };
+
+type Event = { readonly seq: number; readonly hash: Digest };
+
+/** The events of a report, and the one that it follows. */
+const eventsOf = ([first, ...others]: readonly Link[]): readonly Event[] =>
+  first ? [{ seq: first.seq - 1, hash: first.prev }, first, ...others] : [];
+
+const keyOf = ({ seq, hash }: Event): string => `${seq} ${hash}`;
 
 /** True if the report is a valid chain that contains or follows a known event and contradicts none. */
 const isLinked = (links: readonly Link[], known: ReadonlyMap<number, Digest>): boolean => {

@@ -30,10 +30,12 @@ const FOLDERS = ['', 'fleet', 'blobs/sha256', CHUNKS_FOLDER, PARTS_FOLDER, REQUE
 export const findLeftovers = async (
   medium: OpenMedium,
   agentsOf: AgentsOf | undefined,
+  signal?: AbortSignal,
 ): Promise<Leftovers> => {
   const files: Leftover[] = [];
   const notes: string[] = [];
   const add = async (root: string, path: string, why: string): Promise<void> => {
+    signal?.throwIfAborted();
     // Unreadable entries and entries that are not files are kept.
     const size = await sizeOf(root, path).catch(() => undefined);
     if (size !== undefined) files.push({ root, path, bytes: size, why });

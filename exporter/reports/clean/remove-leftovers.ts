@@ -12,21 +12,22 @@ import type { Leftover } from './leftover.ts';
 export const removeLeftovers = async (
   files: readonly Leftover[],
   again: () => Promise<readonly Leftover[]>,
+  signal?: AbortSignal,
 ): Promise<readonly Leftover[]> => {
   await using locks = new AsyncDisposableStack();
   for (const root of new Set(files.map((file) => file.root)))
     locks.use(await lockMedium(join(root, 'fleet', LOCK), root));
   const still = new Set((await again()).map(keyOf));
   const removed = files.filter((file) => still.has(keyOf(file)));
-  await removeFiles(removed);
+  await removeFiles(removed, signal);
   return removed;
 };
 
 /** @throws FleetError MEDIUM_INVALID, PERMISSION, IO */
-export const removeFiles = async (files: readonly Leftover[]): Promise<void> => {
+export const removeFiles = async (files: readonly Leftover[], signal?: AbortSignal): Promise<void> => {
   for (const [root, own] of Map.groupBy(files, (file) => file.root)) {
     const paths = own.map(({ path }) => path);
-    await removeFilesFromMedium(root, paths).catch((error: unknown) => {
+    await removeFilesFromMedium(root, paths, signal).catch((error: unknown) => {
       throw toFleetError(error, `removing files from ${root}`);
     });
   }

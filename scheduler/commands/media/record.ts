@@ -19,7 +19,7 @@ export default class MediaRecord extends FleetCommand {
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(MediaRecord);
     await using hub = await openHub(await readConfiguration(flags, process.cwd()));
-    await using medium = await openMedium(args.medium);
+    await using medium = await openMedium(args.medium, { signal: this.signal });
     const recorded = await recordDeparture(
       hub.store,
       await departureOf(medium, hub.store.fleet),

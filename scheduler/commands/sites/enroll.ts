@@ -75,7 +75,7 @@ export default class SitesEnroll extends FleetCommand {
           },
         )
       : byOf(flags);
-    await using medium = await openFiles(args.medium);
+    await using medium = await openFiles(args.medium, { signal: this.signal });
     const configuration = await readConfiguration(flags, process.cwd());
     await using hub = await openHub(configuration, {
       create: await hasNoSites(configuration),
