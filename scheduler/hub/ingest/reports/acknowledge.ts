@@ -7,7 +7,7 @@ import type { SigningKey } from '#bundles/trust/keys/key';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import type { NewDocument } from '../../../load/releases/artifact.ts';
 import { receiptsReference } from '../../../load/releases/references.ts';
-import { type NewestReport, newestReports } from './newest-reports.ts';
+import { type NewestReport, newestReports } from '../../sites/newest-reports.ts';
 import { publishArtifact } from '../../sites/publish-artifact.ts';
 import { withLayoutLock } from '../../sites/with-layout-lock.ts';
 import type { Store } from '../../store/open-store.ts';

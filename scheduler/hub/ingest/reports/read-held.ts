@@ -3,7 +3,7 @@ import { FleetError } from '#bundles/errors';
 import { MAX_STATEMENT_BYTES, parseEnvelope } from '#bundles/formats/statements/envelope';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import { describeDatabase } from '../../../settings/database-url.ts';
-import { newestReports } from './newest-reports.ts';
+import { newestReports } from '../../sites/newest-reports.ts';
 import { openStore, storeExists } from '../../store/open-store.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Database } from '../../store/tables.ts';
+import type { Database } from '../store/tables.ts';
 
 /** The signed report statement of an agent, unchanged. */
 export type NewestReport = { readonly agent: string; readonly statement: string };
