@@ -3,7 +3,8 @@ import { createServer } from '../../scheduler/hub/http/create-server.ts';
 import type { HubServer } from '../../scheduler/hub/http/hub-server.ts';
 import { createMetrics } from '../../scheduler/hub/http/metrics/metrics.ts';
 import { notePresence } from '../../scheduler/hub/http/note-presence.ts';
-import { type Hub, siteSigner } from '../../scheduler/hub/hub.ts';
+import type { Hub } from '../../scheduler/hub/hub.ts';
+import { siteSigner } from '../../scheduler/hub/sites/site-signer.ts';
 import { readAhead } from '../../scheduler/hub/serve/read-ahead.ts';
 import { NOW, PROMOTION } from './fleet-hub.ts';
 

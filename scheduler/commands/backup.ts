@@ -1,7 +1,7 @@
 import { Args } from '@oclif/core';
 import { FleetCommand } from '#cli/fleet-command';
 import { backUp } from '../hub/upkeep/backup/backup.ts';
-import { openHub } from '../hub/hub.ts';
+import { openHub } from '../hub/open-hub.ts';
 import { readConfiguration, requireSetting } from '../settings/configuration.ts';
 import { hubFlags } from '../settings/configuration-flags.ts';
 

@@ -2,7 +2,7 @@ import { Flags } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
 import { FleetCommand } from '#cli/fleet-command';
 import { auditLog } from '../hub/http/audit-log.ts';
-import { openHub } from '../hub/hub.ts';
+import { openHub } from '../hub/open-hub.ts';
 import { createToken } from '../hub/sites/tokens/create-token.ts';
 import { readConfiguration } from '../settings/configuration.ts';
 import { hubFlags } from '../settings/configuration-flags.ts';

@@ -11,7 +11,7 @@ import { formatTime } from '#bundles/time';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
 import { encodeStatement } from '#bundles/trust/statements/verify-statement';
 import { FleetCommand } from '#cli/fleet-command';
-import { openHub } from '../hub/hub.ts';
+import { openHub } from '../hub/open-hub.ts';
 import { siteEvidence } from '../hub/questions/answers/site-evidence.ts';
 import { readConfiguration } from '../settings/configuration.ts';
 import { hubFlags } from '../settings/configuration-flags.ts';

@@ -13,7 +13,7 @@ import { addDays } from '#bundles/time';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { type Configuration, readConfiguration, requireSetting } from '../settings/configuration.ts';
 import { configurationFlags, registryFlags, selectionFlags } from '../settings/configuration-flags.ts';
-import { hasNoSites } from '../hub/hub.ts';
+import { hasNoSites } from '../hub/open-hub.ts';
 import { readHeld } from '../hub/ingest/reports/read-held.ts';
 import { storeExists } from '../hub/store/open-store.ts';
 

@@ -5,7 +5,7 @@ import { FleetCommand } from '#cli/fleet-command';
 import { readConfiguration } from '../settings/configuration.ts';
 import { hubFlags } from '../settings/configuration-flags.ts';
 import { noteVersions } from '../hub/questions/history/note-versions.ts';
-import { openHub } from '../hub/hub.ts';
+import { openHub } from '../hub/open-hub.ts';
 import { describeRefused } from '../hub/refused.ts';
 import { formatGaps } from '../hub/ingest/reports/find-head.ts';
 import {

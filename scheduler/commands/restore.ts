@@ -5,7 +5,7 @@ import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { FleetCommand } from '#cli/fleet-command';
 import { openDestination } from '../deliver/send/open-destination.ts';
 import { noteChange } from '../hub/changes/note-change.ts';
-import { openHub } from '../hub/hub.ts';
+import { openHub } from '../hub/open-hub.ts';
 import { putBack, readBackup } from '../hub/upkeep/backup/backup.ts';
 import { moveNumbersPast } from '../hub/upkeep/backup/move-past.ts';
 import type { RepeatedChanges } from '../hub/upkeep/backup/repeat-changes.ts';

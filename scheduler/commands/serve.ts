@@ -16,7 +16,7 @@ import {
   hubFlags,
   registryFlags,
 } from '../settings/configuration-flags.ts';
-import { hasNoSites, openHub } from '../hub/hub.ts';
+import { hasNoSites, openHub } from '../hub/open-hub.ts';
 import { LOG_OPTIONS } from '../hub/http/audit-log.ts';
 import {
   DEFAULT_LISTEN,

@@ -19,7 +19,6 @@ const KNOTS = [
   'agent/apply/host',
   'agent/apply/kubernetes',
   'bundles/formats/medium',
-  'scheduler/hub',
   'scheduler/keys',
   'scheduler/keys/signer',
 ];

@@ -7,7 +7,7 @@ import { parseTime } from '#bundles/time';
 import { FleetCommand } from '#cli/fleet-command';
 import { repeatable } from '#cli/flags';
 import { readHead } from '../../hub/changes/remember-head.ts';
-import { openHub } from '../../hub/hub.ts';
+import { openHub } from '../../hub/open-hub.ts';
 import { storeExists } from '../../hub/store/open-store.ts';
 import { openKeyDirectory } from '../../keys/key-directory.ts';
 import { type Configuration, readConfiguration, requireSetting } from '../../settings/configuration.ts';

@@ -1,7 +1,7 @@
 import { Flags } from '@oclif/core';
 import type { Digest } from '#bundles/digest';
 import { openLayout } from '#bundles/formats/layout/layout';
-import { hasNoSites, openHub } from '../../hub/hub.ts';
+import { hasNoSites, openHub } from '../../hub/open-hub.ts';
 import { readPromotion } from '../../hub/promote/facts/link.ts';
 import { openChanges } from '../../hub/promote/facts/read-changes.ts';
 import { type GateHub, parseCandidate } from '../../hub/promote/gate/assess.ts';

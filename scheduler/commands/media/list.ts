@@ -1,5 +1,5 @@
 import { FleetCommand } from '#cli/fleet-command';
-import { openHub } from '../../hub/hub.ts';
+import { openHub } from '../../hub/open-hub.ts';
 import { listUnderway } from '../../hub/questions/status/list-underway.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';

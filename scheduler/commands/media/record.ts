@@ -1,7 +1,7 @@
 import { Args } from '@oclif/core';
 import { openMedium } from '#bundles/formats/medium/open-medium';
 import { FleetCommand } from '#cli/fleet-command';
-import { openHub } from '../../hub/hub.ts';
+import { openHub } from '../../hub/open-hub.ts';
 import { departureOf, recordDeparture } from '../../hub/sites/medium/note-medium.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';

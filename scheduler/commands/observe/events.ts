@@ -2,7 +2,7 @@ import { Args } from '@oclif/core';
 import { FleetCommand } from '#cli/fleet-command';
 import { answerEvents } from '../../hub/questions/answers/answer-events.ts';
 import { parseQuestion } from '../../hub/questions/history/parse-question.ts';
-import { openHub } from '../../hub/hub.ts';
+import { openHub } from '../../hub/open-hub.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { questionFlags, spanFlags } from '../../settings/question-flags.ts';
 

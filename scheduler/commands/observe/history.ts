@@ -3,7 +3,7 @@ import { FleetCommand } from '#cli/fleet-command';
 import { answerHistory } from '../../hub/questions/answers/answer-history.ts';
 import { answerWhere } from '../../hub/questions/answers/answer-where.ts';
 import { parseQuestion } from '../../hub/questions/history/parse-question.ts';
-import { openHub } from '../../hub/hub.ts';
+import { openHub } from '../../hub/open-hub.ts';
 import { rebuildHistory } from '../../hub/ingest/reports/rebuild-history.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { atFlag, questionFlags, spanFlags } from '../../settings/question-flags.ts';

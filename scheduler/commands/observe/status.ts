@@ -6,7 +6,7 @@ import { readConfiguration } from '../../settings/configuration.ts';
 import { configurationFlags, hubFlags } from '../../settings/configuration-flags.ts';
 import { platformOptions } from '../../load/platform/platform-options.ts';
 import { readPromotion } from '../../hub/promote/facts/link.ts';
-import { openHub } from '../../hub/hub.ts';
+import { openHub } from '../../hub/open-hub.ts';
 import { parseLimit } from '../../hub/page.ts';
 import { readStatus } from '../../hub/questions/status/read-status.ts';
 import { renderNarrow } from '../../hub/questions/status/render-narrow.ts';

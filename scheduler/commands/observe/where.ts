@@ -2,7 +2,7 @@ import { Args } from '@oclif/core';
 import { FleetCommand } from '#cli/fleet-command';
 import { answerWhere } from '../../hub/questions/answers/answer-where.ts';
 import { atOrNow, parseQuestion } from '../../hub/questions/history/parse-question.ts';
-import { openHub } from '../../hub/hub.ts';
+import { openHub } from '../../hub/open-hub.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { atFlag, questionFlags } from '../../settings/question-flags.ts';
 

@@ -3,7 +3,7 @@ import { FleetCommand } from '#cli/fleet-command';
 import { parseChannel } from '#bundles/names';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
-import { openHub } from '../../hub/hub.ts';
+import { openHub } from '../../hub/open-hub.ts';
 import { simulateChannel } from '../../hub/promote/rollout/simulate-channel.ts';
 
 export default class RolloutSimulate extends FleetCommand {

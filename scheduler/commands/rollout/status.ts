@@ -2,7 +2,7 @@ import { FleetCommand } from '#cli/fleet-command';
 import { formatTime } from '#bundles/time';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags, selectionFlags } from '../../settings/configuration-flags.ts';
-import { openHub } from '../../hub/hub.ts';
+import { openHub } from '../../hub/open-hub.ts';
 import { describeRollout } from '../../hub/promote/rollout/describe-rollout.ts';
 import { listRollouts } from '../../hub/promote/rollout/list-rollouts.ts';
 import { openLayout } from '#bundles/formats/layout/layout';

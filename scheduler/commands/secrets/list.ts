@@ -3,7 +3,7 @@ import { parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
-import { openHub } from '../../hub/hub.ts';
+import { openHub } from '../../hub/open-hub.ts';
 import { listSecrets, remarksOn } from '../../hub/sites/secrets/list-secrets.ts';
 import { siteAgents } from '../../hub/sites/secrets/readers.ts';
 

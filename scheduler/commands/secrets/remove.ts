@@ -1,7 +1,9 @@
 import { Flags } from '@oclif/core';
 import { parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
-import { openHub, publishSite, siteSigner } from '../../hub/hub.ts';
+import { openHub } from '../../hub/open-hub.ts';
+import { publishSite } from '../../hub/sites/publish-site.ts';
+import { siteSigner } from '../../hub/sites/site-signer.ts';
 import { removeSecrets } from '../../hub/sites/secrets/remove-secrets.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';

@@ -1,7 +1,9 @@
 import { Flags } from '@oclif/core';
 import { parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
-import { openHub, publishSite, siteSigner } from '../../hub/hub.ts';
+import { openHub } from '../../hub/open-hub.ts';
+import { publishSite } from '../../hub/sites/publish-site.ts';
+import { siteSigner } from '../../hub/sites/site-signer.ts';
 import { siteRemarks } from '../../hub/sites/secrets/list-secrets.ts';
 import { readIdentities } from '../../hub/sites/secrets/read-identities.ts';
 import { resealSecrets } from '../../hub/sites/secrets/reseal-secrets.ts';

@@ -1,5 +1,5 @@
 import { FleetCommand } from '#cli/fleet-command';
-import { openHub } from '../../hub/hub.ts';
+import { openHub } from '../../hub/open-hub.ts';
 import { type ListedSession, listSessions } from '../../hub/people/list-sessions.ts';
 import { lifetimesOf } from '../../hub/people/read-people.ts';
 import { readConfiguration } from '../../settings/configuration.ts';

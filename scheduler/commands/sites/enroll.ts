@@ -5,7 +5,7 @@ import { type Channel, formatChannel, parseChannel, parseName } from '#bundles/n
 import { ask, canAsk } from '#cli/ask';
 import { repeatable } from '#cli/flags';
 import { FleetCommand } from '#cli/fleet-command';
-import { hasNoSites, openHub } from '../../hub/hub.ts';
+import { hasNoSites, openHub } from '../../hub/open-hub.ts';
 import { describeRefused } from '../../hub/refused.ts';
 import { channelOf, type Labels, labelsOf } from '../../hub/sites/agent-record.ts';
 import { readReleased } from '../../hub/sites/check-released.ts';

@@ -1,7 +1,9 @@
 import { Flags } from '@oclif/core';
 import { addDays, formatTime } from '#bundles/time';
 import { FleetCommand } from '#cli/fleet-command';
-import { openHub, publishSite, siteSigner } from '../../hub/hub.ts';
+import { openHub } from '../../hub/open-hub.ts';
+import { publishSite } from '../../hub/sites/publish-site.ts';
+import { siteSigner } from '../../hub/sites/site-signer.ts';
 import { abortIfAsked } from '../../hub/refused.ts';
 import { renewSites } from '../../hub/sites/renew-sites.ts';
 import { readConfiguration } from '../../settings/configuration.ts';

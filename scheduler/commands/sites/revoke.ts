@@ -1,6 +1,8 @@
 import { Args } from '@oclif/core';
 import { FleetCommand } from '#cli/fleet-command';
-import { openHub, publishSite, siteSigner } from '../../hub/hub.ts';
+import { openHub } from '../../hub/open-hub.ts';
+import { publishSite } from '../../hub/sites/publish-site.ts';
+import { siteSigner } from '../../hub/sites/site-signer.ts';
 import { revokeAgent } from '../../hub/sites/revoke-agent.ts';
 import { siteRemarks } from '../../hub/sites/secrets/list-secrets.ts';
 import { readConfiguration } from '../../settings/configuration.ts';

@@ -1,7 +1,7 @@
 import { Args } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
 import { FleetCommand } from '#cli/fleet-command';
-import { openHub } from '../../hub/hub.ts';
+import { openHub } from '../../hub/open-hub.ts';
 import { type ListedSupport, listSupport } from '../../hub/support/list-support.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';

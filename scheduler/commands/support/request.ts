@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { Args, Flags } from '@oclif/core';
 import { FleetCommand } from '#cli/fleet-command';
-import { openHub, publishSite, siteSigner } from '../../hub/hub.ts';
+import { openHub } from '../../hub/open-hub.ts';
+import { publishSite } from '../../hub/sites/publish-site.ts';
+import { siteSigner } from '../../hub/sites/site-signer.ts';
 import { requestSupport } from '../../hub/support/request-support.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';

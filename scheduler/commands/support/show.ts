@@ -6,7 +6,7 @@ import { makeDirectory } from '#bundles/formats/layout/make-directory';
 import { writeFileOntoMedium } from '#bundles/formats/medium/write-onto-medium';
 import type { VerifiedSupport } from '#bundles/trust/reports/support';
 import { FleetCommand } from '#cli/fleet-command';
-import { openHub } from '../../hub/hub.ts';
+import { openHub } from '../../hub/open-hub.ts';
 import { readSent, readStored } from '../../hub/support/read-support.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';

@@ -4,7 +4,7 @@ import { parseChannel, parseName } from '#bundles/names';
 import { repeatable } from '#cli/flags';
 import { FleetCommand } from '#cli/fleet-command';
 import { auditLog } from '../../hub/http/audit-log.ts';
-import { hasNoSites, openHub } from '../../hub/hub.ts';
+import { hasNoSites, openHub } from '../../hub/open-hub.ts';
 import { checkEnvironment, readPromotion } from '../../hub/promote/facts/link.ts';
 import { checkReleased, readReleased } from '../../hub/sites/check-released.ts';
 import {

@@ -4,7 +4,7 @@ import { FleetError, toFleetError } from '#bundles/errors';
 import { type Hosts, parseHosts } from '#bundles/formats/medium/hosts';
 import { FleetCommand } from '#cli/fleet-command';
 import { auditLog } from '../../hub/http/audit-log.ts';
-import { hasNoSites, openHub } from '../../hub/hub.ts';
+import { hasNoSites, openHub } from '../../hub/open-hub.ts';
 import { checkReleased, readReleased } from '../../hub/sites/check-released.ts';
 import { createToken } from '../../hub/sites/tokens/create-token.ts';
 import { channelsOf, readHostsCsv } from '../../hub/sites/tokens/read-hosts-csv.ts';

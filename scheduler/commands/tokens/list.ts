@@ -1,7 +1,7 @@
 import { FleetCommand } from '#cli/fleet-command';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
-import { openHub } from '../../hub/hub.ts';
+import { openHub } from '../../hub/open-hub.ts';
 import { type ListedToken, listTokens } from '../../hub/sites/tokens/list-tokens.ts';
 
 export default class TokensList extends FleetCommand {

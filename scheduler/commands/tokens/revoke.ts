@@ -1,7 +1,7 @@
 import { Args } from '@oclif/core';
 import { FleetCommand } from '#cli/fleet-command';
 import { auditLog } from '../../hub/http/audit-log.ts';
-import { openHub } from '../../hub/hub.ts';
+import { openHub } from '../../hub/open-hub.ts';
 import { revokeToken } from '../../hub/sites/tokens/list-tokens.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { type FleetError, toFleetError } from '#bundles/errors';
-import { type Hub, publishSite } from '../hub.ts';
+import type { Hub } from '../hub.ts';
+import { publishSite } from '../sites/publish-site.ts';
 import { LOCK_WAIT_MS } from '../../release/publish/wait-for-layout.ts';
 import { faultFields } from '../watch/fault-fields.ts';
 import type { Metrics } from '../http/metrics/metrics.ts';

@@ -8,7 +8,7 @@ import { readFlux } from '../../../scheduler/hub/ingest/followers/read-flux.ts';
 import { registerFollower } from '../../../scheduler/hub/ingest/followers/register-follower.ts';
 import { takeNotification } from '../../../scheduler/hub/ingest/followers/take-notification.ts';
 import { keepTreeCommits, readClusters } from '../../../scheduler/hub/ingest/followers/tree-commits.ts';
-import { siteSigner } from '../../../scheduler/hub/hub.ts';
+import { siteSigner } from '../../../scheduler/hub/sites/site-signer.ts';
 import { stepRollout } from '../../../scheduler/hub/promote/rollout/step-rollout.ts';
 import { openReleases } from '../../../scheduler/release/publish/open-releases.ts';
 import { parseTreeTarget } from '../../../scheduler/deliver/tree/tree-target.ts';

@@ -11,7 +11,7 @@ import { openLayout } from '../../../bundles/formats/layout/layout.ts';
 import { prepare } from '../../../exporter/plan/prepare.ts';
 import { verifyMedium } from '../../../exporter/verify/verify-medium.ts';
 import { exportMedium } from '../../../exporter/write/export-medium.ts';
-import { publishSite } from '../../../scheduler/hub/hub.ts';
+import { publishSite } from '../../../scheduler/hub/sites/publish-site.ts';
 import { openDestination } from '../../../scheduler/deliver/send/open-destination.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { type Registry, startRegistry } from '../../harness/neighbours/registry.ts';

@@ -1,18 +1,11 @@
 import type { Digest } from '#bundles/digest';
-import { findReference, openOrStartLayout } from '#bundles/formats/layout/layout';
-import { RECEIPTS_ARTIFACT, SIGSTORE_BUNDLE } from '#bundles/media-types';
 import { signReceipt, verifyReceipt } from '#bundles/trust/reports/receipt';
 import { formatTime } from '#bundles/time';
 import type { SigningKey } from '#bundles/trust/keys/key';
 import type { TrustRoot } from '#bundles/trust/root/root';
-import type { NewDocument } from '../../../load/releases/artifact.ts';
-import { receiptsReference } from '../../../load/releases/references.ts';
-import { type NewestReport, newestReports } from '../../sites/newest-reports.ts';
-import { publishArtifact } from '../../sites/publish-artifact.ts';
-import { withLayoutLock } from '../../sites/with-layout-lock.ts';
 import type { Store } from '../../store/open-store.ts';
 import { overwrite } from '../../store/overwrite.ts';
-import type { Database, ReceiptRow, Tx } from '../../store/tables.ts';
+import type { ReceiptRow, Tx } from '../../store/tables.ts';
 
 /** The newest root, which agents verify a receipt with, and the key that signs it. */
 export type ReceiptSigner = { readonly root: TrustRoot; readonly key: SigningKey; readonly now: Date };
@@ -138,45 +131,4 @@ const sign = async (
   const receipt = await signReceipt(report, statement, key);
   verifyReceipt(receipt, root, agent);
   return { agent, life, to_seq: to, head: hash, report, receipt: receipt.toString('utf8') };
-};
-
-export const receiptDocument = (site: string, { agent, receipt }: ReceiptRow): NewDocument => ({
-  role: 'receipt',
-  mediaType: SIGSTORE_BUNDLE,
-  site,
-  agent,
-  bytes: Buffer.from(receipt),
-});
-
-const reportDocument = (site: string, { agent, statement }: NewestReport): NewDocument => ({
-  role: 'report',
-  mediaType: SIGSTORE_BUNDLE,
-  site,
-  agent,
-  bytes: Buffer.from(statement),
-});
-
-/** Writes all receipts of a site and the newest reports of its agents to the layout, under its lock. @throws FleetError BUSY */
-export const publishReceipts = (db: Database, layout: string, site: string, now: Date): Promise<void> =>
-  withLayoutLock(layout, { command: 'reports import', now }, () => writeReceipts(db, layout, site));
-
-/**
- * The same for a caller that holds the layout's lock. If no receipt is valid any more, for example because keys were replaced,
- * the existing artifact is emptied.
- */
-export const writeReceipts = async (db: Database, layout: string, site: string): Promise<void> => {
-  const rows = await db
-    .selectFrom('receipt')
-    .innerJoin('agent', 'agent.id', 'receipt.agent')
-    .selectAll('receipt')
-    .where('agent.site', '=', site)
-    .whereRef('agent.life', '=', 'receipt.life')
-    .orderBy('receipt.agent')
-    .execute();
-  if (rows.length === 0 && !findReference(await openOrStartLayout(layout), receiptsReference(site))) return;
-  const receipts = rows.map((row) => receiptDocument(site, row));
-  // The exporter uses the newest reports to leave blobs that agents have out of a medium.
-  const reports = (await newestReports(db, site)).map((report) => reportDocument(site, report));
-  const documents = [...receipts, ...reports];
-  await publishArtifact(layout, RECEIPTS_ARTIFACT, receiptsReference(site), documents);
 };

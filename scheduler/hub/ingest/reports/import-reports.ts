@@ -13,7 +13,8 @@ import { type Answered, addDocuments } from '../../sites/medium/add-documents.ts
 import { noteMedium } from '../../sites/medium/note-medium.ts';
 import { abortIfAsked, oddEntries, orRefuse, type Refused } from '../../refused.ts';
 import type { AgentRow, ReceiptRow } from '../../store/tables.ts';
-import { acknowledge, publishReceipts, receiptDocument } from './acknowledge.ts';
+import { acknowledge } from './acknowledge.ts';
+import { publishReceipts, receiptDocument } from '../../sites/write-receipts.ts';
 import { findGaps, type Gap } from './find-head.ts';
 import { type FoundReport, findReports, readStatementOf } from '#bundles/trust/reports/find-reports';
 import { findSupport } from '#bundles/trust/reports/find-support';

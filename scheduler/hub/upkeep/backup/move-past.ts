@@ -8,7 +8,9 @@ import { readAuditLog } from '../../../load/releases/audit-log.ts';
 import { AUDIT_REFERENCE } from '../../../load/releases/references.ts';
 import { ANY, raiseNumberFloors } from '../../../release/publish/number-floors.ts';
 import { forgetHead } from '../../changes/remember-head.ts';
-import { type Hub, publishSite, siteSigner } from '../../hub.ts';
+import type { Hub } from '../../hub.ts';
+import { publishSite } from '../../sites/publish-site.ts';
+import { siteSigner } from '../../sites/site-signer.ts';
 import { issueSite } from '../../sites/issue-site.ts';
 import { withLayoutLock } from '../../sites/with-layout-lock.ts';
 import {

@@ -3,7 +3,7 @@ import { digestOf } from '#bundles/digest';
 import { ENROLL_PATH, type EnrollAnswer } from '#bundles/formats/events/hub-api';
 import { openSecretSet } from '#bundles/trust/secrets/open';
 import { generateAgeIdentity, signRecipient } from '#bundles/trust/age/recipient';
-import { siteSigner } from '../../../../scheduler/hub/hub.ts';
+import { siteSigner } from '../../../../scheduler/hub/sites/site-signer.ts';
 import { setSecrets } from '../../../../scheduler/hub/sites/secrets/set-secrets.ts';
 import { FLEET, NOW, type TestAgent, testAgent } from '../test-hub.ts';
 import { enrollBody, type TestServer, testServer } from './test-server.ts';

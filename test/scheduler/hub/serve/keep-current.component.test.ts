@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openLayout } from '#bundles/formats/layout/layout';
-import { siteSigner } from '../../../../scheduler/hub/hub.ts';
+import { siteSigner } from '../../../../scheduler/hub/sites/site-signer.ts';
 import { setValues } from '../../../../scheduler/hub/sites/set-values.ts';
 import { readLease } from '../../../../scheduler/release/lease/read-lease.ts';
 import { readRelease } from '../../../../scheduler/load/releases/read-release.ts';

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { FleetError } from '#bundles/errors';
 import { findReference, openLayout } from '#bundles/formats/layout/layout';
-import { siteSigner } from '../../../../scheduler/hub/hub.ts';
+import { siteSigner } from '../../../../scheduler/hub/sites/site-signer.ts';
 import { issueSite } from '../../../../scheduler/hub/sites/issue-site.ts';
 import { lockLayout } from '../../../../scheduler/release/publish/lock-layout.ts';
 import { siteReference } from '../../../../scheduler/load/releases/references.ts';

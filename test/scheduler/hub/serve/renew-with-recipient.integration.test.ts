@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { CERTIFICATE_PATH, type CertificateRenewal } from '#bundles/formats/events/hub-api';
 import { generateAgeIdentity, signRecipient } from '#bundles/trust/age/recipient';
-import { siteSigner } from '../../../../scheduler/hub/hub.ts';
+import { siteSigner } from '../../../../scheduler/hub/sites/site-signer.ts';
 import { setSecrets } from '../../../../scheduler/hub/sites/secrets/set-secrets.ts';
 import { FLEET, NOW, type TestAgent, testAgent } from '../test-hub.ts';
 import { agentIn, newestStatement } from '../sites/secrets/secret-site.ts';

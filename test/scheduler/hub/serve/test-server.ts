@@ -12,7 +12,7 @@ import type { SignedReport } from '#bundles/trust/reports/report';
 import { addDays, formatTime } from '#bundles/time';
 import { createCertificateRequest } from '#bundles/trust/root/certificate-request';
 import { issueClientCertificate } from '#bundles/trust/root/issue-certificate';
-import { siteSigner } from '../../../../scheduler/hub/hub.ts';
+import { siteSigner } from '../../../../scheduler/hub/sites/site-signer.ts';
 import { createToken, type TokenOrder } from '../../../../scheduler/hub/sites/tokens/create-token.ts';
 import type { Context } from '../../../../scheduler/hub/http/context.ts';
 import { createServer, type ServerOptions } from '../../../../scheduler/hub/http/create-server.ts';

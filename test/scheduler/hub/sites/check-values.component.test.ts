@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkValues } from '../../../../scheduler/hub/sites/check-values.ts';
-import { siteSigner } from '../../../../scheduler/hub/hub.ts';
+import { siteSigner } from '../../../../scheduler/hub/sites/site-signer.ts';
 import { setValues, type ValueChange } from '../../../../scheduler/hub/sites/set-values.ts';
 import { enrolled, enrolledHub, HOSTS, NOW, type TestHub } from '../test-hub.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { PREDICATES } from '#bundles/media-types';
 import type { SitePredicate } from '#bundles/formats/statements/predicates';
 import { verifyStatement } from '#bundles/trust/statements/verify-statement';
-import { siteSigner } from '../../../../scheduler/hub/hub.ts';
+import { siteSigner } from '../../../../scheduler/hub/sites/site-signer.ts';
 import { parseFreshness, type Terms } from '../../../../scheduler/hub/sites/set-terms.ts';
 import { setValues } from '../../../../scheduler/hub/sites/set-values.ts';
 import { shortestFreshness } from '../../../../scheduler/hub/sites/shortest-freshness.ts';

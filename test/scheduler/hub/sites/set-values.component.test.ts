@@ -4,7 +4,7 @@ import { PREDICATES } from '#bundles/media-types';
 import type { SitePredicate } from '#bundles/formats/statements/predicates';
 import { verifyStatement } from '#bundles/trust/statements/verify-statement';
 import { addDays, DAY_MS, formatTime } from '#bundles/time';
-import { siteSigner } from '../../../../scheduler/hub/hub.ts';
+import { siteSigner } from '../../../../scheduler/hub/sites/site-signer.ts';
 import { listSites } from '../../../../scheduler/hub/sites/list-sites.ts';
 import { renewSites } from '../../../../scheduler/hub/sites/renew-sites.ts';
 import { revokeAgent } from '../../../../scheduler/hub/sites/revoke-agent.ts';

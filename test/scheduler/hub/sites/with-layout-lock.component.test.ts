@@ -1,7 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { findReference, openLayout } from '#bundles/formats/layout/layout';
-import { publishSite, siteSigner } from '../../../../scheduler/hub/hub.ts';
+import { publishSite } from '../../../../scheduler/hub/sites/publish-site.ts';
+import { siteSigner } from '../../../../scheduler/hub/sites/site-signer.ts';
 import { issueSite } from '../../../../scheduler/hub/sites/issue-site.ts';
 import { withLayoutLock } from '../../../../scheduler/hub/sites/with-layout-lock.ts';
 import { lockLayout } from '../../../../scheduler/release/publish/lock-layout.ts';

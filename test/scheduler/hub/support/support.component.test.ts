@@ -6,7 +6,7 @@ import { signSupport } from '#bundles/trust/reports/support';
 import { PREDICATES } from '#bundles/media-types';
 import { verifyStatement } from '#bundles/trust/statements/verify-statement';
 import { addDays, formatTime } from '#bundles/time';
-import { siteSigner } from '../../../../scheduler/hub/hub.ts';
+import { siteSigner } from '../../../../scheduler/hub/sites/site-signer.ts';
 import { setValues } from '../../../../scheduler/hub/sites/set-values.ts';
 import { listSupport } from '../../../../scheduler/hub/support/list-support.ts';
 import { requestSupport } from '../../../../scheduler/hub/support/request-support.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { addDays } from '#bundles/time';
 import type { Hub } from '../../../../../scheduler/hub/hub.ts';
-import { siteSigner } from '../../../../../scheduler/hub/hub.ts';
+import { siteSigner } from '../../../../../scheduler/hub/sites/site-signer.ts';
 import { createServer, type ServerOptions } from '../../../../../scheduler/hub/http/create-server.ts';
 import type { HubServer } from '../../../../../scheduler/hub/http/hub-server.ts';
 import { createMetrics } from '../../../../../scheduler/hub/http/metrics/metrics.ts';

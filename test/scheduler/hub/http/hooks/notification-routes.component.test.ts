@@ -5,7 +5,7 @@ import type { Digest } from '#bundles/digest';
 import type { Channel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
 import { readFacts } from '../../../../../scheduler/hub/promote/facts/read-facts.ts';
-import { siteSigner } from '../../../../../scheduler/hub/hub.ts';
+import { siteSigner } from '../../../../../scheduler/hub/sites/site-signer.ts';
 import { registerFollower } from '../../../../../scheduler/hub/ingest/followers/register-follower.ts';
 import { FOLLOWERS_PATH } from '../../../../../scheduler/hub/http/hooks/notification-routes.ts';
 import { readActual } from '../../../../../scheduler/hub/questions/state/read-actual.ts';

@@ -5,7 +5,7 @@ import {
   type FollowerOrder,
   registerFollower,
 } from '../../../../../scheduler/hub/ingest/followers/register-follower.ts';
-import { siteSigner } from '../../../../../scheduler/hub/hub.ts';
+import { siteSigner } from '../../../../../scheduler/hub/sites/site-signer.ts';
 import { listSites } from '../../../../../scheduler/hub/sites/list-sites.ts';
 import { revokeAgent } from '../../../../../scheduler/hub/sites/revoke-agent.ts';
 import { ask, enrolledHub, HOSTS, NOW, testAgent, testHub } from '../../test-hub.ts';

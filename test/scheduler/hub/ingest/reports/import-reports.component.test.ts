@@ -15,7 +15,7 @@ import { verifyReceipt } from '#bundles/trust/reports/receipt';
 import type { SignedReport } from '#bundles/trust/reports/report';
 import { verifyStatement } from '#bundles/trust/statements/verify-statement';
 import { addDays, formatTime } from '#bundles/time';
-import { siteSigner } from '../../../../../scheduler/hub/hub.ts';
+import { siteSigner } from '../../../../../scheduler/hub/sites/site-signer.ts';
 import { acknowledge } from '../../../../../scheduler/hub/ingest/reports/acknowledge.ts';
 import { importReports } from '../../../../../scheduler/hub/ingest/reports/import-reports.ts';
 import { ingestReport } from '../../../../../scheduler/hub/ingest/reports/ingest-report.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { digestOf } from '#bundles/digest';
 import { addDays, DAY_MS, formatTime } from '#bundles/time';
 import { revokeAgent } from '../../../../../scheduler/hub/sites/revoke-agent.ts';
-import { siteSigner } from '../../../../../scheduler/hub/hub.ts';
+import { siteSigner } from '../../../../../scheduler/hub/sites/site-signer.ts';
 import { readFacts } from '../../../../../scheduler/hub/promote/facts/read-facts.ts';
 import { compliance, judge, policy } from '../gate/gate-cases.ts';
 import { chain, enrolledHub, happenings, NOW, report } from '../../test-hub.ts';

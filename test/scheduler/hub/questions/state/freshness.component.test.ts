@@ -9,7 +9,7 @@ import { recordFreshness } from '../../../../../scheduler/hub/questions/state/fr
 import { readStatus } from '../../../../../scheduler/hub/questions/status/read-status.ts';
 import type { Row } from '../../../../../scheduler/hub/questions/state/what-runs-where.ts';
 import { revokeAgent } from '../../../../../scheduler/hub/sites/revoke-agent.ts';
-import { siteSigner } from '../../../../../scheduler/hub/hub.ts';
+import { siteSigner } from '../../../../../scheduler/hub/sites/site-signer.ts';
 import type { FreshnessPolicy } from '../../../../../scheduler/model/promotion.ts';
 import { chain, enrolledHub, HOSTS, leave, NOW, report, reportOf, type TestHub } from '../../test-hub.ts';
 

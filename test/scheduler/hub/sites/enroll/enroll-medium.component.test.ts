@@ -9,7 +9,7 @@ import { MEDIUM_FILE, parseMedium, REQUESTS_FOLDER } from '#bundles/formats/medi
 import { openMedium } from '#bundles/formats/medium/open-medium';
 import { createCertificateRequest } from '#bundles/trust/root/certificate-request';
 import { fingerprint } from '#bundles/trust/keys/key';
-import { siteSigner } from '../../../../../scheduler/hub/hub.ts';
+import { siteSigner } from '../../../../../scheduler/hub/sites/site-signer.ts';
 import { revokeAgent } from '../../../../../scheduler/hub/sites/revoke-agent.ts';
 import { newSigningKey } from '../../../../harness/fleets/signed-fleet.ts';
 import {

@@ -8,7 +8,7 @@ import { type AgeIdentity, generateAgeIdentity } from '#bundles/trust/age/recipi
 import { MAX_SEALED_BYTES } from '#bundles/trust/secrets/secret-set';
 import type { SiteAgent, SitePredicate } from '#bundles/formats/statements/predicates';
 import { type VerifiedStatement, verifyStatement } from '#bundles/trust/statements/verify-statement';
-import { siteSigner } from '../../../../../scheduler/hub/hub.ts';
+import { siteSigner } from '../../../../../scheduler/hub/sites/site-signer.ts';
 import type { SiteRow } from '../../../../../scheduler/hub/store/tables.ts';
 import {
   type SecretsSet,
