@@ -12,8 +12,8 @@ import { parseChain, withEvidence } from '../keys/signer/chain.ts';
 import { DEFAULT_LIMITS, parseLimits } from '../keys/signer/limits.ts';
 import { listenOnSocket } from '../keys/signer/listen-on-socket.ts';
 import { openSignerKeys } from '../keys/signer/open-signer-keys.ts';
-import { openSignerState } from '../keys/signer/open-state.ts';
-import { SIGNER_ROLES, type SignerRole } from '../keys/signer/protocol.ts';
+import { openSignerState } from '../keys/signer/state/open-state.ts';
+import { SIGNER_ROLES, type SignerRole } from '../keys/remote/protocol.ts';
 import { createSignerServer } from '../keys/signer/serve-signer.ts';
 import { createSigner } from '../keys/signer/signer.ts';
 

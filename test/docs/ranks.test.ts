@@ -19,8 +19,6 @@ const KNOTS = [
   'agent/apply/host',
   'agent/apply/kubernetes',
   'bundles/formats/medium',
-  'scheduler/keys',
-  'scheduler/keys/signer',
 ];
 
 type Folder = {

@@ -3,7 +3,7 @@ import { type KeyQuestion, type KeyText, readKeyText, unlockKey } from '#bundles
 import type { Passwords } from '#bundles/trust/keys/passwords';
 import { readPublicFile } from '#bundles/trust/keys/read-public-file';
 import type { SigningKey } from '#bundles/trust/keys/key';
-import { openRemoteKey } from '../signer/remote-key.ts';
+import { openRemoteKey } from '../remote/remote-key.ts';
 import { commandKey } from './signing-command.ts';
 
 /** Where a key is: an entry of keys.yaml, or a file next to the roots. Paths are absolute. */

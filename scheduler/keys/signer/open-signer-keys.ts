@@ -1,7 +1,7 @@
 import type { Authority } from '#bundles/trust/root/certificate';
 import type { SigningKey } from '#bundles/trust/keys/key';
 import type { KeyDirectory } from '../key-directory.ts';
-import type { SignerRole } from './protocol.ts';
+import type { SignerRole } from '../remote/protocol.ts';
 
 export type SignerKeys = {
   readonly keys: ReadonlyMap<SignerRole, SigningKey>;

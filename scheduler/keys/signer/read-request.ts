@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { FleetError } from '#bundles/errors';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import type { Shown } from './evidence/take-reports.ts';
-import { MAX_EVIDENCE, MAX_REQUEST_BYTES, MAX_SHOWN } from './protocol.ts';
+import { MAX_EVIDENCE, MAX_REQUEST_BYTES, MAX_SHOWN } from '../remote/protocol.ts';
 
 export type ReadRequest = { readonly bytes: Buffer; readonly evidence: readonly Buffer[] };
 

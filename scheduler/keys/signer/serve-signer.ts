@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { FleetError, toFleetError } from '#bundles/errors';
-import { isSignerRole, toRefusal } from './protocol.ts';
+import { isSignerRole, toRefusal } from '../remote/protocol.ts';
 import { readShowRequest, readSignRequest } from './read-request.ts';
 import type { Signer } from './signer.ts';
 

@@ -5,12 +5,12 @@ import type { PublicKey, SigningKey } from '#bundles/trust/keys/key';
 import { checkRootExpiry, type TrustRoot } from '#bundles/trust/root/root';
 import { type Shown, takeReports } from './evidence/take-reports.ts';
 import { takeRestated } from './evidence/take-restated.ts';
-import type { EvidenceState } from './evidence/state.ts';
+import type { EvidenceState } from './state/evidence-state.ts';
 import { judgeRequest } from './judge/judge-request.ts';
 import type { ChainLink } from './chain.ts';
 import { type Limits, HOUR_MS, LINE_LIMIT } from './limits.ts';
-import type { SignerState } from './open-state.ts';
-import type { SignerRole } from './protocol.ts';
+import type { SignerState } from './state/open-state.ts';
+import type { SignerRole } from '../remote/protocol.ts';
 import type { Permit } from './judge/judging.ts';
 
 /** Signs requests that its rules permit (judgeRequest). */

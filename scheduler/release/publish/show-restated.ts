@@ -1,6 +1,6 @@
 import { isFleetError } from '#bundles/errors';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
-import { openRemoteEvidence } from '../../keys/signer/remote-key.ts';
+import { openRemoteEvidence } from '../../keys/remote/remote-key.ts';
 
 /** Statements in one request; each has at most 64 KiB. */
 const BATCH = 64;

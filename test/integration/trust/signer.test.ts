@@ -12,7 +12,7 @@ import { loadSigningKey, verifySignature } from '#bundles/trust/keys/key';
 import { openLayout } from '../../../bundles/formats/layout/layout.ts';
 import { readRelease } from '../../../scheduler/load/releases/read-release.ts';
 import { openKeyDirectory } from '../../../scheduler/keys/key-directory.ts';
-import { openRemoteKey } from '../../../scheduler/keys/signer/remote-key.ts';
+import { openRemoteKey } from '../../../scheduler/keys/remote/remote-key.ts';
 import { makeCompany } from '../../harness/fleets/company.ts';
 import { programFile } from '../../harness/run/program-file.ts';
 import { runCommand } from '../../harness/run/run-command.ts';

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { FleetError } from '#bundles/errors';
 import { formatChannel } from '#bundles/names';
 import { DAY_MS, parseTime } from '#bundles/time';
-import { openRemoteEvidence } from '../../../keys/signer/remote-key.ts';
+import { openRemoteEvidence } from '../../../keys/remote/remote-key.ts';
 import { noteChange } from '../../changes/note-change.ts';
 import type { Hub } from '../../hub.ts';
 import { channelOf } from '../../sites/agent-record.ts';

@@ -5,7 +5,7 @@ import { formatChannel } from '#bundles/names';
 import { nameSome } from '#bundles/name-some';
 import { formatTime } from '#bundles/time';
 import type { ChainLink, Evidence } from '../chain.ts';
-import type { EvidenceState, KnownAgent } from './state.ts';
+import type { EvidenceState, KnownAgent } from '../state/evidence-state.ts';
 
 type About = { readonly shared: Digest; readonly what: string; readonly now: Date };
 

@@ -15,8 +15,8 @@ import {
 import { parseStatement } from '#bundles/trust/statements/verify-statement';
 import { driftOf, isStep, runningOf } from '../../../model/event-steps.ts';
 import { checkNotAhead } from '../check-time.ts';
-import type { SignerState } from '../open-state.ts';
-import type { ShownAssignment, Word } from './state.ts';
+import type { SignerState } from '../state/open-state.ts';
+import type { ShownAssignment, Word } from '../state/evidence-state.ts';
 
 export type Shown = {
   readonly reports: readonly SignedReport[];

@@ -8,8 +8,8 @@ import { formatChannel } from '#bundles/names';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { verifyStatement } from '#bundles/trust/statements/verify-statement';
 import type { ChainLink } from '../chain.ts';
-import type { SignerState } from '../open-state.ts';
-import type { NamedBundle } from './state.ts';
+import type { SignerState } from '../state/open-state.ts';
+import type { NamedBundle } from '../state/evidence-state.ts';
 
 type State = Pick<SignerState, 'commit' | 'signed' | 'promoted' | 'addReleased' | 'evidence'>;
 

@@ -4,7 +4,7 @@ import type { BundlePredicate, ReleasePredicate } from '#bundles/formats/stateme
 import { PREDICATES } from '#bundles/media-types';
 import { verifyUnder } from '#bundles/trust/root/verify-under';
 import type { Subject } from '#bundles/trust/statements/verify-statement';
-import type { SignedVersion } from '../open-state.ts';
+import type { SignedVersion } from '../state/open-state.ts';
 import { findStatements } from './find-evidence.ts';
 import type { Judging, Permit } from './judging.ts';
 

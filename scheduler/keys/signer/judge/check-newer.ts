@@ -1,5 +1,5 @@
 import { FleetError } from '#bundles/errors';
-import type { SignedVersion } from '../open-state.ts';
+import type { SignedVersion } from '../state/open-state.ts';
 
 /** Versions that one request may skip: an interrupted build wastes one. Bounded, so that an attacker cannot use them up. */
 const MAX_JUMP = 100;

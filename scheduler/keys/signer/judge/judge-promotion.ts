@@ -4,7 +4,7 @@ import type { PromotionPredicate } from '#bundles/formats/statements/predicates'
 import { parseDocument } from '#bundles/json/validate';
 import { formatTime, parseTime } from '#bundles/time';
 import { checkEvidence } from '../evidence/check-evidence.ts';
-import type { SignedVersion } from '../open-state.ts';
+import type { SignedVersion } from '../state/open-state.ts';
 import { checkFields } from './check-fields.ts';
 import { checkNewer } from './check-newer.ts';
 import { checkNear } from '../check-time.ts';

@@ -12,7 +12,7 @@ import type {
 import { type Subject, verifyStatement } from '#bundles/trust/statements/verify-statement';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import { parseDocument } from '#bundles/json/validate';
-import type { SignedVersion } from '../open-state.ts';
+import type { SignedVersion } from '../state/open-state.ts';
 import { checkFields } from './check-fields.ts';
 import { checkLineage, type NamedBundle, triedIn } from './check-lineage.ts';
 import { checkNewer } from './check-newer.ts';

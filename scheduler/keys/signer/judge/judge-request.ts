@@ -1,7 +1,7 @@
 import { FleetError } from '#bundles/errors';
 import { PREDICATES, type StatementKind } from '#bundles/media-types';
 import type { Authority } from '#bundles/trust/root/certificate';
-import type { SignerRole } from '../protocol.ts';
+import type { SignerRole } from '../../remote/protocol.ts';
 import { judgeBundle } from './judge-bundle.ts';
 import { judgeCertificate } from './judge-certificate.ts';
 import { judgeLease } from './judge-lease.ts';

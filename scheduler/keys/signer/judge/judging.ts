@@ -1,9 +1,9 @@
 import type { Digest } from '#bundles/digest';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import type { SiteAgent } from '#bundles/formats/statements/predicates';
-import type { NamedBundle } from '../evidence/state.ts';
+import type { NamedBundle } from '../state/evidence-state.ts';
 import type { ChainLink } from '../chain.ts';
-import type { SignedVersion, SignerState } from '../open-state.ts';
+import type { SignedVersion, SignerState } from '../state/open-state.ts';
 
 /** Inputs of a signer's decision. */
 export type Judging = {

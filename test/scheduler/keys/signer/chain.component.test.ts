@@ -7,7 +7,7 @@ import type { Json } from '#bundles/json/canonical';
 import { formatTime } from '#bundles/time';
 import { generatePrivateKey, loadSigningKey } from '#bundles/trust/keys/key';
 import { type ChainLink, parseChain } from '../../../../scheduler/keys/signer/chain.ts';
-import { openSignerState } from '../../../../scheduler/keys/signer/open-state.ts';
+import { openSignerState } from '../../../../scheduler/keys/signer/state/open-state.ts';
 import { refusalOf } from '../../../bundles/refusal.ts';
 import { verdict } from '../../../bundles/verdict.ts';
 import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';

@@ -6,7 +6,7 @@ import { Client } from 'undici';
 import { expect, test } from 'vitest';
 import { verifySignature } from '#bundles/trust/keys/key';
 import { listenOnSocket } from '../../../../scheduler/keys/signer/listen-on-socket.ts';
-import { openRemoteKey } from '../../../../scheduler/keys/signer/remote-key.ts';
+import { openRemoteKey } from '../../../../scheduler/keys/remote/remote-key.ts';
 import { createSignerServer } from '../../../../scheduler/keys/signer/serve-signer.ts';
 import { newWorld, sitePayload, startSigner, toSign } from './signer-world.ts';
 

@@ -14,8 +14,8 @@ import { generatePrivateKey, loadSigningKey, type SigningKey } from '#bundles/tr
 import { createRoot, parseRoot, type TrustRoot } from '#bundles/trust/root/root';
 import type { ChainLink } from '../../../../scheduler/keys/signer/chain.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../../scheduler/keys/signer/limits.ts';
-import { openSignerState, type SignerState } from '../../../../scheduler/keys/signer/open-state.ts';
-import type { SignerRole } from '../../../../scheduler/keys/signer/protocol.ts';
+import { openSignerState, type SignerState } from '../../../../scheduler/keys/signer/state/open-state.ts';
+import type { SignerRole } from '../../../../scheduler/keys/remote/protocol.ts';
 import { createSigner, type Signer } from '../../../../scheduler/keys/signer/signer.ts';
 import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 

@@ -95,7 +95,7 @@ test('it knows what it signed after it was started again', async () => {
   await using it = await startSigner(world);
   await release(it);
   it.state[Symbol.dispose]();
-  const { openSignerState } = await import('../../../../scheduler/keys/signer/open-state.ts');
+  const { openSignerState } = await import('../../../../scheduler/keys/signer/state/open-state.ts');
   using again = await openSignerState(`${it.folder}/state`);
   expect(again.signed('release:prod/kiosk')).toMatchObject([
     { version: 1, payload: digestOf(releasePayload()) },

@@ -11,7 +11,7 @@ import {
   LIVED_SCHEMA,
   openEvidence,
   TRIED_SCHEMA,
-} from './evidence/state.ts';
+} from './evidence-state.ts';
 
 /** A signed version of a line of statements ('release:prod/kiosk', 'site:plant-7', 'lease:prod/kiosk'). */
 export type SignedVersion = {
