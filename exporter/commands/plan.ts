@@ -15,7 +15,7 @@ import { tableOf } from './show/table.ts';
 import { IDENTITY_FLAG, openOptions } from './open-given.ts';
 import { lackOfEntries } from '../plan/medium/folder-room.ts';
 import { lackOfSpace, tooLargeFor } from '../plan/medium/free-space.ts';
-import { blobPath } from '../plan/medium/part.ts';
+import { blobPath } from '#bundles/formats/medium/blob-path';
 import type { Target } from '../plan/medium/target.ts';
 import { EXPORT_FLAGS, exportRequestOf } from './export-flags.ts';
 import { FILE_SIZE_FLAG, maxFileSizeOf, SET_FLAGS, setRequestOf } from './set-flags.ts';

@@ -2,7 +2,7 @@ import { type Digest, shortDigest } from '#bundles/digest';
 import { type ErrorCode, FleetError, formatError, isFleetError } from '#bundles/errors';
 import { verified } from '#bundles/formats/layout/verified';
 import type { MediumParts, OpenMedium } from '#bundles/formats/medium/medium';
-import { digestOfPath } from '#bundles/formats/medium/open-tar';
+import { digestOfPath } from '#bundles/formats/medium/blob-path';
 import { nameSome } from '#bundles/name-some';
 import { formatTime, type Timestamp } from '#bundles/time';
 

@@ -1,4 +1,5 @@
-import { type Digest, hexOf } from '#bundles/digest';
+import type { Digest } from '#bundles/digest';
+import { blobPath } from '#bundles/formats/medium/blob-path';
 import type { Medium } from '#bundles/formats/medium/medium';
 
 /** Tells whether a blob, or a piece of it, is on an absent part. Always false for a medium in one piece. */
@@ -9,7 +10,5 @@ export const elsewhereOf = (
   const files = new Set(parts.filter(({ number }) => missing.includes(number)).flatMap((part) => part.files));
   const pieces = new Map(chunks.map((chunk) => [chunk.digest, chunk.files]));
   return (digest) =>
-    (pieces.get(digest)?.map(({ path }) => path) ?? [`blobs/sha256/${hexOf(digest)}`]).some((path) =>
-      files.has(path),
-    );
+    (pieces.get(digest)?.map(({ path }) => path) ?? [blobPath(digest)]).some((path) => files.has(path));
 };

@@ -6,7 +6,7 @@ import type { CutPart } from '../plan/set/cut-set.ts';
 import type { Plan } from '../plan/plan.ts';
 import type { Source } from '../source/source.ts';
 import { writeSynced } from './device/write-synced.ts';
-import { blobPath } from '../plan/medium/part.ts';
+import { blobPath } from '#bundles/formats/medium/blob-path';
 import type { PieceReader } from './piece-reader.ts';
 import type { SetLayout } from '../plan/set/set-layout.ts';
 import type { WriteOptions } from './write-options.ts';

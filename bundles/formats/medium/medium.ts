@@ -1,13 +1,14 @@
 import { checkPath, MEDIUM_PATHS } from '../archive/entry-path.ts';
 import type { RandomAccess } from '../archive/random-access.ts';
 import type { BundleKind } from '../../names.ts';
-import { type Digest, digestOf, hexOf } from '../../digest.ts';
+import { type Digest, digestOf } from '../../digest.ts';
 import { FleetError } from '../../errors.ts';
 import type { BlobSource } from '../layout/blobs.ts';
 import type { Document } from '../layout/document.ts';
 import type { ReadOptions } from '../layout/read-span.ts';
 import type { Timestamp } from '../../time.ts';
 import { readDocument } from '../../json/validate.ts';
+import { blobPath } from './blob-path.ts';
 
 export type BlobRef = { readonly digest: Digest; readonly size: number };
 
@@ -171,7 +172,7 @@ const checkParts = (parts: readonly MediumPart[], chunks: readonly Chunked[]): v
 const checkPatches = (parts: readonly MediumPart[], deltas: readonly Delta[]): void => {
   const own = new Set(deltas.length === 0 ? [] : parts.flatMap(({ files }) => files));
   for (const { patch } of deltas) {
-    if (patch.path === `blobs/sha256/${hexOf(patch.digest)}` && own.has(patch.path)) continue;
+    if (patch.path === blobPath(patch.digest) && own.has(patch.path)) continue;
     throw new FleetError(
       'MEDIUM_INVALID',
       `${MEDIUM_FILE} names the patch ${patch.path}, which is not a blob of one of its parts`,

@@ -3,18 +3,17 @@ import { fileCursor } from '../archive/file-cursor.ts';
 import { openRegularFile } from '../archive/open-regular-file.ts';
 import { readItem } from '../archive/read-item.ts';
 import { readTar } from '../archive/read-tar.ts';
-import { compareBytes, type Digest, digestFromHex, hexOf } from '../../digest.ts';
+import { compareBytes } from '../../digest.ts';
 import { FleetError, toFleetError } from '../../errors.ts';
 import type { BlobSource } from '../layout/blobs.ts';
 import { type ReadOptions, readSpan, type Span } from '../layout/read-span.ts';
 import { missingBlob } from '../layout/verified.ts';
+import { blobPath, digestOfPath } from './blob-path.ts';
 import { chunkedBlobs, type OpenFile } from './parts/chunked-blobs.ts';
 import { MAX_MEDIUM_BYTES, MEDIUM_FILE, type Medium, type OpenMedium, parseMedium } from './medium.ts';
 
 /** Above the entries of any medium of ours: a hundred thousand blobs and their folders. */
 const MAX_ENTRIES = 250_000;
-
-const BLOB = /^blobs\/sha256\/([0-9a-f]{64})$/;
 
 /**
  * Opens a medium in one tar. Reads and checks every header once and seeks over contents, so that the cost does not depend on the
@@ -50,7 +49,7 @@ const openHandle = async (
   })) {
     if (item.directory) continue;
     if (item.path === MEDIUM_FILE) medium = parseMedium(await readItem(item, MAX_MEDIUM_BYTES));
-    else if (!medium && BLOB.test(item.path)) {
+    else if (!medium && digestOfPath(item.path) !== undefined) {
       throw new FleetError('ORDER', `${path} has blobs before ${MEDIUM_FILE}`, {
         hint: 'Another tool may have packed it again. Extract it and give the folder, or make the medium again with fleet-export',
       });
@@ -95,13 +94,4 @@ const openHandle = async (
     },
     [Symbol.asyncDispose]: () => handle.close(),
   };
-};
-
-/** Path of a blob in a layout. */
-export const blobPath = (digest: Digest): string => `blobs/sha256/${hexOf(digest)}`;
-
-/** The digest of a blob path, undefined for any other file. */
-export const digestOfPath = (path: string): Digest | undefined => {
-  const hex = BLOB.exec(path)?.[1];
-  return hex === undefined ? undefined : digestFromHex(hex);
 };

@@ -1,10 +1,9 @@
 import { type Digest, hexOf } from '#bundles/digest';
+import { blobPath } from '#bundles/formats/medium/blob-path';
 import { type BlobRef, CHUNKS_FOLDER, type Chunked } from '#bundles/formats/medium/medium';
 
 /** A file on the medium that holds a blob or a piece of one. */
 export type Part = BlobRef & { readonly path: string };
-
-export const blobPath = (digest: Digest): string => `blobs/sha256/${hexOf(digest)}`;
 
 /** 'fleet/chunks/<first 32 hex>.<nnn>', a name that FAT32 keeps unchanged. */
 export const chunkPath = (digest: Digest, index: number): string =>

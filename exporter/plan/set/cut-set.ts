@@ -6,7 +6,8 @@ import { encodeIndex, layoutMarker } from '#bundles/formats/layout/layout';
 import { type BlobRef, type Chunked, DELTAS_FOLDER, type Medium } from '#bundles/formats/medium/medium';
 import { MAX_PARTS } from '#bundles/formats/medium/parts/part';
 import { formatBytes } from '#cli/format-bytes';
-import { blobPath, chunkPath } from '../medium/part.ts';
+import { blobPath } from '#bundles/formats/medium/blob-path';
+import { chunkPath } from '../medium/part.ts';
 import { entrySize, type Item, packParts, plainWithin, volumeSize } from '../pack-parts.ts';
 import type { Plan, PlannedBlob } from '../plan.ts';
 

@@ -1,4 +1,4 @@
-import { blobPath } from '#bundles/formats/medium/open-tar';
+import { blobPath } from '#bundles/formats/medium/blob-path';
 import { DELTAS_FOLDER } from '#bundles/formats/medium/medium';
 import type { Plan, PlannedBlob } from '../plan.ts';
 

@@ -12,7 +12,7 @@ import {
   REPORTS_FOLDER,
   REQUESTS_FOLDER,
 } from '#bundles/formats/medium/medium';
-import { digestOfPath } from '#bundles/formats/medium/open-tar';
+import { digestOfPath } from '#bundles/formats/medium/blob-path';
 import { MAX_STATEMENT_BYTES, parseEnvelope } from '#bundles/formats/statements/envelope';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import { type Built, readBuilt } from './read-built.ts';

@@ -1,5 +1,5 @@
 import { open, stat } from 'node:fs/promises';
-import { hexOf } from '#bundles/digest';
+import { blobPath } from '#bundles/formats/medium/blob-path';
 import { FleetError } from '#bundles/errors';
 import { kindOfFile } from '#bundles/formats/medium/parts/find-parts';
 import { MEDIUM_FILE, type Medium, type OpenMedium, type OpenOptions } from '#bundles/formats/medium/medium';
@@ -26,7 +26,7 @@ const documentsOnly = (): ((medium: Medium, file: string) => boolean) => {
   let waiting: Set<string> | undefined;
   return ({ carries, documents }, file) => {
     if (!carries) return false;
-    waiting ??= new Set(documents.map(({ digest }) => `blobs/sha256/${hexOf(digest)}`));
+    waiting ??= new Set(documents.map(({ digest }) => blobPath(digest)));
     waiting.delete(file);
     return waiting.size === 0 && file !== MEDIUM_FILE;
   };

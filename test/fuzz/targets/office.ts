@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { FleetError, isFleetError } from '#bundles/errors';
 import { agentFolder, MEDIUM_FILE, parseMedium } from '#bundles/formats/medium/medium';
 import { openFiles } from '#bundles/formats/medium/open-files';
-import { blobPath } from '#bundles/formats/medium/open-tar';
+import { blobPath } from '#bundles/formats/medium/blob-path';
 import { fingerprint } from '#bundles/trust/keys/key';
 import { enrollMedium } from '../../../scheduler/hub/sites/enroll/enroll-medium.ts';
 import { requestPath } from '../../../scheduler/hub/sites/enroll/read-requests.ts';

@@ -3,7 +3,7 @@ import { FleetError } from '../../../errors.ts';
 import type { Span } from '../../layout/read-span.ts';
 import { type Gathered, type GatheredPart, partTitle } from './gather-parts.ts';
 import type { Medium, MediumPart, MediumParts } from '../medium.ts';
-import { blobPath, digestOfPath } from '../open-tar.ts';
+import { blobPath, digestOfPath } from '../blob-path.ts';
 
 /** Index of the files in the available parts of a set. */
 export type PartIndex = {

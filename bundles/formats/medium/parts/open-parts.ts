@@ -9,7 +9,7 @@ import type { FoundParts } from './find-parts.ts';
 import { type GatheredPart, gatherParts, partTitle } from './gather-parts.ts';
 import { indexParts, type PartIndex } from './index-parts.ts';
 import { MEDIUM_FILE, type MediumParts, type OpenMedium, type OpenOptions, parseMedium } from '../medium.ts';
-import { blobPath } from '../open-tar.ts';
+import { blobPath } from '../blob-path.ts';
 import { listFiles, notThere, readOptional } from '../plain-files.ts';
 
 /**

@@ -4,7 +4,7 @@ import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import type { Document } from '#bundles/formats/layout/document';
 import { encodeIndex, layoutMarker, openOrStartLayout } from '#bundles/formats/layout/layout';
 import { MEDIUM_FILE, type Medium, type OpenMedium } from '#bundles/formats/medium/medium';
-import { blobPath } from '#bundles/formats/medium/open-tar';
+import { blobPath } from '#bundles/formats/medium/blob-path';
 import { readOptional } from '#bundles/formats/medium/plain-files';
 import { removeFileFromMedium, writeFileOntoMedium } from '#bundles/formats/medium/write-onto-medium';
 import { formatTime } from '#bundles/time';

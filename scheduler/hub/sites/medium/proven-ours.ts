@@ -2,7 +2,7 @@ import { type Digest, digestOf } from '#bundles/digest';
 import { isFleetError } from '#bundles/errors';
 import type { Document } from '#bundles/formats/layout/document';
 import { PREDICATES } from '#bundles/media-types';
-import { blobPath } from '#bundles/formats/medium/open-tar';
+import { blobPath } from '#bundles/formats/medium/blob-path';
 import { readOptional } from '#bundles/formats/medium/plain-files';
 import { verifyReceipt } from '#bundles/trust/reports/receipt';
 import { MAX_STATEMENT_BYTES } from '#bundles/formats/statements/envelope';

@@ -6,7 +6,7 @@ import { digestOf } from '#bundles/digest';
 import { readBlob } from '#bundles/formats/layout/verified';
 import { agentFolder, MAX_MEDIUM_BYTES, type OpenMedium } from '#bundles/formats/medium/medium';
 import { openMedium } from '#bundles/formats/medium/open-medium';
-import { digestOfPath } from '#bundles/formats/medium/open-tar';
+import { digestOfPath } from '#bundles/formats/medium/blob-path';
 import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 import { rawTar } from '../archive/raw-tar.ts';
 import { collect } from '../archive/streams.ts';
