@@ -36,7 +36,7 @@ import { mediaRoutes } from './readers/media-routes.ts';
 import { readerRoutes } from './readers/reader-routes.ts';
 import { earliestOpening } from '../promote/judge/judge-gate.ts';
 import type { Verdict } from '../promote/judge/verdict.ts';
-import type { DecisionOptions } from './decisions/decision-routes.ts';
+import type { DecisionOptions } from './decisions/decision-server.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

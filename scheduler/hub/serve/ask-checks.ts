@@ -18,7 +18,8 @@ import {
   recordOutcome,
 } from '../promote/checks/check-records.ts';
 import { describeQuestion } from '../promote/checks/describe-question.ts';
-import type { Decided, GateHub } from '../promote/gate/assess.ts';
+import type { Decided } from '../promote/gate/assess.ts';
+import type { GateHub } from '../promote/gate/gate-hub.ts';
 import type { Store } from '../store/open-store.ts';
 import { faultFields } from '../watch/fault-fields.ts';
 import { readWebhookSecret } from '../webhook/read-webhook-secret.ts';

@@ -12,7 +12,7 @@ import { readAuditLog } from '../../load/releases/audit-log.ts';
 import type { Promotion } from '../../model/promotion.ts';
 import { redactUrl } from '../../model/repository-url.ts';
 import { type CommitStatuses, type Configuration, requireSetting } from '../../settings/configuration.ts';
-import type { GateHub } from '../promote/gate/assess.ts';
+import type { GateHub } from '../promote/gate/gate-hub.ts';
 import { foldDecisions } from '../promote/facts/decisions.ts';
 import { judgeProgress, type Progress, worseOf } from '../promote/judge/judge-status.ts';
 import { linksOf } from '../promote/facts/link.ts';

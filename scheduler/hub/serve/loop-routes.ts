@@ -4,7 +4,7 @@ import { openKeyDirectory } from '../../keys/key-directory.ts';
 import { type Configuration, requireSetting } from '../../settings/configuration.ts';
 import { resetHubFlags } from '../../v8-flags.ts';
 import type { CheckRoutes } from '../http/hooks/check-routes.ts';
-import type { DecisionOptions } from '../http/decisions/decision-routes.ts';
+import type { DecisionOptions } from '../http/decisions/decision-server.ts';
 import type { HookRoutes } from '../http/hooks/hook-routes.ts';
 import type { Store } from '../store/open-store.ts';
 import { readWebhookSecret } from '../webhook/read-webhook-secret.ts';

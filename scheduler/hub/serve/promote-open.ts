@@ -1,4 +1,5 @@
-import { assessDecided, type GateHub, readDecided } from '../promote/gate/assess.ts';
+import { assessDecided, readDecided } from '../promote/gate/assess.ts';
+import type { GateHub } from '../promote/gate/gate-hub.ts';
 import { type Link, linksOf } from '../promote/facts/link.ts';
 import { promote, type PromotionResult } from '../promote/gate/promote.ts';
 import { openReleases } from '../../release/publish/open-releases.ts';

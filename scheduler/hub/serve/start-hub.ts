@@ -9,7 +9,7 @@ import { siteSigner } from '../sites/site-signer.ts';
 import type { Context } from '../http/context.ts';
 import { createServer } from '../http/create-server.ts';
 import type { CheckRoutes } from '../http/hooks/check-routes.ts';
-import type { DecisionOptions } from '../http/decisions/decision-routes.ts';
+import type { DecisionOptions } from '../http/decisions/decision-server.ts';
 import type { HookRoutes } from '../http/hooks/hook-routes.ts';
 import type { ListenAddress } from '../http/listen-address.ts';
 import type { Metrics } from '../http/metrics/metrics.ts';

@@ -3,7 +3,8 @@ import { Link, useSearchParams } from 'react-router';
 import { type Compliance, compliance, type LinkState } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
 import { inChainOrder } from '../api/chain.ts';
-import { Chart, type ChartColor, type ChartData } from '../parts/chart/chart.tsx';
+import { Chart } from '../parts/chart/chart.tsx';
+import type { ChartColor, ChartData } from '../parts/chart/chart-data.ts';
 
 const SPANS = { '7d': '7 days', '30d': '30 days', '90d': '90 days' } as const;
 type Span = keyof typeof SPANS;

@@ -11,7 +11,8 @@ import {
 } from '#bundles/transport/hub/client';
 import { ask, refusedOr, Refusal } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
-import { Chart, type ChartColor, type ChartData } from '../parts/chart/chart.tsx';
+import { Chart } from '../parts/chart/chart.tsx';
+import type { ChartColor, ChartData } from '../parts/chart/chart-data.ts';
 import { type Mood, State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
 import { Decide, type Decision } from './decide.tsx';

@@ -2,14 +2,11 @@ import type { X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
 import type { FastifyRequest } from 'fastify';
 import { FleetError } from '#bundles/errors';
-import { type CertifiedAgent, checkClientCertificate } from '#bundles/trust/root/check-certificate';
+import { checkClientCertificate } from '#bundles/trust/root/check-certificate';
 import { agentId } from '../../sites/agent-record.ts';
-import type { AgentRow } from '../../store/tables.ts';
 import type { Context } from '../context.ts';
+import type { Caller } from './caller.ts';
 import { noteCertificate } from './note-certificate.ts';
-
-/** An authenticated agent: the identity in its certificate, and its current record. */
-export type Caller = { readonly certified: CertifiedAgent; readonly agent: AgentRow };
 
 /** The client certificate of the TLS handshake, in which the client proved possession of its key. */
 export const peerCertificate = ({ raw }: FastifyRequest): X509Certificate | undefined =>

@@ -3,7 +3,7 @@ import type { Digest } from '#bundles/digest';
 import { formatTime, parseTime } from '#bundles/time';
 import { raiseAlarm } from '../../ingest/reports/raise-alarm.ts';
 import type { Context } from '../context.ts';
-import type { Caller } from './authenticate-agent.ts';
+import type { Caller } from './caller.ts';
 
 /** Requests that began with the certificate before end within it. */
 const GRACE_MS = 3_600_000;

@@ -14,7 +14,8 @@ import { issueSite } from '../../sites/issue-site.ts';
 import { raiseAlarm } from '../../ingest/reports/raise-alarm.ts';
 import { listSecrets } from '../../sites/secrets/list-secrets.ts';
 import type { Context } from '../context.ts';
-import { type Caller, checkCurrentKey } from './authenticate-agent.ts';
+import type { Caller } from './caller.ts';
+import { checkCurrentKey } from './authenticate-agent.ts';
 
 export type Renewed = {
   readonly answer: CertificateAnswer;

@@ -3,12 +3,10 @@ import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { Candidate } from '#bundles/formats/candidate';
 import type { Json } from '#bundles/json/canonical';
-import { type DocumentName, parseDocument } from '#bundles/json/validate';
+import { parseDocument } from '#bundles/json/validate';
 import { parseName } from '#bundles/names';
-import type { KeyDirectory } from '../../../keys/key-directory.ts';
-import type { Promotion } from '../../../model/promotion.ts';
 import { appendApproval, draftApproval } from '../../promote/decide/approve-for.ts';
-import type { Chain, Wish } from '../../promote/decide/chain.ts';
+import type { Chain } from '../../promote/decide/chain.ts';
 import { pauseOrResume, rejectFor } from '../../promote/decide/decide-about.ts';
 import { promotedJson, promoteTo } from '../../promote/decide/promote-to.ts';
 import { submitCandidate } from '../../promote/decide/submit-candidate.ts';
@@ -19,9 +17,7 @@ import { verdictJson } from '../../promote/gate/describe-verdict.ts';
 import { linkTo } from '../../promote/facts/link.ts';
 import { listPromotions } from '../../promote/decide/list-promotions.ts';
 import { parseLimit } from '../../page.ts';
-import type { OpenChanges } from '../../promote/facts/read-changes.ts';
 import { limitVerdict } from '../../promote/judge/judge-limits.ts';
-import type { Verb } from '../../sites/tokens/allowance.ts';
 import type { BodyGate } from '../admit-body.ts';
 import { environmentOf, principalOf } from '../access/enforce-access.ts';
 import type { Context } from '../context.ts';
@@ -30,54 +26,8 @@ import type { HubServer } from '../hub-server.ts';
 import { boundWaits } from './bound-waits.ts';
 import { createAnswerOnce, parseKey, requestDigest } from './answer-once.ts';
 import { checkApproval, checkRejection, describeLimits, limitsOf } from './limited-deciders.ts';
+import type { Asked, DecisionOptions, DecisionRoute, DecisionServer } from './decision-server.ts';
 import { rolloutRoutes } from './rollout-routes.ts';
-
-export type DecisionOptions = {
-  /** Read for each request: officers may install a new root while the hub runs. */
-  readonly readKeys: () => Promise<KeyDirectory>;
-  /** The chain and its policies. @param fresh false: a result of the last seconds may be returned */
-  readonly readPromotion: (fresh: boolean) => Promise<Promotion>;
-  /** Changes that a candidate would make, for approvers of workspaces. */
-  readonly openChanges?: OpenChanges;
-  /** Wakes the loop to build after a decision. May be called at any time. */
-  readonly poke: () => void;
-  /** Aborts when the hub stops. */
-  readonly signal: AbortSignal;
-};
-
-/** Inputs of a decision route. */
-export type Asked<Body> = {
-  readonly wish: Wish;
-  readonly body: Body;
-  readonly request: FastifyRequest;
-};
-
-type DecisionRoute = {
-  readonly verb: Verb;
-  readonly schema: DocumentName;
-  readonly maxBytes?: number;
-  /** As in Access. */
-  readonly byAssignment?: boolean;
-  readonly byWorkspace?: Verb;
-};
-
-/** Adds routes below the path of an environment. */
-export type DecisionServer = {
-  readonly context: Context;
-  readonly options: DecisionOptions;
-  /** @param byWorkspace as in Access */
-  readonly read: (
-    path: string,
-    answer: (request: FastifyRequest) => Promise<object>,
-    byWorkspace?: Verb,
-  ) => void;
-  /** @param schema of the body, which the type names */
-  readonly decide: <Body>(
-    path: string,
-    order: DecisionRoute,
-    work: (asked: Asked<Body>) => Promise<object>,
-  ) => void;
-};
 
 export const ENVIRONMENT_PATH = '/v1/environments/:environment';
 const PER_MINUTE = 300;

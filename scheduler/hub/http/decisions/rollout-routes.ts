@@ -11,7 +11,7 @@ import { decideStep, ROLLOUT_STEPS } from '../../promote/rollout/decide-step.ts'
 import { listRollouts } from '../../promote/rollout/list-rollouts.ts';
 import { simulateChannel } from '../../promote/rollout/simulate-channel.ts';
 import { environmentOf } from '../access/enforce-access.ts';
-import type { DecisionServer } from './decision-routes.ts';
+import type { DecisionServer } from './decision-server.ts';
 
 /** Adds the routes for releases and rollouts of an environment. */
 export const rolloutRoutes = ({ context, options, read, decide }: DecisionServer): void => {

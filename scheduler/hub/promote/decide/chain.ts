@@ -3,7 +3,8 @@ import { formatTime } from '#bundles/time';
 import type { AuditEntry } from '../../../load/releases/audit-log.ts';
 import type { Lineage } from '../../../load/releases/read-lineage.ts';
 import type { Promotion } from '../../../model/promotion.ts';
-import type { Assessment, GateHub } from '../gate/assess.ts';
+import type { Assessment } from '../gate/assess.ts';
+import type { GateHub } from '../gate/gate-hub.ts';
 
 /** Resources of decisions about the links of a chain: keys, layout, database, and the chain with its policies. */
 export type Chain = { readonly hub: GateHub; readonly promotion: Promotion };

@@ -6,7 +6,7 @@ import { type AuditEntry, readAuditLog } from '../../../load/releases/audit-log.
 import { endedSubmissions } from '../../../release/chain/submitted.ts';
 import { cutPage, decodeCursor, type Page } from '../../page.ts';
 import { seesWhole, type Visible } from '../../people/visible.ts';
-import type { GateHub } from '../gate/assess.ts';
+import type { GateHub } from '../gate/gate-hub.ts';
 
 /** An entry of the audit log, the same fields for each kind. */
 export type ListedEntry = {

@@ -2,7 +2,7 @@ import type { Digest } from '#bundles/digest';
 import { openOrStartLayout } from '#bundles/formats/layout/layout';
 import type { PromotionPredicate } from '#bundles/formats/statements/predicates';
 import { readAuditLog } from '../../../load/releases/audit-log.ts';
-import type { GateHub } from '../gate/assess.ts';
+import type { GateHub } from '../gate/gate-hub.ts';
 import { cutPage, decodeCursor, type Page } from '../../page.ts';
 
 export type ListedPromotion = Pick<

@@ -8,7 +8,7 @@ import { readCandidate } from '../../../assemble/candidate/read-candidate.ts';
 import { sharedDigest } from '../../../assemble/candidate/shared-digest.ts';
 import type { Lineage } from '../../../load/releases/read-lineage.ts';
 import { readRolling, type Rolling } from '../../../release/rollout/carry-out.ts';
-import type { GateHub } from '../gate/assess.ts';
+import type { GateHub } from '../gate/gate-hub.ts';
 import type { Wish } from './chain.ts';
 
 export type StageWish = Pick<Wish, 'environment' | 'now' | 'signal'> & {

@@ -5,32 +5,20 @@ import { statementFiles } from '#bundles/formats/statements/statement-files';
 import { showRestated } from '../../../release/publish/show-restated.ts';
 import { readCandidate } from '../../../assemble/candidate/read-candidate.ts';
 import { sharedDigest } from '../../../assemble/candidate/shared-digest.ts';
-import type { KeyDirectory } from '../../../keys/key-directory.ts';
 import type { Lineage } from '../../../load/releases/read-lineage.ts';
 import type { StatedRelease } from '../../../load/releases/newest-statement.ts';
 import type { AuditLog } from '../../../load/releases/audit-log.ts';
 import { readAuditLog } from '../../../load/releases/audit-log.ts';
 import type { Timestamp } from '#bundles/time';
-import type { Store } from '../../store/open-store.ts';
 import { type Decisions, foldDecisions } from '../facts/decisions.ts';
-import type { ApprovalKeys, Changes, ReadChanges } from '../facts/facts.ts';
+import type { ApprovalKeys, Changes } from '../facts/facts.ts';
 import { judgeGate } from '../judge/judge-gate.ts';
 import { howToRelease, type Link } from '../facts/link.ts';
 import { readChannels } from '../facts/read-channels.ts';
 import { readFacts } from '../facts/read-facts.ts';
+import type { GateHub } from './gate-hub.ts';
 import { showEvidence } from './show-evidence.ts';
 import type { Verdict } from '../judge/verdict.ts';
-
-/** Inputs of the gate. */
-export type GateHub = {
-  readonly keys: KeyDirectory;
-  /** OCI layout directory. */
-  readonly layout: string;
-  /** undefined: this hub has no database, so there are no agents. */
-  readonly store: Store | undefined;
-  /** undefined: what a candidate changes is not known, so an approval that is limited to workspaces does not count. */
-  readonly readChanges?: ReadChanges | undefined;
-};
 
 export type Assessment = {
   readonly link: Link;

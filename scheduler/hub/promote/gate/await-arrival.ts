@@ -8,7 +8,7 @@ import { type AuditLog, promotedTo, readAuditLog } from '../../../load/releases/
 import { readLineage } from '../../../load/releases/read-lineage.ts';
 import type { Promotion } from '../../../model/promotion.ts';
 import { listReleases } from '../../../release/reissue/list-releases.ts';
-import type { GateHub } from './assess.ts';
+import type { GateHub } from './gate-hub.ts';
 import { foldDecisions } from '../facts/decisions.ts';
 import { type Arrival, judgeArrival } from '../judge/judge-arrival.ts';
 import { checkEnvironment, howToRelease, linksOf } from '../facts/link.ts';

@@ -8,7 +8,7 @@ import { openRemoteEvidence, type RemoteEvidence } from '../../../keys/remote/re
 import { MAX_REQUEST_BYTES, MAX_SHOWN, type ShowRequest } from '../../../keys/remote/protocol.ts';
 import { restoreReports } from '../../ingest/reports/restore-reports.ts';
 import type { Database } from '../../store/tables.ts';
-import type { GateHub } from './assess.ts';
+import type { GateHub } from './gate-hub.ts';
 import type { Link } from '../facts/link.ts';
 import { readChannels } from '../facts/read-channels.ts';
 

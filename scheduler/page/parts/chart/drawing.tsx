@@ -2,7 +2,7 @@ import 'uplot/dist/uPlot.min.css';
 import { useComputedColorScheme } from '@mantine/core';
 import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
-import type { ChartColor, ChartData } from './chart.tsx';
+import type { ChartColor, ChartData } from './chart-data.ts';
 
 const HEIGHT = 160;
 const HOUR = 3600;

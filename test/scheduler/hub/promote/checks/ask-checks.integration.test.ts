@@ -8,7 +8,8 @@ import type { Digest } from '#bundles/digest';
 import { formatTime } from '#bundles/time';
 import { readChecks } from '../../../../../scheduler/hub/promote/checks/check-records.ts';
 import { signWebhook } from '../../../../../scheduler/hub/webhook/webhook-signature.ts';
-import { type GateHub, readDecided } from '../../../../../scheduler/hub/promote/gate/assess.ts';
+import type { GateHub } from '../../../../../scheduler/hub/promote/gate/gate-hub.ts';
+import { readDecided } from '../../../../../scheduler/hub/promote/gate/assess.ts';
 import {
   type CheckAsker,
   makeCheckAsker,

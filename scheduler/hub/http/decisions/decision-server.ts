@@ -1,0 +1,55 @@
+import type { FastifyRequest } from 'fastify';
+import type { DocumentName } from '#bundles/json/validate';
+import type { KeyDirectory } from '../../../keys/key-directory.ts';
+import type { Promotion } from '../../../model/promotion.ts';
+import type { Wish } from '../../promote/decide/chain.ts';
+import type { OpenChanges } from '../../promote/facts/read-changes.ts';
+import type { Verb } from '../../sites/tokens/allowance.ts';
+import type { Context } from '../context.ts';
+
+export type DecisionOptions = {
+  /** Read for each request: officers may install a new root while the hub runs. */
+  readonly readKeys: () => Promise<KeyDirectory>;
+  /** The chain and its policies. @param fresh false: a result of the last seconds may be returned */
+  readonly readPromotion: (fresh: boolean) => Promise<Promotion>;
+  /** Changes that a candidate would make, for approvers of workspaces. */
+  readonly openChanges?: OpenChanges;
+  /** Wakes the loop to build after a decision. May be called at any time. */
+  readonly poke: () => void;
+  /** Aborts when the hub stops. */
+  readonly signal: AbortSignal;
+};
+
+/** Inputs of a decision route. */
+export type Asked<Body> = {
+  readonly wish: Wish;
+  readonly body: Body;
+  readonly request: FastifyRequest;
+};
+
+export type DecisionRoute = {
+  readonly verb: Verb;
+  readonly schema: DocumentName;
+  readonly maxBytes?: number;
+  /** As in Access. */
+  readonly byAssignment?: boolean;
+  readonly byWorkspace?: Verb;
+};
+
+/** Adds routes below the path of an environment. */
+export type DecisionServer = {
+  readonly context: Context;
+  readonly options: DecisionOptions;
+  /** @param byWorkspace as in Access */
+  readonly read: (
+    path: string,
+    answer: (request: FastifyRequest) => Promise<object>,
+    byWorkspace?: Verb,
+  ) => void;
+  /** @param schema of the body, which the type names */
+  readonly decide: <Body>(
+    path: string,
+    order: DecisionRoute,
+    work: (asked: Asked<Body>) => Promise<object>,
+  ) => void;
+};
