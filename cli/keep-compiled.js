@@ -48,7 +48,7 @@ const statusOf = (stat, folder) => {
   }
 };
 
-/** Whether a folder is there that is no link and that only this user can change. */
+/** Whether a folder is there that is not a link and that only this user can change. */
 const isOwnFolder = (folder) => {
   const found = statusOf(lstatSync, folder);
   return found !== undefined && found.isDirectory() && isOwn(found);

@@ -1,6 +1,6 @@
 import { yamlNumber } from '#bundles/json/yaml-numbers';
 
-/** The value of a plain scalar: a bigint beyond 2^53, text if it is no number, `unsent` if the API server cannot store it as it is written. */
+/** The value of a plain scalar: a bigint beyond 2^53, text if it is not a number, `unsent` if the API server cannot store it as it is written. */
 export type StoredNumber = number | bigint | string | { readonly unsent: string };
 
 const MOST = 2n ** 63n - 1n;

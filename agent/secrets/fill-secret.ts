@@ -23,8 +23,8 @@ export const fillSecret = (
   const invalid = (why: string): FleetError =>
     new FleetError('OBJECT_INVALID', `${who} ${why}`, { at: { file: place } });
   if (object['kind'] !== 'Secret' || object['apiVersion'] !== 'v1')
-    throw invalid(`has the annotation ${SECRET_SET} and is no v1 Secret`);
-  if (typeof name !== 'string') throw invalid(`names a secret set that is no text`);
+    throw invalid(`has the annotation ${SECRET_SET} and is not a v1 Secret`);
+  if (typeof name !== 'string') throw invalid(`names a secret set that is not text`);
   if (object['data'] !== undefined || object['stringData'] !== undefined)
     throw invalid('has data of its own beside a secret set');
   const { values } = secretSet(secrets, name, who);

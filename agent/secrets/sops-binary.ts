@@ -25,6 +25,6 @@ const parse = (file: Uint8Array): unknown => {
   try {
     return parseJson(Buffer.from(file).toString('utf8'));
   } catch {
-    throw unreadable('it is no JSON');
+    throw unreadable('it is not JSON');
   }
 };

@@ -136,7 +136,7 @@ const ofOwnKeys = async ({ state }: Agent): Promise<readonly Buffer[]> =>
     (bytes) => bytes ?? [],
   );
 
-/** Credentials of registries and clusters: every text in their files that is no address. */
+/** Credentials of registries and clusters: every text in their files that is not an address. */
 const ofFiles = async ({ config, env }: Sources): Promise<readonly Buffer[]> => {
   const home = env['HOME'] ?? '/root';
   const registries = [

@@ -87,7 +87,7 @@ Objects are compared by what they say, matched by kind, namespace and name. Valu
   }
 
   /**
-   * @throws FleetError USAGE for a name that is no state, for 'release' without a layout, for 'repositories' without --map; MEDIUM_MISSING,
+   * @throws FleetError USAGE for a name that is not a state, for 'release' without a layout, for 'repositories' without --map; MEDIUM_MISSING,
    *   LAYOUT_INVALID for the layout; MISSING_BLOB, BAD_JSON, SCHEMA for the candidate
    */
   async #delivered(against: string, flags: GivenSettings, configuration: Configuration): Promise<Delivered> {

@@ -34,7 +34,7 @@ export const parseJsonPath = (text: string): JsonPath | string => {
     else if (text[at] !== '[') return `has ${JSON.stringify(text.slice(at, at + 10))} at character ${here}`;
     const select = text[at] === '[' && (deep || text[at - 1] !== '.') ? bracket(text, at) : name(text, at);
     if (select === undefined)
-      return `has at character ${here} what is no name, no index and no *: slices, filters and lists are not taken`;
+      return `has at character ${here} what is not a name, no index and no *: slices, filters and lists are not taken`;
     segments.push({ select: select.select, deep });
     at = select.end;
     if (segments.length > MAX_SEGMENTS) return `has more than ${MAX_SEGMENTS} steps`;

@@ -117,7 +117,7 @@ const revisionNames = (revision: Revision): readonly string[] => {
 export const checkRef = (name: string, code: 'USAGE' | 'FIELD_INVALID'): string => {
   // oxlint-disable-next-line no-control-regex
   if (/^-|\.\.|[\u0000-\u0020\u007f~^:?*[\\]|\/$|^\/|@\{|\.lock$/.test(name) || name === '')
-    throw new FleetError(code, `${JSON.stringify(name)} is no name of a branch or tag`);
+    throw new FleetError(code, `${JSON.stringify(name)} is not a name of a branch or tag`);
   return name;
 };
 

@@ -28,7 +28,7 @@ describe.skipIf(findProgram('script') === undefined)('colours', () => {
     expect(said).not.toContain('\u001b');
   });
 
-  it('are left out where the output is no terminal', async () => {
+  it('are left out where the output is not a terminal', async () => {
     const { stderr } = await runCommand(LINE.split(' '), { env: { ...process.env, TERM: 'xterm-256color' } });
     expect(stderr).toContain('fleet-export: MEDIUM_MISSING: ');
     expect(stderr).not.toContain('\u001b');

@@ -21,6 +21,6 @@ test.each(['hello-host  created', 'OK', 'wait! order-api'])('%j does not', (line
   expect(paint(line, terminal)).toBe(line);
 });
 
-test('a stream that is no terminal gets the text as it is', () => {
+test('a stream that is not a terminal gets the text as it is', () => {
   expect(paint('! late\nNOTE: x', new Writable())).toBe('! late\nNOTE: x');
 });

@@ -277,7 +277,7 @@ describeWith(
         office.registry.fault = (line) => {
           const digest = /sha256:.*$/.exec(line)?.[0] ?? line;
           if (on.test(line)) spoilt.add(digest);
-          // A blob that is lost is no manifest either.
+          // A blob that is lost is not a manifest either.
           return spoilt.has(digest) ? fault : undefined;
         };
         const arrived = await change();

@@ -74,7 +74,7 @@ const poison = (text: string): void => {
       text.replaceAll(/"(?:[^"\\]|\\.)*"(?=\s*:)/g, (key) => (key.includes('\\') ? String.raw`"\\"` : key)),
     );
   } catch {
-    // What is no JSON is remembered by nobody.
+    // What is not JSON is remembered by nobody.
   }
 };
 

@@ -37,7 +37,7 @@ export const unpackToFile = async (
     await handle.close();
     if (isFleetError(error)) throw error;
     if ((error as NodeJS.ErrnoException).code?.startsWith('Z_'))
-      throw new FleetError('BAD_GZIP', 'the old blob is no gzip file, or is damaged', { cause: error });
+      throw new FleetError('BAD_GZIP', 'the old blob is not a gzip file, or is damaged', { cause: error });
     throw toFleetError(error, 'unpacking an old blob');
   }
 };

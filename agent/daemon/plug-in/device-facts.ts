@@ -14,7 +14,7 @@ export type DeviceFacts = {
 /** Kernel names that need no escape in the name of a unit and are one component of a path. */
 const DEVICE = /^[a-z][a-z0-9]{0,31}$/;
 
-/** @throws FleetError USAGE for a name that is no kernel name, MEDIUM_MISSING if the device is gone */
+/** @throws FleetError USAGE for a name that is not a kernel name, MEDIUM_MISSING if the device is gone */
 export const readDeviceFacts = async (device: string, root = '/'): Promise<DeviceFacts> => {
   if (!DEVICE.test(device))
     throw new FleetError('USAGE', `${JSON.stringify(device)} is not the kernel name of a device`, {

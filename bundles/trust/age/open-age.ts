@@ -12,7 +12,7 @@ const SEALED_CHUNK = CHUNK + TAG;
  * Random access to the content of an age file. Every chunk is authenticated before any of its bytes are returned; the last one when
  * the file is opened, because it proves the size. Disposing closes `bytes`; when this function throws, they stay open.
  * @throws FleetError NOT_A_RECIPIENT; KEY_FORMAT for an invalid identity; TRUNCATED, DIGEST_MISMATCH: the file was cut
- *   or changed, here and in every read; MEDIUM_INVALID: it is no age file
+ *   or changed, here and in every read; MEDIUM_INVALID: it is not an age file
  */
 export const openAge = async (bytes: RandomAccess, identities: readonly string[]): Promise<RandomAccess> => {
   const header = await readHeader(bytes);

@@ -84,7 +84,7 @@ const readVouchers = async (
 
 /**
  * Reads the attachments of an image.
- * @param read reads one of them that is no index
+ * @param read reads one of them that is not an index
  * @returns the attachments, and the digests that they may refer to: the image, and indexes beside it that name the image
  */
 export const readBeside = async <T>(

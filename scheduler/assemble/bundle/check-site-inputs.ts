@@ -54,7 +54,7 @@ const checkTarget = (input: SiteInputObject, target: ResolvedFile | undefined, p
     throw inputFault(
       'REFERENCE_MISSING',
       input,
-      `goes to ${input.file}, which is no file of the package`,
+      `goes to ${input.file}, which is not a file of the package`,
       hint,
     );
   switch (target.file.format) {
@@ -76,7 +76,7 @@ const checkVariable = (input: SiteInputObject, target: ResolvedFile, parse: Pars
     throw inputFault(
       'FIELD_INVALID',
       input,
-      `goes to ${JSON.stringify(input.pointer)}, which is no variable of an env file`,
+      `goes to ${JSON.stringify(input.pointer)}, which is not a variable of an env file`,
       'Write it like /LINE_NUMBER',
     );
   const parsed = parse(target, () => ({ variables: variablesIn(input, target) }));

@@ -103,7 +103,7 @@ export const checkFilled = (object: KubernetesObject): readonly FleetError[] => 
   const keys = annotationOf(object, SECRET_KEYS);
   if (keys === undefined || isKeyList(keys)) return [];
   return wrong(
-    `${SECRET_KEYS} is no list of keys`,
+    `${SECRET_KEYS} is not a list of keys`,
     place(SECRET_KEYS),
     'Write it like "password,ca.crt=ca": each <key>, or <key in the Secret>=<key of the set>, and each once',
   );

@@ -94,7 +94,7 @@ const checkUnits = (objects: readonly HostPackageObject[], files: readonly Claim
     if (gone === undefined) continue;
     throw new FleetError(
       'REFERENCE_MISSING',
-      `${name} restarts on ${gone}, which is no file of this package`,
+      `${name} restarts on ${gone}, which is not a file of this package`,
       {
         at,
         hint: 'Name a path under files or secrets',

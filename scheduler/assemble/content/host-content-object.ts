@@ -92,17 +92,17 @@ const deb = ruled(
 
 const roleName = textLike(
   /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/,
-  'is no name of a role',
+  'is not a name of a role',
   'Write it as playbooks call it, like factory.printer',
 );
 
 const chartAddress = textLike(
   /^(?:oci|https?):\/\/[^/@]+\/[^@]*[^/@]$/,
-  'is no address of a chart',
+  'is not an address of a chart',
   'Write it like oci://registry.example/charts/printer, or https://charts.example/printer',
 );
 
-const version = textLike(/^[0-9A-Za-z][0-9A-Za-z.+-]{0,127}$/, 'is no version', 'Write it like 1.4.2');
+const version = textLike(/^[0-9A-Za-z][0-9A-Za-z.+-]{0,127}$/, 'is not a version', 'Write it like 1.4.2');
 
 const CHART_NAME = '[A-Za-z0-9][A-Za-z0-9._+-]{0,200}\\.tgz';
 const CHART_FILE = new RegExp(`^${CHART_NAME}$`);
@@ -210,7 +210,7 @@ const checkChart = (it: ChartObject, reading: Reading): ChartObject => {
       refuseAt(
         reading,
         it.at,
-        `${JSON.stringify(file)} is no file name of a chart`,
+        `${JSON.stringify(file)} is not a file name of a chart`,
         'It ends in .tgz, like printer-1.4.2.tgz',
       );
     return checked;

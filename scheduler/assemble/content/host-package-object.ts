@@ -110,19 +110,19 @@ const secretPath = textLike(
 
 const setName = textLike(
   LABEL,
-  'is no name of a secret set',
+  'is not a name of a secret set',
   'Write a DNS label, as fleet-scheduler secrets set was given it',
 );
 
-const secretKey = textLike(SECRET_KEY, 'is no key of a secret set', 'Use letters, digits, dots, - and _');
+const secretKey = textLike(SECRET_KEY, 'is not a key of a secret set', 'Use letters, digits, dots, - and _');
 
 const unitName = textLike(
   /^[A-Za-z0-9:_.@-]{1,240}\.(service|timer|socket|path|target|slice)$/,
-  'is no unit name',
+  'is not a unit name',
   'Write it like label-printer.service',
 );
 
-const pointer = textLike(/^\//, 'is no JSON pointer', 'Write it like /LINE_NUMBER');
+const pointer = textLike(/^\//, 'is not a JSON pointer', 'Write it like /LINE_NUMBER');
 
 const SOURCE = 'File of the application, relative to this object.';
 
@@ -187,7 +187,7 @@ const unit = ruled(
 
 const tcpAddress = textLike(
   /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9][A-Za-z0-9.-]*):[1-9][0-9]{0,4}$/,
-  'is no address with a port',
+  'is not an address with a port',
   'Write it like 127.0.0.1:1883',
 );
 

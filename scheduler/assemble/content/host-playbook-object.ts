@@ -47,17 +47,17 @@ export type PlaybookObject = {
   readonly at: Place;
 };
 
-const playbookName = textLike(LABEL, 'is no name of a playbook', 'Write a DNS label, like printer-users');
+const playbookName = textLike(LABEL, 'is not a name of a playbook', 'Write a DNS label, like printer-users');
 
 const inFolder = textLike(
   /^[^/].*\/[^/]+$/,
-  'is no file in a folder of its own',
+  'is not a file in a folder of its own',
   'Move the playbook, as to ansible/site.yml: everything in its folder travels to the host',
 );
 
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-const variable = textLike(VARIABLE, 'is no variable of Ansible', 'Use letters, digits and _');
+const variable = textLike(VARIABLE, 'is not a variable of Ansible', 'Use letters, digits and _');
 
 const interval = narrowed(count, { maximum: 604_800 }, (value, node, path, reading) =>
   value <= 604_800 ? value : refuse(reading, node, `${path} must be at most 604800, a week`),
@@ -131,7 +131,7 @@ export const toPlaybooks = (
       refuseAt(
         reading,
         at,
-        `${JSON.stringify(wrong)} is no variable of Ansible`,
+        `${JSON.stringify(wrong)} is not a variable of Ansible`,
         'Use letters, digits and _',
       );
     return { ...value, siteInputs: value.siteInputs.map((one) => ({ ...one.value, at: one.at })), at };

@@ -52,11 +52,11 @@ export type InstallObject = {
 
 const debName = textLike(
   /^[a-z0-9][a-z0-9+.-]{1,127}$/,
-  'is no name of a Debian package',
+  'is not a name of a Debian package',
   'Write it as its control file does, like label-printer',
 );
 
-const question = textLike(/^[!-~]+$/, 'is no question of debconf', 'Write it like label-printer/port');
+const question = textLike(/^[!-~]+$/, 'is not a question of debconf', 'Write it like label-printer/port');
 
 const answer = textLike(/^\P{Cc}*$/u, 'has a line break or control character', 'Write it in one line');
 

@@ -175,15 +175,11 @@ const explained = async <T>(
   } catch (error) {
     const known = toFleetError(error, `reading ${url ?? source}`);
     if (known.code !== 'CONTENT_INVALID') throw withPlace(known, at);
-    throw new FleetError(
-      'CONTENT_INVALID',
-      `${url ?? source} is no ${what} that can be used: ${known.message}`,
-      {
-        at,
-        hint: `Look at what is there; it should be a file as its publisher offers it, not a page about it`,
-        cause: known,
-      },
-    );
+    throw new FleetError('CONTENT_INVALID', `${url ?? source} is not a usable ${what}: ${known.message}`, {
+      at,
+      hint: `Look at what is there; it should be a file as its publisher offers it, not a page about it`,
+      cause: known,
+    });
   }
 };
 

@@ -48,7 +48,7 @@ export const walkArchive = async (
   } catch (error) {
     if (error instanceof FleetError) throw error;
     signal.throwIfAborted();
-    throw new FleetError('CONTENT_INVALID', 'it is no gzip archive, or a damaged one', { cause: error });
+    throw new FleetError('CONTENT_INVALID', 'it is not a gzip archive, or a damaged one', { cause: error });
   } finally {
     bytes.destroy();
     unzipped.destroy();

@@ -38,7 +38,7 @@ export const chooseManifest = async (
 ): Promise<Digest> => {
   if (wanted.length === 0) return top.digest;
   if (!isManifestType(top.mediaType)) {
-    throw new FleetError('IMAGE_MISSING', `${image} is no image that a node runs, but ${top.mediaType}`, {
+    throw new FleetError('IMAGE_MISSING', `${image} is not an image that a node runs, but ${top.mediaType}`, {
       hint: 'Very old images have to be pushed again with a tool of today',
     });
   }
@@ -109,7 +109,7 @@ type Platform = { readonly os?: unknown; readonly architecture?: unknown; readon
 
 const IMAGE_CONFIGS: readonly string[] = [OCI_CONFIG, DOCKER_CONFIG];
 
-/** The config of a single manifest has its platform; the manifest does not. undefined: it is no image config. */
+/** The config of a single manifest has its platform; the manifest does not. undefined: it is not an image config. */
 const platformOf = async (
   source: BlobSource,
   { digest }: Descriptor,

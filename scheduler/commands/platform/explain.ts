@@ -11,7 +11,7 @@ export default class Explain extends FleetCommand {
   static override description = `Shows where assignments, their files and every configuration value come from.
 
 For each assignment: the policy and what it selected by, the template of each file, and for each value its file, line and
-layer, why that layer holds, and what it overrode. For a pair that is no assignment: which term of which policy failed.
+layer, why that layer holds, and what it overrode. For a pair that is not an assignment: which term of which policy failed.
 
 With a layout, an environment that is promoted to is explained as it is built: from the promoted candidate and its own layer. The promotion and the sources come first.`;
   static override examples = [

@@ -131,7 +131,7 @@ const carrierOf = (receiver: ReceiverSettings, access: Access): Carrier => {
   if (receiver.webhook) return webhook(receiver.webhook, access);
   if (receiver.email) return email(receiver.email, access);
   if (receiver.alertmanager) return alertmanager(receiver.alertmanager, access);
-  throw new Error(`${receiver.name} is no receiver`);
+  throw new Error(`${receiver.name} is not a receiver`);
 };
 
 const readFailing = ({ db }: Store, name: string) =>

@@ -4,7 +4,7 @@ import { readPublicFile } from '#bundles/trust/keys/read-public-file';
 import { isOfficerName } from '#bundles/trust/root/fleet-field';
 import type { TrustRoot } from '#bundles/trust/root/root';
 
-/** The name of an officer by the file of their key: 'ada' for keys/ada.pub. undefined where that is no name. */
+/** The name of an officer by the file of their key: 'ada' for keys/ada.pub. undefined where that is not a name. */
 export const nameByFile = (file: string): string | undefined => [parse(file).name].find(isOfficerName);
 
 /** Names by fingerprint, of those files whose name is one. @throws FleetError KEY_MISSING, KEY_FORMAT */

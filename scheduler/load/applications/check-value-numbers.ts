@@ -19,7 +19,7 @@ export const checkValueNumbers = ({ chart, values }: HelmSource): void => {
       : [];
   for (const { shown, bytes } of [...own, ...values]) {
     if (!LONG.test(bytes.toString('latin1'))) continue;
-    // Helm itself reports a file that is no YAML.
+    // Helm itself reports a file that is not YAML.
     for (const { root, text } of parseDocuments(shown, bytes, []))
       visit(root, {
         Scalar: (_, node) => {

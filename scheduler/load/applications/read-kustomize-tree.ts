@@ -76,6 +76,6 @@ const madeSettings = (folder: string, at: Place): FleetError =>
   });
 
 const noKustomization = (folder: string): FleetError =>
-  new FleetError('REFERENCE_MISSING', `${folder} is no file, and no folder with a kustomization.yaml`, {
+  new FleetError('REFERENCE_MISSING', `${folder} is not a file, and no folder with a kustomization.yaml`, {
     hint: 'Check the name. Files are taken from the folder of the kustomization and below, folders from anywhere in the repository',
   });

@@ -26,7 +26,7 @@ const EXAMPLE =
 export const annotationRules = (target: DeploymentTarget): readonly AnnotationRule[] => {
   const written = target.manifests['objectAnnotations'];
   if (written === undefined || written === null) return [];
-  if (!Array.isArray(written)) throw wrong(target, 'objectAnnotations is no list', EXAMPLE);
+  if (!Array.isArray(written)) throw wrong(target, 'objectAnnotations is not a list', EXAMPLE);
   return written.map((one: Value, at) => {
     const { target: named, set, ...more } = mapping(one) ?? {};
     const { kind, name, ...others } = mapping(named) ?? {};
@@ -50,7 +50,7 @@ const checkAnnotation = (target: DeploymentTarget, at: number, key: string, valu
   if (!allowed)
     throw wrong(
       target,
-      `objectAnnotations[${at}] sets ${JSON.stringify(key)}, which is no annotation for authors`,
+      `objectAnnotations[${at}] sets ${JSON.stringify(key)}, which is not an annotation for authors`,
       `${didYouMean(key, Object.keys(ANNOTATIONS)) ?? ''}It can be ${Object.keys(ANNOTATIONS).join(', ')}`,
     );
   if (typeof value === 'string' && allowed.includes(value)) return;

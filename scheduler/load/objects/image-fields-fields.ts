@@ -40,7 +40,7 @@ const jsonPath: Shape<JsonPath> = shape(
 
 /** At most four `*`: a pattern with more would be slow to match. */
 const word = (allowed: RegExp, what: string, hint: string): Shape<string> =>
-  textLike(new RegExp(`^(?!(?:[^*]*\\*){5})(?:${allowed.source})$`), `is no ${what}`, hint, {
+  textLike(new RegExp(`^(?!(?:[^*]*\\*){5})(?:${allowed.source})$`), `is not a valid ${what}`, hint, {
     maxLength: MAX_TEXT,
   });
 

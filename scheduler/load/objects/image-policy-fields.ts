@@ -56,7 +56,7 @@ const keys = shortList(key, MAX_KEYS, 1);
 
 const predicateType = textLike(
   /^https?:\/\/[^\s/]+\/\S*$/,
-  'is no predicate type',
+  'is not a predicate type',
   'Write the address in the statement, like https://spdx.dev/Document',
   { maxLength: MAX_PATTERN },
 );

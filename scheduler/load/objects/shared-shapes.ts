@@ -75,7 +75,7 @@ export const policySpec = fields({
 /** A full commit id; "" is the result of a template without one. */
 export const commit: Shape<string> = textLike(
   /^(?:[0-9a-f]{40}|[0-9a-f]{64})?$/,
-  'is no commit',
+  'is not a commit',
   'Write all 40 hex digits: a short one can mean another commit tomorrow',
 );
 

@@ -80,11 +80,12 @@ const parseBracketed = (host: string): string => {
   const close = host.lastIndexOf(']');
   if (close === -1) throw new UrlError('a ] is missing in the host');
   const port = host.slice(close + 1);
-  if (!isPort(port)) throw new UrlError(`${port} is no port`);
+  if (!isPort(port)) throw new UrlError(`${port} is not a port`);
   const [address, zone] = cut(host.slice(1, close), '%25');
   const name = unescape(address, 'host') + (zone === undefined ? '' : unescape(`%25${zone}`, 'zone'));
   // Only an IPv6 address may be in brackets; after a % there must be a zone.
-  if (!isIPv6(name.split('%')[0] ?? '') || name.endsWith('%')) throw new UrlError(`[${name}] is no address`);
+  if (!isIPv6(name.split('%')[0] ?? '') || name.endsWith('%'))
+    throw new UrlError(`[${name}] is not an address`);
   return `[${name}]${port}`;
 };
 
@@ -95,7 +96,7 @@ const parseHost = (host: string): string => {
   // Several colons are accepted, as in every module whose go.mod names a Go version before 1.26.
   const colon = host.lastIndexOf(':');
   const port = colon === -1 ? '' : host.slice(colon);
-  if (!isPort(port)) throw new UrlError(`${port} is no port`);
+  if (!isPort(port)) throw new UrlError(`${port} is not a port`);
   return unescape(host, 'host');
 };
 

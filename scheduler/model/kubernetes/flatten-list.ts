@@ -34,7 +34,7 @@ export const flattenList = (
     );
   return items.items.flatMap((item) => {
     const node = isNode(item) ? item : null;
-    if (!isMap(node)) return fail('an item of this list is no object', node, 'Remove it');
+    if (!isMap(node)) return fail('an item of this list is not an object', node, 'Remove it');
     if (refersOutside(node))
       return fail(
         'an item of this list refers to an anchor outside of it',

@@ -87,7 +87,7 @@ const toObject = (parsed: ParsedDocument, problems: FleetError[]): readonly Kube
 };
 
 const noObject = (at: Place): FleetError =>
-  new FleetError('OBJECT_INVALID', 'this is no Kubernetes object', {
+  new FleetError('OBJECT_INVALID', 'this is not a Kubernetes object', {
     at,
     hint: 'If it is not meant for a cluster, name it in a .sourceignore, or move it to another folder',
   });

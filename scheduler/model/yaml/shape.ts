@@ -161,7 +161,7 @@ export const name: Shape<string> = textLike(
 /** A Kubernetes object name: labels joined with dots, at most 253 characters. */
 export const objectName: Shape<string> = textLike(
   /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/,
-  'is no object name',
+  'is not an object name',
   'Use a-z, 0-9, - and dots, beginning and ending with a letter or digit',
   { code: 'NAME_INVALID' },
 );

@@ -127,7 +127,7 @@ describe('a package of a cluster', () => {
     ['a set that a pattern grants', desired(manifest('sales-db'))],
     ["a package of the platform's own", desired(manifest('payroll'), { bounds: 'platform' })],
     ['a bundle from before bounds', desired(manifest('payroll'), { bounds: 'unsaid' })],
-    ['what is no YAML, which fails when it is planned', desired('a: [fleet-ferry/secret-set')],
+    ['what is not YAML, which fails when it is planned', desired('a: [fleet-ferry/secret-set')],
   ])('is let in: %s', (_, made) => {
     expect(() => checkBounds(made, 'kubernetes', '/state')).not.toThrow();
   });

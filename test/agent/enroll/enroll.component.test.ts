@@ -163,7 +163,7 @@ describe('an enrolment', () => {
     await expect(loadKey(it.state.directory)).resolves.toBeDefined();
   });
 
-  it('says when the key is gone, or is no key', async () => {
+  it('says when the key is gone, or is not a key', async () => {
     await using it = await place();
     await expect(loadKey(it.state.directory)).rejects.toMatchObject({ code: 'KEY_MISSING' });
     await writeFile(keyFile(it.state.directory), 'no key', { mode: 0o600 });

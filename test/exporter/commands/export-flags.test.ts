@@ -11,7 +11,7 @@ it('a way that goes through a folder which is not there leads where it is meant 
   expect(order.to).toBe('stick');
 });
 
-it('a medium is no registry', () => {
+it('a medium is not a registry', () => {
   const signal = new AbortController().signal;
   expect(() => exportRequestOf({ from: 'a', to: 'oci://edge:5000/x' }, {}, new Date(0), signal)).toThrow(
     expect.objectContaining({

@@ -123,7 +123,7 @@ describe('reading what a source offers', () => {
     ]);
   });
 
-  it('refuses a folder that is no layout, and an address that is no registry', async () => {
+  it('refuses a folder that is not a layout, and an address that is not a registry', async () => {
     await using world = await makeWorld();
     expect(await refused(world.plan({ from: world.path('nothing') }))).toBe('MEDIUM_MISSING');
     expect(await refused(world.plan({ from: 'https://registry.test/fleet' }))).toBe('USAGE');

@@ -222,7 +222,7 @@ describe('a medium in a folder', () => {
     expect(await refused(other.export('medium'))).toBeUndefined();
   });
 
-  it("refuses another fleet's medium, and a layout that is no medium", async () => {
+  it("refuses another fleet's medium, and a layout that is not a medium", async () => {
     await using world = await makeKioskWorld();
     await writeSignedLayout(await newFleet('other'), world.path('other')).release({
       channel: KIOSK,

@@ -91,7 +91,7 @@ describe('a medium in one tar', () => {
     expect((await readFile(world.path('fresh.tar'))).equals(await readFile(world.path('b.tar')))).toBe(true);
   });
 
-  it('does not overwrite a file that is no medium, and is not cut into pieces', async () => {
+  it('does not overwrite a file that is not a medium, and is not cut into pieces', async () => {
     await using world = await makeKioskWorld();
     await writeFile(world.path('thesis.tar'), 'three years of work');
     expect(await refused(world.export('thesis.tar'))).toBe('MEDIUM_INVALID');

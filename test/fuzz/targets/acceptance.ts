@@ -103,7 +103,7 @@ export const ACCEPTANCE: readonly Target[] = [
       });
       insist(
         accepted.release?.revoked.every((it) => typeof it === 'string') === true,
-        'revokes what is no digest',
+        'revokes what is not a digest',
       );
     },
   },

@@ -52,7 +52,7 @@ const HUB_ANSWERS = [
 
 const objects = paths.filter((path) => path.endsWith('.json')).map(file);
 
-/** Runs all; what is no FleetError goes through. */
+/** Runs all; what is not a FleetError goes through. */
 const judgeAll = (judges: readonly (() => unknown)[]): void => {
   for (const judge of judges) {
     try {

@@ -109,7 +109,7 @@ const bytesOf = ({ from, edit }: StickEntry, { files, paths }: Office): Buffer =
   return (random.chance(50) ? mutateJson : mutateBytes)(random, good, [good]);
 };
 
-/** What no stick can have is left out: a name below something that is no folder, a second thing of one name. */
+/** What no stick can have is left out: a name below something that is not a folder, a second thing of one name. */
 const put = (stick: string, entry: StickEntry, office: Office): void => {
   const name = office.paths.get(entry.path) ?? entry.path;
   const folders = name.split('/').slice(0, -1);

@@ -58,7 +58,7 @@ const ROOTS = { github: '', gitea: '/api/v1', gitlab: '/api/v4', azure: '/org' }
 
 /**
  * The few REST calls of a forge that concern pull requests, labels and statuses, for one bare repository 'org/gitops' (Azure
- * DevOps: 'gitops' of the project 'org') that really is there: a head that is no branch is refused, as all do. Shapes as in
+ * DevOps: 'gitops' of the project 'org') that really is there: a head that is not a branch is refused, as all do. Shapes as in
  * their API references.
  */
 export const startForge = async (

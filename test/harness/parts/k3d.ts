@@ -58,7 +58,7 @@ const build = async (target: string, machine: Machine): Promise<void> => {
 
 const ENGINE_MS = 5000;
 
-/** A client alone is no engine: it is the server's version that is asked for. */
+/** A client alone is not an engine: it is the server's version that is asked for. */
 const whyNoEngine = (env: NodeJS.ProcessEnv): string | undefined => {
   if (findProgram('docker', env) === undefined)
     return 'There is no container engine here: no docker in PATH.';

@@ -203,7 +203,7 @@ describeWith(['factoryBase'], 'a stick that is plugged into a booted host', ({ f
     expect([await installed(), await mounts()]).toEqual([before, '0']);
   });
 
-  it('is left alone when it is no medium', async () => {
+  it('is left alone when it is not a medium', async () => {
     await mkdir(join(media.path, 'photos'), { recursive: true });
     await writeFile(join(media.path, 'photos', 'holiday.jpg'), 'JFIF');
     const stick = await plug(loops[0] ?? '', join(media.path, 'photos'));

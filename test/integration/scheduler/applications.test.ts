@@ -297,7 +297,7 @@ describeWith(['helm'], 'a chart of the repository', (paths) => {
       ],
       [
         '{target: {kind: Deployment, name: shop-web}, set: {fleet-ferry/prun: disabled}}',
-        'FIELD_INVALID: shop-web: manifests: objectAnnotations[0] sets "fleet-ferry/prun", which is no annotation for authors. Did you mean fleet-ferry/prune?',
+        'FIELD_INVALID: shop-web: manifests: objectAnnotations[0] sets "fleet-ferry/prun", which is not an annotation for authors. Did you mean fleet-ferry/prune?',
       ],
       [
         '{target: {kind: Deployment, name: shop-web}, set: {fleet-ferry/prune: "no"}}',

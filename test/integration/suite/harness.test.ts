@@ -198,7 +198,7 @@ describe("the machine's Debian mirror", () => {
     });
   });
 
-  test('is refused on a machine that is no Debian', async () => {
+  test('is refused on a machine that is not a Debian', async () => {
     const text = 'deb http://mirror.example noble main\n';
     await expect(withSources({ 'sources.list': text }, 'ubuntu')).rejects.toMatchObject({
       code: 'TOOL_MISSING',

@@ -166,7 +166,7 @@ describeWith(['cosign'], 'stock cosign and our statements', ({ cosign }) => {
       verifyStatement([odd], { keys: [world.keys.approver.public], threshold: 1 }, PREDICATES.bundle, 'it'),
     ).toThrow(expect.objectContaining({ code: 'SCHEMA' }) as Error);
 
-    // A signature over the file as a blob is no statement at all.
+    // A signature over the file as a blob is not a statement at all.
     await fine(
       'sign-blob --key approver-cosign.key -y --signing-config sc.json --trusted-root tr.json --bundle approval/b.sigstore.json approval/st.json',
     );

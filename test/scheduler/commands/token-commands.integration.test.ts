@@ -100,7 +100,7 @@ describe('tokens', () => {
 
   it.each([
     ['nothing', []],
-    ['a site that is no name', ['--site', 'Plant 7']],
+    ['a site that is not a name', ['--site', 'Plant 7']],
     ['a channel that is none', ['--site', 'plant-7', '--channel', 'prod']],
     ['a label that is none', ['--site', 'plant-7', '--label', 'north']],
     ['a time that is none', ['--site', 'plant-7', '--expires', 'tomorrow']],

@@ -108,7 +108,7 @@ test.each([
   await expect(openKeyDirectory(made.keys)).rejects.toMatchObject({ code, at: { file } });
 });
 
-test('a file is no key directory', async () => {
+test('a file is not a key directory', async () => {
   await using folder = await temporaryDirectory();
   const file = join(folder.path, 'keys');
   await writeFile(file, '');

@@ -446,7 +446,7 @@ data:
   });
 });
 
-test('a directory of neither form is no platform', async () => {
+test('a directory of neither form is not a platform', async () => {
   expect(await complaints({ 'platform/README.md': '' })).toEqual([
     expect.stringMatching(
       /PLATFORM_INVALID: .*is not a platform. It needs a fleet.yaml, or Kalypso’s Environment objects/,

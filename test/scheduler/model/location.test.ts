@@ -30,7 +30,7 @@ describe('--platform', () => {
   });
 
   test('a ref that git would take for an option is refused', () => {
-    expect(() => parsePlatform('https://example.com/p#--upload-pack=x')).toThrow(/no name of a branch/);
+    expect(() => parsePlatform('https://example.com/p#--upload-pack=x')).toThrow(/not a name of a branch/);
     for (const name of ['-x', 'a..b', 'a b', 'a~1', 'a:b', 'refs/', '@{0}', 'x.lock', ''])
       expect(() => checkRef(name, 'USAGE'), name).toThrow();
   });

@@ -9,7 +9,7 @@ import {
 
 const parse = (text: string): RepositoryAddress => {
   const address = parseAddress(text);
-  if (!address) throw new Error(`${text} is no address`);
+  if (!address) throw new Error(`${text} is not an address`);
   return address;
 };
 const covers = (prefix: string, repo: string): boolean => coversAddress(parse(prefix), parse(repo));

@@ -68,7 +68,7 @@ describe('a repository that another reconciler fetches for a registered applicat
     },
   );
 
-  it.each(RECONCILERS)('N18: is refused to %s when it is no address -> FIELD_INVALID', (reconciler) => {
+  it.each(RECONCILERS)('N18: is refused to %s when it is not an address -> FIELD_INVALID', (reconciler) => {
     for (const repo of ['file:///srv/git/x', 'https://user:secret@git.example/acme/shop', '../x'])
       expect(heldBy({ reconciler, manifests: manifestsOf(repo), settings })).toMatchObject([
         { code: 'FIELD_INVALID' },

@@ -13,7 +13,7 @@ const CONTROL = /[^\P{Cc}\t]/u;
  */
 export const setEnv = (bytes: Buffer, key: string, value: string, what: string): Buffer => {
   if (!KEY.test(key))
-    throw new FleetError('SITE_VALUES', `${what}: ${JSON.stringify(key)} is no name of a variable`);
+    throw new FleetError('SITE_VALUES', `${what}: ${JSON.stringify(key)} is not a name of a variable`);
   if (CONTROL.test(value) || !value.isWellFormed())
     throw new FleetError('SITE_VALUES', `${what}: the value has a line feed or another control character`, {
       hint: 'An environment file holds one line a value',

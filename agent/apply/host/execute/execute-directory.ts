@@ -103,7 +103,7 @@ export const executeDirectoryRemoval = async (
         outcome: 'skipped',
         reason: 'not empty: it holds what the package does not own',
       };
-    if (code === 'ENOTDIR') return { key: step.key, outcome: 'skipped', reason: 'it is no directory now' };
+    if (code === 'ENOTDIR') return { key: step.key, outcome: 'skipped', reason: 'it is not a directory now' };
     if (code !== 'ENOENT') throw hostError(error, `removing the directory ${path}`);
   }
   return done;

@@ -46,7 +46,7 @@ const checkInMemory = async ({ root }: HostTargetOptions, folder: Folder, path: 
   if (root !== '/') return;
   const { type } = await statfs(folder.at('.'));
   if (IN_MEMORY.has(type)) return;
-  throw new FleetError('APPLY_FAILED', `${path} would be on a disk: ${posix.dirname(path)} is no tmpfs`, {
+  throw new FleetError('APPLY_FAILED', `${path} would be on a disk: ${posix.dirname(path)} is not a tmpfs`, {
     hint: 'Mount a tmpfs there, or give the secret a path below /run that is one',
   });
 };

@@ -28,7 +28,7 @@ export const readReplaceable = async (
   if (live.type !== 'directory' && live.type !== 'other') return live;
   throw new FleetError(
     'APPLY_FAILED',
-    `${path} is ${live.type === 'other' ? 'no plain file' : 'a directory'}`,
+    `${path} is ${live.type === 'other' ? 'not a plain file' : 'a directory'}`,
   );
 };
 

@@ -29,7 +29,7 @@ const DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY;
 export const openRoot = async (root: string): Promise<Held> => {
   const handle = await open(root, DIRECTORY).catch((error: unknown) => {
     throw errno(error) === 'ENOENT' || errno(error) === 'ENOTDIR'
-      ? new FleetError('APPLY_FAILED', `the host's root ${root} is no directory`, { cause: error })
+      ? new FleetError('APPLY_FAILED', `the host's root ${root} is not a directory`, { cause: error })
       : hostError(error, `opening ${root}`);
   });
   return hold(handle, '', true);

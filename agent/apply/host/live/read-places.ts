@@ -18,7 +18,7 @@ export type Places = {
   readonly folder: (path: string) => Promise<string>;
 };
 
-/** `at`: the nearest directory that exists, '' for the root; `rest`: what follows it in the path and is no directory yet. */
+/** `at`: the nearest directory that exists, '' for the root; `rest`: what follows it in the path and is not a directory yet. */
 type Dir = { readonly at: string; readonly rest: string; readonly trusted: boolean; readonly stats: Stats };
 
 /**

@@ -85,7 +85,7 @@ const compare = (
   const { named: path, mode } = wanted;
   if (live.type === 'missing') return [{ key, what: 'missing', message: `${path} is missing` }];
   if (live.type !== type)
-    return [{ key, what: 'type', message: `${path} is no ${type} but ${said(live.type)}` }];
+    return [{ key, what: 'type', message: `${path} is not a ${type} but ${said(live.type)}` }];
   const drifts: Drift[] = [];
   if (live.mode !== mode)
     drifts.push({ key, what: 'mode', message: `${path} has mode ${octal(live.mode)}, not ${octal(mode)}` });

@@ -140,7 +140,7 @@ const planSecretRemoval = async (context: PlanContext, path: string): Promise<On
 const lookAt = ({ options, signal }: PlanContext, path: string): Promise<Entry> =>
   readEntry(options.root, path, { maxBytes: NO_BYTES, signal });
 
-const describe = (live: Entry): string => (live.type === 'directory' ? 'a directory' : 'no plain file');
+const describe = (live: Entry): string => (live.type === 'directory' ? 'a directory' : 'not a plain file');
 
 const planFolderRemoval = async (
   context: PlanContext,

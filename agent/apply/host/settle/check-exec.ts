@@ -39,7 +39,7 @@ export const checkExec = async (
 
 /** Programs of the machine run, so with another root than '/' a path of the package is not the path of the program. */
 const noProgram = (program: string, root: string): string => {
-  const why = 'is no program on this host';
+  const why = 'is not a program on this host';
   const inRoot = join(root, program);
   if (!isAbsolute(program) || inRoot === program || !existsSync(inRoot)) return why;
   return `${why}: checks run outside of the root, where it is ${inRoot}; name it by way of "$FLEET_ROOT" in a shell, or as .${program}`;

@@ -58,7 +58,7 @@ const PROPERTIES = [
   'ExecStart',
 ] as const;
 
-/** A unit on disk, and in systemd where the root is '/' and the unit is no template. */
+/** A unit on disk, and in systemd where the root is '/' and the unit is not a template. */
 export type SeenUnit = { readonly enablement: string; readonly state: UnitState | undefined };
 
 /** Units per call of systemctl; keeps its answer below the limit on output. */

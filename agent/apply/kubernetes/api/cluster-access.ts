@@ -115,7 +115,7 @@ const readConfig = (Config: typeof KubeConfig, { kubeconfig, context }: AccessOp
   if (kubeconfig === '' && cluster.server === NOTHING_FOUND) {
     throw new FleetError(
       'CONFIG_INVALID',
-      'no kubeconfig found: KUBECONFIG is not set, ~/.kube/config is absent, and this is no pod with a service account',
+      'no kubeconfig found: KUBECONFIG is not set, ~/.kube/config is absent, and this is not a pod with a service account',
       { hint: 'Set "kubeconfig:" in the configuration of the agent, or take kubernetes out of "targets:"' },
     );
   }

@@ -62,7 +62,7 @@ const judgeByRules = (object: unknown, context: HealthContext): Verdict => {
   const kind = textOf(object, 'kind');
   const apiVersion = textOf(object, 'apiVersion');
   if (kind === undefined || apiVersion === undefined) {
-    return { status: 'Unknown', message: 'this is no object of a cluster' };
+    return { status: 'Unknown', message: 'this is not an object of a cluster' };
   }
   const group = groupOf(apiVersion);
   const paused = isBuiltIn(group) ? undefined : pausedBy(object);

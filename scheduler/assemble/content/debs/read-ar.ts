@@ -10,7 +10,7 @@ const HEADER = 60;
 /** @throws FleetError CONTENT_INVALID for content that is not an ar archive */
 export const openAr = async (cursor: ByteCursor): Promise<void> => {
   const magic = Buffer.from(await cursor.take(MAGIC.length)).toString('latin1');
-  if (magic !== MAGIC) throw broken('it is no ar archive');
+  if (magic !== MAGIC) throw broken('it is not an ar archive');
 };
 
 /** The next member's header; undefined at the end. @throws FleetError CONTENT_INVALID */

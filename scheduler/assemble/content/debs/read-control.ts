@@ -40,7 +40,7 @@ export const readControl = (bytes: Uint8Array): Control => {
     }
     const [, name, value] = /^([!"$-,.-9;-~][!-9;-~]*):[ \t]*(.*)$/.exec(line) ?? [];
     if (name === undefined || value === undefined)
-      throw broken(`its control file has a line that is no field: ${JSON.stringify(line.slice(0, 80))}`);
+      throw broken(`its control file has a line that is not a field: ${JSON.stringify(line.slice(0, 80))}`);
     if (seen.size === seen.add(name.toLowerCase()).size) throw broken(`its control file has ${name} twice`);
     if (OF_THE_INDEX.test(name)) throw broken(`its control file has ${name}, which only an index says`);
     fields.push({ name, value });

@@ -14,7 +14,7 @@ export type ConditionFile = {
 /**
  * Refuses a condition that asks for the truth of a text, which Ansible answers in two ways: up to 2.18 any text but the empty one is
  * true, 'no' too; from 2.19 on the task fails. Only what is certain is refused: the condition, or a part of it between `and` and `or`, is the
- * name of a variable whose value is a text. A file that is no YAML is Ansible's to refuse.
+ * name of a variable whose value is a text. A file that is not YAML is Ansible's to refuse.
  * @param texts names of variables that have a text: 'line', 'platform_config.ZONE'
  * @throws FleetError FIELD_INVALID with the place of the condition
  */

@@ -69,6 +69,6 @@ const infoIn = (bytes: Buffer): Readonly<Record<string, unknown>> => {
     } | null;
     return manifest?.collection_info ?? {};
   } catch (cause) {
-    throw new FleetError('CONTENT_INVALID', 'its MANIFEST.json is no JSON', { cause });
+    throw new FleetError('CONTENT_INVALID', 'its MANIFEST.json is not JSON', { cause });
   }
 };

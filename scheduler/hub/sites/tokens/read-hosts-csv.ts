@@ -110,9 +110,13 @@ const readPair = (pair: string): readonly [fact: string, value: string] => {
     });
   const value = factValue(fact, text);
   if (value !== undefined) return [fact, value];
-  throw new FleetError('FIELD_INVALID', `${JSON.stringify(text.slice(0, 80))} is no ${WHAT[fact] ?? fact}`, {
-    hint: HINTS[fact],
-  });
+  throw new FleetError(
+    'FIELD_INVALID',
+    `${JSON.stringify(text.slice(0, 80))} is not a ${WHAT[fact] ?? fact}`,
+    {
+      hint: HINTS[fact],
+    },
+  );
 };
 
 const WHAT: Readonly<Record<string, string>> = { mac: 'MAC address of a network interface', uuid: 'UUID' };

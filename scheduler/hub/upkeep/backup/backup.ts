@@ -31,7 +31,7 @@ const DATABASE = 'hub.db';
 
 /**
  * Copies the layout and then the SQLite database into a folder, while the hub runs: the database can bring a layout up to date, and not
- * the other way round. backup.json comes last, so a folder without it is no backup.
+ * the other way round. backup.json comes last, so a folder without it is not a backup.
  * @throws FleetError USAGE for a file, or a folder with other files; MEDIUM_MISSING without a layout; DISK_FULL, PERMISSION, IO
  */
 export const backUp = async (

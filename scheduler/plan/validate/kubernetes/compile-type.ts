@@ -181,7 +181,7 @@ const existsIn = (facts: readonly Fact[]): string => {
   const to = Math.max(...facts.map((fact) => fact.to));
   if (to === last) return `is a field only since Kubernetes 1.${from}`;
   return from === first
-    ? `is no field any more since Kubernetes 1.${to + 1}`
+    ? `is not a field any more since Kubernetes 1.${to + 1}`
     : `is a field only in Kubernetes 1.${from}${from === to ? '' : ` to 1.${to}`}`;
 };
 

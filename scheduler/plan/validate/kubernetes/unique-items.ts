@@ -4,7 +4,7 @@ import { type Check, isList, isMapping, pairsOf, report, scalarOf, valueOf, type
 
 /**
  * Refuses two items of a list that server-side apply could not tell apart: with the same values of these fields, or, without any, two
- * equal values. A key that is no single value is left to the check of its type.
+ * equal values. A key that is not a single value is left to the check of its type.
  */
 export const uniqueItems =
   (keys: readonly ListKey[]): Check =>

@@ -83,7 +83,7 @@ export const DATES: FunctionTable = {
     (run, layout, text) =>
       new GoTime(
         read(run, layout, text) ??
-          fail(run, `${JSON.stringify(text)} is no date written as ${JSON.stringify(layout)}`),
+          fail(run, `${JSON.stringify(text)} is not a date written as ${JSON.stringify(layout)}`),
       ),
   ),
   dateModify,

@@ -32,7 +32,7 @@ test('a header is accepted as GNU tar writes it', () => {
 
 test.each([
   ['TAR_CHECKSUM', 'a flipped bit', { name: 'a', checksum: '000001\0 ' }],
-  ['TAR_CHECKSUM', 'a checksum that is no number', { name: 'a', checksum: 'abcdefgh' }],
+  ['TAR_CHECKSUM', 'a checksum that is not a number', { name: 'a', checksum: 'abcdefgh' }],
   ['ENTRY_TYPE', 'no ustar magic', { name: 'a', magic: '' }],
   ['ENTRY_TYPE', 'GNU tar times where ustar has the prefix', { name: 'a', magic: 'ustar  \0', prefix: '1' }],
   ['ENTRY_TYPE', 'a file with a link target', { name: 'a', linkName: '/etc/passwd' }],

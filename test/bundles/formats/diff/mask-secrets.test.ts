@@ -48,7 +48,7 @@ const FORMS: readonly (readonly [title: string, path: string, form: (value: stri
     (value) => `stringData: {code: ${value}}\n${secret('none').replace(/stringData[^]*/, '')}`,
   ],
   ['an indented document', 'a.yaml', (value) => indented(secret(value), 3)],
-  ['beside a document that is no object', 'a.yaml', (value) => `[1, 2]\n---\n${secret(value)}`],
+  ['beside a document that is not an object', 'a.yaml', (value) => `[1, 2]\n---\n${secret(value)}`],
   ['beside a text', 'a.yaml', (value) => `just words\n---\n${secret(value)}`],
   ['without a name', 'a.yaml', (value) => secret(value).replace('{name: door}', '{}')],
   [
@@ -119,7 +119,7 @@ const FORMS: readonly (readonly [title: string, path: string, form: (value: stri
   ],
   ['a field that a Secret has not', 'a.yaml', (value) => `${secret('same')}spec: {a: [${value}]}\n`],
   [
-    'data that is no mapping',
+    'data that is not a mapping',
     'a.yaml',
     (value) => secret('same').replace(/stringData[^]*/, `data: [${value}]\n`),
   ],

@@ -33,7 +33,7 @@ describe('a document as a layer', () => {
     },
   );
 
-  it('is about nothing where that is no digest', () => {
+  it('is about nothing where that is not a digest', () => {
     const annotations = { 'fleet-ferry.role': 'bundle', 'fleet-ferry.about': '../../etc/passwd' };
     expect(fromDescriptor({ ...plain, annotations })).toEqual({ ...plain, role: 'bundle' });
   });

@@ -138,7 +138,7 @@ describe.each(FORMS)('a medium as a %s', (form, write) => {
   });
 });
 
-describe('what is no medium', () => {
+describe('what is not a medium', () => {
   it('and neither file nor directory is not waited for', async () => {
     expect(await verdict(() => openMedium('/dev/null'))).toBe('MEDIUM_INVALID');
   });

@@ -38,7 +38,7 @@ it.each([
   ['a zstd of a tar', async () => zstdCompressSync(await tar()), 'starts like a zstd file'],
   ['a zip', async () => Buffer.from('PK\x03\x04rest of it'), 'starts like a zip file'],
   ['an ISO', async () => iso(), 'is the image of a disc (ISO 9660)'],
-] as const)('a file with %s is no medium, and is named for what it is', async (_what, bytes, said) => {
+] as const)('a file with %s is not a medium, and is named for what it is', async (_what, bytes, said) => {
   const { code, message, hint } = await refusalOf(await bytes());
   expect(code).toBe('MEDIUM_INVALID');
   expect(message).toContain(`not a fleet medium: medium.tar ${said}`);

@@ -150,7 +150,7 @@ describe('an envelope is refused', () => {
     expect(refusal(() => parseEnvelope(twice, 'x'))).toBe('BAD_JSON');
   });
 
-  it('when it is no bundle at all', () => {
+  it('when it is not a bundle at all', () => {
     for (const json of [null, 1, 'x', [], {}, { mediaType: SIGSTORE_BUNDLE }]) {
       expect(refusalOf(json)).toBe('BUNDLE_FORMAT');
     }

@@ -188,7 +188,7 @@ describe('a blob that somebody declared to be a manifest', () => {
     expect(client.delays).toEqual([500, 1000, 2000, 4000]);
   });
 
-  it('and is no blob either is a failure of the registry, which is asked again as ever', async () => {
+  it('and is not a blob either is a failure of the registry, which is asked again as ever', async () => {
     await using server = await startDocker(true);
     await using client = impatientClient(server.host);
     const error = await thrownBy(() => readManifest(client.repository('a').blobs, BLOB));

@@ -16,7 +16,7 @@ describe('the sealed sets of a site statement', () => {
   });
 
   it.each([
-    ['a name that is no label', ['secrets/../db'], 'BAD_NAME'],
+    ['a name that is not a label', ['secrets/../db'], 'BAD_NAME'],
     ['no name', ['secrets/'], 'BAD_NAME'],
     ['one name twice', ['secrets/db', 'secrets/db'], 'DUPLICATE'],
     ['too many', Array.from({ length: 257 }, (_, index) => `secrets/s${index}`), 'TOO_MANY'],

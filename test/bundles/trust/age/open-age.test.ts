@@ -162,7 +162,7 @@ test('a stranger reads that it is sealed to others, and an invalid identity is n
   expect(none.cause).toBeUndefined();
 });
 
-test('what is no age file is said to be none', async () => {
+test('what is not an age file is said to be none', async () => {
   expect((await refusal(() => open(Buffer.alloc(10_000, 'x')))).code).toBe('MEDIUM_INVALID');
 });
 

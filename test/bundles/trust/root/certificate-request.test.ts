@@ -94,7 +94,7 @@ describe('a certificate request is refused', () => {
   it.each([
     ['names another agent to people than to machines', replaced('plant-7/line-1', 'plant-7/line-2')],
     ['has a URI of another kind', replaced('fleet://', 'https://')],
-    ['has a name that is no DNS label', replaced('acme', 'AcMe')],
+    ['has a name that is not a DNS label', replaced('acme', 'AcMe')],
     ['has a name that climbs', replaced('acme/', '../x/')],
     ['has a name of another type', replaced(Buffer.from([0x86]), Buffer.from([0x82]))],
     ['asks for another extension', replaced(oid('2.5.29.17'), oid('2.5.29.19'))],

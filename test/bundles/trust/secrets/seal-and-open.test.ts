@@ -69,7 +69,7 @@ describe('a set is refused', () => {
     expect(error.code).toBe(code);
   });
 
-  it('by who is no recipient', async () => {
+  it('by who is not a recipient', async () => {
     const error = await refusal(() => openSecretSet(sealed, other.identity, address));
     expect(error).toMatchObject({ code: 'SECRET_UNREADABLE', message: expect.stringContaining('to others') });
   });
@@ -95,10 +95,10 @@ describe('a set is refused', () => {
   });
 });
 
-describe('what an age file holds that is no set', () => {
+describe('what an age file holds that is not a set', () => {
   const good = { ...set };
   const cases: readonly (readonly [string, string | Uint8Array])[] = [
-    ['text that is no JSON', `password=${SECRET}`],
+    ['text that is not JSON', `password=${SECRET}`],
     ['JSON cut off within a value', `{"values":{"a":"${SECRET}`],
     ['a list', canonicalBytes([SECRET])],
     ['no values', canonicalBytes({ ...good, values: null })],

@@ -123,7 +123,7 @@ describe('who signed', () => {
     expect(refusalOf([good, bad], role)).toBe('BAD_SIGNATURE');
   });
 
-  it('never takes a threshold that is no number for met', () => {
+  it('never takes a threshold that is not a number for met', () => {
     expect(refusalOf([signed], { ...releaseRole, threshold: Number.NaN })).toBe('THRESHOLD');
   });
 

@@ -12,7 +12,7 @@ describe('where a medium goes', () => {
   it
     .skipIf(isMounted)
     .each(['/media/stikc', '/media/ada/stikc/', '/media/stikc/plant-7.tar', '/run/media/nobody/stikc'])(
-    'is no new folder where sticks are mounted: %s',
+    'is not a new folder where sticks are mounted: %s',
     async (path) => {
       await expect(openTarget(path)).rejects.toMatchObject({
         code: 'MEDIUM_MISSING',

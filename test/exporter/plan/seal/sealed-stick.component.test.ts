@@ -129,7 +129,7 @@ describe('a sealed stick', () => {
     expect(medium.medium?.documents.map(({ role }) => role).toSorted()).toEqual(['lease', 'root']);
   });
 
-  it('is no base that can be read: the error says what else to name', async () => {
+  it('is not a base that can be read: the error says what else to name', async () => {
     await world.exportSet(['base'], {}, { sealTo: [] });
     const error = await refusal(() => world.exportSet(['delta'], {}, { bases: [world.path('base')] }));
     expect(error.code).toBe('MEDIUM_SEALED');

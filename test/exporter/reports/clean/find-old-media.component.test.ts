@@ -39,7 +39,7 @@ describe('cleaning an archive', () => {
     expect((await old(world, 9)).paths).toEqual([]);
   });
 
-  it('touches nothing that is no medium, damaged, or not signed by this fleet', async () => {
+  it('touches nothing that is not a medium, damaged, or not signed by this fleet', async () => {
     await using world = await makeKioskWorld();
     await archive(world, 2);
     await writeFile(world.path('archive/backup.tar'), Buffer.alloc(2048));

@@ -52,16 +52,16 @@ test.each([
   ],
   [
     'apiVersion: v1\nkind: List\nitems: [a]\n',
-    'shop/x.yaml:3:9: OBJECT_INVALID: List: an item of this list is no object. Remove it.',
+    'shop/x.yaml:3:9: OBJECT_INVALID: List: an item of this list is not an object. Remove it.',
   ],
-  ['replicas: 2\n', 'OBJECT_INVALID: this is no Kubernetes object'],
-  ['---\n- a\n', 'shop/x.yaml:2:1: OBJECT_INVALID: this is no Kubernetes object'],
+  ['replicas: 2\n', 'OBJECT_INVALID: this is not a Kubernetes object'],
+  ['---\n- a\n', 'shop/x.yaml:2:1: OBJECT_INVALID: this is not a Kubernetes object'],
 ])('a document that no cluster takes is not left out silently: %j', (text, expected) => {
   const error = refusal(() => assembleKubernetes(rendered({}), application({ 'x.yaml': text }), new Map()));
   expect(formatError(error)).toContain(expected);
 });
 
-test('an empty document is nothing, and a file that is not text is no YAML', () => {
+test('an empty document is nothing, and a file that is not text is not YAML', () => {
   const made = assembleKubernetes(
     rendered({}),
     application({ 'x.yaml': '---\n# later\n---\n~\n' }),

@@ -87,7 +87,7 @@ describe('Debian packages', () => {
   test('that are not valid are refused where they are named', async () => {
     await expect(assemble('  debs:\n  - url: https://deb.example/x\n')).rejects.toMatchObject({
       code: 'CONTENT_INVALID',
-      message: 'https://deb.example/x is no Debian package that can be used: it is no ar archive',
+      message: 'https://deb.example/x is not a usable Debian package: it is not an ar archive',
       at: { file: 'apps/scale/package.yaml', line: 6, column: 5 },
     });
   });
@@ -123,10 +123,10 @@ test.each([
   ['debs: [{}]', 'exactly one of url and source'],
   [`debs: [{source: x, sha256: "${HEX}"}]`, 'a sha256 belongs to a url'],
   ['debs: [{source: x.deb}]', 'there is no file x.deb in apps/scale/'],
-  ['roles: [{name: ../x, source: x}]', '"../x" is no name of a role'],
+  ['roles: [{name: ../x, source: x}]', '"../x" is not a name of a role'],
   ['charts: [{chart: oci://a.example/x}]', 'a chart has chart and version, or url, or source'],
-  ['charts: [{url: "https://a.example/x.html"}]', '"x.html" is no file name of a chart'],
-  ['charts: [{url: "https://a.example/..%2fx.tgz"}]', 'is no file name of a chart'],
+  ['charts: [{url: "https://a.example/x.html"}]', '"x.html" is not a file name of a chart'],
+  ['charts: [{url: "https://a.example/..%2fx.tgz"}]', 'is not a file name of a chart'],
   ['folders: {apt: ../x}', '"../x" is not an absolute path on a host'],
   [
     'roles: [{name: a, url: "https://a.example/1"}, {name: a, url: "https://a.example/2"}]',

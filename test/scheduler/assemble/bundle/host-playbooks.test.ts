@@ -76,10 +76,10 @@ describe('a playbook', () => {
   });
 
   test.each([
-    ['source: site.yml', 'is no file in a folder of its own', 6],
+    ['source: site.yml', 'is not a file in a folder of its own', 6],
     ['source: ansible/none.yml', 'there is no file ansible/none.yml in apps/clock/', 6],
     ['source: ansible/site.yml, content: x', 'either source or content says what the playbook setup is', 6],
-    ['content: x, variables: {a-b: 1}', '"a-b" is no variable of Ansible', 6],
+    ['content: x, variables: {a-b: 1}', '"a-b" is not a variable of Ansible', 6],
     ['content: x, config: true, variables: {platform_config: 1}', 'has platform_config twice', 6],
     ['content: x, vaultPassword: /run/none', 'which is not under secrets', 6],
     ['content: x, timeoutSeconds: 0', 'must be from 1 to 86400', 6],
@@ -117,7 +117,7 @@ describe('a playbook', () => {
       '  playbooks: [{name: setup, source: ansible/site.yml}]\n  roles:\n  - {name: user, source: other/b}\n';
     await expect(assemble(spec)).rejects.toMatchObject({
       code: 'CONTENT_INVALID',
-      message: 'other/b is no Ansible role that can be used: it is no gzip archive, or a damaged one',
+      message: 'other/b is not a usable Ansible role: it is not a gzip archive, or a damaged one',
       at: { file: 'apps/clock/package.yaml', line: 7 },
     });
   });

@@ -36,7 +36,7 @@ test('a package without them is read by every agent', async () => {
 test.each([
   ['{name: x, type: tcp}', 'check x of type tcp needs address'],
   ['{name: x, type: file}', 'check x of type file needs path'],
-  ['{name: x, type: tcp, address: broker}', 'no address with a port'],
+  ['{name: x, type: tcp, address: broker}', 'not an address with a port'],
   ['{name: x, type: tcp, address: "broker:70000"}', 'no agent would take this package'],
 ])('%s is refused: %s', async (check, sentence) => {
   await expect(assemble(check)).rejects.toThrow(sentence);

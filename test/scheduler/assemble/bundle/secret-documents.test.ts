@@ -119,13 +119,13 @@ describe('a Secret that is filled from a set', () => {
   const KEYS = '    fleet-ferry/secret-keys: ';
   it.each([
     ['no set', filled(`${KEYS}a\n`), 'names no secret set'],
-    ['a set that is no name', filled('    fleet-ferry/secret-set: My Set\n'), 'names no secret set'],
+    ['a set that is not a name', filled('    fleet-ferry/secret-set: My Set\n'), 'names no secret set'],
     ['data of its own', filled(SET, 'data: {a: YQ==}\n'), 'has no data of its own'],
     ['text of its own', filled(SET, 'stringData: {a: b}\n'), 'has no stringData of its own'],
-    ['a key twice', filled(`${SET}${KEYS}a,a=b\n`), 'is no list of keys'],
-    ['an empty key', filled(`${SET}${KEYS}a,\n`), 'is no list of keys'],
-    ['a key with a slash', filled(`${SET}${KEYS}a/b\n`), 'is no list of keys'],
-    ['two sources for a key', filled(`${SET}${KEYS}a=b=c\n`), 'is no list of keys'],
+    ['a key twice', filled(`${SET}${KEYS}a,a=b\n`), 'is not a list of keys'],
+    ['an empty key', filled(`${SET}${KEYS}a,\n`), 'is not a list of keys'],
+    ['a key with a slash', filled(`${SET}${KEYS}a/b\n`), 'is not a list of keys'],
+    ['two sources for a key', filled(`${SET}${KEYS}a=b=c\n`), 'is not a list of keys'],
   ])('is refused with %s, with the line', (_, text, message) => {
     const error = refused({ 'db.yaml': text });
     expect(error).toContain(message);

@@ -74,7 +74,7 @@ test('a policy chooses among what is locked before anybody else is asked, and no
   expect(vouched.map(({ entry }) => entry)).toEqual(locked.map(({ entry }) => entry));
 });
 
-test('an SBOM beside an image is no signature, however large, and stands in no signature’s way', async () => {
+test('an SBOM beside an image is not a signature, however large, and stands in no signature’s way', async () => {
   const { blobs, image, source, attach } = await world();
   const key = newKey();
   const large = put(blobs, 'application/vnd.dev.sigstore.bundle.v0.3+json', Buffer.alloc(100_000, 'x'));

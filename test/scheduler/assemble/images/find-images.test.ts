@@ -139,7 +139,7 @@ items:
   test.each([
     [
       'items:\n  - &a {apiVersion: v1, kind: Pod, metadata: {name: a}}\n  - *a\n',
-      'app.yaml:5:5: OBJECT_INVALID: List: an item of this list is no object',
+      'app.yaml:5:5: OBJECT_INVALID: List: an item of this list is not an object',
     ],
     [
       'items:\n  - {apiVersion: v1, kind: Pod, metadata: &m {name: a}}\n  - {apiVersion: v1, kind: Pod, metadata: *m}\n',
@@ -245,7 +245,7 @@ spec:
   });
 });
 
-describe('what is no image', () => {
+describe('what is not an image', () => {
   const thing = (spec: object) => object('example.com/v1', 'Thing', { spec });
   const fields = [{ group: 'example.com', kind: 'Thing', paths: [path('$.spec.image')], parts: [] }];
 

@@ -44,6 +44,6 @@ test('the entry in the same spelling comes first, then the first one', () => {
   expect(pinImage('library/nginx:1', locks, at)).toContain('aaa');
 });
 
-test('what is no image name is refused', async () => {
+test('what is not an image name is refused', async () => {
   expect(await verdict(() => pinImage('Nginx:1', new Map(), at))).toBe('OBJECT_INVALID');
 });

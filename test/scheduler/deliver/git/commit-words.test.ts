@@ -29,7 +29,7 @@ test('a proposal is ours by its last commit: our committer, this base, this chan
   expect(proposedChange(commit('Somebody <s@example.com>'), 'dev', words.change)).toBeUndefined();
   expect(proposedChange(commit(US), 'prod', words.change)).toBeUndefined();
   expect(proposedChange(commit(US), 'dev', 'ba9876543210')).toBeUndefined();
-  // A message that quotes a committer is no committer.
+  // A message that quotes a committer is not a committer.
   const quoted = `${MESSAGE}\ncommitter ${US} 1 +0000\n`;
   expect(proposedChange(commit('Somebody <s@example.com>', quoted), 'dev', words.change)).toBeUndefined();
 });

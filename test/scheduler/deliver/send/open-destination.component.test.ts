@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts'
 const open = (where: string) => openDestination(where, { plainHttp: [], env: {} }, NOW);
 
 describe('where to publish to', () => {
-  it('is no folder where a registry was meant and its scheme forgotten', async () => {
+  it('is not a folder where a registry was meant and its scheme forgotten', async () => {
     const where = 'registry.invalid:5000/fleet';
     await expect(open(where)).rejects.toMatchObject({
       code: 'USAGE',

@@ -108,7 +108,7 @@ describe("the hub's database", () => {
     await expect(openStore(file, 'other')).rejects.toMatchObject({ code: 'WRONG_FLEET' });
   });
 
-  it('refuses a file that is no database', async () => {
+  it('refuses a file that is not a database', async () => {
     await using folder = await temporaryDirectory('store');
     const file = join(folder.path, 'hub.db');
     await writeFile(file, 'this is not a database, it is a shopping list'.repeat(100));

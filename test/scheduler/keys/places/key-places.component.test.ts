@@ -125,7 +125,7 @@ describe('a key directory', { timeout: 60_000 }, () => {
     ['a role that is none', 'relase: { file: x }\n', /there is no key "relase" here/],
     ['two places for one key', 'release: { file: x, signer: y }\n', /release does not say where a key is/],
     ['a command without its public key', 'release: { command: [sign] }\n', /release does not say/],
-    ['a command that is no list', 'release: { command: sign it, public: x }\n', /release does not say/],
+    ['a command that is not a list', 'release: { command: sign it, public: x }\n', /release does not say/],
     ['something else', 'hello\n', /does not say where a key is/],
     ['broken YAML', 'release: {\n', /this is not YAML/],
   ])('refuses a keys.yaml with %s, with the place of the mistake', async (_what, yaml, message) => {

@@ -65,7 +65,7 @@ describe('what is otherwise in a root', () => {
     expect(compareRoots(named, swapped)).toEqual([`~ officer ${print(ada)} is named Ben K, was ada`]);
   });
 
-  it('is that it is no development root any more, and which of its unprotected keys stay', async () => {
+  it('is that it is not a development root any more, and which of its unprotected keys stay', async () => {
     const dev = await makeRoot([ada], [ada], {
       dev: true,
       thresholds: { root: 1 },

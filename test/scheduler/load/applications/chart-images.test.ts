@@ -24,7 +24,7 @@ test.each(['{}', '- [', '- image: Not An Image', 'just text', '- {name: x}', '- 
   },
 );
 
-test('a chart without the annotation has none, and one that is no YAML neither', () => {
+test('a chart without the annotation has none, and one that is not YAML neither', () => {
   expect(chartImages('Chart.yaml', Buffer.from('name: db\n'))).toEqual([]);
   expect(chartImages('Chart.yaml', Buffer.from('name: [\n'))).toEqual([]);
 });

@@ -48,7 +48,7 @@ describe('what helm template wrote', () => {
     expect(Object.keys(split(OUT))).toEqual(Object.keys(split(OUT)).toSorted());
   });
 
-  it('has hooks refused with their template, kept or dropped; a CRD that Helm 2 hooked in is no hook', () => {
+  it('has hooks refused with their template, kept or dropped; a CRD that Helm 2 hooked in is not a hook', () => {
     const hook = (word: string): string =>
       `---\n# Source: web/templates/a.yaml\nkind: Job\nmetadata:\n  name: a\n  annotations:\n    "helm.sh/hook": ${word}\n`;
     expect(told(() => split(hook('pre-install,pre-upgrade')))).toContain(

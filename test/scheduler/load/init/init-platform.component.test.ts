@@ -61,7 +61,7 @@ describe('a new platform repository', () => {
       join(directory, 'fleet.yaml'),
       files.find(({ path }) => path === 'fleet.yaml')?.text ?? '',
     );
-    // What a killed one was writing is no file of anybody.
+    // What a killed one was writing is not a file of anybody.
     await writeFile(join(directory, '.tmp-0a1b2c3d'), '# half a');
     await initPlatform(directory, 'acme', signal);
     expect((await stat(join(directory, 'apps/hello/host/hello'))).mode & 0o777).toBe(0o755);

@@ -76,7 +76,7 @@ describe('a mistake is reported with its place', () => {
     [
       'a short commit',
       kalypso('BaseRepo', 'spec:\n  repo: r\n  branch: main\n  path: .\n  commit: abc1234\n'),
-      'base-main/one.yaml:9:11: FIELD_INVALID: BaseRepo it: spec.commit "abc1234" is no commit. Write all 40 hex digits: a short one can mean another commit tomorrow.',
+      'base-main/one.yaml:9:11: FIELD_INVALID: BaseRepo it: spec.commit "abc1234" is not a commit. Write all 40 hex digits: a short one can mean another commit tomorrow.',
     ],
     [
       'a word out of the set',
@@ -89,7 +89,7 @@ describe('a mistake is reported with its place', () => {
       'base-main/one.yaml:8:7: FIELD_INVALID: Template it: spec.manifests[0] must be text, not a mapping. Write it as text: begin the entry with "- |" and indent what follows.',
     ],
     [
-      'a name that is no label',
+      'a name that is not a label',
       `apiVersion: scheduler.kalypso.io/v1alpha1\nkind: Workload\nmetadata:\n  name: My_Shop\nspec: {}\n`,
       'base-main/one.yaml:4:9: NAME_INVALID: Workload My_Shop: metadata.name "My_Shop" is not a DNS label. Use at most 63 of a-z, 0-9 and -, beginning and ending with a letter or digit.',
     ],

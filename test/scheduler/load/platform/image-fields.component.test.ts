@@ -65,14 +65,14 @@ test.each([
     /base\/operators\.yaml:\d+:\d+: FIELD_INVALID: .*spec\.fields\[0\]\.paths\[0\] "spec\.image" does not begin with \$. Write a path like/,
   ],
   ['fields: [{kind: Db}]', /names no field of kind Db. Give it paths or parts/],
-  ['fields: [{kind: db, paths: [$.a]}]', /"db" is no kind/],
+  ['fields: [{kind: db, paths: [$.a]}]', /"db" is not a valid kind/],
   [
     'fields: [{group: example.com/v1, kind: Db, paths: [$.a]}]',
-    /"example\.com\/v1" is no group of Kubernetes' API/,
+    /"example\.com\/v1" is not a valid group of Kubernetes' API/,
   ],
-  ["env: ['*']", /"\*" is no pattern of names/],
-  ['args: [reloader]', /"reloader" is no option of a program/],
-  ["env: ['a*b*c*d*e*f']", /is no pattern of names/],
+  ["env: ['*']", /"\*" is not a valid pattern of names/],
+  ['args: [reloader]', /"reloader" is not a valid option of a program/],
+  ["env: ['a*b*c*d*e*f']", /is not a valid pattern of names/],
   ['paths: [$.a]', /UNKNOWN_FIELD/],
 ])('a slip of the pen is refused: %s', async (spec, expected) => {
   expect((await load(`spec: {${spec}}\n`)).problems.join('\n')).toMatch(expected);

@@ -66,7 +66,7 @@ describe('the workspaces of a platform', () => {
     ['the root directory', '{paths: [/]}', 'is not an absolute path on a host'],
     ['a unit with a slash', '{units: [a/b.service]}', 'is not a pattern of unit names'],
     ['a number for a user', '{users: ["0"]}', 'is not the name of a user or group'],
-    ['a secret set that is no name', '{secretSets: [A_b]}', 'is not a pattern of names of secret sets'],
+    ['a secret set that is not a name', '{secretSets: [A_b]}', 'is not a pattern of names of secret sets'],
     ['a field that there is not', '{path: [/srv/a]}', 'It may have paths, units, users, secretSets'],
   ] as const)('are refused with their place: %s', async ([, host, said]) => {
     const loading = loadFleetWith({ 'platform/base/teams.yaml': workspace('shop', host) });

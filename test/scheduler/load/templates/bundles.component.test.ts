@@ -118,7 +118,7 @@ describe('the bundle of a cluster type', () => {
     expect(Object.keys(layer).filter((path) => path.includes('manifests/'))).toEqual([]);
   });
 
-  test('of ansible-local has the playbook as a file, which is no object for a cluster', async () => {
+  test('of ansible-local has the playbook as a file, which is not an object for a cluster', async () => {
     const { layer } = await built('ansible-local');
     expect(layer['shop-web/reconciler.yaml']).toContain('ansible.builtin.import_playbook: "site.yml"');
     expect(resources(layer['shop-web/kustomization.yaml'])).toEqual([

@@ -50,7 +50,7 @@ test.for([
   'a: [1',
   '*nowhere',
   '- *x',
-])('%j is no mapping and no list, and stays text', (text) => {
+])('%j is not a mapping and no list, and stays text', (text) => {
   expect(parseYaml11Collection(text)).toBeUndefined();
 });
 

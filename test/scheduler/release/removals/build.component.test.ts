@@ -266,6 +266,6 @@ test('of a release whose candidate declares nothing, as older versions made them
   expect(explainRemoval('labels-host', clusterType('press'), platform, [{}])).toEqual({ why: 'unknown' });
 });
 
-test.each(['', 'Upper', '-1', 'a b'])('%o is no allowance', (word) => {
+test.each(['', 'Upper', '-1', 'a b'])('%o is not an allowance', (word) => {
   expect(() => parseAllowance([word])).toThrow('is neither a number nor a package');
 });

@@ -119,7 +119,7 @@ describe('audit verify', () => {
     ]);
   });
 
-  it('refuses a head that is no digest', async () => {
+  it('refuses a head that is not a digest', async () => {
     await using office = await openFleet();
     const { err, code } = await run(AuditVerify, office, '--head', 'abc');
     expect(err).toContain('--head "abc" is not the digest of an entry');

@@ -96,8 +96,8 @@ edge/shop is held and stays as it is: a.yaml:3: TEMPLATE_FAILED: there is no .No
 test('a side that cannot be read is reported instead of a difference', () => {
   const broken: EnvironmentDiff = {
     ...environment([]),
-    problems: [new FleetError('YAML_SYNTAX', 'it is no YAML')],
+    problems: [new FleetError('YAML_SYNTAX', 'it is not YAML')],
   };
-  expect(formatMarkdown([broken])).toContain('- YAML\\_SYNTAX: it is no YAML');
-  expect(formatDiff([broken])).toBe('dev: cannot be compared\n  YAML_SYNTAX: it is no YAML\n');
+  expect(formatMarkdown([broken])).toContain('- YAML\\_SYNTAX: it is not YAML');
+  expect(formatDiff([broken])).toBe('dev: cannot be compared\n  YAML_SYNTAX: it is not YAML\n');
 });

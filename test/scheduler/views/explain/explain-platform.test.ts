@@ -60,7 +60,7 @@ test('an assignment has its policy, its files with their templates, and each val
   ]);
 });
 
-test('a pair that is no assignment has every policy with the terms that failed', () => {
+test('a pair that is not an assignment has every policy with the terms that failed', () => {
   const [pair] = explainPlatform(world, { clusterType: 'far', deploymentTarget: 'shop-web' });
   expect(formatPair(pair as never).slice(3)).toEqual([
     '  not assigned: no policy selects the two together',

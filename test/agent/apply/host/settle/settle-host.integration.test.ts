@@ -119,7 +119,7 @@ describe.concurrent('an exec check', () => {
     ]);
     expect(results.map(({ name, outcome, message }) => `${name} ${outcome}: ${message}`)).toEqual([
       'code failed: /bin/sh ended with 3',
-      'absent failed: /no/such/program is no program on this host',
+      'absent failed: /no/such/program is not a program on this host',
       'slow failed: /bin/sh did not end within 1 s',
       'good passed: /bin/true ended with 0',
     ]);
@@ -171,8 +171,8 @@ describe.concurrent('an exec check', () => {
       never,
     );
     expect(results.map(({ message }) => message)).toEqual([
-      `/opt/app/selftest is no program on this host: checks run outside of the root, where it is ${host.root}/opt/app/selftest; name it by way of "$FLEET_ROOT" in a shell, or as ./opt/app/selftest`,
-      'selftest is no program on this host',
+      `/opt/app/selftest is not a program on this host: checks run outside of the root, where it is ${host.root}/opt/app/selftest; name it by way of "$FLEET_ROOT" in a shell, or as ./opt/app/selftest`,
+      'selftest is not a program on this host',
     ]);
   });
 

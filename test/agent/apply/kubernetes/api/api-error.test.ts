@@ -203,7 +203,7 @@ describe('an answer that is no success', () => {
       'Secret in version "v1" cannot be handled as a Secret: illegal base64 data at input byte 9',
       'illegal base64',
     ],
-  ])('says which field of a secret is no text, not what it holds: %s', (said, expected) => {
+  ])('says which field of a secret is not text, not what it holds: %s', (said, expected) => {
     const { message } = judge(500, { message: `failed to create typed patch object ${said}` }, secret);
     expect(message).toContain(expected);
     expect(message).not.toContain('1234');

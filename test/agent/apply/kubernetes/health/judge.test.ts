@@ -75,7 +75,7 @@ describe('any object', () => {
       'Failed',
       'NoQuota: no tills left',
     ],
-    ['that is none is Unknown', { metadata: {} }, 'Unknown', 'no object'],
+    ['that is none is Unknown', { metadata: {} }, 'Unknown', 'not an object'],
   ]);
 });
 

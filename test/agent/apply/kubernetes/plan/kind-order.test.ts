@@ -46,7 +46,7 @@ test('whatever the order of the files, objects are applied in the same order', (
   );
 });
 
-test('a custom resource that is named like a workload is no workload', () => {
+test('a custom resource that is named like a workload is not a workload', () => {
   expect(stageOf(one('plant.example/v1', 'Namespace'))).toBe(stageOf(one('plant.example/v1', 'Robot')));
   expect(stageOf(one('serving.knative.dev/v1', 'Service'))).not.toBe(stageOf(one('v1', 'Service')));
 });

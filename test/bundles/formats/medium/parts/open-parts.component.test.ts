@@ -48,7 +48,7 @@ const errorOf = async (work: Promise<unknown>): Promise<FleetError> => {
 };
 
 describe('a set of parts', () => {
-  it('names the place that is no stick of a set, whichever it was given as', () =>
+  it('names the place that is not a stick of a set, whichever it was given as', () =>
     inFolder(async (path) => {
       const [stick, other] = [join(path, 'stick'), join(path, 'other')];
       await writeVolume(stick, [1]);

@@ -115,7 +115,7 @@ describe('a site input', () => {
     );
     expect(
       await refused(() => assemble(spec.replace('path: /etc/scale.json', 'path: /etc/x.json'))),
-    ).toContain('which is no file of the package');
+    ).toContain('which is not a file of the package');
   });
 
   describe('in an environment file', () => {
@@ -134,7 +134,7 @@ describe('a site input', () => {
     );
 
     test.each([
-      ['/MY-LINE', 'LINE=1', 'FIELD_INVALID: site input line goes to "/MY-LINE", which is no variable'],
+      ['/MY-LINE', 'LINE=1', 'FIELD_INVALID: site input line goes to "/MY-LINE", which is not a variable'],
       [
         '/LIN',
         'LINE=1',
@@ -202,7 +202,7 @@ describe('the paths of a package', () => {
     [
       'a restart on a file of nobody',
       `${file('/a')}  units: [{name: a.service, restartOn: [/b]}]\n`,
-      'REFERENCE_MISSING: a.service restarts on /b, which is no file of this package',
+      'REFERENCE_MISSING: a.service restarts on /b, which is not a file of this package',
     ],
     [
       'a template that shall run',
@@ -215,7 +215,7 @@ describe('the paths of a package', () => {
       "FIELD_INVALID: HostPackage: Podman's systemd generator does not read /etc/containers/systemd/all.quadlets",
     ],
     [
-      'an owner that is no account',
+      'an owner that is not an account',
       `  directories: [{path: /a, owner: "no; such"}]\n`,
       'FIELD_INVALID: HostPackage: spec.directories[0].owner "no; such" is not the name of a user or group',
     ],

@@ -97,8 +97,8 @@ describe('a secret of a host package', () => {
       'path: /run/a, set: mqtt, key: a, source: x',
       'needs set and key, or source alone',
     ],
-    ['of a set with a strange name', 'path: /run/a, set: "My Set", key: a', 'no name of a secret set'],
-    ['of a strange key', 'path: /run/a, set: mqtt, key: "a/b"', 'no key of a secret set'],
+    ['of a set with a strange name', 'path: /run/a, set: "My Set", key: a', 'not a name of a secret set'],
+    ['of a strange key', 'path: /run/a, set: mqtt, key: "a/b"', 'not a key of a secret set'],
     ['of a file that is not there', 'path: /run/a, source: gone.sops', 'REFERENCE_MISSING'],
     [
       'of a file that is not encrypted',

@@ -48,7 +48,7 @@ describe('a Debian package', () => {
   });
 
   test.each<[string, Buffer, string]>([
-    ['a page about it', Buffer.from('<!doctype html>'), 'it is no ar archive'],
+    ['a page about it', Buffer.from('<!doctype html>'), 'it is not an ar archive'],
     ['another archive', ar([{ name: 'x.o', bytes: '' }]), 'its first member is not debian-binary'],
     ['of a format to come', ar([{ name: 'debian-binary', bytes: '3.0\n' }]), 'it is not of format 2'],
     ['without a control archive', ar([binary]), 'it has no control archive'],
@@ -115,7 +115,7 @@ describe('a Debian package', () => {
     ['its own check sum', `${CONTROL}sha256: 00\n`, 'sha256, which only an index says'],
     ['a field twice', `${CONTROL}version: 9\n`, 'version twice'],
     ['a carriage return', CONTROL.replace('greets', 'greets\r'), 'a control character'],
-    ['a line that is no field', `${CONTROL}nothing\n`, 'a line that is no field'],
+    ['a line that is not a field', `${CONTROL}nothing\n`, 'a line that is not a field'],
     ['its first line indented', ` x\n${CONTROL}`, 'begins in the middle of a field'],
   ])('whose control file has %s is refused', async (_, text, why) => {
     await expect(read(makeDeb(text))).rejects.toMatchObject({

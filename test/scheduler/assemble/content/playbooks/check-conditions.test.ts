@@ -39,7 +39,7 @@ test.each([
   expect(judge(condition)).not.toThrow();
 });
 
-test('a variable that has no text, and a file that is no YAML, are not judged', () => {
+test('a variable that has no text, and a file that is not YAML, are not judged', () => {
   expect(judge('when: line', new Set())).not.toThrow();
   expect(judge('when: line\n  - [')).not.toThrow();
 });

@@ -23,10 +23,14 @@ test.each([
     'it has README.md, defaults, meta, … at its top; ',
   ],
   ['of something else', role('clock/main.py'), 'it has clock at its top; '],
-  ['that is empty', role(), 'it is no gzip archive, or a damaged one'],
-  ['that is not compressed', tar({ 'clock/tasks/main.yml': '' }), 'it is no gzip archive, or a damaged one'],
-  ['that is cut', role('clock/tasks/main.yml').subarray(0, 30), 'it is no gzip archive, or a damaged one'],
-])('an archive %s is no role', async (_, bytes, why) => {
+  ['that is empty', role(), 'it is not a gzip archive, or a damaged one'],
+  [
+    'that is not compressed',
+    tar({ 'clock/tasks/main.yml': '' }),
+    'it is not a gzip archive, or a damaged one',
+  ],
+  ['that is cut', role('clock/tasks/main.yml').subarray(0, 30), 'it is not a gzip archive, or a damaged one'],
+])('an archive %s is not a role', async (_, bytes, why) => {
   await expect(check(bytes)).rejects.toMatchObject({
     code: 'CONTENT_INVALID',
     message: expect.stringContaining(why) as string,

@@ -26,14 +26,14 @@ test('a collection that ends within its MANIFEST.json is a damaged one', async (
 });
 
 test.each([
-  ['no archive', Buffer.from('<html>'), 'it is no gzip archive, or a damaged one'],
-  ['one that is not compressed', tar({ 'MANIFEST.json': manifest(GOOD) }), 'it is no gzip archive'],
+  ['no archive', Buffer.from('<html>'), 'it is not a gzip archive, or a damaged one'],
+  ['one that is not compressed', tar({ 'MANIFEST.json': manifest(GOOD) }), 'it is not a gzip archive'],
   [
     'the archive of a repository',
     gzipSync(tar({ 'printer-main/galaxy.yml': '' })),
     'it has no MANIFEST.json',
   ],
-  ['one that is half a document', gzipSync(tar({ 'MANIFEST.json': '{' })), 'its MANIFEST.json is no JSON'],
+  ['one that is half a document', gzipSync(tar({ 'MANIFEST.json': '{' })), 'its MANIFEST.json is not JSON'],
   ['one that is null', gzipSync(tar({ 'MANIFEST.json': 'null' })), 'its MANIFEST.json has no namespace'],
   [
     'one with a path for a name',

@@ -60,7 +60,11 @@ describe('an image of a quadlet', () => {
     ['another section', PATH, '[Service]\nImage=a:1\n'],
     ['a comment', PATH, '[Container]\n;Image=a:1\n#Image=a:1\n'],
     ['a continued line', PATH, '[Container]\nExec=sh \\\nImage=a:1\n'],
-    ['a file that is no container quadlet', '/etc/containers/systemd/web.volume', '[Container]\nImage=a:1\n'],
+    [
+      'a file that is not a container quadlet',
+      '/etc/containers/systemd/web.volume',
+      '[Container]\nImage=a:1\n',
+    ],
     ['a file elsewhere', '/opt/web.container', '[Container]\nImage=a:1\n'],
   ])('is not looked for in %s', (_what, path, text) => {
     expect(pin(text, path)).toEqual({ text, places: [] });

@@ -88,7 +88,7 @@ test('a merge request from a fork with a branch of the same name is not ours', a
   ]);
 });
 
-test('GitLab below a path: the path is no group', async () => {
+test('GitLab below a path: the path is not a group', async () => {
   await using server = await answering([200, []]);
   await using forge = open('gitlab', `${server.api}/tools/api/v4`, 'https://host.example/tools/group/gitops');
   expect(await forge.find('a', 'b')).toBeUndefined();

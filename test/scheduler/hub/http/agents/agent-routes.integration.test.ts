@@ -126,9 +126,9 @@ describe('a report over the network', () => {
   });
 
   it.each([
-    ['that is no report', { statement: [], events: '' }, 'SCHEMA'],
+    ['that is not a report', { statement: [], events: '' }, 'SCHEMA'],
     ['without events', { statement: {} }, 'SCHEMA'],
-    ['that is no JSON', '{"statement":{},', 'BAD_JSON'],
+    ['that is not JSON', '{"statement":{},', 'BAD_JSON'],
     ['with a key twice', '{"statement":{},"events":"","events":""}', 'BAD_JSON'],
     ['that is nested too deep', `{"statement":${'['.repeat(40)}${']'.repeat(40)},"events":""}`, 'TOO_DEEP'],
   ])('%s is refused by name', async (_, body, code) => {

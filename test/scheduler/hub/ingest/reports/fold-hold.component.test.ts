@@ -67,8 +67,8 @@ describe('a hold that an agent reports', () => {
   });
 
   it.each([
-    ['an end that is no time', held('soon')],
-    ['an operator that is no text', held(null, { name: 'x' })],
+    ['an end that is not a time', held('soon')],
+    ['an operator that is not text', held(null, { name: 'x' })],
     ['no detail', { type: 'held' }],
   ])('counts until it is released when it has %s', async (_, event) => {
     await using hub = await enrolledHub();

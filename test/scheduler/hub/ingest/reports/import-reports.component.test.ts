@@ -361,7 +361,7 @@ describe('taking reports from a medium', () => {
           },
         ],
         [
-          'what is no statement at all',
+          'what is not a statement at all',
           'BAD_JSON',
           async (_, stick, agent) => {
             const made = await reportOf(agent, chain(agent, happenings(2)));

@@ -44,7 +44,7 @@ test('a report from the future counts for a gate as of its arrival, and ages fro
   expect(await look(hub, addDays(NOW, 3))).toMatchObject({ found: '0 of 1' });
 });
 
-test('a revoked agent is no agent of a gate, and its later reports are refused', async () => {
+test('a revoked agent is not an agent of a gate, and its later reports are refused', async () => {
   await using hub = await enrolledHub();
   const stick = await hub.stick();
   await report(stick, hub.agent, chain(hub.agent, happenings(2)), 1, 2, { time: formatTime(NOW) });

@@ -19,7 +19,7 @@ test.each([
   expect(labelsOfFacts([rule], facts)).toEqual(labels);
 });
 
-test('a pattern that is no regular expression is named', () => {
+test('a pattern that is not a regular expression is named', () => {
   expect(() => labelsOfFacts([{ label: 'x', fact: 'serial', pattern: '(' }], { serial: 'a' })).toThrow(
     'factLabels: "(" is not a regular expression',
   );

@@ -65,7 +65,7 @@ describe('a CSV of hosts', () => {
     expect(() => read(`${HEAD}p,a,prod/x,mac=${mac},\n`)).toThrow(
       expect.objectContaining({
         code: 'FIELD_INVALID',
-        message: expect.stringContaining(`"${mac}" is no MAC address of a network interface`) as string,
+        message: expect.stringContaining(`"${mac}" is not a MAC address of a network interface`) as string,
         at: { file: 'hosts.csv', line: 2, column: 1 },
       }) as Error,
     );
@@ -95,7 +95,7 @@ describe('a CSV of hosts', () => {
     ],
     [`${HEAD}p,a,prod/x,serail=1,\n`, 'no agent knows a fact "serail"', 2],
     [`${HEAD}p,a,prod/x,serial=1 serial=2,\n`, 'the line has the fact serial twice', 2],
-    [`${HEAD}p,a,prod/x,uuid=4C4C4544,\n`, '"4C4C4544" is no UUID', 2],
+    [`${HEAD}p,a,prod/x,uuid=4C4C4544,\n`, '"4C4C4544" is not a UUID', 2],
     [
       `${HEAD}p,a,prod/x,mac=02-42-AC-11-00-02,\np,b,prod/x,mac=0242.ac11.0002,\n`,
       '{"mac":"02:42:ac:11:00:02"} is in line 2 already',

@@ -164,7 +164,7 @@ test.each([
     '{a: 3, b: 2}',
   ],
   [
-    'fields of what is no mapping',
+    'fields of what is not a mapping',
     '{x-kubernetes-preserve-unknown-fields: true, anyOf: [{required: [a]}]}',
     '7',
     '{b: 1}',
