@@ -1,5 +1,5 @@
 import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
-import { inParallel } from '../in-parallel.ts';
+import { inParallel } from '../api/in-parallel.ts';
 
 /** One permission of the agent's account; with a namespace only if it depends on one. */
 export type Right = {

@@ -27,7 +27,7 @@ import { asJson, packageId } from '../owned-state.ts';
 import { keepCopy } from '../replaced/copies.ts';
 import { awaitDefinition } from './await-definition.ts';
 import { awaitGone } from './await-gone.ts';
-import { recreationFor } from './recreation.ts';
+import { recreationFor } from '../live/recreation.ts';
 
 /**
  * Applies one object and returns its new state. Idempotent: obstacles are looked up again at each call.

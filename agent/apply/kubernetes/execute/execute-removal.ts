@@ -5,7 +5,7 @@ import { refOf } from '../desired/object-key.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
 import type { RemovalDetail } from '../kubernetes-step.ts';
 import { awaitGone } from './await-gone.ts';
-import { whatHolds } from './what-holds.ts';
+import { whatHolds } from '../live/what-holds.ts';
 
 /** How long a step waits for a deletion. A pod ends within 30 s by default, a namespace within a few seconds. */
 const LONGEST_WAIT_MS = 35_000;

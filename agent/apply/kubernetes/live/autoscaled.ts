@@ -4,7 +4,7 @@ import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import { groupOf } from '../desired/object-key.ts';
 import { stableHash, stableText } from '../desired/stable-hash.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
-import { inParallel } from '../in-parallel.ts';
+import { inParallel } from '../api/in-parallel.ts';
 import { isOurs } from './fingerprint.ts';
 import { isByHand } from './foreign-managers.ts';
 

@@ -1,7 +1,7 @@
 import { type FleetError, isFleetError } from '#bundles/errors';
 import type { KubernetesApi, LiveObject, ObjectRef } from '../api/kubernetes-api.ts';
 import { groupOf, keyOf } from '../desired/object-key.ts';
-import { inParallel } from '../in-parallel.ts';
+import { inParallel } from '../api/in-parallel.ts';
 
 /** Number of objects of a kind in a namespace from which the whole namespace is listed. */
 const LIST_FROM = 5;

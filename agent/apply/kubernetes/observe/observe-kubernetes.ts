@@ -7,7 +7,7 @@ import { isOwner, type Owner } from '../desired/marks.ts';
 import { refOf } from '../desired/object-key.ts';
 import { resolveWanted } from '../desired/resolve-wanted.ts';
 import { removesItself, type WantedObject } from '../desired/wanted-object.ts';
-import { inParallel } from '../in-parallel.ts';
+import { inParallel } from '../api/in-parallel.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
 import { asAutoscaled, isScaled, readAutoscaled } from '../live/autoscaled.ts';
 import { differences, lastManager, sayFields } from '../live/differences.ts';

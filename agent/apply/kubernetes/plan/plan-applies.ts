@@ -5,11 +5,11 @@ import { stopIfAborted } from '../api/send.ts';
 import { isDefinition } from '../desired/resolve-wanted.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
 import { isEstablished } from '../execute/await-definition.ts';
-import { inParallel } from '../in-parallel.ts';
+import { inParallel } from '../api/in-parallel.ts';
 import { toStep } from '../kubernetes-step.ts';
 import { asJson } from '../owned-state.ts';
 import { curedBy } from './cured-by.ts';
-import { inKindOrder } from './kind-order.ts';
+import { inKindOrder } from '../desired/kind-order.ts';
 import type { PlanContext } from './plan-context.ts';
 import { type ObjectPlan, planObject } from './plan-object.ts';
 

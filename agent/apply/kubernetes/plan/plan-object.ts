@@ -16,10 +16,10 @@ import { tryApply, type TriedApply } from '../live/try-apply.ts';
 import { pathsOf } from '../live/field-set.ts';
 import { leftBehind, writtenOf } from '../live/written.ts';
 import { curedBy } from './cured-by.ts';
-import { recreationFor } from '../execute/recreation.ts';
+import { recreationFor } from '../live/recreation.ts';
 import { copyName } from '../replaced/copies.ts';
 import { asJson, type OwnedState } from '../owned-state.ts';
-import { isHolder, stageOf } from './kind-order.ts';
+import { isHolder, stageOf } from '../desired/kind-order.ts';
 import type { PlanContext } from './plan-context.ts';
 
 export type ObjectPlan = {

@@ -4,12 +4,12 @@ import type { Step } from '../../../model/target.ts';
 import type { LiveObject, ObjectRef } from '../api/kubernetes-api.ts';
 import { isOwner, type Owner } from '../desired/marks.ts';
 import { groupOf, refOf } from '../desired/object-key.ts';
-import { whatHolds } from '../execute/what-holds.ts';
-import { inParallel } from '../in-parallel.ts';
+import { whatHolds } from '../live/what-holds.ts';
+import { inParallel } from '../api/in-parallel.ts';
 import { note, toStep } from '../kubernetes-step.ts';
 import { readLive, servedRef } from '../live/read-live.ts';
 import type { OwnedState } from '../owned-state.ts';
-import { inKindOrder, isHolder, stageOf } from './kind-order.ts';
+import { inKindOrder, isHolder, stageOf } from '../desired/kind-order.ts';
 import type { PlanContext } from './plan-context.ts';
 
 /** Groups of removals follow those of applications. */

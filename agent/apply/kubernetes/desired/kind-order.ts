@@ -1,5 +1,5 @@
 import { compareBytes } from '#bundles/digest';
-import type { WantedObject } from '../desired/wanted-object.ts';
+import type { WantedObject } from './wanted-object.ts';
 
 /**
  * Kinds in their order of application (checklist O1); kinds of one line together. Other kinds (custom resources) follow the workloads;

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { groupOf, keyOf } from '../../../../../agent/apply/kubernetes/desired/object-key.ts';
-import { inKindOrder, stageOf } from '../../../../../agent/apply/kubernetes/plan/kind-order.ts';
+import { inKindOrder, stageOf } from '../../../../../agent/apply/kubernetes/desired/kind-order.ts';
 import { runs } from '../../../../harness/run/long.ts';
 
 const one = (apiVersion: string, kind: string, name = 'x', namespace: string | undefined = 'ns') => ({

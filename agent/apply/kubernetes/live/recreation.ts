@@ -4,7 +4,7 @@ import { nameOf } from '../api/open-kubernetes-api.ts';
 import { isInvalid, refusedFields } from '../api/refusal.ts';
 import { isDefinition } from '../desired/resolve-wanted.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
-import { isHolder } from '../plan/kind-order.ts';
+import { isHolder } from '../desired/kind-order.ts';
 
 /**
  * Judges the refusal of a change to an object: one that the server takes from a new object needs the object to be made again.

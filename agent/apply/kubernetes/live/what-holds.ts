@@ -4,7 +4,7 @@ import { nameOf } from '../api/open-kubernetes-api.ts';
 import { isOwner, type Owner } from '../desired/marks.ts';
 import { isRecord } from '../../../model/parse-manifests.ts';
 import { isDefinition } from '../desired/resolve-wanted.ts';
-import { inParallel } from '../in-parallel.ts';
+import { inParallel } from '../api/in-parallel.ts';
 
 /** Kinds that controllers create in every namespace, or derive from other objects. */
 const FOLLOWERS = new Set(['Event', 'Endpoints', 'EndpointSlice', 'Lease', 'ControllerRevision']);
