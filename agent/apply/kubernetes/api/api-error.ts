@@ -1,5 +1,6 @@
 import { FleetError } from '#bundles/errors';
 import { RefusalCause } from './refusal.ts';
+import type { Status } from './status.ts';
 import { wayOut, wayPastAdmission } from './way-out.ts';
 
 /** The subject of a request, for messages. */
@@ -10,22 +11,6 @@ export type Doing = {
   readonly what: string;
   /** True for a Secret: the server's message may quote its values and is not repeated. */
   readonly secret: boolean;
-};
-
-/** The server's own description of a failure (meta/v1 Status). */
-export type Status = {
-  readonly message?: string;
-  readonly reason?: string;
-  readonly details?: {
-    readonly kind?: string;
-    readonly name?: string;
-    readonly causes?: readonly {
-      readonly reason?: string;
-      readonly message?: string;
-      readonly field?: string;
-    }[];
-    readonly retryAfterSeconds?: number;
-  };
 };
 
 const MAX_WORDS = 1000;

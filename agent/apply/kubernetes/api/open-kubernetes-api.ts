@@ -1,6 +1,7 @@
 import { FleetError } from '#bundles/errors';
 import { parseExactJson, writeExactJson } from '#bundles/json/exact-json';
-import { failsWith, type Status, toApiError } from './api-error.ts';
+import { failsWith, toApiError } from './api-error.ts';
+import type { Status } from './status.ts';
 import type { ClusterAccess } from './cluster-access.ts';
 import { discover, type Types } from './discover.ts';
 import type {

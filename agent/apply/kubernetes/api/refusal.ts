@@ -1,5 +1,5 @@
 import { type FleetError, isFleetError } from '#bundles/errors';
-import type { Status } from './api-error.ts';
+import type { Status } from './status.ts';
 
 /** The fields of a refusal by the server, without the text that its author wrote and that may quote a secret. */
 export type Refusal = {

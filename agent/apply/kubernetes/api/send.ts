@@ -10,10 +10,10 @@ import {
   isPassing,
   mayBeOfObject,
   readStatus,
-  type Status,
   toApiError,
   unreachable,
 } from './api-error.ts';
+import type { Status } from './status.ts';
 import type { ClusterAccess, Credentials } from './cluster-access.ts';
 
 export type Request = Doing & {

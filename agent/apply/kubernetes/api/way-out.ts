@@ -1,4 +1,4 @@
-import type { Status } from './api-error.ts';
+import type { Status } from './status.ts';
 
 type Way = {
   /** Reads the server's own words for its own faults; where they say something else, a later way or the general one is said. */

@@ -2,12 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { FleetError } from '#bundles/errors';
 import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import { stopIfAborted } from '../api/send.ts';
+import { conditionOf } from '../health/condition.ts';
+import { isEstablished } from '../health/is-established.ts';
 import { isRecord } from '../../../model/parse-manifests.ts';
 
 const PAUSE_MS = 100;
-
-export const isEstablished = (crd: LiveObject): boolean =>
-  conditionOf(crd, 'Established')?.['status'] === 'True';
 
 /**
  * Waits until the server accepts objects of a CRD that was just applied: established and in discovery.
@@ -26,8 +25,8 @@ export const awaitDefinition = async (
   for (;;) {
     stopIfAborted(signal);
     const refused = live && conditionOf(live, 'NamesAccepted');
-    if (refused?.['status'] === 'False') {
-      throw new FleetError('APPLY_FAILED', `${kind} ${metadata.name}: ${String(refused['message'])}`);
+    if (refused?.status === 'False') {
+      throw new FleetError('APPLY_FAILED', `${kind} ${metadata.name}: ${refused.message}`);
     }
     if (live && isEstablished(live)) {
       api.forgetTypes();
@@ -45,16 +44,6 @@ export const awaitDefinition = async (
     await sleep(PAUSE_MS, undefined, { signal }).catch(() => {});
     live = await api.read({ apiVersion, kind, name: metadata.name }, signal);
   }
-};
-
-const conditionOf = (
-  { status }: LiveObject,
-  type: string,
-): { readonly [field: string]: unknown } | undefined => {
-  const conditions = isRecord(status) ? status['conditions'] : undefined;
-  return Array.isArray(conditions)
-    ? conditions.filter(isRecord).find((it) => it['type'] === type)
-    : undefined;
 };
 
 const servedTypes = ({ spec }: LiveObject): readonly string[] => {

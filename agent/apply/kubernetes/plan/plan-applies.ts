@@ -4,7 +4,7 @@ import { refusalOf } from '../api/refusal.ts';
 import { stopIfAborted } from '../api/send.ts';
 import { isDefinition } from '../desired/resolve-wanted.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
-import { isEstablished } from '../execute/await-definition.ts';
+import { isEstablished } from '../health/is-established.ts';
 import { inParallel } from '../api/in-parallel.ts';
 import { toStep } from '../kubernetes-step.ts';
 import { asJson } from '../owned-state.ts';

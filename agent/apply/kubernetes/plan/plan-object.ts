@@ -5,7 +5,7 @@ import { isOwner, ownerOf } from '../desired/marks.ts';
 import { isDefinition, typeKey } from '../desired/resolve-wanted.ts';
 import { isRecord } from '../../../model/parse-manifests.ts';
 import { removesItself, type WantedObject } from '../desired/wanted-object.ts';
-import { isEstablished } from '../execute/await-definition.ts';
+import { isEstablished } from '../health/is-established.ts';
 import { type ApplyDetail, note, toStep } from '../kubernetes-step.ts';
 import { asAutoscaled } from '../live/autoscaled.ts';
 import { differences, sayFields, takenOver } from '../live/differences.ts';

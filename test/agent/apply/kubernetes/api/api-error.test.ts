@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  type Doing,
-  isPassing,
-  type Status,
-  toApiError,
-} from '../../../../../agent/apply/kubernetes/api/api-error.ts';
+import { type Doing, isPassing, toApiError } from '../../../../../agent/apply/kubernetes/api/api-error.ts';
+import type { Status } from '../../../../../agent/apply/kubernetes/api/status.ts';
 import { refusalOf } from '../../../../../agent/apply/kubernetes/api/refusal.ts';
 import type { FleetError } from '../../../../../bundles/errors.ts';
 import recorded from './recorded-refusals.json' with { type: 'json' };
