@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Credential, type Route, ROUTES } from './openapi-routes.ts';
 
-/** Builds docs/openapi.json, the OpenAPI 3.1 document of the hub, from openapi-routes.ts and docs/schemas. */
+/** Builds docs/openapi.json, the OpenAPI 3.1 document of the hub, from openapi-routes.ts and bundles/schemas. */
 
 type Json = { readonly [key: string]: unknown };
 
-const SCHEMAS = join(import.meta.dirname, 'schemas');
+const SCHEMAS = join(import.meta.dirname, '../bundles/schemas');
 const HERE = '#/components/schemas/';
 
 const readSchema = (name: string): Json =>

@@ -14,7 +14,7 @@ export type Credential =
   | 'basic'
   | 'checkSignature';
 
-/** Name of a schema of docs/schemas, or of a definition in hub-decisions. */
+/** Name of a schema of bundles/schemas, or of a definition in hub-decisions. */
 type SchemaName = string;
 
 export type Route = {

@@ -154,7 +154,7 @@ type Section = {
 
 const sectionOf = ({ title, name, schema, folder }: Section): string => `## ${title}
 
-${prose(schema.description ?? schema.title ?? '')} Schema: [${name}](../schemas/${folder}${name}.schema.json).
+${prose(schema.description ?? schema.title ?? '')} Schema: [${name}](${folder}${name}.schema.json).
 
 ${tableOf(schema)}
 
@@ -189,7 +189,7 @@ const asSection = ({ name, kind, schema }: Authored): Section => ({
   title: kind,
   name,
   schema,
-  folder: 'author/',
+  folder: '../schemas/author/',
 });
 
 const CONFIGURATION = [
@@ -199,7 +199,9 @@ const CONFIGURATION = [
 ] as const;
 
 const publishedSchema = (name: string): Schema =>
-  JSON.parse(readFileSync(join(import.meta.dirname, 'schemas', `${name}.schema.json`), 'utf8')) as Schema;
+  JSON.parse(
+    readFileSync(join(import.meta.dirname, '../bundles/schemas', `${name}.schema.json`), 'utf8'),
+  ) as Schema;
 
 export const pages = (schemas: readonly Authored[]): readonly Page[] => {
   const isOfApplication = ({ kind }: Authored): boolean => kind === 'Workload' || kind === 'HostPackage';
@@ -231,7 +233,7 @@ export const pages = (schemas: readonly Authored[]): readonly Page[] => {
         title,
         name,
         schema: publishedSchema(name),
-        folder: '',
+        folder: '../../bundles/schemas/',
       })),
     },
   ];

@@ -8,7 +8,7 @@ export type OwnImagePolicy = {
   readonly keys: readonly string[];
 };
 
-/** The configuration of one agent; docs/schemas/agent-config.schema.json describes each key. */
+/** The configuration of one agent; bundles/schemas/agent-config.schema.json describes each key. */
 export type Config = {
   readonly state: string;
   readonly root: string;

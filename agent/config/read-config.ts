@@ -4,7 +4,7 @@ import { nearestName } from '#bundles/nearest-name';
 import { readTrustedFile } from '#bundles/read-trusted-file';
 import { parseSettings } from '#cli/parse-settings';
 import { checkFor, type Mistake } from '#bundles/json/schema/check-for';
-import schema from '../../docs/schemas/agent-config.schema.json' with { type: 'json' };
+import schema from '#bundles/schemas/agent-config.schema.json' with { type: 'json' };
 import { type Config, DEFAULT_CONFIG_FILE } from './config.ts';
 
 /** Keys from the command line or environment, which override the file. */

@@ -3,7 +3,7 @@ import { arch, cpus, hostname, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 import type { HostFacts } from '#bundles/trust/root/host-facts';
 
-/** Characters of a fact, as docs/schemas/request.schema.json says. */
+/** Characters of a fact, as bundles/schemas/request.schema.json says. */
 const MAX_FACT = 128;
 
 /** Architectures as Debian and container images call them. */

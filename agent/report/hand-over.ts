@@ -31,7 +31,7 @@ export const handOver = async (
   let gone = 0;
   for await (const { to, signed } of signedBatches(agent, key, MAX_BATCH_BYTES)) {
     const body: ReportHandover = {
-      statement: JSON.parse(signed.statement.toString()) as object,
+      statement: JSON.parse(signed.statement.toString()) as ReportHandover['statement'],
       events: signed.events.toString(),
     };
     const receipts = readReceipts(

@@ -1,16 +1,7 @@
 import { compareBytes } from '../digest.ts';
+import type { Json } from '../json-value.ts';
 
-/**
- * A value of our documents. Only content that teams write has fractions: the schemas of site inputs and composed configuration. All
- * other numbers are integers, so that every language writes the same bytes without care.
- */
-export type Json =
-  | string
-  | number
-  | boolean
-  | null
-  | readonly Json[]
-  | { readonly [key: string]: Json | undefined };
+export type { Json } from '../json-value.ts';
 
 /** Numbers that a document may have: integers within ±(2^53-1), or any double that JSON can represent. */
 export type Numbers = 'integers' | 'doubles';

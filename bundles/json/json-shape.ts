@@ -12,7 +12,7 @@ type Schema = Readonly<Record<string, unknown>>;
 /**
  * Returns the shape of the fields that a published schema names. Unknown fields are skipped; a value of the wrong type is built empty,
  * and its schema rejects it all the same.
- * @param schema of docs/schemas, without recursion
+ * @param schema of bundles/schemas, without recursion
  */
 export const shapeOf = (schema: object): Shape => {
   const root = schema as Schema;

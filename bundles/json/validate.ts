@@ -1,11 +1,12 @@
 import { FleetError } from '../errors.ts';
+import type { Documents } from '../schemas/documents.ts';
 import { type Shape, shapeOf } from './json-shape.ts';
 import { checkFor } from './schema/check-for.ts';
 import type { SchemaName } from './schema/schema-names.ts';
-import { SCHEMAS } from './schema/validators.js';
+import { schemaOf } from './schema/schema-of.ts';
 import { type JsonLimits, parseStrictJson } from './strict-json.ts';
 
-/** The schemas of docs/schemas: documents of any implementation that follows them are read. */
+/** The schemas of bundles/schemas: documents of any implementation that follows them are read. */
 export type DocumentName = SchemaName;
 
 /** Names in `critical` that this version understands (docs/bundle-format.md sections 4, 5, 7, 12 and 16). */
@@ -26,8 +27,11 @@ const UNDERSTOOD: ReadonlySet<unknown> = new Set([
  * Validates parsed JSON by its published schema and returns it typed. Unknown fields are ignored unless the schema forbids them,
  * unknown names in `critical` are rejected. @throws FleetError SCHEMA, UNSUPPORTED
  */
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- T is written after the schema
-export const parseDocument = <T>(name: DocumentName, value: unknown, what: string): T => {
+export const parseDocument = <Name extends DocumentName>(
+  name: Name,
+  value: unknown,
+  what: string,
+): Documents[Name] => {
   const wrong = checkFor(name)(value);
   if (wrong) {
     const where = wrong.instancePath ? ` at ${wrong.instancePath}` : '';
@@ -49,7 +53,7 @@ export const parseDocument = <T>(name: DocumentName, value: unknown, what: strin
       },
     );
   }
-  return value as T;
+  return value as Documents[Name];
 };
 
 const shapes = new Map<DocumentName, Shape>();
@@ -57,7 +61,7 @@ const shapes = new Map<DocumentName, Shape>();
 const shapeFor = (name: DocumentName): Shape => {
   const known = shapes.get(name);
   if (known) return known;
-  const shape = shapeOf(SCHEMAS[name]);
+  const shape = shapeOf(schemaOf(name));
   shapes.set(name, shape);
   return shape;
 };
@@ -67,10 +71,10 @@ const shapeFor = (name: DocumentName): Shape => {
  * documents that are written again or whose signature covers the parsed form.
  * @throws FleetError TOO_LARGE, BAD_JSON, TOO_DEEP, SCHEMA, UNSUPPORTED
  */
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- as for parseDocument
-export const readDocument = <T>(
-  name: DocumentName,
+export const readDocument = <Name extends DocumentName>(
+  name: Name,
   bytes: Uint8Array,
   limits: Omit<JsonLimits, 'shape'>,
   what: string,
-): T => parseDocument<T>(name, parseStrictJson(bytes, { ...limits, shape: shapeFor(name) }, what), what);
+): Documents[Name] =>
+  parseDocument(name, parseStrictJson(bytes, { ...limits, shape: shapeFor(name) }, what), what);

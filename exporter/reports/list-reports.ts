@@ -5,7 +5,6 @@ import { findOddEntries } from '#bundles/formats/medium/plain-files';
 import { type FoundReport, findReports, readReport } from '#bundles/trust/reports/find-reports';
 import { verifyReport } from '#bundles/trust/reports/report';
 import { parseEnvelope } from '#bundles/formats/statements/envelope';
-import type { ReportPredicate } from '#bundles/formats/statements/predicates';
 import { parseStatement } from '#bundles/trust/statements/verify-statement';
 import { parsePublicKey } from '#bundles/trust/keys/key';
 import { parseDocument } from '#bundles/json/validate';
@@ -84,7 +83,7 @@ const listOne = async (
   const agent = claimedAgent(signed.statement, found.path);
   const { payload } = parseEnvelope(signed.statement, found.path);
   const { predicate } = parseStatement(payload, found.path);
-  const { from, to, time } = parseDocument<ReportPredicate>('report-predicate', predicate, found.path);
+  const { from, to, time } = parseDocument('report-predicate', predicate, found.path);
   const base = { path: found.path, from, to, time, bytes: signed.events.byteLength };
   if (!agentsOf) return { agent, report: { ...base, signature: 'unchecked' } };
   try {

@@ -7,7 +7,7 @@ import { wordList } from '#cli/word-list';
 import { parseRegistryAddress } from '#bundles/transport/registry/registry-address';
 import { checkFor, type Mistake } from '#bundles/json/schema/check-for';
 import { parseRecipient } from '#bundles/trust/age/recipient';
-import schema from '../../docs/schemas/scheduler-config.schema.json' with { type: 'json' };
+import { schemaOf } from '#bundles/json/schema/schema-of';
 import { parseMap, type SourceMap } from '../model/location.ts';
 import { isRepositoryUrl } from '../model/repository-url.ts';
 import { type AlarmSettings, readAlarmSettings } from './alarm-settings.ts';
@@ -251,7 +251,7 @@ const describe = ({ keyword, instancePath, params, message }: Mistake): string =
 };
 
 const noSetting = (name: string): string => {
-  const known = Object.keys(schema.properties);
+  const known = Object.keys(schemaOf('scheduler-config').properties ?? {});
   const meant = nearestName(name, known);
   return `there is no setting ${JSON.stringify(name)}; ${meant === undefined ? `it may have ${known.join(', ')}` : `did you mean ${meant}?`}`;
 };

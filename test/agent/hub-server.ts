@@ -152,7 +152,7 @@ export const startHubServer = async (
       { fleet: fleet.name, agent, from, to, head, time: formatTime(TODAY) },
       fleet.keys.receipt,
     );
-    return { receipts: [JSON.parse(receipt.toString()) as object] };
+    return { receipts: [JSON.parse(receipt.toString()) as ReportAnswer['receipts'][number]] };
   };
   const answer = async (
     path: string,

@@ -27,7 +27,7 @@ import { parseStrictJson } from '#bundles/json/strict-json';
 import { parseCertificateRequest } from '#bundles/trust/root/certificate-request';
 import { advanceRoot, parseRoot, type TrustRoot } from '#bundles/trust/root/root';
 import { type DocumentName, parseDocument } from '#bundles/json/validate';
-import auditSchema from '../../docs/schemas/audit-predicate.schema.json' with { type: 'json' };
+import auditSchema from '../../bundles/schemas/audit-predicate.schema.json' with { type: 'json' };
 import { blobsInMemory } from './blobs-in-memory.ts';
 import { at, file, key, paths, root1, root2, table, V1 } from './golden-corpus.ts';
 import { verdict } from './verdict.ts';

@@ -135,7 +135,9 @@ describe.each(AUTHORED.map(({ name, kind }) => [name, kind] as const))('the sche
 });
 
 describe.each(['scheduler-config', 'keys-config', 'agent-config'])('the configuration %s', (name) => {
-  const schema = JSON.parse(readFileSync(new URL(`schemas/${name}.schema.json`, DOCS), 'utf8')) as Schema;
+  const schema = JSON.parse(
+    readFileSync(new URL(`../bundles/schemas/${name}.schema.json`, DOCS), 'utf8'),
+  ) as Schema;
 
   it('describes every key, and its example has every key', () => {
     const bare = fieldsOf(schema, '').filter(({ schema: { description } }) => description === undefined);

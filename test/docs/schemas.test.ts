@@ -5,7 +5,7 @@ import { type DocumentName, parseDocument } from '#bundles/json/validate';
 import { refusal } from '../bundles/refusal.ts';
 import { EXAMPLES } from './schema-examples.ts';
 
-const FOLDER = new URL('../../docs/schemas/', import.meta.url);
+const FOLDER = new URL('../../bundles/schemas/', import.meta.url);
 const FILES = readdirSync(FOLDER)
   .filter((file) => file.endsWith('.schema.json'))
   .toSorted();
@@ -40,6 +40,15 @@ describe('a published schema', () => {
     expect(() => accepts(name, {})).not.toThrow();
   });
 });
+
+it.each(['agent-config', 'keys-config', 'scheduler-config'])(
+  'the schema %s is found at its address in docs too',
+  (name) => {
+    const address = new URL(`../../docs/schemas/${name}.schema.json`, import.meta.url);
+    const { $ref } = JSON.parse(readFileSync(address, 'utf8')) as { readonly $ref: string };
+    expect(new URL($ref, address).href).toBe(new URL(`${name}.schema.json`, FOLDER).href);
+  },
+);
 
 describe.each(Object.entries(EXAMPLES))('the schema %s', (name, example) => {
   const schema = read(`${name}.schema.json`);

@@ -61,6 +61,7 @@ const FIXED = [
   /^docs\/decisions\//,
   /^docs\/attacks\.md$/,
   /^docs\/schemas\/.*\.json$/,
+  /^bundles\/schemas\//,
 ];
 
 const TEXT = /\.(?:ts|js|md|ya?ml|service|svg)$/;

@@ -1,6 +1,5 @@
-import type { Document } from '../layout/document.ts';
-import type { Channel } from '../../names.ts';
-import type { ReportPredicate } from '../statements/predicates.ts';
+import type { HubEnrollAnswer } from '../../schemas/types/hub-enroll-answer.ts';
+import type { Request } from '../../schemas/types/request.ts';
 
 /**
  * API between an agent and its hub over TLS 1.3 (docs/hub-api.md). TLS authenticates the connection; the documents in it are signed
@@ -46,82 +45,19 @@ export const CHANGES_PATH = '/v1/changes';
 export const PRESENCE_MS = 300_000;
 
 /** How current an agent's verdicts are. Empty from older agents. `time` is the present by its clock, as in a report. */
-export type PresenceNote = Partial<Pick<ReportPredicate, 'time' | 'lookedAt' | 'looks'>>;
+export type { HubPresence as PresenceNote } from '../../schemas/types/hub-presence.ts';
+export type { HubRoots as RootsAnswer } from '../../schemas/types/hub-roots.ts';
+export type { HubEnrollAnswer as EnrollAnswer } from '../../schemas/types/hub-enroll-answer.ts';
+export type { HubCertificateRequest as CertificateRenewal } from '../../schemas/types/hub-certificate-request.ts';
+export type { HubCertificateAnswer as CertificateAnswer } from '../../schemas/types/hub-certificate-answer.ts';
+export type { HubReport as ReportHandover } from '../../schemas/types/hub-report.ts';
+export type { HubReportAnswer as ReportAnswer } from '../../schemas/types/hub-report-answer.ts';
+export type { HubSupport as SupportHandover } from '../../schemas/types/hub-support.ts';
+/** Body of every refusal; `message` is a sentence for the operator. */
+export type { HubError } from '../../schemas/types/hub-error.ts';
 
-export type RootsAnswer = {
-  /** root.json files, base64. */
-  readonly roots: readonly string[];
-};
-
-export type EnrollRequest = {
-  readonly token: string;
-  /** The same document that a medium carries to the office (docs/schemas/request.schema.json). */
-  readonly request: {
-    readonly fleet: string;
-    readonly site: string;
-    readonly agent: string;
-    readonly channel: Channel;
-    readonly labels: Readonly<Record<string, string>>;
-    readonly request: string;
-    /** age X25519 recipient of this agent. */
-    readonly recipient?: string;
-    /** signRecipient: base64 of the agent key's signature over it and `at`. */
-    readonly recipientSignature?: string;
-    /** Of the machine: architecture, serial number. */
-    readonly facts?: Readonly<Record<string, string>>;
-    /** signFacts: base64 of the agent key's signature over them and `factsAt`. */
-    readonly factsSignature?: string;
-    readonly factsAt?: string;
-    /** One-time token in clear text, as agents wrote it before there was `proof`. Refused on a medium. */
-    readonly token?: string;
-    /** Proof of a one-time token, by which the office takes the request without a person: signRequest. */
-    readonly proof?: { readonly token: string; readonly signature: string };
-    readonly at: string;
-    /** signRequest: base64 of the agent key's signature over every other field. */
-    readonly signature?: string;
-  };
-};
+/** Body of the enrolment; the hub reads `request` by the schema of the document that a medium carries to the office. */
+export type EnrollRequest = { readonly token: string; readonly request: Request };
 
 /** A document with its bytes in base64, for transfer without a blob store. */
-export type CarriedDocument = Document & { readonly bytes: string };
-
-export type EnrollAnswer = CertificateAnswer & {
-  /** Roots and the site statement with its values, as on a medium. */
-  readonly documents: readonly CarriedDocument[];
-};
-
-export type CertificateRenewal = {
-  /** PKCS#10, PEM. */
-  readonly request: string;
-  /** As in EnrollRequest; all three or none. Agents of versions without secrets were enrolled without them. */
-  readonly recipient?: string;
-  readonly recipientSignature?: string;
-  readonly at?: string;
-};
-
-export type CertificateAnswer = {
-  /** PEM: the agent's certificate. */
-  readonly certificate: string;
-  /** PEM: the certificate of the issuing authority; also in the root's x-fleet. */
-  readonly authority: string;
-};
-
-export type ReportHandover = {
-  /** The signed statement about the events: a sigstore bundle, as on a medium. */
-  readonly statement: object;
-  /** NDJSON, exactly as signed. */
-  readonly events: string;
-};
-
-export type SupportHandover = {
-  /** The tar of the support bundle, as on a medium, in Base64. */
-  readonly bundle: string;
-};
-
-export type ReportAnswer = {
-  /** Signed receipts for this agent, newest last: sigstore bundles. */
-  readonly receipts: readonly object[];
-};
-
-/** Body of every refusal; `message` is a sentence for the operator. */
-export type HubError = { readonly code: string; readonly message: string; readonly hint?: string };
+export type CarriedDocument = HubEnrollAnswer['documents'][number];

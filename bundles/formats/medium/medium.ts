@@ -1,57 +1,28 @@
 import { checkPath, MEDIUM_PATHS } from '../archive/entry-path.ts';
 import type { RandomAccess } from '../archive/random-access.ts';
-import type { BundleKind } from '../../names.ts';
 import { type Digest, digestOf } from '../../digest.ts';
 import { FleetError } from '../../errors.ts';
 import type { BlobSource } from '../layout/blobs.ts';
-import type { Document } from '../layout/document.ts';
 import type { ReadOptions } from '../layout/read-span.ts';
-import type { Timestamp } from '../../time.ts';
 import { readDocument } from '../../json/validate.ts';
+import type { Medium } from '../../schemas/types/medium.ts';
 import { blobPath } from './blob-path.ts';
 
 export type BlobRef = { readonly digest: Digest; readonly size: number };
 
+/** fleet/medium.json: the table of contents, untrusted until the statements that it names are verified. */
+export type { Medium } from '../../schemas/types/medium.ts';
+
 /** One bundle on the medium, and the blobs that it expects at the site. */
-export type MediumBundle = BlobRef & {
-  readonly environment: string;
-  readonly clusterType: string;
-  readonly kind: BundleKind;
-  /** Blobs of its closure that are not on the medium. */
-  readonly assumed: readonly BlobRef[];
-  /** Bundles that contain the assumed blobs, as the site reported them. */
-  readonly base?: readonly Digest[];
-};
+export type MediumBundle = Medium['bundles'][number];
 
 /** A blob larger than the part size: its pieces in order. */
-export type Chunked = BlobRef & { readonly files: readonly (BlobRef & { readonly path: string })[] };
+export type Chunked = Medium['chunks'][number];
 
 /** A patch that makes a blob from one that the site has. The patch is a plain file; in a set of parts a blob of one part. */
-export type Delta = BlobRef & {
-  readonly base: Digest;
-  readonly form: 'plain' | 'gzip';
-  readonly patch: BlobRef & { readonly path: string };
-};
+export type Delta = NonNullable<Medium['deltas']>[number];
 
-/** fleet/medium.json: the table of contents, untrusted until the statements that it names are verified. */
-export type Medium = {
-  readonly format: 1;
-  readonly fleet: string;
-  readonly createdAt: Timestamp;
-  readonly documents: readonly Document[];
-  readonly bundles: readonly MediumBundle[];
-  readonly chunks: readonly Chunked[];
-  /** Number and size of the blobs besides the documents, so that readers need not list the volume. */
-  readonly carries?: { readonly blobs: number; readonly bytes: number };
-  /** Of a set of parts: the blobs and pieces that only one part has; every part has the others. */
-  readonly parts?: readonly MediumPart[];
-  /** Patches for assumed blobs. With any, `critical` names 'deltas'. */
-  readonly deltas?: readonly Delta[];
-  readonly critical: readonly string[];
-};
-
-/** Numbers count from 1. `files`: paths as in a directory, sorted. */
-export type MediumPart = { readonly number: number; readonly files: readonly string[] };
+export type MediumPart = NonNullable<Medium['parts']>[number];
 
 /** A medium, open for reading: a directory, one tar file or a set of parts, with random access. Its content is untrusted. */
 export type OpenMedium = AsyncDisposable & {
@@ -135,7 +106,7 @@ export const MAX_MEDIUM_BYTES = 64 << 20;
 
 /** @throws FleetError TOO_LARGE, BAD_JSON, TOO_DEEP, SCHEMA, UNSUPPORTED, BAD_NAME, MEDIUM_INVALID */
 export const parseMedium = (bytes: Uint8Array): Medium => {
-  const medium = readDocument<Medium>('medium', bytes, { maxBytes: MAX_MEDIUM_BYTES }, MEDIUM_FILE);
+  const medium = readDocument('medium', bytes, { maxBytes: MAX_MEDIUM_BYTES }, MEDIUM_FILE);
   for (const { path } of medium.chunks.flatMap(({ files }) => files)) checkFilePath(path, CHUNKS_FOLDER);
   const cut = new Set<Digest>();
   for (const { digest } of medium.chunks) {

@@ -1,29 +1,20 @@
-import { canonicalBytes, type Json } from '../../json/canonical.ts';
+import { canonicalBytes } from '../../json/canonical.ts';
 import { parseStrictJson } from '../../json/strict-json.ts';
+import { wordsOf } from '../../json/schema/schema-of.ts';
 import { parseDocument } from '../../json/validate.ts';
 import { type Digest, digestOf } from '../../digest.ts';
 import { FleetError, isFleetError } from '../../errors.ts';
-import type { Timestamp } from '../../time.ts';
+import type { AuditEntry as AuditLine } from '../../schemas/types/audit-entry.ts';
 import type { BlobSource } from '../layout/blobs.ts';
 import type { Document } from '../layout/document.ts';
 import { readBlob } from '../layout/verified.ts';
 import { MAX_STATEMENT_BYTES } from './envelope.ts';
 
-export const AUDIT_KINDS = ['promotion', 'approval', 'decision', 'change'] as const;
-export type AuditKind = (typeof AUDIT_KINDS)[number];
+export type AuditKind = AuditLine['kind'];
+export const AUDIT_KINDS = wordsOf('audit-entry', 'kind');
 
 /** One line of the audit log (docs/bundle-format.md section 18), its statement not verified. */
-export type AuditLine = {
-  /** From 1, without gaps. */
-  readonly number: number;
-  /** Digest of the line before; null for the first. */
-  readonly previous: Digest | null;
-  /** When it was appended, by the clock of the machine that did. */
-  readonly at: Timestamp;
-  readonly kind: AuditKind;
-  /** A sigstore bundle, as a JSON object. */
-  readonly statement: { readonly [key: string]: Json };
-};
+export type { AuditEntry as AuditLine } from '../../schemas/types/audit-entry.ts';
 
 export type ReadAuditLine = AuditLine & {
   /** Digest of the line's bytes, without the line feed. */
@@ -90,7 +81,7 @@ const readLine = (bytes: Buffer, before: ReadAuditLine | undefined): ReadAuditLi
   const what = `entry ${expected} of the audit log`;
   const json = parseStrictJson(bytes, { maxBytes: MAX_LINE_BYTES, maxDepth: 32 }, what);
   checkKnown(AUDIT_KINDS, (json as { readonly kind?: unknown } | null)?.kind, what);
-  const line = parseDocument<AuditLine>('audit-entry', json, what);
+  const line = parseDocument('audit-entry', json, what);
   if (!isCanonical(line, bytes)) throw brokenChain(`${what} is not canonical JSON`);
   if (line.number !== expected)
     throw brokenChain(`the audit log has entry ${line.number} where entry ${expected} is due`);

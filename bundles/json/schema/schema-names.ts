@@ -1,4 +1,4 @@
-/** Schemas of docs/schemas that the programs validate by; `file#name` is a definition in a file. */
+/** Schemas of bundles/schemas that the programs validate by; `file#name` is a definition in a file. */
 export const SCHEMA_NAMES = [
   'agent-config',
   'approval-predicate',

@@ -7,12 +7,7 @@ import { PREDICATES } from '../../media-types.ts';
 import { verifyCheckpoint } from '../../trust/statements/audit-checkpoint.ts';
 import { verifyReceipt } from '../../trust/reports/receipt.ts';
 import { MAX_STATEMENT_BYTES } from '../../formats/statements/envelope.ts';
-import type {
-  Audience,
-  LeasePredicate,
-  ReleasePredicate,
-  SitePredicate,
-} from '../../formats/statements/predicates.ts';
+import type { Audience, ReleasePredicate } from '../../formats/statements/predicates.ts';
 import {
   MAX_SIGNATURES,
   type VerifiedStatement,
@@ -70,11 +65,7 @@ export const readVersion = async (
         PREDICATES.lease,
         what,
       );
-      const { audience, version, issuedAt } = parseDocument<LeasePredicate>(
-        'lease-predicate',
-        statement.predicate,
-        what,
-      );
+      const { audience, version, issuedAt } = parseDocument('lease-predicate', statement.predicate, what);
       checkChannel(audience, repository, root, what);
       return {
         number: version,
@@ -90,7 +81,7 @@ export const readVersion = async (
         PREDICATES.site,
         `the site statement in ${repository}`,
       );
-      const predicate = parseDocument<SitePredicate>(
+      const predicate = parseDocument(
         'site-predicate',
         statement.predicate,
         `the site statement in ${repository}`,
@@ -136,7 +127,7 @@ export const readSignedRelease = async (
     PREDICATES.release,
     what,
   );
-  const predicate = parseDocument<ReleasePredicate>('release-predicate', statement.predicate, what);
+  const predicate = parseDocument('release-predicate', statement.predicate, what);
   checkChannel(predicate.audience, repository, root, what);
   return { predicate, statement };
 };

@@ -3,12 +3,7 @@ import { type BundleKind, type Channel, formatChannel, sameChannel } from '../..
 import { type Digest, shortDigest } from '../../digest.ts';
 import { FleetError } from '../../errors.ts';
 import { PREDICATES } from '../../media-types.ts';
-import type {
-  Audience,
-  BundlePredicate,
-  ReleasePredicate,
-  Revocations,
-} from '../../formats/statements/predicates.ts';
+import type { Audience, BundlePredicate, ReleasePredicate } from '../../formats/statements/predicates.ts';
 import { verifyStatement } from '../statements/verify-statement.ts';
 import { parseStrictJson } from '../../json/strict-json.ts';
 import type { TrustRoot } from '../root/root.ts';
@@ -65,7 +60,7 @@ export const acceptRelease = async (
       `this has the release of ${others.slice(0, 5).join(', ')}, and not that of ${formatChannel(channel)}`,
     );
   const verified = verifyStatement(envelopes, root.roles.release, PREDICATES.release, what);
-  const predicate = parseDocument<ReleasePredicate>('release-predicate', verified.predicate, what);
+  const predicate = parseDocument('release-predicate', verified.predicate, what);
   checkAudience(predicate.audience, { fleet: state.fleet, ...channel }, what);
   const floor = keptUnder(releaseFloor(state, channel), root.roles.release, PREDICATES.release);
   const news = checkVersion(floor, predicate.version, verified.digest, what);
@@ -177,11 +172,7 @@ const readRevoked = async (
   if (!subject) return [];
   const what = 'the revocation list';
   const bytes = await documents.named(subject.digest, 'revocations');
-  const list = parseDocument<Revocations>(
-    'revocations',
-    parseStrictJson(bytes, { maxBytes: 4 << 20 }, what),
-    what,
-  );
+  const list = parseDocument('revocations', parseStrictJson(bytes, { maxBytes: 4 << 20 }, what), what);
   checkAudience(list, audience, what);
   return list.revoked.map(({ digest }) => digest);
 };
@@ -208,7 +199,7 @@ const acceptBundle = async (
   if (!verified.subjects.some((subject) => subject.digest === digest)) {
     throw new FleetError('SUBJECT_MISMATCH', `${what} is about another bundle`, { subject: digest });
   }
-  const predicate = parseDocument<BundlePredicate>('bundle-predicate', verified.predicate, what);
+  const predicate = parseDocument('bundle-predicate', verified.predicate, what);
   checkAudience(predicate, audience, what);
   if (predicate.kind !== kind)
     throw new FleetError('WRONG_TYPE', `${what} says ${predicate.kind}, the release says ${kind}`);

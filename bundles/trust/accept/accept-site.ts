@@ -51,7 +51,7 @@ export const acceptSite = async (
   }
   const what = `the statement of site ${state.site}`;
   const verified = verifyStatement(envelopes, root.roles.release, PREDICATES.site, what);
-  const predicate = parseDocument<SitePredicate>('site-predicate', verified.predicate, what);
+  const predicate = parseDocument('site-predicate', verified.predicate, what);
   checkAudience(state, predicate);
   const news = checkVersion(kept, predicate.version, verified.digest, what);
   const { issued, expires } = checkDates(predicate, clock, policy.maxValidityDays, what);

@@ -41,7 +41,7 @@ export const judgeLease = (measure: Measure, envelopes: readonly Uint8Array[]): 
   const { fleet, root, channel, release, kept, clock, policy } = measure;
   const what = `the lease of ${formatChannel(channel)}`;
   const verified = verifyStatement(envelopes, root.roles.lease, PREDICATES.lease, what);
-  const predicate = parseDocument<LeasePredicate>('lease-predicate', verified.predicate, what);
+  const predicate = parseDocument('lease-predicate', verified.predicate, what);
   checkAudience(predicate.audience, { fleet, ...channel }, what);
   const news = checkVersion(kept, predicate.version, verified.digest, what);
   checkDates(predicate, clock, policy.maxValidityDays, what);

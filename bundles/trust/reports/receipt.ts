@@ -16,7 +16,7 @@ export const signReceipt = (report: Digest, predicate: ReceiptPredicate, key: Si
 export const verifyReceipt = (bytes: Uint8Array, root: TrustRoot, agent: string): ReceiptPredicate => {
   const what = `a receipt for ${agent}`;
   const verified = verifyStatement([bytes], { keys: root.receipt, threshold: 1 }, PREDICATES.receipt, what);
-  const predicate = parseDocument<ReceiptPredicate>('receipt-predicate', verified.predicate, what);
+  const predicate = parseDocument('receipt-predicate', verified.predicate, what);
   if (predicate.agent === agent && predicate.fleet === root.fleet) return predicate;
   throw new FleetError('RECEIPT_INVALID', `${what} is really for ${predicate.fleet}/${predicate.agent}`);
 };

@@ -49,7 +49,7 @@ export type ReportClaim = { readonly predicate: ReportPredicate; readonly digest
  */
 export const verifyClaim = (statement: Uint8Array, key: PublicKey, what: string): ReportClaim => {
   const verified = verifyStatement([statement], { keys: [key], threshold: 1 }, PREDICATES.report, what);
-  const predicate = parseDocument<ReportPredicate>('report-predicate', verified.predicate, what);
+  const predicate = parseDocument('report-predicate', verified.predicate, what);
   checkTimes(predicate, what);
   return {
     predicate,
@@ -118,12 +118,7 @@ const parseEvents = (
   const events = lines.map((line) => {
     const name = `event ${next} of ${what}`;
     // Without the details, which would take many times the memory of the report.
-    const { detail, ...event } = readDocument<Event>(
-      'event',
-      Buffer.from(line),
-      { maxBytes: MAX_LINE_BYTES },
-      name,
-    );
+    const { detail, ...event } = readDocument('event', Buffer.from(line), { maxBytes: MAX_LINE_BYTES }, name);
     checkTime(event.at, `at of ${name}`);
     if (event.seq !== next || event.prev !== prev || event.agent !== predicate.agent) {
       throw new FleetError('REPORT_CHAIN', `${name} does not continue the chain`);

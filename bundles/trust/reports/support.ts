@@ -89,7 +89,7 @@ export const verifySupport = async (
 
 const verifyNames = (statement: Buffer, key: PublicKey, what: string) => {
   const verified = verifyStatement([statement], { keys: [key], threshold: 1 }, PREDICATES.support, what);
-  const predicate = parseDocument<SupportPredicate>('support-predicate', verified.predicate, what);
+  const predicate = parseDocument('support-predicate', verified.predicate, what);
   checkTimes({ time: predicate.time }, what);
   return { predicate, digests: new Map(verified.subjects.map(({ name, digest }) => [name, digest])) };
 };

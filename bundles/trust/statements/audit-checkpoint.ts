@@ -30,7 +30,7 @@ export const verifyCheckpoint = (
     PREDICATES.audit,
     what,
   );
-  const said = parseDocument<AuditPredicate>('audit-predicate', predicate, what);
+  const said = parseDocument('audit-predicate', predicate, what);
   const [subject] = subjects;
   if (subjects.length !== 1 || subject?.name !== 'log' || said.to !== said.count || said.from > said.to)
     throw new FleetError('SCHEMA', `${what} does not name one log and the entries that it covers`);

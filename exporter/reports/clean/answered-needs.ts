@@ -40,7 +40,7 @@ export const answeredNeeds = async (medium: OpenMedium, agentsOf: AgentsOf): Pro
 const readOne = async (medium: OpenMedium, path: string): Promise<Needs | undefined> => {
   try {
     const json = parseStrictJson(await medium.readFile(path, MAX_BYTES), { maxBytes: MAX_BYTES }, path);
-    return parseDocument<Needs>('needs', json, path);
+    return parseDocument('needs', json, path);
   } catch (error) {
     if (isFleetError(error) && error.exitCode !== 6) return undefined;
     throw error;

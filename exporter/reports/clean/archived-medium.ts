@@ -6,7 +6,6 @@ import { PREDICATES } from '#bundles/media-types';
 import type { Medium, OpenMedium } from '#bundles/formats/medium/medium';
 import { formatChannel } from '#bundles/names';
 import { MAX_STATEMENT_BYTES } from '#bundles/formats/statements/envelope';
-import type { ReleasePredicate } from '#bundles/formats/statements/predicates';
 import { advanceRoot, parseRoot, type TrustRoot } from '#bundles/trust/root/root';
 import { verifyUnder } from '#bundles/trust/root/verify-under';
 import { parseDocument } from '#bundles/json/validate';
@@ -92,11 +91,7 @@ const checkVersion = async (
     roles: { ...root.roles, release: { ...root.roles.release, threshold: 1 } },
   }));
   const { verified } = verifyUnder(envelopes, any, 'release', PREDICATES.release, what);
-  const { audience, version } = parseDocument<ReleasePredicate>(
-    'release-predicate',
-    verified.predicate,
-    what,
-  );
+  const { audience, version } = parseDocument('release-predicate', verified.predicate, what);
   if (formatChannel(audience) === channel && version === said && audience.fleet === newest?.fleet) return;
   throw new FleetError('WRONG_CHANNEL', `${what} ${said} is really ${formatChannel(audience)} ${version}`);
 };

@@ -4,8 +4,6 @@ import { type OpenMedium, REQUESTS_FOLDER } from '#bundles/formats/medium/medium
 import { parseStrictJson } from '#bundles/json/strict-json';
 import { parseDocument } from '#bundles/json/validate';
 
-type Needs = { readonly fleet: string; readonly agent: string; readonly missing: readonly Digest[] };
-
 /** Size limit in bytes, enough for more than a hundred thousand digests. */
 const MAX_BYTES = 16 << 20;
 
@@ -25,7 +23,7 @@ export const readNeeds = async (
     if (!path.endsWith('-needs.json')) continue;
     try {
       const json = parseStrictJson(await medium.readFile(path, MAX_BYTES), { maxBytes: MAX_BYTES }, path);
-      const needs = parseDocument<Needs>('needs', json, path);
+      const needs = parseDocument('needs', json, path);
       for (const digest of needs.missing) asked.set(digest, needs.agent);
       notes.push(`${needs.agent} asks for ${countOf(needs.missing.length)}`);
     } catch (error) {

@@ -6,7 +6,6 @@ import { PREDICATES } from '#bundles/media-types';
 import { type Channel, formatChannel, sameChannel } from '#bundles/names';
 import { channelRepository } from '#bundles/transport/registry/references';
 import { MAX_STATEMENT_BYTES } from '#bundles/formats/statements/envelope';
-import type { ReleasePredicate } from '#bundles/formats/statements/predicates';
 import { readRoot } from '#bundles/trust/root/read-root';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { verifyUnder } from '#bundles/trust/root/verify-under';
@@ -52,7 +51,7 @@ export const readReleaseBundles = async (
     PREDICATES.release,
     name,
   );
-  const predicate = parseDocument<ReleasePredicate>('release-predicate', verified.predicate, name);
+  const predicate = parseDocument('release-predicate', verified.predicate, name);
   if (!sameChannel(predicate.audience, channel) || predicate.version !== version) {
     const real = `release ${predicate.version} of ${formatChannel(predicate.audience)}`;
     throw new FleetError('WRONG_CHANNEL', `what ${source.name} has as ${name} is really ${real}`);

@@ -41,7 +41,7 @@ export const readReport = async (
     throw new FleetError('AGENT_UNKNOWN', `${what} is by ${name}, which site ${site} does not have`);
   const role = { keys: [parsePublicKey(agent.key)], threshold: 1 };
   const { predicate } = verifyStatement([bytes], role, PREDICATES.report, what);
-  const report = parseDocument<ReportPredicate>('report-predicate', predicate, what);
+  const report = parseDocument('report-predicate', predicate, what);
   if (report.fleet !== root.fleet) {
     throw new FleetError(
       'WRONG_FLEET',

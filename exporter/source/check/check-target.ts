@@ -3,7 +3,6 @@ import { FleetError, isFleetError } from '#bundles/errors';
 import { PREDICATES } from '#bundles/media-types';
 import type { OpenMedium } from '#bundles/formats/medium/medium';
 import { formatChannel } from '#bundles/names';
-import type { ReleasePredicate } from '#bundles/formats/statements/predicates';
 import { verifyStatement } from '#bundles/trust/statements/verify-statement';
 import { parseDocument } from '#bundles/json/validate';
 import type { Offer } from '../offer.ts';
@@ -45,7 +44,7 @@ const signedVersion = async (
     const envelopes = await documents.release(channel);
     const what = 'the release on the medium';
     const { predicate } = verifyStatement(envelopes, offer.root.roles.release, PREDICATES.release, what);
-    const { audience, version } = parseDocument<ReleasePredicate>('release-predicate', predicate, what);
+    const { audience, version } = parseDocument('release-predicate', predicate, what);
     return formatChannel(audience) === formatChannel(channel) ? version : undefined;
   } catch (error) {
     if (isFleetError(error)) return undefined;

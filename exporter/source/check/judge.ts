@@ -109,7 +109,7 @@ export const judgeSite = async (
   );
   const what = `the statement of site ${site}`;
   const verified = verifyStatement(documents.site, root.roles.release, PREDICATES.site, what);
-  const predicate = parseDocument<SitePredicate>('site-predicate', verified.predicate, what);
+  const predicate = parseDocument('site-predicate', verified.predicate, what);
   if (predicate.audience.fleet !== root.fleet || predicate.audience.site !== site) {
     throw new FleetError(
       'WRONG_SITE',

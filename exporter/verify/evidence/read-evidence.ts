@@ -91,7 +91,7 @@ const linesOf = (bytes: Buffer, file: string): readonly CheckLine[] => {
     .slice(0, -1)
     .map((line, index) => {
       const what = `${file}:${index + 1}`;
-      return parseDocument<CheckLine>(
+      return parseDocument(
         'verification-check',
         parseStrictJson(Buffer.from(line), { maxBytes: MAX_LINE_BYTES }, what),
         what,

@@ -2,7 +2,6 @@ import type { Candidate } from '#bundles/formats/candidate';
 import type { Digest } from '#bundles/digest';
 import type { Layout } from '#bundles/formats/layout/layout';
 import { statementFiles } from '#bundles/formats/statements/statement-files';
-import type { BundlePredicate } from '#bundles/formats/statements/predicates';
 import { parseDocument } from '#bundles/json/validate';
 import { PREDICATES } from '#bundles/media-types';
 import { type Channel, formatChannel } from '#bundles/names';
@@ -34,11 +33,7 @@ export const candidateOfRelease = async (
   try {
     const envelopes = await statementFiles(layout.blobs, documents, 'bundle');
     const { verified } = verifyUnder(envelopes, roots, 'bundle', PREDICATES.bundle, what);
-    const { candidate: named, builtAt } = parseDocument<BundlePredicate>(
-      'bundle-predicate',
-      verified.predicate,
-      what,
-    );
+    const { candidate: named, builtAt } = parseDocument('bundle-predicate', verified.predicate, what);
     const { document, digest } = await readCandidate(named, [layout.blobs], signal);
     return { digest, candidate: document, builtAt };
   } catch (error) {

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { type Candidate, MAX_CANDIDATE_BYTES } from '#bundles/formats/candidate';
+import { MAX_CANDIDATE_BYTES } from '#bundles/formats/candidate';
 import { canonicalBytes } from '#bundles/json/canonical';
 import { type Digest, digestOf, isDigest } from '#bundles/digest';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
@@ -29,7 +29,7 @@ export const readCandidate = async (
 /** Accepts any formatting: the digest is computed over the canonical form. @throws FleetError BAD_JSON, SCHEMA, TOO_LARGE */
 const parseCandidate = (bytes: Buffer, subject: string): GivenCandidate => {
   const value = parseStrictJson(bytes, { maxBytes: MAX_CANDIDATE_BYTES }, subject);
-  const document = parseDocument<Candidate>('candidate', value, subject);
+  const document = parseDocument('candidate', value, subject);
   return { document, digest: digestOf(canonicalBytes(document)) };
 };
 

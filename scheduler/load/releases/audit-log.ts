@@ -12,12 +12,12 @@ import {
 import {
   type ApprovalPredicate,
   type ChangePredicate,
-  DECISIONS,
   type DecisionPredicate,
   type PromotionPredicate,
 } from '#bundles/formats/statements/predicates';
 import { statementFiles } from '#bundles/formats/statements/statement-files';
 import { canonicalBytes } from '#bundles/json/canonical';
+import { wordsOf } from '#bundles/json/schema/schema-of';
 import { parseDocument } from '#bundles/json/validate';
 import { AUDIT_ARTIFACT, PREDICATES } from '#bundles/media-types';
 import type { Timestamp } from '#bundles/time';
@@ -168,14 +168,18 @@ const signersOf = (kind: AuditKind, { roles, audit }: TrustRoot): RoleKeys => {
 const parsePredicate = (kind: AuditKind, predicate: unknown, what: string) => {
   switch (kind) {
     case 'promotion':
-      return { kind, predicate: parseDocument<PromotionPredicate>('promotion-predicate', predicate, what) };
+      return { kind, predicate: parseDocument('promotion-predicate', predicate, what) };
     case 'approval':
-      return { kind, predicate: parseDocument<ApprovalPredicate>('approval-predicate', predicate, what) };
+      return { kind, predicate: parseDocument('approval-predicate', predicate, what) };
     case 'decision':
-      checkKnown(DECISIONS, (predicate as { readonly decision?: unknown } | null)?.decision, what);
-      return { kind, predicate: parseDocument<DecisionPredicate>('decision-predicate', predicate, what) };
+      checkKnown(
+        wordsOf('decision-predicate', 'decision'),
+        (predicate as { readonly decision?: unknown } | null)?.decision,
+        what,
+      );
+      return { kind, predicate: parseDocument('decision-predicate', predicate, what) };
     case 'change':
-      return { kind, predicate: parseDocument<ChangePredicate>('change-predicate', predicate, what) };
+      return { kind, predicate: parseDocument('change-predicate', predicate, what) };
   }
 };
 

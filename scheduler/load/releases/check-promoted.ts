@@ -82,7 +82,7 @@ export const lineagesOf = async (
     if (!file) continue;
     const what = `the statement of bundle ${shortDigest(bundle)}`;
     const { predicate } = parseStatement(parseEnvelope(file, what).payload, what);
-    found.push(parseDocument<BundlePredicate>('bundle-predicate', predicate, what));
+    found.push(parseDocument('bundle-predicate', predicate, what));
   }
   return found;
 };

@@ -58,7 +58,7 @@ const readStatement = async (
   const what = `the newest statement of bundle ${bundle}`;
   try {
     const { predicate, subjects } = verifyStatement(files, root.roles.bundle, PREDICATES.bundle, what);
-    const said = parseDocument<BundlePredicate>('bundle-predicate', predicate, what);
+    const said = parseDocument('bundle-predicate', predicate, what);
     const isOurs =
       said.fleet === audience.fleet &&
       said.environment === audience.environment &&

@@ -32,7 +32,7 @@ export const readLineage = async (
       const what = `the statement of bundle ${shortDigest(bundle)}`;
       const files = await statementFiles(layout.blobs, documents, 'bundle', bundle);
       const { predicate } = verifyStatement(files, root.roles.bundle, PREDICATES.bundle, what);
-      return parseDocument<BundlePredicate>('bundle-predicate', predicate, what);
+      return parseDocument('bundle-predicate', predicate, what);
     }),
   );
   const [first] = all;

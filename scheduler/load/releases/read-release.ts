@@ -60,7 +60,7 @@ export const readReleaseArtifact = async (
   if (envelopes.length === 0) return undefined;
   const what = `the release of ${formatChannel(channel)} in ${layout.directory}`;
   const { root, verified } = verifyUnder(envelopes, roots, 'release', PREDICATES.release, what);
-  const predicate = parseDocument<ReleasePredicate>('release-predicate', verified.predicate, what);
+  const predicate = parseDocument('release-predicate', verified.predicate, what);
   checkChannel(predicate.audience, channel, what);
   return {
     predicate,

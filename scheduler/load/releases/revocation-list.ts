@@ -84,5 +84,5 @@ const readList = async (layout: Layout, channel: Channel, digest: Digest): Promi
   const what = `the revocation list of ${formatChannel(channel)}`;
   const bytes = await readBlob(layout.blobs, digest, MAX_LIST_BYTES);
   const json = parseStrictJson(bytes, { maxBytes: MAX_LIST_BYTES }, what);
-  return parseDocument<Revocations>('revocations', json, what).revoked;
+  return parseDocument('revocations', json, what).revoked;
 };

@@ -55,5 +55,5 @@ const parseLease = (
 ): Pick<PublishedLease, 'predicate' | 'release'> => {
   const release = subjects.find(({ name }) => name === 'release')?.digest;
   if (release === undefined) throw new FleetError('SCHEMA', `${what} names no release`);
-  return { predicate: parseDocument<LeasePredicate>('lease-predicate', predicate, what), release };
+  return { predicate: parseDocument('lease-predicate', predicate, what), release };
 };

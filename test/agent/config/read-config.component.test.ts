@@ -5,7 +5,7 @@ import { FleetError, formatError } from '#bundles/errors';
 import { intervalMs } from '../../../agent/config/config.ts';
 import { CONFIG_FLAGS } from '../../../agent/config/config-flags.ts';
 import { flagOf, parseConfig, readConfig } from '../../../agent/config/read-config.ts';
-import schema from '../../../docs/schemas/agent-config.schema.json' with { type: 'json' };
+import schema from '../../../bundles/schemas/agent-config.schema.json' with { type: 'json' };
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
 const DEFAULTS = {

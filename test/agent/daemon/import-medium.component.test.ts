@@ -316,7 +316,7 @@ describe('a delta', () => {
     const file = join(medium, 'fleet/requests', `${agentFolder(`${SITE}/kiosk-1`)}-needs.json`);
     const needs = parseDocument('needs', JSON.parse(await readFile(file, 'utf8')), 'needs');
     expect(needs).toMatchObject({ agent: `${SITE}/kiosk-1`, missing: assumed });
-    expect((needs as { holds: string[] }).holds).toEqual(await heldBundles(world.agent.state));
+    expect(needs.holds).toEqual(await heldBundles(world.agent.state));
   });
 
   it('that got what was missing takes its own note off the medium, and leaves those of others', async () => {

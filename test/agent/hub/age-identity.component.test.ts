@@ -34,7 +34,7 @@ const place = async () => {
   const ask = async () => {
     const { request, recipient } = await enroll(state, testEdge(), WISH, medium);
     const bytes = await readFile(join(medium, request), 'utf8');
-    return { recipient, bytes, request: parseDocument<Request>('request', JSON.parse(bytes), 'the request') };
+    return { recipient, bytes, request: parseDocument('request', JSON.parse(bytes), 'the request') };
   };
   return {
     state,

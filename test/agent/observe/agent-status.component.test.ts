@@ -8,7 +8,7 @@ import { holdSite, releaseSite } from '../../../agent/apply/operator/hold-site.t
 import type { Agent } from '../../../agent/store/agent.ts';
 import { lookAround } from '../../../agent/observe/look-around.ts';
 import { readStatus } from '../../../agent/observe/read-status.ts';
-import schema from '../../../docs/schemas/agent-status.schema.json' with { type: 'json' };
+import schema from '../../../bundles/schemas/agent-status.schema.json' with { type: 'json' };
 import { packTestBundle } from '../../harness/fleets/signed-medium.ts';
 import { createWorld, NOW, onePackage, SITE, testAgent, testEdge, type World } from '../world.ts';
 

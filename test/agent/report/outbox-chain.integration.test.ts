@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isFleetError } from '#bundles/errors';
-import { type Event, encodeEvent, GENESIS, hashLine } from '#bundles/formats/events/event';
+import { encodeEvent, GENESIS, hashLine } from '#bundles/formats/events/event';
 import { parseDocument } from '#bundles/json/validate';
 import { importMedium } from '../../../agent/daemon/import-medium.ts';
 import { retryPackages } from '../../../agent/apply/operator/retry-packages.ts';
@@ -32,7 +32,7 @@ const OPERATIONS: Readonly<Record<string, (world: World, n: number) => Promise<u
 const chainOf = (world: World): void => {
   let prev = GENESIS;
   for (const [index, { seq, hash, line }] of readOutbox(world.agent.state).entries()) {
-    const event = parseDocument<Event>('event', JSON.parse(line), `event ${seq}`);
+    const event = parseDocument('event', JSON.parse(line), `event ${seq}`);
     expect(event.seq).toBe(index + 1);
     expect(seq).toBe(index + 1);
     expect(event.prev).toBe(prev);

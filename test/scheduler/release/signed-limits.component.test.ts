@@ -36,7 +36,7 @@ const limitsIn = (node: unknown, path: string, found = new Map<string, number>()
 
 const LIMITS = new Map(
   DOCUMENTS.flatMap((name) => {
-    const file = new URL(`../../../docs/schemas/${name}.schema.json`, import.meta.url);
+    const file = new URL(`../../../bundles/schemas/${name}.schema.json`, import.meta.url);
     return [...limitsIn(JSON.parse(readFileSync(file, 'utf8')), `${name} `)];
   }),
 );

@@ -1,39 +1,18 @@
 import { type Digest, hexOf } from '../../../digest.ts';
 import { parseStrictJson } from '../../../json/strict-json.ts';
 import { parseDocument } from '../../../json/validate.ts';
+import type { MediumPart as PartLabel } from '../../../schemas/types/medium-part.ts';
+import type { StickParts as VolumeParts } from '../../../schemas/types/stick-parts.ts';
 import { PART_FILE, PARTS_FOLDER } from '../medium.ts';
 
 /** fleet/part.json: which part of which set a file is. */
-export type PartLabel = {
-  readonly format: 1;
-  /** Digest of fleet/medium.json. */
-  readonly set: Digest;
-  readonly number: number;
-  readonly count: number;
-};
-
-/** One line of fleet/parts.json. `path` from the volume's root, `digest` of the whole file. */
-export type VolumePart = {
-  readonly number: number;
-  readonly path: string;
-  readonly size: number;
-  readonly digest: Digest;
-};
+export type { MediumPart as PartLabel } from '../../../schemas/types/medium-part.ts';
 
 /** fleet/parts.json, and the progress file of a set that is being written. Both are unsigned. */
-export type VolumeParts = {
-  readonly format: 1;
-  readonly set: Digest;
-  readonly count: number;
-  readonly sealed: boolean;
-  /** Of sealed parts: a digest of the set and its recipients. */
-  readonly sealedTo?: Digest;
-  readonly parts: readonly VolumePart[];
-  /** Limits of the set: bytes of a part, and of each volume in order. */
-  readonly limits?: { readonly partSize: number; readonly sticks: readonly number[] };
-  /** Only while the set is written: parts of the previous set, which are removed when this one is complete. */
-  readonly replaced?: readonly string[];
-};
+export type { StickParts as VolumeParts } from '../../../schemas/types/stick-parts.ts';
+
+/** One line of fleet/parts.json. */
+export type VolumePart = VolumeParts['parts'][number];
 
 /** File names have four digits. */
 export const MAX_PARTS = 9999;

@@ -96,11 +96,7 @@ export const sessionRoutes = (server: HubServer, context: PeopleContext, gate: B
     async (request, reply) => {
       // Another page must not put its own session into this browser.
       checkOrigin(request, context);
-      const { code } = parseDocument<{ readonly code: string }>(
-        'hub-decisions#break-glass',
-        request.body ?? {},
-        'the request',
-      );
+      const { code } = parseDocument('hub-decisions#break-glass', request.body ?? {}, 'the request');
       const now = clock();
       const opened = await breakGlass(store, code, now).catch((error: unknown) => {
         request.log.warn({ audit: true, from: request.ip }, 'break-glass code refused');

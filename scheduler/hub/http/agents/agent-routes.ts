@@ -13,7 +13,6 @@ import {
   ROOTS_PATH,
   type RootsAnswer,
   SUPPORT_PATH,
-  type SupportHandover,
 } from '#bundles/formats/events/hub-api';
 import { formatTime } from '#bundles/time';
 import { parseDocument } from '#bundles/json/validate';
@@ -166,7 +165,7 @@ const answerSupport =
   ({ hub, clock }: Context) =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { agent } = callerOf(request);
-    const { bundle } = parseDocument<SupportHandover>('hub-support', request.body, 'the support bundle');
+    const { bundle } = parseDocument('hub-support', request.body, 'the support bundle');
     const bytes = Buffer.from(bundle, 'base64');
     const arrival = { bytes, agent, source: 'network', path: 'the support bundle' } as const;
     const { outcome, digest } = await noteRoom(hub.store, clock, () =>
@@ -191,7 +190,7 @@ const answerPresence =
 
 /** @throws FleetError SCHEMA */
 const readNote = (body: unknown): PresenceNote => {
-  const note = parseDocument<PresenceNote>('hub-presence', body ?? {}, 'the presence message');
+  const note = parseDocument('hub-presence', body ?? {}, 'the presence message');
   checkTimes(note, 'the presence message');
   return note.time === undefined ? {} : note;
 };

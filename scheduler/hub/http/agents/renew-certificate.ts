@@ -36,7 +36,7 @@ export type Renewed = {
 export const renewCertificate = async (body: unknown, caller: Caller, context: Context): Promise<Renewed> => {
   const { authority, clock } = context;
   const now = clock();
-  const renewal = parseDocument<CertificateRenewal>('hub-certificate-request', body, 'the request');
+  const renewal = parseDocument('hub-certificate-request', body, 'the request');
   const { request } = renewal;
   const asked = parseCertificateRequest(request);
   const { fleet, site, agent } = caller.certified;

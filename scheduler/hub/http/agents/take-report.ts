@@ -55,7 +55,7 @@ export const takeReport = async (
   agent: AgentRow,
   { hub, clock, store }: Taking,
 ): Promise<TakenReport> => {
-  const handover = parseDocument<ReportHandover>('hub-report', body, WHAT);
+  const handover = parseDocument('hub-report', body, WHAT);
   checkSender(handover, agent);
   const statement = Buffer.from(JSON.stringify(handover.statement));
   // The signature first: a thief's events are not copied.
@@ -68,7 +68,7 @@ export const takeReport = async (
     received: { source: 'network', now: clock() },
   });
   return {
-    answer: { receipts: receipt ? [JSON.parse(receipt.receipt) as object] : [] },
+    answer: { receipts: receipt ? [JSON.parse(receipt.receipt) as ReportAnswer['receipts'][number]] : [] },
     ingested,
   };
 };

@@ -1,9 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import type { Candidate } from '#bundles/formats/candidate';
-import type { Json } from '#bundles/json/canonical';
-import { parseDocument } from '#bundles/json/validate';
+import { type DocumentName, parseDocument } from '#bundles/json/validate';
+import type { Documents } from '#bundles/schemas/documents';
 import { parseName } from '#bundles/names';
 import { appendApproval, draftApproval } from '../../promote/decide/approve-for.ts';
 import type { Chain } from '../../promote/decide/chain.ts';
@@ -54,10 +52,10 @@ export const decisionRoutes = (
         async (request, reply) => sendFacts(request, reply, await answer(request)),
       );
     },
-    decide: <Body>(
+    decide: <Name extends DocumentName>(
       path: string,
-      { verb, schema, maxBytes = BODY_BYTES, byAssignment = false, byWorkspace }: DecisionRoute,
-      work: (asked: Asked<Body>) => Promise<object>,
+      { verb, schema, maxBytes = BODY_BYTES, byAssignment = false, byWorkspace }: DecisionRoute<Name>,
+      work: (asked: Asked<Documents[Name]>) => Promise<object>,
     ) => {
       server.post(
         `${ENVIRONMENT_PATH}${path}`,
@@ -70,7 +68,7 @@ export const decisionRoutes = (
           },
         },
         async (request) => {
-          const body = parseDocument<Body>(schema, request.body ?? {}, 'the request');
+          const body = parseDocument(schema, request.body ?? {}, 'the request');
           const { id, kind, person = id } = principalOf(request);
           const environment = environmentOf(request);
           const run = (repeats: Date | undefined): Promise<object> => {
@@ -103,9 +101,6 @@ export const decisionRoutes = (
   gateRoutes(routes);
   rolloutRoutes(routes);
 };
-
-type WithCandidate = { readonly candidate?: Digest };
-type WithReason = { readonly reason: string };
 
 const gateRoutes = ({ context, options, read, decide }: DecisionServer): void => {
   const { signal } = options;
@@ -185,17 +180,16 @@ const gateRoutes = ({ context, options, read, decide }: DecisionServer): void =>
     'approve',
   );
 
-  decide<{ readonly candidate: Json; readonly reason: string }>(
+  decide(
     '/candidates',
     { verb: 'submit', schema: 'hub-decisions#submit', maxBytes: CANDIDATE_BYTES },
     async ({ wish, body: { candidate, reason } }) => {
-      const document =
-        candidate === null ? null : parseDocument<Candidate>('candidate', candidate, 'candidate');
+      const document = candidate === null ? null : parseDocument('candidate', candidate, 'candidate');
       return submitCandidate(await open(true), { ...wish, candidate: document, reason });
     },
   );
 
-  decide<WithCandidate & Partial<WithReason>>(
+  decide(
     '/promotions',
     { verb: 'promote', schema: 'hub-decisions#promote' },
     async ({ wish, body: { candidate, reason = null }, request }) =>
@@ -206,7 +200,7 @@ const gateRoutes = ({ context, options, read, decide }: DecisionServer): void =>
       ),
   );
 
-  decide<{ readonly statement: { readonly [key: string]: Json } }>(
+  decide(
     '/approvals',
     { verb: 'approve', schema: 'hub-decisions#approve', byWorkspace: 'approve' },
     async ({ wish, body, request }) => {
@@ -217,7 +211,7 @@ const gateRoutes = ({ context, options, read, decide }: DecisionServer): void =>
     },
   );
 
-  decide<WithCandidate & WithReason>(
+  decide(
     '/rejections',
     { verb: 'reject', schema: 'hub-decisions#reject', byWorkspace: 'reject' },
     async ({ wish, body: { candidate, reason }, request }) => {
@@ -227,13 +221,13 @@ const gateRoutes = ({ context, options, read, decide }: DecisionServer): void =>
   );
 
   for (const decision of ['pause', 'resume'] as const)
-    decide<WithReason>(
+    decide(
       `/${decision}`,
       { verb: decision, schema: 'hub-decisions#reason' },
       async ({ wish, body: { reason } }) => pauseOrResume(await open(true), decision, { ...wish, reason }),
     );
 
-  decide<WithCandidate & WithReason>(
+  decide(
     '/rollback',
     { verb: 'rollback', schema: 'hub-decisions#reject' },
     async ({ wish, body: { candidate, reason } }) =>

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { DocumentName } from '#bundles/json/validate';
+import type { Documents } from '#bundles/schemas/documents';
 import type { KeyDirectory } from '../../../keys/key-directory.ts';
 import type { Promotion } from '../../../model/promotion.ts';
 import type { Wish } from '../../promote/decide/chain.ts';
@@ -27,9 +28,10 @@ export type Asked<Body> = {
   readonly request: FastifyRequest;
 };
 
-export type DecisionRoute = {
+export type DecisionRoute<Name extends DocumentName> = {
   readonly verb: Verb;
-  readonly schema: DocumentName;
+  /** Of the body. */
+  readonly schema: Name;
   readonly maxBytes?: number;
   /** As in Access. */
   readonly byAssignment?: boolean;
@@ -46,10 +48,9 @@ export type DecisionServer = {
     answer: (request: FastifyRequest) => Promise<object>,
     byWorkspace?: Verb,
   ) => void;
-  /** @param schema of the body, which the type names */
-  readonly decide: <Body>(
+  readonly decide: <Name extends DocumentName>(
     path: string,
-    order: DecisionRoute,
-    work: (asked: Asked<Body>) => Promise<object>,
+    order: DecisionRoute<Name>,
+    work: (asked: Asked<Documents[Name]>) => Promise<object>,
   ) => void;
 };

@@ -35,7 +35,7 @@ export const rolloutRoutes = ({ context, options, read, decide }: DecisionServer
     return { channels };
   });
 
-  decide<ReleaseRollback>(
+  decide(
     '/releases/:clusterType/rollback',
     { verb: 'rollback', schema: 'hub-decisions#release-rollback', byAssignment: true },
     async ({ wish: { person, now, signal, repeats }, body, request }) => {
@@ -82,7 +82,7 @@ export const rolloutRoutes = ({ context, options, read, decide }: DecisionServer
   });
 
   for (const decision of ROLLOUT_STEPS)
-    decide<{ readonly reason: string }>(
+    decide(
       `/rollouts/:clusterType/${decision}`,
       { verb: 'rollout', schema: 'hub-decisions#reason' },
       async ({ wish: { person, now, repeats }, body: { reason }, request }) => {
@@ -92,13 +92,6 @@ export const rolloutRoutes = ({ context, options, read, decide }: DecisionServer
         return { ...decided, leaseVoid: leaseVoid ? formatError(leaseVoid) : null };
       },
     );
-};
-
-type ReleaseRollback = {
-  /** Number of the release to go back to; absent: the rollback ends. */
-  readonly release?: number;
-  readonly assignment?: string;
-  readonly reason: string;
 };
 
 const channelOf = (request: FastifyRequest): Channel => {

@@ -1,6 +1,5 @@
 import type { FastifyRequest } from 'fastify';
 import { MEDIA_PATH } from '#bundles/formats/events/hub-api';
-import type { Departure } from '#bundles/formats/medium/departure';
 import { parseDocument } from '#bundles/json/validate';
 import { recordDeparture, type RecordedMedium } from '../../sites/medium/note-medium.ts';
 import type { BodyGate } from '../admit-body.ts';
@@ -32,7 +31,7 @@ const answerRecord =
   ({ hub, clock }: Pick<Context, 'hub' | 'clock'>) =>
   async (request: FastifyRequest): Promise<RecordedMedium> => {
     const schema = 'hub-decisions#record-medium';
-    const departure = parseDocument<Departure>(schema, request.body ?? {}, 'the request');
+    const departure = parseDocument(schema, request.body ?? {}, 'the request');
     const principal = principalOf(request);
     const environments = new Set(departure.releases.map((release) => release.split('/')[0] ?? ''));
     for (const environment of environments) checkAllowed(principal, 'record', environment);

@@ -42,7 +42,7 @@ export type EnrolmentRequest = {
   readonly exposesToken: boolean;
 };
 
-/** The document, see docs/schemas/request.schema.json. */
+/** The document, see bundles/schemas/request.schema.json. */
 export type RequestDocument = {
   readonly fleet: string;
   readonly site: string;
@@ -114,7 +114,7 @@ export const checkRequest = (
   fleet: string,
   from: 'medium' | 'network',
 ): EnrolmentRequest => {
-  const file = parseDocument<RequestDocument>('request', document, what);
+  const file = parseDocument('request', document, what);
   if (file.fleet !== fleet)
     throw new FleetError('WRONG_FLEET', `${what} is of fleet ${file.fleet}, this is ${fleet}`);
   const certified = parseCertificateRequest(file.request);

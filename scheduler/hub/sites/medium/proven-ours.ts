@@ -6,7 +6,6 @@ import { blobPath } from '#bundles/formats/medium/blob-path';
 import { readOptional } from '#bundles/formats/medium/plain-files';
 import { verifyReceipt } from '#bundles/trust/reports/receipt';
 import { MAX_STATEMENT_BYTES } from '#bundles/formats/statements/envelope';
-import type { SitePredicate } from '#bundles/formats/statements/predicates';
 import { verifyStatement } from '#bundles/trust/statements/verify-statement';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { parseDocument } from '#bundles/json/validate';
@@ -75,7 +74,7 @@ const receiptNames = (bytes: Buffer, root: TrustRoot, { agent }: Document): read
 const siteNames = (bytes: Buffer, root: TrustRoot, { site }: Document): readonly Digest[] | undefined => {
   const what = `the statement of site ${site} on the medium`;
   const { predicate, subjects } = verifyStatement([bytes], root.roles.release, PREDICATES.site, what);
-  const { audience } = parseDocument<SitePredicate>('site-predicate', predicate, what);
+  const { audience } = parseDocument('site-predicate', predicate, what);
   return audience.fleet === root.fleet && audience.site === site
     ? subjects.map(({ digest }) => digest)
     : undefined;

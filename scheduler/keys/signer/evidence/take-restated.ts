@@ -1,7 +1,6 @@
 import { digestOf } from '#bundles/digest';
 import { isFleetError } from '#bundles/errors';
 import { parseEnvelope } from '#bundles/formats/statements/envelope';
-import type { BundlePredicate } from '#bundles/formats/statements/predicates';
 import { parseDocument } from '#bundles/json/validate';
 import { PREDICATES } from '#bundles/media-types';
 import { formatChannel } from '#bundles/names';
@@ -66,7 +65,7 @@ const readOne = (
   const read = tried(() => {
     const what = 'a bundle statement';
     const { subjects, predicate } = verifyStatement(files, root.roles.bundle, PREDICATES.bundle, what);
-    return { subjects, said: parseDocument<BundlePredicate>('bundle-predicate', predicate, what) };
+    return { subjects, said: parseDocument('bundle-predicate', predicate, what) };
   });
   const [bundle, more] = read?.subjects ?? [];
   if (!read || !bundle || more) return undefined;

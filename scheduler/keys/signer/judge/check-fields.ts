@@ -1,27 +1,15 @@
 import { FleetError } from '#bundles/errors';
-import bundle from '../../../../docs/schemas/bundle-predicate.schema.json' with { type: 'json' };
-import lease from '../../../../docs/schemas/lease-predicate.schema.json' with { type: 'json' };
-import promotion from '../../../../docs/schemas/promotion-predicate.schema.json' with { type: 'json' };
-import receipt from '../../../../docs/schemas/receipt-predicate.schema.json' with { type: 'json' };
-import release from '../../../../docs/schemas/release-predicate.schema.json' with { type: 'json' };
-import site from '../../../../docs/schemas/site-predicate.schema.json' with { type: 'json' };
+import { type PublishedSchema, schemaOf } from '#bundles/json/schema/schema-of';
 
-const SCHEMAS = { bundle, lease, promotion, receipt, release, site };
-
-/** The part of JSON Schema that the predicate schemas use. */
-type Schema = {
-  readonly properties?: { readonly [field: string]: Schema };
-  readonly items?: Schema;
-  readonly oneOf?: readonly Schema[];
-};
+type Signed = 'bundle' | 'lease' | 'promotion' | 'receipt' | 'release' | 'site';
 
 /**
  * Rejects unknown fields at any depth. The schemas allow them, because readers must accept documents of newer writers; but a
  * signer must not sign a field whose meaning it does not know.
  * @throws FleetError SIGNER_REFUSED
  */
-export const checkFields = (kind: keyof typeof SCHEMAS, predicate: unknown, what: string): void => {
-  const foreign = findForeign(SCHEMAS[kind] as Schema, predicate);
+export const checkFields = (kind: Signed, predicate: unknown, what: string): void => {
+  const foreign = findForeign(schemaOf(`${kind}-predicate`), predicate);
   if (foreign === undefined) return;
   throw new FleetError(
     'SIGNER_REFUSED',
@@ -31,7 +19,7 @@ export const checkFields = (kind: keyof typeof SCHEMAS, predicate: unknown, what
 };
 
 /** @returns the path of the first unknown field, such as 'agents.0.king'. Maps like labels have no unknown fields. */
-const findForeign = ({ properties, items, oneOf }: Schema, value: unknown): string | undefined => {
+const findForeign = ({ properties, items, oneOf }: PublishedSchema, value: unknown): string | undefined => {
   if (typeof value !== 'object' || value === null) return undefined;
   if (oneOf) {
     // Skip alternatives without properties, such as null.
@@ -47,5 +35,7 @@ const findForeign = ({ properties, items, oneOf }: Schema, value: unknown): stri
   return undefined;
 };
 
-const ownOf = (properties: NonNullable<Schema['properties']>, name: string): Schema | undefined =>
-  Object.hasOwn(properties, name) ? properties[name] : undefined;
+const ownOf = (
+  properties: NonNullable<PublishedSchema['properties']>,
+  name: string,
+): PublishedSchema | undefined => (Object.hasOwn(properties, name) ? properties[name] : undefined);

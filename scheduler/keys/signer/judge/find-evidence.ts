@@ -45,7 +45,7 @@ export const findRelease = (
   const files = findStatements(evidence, (_, payload) => payload === digest);
   if (files.length === 0) return undefined;
   const { verified } = verifyUnder(files, roots, 'release', PREDICATES.release, what);
-  const predicate = parseDocument<ReleasePredicate>('release-predicate', verified.predicate, what);
+  const predicate = parseDocument('release-predicate', verified.predicate, what);
   checkAudience(predicate.audience, audience, what);
   return predicate;
 };

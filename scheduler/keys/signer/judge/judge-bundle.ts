@@ -1,7 +1,6 @@
 import { shortDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { formatChannel } from '#bundles/names';
-import type { BundlePredicate } from '#bundles/formats/statements/predicates';
 import { parseTime } from '#bundles/time';
 import { parseDocument } from '#bundles/json/validate';
 import { checkFields } from './check-fields.ts';
@@ -15,7 +14,7 @@ export const judgeBundle = ({ subjects, predicate }: ReadStatement, { root, now 
   if (bundle?.name !== 'bundle' || more !== undefined)
     throw new FleetError('SIGNER_REFUSED', 'a bundle statement is about exactly one bundle');
   const what = `the statement of bundle ${shortDigest(bundle.digest)}`;
-  const said = parseDocument<BundlePredicate>('bundle-predicate', predicate, what);
+  const said = parseDocument('bundle-predicate', predicate, what);
   checkFields('bundle', said, what);
   if (said.fleet !== root.fleet)
     throw new FleetError('WRONG_FLEET', `${what} is of fleet ${said.fleet}, not ${root.fleet}`);

@@ -17,7 +17,7 @@ import type { ReadStatement } from './read-payload.ts';
  */
 export const judgeLease = (statement: ReadStatement, judging: Judging): Permit => {
   const { root, now, state } = judging;
-  const said = parseDocument<LeasePredicate>('lease-predicate', statement.predicate, 'the lease');
+  const said = parseDocument('lease-predicate', statement.predicate, 'the lease');
   const { audience, version } = said;
   const what = `lease ${version} of ${formatChannel(audience)}`;
   checkFields('lease', said, what);

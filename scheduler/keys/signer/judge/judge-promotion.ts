@@ -1,6 +1,5 @@
 import { shortDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import type { PromotionPredicate } from '#bundles/formats/statements/predicates';
 import { parseDocument } from '#bundles/json/validate';
 import { formatTime, parseTime } from '#bundles/time';
 import { checkEvidence } from '../evidence/check-evidence.ts';
@@ -18,7 +17,7 @@ import type { ReadStatement } from './read-payload.ts';
  */
 export const judgePromotion = (statement: ReadStatement, judging: Judging): Permit => {
   const { root, now, state, chain } = judging;
-  const said = parseDocument<PromotionPredicate>('promotion-predicate', statement.predicate, 'the promotion');
+  const said = parseDocument('promotion-predicate', statement.predicate, 'the promotion');
   const { from, to, number, shared, previous } = said;
   const what = `promotion ${number} to ${to}`;
   checkFields('promotion', said, what);

@@ -1,5 +1,4 @@
 import { FleetError } from '#bundles/errors';
-import type { ReceiptPredicate } from '#bundles/formats/statements/predicates';
 import { parseTime } from '#bundles/time';
 import { parseDocument } from '#bundles/json/validate';
 import { checkFields } from './check-fields.ts';
@@ -18,7 +17,7 @@ export const judgeReceipt = (
   const what = 'the receipt';
   if (subjects.length !== 1 || subjects[0]?.name !== 'report')
     throw new FleetError('SIGNER_REFUSED', 'a receipt is about exactly one report');
-  const said = parseDocument<ReceiptPredicate>('receipt-predicate', predicate, what);
+  const said = parseDocument('receipt-predicate', predicate, what);
   checkFields('receipt', said, what);
   if (said.fleet !== root.fleet)
     throw new FleetError('WRONG_FLEET', `${what} is of fleet ${said.fleet}, not ${root.fleet}`);

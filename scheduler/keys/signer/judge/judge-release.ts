@@ -3,12 +3,7 @@ import { type Digest, shortDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { PREDICATES } from '#bundles/media-types';
 import { formatChannel } from '#bundles/names';
-import type {
-  Audience,
-  BundlePredicate,
-  ReleasePredicate,
-  Revocations,
-} from '#bundles/formats/statements/predicates';
+import type { Audience, BundlePredicate, ReleasePredicate } from '#bundles/formats/statements/predicates';
 import { type Subject, verifyStatement } from '#bundles/trust/statements/verify-statement';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import { parseDocument } from '#bundles/json/validate';
@@ -32,7 +27,7 @@ const MAX_REVOCATIONS_BYTES = 4 << 20;
  */
 export const judgeRelease = (statement: ReadStatement, judging: Judging): Permit => {
   const { root, now, state } = judging;
-  const said = parseDocument<ReleasePredicate>('release-predicate', statement.predicate, 'the release');
+  const said = parseDocument('release-predicate', statement.predicate, 'the release');
   const { audience, version, previous } = said;
   const channel = formatChannel(audience);
   const what = `release ${version} of ${channel}`;
@@ -111,7 +106,7 @@ const checkSubjects = (
   }
   const named = 'the list of revocations';
   const json = parseStrictJson(bytes, { maxBytes: MAX_REVOCATIONS_BYTES }, named);
-  const revocations = parseDocument<Revocations>('revocations', json, named);
+  const revocations = parseDocument('revocations', json, named);
   checkAudience(revocations, audience, named);
   const digests = revocations.revoked.map(({ digest }) => digest);
   const revoked = new Set([...digests, ...judging.state.revoked(formatChannel(audience))]);
@@ -152,7 +147,7 @@ const checkBundle = (
   // Distinct keys are counted: a second file by the same key does not count.
   const { signers, predicate } = verifyStatement(files, { keys, threshold: 1 }, PREDICATES.bundle, what);
   if (signers.length < threshold) throw unapproved(what, signers.length, threshold, digest);
-  const said = parseDocument<BundlePredicate>('bundle-predicate', predicate, what);
+  const said = parseDocument('bundle-predicate', predicate, what);
   checkAudience(said, audience, what);
   if (said.kind !== kind)
     throw new FleetError('WRONG_TYPE', `${what} says ${said.kind}, ${release} says ${kind}`);

@@ -1,7 +1,6 @@
 import { FleetError } from '#bundles/errors';
 import { isName } from '#bundles/names';
 import { SECRETS_SUBJECT } from '#bundles/trust/secrets/secret-set';
-import type { SitePredicate } from '#bundles/formats/statements/predicates';
 import { parseDocument } from '#bundles/json/validate';
 import { checkFields } from './check-fields.ts';
 import { checkMoves } from './check-moves.ts';
@@ -16,7 +15,7 @@ const isSubject = (name: string): boolean =>
 /** Judges the next site statement. @throws FleetError SCHEMA, WRONG_FLEET, NOT_NEWER, SIGNER_REFUSED, FROM_FUTURE, EXPIRED */
 export const judgeSite = (statement: ReadStatement, judging: Judging): Permit => {
   const { root, now, state } = judging;
-  const said = parseDocument<SitePredicate>('site-predicate', statement.predicate, 'the site statement');
+  const said = parseDocument('site-predicate', statement.predicate, 'the site statement');
   const { audience, version } = said;
   const what = `site statement ${version} of ${audience.site}`;
   checkFields('site', said, what);
