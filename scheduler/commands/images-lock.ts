@@ -7,12 +7,12 @@ import { openRegistry } from '#bundles/transport/registry/open-registry';
 import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { openChartPlaces } from '../load/charts/chart-places.ts';
 import { openContentPlaces } from '../assemble/content/download.ts';
-import { type ContentsLock, lockContents } from '../assemble/content/lock-contents.ts';
+import { type ContentsLock, lockContents } from '../build/lock/lock-contents.ts';
 import { readConfiguration } from '../settings/configuration.ts';
 import { environmentFlag, platformFlags, registryFlags } from '../settings/configuration-flags.ts';
 import { layoutPlaces, openImageRegistries, registryPlaces } from '../load/images/image-places.ts';
 import type { LockedImage } from '../assemble/images/image-lock.ts';
-import { lockPlatform, type PlatformLock } from '../assemble/lock/lock-platform.ts';
+import { lockPlatform, type PlatformLock } from '../build/lock/lock-platform.ts';
 import { platformOptions } from '../load/platform/platform-options.ts';
 import { eachOnce } from '../model/problems.ts';
 

@@ -7,7 +7,7 @@ import { cachedCharts } from '../../../scheduler/load/charts/chart-cache.ts';
 import { openChartPlaces } from '../../../scheduler/load/charts/chart-places.ts';
 import { openCharts } from '../../../scheduler/load/charts/charts.ts';
 import { openImageRegistries, registryPlaces } from '../../../scheduler/load/images/image-places.ts';
-import { lockPlatform } from '../../../scheduler/assemble/lock/lock-platform.ts';
+import { lockPlatform } from '../../../scheduler/build/lock/lock-platform.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { freePort } from '../../harness/neighbours/free-port.ts';
 import { type Registry, startRegistry } from '../../harness/neighbours/registry.ts';

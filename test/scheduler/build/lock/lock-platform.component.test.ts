@@ -5,7 +5,7 @@ import { FleetError, formatError } from '#bundles/errors';
 import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
 import { type Layout, withReference, writeLayoutIndex } from '#bundles/formats/layout/layout';
 import { layoutPlaces } from '../../../../scheduler/load/images/image-places.ts';
-import { type LockOptions, lockPlatform } from '../../../../scheduler/assemble/lock/lock-platform.ts';
+import { type LockOptions, lockPlatform } from '../../../../scheduler/build/lock/lock-platform.ts';
 import { type Blobs, putImage, putIndex, putLayer } from '../../../agent/images/image-fixture.ts';
 import { temporaryDirectory, writeFiles } from '../../file-tree.ts';
 import { fleetPlatform, ours } from '../../fleet-platform.ts';

@@ -4,12 +4,9 @@ import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { digestOf, hexOf } from '#bundles/digest';
 import { FleetError, formatError } from '#bundles/errors';
-import {
-  type LockContentsOptions,
-  lockContents,
-} from '../../../../scheduler/assemble/content/lock-contents.ts';
+import { type LockContentsOptions, lockContents } from '../../../../scheduler/build/lock/lock-contents.ts';
 import { temporaryDirectory, writeFiles } from '../../file-tree.ts';
-import { type Control, statusOf, writeArchive } from './debian-archive.ts';
+import { type Control, statusOf, writeArchive } from '../../assemble/content/debian-archive.ts';
 import { fleetPlatform } from '../../fleet-platform.ts';
 
 const URL = 'https://models.example/m';

@@ -13,13 +13,13 @@ import { loadEnvironments } from '../../load/load-environments.ts';
 import type { PlatformOptions } from '../../load/platform/load-options.ts';
 import { readRoot, type Root, sourcesOf } from '../../load/load-platform.ts';
 import { eachOnce } from '../../model/problems.ts';
-import { collectReferences } from './collect-references.ts';
+import { collectReferences } from '../../assemble/lock/collect-references.ts';
 import type { ImagePlaces } from '../../load/images/image-places.ts';
-import { type LockedAttachments, lockAttachments } from '../images/lock-attachments.ts';
-import { collectCharts, lockCharts } from '../images/lock-charts.ts';
-import { updateLockFile } from '../images/lock-file.ts';
-import { type FreshImage, lockImages } from '../images/lock-images.ts';
-import type { LockedImage, ImageReference } from '../images/image-lock.ts';
+import { type LockedAttachments, lockAttachments } from '../../assemble/images/lock-attachments.ts';
+import { collectCharts, lockCharts } from '../../assemble/images/lock-charts.ts';
+import { updateLockFile } from '../../assemble/images/lock-file.ts';
+import { type FreshImage, lockImages } from '../../assemble/images/lock-images.ts';
+import type { LockedImage, ImageReference } from '../../assemble/images/image-lock.ts';
 
 export type LockOptions = PlatformOptions & {
   readonly environments?: readonly string[];

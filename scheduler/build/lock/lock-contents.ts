@@ -4,20 +4,25 @@ import { FleetError } from '#bundles/errors';
 import { openTools } from '../../load/applications/tools/find-tool.ts';
 import type { ChartPlaces } from '../../load/charts/chart-places.ts';
 import { chartKey } from '../../load/charts/charts.ts';
-import { lockCharts } from '../images/lock-charts.ts';
-import { updateLockFile } from '../images/lock-file.ts';
+import { lockCharts } from '../../assemble/images/lock-charts.ts';
+import { updateLockFile } from '../../assemble/images/lock-file.ts';
 import { environmentsOf } from '../../load/list-environments.ts';
 import { loadEnvironments } from '../../load/load-environments.ts';
 import type { PlatformOptions } from '../../load/platform/load-options.ts';
 import { readRoot, sourcesOf } from '../../load/load-platform.ts';
 import { eachOnce, toProblem } from '../../model/problems.ts';
 import { withPlace } from '../../model/with-place.ts';
-import { collectContents, type WantedDebs } from './collect-contents.ts';
-import { selectionKey } from './debs/locked-debs.ts';
-import { openDebSolver, type SolvedDeb } from './debs/solve-debs.ts';
-import type { FetchContent, WantedContent } from './content.ts';
+import { collectContents, type WantedDebs } from '../../assemble/content/collect-contents.ts';
+import { selectionKey } from '../../assemble/content/debs/locked-debs.ts';
+import { openDebSolver, type SolvedDeb } from '../../assemble/content/debs/solve-debs.ts';
+import type { FetchContent, WantedContent } from '../../assemble/content/content.ts';
 import type { ContentLocks } from '../../model/content-locks.ts';
-import { type LockedDebs, type LockedFile, writeContentLocks, writeDebLocks } from './write-content-locks.ts';
+import {
+  type LockedDebs,
+  type LockedFile,
+  writeContentLocks,
+  writeDebLocks,
+} from '../../assemble/content/write-content-locks.ts';
 
 export type LockContentsOptions = PlatformOptions & {
   readonly environments?: readonly string[];
