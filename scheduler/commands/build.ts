@@ -4,33 +4,24 @@ import { FleetError, formatError, formatSentences } from '#bundles/errors';
 import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
 import { formatChannel } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
-import { openRegistry } from '#bundles/transport/registry/open-registry';
-import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
 import { build } from '../build/build.ts';
 import type { EnvironmentOutcome } from '../build/build-outcome.ts';
+import { withBuildInputs } from '../build/load/with-build-inputs.ts';
 import type { GivenCandidate } from '../assemble/candidate/given-candidate.ts';
 import { platformOf } from '../assemble/candidate/platform-of.ts';
 import { readCandidate } from '../assemble/candidate/read-candidate.ts';
-import { cachedCharts } from '../load/charts/chart-cache.ts';
-import { openChartPlaces } from '../load/charts/chart-places.ts';
-import { openCharts } from '../load/charts/charts.ts';
-import { contentCache, openContents } from '../assemble/content/contents.ts';
-import { openContentPlaces } from '../assemble/content/download.ts';
-import { readConfiguration, requireSetting } from '../settings/configuration.ts';
+import { readConfiguration } from '../settings/configuration.ts';
 import {
   allowRemovalsFlag,
   configurationFlags,
   environmentFlag,
   registryFlags,
 } from '../settings/configuration-flags.ts';
-import { openImageRegistries } from '../load/images/image-places.ts';
 import { eachOnce } from '../model/problems.ts';
 import type { ChannelOutcome } from '../build/channel-outcome.ts';
 import { describeRemovals, type Removal } from '../release/removals/removal.ts';
-import { openKeyDirectory } from '../keys/key-directory.ts';
 import { heldLines, summariseHeld } from './held-lines.ts';
-import { platformOptions } from '../load/platform/platform-options.ts';
 import { pruneCache } from '../load/sources/prune-cache.ts';
 import { didYouMean } from '#bundles/nearest-name';
 import type { Allowance } from '../settings/allowance.ts';
@@ -87,39 +78,25 @@ held with its reason and blocks nobody else.`;
       ...read,
       platform: read.platform ?? (candidate && platformOf(candidate.document)),
     };
-    const keyDirectory = await openKeyDirectory(requireSetting(configuration, 'keys'));
-    if (keyDirectory.root.dev) this.say(DEV_ROOT_NOTICE);
-    const access = registryOptions({ ...configuration, env: process.env });
-    await using registries = openImageRegistries(access, openRegistry);
-    await using charts = openChartPlaces(registries, access);
-    const options = platformOptions(configuration, {
-      cwd: process.cwd(),
-      env: process.env,
-      signal: this.signal,
-    });
-    const directory = requireSetting(configuration, 'layout');
-    await using files = openContentPlaces(options.cacheDirectory, access);
     // The destinations of the configuration are for new builds; a candidate is published only to explicitly given ones.
     const environments = candidate ? flags.environment : configuration.environments;
-    const outcome = await build({
-      ...options,
-      ...(candidate && { candidate }),
-      charts: openCharts(cachedCharts(options.cacheDirectory, charts.fetch)),
-      contents: openContents(contentCache(options.cacheDirectory), files.fetch, openBlobDirectory(directory)),
-      ...(environments && { environments }),
-      ...(flags.fleet !== undefined && { fleet: flags.fleet }),
-      ...(configuration.images !== undefined && { images: configuration.images }),
-      ...(configuration.pullImages && { pull: (name: string) => registries.repository(name) }),
-      ...(flags.previous !== undefined && { previous: flags.previous }),
-      ...(flags.workers !== undefined && { workers: flags.workers }),
-      allowRemovals: configuration.allowRemovals,
-      keys: keyDirectory,
-      layout: directory,
-      now: this.readNow(flags.now),
-      signal: this.signal,
-      onEnvironment: (environment) => this.tell(environment, directory),
+    const places = { env: process.env, cwd: process.cwd(), signal: this.signal };
+    const outcome = await withBuildInputs(configuration, places, async (inputs) => {
+      if (inputs.keys.root.dev) this.say(DEV_ROOT_NOTICE);
+      const built = await build({
+        ...inputs,
+        ...(candidate && { candidate }),
+        ...(environments && { environments }),
+        ...(flags.fleet !== undefined && { fleet: flags.fleet }),
+        ...(flags.previous !== undefined && { previous: flags.previous }),
+        ...(flags.workers !== undefined && { workers: flags.workers }),
+        allowRemovals: configuration.allowRemovals,
+        now: this.readNow(flags.now),
+        onEnvironment: (environment) => this.tell(environment, inputs.layout),
+      });
+      await pruneCache(inputs.cacheDirectory, this.readNow(undefined));
+      return built;
     });
-    await pruneCache(options.cacheDirectory, this.readNow(undefined));
     const removals = outcome.channels.flatMap((channel) => [...channel.removals, ...channel.unmeant]);
     const notes = explainIdle(configuration.allowRemovals, removals);
     for (const note of notes) this.say(note);

@@ -1,19 +1,14 @@
 import { compareBytes } from '#bundles/digest';
 import { FleetError, type Place } from '#bundles/errors';
-import { loadApplications } from '../../load/applications/load-applications.ts';
+import type { PlatformApplications } from '../../load/applications/platform-applications.ts';
 import type { ChartReference } from '../../load/charts/manifest-settings.ts';
-import type { Tools } from '../../load/applications/tools/tool.ts';
 import type { HostPackageObject } from './host-package-object.ts';
 import { hostPackagesOf } from './host-packages.ts';
-import { chartKey, openCharts } from '../../load/charts/charts.ts';
-import { noCharts } from '../../load/charts/no-charts.ts';
+import { chartKey } from '../../load/charts/charts.ts';
 import type { DebianBase } from '../../model/debian-base.ts';
 import type { ClusterType, Platform } from '../../model/model.ts';
 import { type DebSelection, selectionKey, selectionOf } from './debs/locked-debs.ts';
 import { toMistake } from '../../model/problems.ts';
-import type { Sources } from '../../load/sources/open-sources.ts';
-import { renderPlatform } from '../../render/render-platform.ts';
-import { schedulePlatform } from '../../plan/schedule/schedule-platform.ts';
 import type { WantedContent } from './content.ts';
 
 export type WantedDebs = DebSelection & { readonly of: DebianBase };
@@ -30,23 +25,15 @@ export type CollectedContents = {
 
 /** Collects all external files, charts and Debian packages that host packages of these environments name. */
 export const collectContents = async (
-  platforms: readonly Platform[],
-  sources: Sources,
-  tools: Tools,
+  hosts: AsyncIterable<PlatformApplications>,
   signal: AbortSignal,
 ): Promise<CollectedContents> => {
   const files = new Map<string, WantedContent>();
   const debs = new Map<string, WantedDebs>();
   const charts = new Map<string, CollectedContents['charts'][number]>();
   const problems: FleetError[] = [];
-  for (const platform of platforms) {
-    const schedule = schedulePlatform(platform);
-    const assignments = schedule.assignments.filter(({ clusterType }) => clusterType.target === 'host');
-    if (assignments.length === 0) continue;
-    const { packages, held } = renderPlatform(platform, { ...schedule, assignments });
-    problems.push(...held.map(({ error }) => error));
-    const input = { platform, sources, packages, tools, charts: openCharts(noCharts) };
-    const applications = await loadApplications(input, signal);
+  for await (const { platform, packages, held, applications } of hosts) {
+    problems.push(...held);
     for (const rendered of packages) {
       signal.throwIfAborted();
       try {

@@ -2,16 +2,12 @@ import { compareBytes } from '#bundles/digest';
 import type { FleetError, Place } from '#bundles/errors';
 import { normaliseImageName } from '#bundles/formats/bundle/image-name';
 import type { Application } from '../../load/applications/application.ts';
-import { type Applications, loadApplications } from '../../load/applications/load-applications.ts';
-import type { Tools } from '../../load/applications/tools/tool.ts';
+import type { Applications } from '../../load/applications/load-applications.ts';
+import type { PlatformApplications } from '../../load/applications/platform-applications.ts';
 import type { ImageReference } from '../images/image-lock.ts';
 import { imagesInPackage } from './images-in-package.ts';
-import type { Charts } from '../../load/charts/charts.ts';
-import type { Platform, RenderedPackage } from '../../model/model.ts';
+import type { RenderedPackage } from '../../model/model.ts';
 import { toMistake } from '../../model/problems.ts';
-import type { Sources } from '../../load/sources/open-sources.ts';
-import { renderPlatform } from '../../render/render-platform.ts';
-import { schedulePlatform } from '../../plan/schedule/schedule-platform.ts';
 import { imageRules } from '../images/image-rules.ts';
 
 export type References = {
@@ -30,28 +26,24 @@ export type References = {
  * with the platforms that it runs on.
  */
 export const collectReferences = async (
-  platforms: readonly Platform[],
-  sources: Sources,
-  { tools, charts }: { readonly tools: Tools; readonly charts: Charts },
+  rendered: AsyncIterable<PlatformApplications>,
   signal: AbortSignal,
 ): Promise<References> => {
   const found = new Map<string, { image: string; at: Place; platforms: Set<string> }>();
   const problems: FleetError[] = [];
   const used = new Map<string, Applications['tools'][number]>();
-  for (const platform of platforms) {
+  for await (const { platform, packages, held, applications } of rendered) {
     const rules = imageRules(platform.imageFields);
-    const { packages, held } = renderPlatform(platform, schedulePlatform(platform));
-    problems.push(...held.map(({ error }) => error));
-    const applications = await loadApplications({ platform, sources, packages, tools, charts }, signal);
+    problems.push(...held);
     for (const tool of applications.tools) used.set(tool.name, tool);
-    for (const rendered of packages) {
+    for (const one of packages) {
       signal.throwIfAborted();
-      const { clusterType } = rendered.assignment;
-      const application = applicationOrTell(applications, rendered, problems);
-      for (const { image, at } of imagesInPackage(rendered, application, rules, problems)) {
+      const { clusterType } = one.assignment;
+      const application = applicationOrTell(applications, one, problems);
+      for (const { image, at } of imagesInPackage(one, application, rules, problems)) {
         const key = normaliseImageName(image);
         const known = found.get(key) ?? { image, at, platforms: new Set() };
-        for (const one of clusterType.platforms) known.platforms.add(one);
+        for (const name of clusterType.platforms) known.platforms.add(name);
         found.set(key, known);
       }
     }

@@ -1,15 +1,11 @@
-import { resolve } from 'node:path';
 import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { openTools } from '../../load/applications/tools/find-tool.ts';
 import type { ChartPlaces } from '../../load/charts/chart-places.ts';
-import { chartKey } from '../../load/charts/charts.ts';
+import { chartKey, openCharts } from '../../load/charts/charts.ts';
+import { noCharts } from '../../load/charts/no-charts.ts';
 import { lockCharts } from '../../assemble/images/lock-charts.ts';
 import { updateLockFile } from '../../assemble/images/lock-file.ts';
-import { environmentsOf } from '../../load/list-environments.ts';
-import { loadEnvironments } from '../../load/load-environments.ts';
-import type { PlatformOptions } from '../../load/platform/load-options.ts';
-import { readRoot, sourcesOf } from '../../load/load-platform.ts';
 import { eachOnce, toProblem } from '../../model/problems.ts';
 import { withPlace } from '../../model/with-place.ts';
 import { collectContents, type WantedDebs } from '../../assemble/content/collect-contents.ts';
@@ -17,6 +13,8 @@ import { selectionKey } from '../../assemble/content/debs/locked-debs.ts';
 import { openDebSolver, type SolvedDeb } from '../../assemble/content/debs/solve-debs.ts';
 import type { FetchContent, WantedContent } from '../../assemble/content/content.ts';
 import type { ContentLocks } from '../../model/content-locks.ts';
+import { loadToLock, type LockRequest } from './load-to-lock.ts';
+import { renderToLock } from './render-to-lock.ts';
 import {
   type LockedDebs,
   type LockedFile,
@@ -24,16 +22,11 @@ import {
   writeDebLocks,
 } from '../../assemble/content/write-content-locks.ts';
 
-export type LockContentsOptions = PlatformOptions & {
-  readonly environments?: readonly string[];
-  readonly fleet?: string;
+export type LockContentsOptions = LockRequest & {
   /** Downloads files into the cache. */
   readonly fetch: FetchContent;
   /** Source of charts; undefined: charts are not looked up. */
   readonly charts: ChartPlaces | undefined;
-  /** Locked entries to look up again: 'all', or addresses and charts. */
-  readonly update: 'all' | readonly string[];
-  readonly signal: AbortSignal;
 };
 
 /** Result for one entry. `after` equal to `before`: unchanged. */
@@ -59,31 +52,44 @@ export type ContentsLock = {
 
 /**
  * Locks the external contents of host packages: each address to the SHA-256 and size of its current content, each chart to the
- * SHA-256 and size of its archive. Entries that were found are written even if others were not.
+ * SHA-256 and size of its archive. Entries that were found are written even if others were not. Phases: load, plan and render, collect,
+ * look up, write.
  */
 export const lockContents = async (options: LockContentsOptions): Promise<ContentsLock> => {
   const { signal } = options;
-  const sources = options.sources ?? sourcesOf(options);
-  const root = await readRoot(options.platform, sources);
+  // load
+  const loaded = await loadToLock(options);
   // A platform by Git URL has no place for the lock file; the caller that locks images reports it.
-  if (root.location.kind !== 'directory') return NOTHING;
-  const environments = options.environments ?? environmentsOf(root);
-  const { platforms, unread: closed } = await loadEnvironments({ ...options, sources }, environments);
+  if (!loaded) return NOTHING;
+  const { sources, root, directory, platforms } = loaded;
+  // plan, render
   const tools = openTools(options.env ?? process.env, signal);
-  const wanted = await collectContents(platforms, sources, tools, signal);
-  const unread = [...closed, ...wanted.problems];
+  const hosts = renderToLock(
+    platforms,
+    {
+      sources,
+      tools,
+      charts: openCharts(noCharts),
+      isWanted: ({ clusterType }) => clusterType.target === 'host',
+    },
+    signal,
+  );
+  // collect
+  const wanted = await collectContents(hosts, signal);
+  const unread = [...loaded.unread, ...wanted.problems];
+  // look up
   const renew = (name: string): boolean => options.update === 'all' || options.update.includes(name);
   const debs = await lockDebs(wanted.debs, root.contentLocks, options, renew);
   const byUrl = new Map([...wanted.files, ...debs.files].map((one) => [one.url, one]));
   const files = await lockFiles([...byUrl.values()], root.contentLocks.files, options.fetch, renew, signal);
   const charts = await lockCharts(wanted.charts, root.imageLocks, options.charts, renew, signal);
-  const directory = resolve(root.location.directory);
+  // write
   const written = [
     await updateLockFile(directory, charts.locked),
     await writeContentLocks(directory, files.locked),
     await writeDebLocks(directory, debs.locked),
   ];
-  const complete = options.environments === undefined && unread.length === 0;
+  const complete = loaded.isWhole && unread.length === 0;
   const names = new Set([...wanted.debs.map(selectionKey), ...byUrl.keys()]);
   return {
     file: written.find((one) => one !== undefined),

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { isDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { normaliseImageName } from '#bundles/formats/bundle/image-name';
@@ -8,11 +7,10 @@ import { cachedCharts } from '../../load/charts/chart-cache.ts';
 import type { ChartPlaces } from '../../load/charts/chart-places.ts';
 import { chartKey, isChartKey, openCharts } from '../../load/charts/charts.ts';
 import { noCharts } from '../../load/charts/no-charts.ts';
-import { environmentsOf } from '../../load/list-environments.ts';
-import { loadEnvironments } from '../../load/load-environments.ts';
-import type { PlatformOptions } from '../../load/platform/load-options.ts';
-import { readRoot, type Root, sourcesOf } from '../../load/load-platform.ts';
+import type { Root } from '../../load/load-platform.ts';
 import { eachOnce } from '../../model/problems.ts';
+import { loadToLock, type LockRequest } from './load-to-lock.ts';
+import { renderToLock } from './render-to-lock.ts';
 import { collectReferences } from '../../assemble/lock/collect-references.ts';
 import type { ImagePlaces } from '../../load/images/image-places.ts';
 import { type LockedAttachments, lockAttachments } from '../../assemble/images/lock-attachments.ts';
@@ -21,15 +19,10 @@ import { updateLockFile } from '../../assemble/images/lock-file.ts';
 import { type FreshImage, lockImages } from '../../assemble/images/lock-images.ts';
 import type { LockedImage, ImageReference } from '../../assemble/images/image-lock.ts';
 
-export type LockOptions = PlatformOptions & {
-  readonly environments?: readonly string[];
-  readonly fleet?: string;
+export type LockOptions = LockRequest & {
   readonly places: ImagePlaces;
   /** Source of charts; undefined: only charts that were fetched before. */
   readonly charts?: ChartPlaces | undefined;
-  /** Locked images to look up again: 'all', or names as manifests write them. */
-  readonly update: 'all' | readonly string[];
-  readonly signal: AbortSignal;
 };
 
 export type PlatformLock = {
@@ -52,20 +45,20 @@ export type PlatformLock = {
 
 /**
  * Locks every tag of a platform to a digest, in images.lock.yaml beside it. Digests that were found are written even if others
- * were not. @throws FleetError USAGE for a platform that is not a directory, or a name that no manifest has
+ * were not. Phases: load, lock charts, plan and render, collect, look up, write. @throws FleetError USAGE for a platform that is not a directory, or a name that no manifest has
  */
 export const lockPlatform = async (options: LockOptions): Promise<PlatformLock> => {
-  const sources = options.sources ?? sourcesOf(options);
-  const root = await readRoot(options.platform, sources);
-  if (root.location.kind !== 'directory') {
+  // load
+  const loaded = await loadToLock(options);
+  if (!loaded) {
     throw new FleetError('USAGE', 'the lock file is written beside the platform, and this one is a Git URL', {
       hint: 'Clone it, give the directory, and commit what was written',
     });
   }
-  const environments = options.environments ?? environmentsOf(root);
-  const { platforms, unread: closed } = await loadEnvironments({ ...options, sources }, environments);
+  const { sources, root, platforms } = loaded;
   const held = platforms.flatMap(({ heldWorkloads = [] }) => heldWorkloads.flatMap(({ errors }) => errors));
-  const unread = [...closed, ...held];
+  const unread = [...loaded.unread, ...held];
+  // lock charts
   const wanted = collectCharts(platforms);
   const chartKeys = wanted.charts.map(({ reference }) => chartKey(reference));
   const chartNamed = options.update !== 'all' && options.update.some(isChartKey);
@@ -81,23 +74,23 @@ export const lockPlatform = async (options: LockOptions): Promise<PlatformLock> 
     ...root.imageLocks,
     ...charts.locked.map((it) => [it.image, it.after] as const),
   ]);
-  const {
-    references,
-    pinned,
-    problems: more,
-    tools,
-  } = await collectReferences(
+  const pinnedTools = pinTools(openTools(options.env ?? process.env, options.signal), (name) =>
+    options.update === 'all' ? undefined : lockedTool(root, name),
+  );
+  // plan, render
+  const rendered = renderToLock(
     platforms.map((platform) => ({ ...platform, imageLocks: withCharts })),
-    sources,
     {
-      tools: pinTools(openTools(options.env ?? process.env, options.signal), (name) =>
-        options.update === 'all' ? undefined : lockedTool(root, name),
-      ),
+      sources,
+      tools: pinnedTools,
       charts: openCharts(cachedCharts(options.cacheDirectory, options.charts?.fetch ?? noCharts)),
     },
     options.signal,
   );
+  // collect
+  const { references, pinned, problems: more, tools } = await collectReferences(rendered, options.signal);
   unread.push(...wanted.problems, ...more);
+  // look up
   const renew = chartNamed
     ? () => false
     : renewOf(
@@ -128,10 +121,11 @@ export const lockPlatform = async (options: LockOptions): Promise<PlatformLock> 
   const missing = [...charts.problems, ...images.problems, ...beside.problems];
   const used = new Set([...references.map(({ image }) => normaliseImageName(image)), ...chartKeys]);
   const renderers = freshRenderers(root, tools);
-  const complete = options.environments === undefined && unread.length === 0;
+  const complete = loaded.isWhole && unread.length === 0;
   return {
+    // write
     file: await updateLockFile(
-      resolve(root.location.directory),
+      loaded.directory,
       locked,
       [...gone(root, images.locked, beside.changed), ...beside.changed],
       renderers,
