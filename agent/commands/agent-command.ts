@@ -44,6 +44,7 @@ export type ConfigFlags = {
   readonly registry?: string | undefined;
   readonly hub?: string | undefined;
   readonly poll?: string | undefined;
+  readonly 'sign-looks'?: string | undefined;
   readonly 'plain-http'?: readonly string[] | undefined;
   readonly 'ca-file'?: string | undefined;
   readonly 'auth-file'?: string | undefined;
@@ -100,6 +101,7 @@ export abstract class AgentCommand extends FleetCommand {
       registry: flags.registry,
       hub: flags.hub,
       poll: flags.poll,
+      signLooks: flags['sign-looks'],
       plainHttp: wordList(flags['plain-http'], ','),
       caFile: flags['ca-file'],
       authFile: flags['auth-file'],

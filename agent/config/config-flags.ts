@@ -117,6 +117,11 @@ export const CONFIG_FLAGS = {
     env: 'FLEET_AGENT_POLL',
     helpGroup: 'CONFIGURATION',
   }),
+  'sign-looks': Flags.string({
+    description: 'Time between signed reports of an agent without events [default: 6h]',
+    env: 'FLEET_AGENT_SIGN_LOOKS',
+    helpGroup: 'CONFIGURATION',
+  }),
   'plain-http': Flags.string({
     description: 'Registries, host[:port], to contact without TLS [default: none]',
     env: 'FLEET_AGENT_PLAIN_HTTP',

@@ -42,6 +42,8 @@ export type Config = {
   /** Where reports go, 'https://hub:8443', or '' where only media go. */
   readonly hub: string;
   readonly poll: string;
+  /** Time after which an agent without events signs when it last looked: '6h'. */
+  readonly signLooks: string;
   readonly plainHttp: readonly string[];
   /** Only in the file. */
   readonly imagePolicy: readonly OwnImagePolicy[];

@@ -53,7 +53,14 @@ export const makeDaemon = (
   if (asked) stack.use(asked);
   // The daemon repeats its polls, so that each request is tried once.
   const visitor =
-    config.hub === '' ? undefined : makeVisitor(agent, config.hub, { env, attempts: 1 }, { config, env });
+    config.hub === ''
+      ? undefined
+      : makeVisitor(agent, config.hub, {
+          env,
+          attempts: 1,
+          support: { config, env },
+          signLooksMs: durationMs(config.signLooks),
+        });
   if (visitor) stack.use(visitor);
   const exclusively = keepSmall(makeExclusively(agent));
   let onVerdict = (): void => {};

@@ -7,6 +7,8 @@ import type { Agent } from '../store/agent.ts';
 import type { HubClient } from '../hub/hub-client.ts';
 import { record } from '../store/journal/boundary.ts';
 import { fullName } from '../store/identity.ts';
+import { saveCondition } from '../store/conditions.ts';
+import { momentOf } from '../store/last-look.ts';
 import { acknowledge } from '../store/outbox/acknowledge.ts';
 import { signedBatches } from './signed-batches.ts';
 
@@ -39,9 +41,11 @@ export const handOver = async (
       hub.url,
     );
     const verified = receipts.map((bytes) => verifyReceipt(bytes, root, fullName(agent.identity)));
-    const { events, contradicting } = record(agent, `receipts for ${to}`, () =>
-      acknowledge(agent, verified, { tell: false }),
-    );
+    const { events, contradicting } = record(agent, `receipts for ${to}`, () => {
+      if (verified.some((receipt) => receipt.to >= to))
+        saveCondition(agent.state, 'signed', momentOf(agent.edge));
+      return acknowledge(agent, verified, { tell: false });
+    });
     gone += events;
     if (contradicting > 0) throw contradicted(hub.url);
     if (!verified.some((receipt) => receipt.to >= to)) {

@@ -7,6 +7,7 @@ import { findCertificate, isDueForRenewal, type OwnCertificate } from '../hub/ce
 import { renewCertificate } from '../enroll/renew-certificate.ts';
 import type { Request } from '../model/request.ts';
 import { handOver } from './hand-over.ts';
+import { isLookUnsigned, noteLooked } from './note-looked.ts';
 import { openRequest } from '../support/answer-request.ts';
 import type { SupportSources } from '../support/make-support.ts';
 import { handOverSupport } from './hand-over-support.ts';
@@ -27,17 +28,26 @@ export type HubVisitor = AsyncDisposable & {
   /**
    * Renews the certificate if due and uploads waiting events. If the site statement lacks this agent's recipient, sends it once
    * with a renewal.
-   * @param present whether to signal presence if there is nothing else to send @returns whether the hub was contacted
+   * @param present whether to signal presence if there is nothing else to send: by a signed report where the last one is older than
+   *   `signLooksMs`, otherwise by an unsigned message @returns whether the hub was contacted
    */
   readonly visit: (how?: { readonly present: boolean }) => Promise<boolean>;
 };
 
-/** @param support how a support bundle is made, for requests of the office; undefined: they wait for another visitor or a medium */
+/** Time after which an agent without events signs when it last looked, if its configuration does not say another. */
+const SIGN_LOOKS_MS = 6 * 3_600_000;
+
+export type VisitorOptions = HubOptions & {
+  /** How a support bundle is made, for requests of the office; absent: they wait for another visitor or a medium. */
+  readonly support?: SupportSources;
+  /** Least time from one report to another of an agent without events; 6 hours if absent. */
+  readonly signLooksMs?: number;
+};
+
 export const makeVisitor = (
   agent: Agent,
   url: string,
-  options: HubOptions,
-  support?: SupportSources,
+  { support, signLooksMs = SIGN_LOOKS_MS, ...options }: VisitorOptions,
 ): HubVisitor => {
   /** Whether the recipient was sent since the start; sent only once, as each try asks the hub for a certificate. */
   let told = false;
@@ -60,8 +70,10 @@ export const makeVisitor = (
       const now = agent.edge.now();
       const tells = !told && isRecipientUntold(agent);
       const due = isDueForRenewal(certificate, now) || tells;
-      const waiting = outboxSize(agent.state).events > 0;
       const isAsked = support !== undefined && openRequest(agent) !== undefined;
+      // In place of a presence message, so that the hub gets no more requests.
+      if (present && isLookUnsigned(agent, signLooksMs)) noteIfRoom(agent);
+      const waiting = outboxSize(agent.state).events > 0;
       if (!due && !waiting && !present && !isAsked) return false;
       const expired = certificate.to <= now;
       let client = await clientFor(root, certificate);
@@ -90,6 +102,15 @@ export const makeVisitor = (
       await open?.client[Symbol.asyncDispose]();
     },
   };
+};
+
+/** A full disk takes no event: then the unsigned message says when the agent looked. */
+const noteIfRoom = (agent: Agent): void => {
+  try {
+    noteLooked(agent);
+  } catch (error) {
+    if (!isFleetError(error, 'DISK_FULL')) throw error;
+  }
 };
 
 /** True if the site statement has no recipient, or another one than this agent's. */

@@ -1,6 +1,7 @@
 import type { Digest } from '#bundles/digest';
 import type { Timestamp } from '#bundles/time';
 import type { RebootCause } from '../model/machine.ts';
+import type { Moment } from './last-look.ts';
 import type { State } from './state.ts';
 
 /** A break-glass override: an operator imported expired statements. Shown until the next regular release. */
@@ -98,6 +99,8 @@ type Conditions = {
   readonly rebooted: Rebooted;
   /** Units that still use libraries of before an upgrade; absent for none. */
   readonly restarts: { readonly services: readonly string[] };
+  /** When the hub last acknowledged a signed report, which says when this agent looked. */
+  readonly signed: Moment;
 };
 
 /** Reads a lasting condition of the agent that is recorded nowhere else. Returns undefined if it does not hold. */

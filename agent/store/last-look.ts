@@ -56,7 +56,12 @@ export const recordCompared = (
   write(state.directory, { ...before, packages: { ...before.packages, [assignment]: momentOf(edge) } });
 };
 
-const momentOf = ({ now, bootId, monotonicMs }: Edge): Moment => ({
+/** The present. */
+export const momentOf = ({
+  now,
+  bootId,
+  monotonicMs,
+}: Pick<Edge, 'now' | 'bootId' | 'monotonicMs'>): Moment => ({
   at: formatTime(now()),
   bootId,
   monotonicMs: monotonicMs(),

@@ -17,6 +17,7 @@ import type {
 } from '#bundles/formats/events/hub-api';
 import { MEDIUM_FILE, type Medium } from '#bundles/formats/medium/medium';
 import type { Event } from '#bundles/formats/events/event';
+import type { ReportPredicate } from '#bundles/formats/statements/predicates';
 import { signReceipt } from '#bundles/trust/reports/receipt';
 import { verifyReport } from '#bundles/trust/reports/report';
 import { addDays, formatTime } from '#bundles/time';
@@ -71,6 +72,8 @@ export type HubServer = AsyncDisposable & {
   readonly asked: string[];
   /** Every event taken, once each. */
   readonly events: Map<number, Event>;
+  /** The statement of each report taken. */
+  readonly reports: ReportPredicate[];
   readonly tokens: Set<string>;
   /** true: knows nothing of recipients, as hubs of before there were secrets. */
   forgetful: boolean;
@@ -146,6 +149,7 @@ export const startHubServer = async (
     const report = { events: Buffer.from(text), statement: Buffer.from(JSON.stringify(statement)) };
     const verified = verifyReport(report, agents.get(agent) as PublicKey, 'a report');
     for (const event of verified.events) events.set(event.seq, event);
+    it.reports.push(verified.predicate);
     const { from, to, lastHash: head } = verified.predicate;
     const receipt = await signReceipt(
       verified.digest,
@@ -216,6 +220,7 @@ export const startHubServer = async (
     events,
     tokens: new Set(['token-1']),
     renewals: [],
+    reports: [],
     support: [],
     forgetful: false,
     mischief: undefined,

@@ -31,6 +31,7 @@ const DEFAULTS = {
   registry: '',
   hub: '',
   poll: '1m',
+  signLooks: '6h',
   plainHttp: [],
   imagePolicy: [],
   caFile: '',

@@ -5,7 +5,12 @@ import { formatTime } from '#bundles/time';
 import { makeVisitor } from '../../../agent/report/visit-hub.ts';
 import { appendEvent, readOutbox } from '../../../agent/store/outbox/outbox.ts';
 import { TODAY } from '../hub-server.ts';
+import { recordLook } from '../../../agent/store/last-look.ts';
+import type { Agent } from '../../../agent/store/agent.ts';
+import { testEdge } from '../world.ts';
 import { createOnlineWorld, type OnlineWorld, PATIENT } from '../online-world.ts';
+
+const HOUR_MS = 3_600_000;
 
 const enrolled = async (): Promise<OnlineWorld> => {
   const world = await createOnlineWorld();
@@ -45,6 +50,44 @@ describe('reports over the network', () => {
     expect(it.hub.asked).toEqual(['POST /v1/reports as plant-7/kiosk-1']);
     expect(await hub.visit({ present: true })).toBe(true);
     expect(it.hub.asked.slice(1)).toEqual(['POST /v1/presence as plant-7/kiosk-1']);
+  });
+
+  it('say when an agent without events last looked, in place of the sign of life, at most as often as it is configured', async () => {
+    await using it = await enrolled();
+    const hours = (count: number, boot = 'boot-1'): Agent =>
+      it.agent({
+        edge: {
+          ...testEdge(new Date(TODAY.getTime() + count * HOUR_MS)),
+          bootId: boot,
+          monotonicMs: () => (count + 100) * HOUR_MS,
+        },
+      });
+    const visitAt = async (agent: Agent): Promise<readonly string[]> => {
+      it.hub.asked.length = 0;
+      await using hub = makeVisitor(agent, it.hub.url, { ...PATIENT, signLooksMs: 6 * HOUR_MS });
+      await hub.visit({ present: true });
+      return it.hub.asked.map((line) => line.split(' ')[1] ?? '');
+    };
+    const look = (agent: Agent): void => recordLook(agent, { read: [], all: [] });
+    expect(await visitAt(hours(0))).toEqual(['/v1/reports']);
+    look(hours(1));
+    expect(await visitAt(hours(1))).toEqual(['/v1/presence']);
+    look(hours(6));
+    expect(await visitAt(hours(6))).toEqual(['/v1/reports']);
+    expect(it.hub.reports.at(-1)).toMatchObject({ lookedAt: formatTime(hours(6).edge.now()) });
+    expect([...it.hub.events.values()].at(-1)).toMatchObject({ type: 'looked' });
+    expect(waiting(it)).toEqual([]);
+    // A look of before the last report says nothing new, and a restart of the program within the time neither.
+    expect(await visitAt(hours(13))).toEqual(['/v1/presence']);
+    look(hours(13));
+    expect(await visitAt(hours(13))).toEqual(['/v1/reports']);
+    look(hours(14, 'boot-2'));
+    expect(await visitAt(hours(14, 'boot-2'))).toEqual(['/v1/presence']);
+    // A wall clock that was set back over a boot leaves the age unknown: one report, and then none for six hours.
+    look(hours(-40, 'boot-3'));
+    expect(await visitAt(hours(-40, 'boot-3'))).toEqual(['/v1/reports']);
+    look(hours(-39, 'boot-3'));
+    expect(await visitAt(hours(-39, 'boot-3'))).toEqual(['/v1/presence']);
   });
 
   it('go in batches, each acknowledged before the next', async () => {

@@ -98,7 +98,7 @@ describe('a request for a support bundle', () => {
 
   it('goes to the hub with the next visit, again where the answer is lost, and then never', async () => {
     await using it = await enrolled();
-    await using hub = makeVisitor(it.agent(), it.hub.url, { ...PATIENT, attempts: 1 }, it.sources);
+    await using hub = makeVisitor(it.agent(), it.hub.url, { ...PATIENT, attempts: 1, support: it.sources });
     await hub.visit();
     await it.asked(request('a'));
     let cuts = 1;
@@ -117,7 +117,7 @@ describe('a request for a support bundle', () => {
 
   it('that the hub refuses for good is not sent for ever', async () => {
     await using it = await enrolled();
-    await using hub = makeVisitor(it.agent(), it.hub.url, { ...PATIENT, attempts: 1 }, it.sources);
+    await using hub = makeVisitor(it.agent(), it.hub.url, { ...PATIENT, attempts: 1, support: it.sources });
     await hub.visit();
     await it.asked(request('a'));
     let sent = 0;

@@ -7,8 +7,8 @@ import { verifyStatement } from '#bundles/trust/statements/verify-statement';
 import Evidence from '../../../scheduler/commands/evidence.ts';
 import History from '../../../scheduler/commands/observe/history.ts';
 import SitesRevoke from '../../../scheduler/commands/sites/revoke.ts';
-import { days, shop } from '../hub/questions/history/shop-hub.ts';
-import type { TestHub } from '../hub/test-hub.ts';
+import { applied, days, PROD, shop } from '../hub/questions/history/shop-hub.ts';
+import { chain, enrolled, report, type TestHub } from '../hub/test-hub.ts';
 import { runCommandClass } from './run-command-class.ts';
 import { formatTime } from '#bundles/time';
 
@@ -26,6 +26,7 @@ type Read = {
     readonly lastReport: { readonly digest: string } | null;
     readonly packages: readonly {
       readonly assignment: string;
+      readonly lookedAt: string | null;
       readonly package: { readonly value: string };
     }[];
   }[];
@@ -80,4 +81,31 @@ it('evidence of an unknown site, or an impossible time, is one sentence and writ
   expect([unknown.code, unknown.err]).toEqual([5, expect.stringContaining('no site plant-9')]);
   const odd = await runCommandClass(Evidence, ['plant-7', '--at', '2026-02-30', ...places(hub)]);
   expect([odd.code, odd.err]).toEqual([2, expect.stringContaining('is not a time')]);
+});
+
+it('evidence says of each package when its agent last compared it, by the signed report', async () => {
+  await using hub = await shop();
+  const agent = await enrolled(hub, 'plant-8/press-1', PROD);
+  const at = formatTime(days(-1));
+  const lines = chain(
+    agent,
+    ['web', 'old', 'odd'].map((name) => applied(name, digestOf(name), days(-2))),
+  );
+  const stick = await hub.stick('looks');
+  await report(stick, agent, lines, 1, 3, {
+    time: at,
+    lookedAt: at,
+    looks: { packages: { old: formatTime(days(-2)), odd: null } },
+  });
+  await hub.importFrom(stick, days(-1));
+  const late = '2026-11-23T08:00:00Z';
+  const out = join(hub.path, 'looks-of-8');
+  const made = await runCommandClass(Evidence, ['plant-8', '--at', late, '--out', out, ...places(hub)]);
+  expect(made.code, made.err).toBe(0);
+  const bytes = await readFile(join(out, `plant-8-${late.replaceAll(/[-:]/g, '')}.evidence.json`));
+  const { agents } = JSON.parse(bytes.toString()) as Read;
+  expect(agents[0]?.lastReport).toMatchObject({ lookedAt: at });
+  expect(
+    Object.fromEntries(agents[0]?.packages.map(({ assignment, lookedAt }) => [assignment, lookedAt]) ?? []),
+  ).toEqual({ web: at, old: formatTime(days(-2)), odd: null });
 });

@@ -1,5 +1,6 @@
 import { isFleetError } from '#bundles/errors';
 import { openOrStartLayout } from '#bundles/formats/layout/layout';
+import type { ReportPredicate } from '#bundles/formats/statements/predicates';
 import { parseEnvelope } from '#bundles/formats/statements/envelope';
 import type { Json } from '#bundles/json/canonical';
 import { formatChannel, parseChannel } from '#bundles/names';
@@ -37,10 +38,15 @@ export const siteEvidence = async (
     const found = (await listReleases(laidOut, channel, keys.roots)).find(
       ({ release }) => releaseValue(formatChannel(channel), release.predicate.version) === name,
     );
+    const last = await lastReport(store.db, agent.agent, at);
     return {
       agent: agent.agent,
-      lastReport: await lastReport(store.db, agent.agent, at),
-      packages: agent.assignments.map(({ assignment, values }) => ({ assignment, ...values })),
+      lastReport: last?.report ?? null,
+      packages: agent.assignments.map(({ assignment, values }) => ({
+        assignment,
+        lookedAt: lookOf(last?.looks, assignment),
+        ...values,
+      })),
       state: agent.own as Json,
       release: found ? await describeRelease(found) : name,
     };
@@ -140,20 +146,31 @@ const lastReport = async (db: Database, agent: string, at: Timestamp) => {
     .orderBy('written_at', 'desc')
     .orderBy('number', 'desc')
     .executeTakeFirst();
-  if (!row) return null;
+  if (!row) return undefined;
+  const looks = looksIn(row.statement);
   return {
-    digest: row.digest,
-    writtenAt: row.written_at,
-    receivedAt: row.received_at,
-    source: row.source,
-    clockTrusted: row.clock_trusted === 1,
-    lookedAt: lookedAtIn(row.statement),
+    report: {
+      digest: row.digest,
+      writtenAt: row.written_at,
+      receivedAt: row.received_at,
+      source: row.source,
+      clockTrusted: row.clock_trusted === 1,
+      lookedAt: looks.lookedAt ?? null,
+    },
+    looks,
   };
 };
 
-/** When the agent last compared live state, by its signed statement; null: an older agent does not say it. */
-const lookedAtIn = (statement: string): string | null => {
+type Looks = Pick<ReportPredicate, 'lookedAt' | 'looks'>;
+
+/** When the agent last compared live state, by its signed statement; nothing from an older agent. */
+const looksIn = (statement: string): Looks => {
   const { payload } = parseEnvelope(Buffer.from(statement), 'a report');
-  const { predicate } = JSON.parse(payload.toString()) as { predicate: { lookedAt?: string } };
-  return predicate.lookedAt ?? null;
+  return (JSON.parse(payload.toString()) as { predicate: Looks }).predicate;
+};
+
+/** When the agent last compared this package, by the same statement; null: never, or at an unknown time. */
+const lookOf = (looks: Looks | undefined, assignment: string): Timestamp | null => {
+  const named = looks?.looks?.packages[assignment];
+  return named === undefined ? (looks?.lookedAt ?? null) : named;
 };
