@@ -2,7 +2,7 @@ import type { Digest } from '#bundles/digest';
 import type { Outcome } from '#bundles/formats/events/event';
 import type { Step } from '../../model/target.ts';
 import type { Ids } from './live/accounts.ts';
-import { asJson, type OwnedDirectory, type Replaced } from './owned-state.ts';
+import { asJson, type OwnedDirectory, type Replaced } from './owned/owned-state.ts';
 import type { SettingProgram } from './settings/setting.ts';
 import type { DebsRequest } from './step-request.ts';
 import type { Inputs } from './systemd/started.ts';

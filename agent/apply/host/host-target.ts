@@ -5,7 +5,7 @@ import { pruneBackups } from './backups/make-room.ts';
 import { examineDebs } from './debs/examine-debs.ts';
 import { executeStep } from './execute/execute-step.ts';
 import type { HostTargetOptions } from './host-options.ts';
-import { keysClaimed } from './keys-claimed.ts';
+import { keysClaimed } from './owned/keys-claimed.ts';
 import { placesOf } from './live/read-places.ts';
 import { observeHost } from './observe/observe-host.ts';
 import { planHost } from './plan/plan-host.ts';
@@ -14,7 +14,7 @@ import { hostMachine } from './reboot/host-machine.ts';
 import { restoreHostSecrets } from './restore/restore-secrets.ts';
 import { hasProbes, passesHostChecks, settleHost } from './settle/settle-host.ts';
 import { unlessGoingDown } from './systemd/going-down.ts';
-import { todaysKeys } from './todays-keys.ts';
+import { todaysKeys } from './owned/todays-keys.ts';
 
 export type { HostTargetOptions, Run } from './host-options.ts';
 

@@ -3,7 +3,7 @@ import type { Step, StepResult } from '../../../model/target.ts';
 import { openBackup } from '../backups/open-backup.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import type { FileRemovalDetail } from '../host-step.ts';
-import { isBack } from '../live/is-back.ts';
+import { isBack } from '../owned/is-back.ts';
 import { openFolder } from '../live/open-folder.ts';
 import { readEntryIn } from '../live/read-entry.ts';
 import { outdate } from './execute-file.ts';

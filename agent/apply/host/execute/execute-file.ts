@@ -8,7 +8,7 @@ import type { Wanted } from '../desired/read-wanted.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import type { FileDetail } from '../host-step.ts';
 import { isOurs } from '#bundles/who-may-change';
-import { asJson, snapshot } from '../owned-state.ts';
+import { asJson, snapshot } from '../owned/owned-state.ts';
 import { writeStarted } from '../systemd/started.ts';
 import { openParent, ownerNow } from './open-parent.ts';
 import { putFile, type Replaceable, readReplaceable } from './put-file.ts';

@@ -3,7 +3,7 @@ import { readWanted } from '../desired/read-wanted.ts';
 import { stopIfAborted } from '../host-error.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import { fromStep } from '../host-step.ts';
-import { executeSetting } from '../settings/execute-setting.ts';
+import { executeSetting } from './execute-setting.ts';
 import { executeDebs } from './execute-debs.ts';
 import { executeDirectory, executeDirectoryRemoval } from './execute-directory.ts';
 import { executeFile } from './execute-file.ts';

@@ -1,6 +1,6 @@
 import type { HostUnit } from '#bundles/formats/bundle/host-package';
 import type { Drift } from '../../../model/target.ts';
-import { unitKey } from '../owned-state.ts';
+import { unitKey } from '../owned/owned-state.ts';
 import {
   describeUnit,
   isEnabled,

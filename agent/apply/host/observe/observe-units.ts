@@ -1,7 +1,7 @@
 import { nameSome } from '#bundles/name-some';
 import type { Drift } from '../../../model/target.ts';
 import type { HostTargetOptions } from '../host-options.ts';
-import { fileKey } from '../owned-state.ts';
+import { fileKey } from '../owned/owned-state.ts';
 import { type ForeignFile, type Ours, readForeign, sinceApplied } from '../systemd/foreign-files.ts';
 import { packageUnit } from '../systemd/package-unit.ts';
 import { readUnits } from '../systemd/unit-state.ts';

@@ -1,6 +1,6 @@
 import { FleetError } from '#bundles/errors';
 import type { Wanted, WantedDirectory } from '../desired/read-wanted.ts';
-import { debKey, directoryKey, fileKey, secretKey, unitKey } from '../owned-state.ts';
+import { debKey, directoryKey, fileKey, secretKey, unitKey } from '../owned/owned-state.ts';
 
 /**
  * Refuses a package that lists a path or unit of another package.

@@ -7,7 +7,7 @@ import { settingsOf } from '../settings/setting.ts';
 import { type Accounts, hasOwner, resolveOwner } from '../live/accounts.ts';
 import type { Entry } from '../live/read-entry.ts';
 import type { Places } from '../live/read-places.ts';
-import type { Owned } from '../owned-state.ts';
+import type { Owned } from '../owned/owned-state.ts';
 import type { PackageUnit } from '../systemd/package-unit.ts';
 import type { Quadlets } from '../systemd/quadlets.ts';
 import type { SeenUnit } from '../systemd/unit-state.ts';

@@ -10,7 +10,7 @@ import { newerOnHost } from '../debs/newer-on-host.ts';
 import { type AptChange, describeChange, goalOfChange, simulateApt } from '../debs/simulate-apt.ts';
 import { hostError } from '../host-error.ts';
 import { type DebsDetail, note, toStep } from '../host-step.ts';
-import { asJson, debKey, type OwnedDeb } from '../owned-state.ts';
+import { asJson, debKey, type OwnedDeb } from '../owned/owned-state.ts';
 import type { DebRelease } from '../step-request.ts';
 import { describeHook, hooksFor, staysAfter } from './deb-hooks.ts';
 import type { Part, PlanContext } from './plan-context.ts';

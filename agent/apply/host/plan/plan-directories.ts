@@ -13,7 +13,7 @@ import {
   keyOfDirectory,
   type OwnedDirectory,
   parentKey,
-} from '../owned-state.ts';
+} from '../owned/owned-state.ts';
 import { compareMeta, inTheWay, notRoot, ownerOf, type Part, type PlanContext } from './plan-context.ts';
 
 /** Every directory that the package needs: those that it lists and the parents of all its paths. */

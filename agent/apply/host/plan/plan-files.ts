@@ -5,7 +5,7 @@ import type { WantedFile } from '../desired/read-wanted.ts';
 import { stopIfAborted } from '../host-error.ts';
 import { type FileDetail, note, toStep } from '../host-step.ts';
 import { type Entry, entryReader } from '../live/read-entry.ts';
-import { asJson, fileKey, type OwnedFile, type Replaced, snapshot } from '../owned-state.ts';
+import { asJson, fileKey, type OwnedFile, type Replaced, snapshot } from '../owned/owned-state.ts';
 import { compareMeta, inTheWay, nameOf, notRoot, ownerOf, type PlanContext } from './plan-context.ts';
 
 export type FileChange = {

@@ -1,5 +1,5 @@
 import { toStep } from '../host-step.ts';
-import { fileKey } from '../owned-state.ts';
+import { fileKey } from '../owned/owned-state.ts';
 import { type ForeignFile, sinceApplied } from '../systemd/foreign-files.ts';
 import type { UnitContext } from './plan-context.ts';
 import type { FileChange } from './plan-files.ts';

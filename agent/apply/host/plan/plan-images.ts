@@ -2,7 +2,7 @@ import { compareBytes } from '#bundles/digest';
 import type { Step } from '../../../model/target.ts';
 import { whyInert } from '../host-options.ts';
 import { note, toStep } from '../host-step.ts';
-import { imageKey } from '../owned-state.ts';
+import { imageKey } from '../owned/owned-state.ts';
 import type { Part, PlanContext } from './plan-context.ts';
 import { type InPodman, readPodman } from '../images/podman-storage.ts';
 

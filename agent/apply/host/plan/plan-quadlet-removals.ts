@@ -1,7 +1,7 @@
 import type { Step } from '../../../model/target.ts';
 import { whyInert } from '../host-options.ts';
 import { toStep } from '../host-step.ts';
-import { unitKey } from '../owned-state.ts';
+import { unitKey } from '../owned/owned-state.ts';
 import { isQuadlet, quadletOf } from '../systemd/quadlets.ts';
 import { readGenerated } from '../systemd/read-generated.ts';
 import { isTemplate } from '../systemd/unit-names.ts';

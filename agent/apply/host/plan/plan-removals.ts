@@ -5,7 +5,7 @@ import type { Step } from '../../../model/target.ts';
 import { ancestorsOf } from '../desired/ancestors-of.ts';
 import { hostError, stopIfAborted } from '../host-error.ts';
 import { note, toStep } from '../host-step.ts';
-import { isBack } from '../live/is-back.ts';
+import { isBack } from '../owned/is-back.ts';
 import { openFolder } from '../live/open-folder.ts';
 import { type Entry, NO_BYTES, readEntry } from '../live/read-entry.ts';
 import {
@@ -16,7 +16,7 @@ import {
   type OwnedFile,
   parentKey,
   secretKey,
-} from '../owned-state.ts';
+} from '../owned/owned-state.ts';
 import type { PlanContext } from './plan-context.ts';
 import { isElsewhere } from './plan-files.ts';
 import { temporaryName } from '../live/temporary-name.ts';

@@ -3,7 +3,7 @@ import type { WantedSecret } from '../desired/read-wanted.ts';
 import { stopIfAborted } from '../host-error.ts';
 import { note, type SecretDetail, toStep } from '../host-step.ts';
 import { type Entry, entryReader } from '../live/read-entry.ts';
-import { secretKey } from '../owned-state.ts';
+import { secretKey } from '../owned/owned-state.ts';
 import { compareMeta, inTheWay, nameOf, notRoot, ownerOf, type PlanContext } from './plan-context.ts';
 import type { FileChange, FilePlan } from './plan-files.ts';
 

@@ -2,7 +2,7 @@ import type { HostUnit } from '#bundles/formats/bundle/host-package';
 import { compareBytes } from '#bundles/digest';
 import type { Step } from '../../../model/target.ts';
 import { note, toStep } from '../host-step.ts';
-import { type OwnedUnit, unitKey } from '../owned-state.ts';
+import { type OwnedUnit, unitKey } from '../owned/owned-state.ts';
 import { isFileOfUnit } from '../systemd/unit-files.ts';
 import type { UnitContext } from './plan-context.ts';
 

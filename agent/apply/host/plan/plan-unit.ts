@@ -8,7 +8,7 @@ import { openFile } from '../live/open-file.ts';
 import { openFolder } from '../live/open-folder.ts';
 import { readEntry } from '../live/read-entry.ts';
 import { type Bounds, readUpTo } from '../live/read-up-to.ts';
-import { type OwnedUnit, secretKey, unitKey } from '../owned-state.ts';
+import { type OwnedUnit, secretKey, unitKey } from '../owned/owned-state.ts';
 import type { HostUnit } from '#bundles/formats/bundle/host-package';
 import type { PackageUnit } from '../systemd/package-unit.ts';
 import { isQuadlet } from '../systemd/quadlets.ts';

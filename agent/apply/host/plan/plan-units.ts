@@ -3,7 +3,7 @@ import type { OwnedObject, Step } from '../../../model/target.ts';
 import { stopIfAborted } from '../host-error.ts';
 import { whyInert } from '../host-options.ts';
 import { note, toStep } from '../host-step.ts';
-import { asJson, type OwnedUnit, unitKey } from '../owned-state.ts';
+import { asJson, type OwnedUnit, unitKey } from '../owned/owned-state.ts';
 import { type ForeignFile, fromBefore } from '../systemd/foreign-files.ts';
 import { packageUnit, type PackageUnit } from '../systemd/package-unit.ts';
 import { linksOf, readStarted, RELOAD } from '../systemd/started.ts';

@@ -3,7 +3,7 @@ import type { DesiredPackage, Step, StepResult } from '../../../model/target.ts'
 import { readWanted } from '../desired/read-wanted.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import type { PlaybookDetail } from '../host-step.ts';
-import { asJson } from '../owned-state.ts';
+import { asJson } from '../owned/owned-state.ts';
 import { forgetLook, noteUnchecked, uncheckedDrift } from './observe-playbooks.ts';
 import { describeResumed, describeTasks, taskKey } from '../runner/playbook-report.ts';
 import { stepError } from '../runner/step-error.ts';

@@ -2,7 +2,7 @@ import type { HostPlaybook } from '#bundles/formats/bundle/host-package';
 import type { DesiredPackage, OwnedObject, Step } from '../../../model/target.ts';
 import { type HostTargetOptions, whyInert } from '../host-options.ts';
 import { note, toStep } from '../host-step.ts';
-import { asJson } from '../owned-state.ts';
+import { asJson } from '../owned/owned-state.ts';
 import { readWanted } from '../desired/read-wanted.ts';
 import { describeTasks, driftedTasks } from '../runner/playbook-report.ts';
 import { type OwnedPlaybook, playbookDigest, playbookKey, runPlaybook } from './run-playbook.ts';

@@ -3,7 +3,7 @@ import { compareBytes } from '#bundles/digest';
 import type { Wanted } from '../desired/read-wanted.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import type { Places } from '../live/read-places.ts';
-import { fileKey, type Owned } from '../owned-state.ts';
+import { fileKey, type Owned } from '../owned/owned-state.ts';
 import { debianOwned } from './debian-owned.ts';
 import { findShadows } from './find-shadows.ts';
 import { type Listed, listDirectories, readUnitFolders, type UnitFolders } from './load-path.ts';

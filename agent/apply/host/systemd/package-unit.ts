@@ -1,4 +1,4 @@
-import type { Owned } from '../owned-state.ts';
+import type { Owned } from '../owned/owned-state.ts';
 import { type Quadlets, quadletOf } from './quadlets.ts';
 import type { KnownUnit } from './unit-files.ts';
 import type { SeenUnit, UnitState } from './unit-state.ts';

@@ -1,7 +1,7 @@
 import { chmod, lstat, mkdir, readdir, readFile, readlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type HostTargetOptions, hostTarget } from '../../../../agent/apply/host/host-target.ts';
-import { readOwned } from '../../../../agent/apply/host/owned-state.ts';
+import { readOwned } from '../../../../agent/apply/host/owned/owned-state.ts';
 import { runCommand } from '../../../../agent/apply/host/run-command.ts';
 import type {
   DesiredPackage,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { hooksFor, staysAfter } from '../../../../../agent/apply/host/plan/deb-hooks.ts';
-import { readOwned } from '../../../../../agent/apply/host/owned-state.ts';
+import { readOwned } from '../../../../../agent/apply/host/owned/owned-state.ts';
 import type { AptChange } from '../../../../../agent/apply/host/debs/simulate-apt.ts';
 import { readWanted } from '../../../../../agent/apply/host/desired/read-wanted.ts';
 import { packageOf } from '../sandbox.ts';

@@ -1,5 +1,5 @@
 import { parseHostPackage } from '#bundles/formats/bundle/host-package';
-import type { DesiredPackage } from '../../model/target.ts';
+import type { DesiredPackage } from '../../../model/target.ts';
 import { debKey, directoryKey, fileKey, secretKey, unitKey } from './owned-state.ts';
 
 /**

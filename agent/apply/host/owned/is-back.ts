@@ -1,5 +1,5 @@
-import type { Replaced } from '../owned-state.ts';
-import type { Entry } from './read-entry.ts';
+import type { Replaced } from './owned-state.ts';
+import type { Entry } from '../live/read-entry.ts';
 
 /** True if the entry at a path equals the one before the package. Owners are compared only as root, which can restore them. */
 export const isBack = (live: Entry, replaced: Replaced, isRoot: boolean): boolean => {

@@ -1,4 +1,4 @@
-import type { Places } from './live/read-places.ts';
+import type { Places } from '../live/read-places.ts';
 
 /** Prefixes of keys that name a path. */
 const OF_PATHS = /^(file|secret|directory|parent):(\/.*)$/s;

@@ -7,8 +7,8 @@ import type { SettingDetail } from '../host-step.ts';
 import { runStep } from '../runner/run-step.ts';
 import { stepError } from '../runner/step-error.ts';
 import { writeStarted } from '../systemd/started.ts';
-import { readBack } from './read-sysctl.ts';
-import { setLater, settingRecord } from './setting.ts';
+import { readBack } from '../settings/read-sysctl.ts';
+import { setLater, settingRecord } from '../settings/setting.ts';
 import { withoutNames } from '../live/sysctl-lines.ts';
 
 const TIMEOUT_SECONDS = 120;

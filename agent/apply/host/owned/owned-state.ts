@@ -1,7 +1,7 @@
 import type { Json } from '#bundles/json/canonical';
 import type { Digest } from '#bundles/digest';
-import type { OwnedObject } from '../../model/target.ts';
-import type { Entry } from './live/read-entry.ts';
+import type { OwnedObject } from '../../../model/target.ts';
+import type { Entry } from '../live/read-entry.ts';
 
 /** The entry at a path before a package replaced it; the removal of the package restores it. A file's bytes are in `backups`. */
 export type Replaced =
