@@ -9,7 +9,7 @@ import { removalsToConfirm } from './removals-to-confirm.ts';
 import { sayKnown } from './say-known.ts';
 import { findFailure } from '../store/applied/failures.ts';
 import { readTrustRow } from '../store/trust.ts';
-import { findRunning } from './operator/roll-back-package.ts';
+import { findRunning } from './find-running.ts';
 import { checkAborted } from '../store/journal/boundary.ts';
 import { sentenceOf } from '../store/outbox/sentence-of.ts';
 import { readOwned, readTaken } from '../store/applied/inventory.ts';

@@ -4,7 +4,7 @@ import type { Agent } from '../store/agent.ts';
 import { loadPackage } from '../apply/load-package.ts';
 import { begin, perform } from '../apply/perform.ts';
 import { finishRemoval, mayBeGone } from '../apply/finish-removals.ts';
-import { findRunning } from '../apply/operator/roll-back-package.ts';
+import { findRunning } from '../apply/find-running.ts';
 import type { CheckResult, Drift } from '../model/target.ts';
 import { uncheckedCheck, unknownHealth } from '../model/unknown-health.ts';
 import { checkAborted, record } from '../store/journal/boundary.ts';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { findFault, UNRANKED } from '../lint/plugin.ts';
+import { findFault } from '../lint/plugin.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -12,9 +12,6 @@ const ORDERS = (
     readonly rules: { readonly 'house/one-way': readonly [string, Orders] };
   }
 ).rules['house/one-way'][1];
-
-/** Folders whose files and folders import each other, so that they have no order yet. */
-const KNOTS = ['agent/apply', 'agent/apply/host', 'agent/apply/kubernetes'];
 
 type Folder = {
   readonly path: string;
@@ -40,28 +37,21 @@ const FOLDERS = ['scheduler', 'agent', 'exporter', 'bundles'].flatMap(readFolder
 test('each folder with a folder in it has an order that names all its folders and files', () => {
   const missing = FOLDERS.filter(
     ({ folders, files }) => folders.length > 0 && folders.length + files.length > 1,
-  )
-    .filter(({ path }) => !KNOTS.includes(path))
-    .flatMap(({ path, folders, files }) => {
-      const order = ORDERS[path] ?? [];
-      const loose = order.includes('*.ts') ? [] : files;
-      return [...folders, ...loose].filter((name) => !order.includes(name)).map((name) => `${path}/${name}`);
-    });
+  ).flatMap(({ path, folders, files }) => {
+    const order = ORDERS[path] ?? [];
+    const loose = order.includes('*.ts') ? [] : files;
+    return [...folders, ...loose].filter((name) => !order.includes(name)).map((name) => `${path}/${name}`);
+  });
   expect(missing).toEqual([]);
 });
 
 test('an order names only what is there, once', () => {
   const known = new Map(FOLDERS.map(({ path, folders, files }) => [path, [...folders, ...files, '*.ts']]));
   const wrong = Object.entries(ORDERS).flatMap(([path, order]) => [
-    ...order.filter((name) => name !== UNRANKED && !known.get(path)?.includes(name)),
+    ...order.filter((name) => !known.get(path)?.includes(name)),
     ...order.filter((name, at) => order.indexOf(name) !== at),
   ]);
   expect(wrong).toEqual([]);
-});
-
-test('no folder but the known knots leaves files unranked', () => {
-  const unranked = Object.entries(ORDERS).filter(([, order]) => order.includes(UNRANKED));
-  expect(KNOTS).toEqual(expect.arrayContaining(unranked.map(([path]) => path)));
 });
 
 const ORDER = { program: ['model', 'shared.ts', 'load', '*.ts'], 'program/load': ['files'] };

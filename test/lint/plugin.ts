@@ -9,18 +9,15 @@ const targetOf = (file: string, specifier: string): string | undefined => {
   return specifier.startsWith('.') ? join(file, '..', specifier) : undefined;
 };
 
-/** In the order of a folder whose own files and folders import each other: files that it does not name are not checked. */
-export const UNRANKED = 'loose files have no rank yet';
-
 /**
  * Index of `path` in the order of `folder`: that of its folder or file there, or of '*.ts' for a file of `folder` itself; -1, if the order
- * names none of them. undefined: it is not checked.
+ * names none of them.
  */
-const placeOf = (path: string, folder: string, order: readonly string[]): number | undefined => {
+const placeOf = (path: string, folder: string, order: readonly string[]): number => {
   const [first = '', ...rest] = path.slice(folder.length + 1).split('/');
   const named = order.indexOf(first);
   if (named >= 0 || rest.length > 0) return named;
-  return order.includes(UNRANKED) ? undefined : order.indexOf('*.ts');
+  return order.indexOf('*.ts');
 };
 
 /** The fault of one import, for a person, or undefined. */
@@ -31,7 +28,6 @@ export const findFault = (file: string, specifier: string, orders: Options): str
     if (!file.startsWith(`${folder}/`) || !target.startsWith(`${folder}/`)) continue;
     const from = placeOf(file, folder, order);
     const to = placeOf(target, folder, order);
-    if (from === undefined || to === undefined) continue;
     if (from < 0)
       return `${file} has no place in the order of ${folder}/, which names neither it nor its folder (.oxlintrc.json).`;
     if (to > from)

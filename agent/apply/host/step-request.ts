@@ -1,5 +1,4 @@
 import type { Digest } from '#bundles/digest';
-import type { PlaybookReport } from './runner/playbook-report.ts';
 
 /**
  * One file that a step reads, by digest. Its bytes are a blob of the agent's store, or, for a small file that was made for this
@@ -105,6 +104,32 @@ export type ImageRequest = StepRequest & {
 
 /** A step that needs root without the restrictions of the daemon. `kind` says which program of the host does it. */
 export type RunnerRequest = DebsRequest | PlaybookRequest | SettingRequest | ImageRequest;
+
+/** A task of a playbook, with the file and line below the playbook's folder. */
+export type TaskPlace = { readonly task: string; readonly file: string; readonly line: number };
+
+/** How a run of ansible-playbook went, from the lines of runner/callback-plugin.ts. */
+export type PlaybookReport = {
+  /** Tasks that changed something, or would in check mode. */
+  readonly changed: readonly (TaskPlace & { readonly host: string })[];
+  /** The task that ended the run. */
+  readonly failed?: TaskPlace & { readonly host: string; readonly message: string; readonly hidden: boolean };
+  /** The last task that began: where a playbook hangs. */
+  readonly last?: TaskPlace;
+  /** True if the run came to its end, with or without a failure. */
+  readonly ended: boolean;
+  /** Effects of a former run that had not ended well; absent without one. */
+  readonly resumed?: {
+    /** The task in which the former run was cut off. */
+    readonly cutOff?: string;
+    /** Handlers that it had notified, and that ran now. */
+    readonly handlers: readonly TaskPlace[];
+    /** Notifications for which this playbook has no handler. */
+    readonly lost: readonly string[];
+    /** Tasks that this run skipped, and whose condition names the result of a task that changed something in the former run. */
+    readonly unrepeated: readonly TaskPlace[];
+  };
+};
 
 /** How a step ended that could begin. A request that the runner refuses is an error of runStep. */
 export type RunnerResult = {

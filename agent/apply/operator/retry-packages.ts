@@ -6,7 +6,7 @@ import { makeRemovalsDue } from '../../store/applied/attempts.ts';
 import type { PackageResult } from '../package-result.ts';
 import { resume } from '../perform.ts';
 import { reconcile } from '../reconcile.ts';
-import { findRunning } from './roll-back-package.ts';
+import { findRunning } from '../find-running.ts';
 
 /**
  * Retries failed packages on request of an operator. @param assignments empty for all

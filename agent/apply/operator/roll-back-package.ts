@@ -1,8 +1,9 @@
 import { FleetError } from '#bundles/errors';
 import type { Agent } from '../../store/agent.ts';
 import { appendEvent } from '../../store/outbox/outbox.ts';
-import { findPackage, type PackageRow, readPackages, savePackage } from '../../store/applied/packages.ts';
+import { type PackageRow, savePackage } from '../../store/applied/packages.ts';
 import { isRevoked, readTrustRow } from '../../store/trust.ts';
+import { findRunning } from '../find-running.ts';
 import { type PackageResult, resultOf } from '../package-result.ts';
 import { begin, perform, resume } from '../perform.ts';
 
@@ -33,16 +34,6 @@ export const rollBackPackage = async (
     });
   });
   return resultOf(await perform(agent, id));
-};
-
-/** @throws FleetError USAGE */
-export const findRunning = (agent: Agent, assignment: string): PackageRow => {
-  const row = findPackage(agent.state, assignment);
-  if (row) return row;
-  const names = readPackages(agent.state).map((it) => it.assignment);
-  throw new FleetError('USAGE', `there is no package ${assignment} here`, {
-    hint: names.length > 0 ? `There are: ${names.slice(0, 20).join(', ')}` : 'Import a medium first',
-  });
 };
 
 const previousOf = ({ state }: Agent, { assignment, previous }: PackageRow) => {

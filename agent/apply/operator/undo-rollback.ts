@@ -6,7 +6,7 @@ import { savePackage } from '../../store/applied/packages.ts';
 import type { PackageResult } from '../package-result.ts';
 import { resume } from '../perform.ts';
 import { reconcile } from '../reconcile.ts';
-import { findRunning } from './roll-back-package.ts';
+import { findRunning } from '../find-running.ts';
 
 /**
  * Ends a rollback on request of an operator: the package of the release in force is applied again. The hub receives operator and reason.

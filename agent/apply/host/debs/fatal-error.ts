@@ -1,5 +1,5 @@
 import type { CommandResult } from '../host-options.ts';
-import { firstError } from './simulate-apt.ts';
+import { firstError } from './first-error.ts';
 
 /** dpkg's reason for doing nothing at all, such as a line of its configuration that it does not know; else the first error of apt. */
 export const fatalError = ({ stdout, stderr }: CommandResult): string => {

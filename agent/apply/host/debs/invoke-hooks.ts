@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError } from '#bundles/errors';
 import { type Apt, runQuietly } from './apt.ts';
-import { firstError } from './simulate-apt.ts';
+import { firstError } from './first-error.ts';
 
 /** Paths of programs that run before and after dpkg works. */
 export type InvokeHooks = { readonly before: readonly string[]; readonly after: readonly string[] };

@@ -3,6 +3,7 @@ import { FleetError } from '#bundles/errors';
 import type { DebRelease, DebsRequest } from '../step-request.ts';
 import { type Apt, aptGet, aptGetHere } from './apt.ts';
 import { helpsWith, isStuck, readDpkg } from './dpkg-state.ts';
+import { firstError } from './first-error.ts';
 
 /** One change that apt announces. `from`: the version on the host; `to`: the version after it; null for none. */
 export type AptChange = {
@@ -113,11 +114,4 @@ const unmet = (stdout: string, stderr: string): FleetError => {
   return new FleetError('DEB_UNMET', `apt cannot install what the package brings: ${why}`, {
     hint: 'Bring the missing packages along in debs, or install them on the host',
   });
-};
-
-/** The first 'E: ' line of apt, or the first line. */
-export const firstError = (stderr: string): string => {
-  const lines = stderr.split('\n').map((line) => line.trim());
-  const error = lines.find((line) => line.startsWith('E: '));
-  return error?.slice(3) ?? lines.find((line) => line !== '') ?? 'it said nothing';
 };

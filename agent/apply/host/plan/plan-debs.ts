@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { HostDeb } from '#bundles/formats/bundle/host-package';
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { prepareApt } from '../debs/apt.ts';
+import { prepareApt } from '../debs/prepare-apt.ts';
 import { type DpkgState, isStuck, readDpkg } from '../debs/dpkg-state.ts';
 import { readMarked } from '../debs/marks.ts';
 import { newerOnHost } from '../debs/newer-on-host.ts';

@@ -2,7 +2,7 @@ import { chmod, copyFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { COMMAND_ENV } from '../host-options.ts';
 import { shownOutput } from '../shown-output.ts';
-import type { StepEnd, StepWork } from './perform-request.ts';
+import type { StepEnd, StepWork } from './step-work.ts';
 import type { DebHook } from '../step-request.ts';
 
 /**

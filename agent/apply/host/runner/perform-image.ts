@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { COMMAND_ENV, type CommandResult } from '../host-options.ts';
-import type { StepEnd, StepWork } from './perform-request.ts';
+import type { StepEnd, StepWork } from './step-work.ts';
 import type { ImageRequest } from '../step-request.ts';
 
 /** Loads an image into Podman's storage, or removes it. Repeating either changes nothing. */

@@ -5,7 +5,7 @@ import { COMMAND_ENV } from '../host-options.ts';
 import { CALLBACK_PLUGIN } from './callback-plugin.ts';
 import { describeTask, readPlaybookReport, whyPlaybookFailed } from './playbook-report.ts';
 import { beginProgress, forgetProgress, progressFile, readUnfinished } from './progress.ts';
-import type { StepEnd, StepWork } from './perform-request.ts';
+import type { StepEnd, StepWork } from './step-work.ts';
 import type { PlaybookRequest } from '../step-request.ts';
 
 /** Ansible's processes wait for each other by polling. Every millisecond, its default, takes a fifth of the CPU time of a run. */

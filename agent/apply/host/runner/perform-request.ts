@@ -4,14 +4,13 @@ import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import { redact } from '../../../secrets/redact.ts';
 import { readDpkg } from '../debs/dpkg-state.ts';
 import { whileMarking } from '../debs/marks.ts';
-import type { CommandResult, Run } from '../host-options.ts';
+import type { Run } from '../host-options.ts';
 import { firstOf, lastOf, shownOutput } from '../shown-output.ts';
 import { performDebs } from './perform-debs.ts';
 import { performImage } from './perform-image.ts';
 import { performPlaybook } from './perform-playbook.ts';
 import { performSetting } from './perform-setting.ts';
-import type { PlaybookReport } from './playbook-report.ts';
-import type { RunnerRequest, RunnerResult } from '../step-request.ts';
+import type { PlaybookReport, RunnerRequest, RunnerResult } from '../step-request.ts';
 import {
   layOutContent,
   readRequest,
@@ -20,28 +19,7 @@ import {
   stepFolder,
   writeResult,
 } from './step-folder.ts';
-
-/** Inputs of a step. */
-export type StepWork = {
-  /** The agent's state directory. */
-  readonly state: string;
-  /** The verified content. */
-  readonly content: string;
-  /** A folder of its own beside the content, removed after the step. */
-  readonly scratch: string;
-  readonly run: Run;
-  readonly signal: AbortSignal;
-};
-
-/** How the program of a step ended. `message` says in one sentence why it failed; undefined for success. */
-export type StepEnd = CommandResult & {
-  readonly message: string | undefined;
-  readonly report?: PlaybookReport;
-  /** Set if the host, not the release, is the cause of a failure: what helps. */
-  readonly surroundings?: string;
-  /** Of a success: what the host did wrong beside it. */
-  readonly note?: string;
-};
+import type { StepEnd, StepWork } from './step-work.ts';
 
 /**
  * Performs a stored request and stores its result; one that has a result is not performed again. The content is verified against

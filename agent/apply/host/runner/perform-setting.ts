@@ -5,7 +5,7 @@ import { COMMAND_ENV } from '../host-options.ts';
 import { readParameter } from '../live/read-parameter.ts';
 import { type SysctlLine, sysctlLines } from '../live/sysctl-lines.ts';
 import type { SettingRequest } from '../step-request.ts';
-import type { StepEnd, StepWork } from './perform-request.ts';
+import type { StepEnd, StepWork } from './step-work.ts';
 
 const TIMEOUT_MS = 110_000;
 

@@ -1,31 +1,6 @@
 import { nameSome } from '#bundles/name-some';
+import type { PlaybookReport, TaskPlace } from '../step-request.ts';
 import type { Unfinished } from './progress.ts';
-
-/** A task of a playbook, with the file and line below the playbook's folder. */
-type TaskPlace = { readonly task: string; readonly file: string; readonly line: number };
-
-/** How a run of ansible-playbook went, from the lines of callback-plugin.ts. */
-export type PlaybookReport = {
-  /** Tasks that changed something, or would in check mode. */
-  readonly changed: readonly (TaskPlace & { readonly host: string })[];
-  /** The task that ended the run. */
-  readonly failed?: TaskPlace & { readonly host: string; readonly message: string; readonly hidden: boolean };
-  /** The last task that began: where a playbook hangs. */
-  readonly last?: TaskPlace;
-  /** True if the run came to its end, with or without a failure. */
-  readonly ended: boolean;
-  /** Effects of a former run that had not ended well; absent without one. */
-  readonly resumed?: {
-    /** The task in which the former run was cut off. */
-    readonly cutOff?: string;
-    /** Handlers that it had notified, and that ran now. */
-    readonly handlers: readonly TaskPlace[];
-    /** Notifications for which this playbook has no handler. */
-    readonly lost: readonly string[];
-    /** Tasks that this run skipped, and whose condition names the result of a task that changed something in the former run. */
-    readonly unrepeated: readonly TaskPlace[];
-  };
-};
 
 type Line =
   | ({ readonly type: 'task' } & TaskPlace)
