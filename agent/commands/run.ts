@@ -8,7 +8,7 @@ import type { Log } from '../model/log.ts';
 import { parseWindows } from '#bundles/windows';
 import type { Edge } from '../model/edge.ts';
 import { askedWithRecipient } from '../enroll/ask-with-recipient.ts';
-import { lookAround } from '../observe/look-around.ts';
+import { lookAround } from '../daemon/look-around.ts';
 import { findIdentity, readIdentity } from '../store/identity.ts';
 import { openOperation } from '../store/journal/operations.ts';
 import { holdServiceLock } from '../store/service-lock.ts';

@@ -1,5 +1,5 @@
 import { plainLine } from '#bundles/errors';
-import type { Look } from '../observe/look-around.ts';
+import type { Look } from '../daemon/look-around.ts';
 import type { PackageDrift } from '../observe/observe.ts';
 import { sayHeld } from '../store/site-hold.ts';
 import { exitCodeOf, showPackages } from './show-packages.ts';

@@ -1,6 +1,6 @@
 import { plainLine } from '#bundles/errors';
 import type { AskedRegistry } from '../daemon/ask-registry.ts';
-import type { Look } from '../observe/look-around.ts';
+import type { Look } from '../daemon/look-around.ts';
 import { exitCodeOfLook, showLook } from './show-look.ts';
 
 /** A look by a command, after it has asked the registry. */

@@ -1,6 +1,6 @@
 import type { Poll } from '../acquire/poll-registry.ts';
 import type { Exclusively, Pulled } from '../acquire/pull-release.ts';
-import type { Look } from '../observe/look-around.ts';
+import type { Look } from './look-around.ts';
 import type { Sleep, WakeSignal } from './wake-signal.ts';
 import type { ContactKeeper } from '../store/contact.ts';
 import type { Log } from '../model/log.ts';

@@ -1,7 +1,7 @@
 import { isFleetError, toFleetError } from '#bundles/errors';
 import { openMedium } from '#bundles/formats/medium/open-medium';
 import type { Agent } from '../store/agent.ts';
-import { type Look, lookAround } from '../observe/look-around.ts';
+import { type Look, lookAround } from './look-around.ts';
 import { openOperation } from '../store/journal/operations.ts';
 import { tellRefused } from '../store/outbox/tell-refused.ts';
 import { collectGarbage } from '../store/collect-garbage.ts';

@@ -1,4 +1,4 @@
-import type { Look } from '../observe/look-around.ts';
+import type { Look } from './look-around.ts';
 import type { Log } from '../model/log.ts';
 
 /** Logs what is new in a look. An unchanged condition (a failed package, an unreachable API) is logged once. */

@@ -8,7 +8,7 @@ import type { Agent } from '../store/agent.ts';
 import type { Target } from '../model/target.ts';
 import { type Config, intervalMs } from '../config/config.ts';
 import { makeVisitor } from '../report/visit-hub.ts';
-import { lookAround } from '../observe/look-around.ts';
+import { lookAround } from './look-around.ts';
 import { nextAttempt } from '../store/applied/attempts.ts';
 import { readOwned } from '../store/applied/inventory.ts';
 import { siteHoldEnds } from '../store/site-hold.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Event } from '#bundles/formats/events/event';
 import { importMedium } from '../../agent/daemon/import-medium.ts';
 import type { Agent } from '../../agent/store/agent.ts';
-import { lookAround } from '../../agent/observe/look-around.ts';
+import { lookAround } from '../../agent/daemon/look-around.ts';
 import { readOutbox } from '../../agent/store/outbox/outbox.ts';
 import { readOwned } from '../../agent/store/applied/inventory.ts';
 import { acquireLock } from '../../agent/store/lock.ts';

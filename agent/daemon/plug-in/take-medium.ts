@@ -8,7 +8,7 @@ import { exportSupport } from '../../report/export-support.ts';
 import type { SupportSources } from '../../support/make-support.ts';
 import { exportReports } from '../../report/export-reports.ts';
 import type { Agent } from '../../store/agent.ts';
-import { type Look, lookAround } from '../../observe/look-around.ts';
+import { type Look, lookAround } from '../look-around.ts';
 import type { Reported, Taken } from './progress.ts';
 
 type Applied = Extract<Taken, { readonly kind: 'applied' }>;

@@ -7,7 +7,7 @@ import { importMedium } from '../../../agent/daemon/import-medium.ts';
 import { pollRegistry } from '../../../agent/acquire/poll-registry.ts';
 import { type Exclusively, type Pulled, pullRelease } from '../../../agent/acquire/pull-release.ts';
 import { reconcile } from '../../../agent/apply/reconcile.ts';
-import { lookAround } from '../../../agent/observe/look-around.ts';
+import { lookAround } from '../../../agent/daemon/look-around.ts';
 import { collectGarbage } from '../../../agent/store/collect-garbage.ts';
 import { readFloors } from '../../../agent/store/trust.ts';
 import { packTestBundle, type TestPackage } from '../../harness/fleets/signed-medium.ts';

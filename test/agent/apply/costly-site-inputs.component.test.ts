@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Json } from '#bundles/json/canonical';
 import { importMedium } from '../../../agent/daemon/import-medium.ts';
 import { judgeValues } from '#bundles/formats/author-schema/judge-values';
-import { lookAround } from '../../../agent/observe/look-around.ts';
+import { lookAround } from '../../../agent/daemon/look-around.ts';
 import { findPackage } from '../../../agent/store/applied/packages.ts';
 import { packTestBundle, type TestPackage } from '../../harness/fleets/signed-medium.ts';
 import { createWorld, SITE } from '../world.ts';

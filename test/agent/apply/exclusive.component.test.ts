@@ -4,7 +4,7 @@ import { importMedium } from '../../../agent/daemon/import-medium.ts';
 import type { Agent } from '../../../agent/store/agent.ts';
 import type { Target } from '../../../agent/model/target.ts';
 import { openOperation } from '../../../agent/store/journal/operations.ts';
-import { lookAround } from '../../../agent/observe/look-around.ts';
+import { lookAround } from '../../../agent/daemon/look-around.ts';
 import { findPackage } from '../../../agent/store/applied/packages.ts';
 import { FleetError } from '../../../bundles/errors.ts';
 import { packTestBundle } from '../../harness/fleets/signed-medium.ts';

@@ -5,7 +5,7 @@ import type { Target } from '../../../agent/model/target.ts';
 import { readStatus } from '../../../agent/observe/read-status.ts';
 import { readOutbox } from '../../../agent/store/outbox/outbox.ts';
 import type { Event } from '../../../bundles/formats/events/event.ts';
-import { lookAround } from '../../../agent/observe/look-around.ts';
+import { lookAround } from '../../../agent/daemon/look-around.ts';
 import { findAttempt, tryOf } from '../../../agent/store/applied/attempts.ts';
 import { findFailure } from '../../../agent/store/applied/failures.ts';
 import type { PackageRef } from '../../../agent/store/applied/package-ref.ts';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Target } from '../../../agent/model/target.ts';
-import { lookAround } from '../../../agent/observe/look-around.ts';
+import { lookAround } from '../../../agent/daemon/look-around.ts';
 import { lookAtDrift } from '../../../agent/observe/observe.ts';
 import { readStatus } from '../../../agent/observe/read-status.ts';
 import { readOwned } from '../../../agent/store/applied/inventory.ts';

@@ -9,7 +9,7 @@ import { undoRollback } from '../../../agent/apply/operator/undo-rollback.ts';
 import { rollBackPackage } from '../../../agent/apply/operator/roll-back-package.ts';
 import type { Target } from '../../../agent/model/target.ts';
 import { openOperation } from '../../../agent/store/journal/operations.ts';
-import { lookAround } from '../../../agent/observe/look-around.ts';
+import { lookAround } from '../../../agent/daemon/look-around.ts';
 import { readStatus } from '../../../agent/observe/read-status.ts';
 import { readOwned } from '../../../agent/store/applied/inventory.ts';
 import { findPackage } from '../../../agent/store/applied/packages.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { confirmPrune } from '../../../agent/apply/operator/confirm-prune.ts';
-import { lookAround } from '../../../agent/observe/look-around.ts';
+import { lookAround } from '../../../agent/daemon/look-around.ts';
 import { findPackage } from '../../../agent/store/applied/packages.ts';
 import type { TestPackage } from '../../harness/fleets/signed-medium.ts';
 import { liveFiles } from '../folder-target.ts';

@@ -8,7 +8,7 @@ import { storeAccepted } from '../../../agent/acquire/offers/store-accepted.ts';
 import type { Agent } from '../../../agent/store/agent.ts';
 import type { Target } from '../../../agent/model/target.ts';
 import { lastOperations, openOperation } from '../../../agent/store/journal/operations.ts';
-import { lookAround } from '../../../agent/observe/look-around.ts';
+import { lookAround } from '../../../agent/daemon/look-around.ts';
 import { readStatus } from '../../../agent/observe/read-status.ts';
 import { readOwned } from '../../../agent/store/applied/inventory.ts';
 import { findPackage } from '../../../agent/store/applied/packages.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Target } from '../../../agent/model/target.ts';
-import { lookAround } from '../../../agent/observe/look-around.ts';
+import { lookAround } from '../../../agent/daemon/look-around.ts';
 import { readOwned } from '../../../agent/store/applied/inventory.ts';
 import { findPackage } from '../../../agent/store/applied/packages.ts';
 import { openOperation } from '../../../agent/store/journal/operations.ts';

@@ -6,7 +6,7 @@ import { holdSite, releaseSite } from '../../../agent/apply/operator/hold-site.t
 import { retryPackages } from '../../../agent/apply/operator/retry-packages.ts';
 import { planNext } from '../../../agent/apply/plan-next.ts';
 import type { Target } from '../../../agent/model/target.ts';
-import { lookAround } from '../../../agent/observe/look-around.ts';
+import { lookAround } from '../../../agent/daemon/look-around.ts';
 import { readPackages } from '../../../agent/store/applied/packages.ts';
 import type { Agent } from '../../../agent/store/agent.ts';
 import type { TestPackage } from '../../harness/fleets/signed-medium.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { exitCodeOfOnce, type LookOnce, showOnce } from '../../../agent/commands/show-once.ts';
 import type { Config } from '../../../agent/config/config.ts';
 import { askRegistry } from '../../../agent/daemon/ask-registry.ts';
-import { lookAround } from '../../../agent/observe/look-around.ts';
+import { lookAround } from '../../../agent/daemon/look-around.ts';
 import { readNote } from '../../../agent/observe/note.ts';
 import { readTrustRow } from '../../../agent/store/trust.ts';
 import { packTestBundle } from '../../harness/fleets/signed-medium.ts';

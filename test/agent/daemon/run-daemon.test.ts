@@ -5,7 +5,7 @@ import { type Contact, keepContact, NO_CONTACT } from '../../../agent/store/cont
 import type { Daemon } from '../../../agent/daemon/daemon.ts';
 import { runDaemon } from '../../../agent/daemon/run-daemon.ts';
 import { parseWindows } from '../../../bundles/windows.ts';
-import type { Look } from '../../../agent/observe/look-around.ts';
+import type { Look } from '../../../agent/daemon/look-around.ts';
 import { virtualTime } from '../virtual-time.ts';
 
 const MINUTE = 60_000;

@@ -6,7 +6,7 @@ import { addDays, formatTime } from '#bundles/time';
 import { importMedium } from '../../../agent/daemon/import-medium.ts';
 import { holdSite, releaseSite } from '../../../agent/apply/operator/hold-site.ts';
 import type { Agent } from '../../../agent/store/agent.ts';
-import { lookAround } from '../../../agent/observe/look-around.ts';
+import { lookAround } from '../../../agent/daemon/look-around.ts';
 import { readStatus } from '../../../agent/observe/read-status.ts';
 import schema from '../../../bundles/schemas/agent-status.schema.json' with { type: 'json' };
 import { packTestBundle } from '../../harness/fleets/signed-medium.ts';

@@ -5,7 +5,7 @@ import type { Agent } from '../../../agent/store/agent.ts';
 import type { CheckResult, Target } from '../../../agent/model/target.ts';
 import { healthWaits } from '../../../agent/daemon/health-waits.ts';
 import { openOperation } from '../../../agent/store/journal/operations.ts';
-import { lookAround } from '../../../agent/observe/look-around.ts';
+import { lookAround } from '../../../agent/daemon/look-around.ts';
 import { findAttempt, HEALTH, nextAttempt } from '../../../agent/store/applied/attempts.ts';
 import { findPackage } from '../../../agent/store/applied/packages.ts';
 import { folderTarget, liveFiles } from '../folder-target.ts';

@@ -6,7 +6,7 @@ import { importMedium } from '../../../agent/daemon/import-medium.ts';
 import type { Edge } from '../../../agent/model/edge.ts';
 import { examineLooks } from '../../../agent/observe/examine-looks.ts';
 import { judgeLook } from '../../../agent/observe/judge-look.ts';
-import { lookAround } from '../../../agent/observe/look-around.ts';
+import { lookAround } from '../../../agent/daemon/look-around.ts';
 import { readStatus } from '../../../agent/observe/read-status.ts';
 import { holdServiceLock, serviceState } from '../../../agent/store/service-lock.ts';
 import { packTestBundle } from '../../harness/fleets/signed-medium.ts';

@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { addDays } from '#bundles/time';
-import { lookAround } from '../../../agent/observe/look-around.ts';
+import { lookAround } from '../../../agent/daemon/look-around.ts';
 import { lookAtDrift } from '../../../agent/observe/observe.ts';
 import { readHistory } from '../../../agent/observe/read-history.ts';
 import { readStatus } from '../../../agent/observe/read-status.ts';

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { addDays, formatTime } from '#bundles/time';
 import type { Agent } from '../../../agent/store/agent.ts';
 import type { Edge } from '../../../agent/model/edge.ts';
-import { lookAround } from '../../../agent/observe/look-around.ts';
+import { lookAround } from '../../../agent/daemon/look-around.ts';
 import { lookOnly } from '../../../agent/observe/observe.ts';
 import { reportedLooks } from '../../../agent/observe/reported-looks.ts';
 import { findPackage } from '../../../agent/store/applied/packages.ts';

@@ -8,7 +8,7 @@ import { parseDocument } from '#bundles/json/validate';
 import { importMedium } from '../../../agent/daemon/import-medium.ts';
 import { retryPackages } from '../../../agent/apply/operator/retry-packages.ts';
 import { rollBackPackage } from '../../../agent/apply/operator/roll-back-package.ts';
-import { lookAround } from '../../../agent/observe/look-around.ts';
+import { lookAround } from '../../../agent/daemon/look-around.ts';
 import { readOutbox } from '../../../agent/store/outbox/outbox.ts';
 import { createWorld, onePackage, type World } from '../world.ts';
 import { runs } from '../../harness/run/long.ts';

@@ -10,7 +10,7 @@ import { retryPackages } from '../../../agent/apply/operator/retry-packages.ts';
 import { readOutbox } from '../../../agent/store/outbox/outbox.ts';
 import { rollBackPackage } from '../../../agent/apply/operator/roll-back-package.ts';
 import { ageFile, loadOrMakeRecipient } from '../../../agent/hub/age-identity.ts';
-import { lookAround } from '../../../agent/observe/look-around.ts';
+import { lookAround } from '../../../agent/daemon/look-around.ts';
 import { lookAtDrift } from '../../../agent/observe/observe.ts';
 import { restoreSecrets } from '../../../agent/apply/restore-secrets.ts';
 import { collectGarbage } from '../../../agent/store/collect-garbage.ts';

@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
-import { lookAround } from '../../../agent/observe/look-around.ts';
+import { lookAround } from '../../../agent/daemon/look-around.ts';
 import { collectGarbage } from '../../../agent/store/collect-garbage.ts';
 import { saveCondition } from '../../../agent/store/conditions.ts';
 import { forgetPull, savePull } from '../../../agent/store/pull.ts';

@@ -5,7 +5,7 @@ import { type Digest, digestOf } from '#bundles/digest';
 import type { Bundle } from '#bundles/formats/bundle/read-bundle';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
 import { OCI_MANIFEST } from '#bundles/media-types';
-import { lookAround } from '../../../agent/observe/look-around.ts';
+import { lookAround } from '../../../agent/daemon/look-around.ts';
 import { saveFailure } from '../../../agent/store/applied/failures.ts';
 import { readPackages } from '../../../agent/store/applied/packages.ts';
 import { readBundles, saveBundle } from '../../../agent/store/bundles.ts';

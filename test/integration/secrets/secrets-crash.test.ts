@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { importMedium } from '../../../agent/daemon/import-medium.ts';
-import { lookAround } from '../../../agent/observe/look-around.ts';
+import { lookAround } from '../../../agent/daemon/look-around.ts';
 import { readPackages } from '../../../agent/store/applied/packages.ts';
 import { createSecretWorld, hostOf, secretPackage } from '../../agent/secrets/secret-world.ts';
 import { tracesBelow, tracesIn } from '../../agent/secrets/traces-of.ts';

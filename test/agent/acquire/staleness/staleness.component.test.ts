@@ -7,7 +7,7 @@ import { importMedium } from '../../../../agent/daemon/import-medium.ts';
 import type { Agent } from '../../../../agent/store/agent.ts';
 import { retryPackages } from '../../../../agent/apply/operator/retry-packages.ts';
 import { rollBackPackage } from '../../../../agent/apply/operator/roll-back-package.ts';
-import { lookAround } from '../../../../agent/observe/look-around.ts';
+import { lookAround } from '../../../../agent/daemon/look-around.ts';
 import { readStatus } from '../../../../agent/observe/read-status.ts';
 import { readStaleness } from '../../../../agent/acquire/staleness/read-staleness.ts';
 import { findPackage } from '../../../../agent/store/applied/packages.ts';

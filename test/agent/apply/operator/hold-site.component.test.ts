@@ -5,7 +5,7 @@ import { FleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
 import { holdSite, releaseSite } from '../../../../agent/apply/operator/hold-site.ts';
 import { rollBackPackage } from '../../../../agent/apply/operator/roll-back-package.ts';
-import { lookAround } from '../../../../agent/observe/look-around.ts';
+import { lookAround } from '../../../../agent/daemon/look-around.ts';
 import { readStatus } from '../../../../agent/observe/read-status.ts';
 import type { Agent } from '../../../../agent/store/agent.ts';
 import { readSiteHold, siteHoldEnds } from '../../../../agent/store/site-hold.ts';

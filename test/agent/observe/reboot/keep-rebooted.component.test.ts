@@ -7,7 +7,7 @@ import { parseWindows } from '#bundles/windows';
 import { holdSite, releaseSite } from '../../../../agent/apply/operator/hold-site.ts';
 import { importMedium } from '../../../../agent/daemon/import-medium.ts';
 import type { Machine, RebootCause } from '../../../../agent/model/machine.ts';
-import { lookAround } from '../../../../agent/observe/look-around.ts';
+import { lookAround } from '../../../../agent/daemon/look-around.ts';
 import { readStatus } from '../../../../agent/observe/read-status.ts';
 import { sayReboot } from '../../../../agent/observe/reboot/reboot-status.ts';
 import type { Agent } from '../../../../agent/store/agent.ts';

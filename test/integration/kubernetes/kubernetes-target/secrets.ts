@@ -6,7 +6,7 @@ import { openClusterAccess } from '../../../../agent/apply/kubernetes/api/cluste
 import type { KubernetesApi } from '../../../../agent/apply/kubernetes/api/kubernetes-api.ts';
 import { openKubernetesApi } from '../../../../agent/apply/kubernetes/api/open-kubernetes-api.ts';
 import { rollBackPackage } from '../../../../agent/apply/operator/roll-back-package.ts';
-import { lookAround } from '../../../../agent/observe/look-around.ts';
+import { lookAround } from '../../../../agent/daemon/look-around.ts';
 import { lookAtDrift } from '../../../../agent/observe/observe.ts';
 import { readOwned } from '../../../../agent/store/applied/inventory.ts';
 import { findPackage } from '../../../../agent/store/applied/packages.ts';

@@ -16,9 +16,9 @@ import { tellStaleness } from '../acquire/staleness/tell-staleness.ts';
 import { compactOutbox } from '../store/outbox/compact-outbox.ts';
 import { collectGarbage } from '../store/collect-garbage.ts';
 import { readPull } from '../store/pull.ts';
-import { type HealthWaits, observe, type PackageDrift } from './observe.ts';
-import { judgeBoot } from './reboot/judge-boot.ts';
-import { keepRebooted, type MayReboot } from './reboot/keep-rebooted.ts';
+import { type HealthWaits, observe, type PackageDrift } from '../observe/observe.ts';
+import { judgeBoot } from '../observe/reboot/judge-boot.ts';
+import { keepRebooted, type MayReboot } from '../observe/reboot/keep-rebooted.ts';
 
 export type Look = {
   readonly packages: readonly PackageResult[];
