@@ -9,12 +9,14 @@ import { publishSite } from '../../hub/sites/publish-site.ts';
 import { siteSigner } from '../../hub/sites/site-signer.ts';
 import { checkReleased, readReleased } from '../../hub/sites/check-released.ts';
 import { checkValues } from '../../hub/sites/check-values.ts';
+import { parseSelect, selectAgents } from '../../hub/sites/select-sites.ts';
 import { parseFreshness } from '../../hub/sites/set-terms.ts';
 import { parseValue, setValues } from '../../hub/sites/set-values.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { appendToLog } from '../append-to-log.ts';
 import { byOf, sometimesTakingFlags, takingBy } from '../by-flags.ts';
+import { changeMany, type ManyOptions } from './change-many.ts';
 
 export default class SitesSet extends FleetCommand {
   static override description =
@@ -25,15 +27,26 @@ export default class SitesSet extends FleetCommand {
     '<%= config.bin %> <%= command.id %> plant-7 --unset port --reason "the gateway has the default"',
     '<%= config.bin %> <%= command.id %> plant-7 --agent press-1 --freshness lease:14d',
     '<%= config.bin %> <%= command.id %> plant-7 --agent press-1 --channel prod/kiosk',
+    '<%= config.bin %> <%= command.id %> --select region=north gatewayHost=10.7.0.1 --dry-run',
   ];
   static override strict = false;
   static override args = {
-    site: Args.string({ required: true, description: 'Name of the site' }),
+    site: Args.string({ description: 'Name of the site; with --select the first value' }),
     values: Args.string({ description: '<name>=<value> ...' }),
   };
   static override flags = {
     ...hubFlags,
     ...sometimesTakingFlags('--unset'),
+    select: Flags.string({
+      description:
+        'Set the values of all sites that have an agent with these labels, like region=north,line=a',
+      ...repeatable,
+    }),
+    agents: Flags.boolean({
+      description:
+        'With --select: set the values of the selected agents, which override those of their sites',
+    }),
+    'dry-run': Flags.boolean({ description: 'Only print which values would change' }),
     agent: Flags.string({ description: "Only for this agent; its values override the site's" }),
     unset: Flags.string({
       description: 'Remove this value',
@@ -58,6 +71,14 @@ export default class SitesSet extends FleetCommand {
 
   async run(): Promise<unknown> {
     const { args, argv, flags } = await this.parse(SitesSet);
+    refuseTogether(flags);
+    if (flags.select !== undefined) return await this.#setMany(flags.select, argv as string[], flags);
+    if (flags.agents)
+      throw new FleetError('USAGE', '--agents says whose values --select sets, and there is no --select', {
+        hint: 'Name labels by --select, or one agent by --agent',
+      });
+    if (args.site === undefined)
+      throw new FleetError('USAGE', 'no site is given', { hint: 'Name a site, or several by --select' });
     const pairs = (argv as string[]).slice(1);
     const unset = flags.unset ?? [];
     const terms = {
@@ -74,6 +95,10 @@ export default class SitesSet extends FleetCommand {
       terms,
     };
     const configuration = await readConfiguration(flags, process.cwd());
+    if (flags['dry-run']) {
+      await using hub = await openHub(configuration);
+      return await changeMany(hub, [{ change }], this.#manyOptions(flags), this.#speaker);
+    }
     const place = `${change.site}${change.agent === undefined ? '' : `/${change.agent}`}`;
     const [what, its] = unset.length === 1 ? ['value', 'it'] : ['values', 'them'];
     const by =
@@ -112,4 +137,60 @@ export default class SitesSet extends FleetCommand {
       values: parseJson(site.site_values),
     };
   }
+
+  async #setMany(select: readonly string[], pairs: readonly string[], flags: ManyFlags): Promise<unknown> {
+    const labels = parseSelect(select);
+    const unset = flags.unset ?? [];
+    if (pairs.length + unset.length === 0)
+      throw new FleetError('USAGE', 'no value is given', { hint: 'Write values like port=8080' });
+    const values = { set: Object.fromEntries(pairs.map(parseValue)), unset };
+    const configuration = await readConfiguration(flags, process.cwd());
+    const dryRun = flags['dry-run'];
+    const terms = { json: this.jsonEnabled(), signal: this.signal };
+    const loses = `sites with ${select.join(',')} lose ${unset.join(', ')}, and packages that need it do not change there any more`;
+    const by = unset.length === 0 || dryRun ? byOf(flags) : await takingBy(flags, loses, terms);
+    await using hub = await openHub(configuration, { by });
+    const found = await selectAgents(hub.store.db, labels);
+    const asked = [...found].flatMap(([site, agents]) =>
+      flags.agents
+        ? agents.map((agent) => ({ change: { site, agent, ...values } }))
+        : [{ change: { site, ...values } }],
+    );
+    return await changeMany(hub, asked, this.#manyOptions(flags), this.#speaker);
+  }
+
+  #manyOptions(flags: ManyFlags): ManyOptions {
+    const now = this.readNow(flags.now);
+    return { dryRun: flags['dry-run'], allowUnknown: flags['allow-unknown'], now };
+  }
+
+  get #speaker() {
+    return { log: (line: string) => this.log(line), say: (line: string) => this.say(line) };
+  }
 }
+
+type Together = Readonly<Partial<Record<'agent' | 'channel' | 'freshness', string>>> & {
+  readonly select?: readonly string[] | undefined;
+  readonly 'dry-run': boolean;
+};
+
+/** oclif's `exclusive` would leave empty places in the usage line. @throws FleetError USAGE */
+const refuseTogether = (flags: Together): void => {
+  const [isMany, isDry] = [flags.select !== undefined, flags['dry-run']];
+  const terms = (['channel', 'freshness'] as const).find((flag) => flags[flag] !== undefined);
+  const other = isMany && flags.agent !== undefined ? 'agent' : terms;
+  if (other === undefined || !(isMany || isDry)) return;
+  throw new FleetError('USAGE', `--${other} does not go with ${isMany ? '--select' : '--dry-run'}`, {
+    hint: '--select and --dry-run are about values; --agents sets those of the selected agents',
+  });
+};
+
+type ManyFlags = Parameters<typeof readConfiguration>[0] & {
+  readonly agents: boolean;
+  readonly 'allow-unknown': boolean;
+  readonly 'dry-run': boolean;
+  readonly now?: string | undefined;
+  readonly person?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly unset?: readonly string[] | undefined;
+};

@@ -16,6 +16,9 @@ import type { ValueChange } from './set-values.ts';
 
 type Properties = Readonly<Record<string, BundleConfig['siteInputs']['schema']>>;
 
+/** By formatChannel; undefined for a channel without a release. */
+export type KnownNeeds = Map<string, Needs | undefined>;
+
 /** The site inputs of a channel's newest release. */
 type Needs = { readonly release: string; readonly inputs: Properties };
 
@@ -23,6 +26,7 @@ type Needs = { readonly release: string; readonly inputs: Properties };
  * Checks values against the newest releases of the channels that the site's agents follow: a value must match the schema of its
  * site input, and at least one release must have an input of that name. Channels without a release are ignored.
  * @param allowUnknown accepts names that no release asks for, for a future release
+ * @param known site inputs of channels, read for other sites
  * @returns the values to set: text like 0.5 is the number where every site input of that name takes a number and no text
  * @throws FleetError SITE_VALUES, without the value in the message
  */
@@ -30,6 +34,7 @@ export const checkValues = async (
   hub: Hub,
   { site, agent, set, terms }: ValueChange,
   allowUnknown: boolean,
+  known: KnownNeeds = new Map(),
 ): Promise<ValueChange['set']> => {
   const { db } = hub.store;
   const row = await db.selectFrom('site').selectAll().where('name', '=', site).executeTakeFirst();
@@ -41,6 +46,7 @@ export const checkValues = async (
   const needs = await readNeeds(
     hub,
     readers.map(({ channel }) => channel),
+    known,
   );
   const fitted: Record<string, Json> = {};
   for (const [name, value] of Object.entries(set)) {
@@ -58,13 +64,13 @@ export const checkValues = async (
   return fitted;
 };
 
-/** By formatChannel; undefined for a channel without a release. */
 const readNeeds = async (
   { keys, layout: directory }: Hub,
   channels: readonly Channel[],
-): Promise<ReadonlyMap<string, Needs | undefined>> => {
+  needs: KnownNeeds,
+): Promise<KnownNeeds> => {
+  if (channels.every((channel) => needs.has(formatChannel(channel)))) return needs;
   const layout = await openOrStartLayout(directory);
-  const needs = new Map<string, Needs | undefined>();
   for (const channel of channels) {
     const name = formatChannel(channel);
     if (needs.has(name)) continue;

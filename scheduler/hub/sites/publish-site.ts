@@ -27,6 +27,19 @@ export const publishSite = (
     return outcome;
   });
 
+/** The same for many sites, under one lock of the layout. */
+export const publishSites = (
+  { layout, keys, store }: Hub,
+  sites: readonly Pick<SiteRow, 'name'>[],
+  options: PublishOptions,
+): Promise<void> =>
+  withLayoutLock(layout, { command: 'sites', ...options }, async () => {
+    for (const { name } of sites) {
+      await writeSite(layout, await siteDocuments(name, { db: store.db, keys }));
+      await writeReceipts(store.db, layout, name);
+    }
+  });
+
 /** `command` names the holder of the lock for other processes; `waitMs` limits the wait for another writer. */
 export type PublishOptions = { readonly now: Date; readonly command?: string; readonly waitMs?: number };
 

@@ -5,7 +5,7 @@ import { parseJson } from '#bundles/json/parse-json';
 import { didYouMean } from '#bundles/nearest-name';
 import { type Change, noteChange } from '../changes/note-change.ts';
 import type { Store } from '../store/open-store.ts';
-import type { SiteRow } from '../store/tables.ts';
+import type { SiteRow, Tx } from '../store/tables.ts';
 import { issueSite, type SiteSigner, siteValuesOf } from './issue-site.ts';
 import { setTerms, type Terms } from './set-terms.ts';
 
@@ -89,21 +89,7 @@ export const setValues = (
 ): Promise<ChangedValues> =>
   store.transact(async (tx) => {
     const { site, agent } = change;
-    const row = await tx.selectFrom('site').selectAll().where('name', '=', site).executeTakeFirst();
-    if (!row) throw siteMissing(site);
-    if (agent !== undefined) {
-      const known = await tx
-        .selectFrom('agent')
-        .select('id')
-        .where('site', '=', site)
-        .where('name', '=', agent)
-        .where('revoked_at', 'is', null)
-        .executeTakeFirst();
-      if (!known)
-        throw new FleetError('AGENT_UNKNOWN', `site ${site} has no agent ${agent}`, {
-          hint: 'See its agents with: fleet-scheduler sites list',
-        });
-    }
+    const row = await findSite(tx, site, agent);
     const before = siteValuesOf(row, signer.root.fleet, site);
     const after = changeValues(before, change);
     const terms = change.terms ? await setTerms(tx, { site, agent }, change.terms) : NO_TERMS;
@@ -116,10 +102,32 @@ export const setValues = (
     return { site: await issueSite(tx, site, signer, now, after), changed: true, absent };
   });
 
+/** The record of a site, and of an agent that it has enrolled. @throws FleetError SITE_MISSING, AGENT_UNKNOWN */
+export const findSite = async (
+  db: Tx | Store['db'],
+  site: string,
+  agent: string | undefined,
+): Promise<SiteRow> => {
+  const row = await db.selectFrom('site').selectAll().where('name', '=', site).executeTakeFirst();
+  if (!row) throw siteMissing(site);
+  if (agent === undefined) return row;
+  const known = await db
+    .selectFrom('agent')
+    .select('id')
+    .where('site', '=', site)
+    .where('name', '=', agent)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst();
+  if (known) return row;
+  throw new FleetError('AGENT_UNKNOWN', `site ${site} has no agent ${agent}`, {
+    hint: 'See its agents with: fleet-scheduler sites list',
+  });
+};
+
 const NO_TERMS: Awaited<ReturnType<typeof setTerms>> = [];
 
 /** The values that differ, for the audit log; those that seem to be secrets without their text. */
-const changedValues = (
+export const changedValues = (
   before: SiteValues,
   after: SiteValues,
   { site, agent }: ValueChange,
@@ -144,7 +152,7 @@ const changedValues = (
 /** Names of site values that may hold a secret although secret sets are for those. */
 const SECRET_NAME = /passw|secret|token|credential|(^|[^a-z])(key|pin)s?$|[a-z]Key$/i;
 
-const changeValues = (before: SiteValues, { agent, set, unset }: ValueChange): SiteValues => {
+export const changeValues = (before: SiteValues, { agent, set, unset }: ValueChange): SiteValues => {
   const apply = (values: SiteValues['values']): SiteValues['values'] =>
     Object.fromEntries(Object.entries({ ...values, ...set }).filter(([name]) => !unset.includes(name)));
   if (agent === undefined) return { ...before, values: apply(before.values) };

@@ -1,0 +1,109 @@
+import { FleetError, formatError, type Place } from '#bundles/errors';
+import type { Hub } from '../../hub/hub.ts';
+import { checkValues, type KnownNeeds } from '../../hub/sites/check-values.ts';
+import { formatValues } from '../../hub/sites/list-sites.ts';
+import { type PlannedSite, planValues, setManyValues } from '../../hub/sites/set-many-values.ts';
+import { publishSites } from '../../hub/sites/publish-site.ts';
+import { siteSigner } from '../../hub/sites/site-signer.ts';
+import { findSite, type ValueChange } from '../../hub/sites/set-values.ts';
+import { appendToLog } from '../append-to-log.ts';
+
+type Asked = { readonly change: ValueChange; readonly at?: Place };
+
+export type ManyOptions = {
+  readonly dryRun: boolean;
+  readonly allowUnknown: boolean;
+  readonly now: Date;
+};
+
+/** Where a command prints: results, and remarks to people. */
+type Speaker = { readonly log: (line: string) => void; readonly say: (line: string) => void };
+
+/**
+ * Checks changes of many sites, prints what differs, and unless it is a dry run makes them: in one transaction, with one statement a
+ * site. A value that does not fit at one site is named, with all others that do not fit, and nothing is changed anywhere.
+ * @returns the answer for --json
+ * @throws FleetError SITE_VALUES, SITE_MISSING, AGENT_UNKNOWN, or the error of signing or publishing
+ */
+export const changeMany = async (
+  hub: Hub,
+  asked: readonly Asked[],
+  { dryRun, allowUnknown, now }: ManyOptions,
+  speaker: Speaker,
+): Promise<unknown> => {
+  const changes = await checkAll(hub, asked, allowUnknown, speaker);
+  const planned = await planValues(hub.store.db, hub.store.fleet, changes);
+  for (const one of planned) for (const line of linesOf(one)) speaker.log(line);
+  const sites = new Set(changes.map(({ site }) => site)).size;
+  const count = `${planned.length} of ${sites} ${sites === 1 ? 'site' : 'sites'}`;
+  if (dryRun) {
+    speaker.log(`${count} would change; nothing was changed`);
+    return { dryRun, sites: planned.map(toJson) };
+  }
+  const rows = await setManyValues(hub.store, changes, await siteSigner(hub), now);
+  await publishSites(hub, rows, { now, command: 'sites set' });
+  for (const line of await appendToLog(hub, 'sites set', now)) speaker.say(line);
+  speaker.log(
+    rows.length === 0 ? `${count} changed` : `${count} changed; the next medium carries their statements`,
+  );
+  const versions = new Map(rows.map(({ name, version }) => [name, version]));
+  return { dryRun, sites: planned.map((one) => ({ ...toJson(one), version: versions.get(one.site) })) };
+};
+
+const MAX_NAMED = 50;
+
+const checkAll = async (
+  hub: Hub,
+  asked: readonly Asked[],
+  allowUnknown: boolean,
+  speaker: Speaker,
+): Promise<readonly ValueChange[]> => {
+  const known: KnownNeeds = new Map();
+  const problems: FleetError[] = [];
+  const changes: ValueChange[] = [];
+  for (const { change, at } of asked) {
+    try {
+      await findSite(hub.store.db, change.site, change.agent);
+      changes.push({ ...change, set: await checkValues(hub, change, allowUnknown, known) });
+    } catch (error) {
+      if (!(error instanceof FleetError)) throw error;
+      const { code, message, hint } = error;
+      const who = change.agent === undefined ? change.site : `${change.site}/${change.agent}`;
+      problems.push(new FleetError(code, message, { subject: who, at, hint, cause: error }));
+    }
+  }
+  const [only] = problems;
+  if (!only) return changes;
+  if (problems.length === 1) throw only;
+  for (const problem of problems.slice(0, MAX_NAMED)) speaker.say(formatError(problem));
+  if (problems.length > MAX_NAMED) speaker.say(`... and ${problems.length - MAX_NAMED} more`);
+  throw new FleetError(
+    'SITE_VALUES',
+    `${problems.length} values or sites do not fit, and no site was changed`,
+    {
+      hint: 'The reasons are above',
+    },
+  );
+};
+
+const linesOf = ({ changes }: PlannedSite): readonly string[] =>
+  changes.map(({ about, old, new: now }) => {
+    const [before, after] = [old ?? {}, now ?? {}];
+    const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+    const told = names.map((name) => {
+      const part = (values: object): string =>
+        Object.hasOwn(values, name)
+          ? formatValues({ [name]: (values as Readonly<Record<string, unknown>>)[name] }).slice(
+              name.length + 1,
+            )
+          : 'nothing';
+      return `${name}: ${part(before)} -> ${part(after)}`;
+    });
+    return `${about}  ${told.join('  ')}`;
+  });
+
+const toJson = ({ site, row, changes }: PlannedSite) => ({
+  site,
+  version: row.version,
+  changes: changes.map(({ about, old, new: now }) => ({ about, old, new: now })),
+});

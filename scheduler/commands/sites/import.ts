@@ -1,0 +1,54 @@
+import { readFile } from 'node:fs/promises';
+import { Args, Flags } from '@oclif/core';
+import { toFleetError } from '#bundles/errors';
+import { FleetCommand } from '#cli/fleet-command';
+import { openHub } from '../../hub/open-hub.ts';
+import { listSites } from '../../hub/sites/list-sites.ts';
+import { readValuesCsv } from '../../hub/sites/values-csv.ts';
+import { readConfiguration } from '../../settings/configuration.ts';
+import { hubFlags } from '../../settings/configuration-flags.ts';
+import { byFlags, byOf } from '../by-flags.ts';
+import { changeMany } from './change-many.ts';
+
+export default class SitesImport extends FleetCommand {
+  static override description =
+    'Set values of many sites from a CSV: all of them, or none if one does not fit.\n\nThe columns are site, agent (may be empty or left out) and names of values, as "sites export" writes them. An empty field changes nothing.';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> values.csv --dry-run',
+    '<%= config.bin %> <%= command.id %> values.csv --reason "new gateways"',
+  ];
+  static override args = {
+    csv: Args.string({ required: true, description: 'File with a line for each site or agent' }),
+  };
+  static override flags = {
+    ...hubFlags,
+    ...byFlags,
+    'dry-run': Flags.boolean({ description: 'Only print what would change' }),
+    'allow-unknown': Flags.boolean({ description: 'Also set values that no release asks for yet' }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(SitesImport);
+    const configuration = await readConfiguration(flags, process.cwd());
+    const text = await readText(args.csv);
+    await using hub = await openHub(configuration, { by: byOf(flags) });
+    const sites = await listSites(hub.store.db, hub.store.fleet);
+    const options = {
+      dryRun: flags['dry-run'],
+      allowUnknown: flags['allow-unknown'],
+      now: this.readNow(flags.now),
+    };
+    return await changeMany(hub, readValuesCsv(text, args.csv, sites), options, {
+      log: (line) => this.log(line),
+      say: (line) => this.say(line),
+    });
+  }
+}
+
+const readText = async (file: string): Promise<string> => {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw toFleetError(error, `reading ${file}`);
+  }
+};

@@ -1,0 +1,48 @@
+import { FleetError } from '#bundles/errors';
+
+export type CsvRow = { readonly line: number; readonly cells: readonly string[] };
+
+/**
+ * Reads CSV (RFC 4180), with commas or, as some spreadsheets write them, semicolons between fields. Empty lines are left out; a quoted
+ * field may have line breaks. The header decides the separator.
+ * @throws FleetError FIELD_INVALID with the line, for a quote that does not end or stands in the middle of a field
+ */
+export const readCsv = (text: string, file: string): readonly CsvRow[] => {
+  const input = text.replace(/^\uFEFF/, '');
+  const separator = /^[^\n",;]*;/.test(input) ? ';' : ',';
+  const field = new RegExp(
+    `"((?:[^"]|"")*)"[ \\t]*(?=[${separator}\\r\\n]|$)|([^"${separator}\\r\\n]*)`,
+    'y',
+  );
+  const rows: CsvRow[] = [];
+  let [at, line] = [0, 1];
+  while (at < input.length) {
+    const [cells, first]: [string[], number] = [[], line];
+    for (;;) {
+      field.lastIndex = at;
+      const [all = '', quoted, plain = ''] = field.exec(input) ?? [];
+      at += all.length;
+      if (input[at] === '"')
+        throw new FleetError('FIELD_INVALID', 'a quote does not end, or is in the middle of a field', {
+          at: { file, line, column: 1 },
+          hint: 'Put the whole field into quotes, and write a quote in it twice',
+        });
+      cells.push(quoted === undefined ? plain.trim() : quoted.replaceAll('""', '"'));
+      line += all.split('\n').length - 1;
+      if (input[at] !== separator) break;
+      at += 1;
+    }
+    if (input[at] === '\r') at += 1;
+    if (input[at] === '\n') at += 1;
+    line += 1;
+    if (cells.length > 1 || cells[0] !== '') rows.push({ line: first, cells });
+  }
+  return rows;
+};
+
+/** CSV with commas and a line end after each row. */
+export const formatCsv = (rows: readonly (readonly string[])[]): string =>
+  rows.map((cells) => `${cells.map(quote).join(',')}\n`).join('');
+
+const quote = (cell: string): string =>
+  /^\s|\s$|[",;\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
