@@ -135,7 +135,8 @@ const journalOf = async (
   return { path, content: entries.map(formatEntry).join(''), maxBytes, keep: 'end' };
 };
 
-const formatEntry = ({ at, by, text }: JournalEntry): string => {
+/** Further lines of a message are indented, so that none of them looks like an entry. */
+export const formatEntry = ({ at, by, text }: JournalEntry): string => {
   const time = Number.isFinite(at) ? new Date(Math.floor(at / 1000)).toISOString() : '-';
-  return `${time} ${by}: ${text}\n`;
+  return `${time} ${by}: ${text.replaceAll(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/g, '\n    ')}\n`;
 };

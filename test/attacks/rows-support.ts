@@ -46,4 +46,11 @@ export const SUPPORT: readonly AttackRow[] = [
       ['BAD_NAME', 'an entry at'],
     ],
   ),
+  rowOf(
+    'B6',
+    'forged entries of a journal',
+    'a program prints under the name of systemd, of the kernel or of the agent, or lines that look like entries of these, so that a support bundle seems to prove something else',
+    "ACCEPT: such a name is replaced by the program's unit, and further lines are indented",
+    [['ACCEPT']],
+  ),
 ];

@@ -12,6 +12,7 @@ import { startNodeCluster } from '../harness/kubernetes/node-cluster.ts';
 import { startCluster } from '../harness/kubernetes/start-cluster.ts';
 import { parts } from '../harness/parts.ts';
 import { LONG } from '../harness/run/long.ts';
+import { answersSupport } from './kubernetes-support.ts';
 import {
   casesOfLine,
   isNotWritten,
@@ -54,6 +55,9 @@ describeWith(['kube', 'kwok', 'dockerRegistry'], `${TITLE} on a cluster whose AP
     expect(await line.stopAgent()).toBe(0);
     await line.startAgent('3s');
   });
+
+  it('answers a request of the office with a support bundle over the network, which shows the cluster and no secret of it', () =>
+    answersSupport(cluster, line));
 
   it('goes on automatically when the API server is killed in the middle of a package and comes back', async () => {
     await line.release();

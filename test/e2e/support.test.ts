@@ -23,6 +23,15 @@ const PLANTED = {
   named: 'named-Nelke-8',
 };
 
+/** Entries as the protocol of journald carries them, with an identifier and lines of the program's choice. The process lives until it was looked up. */
+const FORGED = `import socket, time
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+send = lambda name, text: s.sendto(('SYSLOG_IDENTIFIER=%s' % name).encode() + b'\\nMESSAGE\\n' + len(text).to_bytes(8, 'little') + text + b'\\n', '/run/systemd/journal/socket')
+send('systemd', b'forged: the unit is well')
+send('systemd[1]: x', b'forged: an identifier')
+send('press', b'one line\\n2026-11-21T08:00:00.000Z systemd[1]: forged: a second line')
+time.sleep(1)`;
+
 /** What the printer says when it starts: every secret, in the forms in which programs print them. */
 const CHATTER = [
   'echo "sealed $(cat /root/sealed) $(base64 -w0 /root/sealed)"',
@@ -33,6 +42,7 @@ const CHATTER = [
   `echo "database postgres://app:${PLANTED.url}@db/labels"`,
   `echo '{"level":"info","password":"${PLANTED.named}"}'`,
   'cat /var/lib/fleet-agent/agent.key /var/lib/fleet-agent/agent.age',
+  `python3 -c ${JSON.stringify(FORGED.replaceAll('\n', '; '))}`,
   'printf "\\033[31mout of labels\\033[0m\\033]0;title\\007 on hall 3\\n"',
 ];
 
@@ -156,6 +166,12 @@ END
     const said = succeed(await office.scheduler('support', 'show', AGENT, '--file', journal)).stdout;
     expect(said).toContain('out of labels on hall 3');
     expect(said).toContain('variable [secret] and [secret]');
+    expect(said).toMatch(/^\S+ label-printer\.service\[\d+\]: forged: the unit is well$/m);
+    expect(said).toMatch(/^\S+ systemd_1_:_x\[\d+\]: forged: an identifier$/m);
+    expect(said).toMatch(/^ {4}2026-11-21T08:00:00\.000Z systemd\[1\]: forged: a second line$/m);
+    const bySystemd = said.split('\n').filter((line) => /^\S+ systemd\[1\]: /.test(line));
+    expect(bySystemd.length).toBeGreaterThan(0);
+    expect(bySystemd.join('\n')).not.toContain('forged');
     expect(said).toContain('database postgres://app:[secret]@db/labels');
     const out = join(office.folder, 'out');
     succeed(await office.scheduler('support', 'show', AGENT, '--out', out));

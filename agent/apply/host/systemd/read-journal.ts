@@ -4,7 +4,7 @@ import { type Asked, COMMAND_ENV } from '../host-options.ts';
 export type JournalEntry = {
   /** Microseconds since 1970 by the clock of the machine. */
   readonly at: number;
-  /** Its program and process: 'press[812]'. */
+  /** Its program and process: 'press[812]'. Only process 1 is 'systemd', only the kernel 'kernel', only the agent's units 'fleet-agent'. */
   readonly by: string;
   readonly text: string;
 };
@@ -29,7 +29,7 @@ export const readJournal = async (
     '--all',
     '--reverse',
     '--output=json',
-    '--output-fields=MESSAGE,SYSLOG_IDENTIFIER,_COMM,_PID',
+    '--output-fields=MESSAGE,SYSLOG_IDENTIFIER,_COMM,_PID,_SYSTEMD_UNIT',
     `--lines=${lines}`,
   ];
   const { code, stdout } = await run(['journalctl', ...words, ...match], {
@@ -51,7 +51,7 @@ export const syncJournal = async ({ run }: Pick<Asked, 'run'>, signal: AbortSign
 };
 
 /** Undefined for a line that was cut. */
-const parseEntry = (line: string): JournalEntry | undefined => {
+export const parseEntry = (line: string): JournalEntry | undefined => {
   let fields: { readonly [name: string]: unknown };
   try {
     fields = JSON.parse(line) as typeof fields;
@@ -60,10 +60,26 @@ const parseEntry = (line: string): JournalEntry | undefined => {
   }
   const text = textOf(fields['MESSAGE']);
   if (text === undefined) return undefined;
-  const program = textOf(fields['SYSLOG_IDENTIFIER']) ?? textOf(fields['_COMM']) ?? '';
+  return { at: Number(fields['__REALTIME_TIMESTAMP']), by: writerOf(fields), text };
+};
+
+const MAX_NAME = 64;
+
+/**
+ * A program chooses its identifier, which journald only relays; it sets fields that begin with _ itself (systemd.journal-fields(7)). So an
+ * identifier keeps the characters of a name, and one of the system's counts only where these fields agree.
+ */
+const writerOf = (fields: { readonly [name: string]: unknown }): string => {
+  const said = textOf(fields['SYSLOG_IDENTIFIER']) ?? textOf(fields['_COMM']) ?? '';
+  const name = said.replaceAll(/[^A-Za-z0-9_.@:+()-]/g, '_').slice(0, MAX_NAME);
   const process = textOf(fields['_PID']);
-  const by = process === undefined ? program : `${program}[${process}]`;
-  return { at: Number(fields['__REALTIME_TIMESTAMP']), by, text };
+  const unit = textOf(fields['_SYSTEMD_UNIT']) ?? 'a program without a unit';
+  if (process === undefined) return name;
+  const isForged =
+    name === 'kernel' ||
+    (name === 'systemd' && process !== '1') ||
+    (name.startsWith('fleet-agent') && !unit.startsWith('fleet-agent'));
+  return `${isForged ? unit : name}[${process}]`;
 };
 
 /** journalctl gives bytes that are not printable as a list of numbers, and a field of several values as a list of them. */
