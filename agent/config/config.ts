@@ -17,6 +17,8 @@ export type Config = {
   readonly onStale: 'continue' | 'block-changes';
   /** Permits break-glass imports of expired statements. Only in the file, because a flag would permit it to every operator. */
   readonly breakGlass: boolean;
+  /** Whether a reboot policy of the release applies to this machine. Only in the file: it is the owner's veto. */
+  readonly allowReboot: boolean;
   /** '30s', '5m', '1h' */
   readonly interval: string;
   readonly maxValidityDays: number;

@@ -7,6 +7,8 @@ export type Policy = {
   readonly onStale: 'continue' | 'block-changes';
   /** Whether operators may import expired statements. */
   readonly breakGlass: boolean;
+  /** Whether the agent may reboot the machine where the release lets it. */
+  readonly allowReboot: boolean;
   readonly maxValidityDays: number;
   /** Number of packages that one release may remove without confirmation. */
   readonly pruneBudget: number;
@@ -19,6 +21,7 @@ export const policyOf = ({
   onDrift,
   onStale,
   breakGlass,
+  allowReboot,
   maxValidityDays,
   pruneBudget,
   outboxMib,
@@ -26,6 +29,7 @@ export const policyOf = ({
   onDrift,
   onStale,
   breakGlass,
+  allowReboot,
   maxValidityDays,
   pruneBudget,
   outboxBytes: outboxMib * (1 << 20),

@@ -40,6 +40,7 @@ export const POLICY: Policy = {
   onDrift: 'correct',
   onStale: 'continue',
   breakGlass: false,
+  allowReboot: true,
   maxValidityDays: 400,
   pruneBudget: 1,
   outboxBytes: 16 << 20,

@@ -9,6 +9,8 @@ export type RebootSituation = {
   readonly causes: readonly RebootCause[];
   /** Of the release in force; undefined: it does not let the agent reboot. */
   readonly policy: RebootPolicy | undefined;
+  /** false: the configuration of this machine forbids it. */
+  readonly isAllowed: boolean;
   /** Of the agent's own configuration. */
   readonly windows: Windows;
   /** Keys of causes for which the agent has rebooted. */
@@ -45,6 +47,7 @@ export const judgeReboot = ({
   now,
   causes,
   policy,
+  isAllowed,
   windows,
   tried,
   lastAsked,
@@ -52,6 +55,10 @@ export const judgeReboot = ({
   obstacles,
 }: RebootSituation): RebootVerdict => {
   if (!policy) return waits('a person: the release has no reboot policy for this cluster type');
+  if (!isAllowed)
+    return waits(
+      'a person: allowReboot is false in the configuration of this machine, so the agent does not reboot it',
+    );
   if (!isUnderWay) {
     if (causes.every(({ key }) => tried.includes(key)))
       return waits(

@@ -64,6 +64,7 @@ const judge = async (
       now: agent.edge.now(),
       causes,
       policy: await readPolicy(agent),
+      isAllowed: agent.policy.allowReboot,
       windows,
       tried: rebooted?.tried ?? [],
       lastAsked: rebooted?.last.asked,

@@ -15,6 +15,7 @@ const DEFAULTS = {
   onDrift: 'correct',
   onStale: 'continue',
   breakGlass: false,
+  allowReboot: true,
   interval: '5m',
   maxValidityDays: 400,
   pruneBudget: 5,
@@ -123,7 +124,15 @@ describe('the configuration', () => {
   });
 
   it('has every key as a flag and as an environment variable, but those that only its owner may set', () => {
-    const owners = ['breakGlass', 'imagePolicy', 'plugIn', 'plugInFileSystems', 'plugInMaxGib', 'language'];
+    const owners = [
+      'allowReboot',
+      'breakGlass',
+      'imagePolicy',
+      'plugIn',
+      'plugInFileSystems',
+      'plugInMaxGib',
+      'language',
+    ];
     const keys = Object.keys(schema.properties).filter((key) => !owners.includes(key));
     const flags = Object.entries(CONFIG_FLAGS).filter(([name]) => name !== 'config');
     expect(flags.map(([name]) => name)).toEqual(keys.map(flagOf));

@@ -14,6 +14,7 @@ const SERVICE = {
 
 type StatusReboot = {
   readonly required: { readonly waits: string; readonly causes: readonly { readonly key: string }[] } | null;
+  readonly refused: string | null;
   readonly last: { readonly judged: string | null; readonly unwell: readonly string[] } | null;
 };
 
@@ -91,6 +92,36 @@ describeOnDebians([], 'a reboot by the agent of a booted host', ({ base, debian,
       .toContain('the Debian packages of this host are being changed');
     expect(await bootId()).toBe(before);
     holder.stdin.end();
+    await site.host.rebooted(PATIENCE.timeout).catch(explain);
+    expect(await bootId()).not.toBe(before);
+  });
+
+  itOnce('waits for the inhibitor lock of a program, and never happens with allowReboot: false', async () => {
+    await site.sh('rm -f /run/reboot-required /run/reboot-required.pkgs');
+    const before = await bootId();
+    // The harness masks logind, which is not needed otherwise.
+    await site.sh(
+      'rm /run/systemd/system/systemd-logind.service && systemctl daemon-reload && systemctl start systemd-logind',
+    );
+    const inhibitors = () => site.sh('systemd-inhibit --list --no-legend --no-pager');
+    await site.sh(`systemctl stop fleet-agent
+      printf 'FLEET_NOW=2026-11-23T08:00:00Z\\n' > /etc/default/fleet-agent
+      systemd-run --quiet --unit=batch systemd-inhibit --what=shutdown --who=press --why='batch 12' sleep infinity`);
+    await expect.poll(inhibitors, PATIENCE).toContain('batch 12');
+    await site.sh(`printf 'interval: 2s\\nallowReboot: false\\n' > /etc/fleet-agent/agent.yaml
+      systemctl start fleet-agent
+      touch /run/reboot-required; echo coreutils > /run/reboot-required.pkgs`);
+    await expect
+      .poll(async () => (await reboot()).required?.waits, PATIENCE)
+      .toContain('allowReboot is false');
+    await site.sh(`printf 'interval: 2s\\n' > /etc/fleet-agent/agent.yaml; systemctl restart fleet-agent`);
+    await expect
+      .poll(async () => (await reboot()).refused, PATIENCE)
+      .toContain('press')
+      .catch(explain);
+    expect(await bootId()).toBe(before);
+    expect(await inhibitors()).toContain('batch 12');
+    await site.sh('systemctl stop batch');
     await site.host.rebooted(PATIENCE.timeout).catch(explain);
     expect(await bootId()).not.toBe(before);
   });

@@ -243,6 +243,23 @@ describe('a host that needs a reboot', () => {
     expect(host.asked).toEqual(['boot-1']);
   });
 
+  it('is not rebooted where its own configuration forbids it, and says so to commands of people, too', async () => {
+    await using world = await createWorld();
+    const host = machineOf(world, OPEN);
+    await host.release(onePackage('app', 'one'));
+    host.needs(KERNEL);
+    const vetoed = { policy: { ...world.agent.policy, allowReboot: false } };
+    await host.look(vetoed);
+    await lookAround(host.agent(vetoed));
+    expect(host.asked).toEqual([]);
+    expect(host.waits()).toBe(
+      'a person: allowReboot is false in the configuration of this machine, so the agent does not reboot it',
+    );
+    expect(host.events()).toEqual([['REBOOT_REQUIRED', `a reboot is required: ${KERNEL.message}`]]);
+    await host.look();
+    expect(host.asked).toEqual(['boot-1']);
+  });
+
   it('is not rebooted again for a cause that a reboot did not end, nor within 12 hours for others', async () => {
     await using world = await createWorld();
     const host = machineOf(world, { windows: ['* * * * * for 1h'] });
