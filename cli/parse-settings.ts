@@ -1,7 +1,9 @@
 import { type Document, isMap, isNode, isScalar, LineCounter, type Node, parseDocument } from 'yaml';
 import { FleetError, type Place } from '#bundles/errors';
 import { yamlFault } from '#bundles/json/yaml-fault';
-import type { Check, Mistake } from '#bundles/json/schema/check-for';
+import { checkFor, type Mistake } from '#bundles/json/schema/check-for';
+import type { SchemaName } from '#bundles/json/schema/schema-names';
+import type { Documents } from '#bundles/schemas/documents';
 
 /** Upper bound on aliases in one file; nested aliases grow exponentially. */
 const MAX_ALIASES = 100;
@@ -11,13 +13,12 @@ const MAX_ALIASES = 100;
  * @param describe message for a value that does not fit
  * @throws FleetError CONFIG_INVALID with file:line:column
  */
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the schema that is asked for is what T is written after
-export const parseSettings = <T>(
+export const parseSettings = <Name extends SchemaName>(
+  schema: Name,
   file: string,
   text: string,
-  check: Check,
   describe: (mistake: Mistake) => string,
-): T => {
+): Documents[Name] => {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const invalid = (message: string, offset: number): FleetError => {
@@ -27,9 +28,8 @@ export const parseSettings = <T>(
   const [broken] = document.errors;
   if (broken) throw invalid(`this is not YAML: ${yamlFault(broken.message)}`, broken.pos[0]);
   const value = valueOf(document, (why) => invalid(`this is not YAML: ${why}`, 0));
-  const mistake = check(value);
-  // The schema that it was just checked against is what T is written after.
-  if (!mistake) return value as T;
+  const mistake = checkFor(schema)(value);
+  if (!mistake) return value as Documents[Name];
   throw invalid(describe(mistake), nodeOf(document, mistake)?.range?.[0] ?? 0);
 };
 

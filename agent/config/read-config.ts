@@ -62,7 +62,7 @@ const readFile = (file: string | undefined): Partial<Config> => {
 
 /** @throws FleetError CONFIG_INVALID */
 export const parseConfig = (file: string, text: string): Partial<Config> =>
-  parseSettings(file, text, check, sentence);
+  parseSettings('agent-config', file, text, sentence);
 
 const sentence = (mistake: Mistake): string => {
   const { keyword, instancePath, params, message } = mistake;

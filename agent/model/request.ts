@@ -1,4 +1,2 @@
-import type { EnrollRequest } from '#bundles/formats/events/hub-api';
-
-/** The enrolment request of an agent (bundles/schemas/request.schema.json). */
-export type Request = EnrollRequest['request'];
+/** The enrolment request of an agent. */
+export type { Request } from '#bundles/schemas/types/request';

@@ -1,37 +1,14 @@
 import { resolve } from 'node:path';
 import { FleetError } from '#bundles/errors';
-import type { Severity } from '../model/severity.ts';
+import type { SchedulerConfig } from '#bundles/schemas/types/scheduler-config';
 
-/** Receivers of alarms from `serve`. */
-export type AlarmSettings = {
-  /** How often the notice about an alarm that lasts is repeated. */
-  readonly repeat?: string;
-  readonly receivers: readonly ReceiverSettings[];
-};
+/** Receivers of alarms from `serve`. Files are absolute in a configuration that was read. */
+export type AlarmSettings = NonNullable<SchedulerConfig['alarms']>;
 
-export type ReceiverSettings = {
-  readonly name: string;
-  /** The least severe alarm that it wants. */
-  readonly severity?: Severity;
-  readonly environments?: readonly string[];
-  readonly workspaces?: readonly string[];
-  readonly repeat?: string;
-  /** One of these three. */
-  readonly webhook?: WebhookSettings;
-  readonly email?: EmailSettings;
-  readonly alertmanager?: AlertmanagerSettings;
-};
-
-/** Files are absolute in a configuration that was read. */
-export type WebhookSettings = { readonly url: string; readonly secretFile: string };
-export type AlertmanagerSettings = { readonly url: string; readonly tokenFile?: string };
-export type EmailSettings = {
-  readonly server: string;
-  readonly from: string;
-  readonly to: readonly string[];
-  readonly userName?: string;
-  readonly passwordFile?: string;
-};
+export type ReceiverSettings = AlarmSettings['receivers'][number];
+export type WebhookSettings = NonNullable<ReceiverSettings['webhook']>;
+export type AlertmanagerSettings = NonNullable<ReceiverSettings['alertmanager']>;
+export type EmailSettings = NonNullable<ReceiverSettings['email']>;
 
 /** Resolves the files. @throws FleetError CONFIG_INVALID for two receivers of one name, and half a login */
 export const readAlarmSettings = (said: AlarmSettings, base: string, file: string): AlarmSettings => {
@@ -54,9 +31,9 @@ export const readAlarmSettings = (said: AlarmSettings, base: string, file: strin
 };
 
 const withFiles = (receiver: ReceiverSettings, base: string): ReceiverSettings => {
-  const { webhook, email, alertmanager, ...rest } = receiver;
+  const { webhook, email, alertmanager } = receiver;
   return {
-    ...rest,
+    ...receiver,
     ...(webhook && { webhook: { ...webhook, secretFile: resolve(base, webhook.secretFile) } }),
     ...(email && {
       email: {

@@ -5,9 +5,10 @@ import { nearestName } from '#bundles/nearest-name';
 import { parseSettings } from '#cli/parse-settings';
 import { wordList } from '#cli/word-list';
 import { parseRegistryAddress } from '#bundles/transport/registry/registry-address';
-import { checkFor, type Mistake } from '#bundles/json/schema/check-for';
+import type { Mistake } from '#bundles/json/schema/check-for';
 import { parseRecipient } from '#bundles/trust/age/recipient';
 import { schemaOf } from '#bundles/json/schema/schema-of';
+import type { SchedulerConfig } from '#bundles/schemas/types/scheduler-config';
 import { parseMap, type SourceMap } from '../model/location.ts';
 import { isRepositoryUrl } from '../model/repository-url.ts';
 import { type AlarmSettings, readAlarmSettings } from './alarm-settings.ts';
@@ -54,10 +55,10 @@ export type Configuration = { readonly [setting in Setting]: string | undefined 
   /** age recipient that every secret set is encrypted to, in addition to the site's agents. */
   readonly escrow: string | undefined;
   /** Limits for requests of one agent to the hub; an absent one is the hub's default. */
-  readonly agentQuota: FileSettings['agentQuota'];
+  readonly agentQuota: SchedulerConfig['agentQuota'];
   /** How people sign in at the page; undefined: with tokens only. File names are absolute. */
   readonly signIn: SignIn | undefined;
-  readonly roles: FileSettings['roles'];
+  readonly roles: SchedulerConfig['roles'];
   /** undefined: no commit statuses are set. */
   readonly commitStatuses: CommitStatuses | undefined;
   /** undefined: alarms are not sent. */
@@ -67,40 +68,13 @@ export type Configuration = { readonly [setting in Setting]: string | undefined 
 };
 
 /** A fact of a machine that becomes a label of its agent. */
-export type FactLabel = {
-  readonly label: string;
-  readonly fact: string;
-  /** Regular expression for the whole fact; its first group is the value. */
-  readonly pattern?: string;
-};
+export type FactLabel = NonNullable<SchedulerConfig['factLabels']>[number];
 
 /** The OIDC provider that people sign in at, and how long they stay signed in. */
-export type SignIn = {
-  readonly publicUrl: string;
-  readonly issuer: string;
-  readonly clientId: string;
-  readonly clientSecretFile?: string;
-  readonly scope?: string;
-  readonly personClaim?: string;
-  readonly groupsClaim?: string;
-  readonly caFile?: string;
-  readonly sessionHours?: number;
-  readonly decidingHours?: number;
-  readonly idleMinutes?: number;
-};
+export type SignIn = NonNullable<SchedulerConfig['signIn']>;
 
 /** Where `serve` says beside commits what became of them. */
-export type CommitStatuses = {
-  readonly forges: readonly {
-    /** Of the URLs of repositories, without the port. */
-    readonly host: string;
-    readonly forge?: string;
-    /** Absolute in a configuration that was read. */
-    readonly tokenFile: string;
-  }[];
-  /** Page that the statuses link to. */
-  readonly targetUrl?: string;
-};
+export type CommitStatuses = NonNullable<SchedulerConfig['commitStatuses']>;
 
 const CONFIGURATION_FILE = 'fleet-scheduler.yaml';
 const MAX_BYTES = 1 << 20;
@@ -114,7 +88,8 @@ const MAX_BYTES = 1 << 20;
 export const readConfiguration = async (given: GivenSettings, cwd: string): Promise<Configuration> => {
   const file = resolve(cwd, given.config ?? CONFIGURATION_FILE);
   const text = readText(file, given.config !== undefined);
-  const said = text === undefined ? {} : parseSettings<FileSettings>(file, text, check, describe);
+  const said: SchedulerConfig =
+    text === undefined ? {} : parseSettings('scheduler-config', file, text, describe);
   const base = dirname(file);
   const pick = (setting: Setting): string | undefined => {
     const value = given[flagOf(setting)];
@@ -213,33 +188,6 @@ const readText = (file: string, mustExist: boolean): string | undefined => {
   }
   throw invalid(`the configuration has more than ${MAX_BYTES} bytes`, { file });
 };
-
-type FileSettings = { readonly [setting in Setting]?: string } & {
-  readonly maps?: readonly string[];
-  readonly environments?: readonly string[];
-  readonly plainHttp?: readonly string[];
-  readonly pullImages?: boolean;
-  readonly allowRemovals?: number | readonly string[];
-  readonly treePullRequest?: boolean;
-  readonly treeClusters?: boolean;
-  readonly signCommits?: boolean;
-  readonly hostnames?: readonly string[];
-  readonly secrets?: { readonly escrow?: string };
-  readonly commitStatuses?: CommitStatuses;
-  readonly alarms?: AlarmSettings;
-  readonly factLabels?: readonly FactLabel[];
-  readonly signIn?: SignIn;
-  readonly roles?: readonly {
-    readonly role: 'viewer' | 'operator' | 'approver' | 'admin';
-    readonly groups?: readonly string[];
-    readonly people?: readonly string[];
-    readonly environments?: readonly string[];
-    readonly workspaces?: readonly string[];
-  }[];
-  readonly agentQuota?: { readonly requestsPerMinute?: number; readonly bytesPerMinute?: number };
-};
-
-const check = checkFor('scheduler-config');
 
 const describe = ({ keyword, instancePath, params, message }: Mistake): string => {
   if (params.additionalProperty !== undefined) return noSetting(params.additionalProperty);

@@ -3,6 +3,7 @@ import { type KeyQuestion, type KeyText, readKeyText, unlockKey } from '#bundles
 import type { Passwords } from '#bundles/trust/keys/passwords';
 import { readPublicFile } from '#bundles/trust/keys/read-public-file';
 import type { SigningKey } from '#bundles/trust/keys/key';
+import type { Place } from '#bundles/schemas/types/keys-config';
 import { openRemoteKey } from '../remote/remote-key.ts';
 import { commandKey } from './signing-command.ts';
 
@@ -43,39 +44,29 @@ export const openKeyPlace = async (place: KeyPlace, order: OpenKey): Promise<Sig
   }
 };
 
-/** A place as configured, with paths relative to the folder of the configuration file. */
-export type SaidPlace = {
-  readonly file?: string;
-  readonly passwordFile?: string;
-  readonly command?: readonly string[];
-  readonly public?: string;
-  readonly timeoutSeconds?: number;
-  readonly signer?: string;
-};
-
 /** Default timeout of a signing command. A person may have to fetch a hardware token and touch it. */
 const TIMEOUT_SECONDS = 60;
 
-/** Resolves a configured place. The schema ensures that exactly one of file, command and signer is set. */
-export const toKeyPlace = (said: SaidPlace, saidIn: string): KeyPlace => {
+/** Resolves a configured place. */
+export const toKeyPlace = (said: Place, saidIn: string): KeyPlace => {
   const folder = dirname(saidIn);
   const at = (path: string): string => resolve(folder, path);
-  if (said.signer !== undefined) return { kind: 'signer', socket: at(said.signer) };
-  if (said.command !== undefined) {
+  if ('signer' in said) return { kind: 'signer', socket: at(said.signer) };
+  if ('command' in said) {
     const [program = '', ...rest] = said.command;
     // './sign' is relative to the configuration file; a bare name is searched for on PATH.
     const found = program.includes('/') && !isAbsolute(program) ? at(program) : program;
     return {
       kind: 'command',
       command: [found, ...rest],
-      publicFile: at(said.public ?? ''),
+      publicFile: at(said.public),
       cwd: folder,
       timeoutMs: (said.timeoutSeconds ?? TIMEOUT_SECONDS) * 1000,
     };
   }
   return {
     kind: 'file',
-    file: at(said.file ?? ''),
+    file: at(said.file),
     passwordFile: said.passwordFile === undefined ? undefined : at(said.passwordFile),
   };
 };

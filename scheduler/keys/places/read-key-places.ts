@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { checkWriters } from '#bundles/check-writers';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { nearestName } from '#bundles/nearest-name';
+import type { KeysConfig } from '#bundles/schemas/types/keys-config';
 import { parseSettings } from '#cli/parse-settings';
-import { checkFor, type Mistake } from '#bundles/json/schema/check-for';
-import { type KeyPlace, type SaidPlace, toKeyPlace } from './key-place.ts';
+import type { Mistake } from '#bundles/json/schema/check-for';
+import { type KeyPlace, toKeyPlace } from './key-place.ts';
 
 /** The roles whose keys a key directory may hold; `root` and `audit` are not needed for daily work. */
 export const KEY_ROLES = ['root', 'bundle', 'release', 'lease', 'receipt', 'audit'] as const;
@@ -20,11 +21,6 @@ export const AUTHORITY_FILE = 'ca.key';
 
 const MAX_BYTES = 65_536;
 
-type SaidPlaces = { readonly [name in KeyName]?: SaidPlace };
-
-const check = checkFor('keys-config');
-const checkPlace = checkFor('keys-config#place');
-
 /**
  * Reads where each key of a directory is: as configured in keys.yaml, otherwise in `<role>.key` and ca.key.
  * @throws FleetError CONFIG_INVALID with file:line:column, PERMISSION if others can change keys.yaml, or made it
@@ -32,7 +28,8 @@ const checkPlace = checkFor('keys-config#place');
 export const readKeyPlaces = async (directory: string): Promise<(name: KeyName) => KeyPlace> => {
   const file = join(directory, KEYS_FILE);
   const text = await readTrustedText(file);
-  const said = text === undefined ? {} : parseSettings<SaidPlaces>(file, text, check, describeMistake);
+  const said: KeysConfig =
+    text === undefined ? {} : parseSettings('keys-config', file, text, describeMistake);
   return (name) => {
     const place = said[name];
     if (place !== undefined) return toKeyPlace(place, file);
@@ -50,7 +47,7 @@ export const readKeyPlace = async (file: string): Promise<KeyPlace> => {
   if (!YAML_FILE.test(file)) return { kind: 'file', file };
   const text = await readTrustedText(file);
   if (text === undefined) throw new FleetError('KEY_MISSING', `there is no file ${file}`);
-  return toKeyPlace(parseSettings<SaidPlace>(file, text, checkPlace, describeMistake), file);
+  return toKeyPlace(parseSettings('keys-config#place', file, text, describeMistake), file);
 };
 
 /** Mode bits that must not be set: the file names commands to run, so anyone who can write it can sign. */

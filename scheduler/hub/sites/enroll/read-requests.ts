@@ -3,7 +3,8 @@ import { agentFolder, type OpenMedium, REQUESTS_FOLDER } from '#bundles/formats/
 import type { Channel } from '#bundles/names';
 import { isRecipient, isSignedRecipient, type RecipientClaim } from '#bundles/trust/age/recipient';
 import { parseStrictJson } from '#bundles/json/strict-json';
-import { parseTime, type Timestamp } from '#bundles/time';
+import type { Request } from '#bundles/schemas/types/request';
+import { parseTime } from '#bundles/time';
 import { parseCertificateRequest } from '#bundles/trust/root/certificate-request';
 import { areSignedFacts, type HostFacts } from '#bundles/trust/root/host-facts';
 import { fingerprint, type PublicKey } from '#bundles/trust/keys/key';
@@ -40,25 +41,6 @@ export type EnrolmentRequest = {
   readonly proof?: TokenProof;
   /** Has a one-time token in clear text, as agents of earlier versions wrote it. */
   readonly exposesToken: boolean;
-};
-
-/** The document, see bundles/schemas/request.schema.json. */
-export type RequestDocument = {
-  readonly fleet: string;
-  readonly site: string;
-  readonly agent: string;
-  readonly channel: Channel;
-  readonly labels: Labels;
-  readonly request: string;
-  readonly recipient?: string;
-  readonly recipientSignature?: string;
-  readonly facts?: HostFacts;
-  readonly factsSignature?: string;
-  readonly factsAt?: Timestamp;
-  readonly token?: string;
-  readonly proof?: { readonly token: string; readonly signature: string };
-  readonly at: Timestamp;
-  readonly signature?: string;
 };
 
 const MAX_BYTES = 64 << 10;
@@ -178,7 +160,7 @@ export const checkRecipient = (
 
 /** @throws FleetError REQUEST_INVALID for facts that the agent's key did not sign */
 const checkFacts = (
-  { fleet, site, agent, facts, factsSignature = '', factsAt = '' }: RequestDocument,
+  { fleet, site, agent, facts, factsSignature = '', factsAt = '' }: Request,
   key: PublicKey,
   what: string,
 ): HostFacts => {
