@@ -41,7 +41,11 @@ export const changeMany = async (
     return { dryRun, sites: planned.map(toJson) };
   }
   const rows = await setManyValues(hub.store, changes, await siteSigner(hub), now);
-  await publishSites(hub, rows, { now, command: 'sites set' });
+  // All of them: an earlier run may have ended between the database and the layout.
+  const named = [...new Set(changes.map(({ site }) => site))].map((name) => ({ name }));
+  const written = await publishSites(hub, named, { now, command: 'sites set' });
+  if (written > rows.length)
+    speaker.say(`${written - rows.length} statements were missing in ${hub.layout} and are there now`);
   for (const line of await appendToLog(hub, 'sites set', now)) speaker.say(line);
   speaker.log(
     rows.length === 0 ? `${count} changed` : `${count} changed; the next medium carries their statements`,

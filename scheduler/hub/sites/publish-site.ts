@@ -1,8 +1,14 @@
 import { digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { openOrStartLayout } from '#bundles/formats/layout/layout';
+import {
+  findReference,
+  type Layout,
+  openOrStartLayout,
+  withReference,
+  writeLayoutIndex,
+} from '#bundles/formats/layout/layout';
 import { SITE_ARTIFACT } from '#bundles/media-types';
-import { readDocuments } from '../../load/releases/artifact.ts';
+import { readDocuments, writeArtifact } from '../../load/releases/artifact.ts';
 import { siteReference } from '../../load/releases/references.ts';
 import type { Hub } from '../hub.ts';
 import type { SiteRow } from '../store/tables.ts';
@@ -27,17 +33,29 @@ export const publishSite = (
     return outcome;
   });
 
-/** The same for many sites, under one lock of the layout. */
+/**
+ * The same for many sites, without receipts, which values do not change: under one lock of the layout, whose index is written after all
+ * artifacts. @returns how many sites the layout had otherwise
+ */
 export const publishSites = (
-  { layout, keys, store }: Hub,
+  { layout: directory, keys, store }: Hub,
   sites: readonly Pick<SiteRow, 'name'>[],
   options: PublishOptions,
-): Promise<void> =>
-  withLayoutLock(layout, { command: 'sites', ...options }, async () => {
+): Promise<number> =>
+  withLayoutLock(directory, { command: 'sites', ...options }, async () => {
+    const layout = await openOrStartLayout(directory);
+    let { manifests } = layout;
+    let written = 0;
     for (const { name } of sites) {
-      await writeSite(layout, await siteDocuments(name, { db: store.db, keys }));
-      await writeReceipts(store.db, layout, name);
+      const { row, documents } = await siteDocuments(name, { db: store.db, keys });
+      await refuseOlder(layout, row);
+      const descriptor = await writeArtifact(layout, SITE_ARTIFACT, documents);
+      if (findReference(layout, siteReference(name))?.digest === descriptor.digest) continue;
+      manifests = withReference(manifests, siteReference(name), descriptor);
+      written += 1;
     }
+    if (written > 0) await writeLayoutIndex(layout, manifests);
+    return written;
   });
 
 /** `command` names the holder of the lock for other processes; `waitMs` limits the wait for another writer. */
@@ -47,17 +65,22 @@ const writeSite = async (
   layout: string,
   { row: site, documents }: SiteDocuments,
 ): Promise<'written' | 'unchanged'> => {
-  const laidOut = await readDocuments(await openOrStartLayout(layout), siteReference(site.name));
+  await refuseOlder(await openOrStartLayout(layout), site);
+  return await publishArtifact(layout, SITE_ARTIFACT, siteReference(site.name), documents);
+};
+
+/** @throws FleetError ROLLBACK */
+const refuseOlder = async (layout: Layout, site: SiteRow): Promise<void> => {
+  const laidOut = await readDocuments(layout, siteReference(site.name));
   const known = laidOut.find(({ role }) => role === 'site');
   const version = known?.version ?? 0;
   if (version > site.version || (version === site.version && known?.digest !== digestOf(site.statement))) {
     throw new FleetError(
       'ROLLBACK',
-      `${layout} has statement ${version} of site ${site.name}, this database issued ${site.version} just now`,
+      `${layout.directory} has statement ${version} of site ${site.name}, this database issued ${site.version} just now`,
       {
         hint: 'Give the --db that belongs to this --layout, or restore its newest copy; the layout was not changed',
       },
     );
   }
-  return await publishArtifact(layout, SITE_ARTIFACT, siteReference(site.name), documents);
 };

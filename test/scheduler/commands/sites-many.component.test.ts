@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openLayout } from '#bundles/formats/layout/layout';
@@ -85,6 +85,20 @@ plant-2  lineNumber: nothing -> 7  ratio: nothing -> 0.5
   expect(await laidOut(hub)).toEqual(after);
   const log = await runCommandClass(AuditList, ['--layout', hub.layout, '--keys', join(hub.path, 'keys')]);
   expect(log.out.match(/sites set/g), log.err).toHaveLength(2);
+});
+
+it('completes a run that ended before its statements were in the layout', async () => {
+  await using hub = await plants();
+  const values = ['--select', 'region=north', 'lineNumber=7'];
+  const copy = join(hub.path, 'before');
+  await cp(hub.layout, copy, { recursive: true });
+  await run(hub, SitesSet, ...values);
+  const after = await laidOut(hub);
+  await cp(join(copy, 'index.json'), join(hub.layout, 'index.json'));
+  const again = await run(hub, SitesSet, ...values);
+  expect(again.out).toBe('0 of 2 sites changed\n');
+  expect(again.err).toContain('2 statements were missing in');
+  expect(await laidOut(hub)).toEqual(after);
 });
 
 it('shows what the values of one site would be', async () => {
