@@ -7,6 +7,7 @@ import type { Edge } from '../model/edge.ts';
 import { ageOf, type Moment, readLastLook } from '../store/last-look.ts';
 import { serviceState } from '../store/service-lock.ts';
 import type { State } from '../store/state.ts';
+import { askService, type ServiceAnswer } from './ask-service.ts';
 
 /** How current the verdicts of a machine are. */
 export type LookVerdict = {
@@ -44,13 +45,12 @@ export const judgeLook = (
   const { last, packages } = readLastLook(state);
   const isInstalled = hasUnit(config);
   const locked = serviceState(state.directory);
-  // A service that has just been started takes its lock a second later.
-  const found = locked !== 'running' && isInstalled && hasProcesses() ? 'running' : locked;
-  const expected = found === 'running' || found === 'stopped' || isInstalled;
-  const running = found === 'unknown' ? null : found === 'running';
+  // A service that has just been started takes its lock a second later; the lock says nothing of one that never ran, or that a timer starts.
+  const answer = locked !== 'running' && isInstalled ? askService() : 'unknown';
+  const found = answer === 'running' ? 'running' : locked;
+  const expected = answer !== 'waits' && (found === 'running' || found === 'stopped' || isInstalled);
+  const running = found === 'unknown' && answer === 'unknown' ? null : found === 'running';
   const isStopped = expected && running === false;
-  // Commands look where no service ran yet: after the import of a first medium that counts as any other look.
-  const hasStopped = isStopped && locked === 'stopped';
   const longest = (MISSED * durationMs(config.interval ?? DEFAULT_INTERVAL) + SLACK_MS) / 1000;
   const looked = (moment: Moment | undefined): Looked | null => {
     if (!moment) return null;
@@ -61,7 +61,7 @@ export const judgeLook = (
     service: {
       running,
       expected,
-      todo: isStopped ? (isInstalled ? 'systemctl enable --now fleet-agent' : 'fleet-agent run') : null,
+      todo: isStopped ? todoOf(isInstalled, answer) : null,
     },
     last: looked(last),
     looked: (assignment) => looked(packages[assignment]),
@@ -70,7 +70,7 @@ export const judgeLook = (
       if (!one) return `it was not compared with its release yet${isStopped ? STOPPED : ''}`;
       if (one.ageSeconds === null)
         return `it was last compared at ${one.at}, and the clock was set back since`;
-      if (!hasStopped && one.ageSeconds <= longest) return undefined;
+      if (!isStopped && one.ageSeconds <= longest) return undefined;
       return `it was last compared at ${one.at}${isStopped ? STOPPED : ''}`;
     },
   };
@@ -78,11 +78,11 @@ export const judgeLook = (
 
 const STOPPED = ', and the service is not running';
 
-/** Control group of the service, which exists while it has a process: with cgroup v2, and v1. */
-const CONTROL_GROUPS = ['/sys/fs/cgroup/system.slice', '/sys/fs/cgroup/systemd/system.slice'];
-
-const hasProcesses = (): boolean =>
-  CONTROL_GROUPS.some((folder) => existsSync(`${folder}/fleet-agent.service/cgroup.procs`));
+const todoOf = (isInstalled: boolean, answer: ServiceAnswer): string => {
+  if (!isInstalled) return 'fleet-agent run';
+  const enable = 'systemctl enable --now fleet-agent';
+  return answer === 'masked' ? `systemctl unmask fleet-agent && ${enable}` : enable;
+};
 
 const UNIT_FOLDERS = ['/etc/systemd/system', '/usr/lib/systemd/system', '/lib/systemd/system'];
 

@@ -193,6 +193,20 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
     expect(stopped.stdout).toMatch(/^Service +NOT RUNNING: .*"systemctl enable --now fleet-agent"/m);
     expect(stopped.stdout).toMatch(/^app +unknown .*, and the service is not running$/m);
     expect((await host.exec(['fleet-agent', 'doctor'])).stdout).toMatch(/^service +bad/m);
+    // Nor of one whose service was installed and never ran; one that a timer starts is inactive in between.
+    await sh('rm /var/lib/fleet-agent/service.db');
+    expect((await host.exec(['fleet-agent', 'status'])).stdout).toMatch(
+      /^app +unknown .*, and the service is not running$/m,
+    );
+    await sh(`printf '[Timer]\\nOnActiveSec=1h\\n' > /run/systemd/system/fleet-agent.timer
+      systemctl daemon-reload && systemctl start fleet-agent.timer`);
+    const timed = await host.exec(['fleet-agent', 'status']);
+    expect(timed.stdout).not.toContain('NOT RUNNING');
+    expect(timed.stdout).not.toContain('the service is not running');
+    await sh(`systemctl stop fleet-agent.timer; rm /run/systemd/system/fleet-agent.timer
+      systemctl daemon-reload; systemctl mask fleet-agent`);
+    expect((await host.exec(['fleet-agent', 'status'])).stdout).toContain('systemctl unmask fleet-agent');
+    await sh('systemctl unmask fleet-agent');
     // The same medium again has no news, and puts back what is missing.
     expect(await sh('FLEET_NOW=2026-11-21T08:00:00Z fleet-agent import /media/medium')).toMatch(
       /^app: \/etc\/app.conf is missing: corrected\nThe service is not running, so .*"systemctl enable --now fleet-agent"/m,
