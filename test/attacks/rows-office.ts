@@ -38,6 +38,13 @@ export const FOUND_MEDIA: readonly AttackRow[] = [
     'a symbolic link at the path at which the next report of the agent will be written',
     'MEDIUM_INVALID',
   ),
+  rowOf(
+    'M46',
+    'two-faced medium',
+    'a medium whose controller or file system answers with other bytes, or with those of another genuine medium, in any one or all later of its reads',
+    '`DIGEST_MISMATCH`, also for bytes that change after they were verified; nothing else is stored or applied',
+    [['DIGEST_MISMATCH']],
+  ),
 ];
 
 /** What the office does with a medium that comes back (O1 to O19). */

@@ -77,7 +77,8 @@ describe('the compile cache of a program', () => {
       await rm(join(home, '.cache/fleet-ferry/code'));
       await chown(join(home, '.cache/fleet-ferry'), OTHER, OTHER);
       succeed(await start({ HOME: home }));
-      expect(await readdir(join(home, '.cache/fleet-ferry'))).toEqual([]);
+      const made = await readdir(join(home, '.cache/fleet-ferry'));
+      expect(made.length === 0 ? 'ACCEPT' : made).toBe('ACCEPT');
     },
   );
 
