@@ -15,6 +15,7 @@ import { saveFailure } from '../store/applied/failures.ts';
 import { findPackage, type PackageRow, savePackage } from '../store/applied/packages.ts';
 import { isRevoked } from '../store/trust.ts';
 import { isCurable } from './curable.ts';
+import { endOperation } from './end-operation.ts';
 import type { CheckResult } from '../model/target.ts';
 import type { Work } from './work.ts';
 
@@ -101,7 +102,7 @@ const failForward = (agent: Agent, operation: Operation, error: FleetError): voi
   if (kind === 'prune') {
     // The running package is not concerned; the object stays in the inventory.
     putOff(state, assignment, REMOVAL, agent.edge.now());
-    end(agent, failed, 'failed');
+    endOperation(agent, failed, 'failed');
     return;
   }
   const triedAgain = kind === 'correct' || error.retryable || mayPass(operation, error);
@@ -129,7 +130,7 @@ const failForward = (agent: Agent, operation: Operation, error: FleetError): voi
   }
   const between = touched && rescuer !== undefined;
   savePackage(state, { ...failedRow(row, kind, said, between), since: formatTime(agent.edge.now()) });
-  end(agent, failed, between ? 'broken' : 'failed');
+  endOperation(agent, failed, between ? 'broken' : 'failed');
 };
 
 /**
@@ -179,7 +180,7 @@ const endBroken = (agent: Agent, operation: Operation, error: FleetError): void 
     since: formatTime(agent.edge.now()),
   });
   tellFailed(agent, operation, { code: error.code, message }, failedOf(operation, error));
-  end(agent, { ...operation, code: error.code, message }, 'broken');
+  endOperation(agent, { ...operation, code: error.code, message }, 'broken');
 };
 
 const tellFailed = (
@@ -204,11 +205,3 @@ const tellFailed = (
     },
   });
 };
-
-const end = (agent: Agent, operation: Operation, outcome: Operation['outcome']): void =>
-  saveOperation(agent.state, {
-    ...operation,
-    phase: 'done',
-    outcome,
-    endedAt: formatTime(agent.edge.now()),
-  });

@@ -4,7 +4,7 @@ import { formatTime } from '#bundles/time';
 import type { Agent } from '../store/agent.ts';
 import { record } from '../store/journal/boundary.ts';
 import { nameOf } from '../store/journal/name-of.ts';
-import { type Operation, readResults, saveOperation } from '../store/journal/operations.ts';
+import { type Operation, readResults } from '../store/journal/operations.ts';
 import { changesOf, failedChecksOf } from '../store/outbox/changes.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
 import { tellChecks } from '../store/outbox/tell-checks.ts';
@@ -22,6 +22,7 @@ import { findFailure } from '../store/applied/failures.ts';
 import { addOwned, keepOwned, readLeaving } from '../store/applied/inventory.ts';
 import { isSame } from '../store/applied/package-ref.ts';
 import { deletePackage, findPackage, type PackageRow, savePackage } from '../store/applied/packages.ts';
+import { endOperation } from './end-operation.ts';
 import { sayLeaving } from './say-leaving.ts';
 import { unknownHealth } from '../model/unknown-health.ts';
 import type { StepResult } from '../model/target.ts';
@@ -56,14 +57,6 @@ const noteLeaving = ({ state, edge }: Agent, { assignment, kind }: Operation): b
   return waited && !waits;
 };
 
-const done = (agent: Agent, operation: Operation, outcome: Operation['outcome']): void =>
-  saveOperation(agent.state, {
-    ...operation,
-    phase: 'done',
-    outcome,
-    endedAt: formatTime(agent.edge.now()),
-  });
-
 /** @param isGone whether the last object that was being deleted is gone */
 const endKept = (agent: Agent, operation: Operation, isGone: boolean): void => {
   const { state } = agent;
@@ -77,7 +70,7 @@ const endKept = (agent: Agent, operation: Operation, isGone: boolean): void => {
   const left = kind === 'remove' ? leftBehind(results) : undefined;
   const said =
     held === undefined ? left && { message: left } : ({ code: 'REMOVAL_WAITS', message: held } as const);
-  done(agent, { ...operation, ...said }, 'kept');
+  endOperation(agent, { ...operation, ...said }, 'kept');
   switch (kind) {
     case 'remove':
       if (held !== undefined) {
@@ -181,7 +174,7 @@ const endRolledBack = (agent: Agent, operation: Operation): void => {
   for (const { assignment: owner, object } of handed) {
     if (!owns.has(object.key)) addOwned(state, owner, [object]);
   }
-  done(agent, operation, 'rolled-back');
+  endOperation(agent, operation, 'rolled-back');
   const { code, message } = operation;
   savePackage(state, {
     ...row,

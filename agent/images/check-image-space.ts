@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { FleetError } from '#bundles/errors';
+import { sum } from '#bundles/sum';
 import type { Agent } from '../store/agent.ts';
 import type { ImageTask } from './plan-images.ts';
 
@@ -30,8 +31,6 @@ export const checkImageSpace = async (
     );
   }
 };
-
-const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
 
 const deviceOf = async (directory: string): Promise<number | undefined> => {
   try {

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { type Document, LineCounter, parseAllDocuments, type ScalarTag, type Tags } from 'yaml';
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import { isManifest } from '#bundles/formats/bundle/is-manifest';
 import { yamlFault } from '#bundles/json/yaml-fault';
 import { storedNumber } from './stored-number.ts';
 
@@ -67,9 +68,6 @@ export const parseManifests = (files: ReadonlyMap<string, Buffer>): readonly Par
     .filter(([path]) => isManifest(path))
     .toSorted(([a], [b]) => compareBytes(a, b))
     .flatMap(([path, bytes]) => parseFile(path, bytes));
-
-export const isManifest = (path: string): boolean =>
-  /\.ya?ml$/.test(path) && !/(^|\/)kustomization\.ya?ml$/.test(path);
 
 const parseFile = (file: string, bytes: Buffer): readonly ParsedDocument[] => {
   if (!isUtf8(bytes)) throw new FleetError('YAML_SYNTAX', 'this is not text in UTF-8', { at: { file } });

@@ -1,20 +1,14 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FleetError } from '#bundles/errors';
-import { formatTime, type Timestamp } from '#bundles/time';
+import { formatTime } from '#bundles/time';
 import { tryExclusiveLock } from '#cli/exclusive-lock';
+import { type LockHolder, nameLockHolder, readLockHolder, writeLockHolder } from '#cli/lock-holder';
 import { makeStateDirectory } from './make-state-directory.ts';
 import { fileId, type Place, placeOf } from './place.ts';
 import { fromSqliteError } from './state.ts';
 
-/** The holder of the lock, for the message of a process that does not get it. */
-type Holder = {
-  readonly pid: number;
-  readonly command: string;
-  readonly since: Timestamp;
-  readonly place?: Place | undefined;
-};
+type Holder = LockHolder & { readonly place?: Place | undefined };
 
 const RETRY_MS = 100;
 const ASK_AGAIN_MS = 1000;
@@ -38,7 +32,8 @@ export const acquireLock = async (
     if (lock) {
       const known = readHolder(directory)?.place;
       const place = bootId === undefined ? known : placeOf(known, bootId, lockFile(directory), locked);
-      writeHolder(directory, { pid: process.pid, command, since: formatTime(now), place });
+      const holder: Holder = { pid: process.pid, command, since: formatTime(now), place };
+      writeLockHolder(holderFile(directory), holder);
       return holding(lock, directory, bootId === undefined ? undefined : place);
     }
     if (waited >= waitMs || signal?.aborted) throw busy(directory);
@@ -90,24 +85,13 @@ const lockFile = (directory: string): string => join(directory, 'lock.db');
 
 const holderFile = (directory: string): string => join(directory, 'lock.json');
 
-const writeHolder = (directory: string, holder: Holder): void =>
-  writeFileSync(holderFile(directory), JSON.stringify(holder));
+const readHolder = (directory: string): Holder | undefined => readLockHolder(holderFile(directory));
 
-/** Returns undefined between the holder's lock and its entry in the file, and for an unreadable file. */
-const readHolder = (directory: string): Holder | undefined => {
-  try {
-    return (JSON.parse(readFileSync(holderFile(directory), 'utf8')) ?? undefined) as Holder | undefined;
-  } catch {
-    return undefined;
-  }
-};
-
-const busy = (directory: string): FleetError => {
-  const holder = readHolder(directory);
-  const who = holder
-    ? `fleet-agent ${holder.command} (process ${holder.pid}, since ${holder.since})`
-    : 'another fleet-agent';
-  return new FleetError('BUSY', `${who} is at work in ${directory}`, {
-    hint: 'Wait until it is done, or stop it; nothing is lost',
-  });
-};
+const busy = (directory: string): FleetError =>
+  new FleetError(
+    'BUSY',
+    `${nameLockHolder('fleet-agent', readHolder(directory))} is at work in ${directory}`,
+    {
+      hint: 'Wait until it is done, or stop it; nothing is lost',
+    },
+  );

@@ -1,6 +1,7 @@
 import type { Digest } from '#bundles/digest';
 import type { Delta } from '#bundles/formats/medium/medium';
 import { nameSome } from '#bundles/name-some';
+import { sum } from '#bundles/sum';
 import type { Bases } from '../source/base/base.ts';
 import { countOf } from '../source/base/read-needs.ts';
 import type { OfferedBundle, OfferedChannel } from '../source/offer.ts';
@@ -44,5 +45,3 @@ export const describeBundle = (
     ],
   };
 };
-
-const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);

@@ -15,6 +15,7 @@ import {
 import { type Channel, formatChannel, sameChannel } from '#bundles/names';
 import { channelRepository } from '#bundles/transport/registry/references';
 import { formatTime } from '#bundles/time';
+import { sum } from '#bundles/sum';
 import type { Base, Bases, Reader } from '../source/base/base.ts';
 import type { Offer, OfferedBundle, OfferedReceipt } from '../source/offer.ts';
 import { chooseBlobs, knowledgeOf } from './choose-blobs.ts';
@@ -237,5 +238,3 @@ const describeSites = (
 
 const isOf = (document: Document, site: string): boolean =>
   document.site === site || document.agent?.split('/')[0] === site;
-
-const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);

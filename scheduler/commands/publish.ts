@@ -7,6 +7,7 @@ import { nameSome } from '#bundles/name-some';
 import { formatChannel, parseChannel, parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
 import { repeatable } from '#cli/flags';
+import { formatBytes } from '#cli/format-bytes';
 import type { Selection } from '#bundles/transport/publish/choose-pointers';
 import { type PointerOutcome, publishLayout } from '#bundles/transport/publish/publish-layout';
 import { addFreight, type Freight, NO_FREIGHT } from '#bundles/transport/publish/send-batch';
@@ -126,7 +127,7 @@ With --to it is the rendered GitOps tree of each environment that goes out inste
       signal: this.signal,
       onUpload: (repository, { digest, size }) => {
         if (size >= WORTH_A_LINE)
-          this.say(`${repository}: ${shortDigest(digest)}, ${formatSize(size)} uploaded`);
+          this.say(`${repository}: ${shortDigest(digest)}, ${formatBytes(size)} uploaded`);
       },
       onRoot: ({ dev }) => {
         if (dev) this.say(DEV_ROOT_NOTICE);
@@ -237,9 +238,9 @@ type TreeFlags = {
 };
 
 /** Size in bytes from which the upload of a blob is reported. */
-const WORTH_A_LINE = 32_000_000;
+const WORTH_A_LINE = 32 << 20;
 
-/** 'prod/kiosk:release           release 3  sent: 4 blobs (1.2 MB) uploaded' */
+/** 'prod/kiosk:release           release 3  sent: 4 blobs (1.20 MiB) uploaded' */
 const describePointer = ({ repository, tag, name, outcome, freight, error }: PointerOutcome): string => {
   const head = `${`${repository}:${tag}`.padEnd(32)} ${name === undefined ? '' : `${name}  `}`;
   switch (outcome) {
@@ -256,18 +257,10 @@ const describePointer = ({ repository, tag, name, outcome, freight, error }: Poi
   }
 };
 
-const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const;
-
-/** '17 bytes', '1.3 MB': units of powers of a thousand. */
-const formatSize = (bytes: number): string => {
-  const unit = Math.min(UNITS.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
-  return `${unit === 0 ? bytes : (bytes / 1000 ** unit).toFixed(1)} ${UNITS[unit]}`;
-};
-
-/** '3 blobs (1.2 MB) uploaded, 2 mounted, 5 there already'; '' where nothing was looked at. */
+/** '3 blobs (1.20 MiB) uploaded, 2 mounted, 5 there already'; '' where nothing was looked at. */
 const formatFreight = ({ uploaded, mounted, there, bytes }: Freight, verb: string): string =>
   [
-    ...(uploaded > 0 ? [`${uploaded} blob${uploaded === 1 ? '' : 's'} (${formatSize(bytes)}) ${verb}`] : []),
+    ...(uploaded > 0 ? [`${uploaded} blob${uploaded === 1 ? '' : 's'} (${formatBytes(bytes)}) ${verb}`] : []),
     ...(mounted > 0 ? [`${mounted} mounted`] : []),
     ...(there > 0 ? [`${there} there already`] : []),
   ].join(', ');

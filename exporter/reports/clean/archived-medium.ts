@@ -1,6 +1,6 @@
 import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import type { Document } from '#bundles/formats/layout/document';
+import { ofRole } from '#bundles/formats/layout/of-role';
 import { readBlob } from '#bundles/formats/layout/verified';
 import { PREDICATES } from '#bundles/media-types';
 import type { Medium, OpenMedium } from '#bundles/formats/medium/medium';
@@ -53,9 +53,6 @@ export const readArchived = async (
     base: bundles.flatMap(({ base = [] }) => base),
   };
 };
-
-const ofRole = (documents: readonly Document[], role: string): readonly Document[] =>
-  documents.filter((document) => document.role === role);
 
 /** The roots from the pinned one to the newest, each of which may have signed documents of an archive. */
 const rootsFrom = async (

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError, isFleetError } from '#bundles/errors';
-import type { Document } from '#bundles/formats/layout/document';
+import { ofRole } from '#bundles/formats/layout/of-role';
 import { MEDIUM_FILE, type OpenMedium, type OpenOptions, PARTS_FILE } from '#bundles/formats/medium/medium';
 import { openMedium } from '#bundles/formats/medium/open-medium';
 import { readPatch } from '#bundles/formats/medium/read-patch';
@@ -82,9 +82,6 @@ const sideOf = (open: OpenMedium): Side => {
     [Symbol.asyncDispose]: () => open[Symbol.asyncDispose](),
   };
 };
-
-const ofRole = (documents: readonly Document[], role: string): readonly Document[] =>
-  documents.filter((document) => document.role === role);
 
 /**
  * Reads the releases of a source with the checks of an export. A missing channel is no error. @param channels undefined: all

@@ -3,6 +3,7 @@ import { compareBytes, type Digest } from '#bundles/digest';
 import { isFleetError } from '#bundles/errors';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 import type { Document } from '#bundles/formats/layout/document';
+import { ofRole } from '#bundles/formats/layout/of-role';
 import { readBlob } from '#bundles/formats/layout/verified';
 import {
   type BlobRef,
@@ -15,6 +16,7 @@ import {
 import { digestOfPath } from '#bundles/formats/medium/blob-path';
 import { MAX_STATEMENT_BYTES, parseEnvelope } from '#bundles/formats/statements/envelope';
 import { parseStrictJson } from '#bundles/json/strict-json';
+import { sum } from '#bundles/sum';
 import { type Built, readBuilt } from './read-built.ts';
 import { type ClaimedSet, readSecretSets } from './read-secret-sets.ts';
 
@@ -154,8 +156,6 @@ const sizesOf = async (
   return { blobs: there.filter((digest) => !patches.has(digest)).length, bytes: sum(found) };
 };
 
-const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
-
 /** Blobs that a patch rebuilds are not listed as assumed: the site makes them from the patch. */
 const countAssumed = (
   assumed: readonly BlobRef[],
@@ -164,9 +164,6 @@ const countAssumed = (
   const left = assumed.filter(({ digest }) => !patched.has(digest));
   return { assumedBlobs: left.length, assumedBytes: left.reduce((total, { size }) => total + size, 0) };
 };
-
-const ofRole = (documents: readonly Document[], role: string): readonly Document[] =>
-  documents.filter((document) => document.role === role);
 
 /** One a channel: several signatures of one statement are several files. */
 const readStatements = async (

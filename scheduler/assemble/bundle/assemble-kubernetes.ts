@@ -1,4 +1,5 @@
 import { FleetError } from '#bundles/errors';
+import { isManifest } from '#bundles/formats/bundle/is-manifest';
 import { type Application, showFile } from '../../load/applications/application.ts';
 import { type ImageRules, imageRules } from '../images/image-rules.ts';
 import type { Assignment, RenderedFile, RenderedPackage } from '../../model/model.ts';
@@ -38,14 +39,14 @@ export const assembleKubernetes = (
     return { path, made: prepareManifest(input, cache, problems) };
   };
   const bounds = boundsOf(assignment.target);
-  const isManifest = (file: RenderedFile): boolean =>
+  const holdsObjects = (file: RenderedFile): boolean =>
     isYaml(file.path) &&
     !isPlaybook(file.text) &&
     (file.path !== 'reconciler.yaml' || isPartOfPackage(assignment.clusterType.reconciler));
   // A rendered file writes its text at each access.
   const own = Map.groupBy(
     rendered.files.map(({ path, text }) => ({ path, text })),
-    isManifest,
+    holdsObjects,
   );
   const all = [
     ...withConfig(assignment, own.get(true) ?? []).map((file) =>
@@ -54,7 +55,7 @@ export const assembleKubernetes = (
       ),
     ),
     ...(application ? [...application.files].map(([path, bytes]) => ({ application, path, bytes })) : [])
-      .filter(({ path }) => isYaml(path) && !isKustomization(path) && !isSopsRules(path))
+      .filter(({ path }) => isManifest(path) && !isSopsRules(path))
       .map((one) => prepared(showFile(one.application, one.path), MANIFESTS + one.path, one.bytes, bounds)),
   ];
   const files = all.filter(({ made }) => made.owns.length > 0);
@@ -177,7 +178,6 @@ const withTemplate = <T>(
 const isYaml = (path: string): boolean => /\.ya?ml$/.test(path);
 /** Recognises .sops.yaml, the creation rules of SOPS, which is not a manifest. */
 const isSopsRules = (path: string): boolean => /(^|\/)\.sops\.ya?ml$/.test(path);
-const isKustomization = (path: string): boolean => /(^|\/)kustomization\.ya?ml$/.test(path);
 
 /** Errors for objects of a package with the same identity: the result would depend on their order. */
 const clashesOf = (objects: readonly PreparedObject[], namespace: string): readonly FleetError[] => {

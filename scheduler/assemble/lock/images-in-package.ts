@@ -1,4 +1,5 @@
 import { FleetError, type Place } from '#bundles/errors';
+import { isManifest } from '#bundles/formats/bundle/is-manifest';
 import { type Application, showFile } from '../../load/applications/application.ts';
 import { findImages } from '../images/find-images.ts';
 import type { ImageRules } from '../images/image-rules.ts';
@@ -75,12 +76,9 @@ const filesOf = (
   application: Application | undefined,
 ): readonly (readonly [string, Buffer | string])[] => [
   ...files
-    .filter(({ path }) => mayHoldObjects(path))
+    .filter(({ path }) => isManifest(path))
     .map(({ path, text }) => [`${assignment.target.name}/${path}`, text] as const),
   ...(application ? [...application.files].map(([path, bytes]) => ({ application, path, bytes })) : [])
-    .filter(({ path }) => mayHoldObjects(path))
+    .filter(({ path }) => isManifest(path))
     .map((one) => [showFile(one.application, one.path), one.bytes] as const),
 ];
-
-const mayHoldObjects = (path: string): boolean =>
-  /\.ya?ml$/.test(path) && !/(^|\/)kustomization\.ya?ml$/.test(path);

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import SQLite from 'better-sqlite3';
@@ -6,10 +6,8 @@ import { FleetError, toFleetError } from '#bundles/errors';
 import { makeDirectory } from '#bundles/formats/layout/make-directory';
 import { TEMPORARY } from '#bundles/formats/layout/write-file';
 import { tryExclusiveLock } from '#cli/exclusive-lock';
+import { nameLockHolder, readLockHolder, writeLockHolder } from '#cli/lock-holder';
 import { formatTime } from '#bundles/time';
-
-/** The process that holds the lock, for the error message of a process that does not get it. */
-type Holder = { readonly pid: number; readonly command: string; readonly since: string };
 
 const LOCK = '.fleet-scheduler.lock';
 const HOLDER = '.fleet-scheduler.json';
@@ -29,9 +27,8 @@ export const lockLayout = async (directory: string, command: string, now: Date):
     if (!lock) throw busy(directory);
     const holder = join(directory, HOLDER);
     try {
-      if (readHolder(directory)) await removeRests(directory);
-      const told: Holder = { pid: process.pid, command, since: formatTime(now) };
-      writeFileSync(holder, JSON.stringify(told));
+      if (readLockHolder(holder)) await removeRests(directory);
+      writeLockHolder(holder, { pid: process.pid, command, since: formatTime(now) });
     } catch (error) {
       lock[Symbol.dispose]();
       throw error;
@@ -55,20 +52,9 @@ const removeRests = async (directory: string): Promise<void> => {
   }
 };
 
-const readHolder = (directory: string): Holder | undefined => {
-  try {
-    return JSON.parse(readFileSync(join(directory, HOLDER), 'utf8')) as Holder;
-  } catch {
-    return undefined;
-  }
-};
-
+/** The holder may have taken the lock and not yet written its name. */
 const busy = (directory: string): FleetError => {
-  // The holder may have taken the lock and not yet written its name.
-  const holder = readHolder(directory);
-  const who = holder
-    ? `fleet-scheduler ${holder.command} (process ${holder.pid}, since ${holder.since})`
-    : 'another fleet-scheduler';
+  const who = nameLockHolder('fleet-scheduler', readLockHolder(join(directory, HOLDER)));
   return new FleetError('BUSY', `${who} is writing to ${directory}`, {
     hint: 'Wait until it is done, then run this again',
   });

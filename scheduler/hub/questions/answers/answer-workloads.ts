@@ -1,6 +1,7 @@
 import { compareBytes, type Digest } from '#bundles/digest';
 import { type Channel, formatChannel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
+import { sum } from '#bundles/sum';
 import type { Hub } from '../../hub.ts';
 import { cutPage, decodeCursor, type Page } from '../../page.ts';
 import { seesAssignment, seesEnvironment, type Visible } from '../../people/visible.ts';
@@ -179,8 +180,6 @@ const cellOf = async (
     ),
   };
 };
-
-const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
 
 const channelsOf = ({ agents }: RunningCounts): readonly Pick<Channel, 'environment'>[] =>
   [...agents.keys()].map((name) => ({ environment: name.split('/')[0] ?? '' }));
