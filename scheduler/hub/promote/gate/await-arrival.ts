@@ -6,6 +6,7 @@ import { readCandidate } from '../../../assemble/candidate/read-candidate.ts';
 import { sharedDigest } from '../../../assemble/candidate/shared-digest.ts';
 import { type AuditLog, promotedTo, readAuditLog } from '../../../load/releases/audit-log.ts';
 import { readLineage } from '../../../load/releases/read-lineage.ts';
+import { readRestatements } from '../../../load/releases/restatements.ts';
 import type { Promotion } from '../../../model/promotion.ts';
 import { listReleases } from '../../../release/reissue/list-releases.ts';
 import type { GateHub } from './gate-hub.ts';
@@ -130,9 +131,11 @@ const hadCandidate = async (
   channels: readonly ChannelNow[],
   shared: Digest,
 ): Promise<boolean> => {
-  for (const { channel } of channels)
+  for (const { channel } of channels) {
+    if (readRestatements(layout, channel).includes(shared)) return true;
     for (const { release } of await listReleases(layout, channel, keys.roots))
       if ((await readLineage(layout, release))?.shared === shared) return true;
+  }
   return false;
 };
 

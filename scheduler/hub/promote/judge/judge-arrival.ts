@@ -19,7 +19,7 @@ const EVERYONE = { percent: 100, of: 'enrolled', require: [] } as const;
 /**
  * Judges `wait`: the share of agents that the policy of the next link wants, without its soak, approvals, times and checks.
  * @param policy of the link from this environment on
- * @param wasThere an earlier release of the environment was made from the candidate
+ * @param wasThere an earlier release of the environment was made from the candidate, or it gave the bundle of one again
  */
 export const judgeArrival = (
   policy: PromotionPolicy | undefined,

@@ -4,10 +4,15 @@ import { FleetError } from '../../../../bundles/errors.ts';
 import { generatePrivateKey, loadSigningKey, type SigningKey } from '../../../../bundles/trust/keys/key.ts';
 import { signPayload } from '../../../../bundles/trust/statements/sign-payload.ts';
 import { approve } from '../../../../scheduler/release/approvals/approve.ts';
-import { openLayout } from '../../../../bundles/formats/layout/layout.ts';
+import { findReference, openLayout } from '../../../../bundles/formats/layout/layout.ts';
 import { PREDICATES } from '../../../../bundles/media-types.ts';
 import { encodeStatement } from '../../../../bundles/trust/statements/verify-statement.ts';
 import { lineagesOf } from '../../../../scheduler/load/releases/check-promoted.ts';
+import {
+  readRestatements,
+  restatementsReference,
+  withRestatement,
+} from '../../../../scheduler/load/releases/restatements.ts';
 import { readRelease } from '../../../../scheduler/load/releases/read-release.ts';
 import { restateBundle } from '../../../../scheduler/release/approvals/restate-bundle.ts';
 import { openReleases } from '../../../../scheduler/release/publish/open-releases.ts';
@@ -155,6 +160,37 @@ test('a commit that changes no bundle of an environment releases nothing there, 
   // A change of its own layer after that is direct: the release before is of the same promotion.
   office.commit({ 'environments/qa/own.yaml': ours('Config', 'own', 'spec:\n  values: {OWN: "qa-1"}\n') });
   expect(summarise(await office.build())[1]).toBe('qa/press released 2 direct');
+});
+
+test('a channel remembers the last 50 candidates that gave its bundle again, also after another bundle was released', async () => {
+  const office = await openBuiltOffice();
+  const channel = { environment: 'dev', clusterType: 'press' };
+  const seen: string[] = [];
+  const restated = async (): Promise<readonly string[]> =>
+    readRestatements(await openLayout(office.layout), channel);
+  expect(await restated()).toEqual([]);
+  for (const text of ['one', 'two']) {
+    office.commit({ 'apps/shop/web/README.txt': text, 'apps/shop/deploy/notes.yaml': `# ${text}\n` });
+    await office.build();
+    seen.push((await office.released('dev'))?.shared ?? '');
+  }
+  expect(new Set(seen).size).toBe(2);
+  expect(await restated()).toEqual(seen);
+  office.config('base/level.yaml', 'base-1');
+  expect(summarise(await office.build())[0]).toBe('dev/press released 2');
+  expect(await restated()).toEqual(seen);
+  const layout = await openLayout(office.layout);
+  const artifact = findReference(layout, restatementsReference(channel));
+  if (!artifact) throw new Error('there is no record');
+  using releases = await openReleases(office.layout, { command: 'build', now: NOW });
+  for (let number = 0; number < 60; number++) {
+    const entry = withRestatement(await openLayout(office.layout), channel, {
+      artifact,
+      shared: digestOf(String(number)),
+    });
+    await releases.point(new Map([[restatementsReference(channel), entry]]));
+  }
+  expect(await restated()).toEqual(Array.from({ length: 50 }, (_, at) => digestOf(String(at + 10))));
 });
 
 test('a newer statement about a released bundle counts by the keys of bundles alone', async () => {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
+import type { Digest } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
 import { loadSigningKey } from '#bundles/trust/keys/key';
 import type { Json } from '#bundles/json/canonical';
@@ -16,6 +17,8 @@ import { rollBackTo } from '../../../../../scheduler/hub/promote/decide/roll-bac
 import { signPayload } from '#bundles/trust/statements/sign-payload';
 import { openLayout } from '#bundles/formats/layout/layout';
 import { bundlesOf, readRelease } from '../../../../../scheduler/load/releases/read-release.ts';
+import { lineagesOf } from '../../../../../scheduler/load/releases/check-promoted.ts';
+import { withNewestStatement } from '../../../../../scheduler/load/releases/newest-statement.ts';
 import { decideStep } from '../../../../../scheduler/hub/promote/rollout/decide-step.ts';
 import { openReleases } from '../../../../../scheduler/release/publish/open-releases.ts';
 import { revokeBundle } from '../../../../../scheduler/release/revoke/revoke-bundle.ts';
@@ -141,6 +144,28 @@ test('where the earlier environment was never promoted to, the refusal says what
   );
   const waits = { environment: 'pre', candidate: undefined, now: NOW, signal };
   await expect(lookAtArrival(hub, promotion, waits)).rejects.toMatchObject(refused);
+});
+
+test('wait for a candidate that gave a released bundle again ends once another one did, also if no release was made from either', async () => {
+  const office = await chainedOffice();
+  const { hub, promotion } = await office.openChain();
+  const restate = async (text: string): Promise<Digest> => {
+    await office.edit('platform/fleet.yaml', (before) => `# ${text}\n${before}`);
+    await office.build({ environments: ['qa'], now: NOW });
+    const layout = await openLayout(office.layout);
+    const release = await readRelease(layout, { environment: 'qa', clusterType: 'press' }, hub.keys.roots);
+    const [stated] = release ? await lineagesOf(layout, await withNewestStatement(layout, release)) : [];
+    if (!stated) throw new Error('qa has no statement');
+    return stated.candidate;
+  };
+  const look = (candidate: Digest) =>
+    lookAtArrival(hub, promotion, { environment: 'qa', candidate, now: NOW, signal });
+  const one = await restate('one');
+  expect((await look(one)).state).not.toBe('cannot');
+  const two = await restate('two');
+  expect(two).not.toBe(one);
+  expect(await look(one)).toMatchObject({ state: 'cannot', why: 'another candidate is in its place' });
+  expect((await look(two)).state).not.toBe('cannot');
 });
 
 const STRICT = `apiVersion: fleet-ferry/v1alpha1
