@@ -46,8 +46,8 @@ export type ApplicationsInput = {
   readonly charts: Charts;
 };
 
-/** Number of repositories read at the same time. */
-const WIDTH = 8;
+/** Number of folders read at the same time. Those of one repository are checked out together. */
+const WIDTH = 64;
 
 /**
  * Reads each deployment target's files once, and renders them once for each distinct input. An application that cannot be

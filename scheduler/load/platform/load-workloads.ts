@@ -29,8 +29,8 @@ export type LoadedWorkloads = {
   readonly filled: ReadonlySet<string>;
 };
 
-/** Number of repositories read at the same time. */
-const WIDTH = 8;
+/** Number of folders read at the same time. Those of one repository are checked out together. */
+const WIDTH = 64;
 
 /** Reads the applications' repositories. A mistake in one holds only that application. */
 export const loadWorkloads = async (

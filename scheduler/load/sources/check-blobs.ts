@@ -1,7 +1,9 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type FleetError, toFleetError } from '#bundles/errors';
 import { type Bound, checkLimit, overLimit } from '../../model/limits.ts';
 import { type GitRepository, unreachable } from './git-cache.ts';
+import { blobsOf, type TreeEntry } from './list-commit.ts';
 import { type Git, REMOTE, runGit } from './run-git.ts';
 
 export type Blob = { readonly id: string; readonly path: string };
@@ -9,21 +11,61 @@ export type Blob = { readonly id: string; readonly path: string };
 /** Allowance for a pack's headers and index, in bytes. */
 const PACK_OVERHEAD = 4 << 20;
 
+/** A tenant's folder: its files and links, and its limits. */
+type Bounded = {
+  readonly path: string;
+  readonly bound: Bound | undefined;
+  readonly entries: readonly TreeEntry[];
+  readonly rules: readonly TreeEntry[];
+};
+
 /**
- * Fetches a tenant's files into the cache, still compressed, and checks their sizes before any is unpacked: a pack of 2 MB
- * may hold 1.5 GB.
- * @throws FleetError WORKSPACE_LIMIT, SOURCE_UNREACHABLE
+ * Checks the sizes of tenants' files after they were fetched, still compressed, and before any is unpacked: a pack of 2 MB may
+ * hold 1.5 GB.
+ * @returns the error of each folder over its limits: WORKSPACE_LIMIT. @throws FleetError SOURCE_UNREACHABLE
  */
-export const checkBlobs = async (
+export const checkSizes = async (
   git: Git,
   repository: GitRepository,
-  commit: string,
+  folders: readonly Bounded[],
+): Promise<ReadonlyMap<string, FleetError>> => {
+  const refused = new Map<string, FleetError>();
+  const bounded = folders.flatMap(({ path, bound, ...folder }) =>
+    bound ? [{ path, bound, blobs: blobsOf(folder) }] : [],
+  );
+  const sizes = await sizesOf(
+    git,
+    repository,
+    bounded.flatMap(({ blobs }) => blobs),
+  );
+  for (const { path, bound, blobs } of bounded) {
+    try {
+      checkLimits(bound, blobs, sizes);
+    } catch (error) {
+      refused.set(path, toFleetError(error, path));
+    }
+  }
+  return refused;
+};
+
+const checkLimits = (bound: Bound, blobs: readonly Blob[], sizes: ReadonlyMap<string, number>): void => {
+  let all = 0;
+  for (const { id, path } of blobs) {
+    const size = sizes.get(id) ?? 0;
+    checkLimit(bound, 'fileBytes', size, path);
+    all += size;
+  }
+  checkLimit(bound, 'assignmentBytes', all, 'all files');
+};
+
+/** @throws FleetError SOURCE_UNREACHABLE when the repository lacks the contents of a file */
+const sizesOf = async (
+  git: Git,
+  repository: GitRepository,
   blobs: readonly Blob[],
-  bound: Bound,
-): Promise<void> => {
-  await fetchMissing(git, repository, commit, blobs, bound);
+): Promise<ReadonlyMap<string, number>> => {
   const asked = [...new Set(blobs.map(({ id }) => id))];
-  if (asked.length === 0) return;
+  if (asked.length === 0) return new Map();
   const at = ['--git-dir', repository.gitDirectory];
   const listed = await runGit(git, [...at, 'cat-file', '--batch-check=%(objectname) %(objectsize)'], {
     input: [Buffer.from(`${asked.join('\n')}\n`)],
@@ -35,14 +77,10 @@ export const checkBlobs = async (
       return [id, Number(size)] as const;
     }),
   );
-  let all = 0;
-  for (const { id, path } of blobs) {
-    const size = sizes.get(id) ?? Number.NaN;
-    if (Number.isNaN(size)) throw unreachable(repository.url, `it does not give the contents of ${path}`);
-    checkLimit(bound, 'fileBytes', size, path);
-    all += size;
-  }
-  checkLimit(bound, 'assignmentBytes', all, 'all files');
+  for (const { id, path } of blobs)
+    if (!(Number(sizes.get(id)) >= 0))
+      throw unreachable(repository.url, `it does not give the contents of ${path}`);
+  return sizes;
 };
 
 /**

@@ -4,20 +4,16 @@ import { FleetError, formatError, isFleetError, toFleetError } from '#bundles/er
 import { formatTime } from '#bundles/time';
 import type { Bound } from '../../model/limits.ts';
 import type { SourceSnapshot } from '../../model/model.ts';
+import { batched } from './batched.ts';
+import { type CheckedOut, checkOut, isRefused, type Wanted } from './check-out.ts';
 import { type FileMemory, internFiles, turnFileMemory } from './file-memory.ts';
 import type { GitRepository } from './git-cache.ts';
-import {
-  cachedRepository,
-  checkOut,
-  openRepository,
-  resolveRevision,
-  submodulesIn,
-} from './git-repository.ts';
+import { cachedRepository, openRepository, resolveRevision } from './git-repository.ts';
 import { type KnownCommit, recallCommit, rememberCommit } from './known-commits.ts';
 import { type Location, locate, type Revision, refName, type SourceMap } from '../../model/location.ts';
 import { readFiles, type SourceFile } from './read-files.ts';
 import { redactUrl, repositoryKey } from '../../model/repository-url.ts';
-import { withoutRedirects, withoutRepository } from './run-git.ts';
+import { type Git, withoutRedirects, withoutRepository } from './run-git.ts';
 import { treeDigest } from './tree-digest.ts';
 
 /** One repository or directory: the files that were read, and the snapshot that identifies them. */
@@ -113,8 +109,13 @@ export const openSources = (options: SourceOptions): Sources => {
       return { repository, commit: known.commit };
     }
   };
-  // Only one step at a time writes to a repository's cache.
-  const queues = new Map<string, Promise<unknown>>();
+  const checkouts = new Map<string, (job: Checkout) => Promise<CheckedOut | FleetError>>();
+  const checkoutsOf = (repo: string) => {
+    const key = repositoryKey(repo);
+    const known = checkouts.get(key) ?? batched(checkOutJobs);
+    checkouts.set(key, known);
+    return known;
+  };
   const directoryOf = async (
     location: Location,
     path: string,
@@ -122,16 +123,14 @@ export const openSources = (options: SourceOptions): Sources => {
   ): Promise<{ root: string; commit?: string }> => {
     if (location.kind === 'directory') return { root: location.directory };
     const { repository, commit } = await resolve(location);
-    const key = repositoryKey(location.repo);
-    const turn = (queues.get(key) ?? Promise.resolve())
-      .catch(() => undefined)
-      .then(() => checkOut(gitFor(location), repository, { commit, path, bound }));
-    queues.set(key, turn);
-    const root = await turn;
+    const { repo, redirects = 'followed' } = location;
+    const job = { git: gitFor(location), redirects, repository, commit, wanted: { path, bound } };
+    const taken = await checkoutsOf(repo)(job);
+    if (isRefused(taken)) throw taken;
     // Only a commit that is in the cache can be a fallback.
     if (repository.refs.size > 0) await rememberCommit(repository, location.revision, commit);
-    for (const submodule of await submodulesIn(root)) remark(passedOver(submodule, location.repo));
-    return { root, commit };
+    for (const submodule of taken.submodules) remark(passedOver(submodule, repo));
+    return { root: taken.root, commit };
   };
   return {
     locate: (repo, revision) => locate(options.maps, repo, revision),
@@ -162,6 +161,32 @@ export const openSources = (options: SourceOptions): Sources => {
     // Sorted, because repositories respond in any order.
     remarks: () => [...remarks].toSorted(([a], [b]) => compareBytes(a, b)).map(([, one]) => one),
   };
+};
+
+/** One folder that a run reads from a repository. */
+type Checkout = {
+  readonly git: Git;
+  readonly redirects: string;
+  readonly repository: GitRepository;
+  readonly commit: string;
+  readonly wanted: Wanted;
+};
+
+/** Checks out folders of one repository: those of a commit together. */
+const checkOutJobs = async (jobs: readonly Checkout[]): Promise<readonly (CheckedOut | FleetError)[]> => {
+  const together = Map.groupBy(jobs, ({ redirects, commit }) => `${redirects} ${commit}`);
+  const results = new Map<Checkout, CheckedOut | FleetError>();
+  for (const group of together.values()) {
+    const [{ git, repository, commit }] = group as [Checkout];
+    const taken = await checkOut(
+      git,
+      repository,
+      commit,
+      group.map(({ wanted }) => wanted),
+    );
+    for (const [at, job] of group.entries()) results.set(job, taken[at] as CheckedOut | FleetError);
+  }
+  return jobs.map((job) => results.get(job) as CheckedOut | FleetError);
 };
 
 const passedOver = (submodule: string, repo: string): FleetError =>

@@ -1,8 +1,8 @@
-import { readdir, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { DAY_MS, HOUR_MS } from '#bundles/time';
-import { exists, removeUnused } from './cache-use.ts';
-import { tryDropWorn } from './git-cache.ts';
+import { removeUnused } from './cache-use.ts';
+import { type GitRepository, tryDropWorn } from './git-cache.ts';
 
 /** How long an entry stays in the cache after a run used it last. All can be fetched again. */
 const UNUSED_MS = 30 * DAY_MS;
@@ -12,10 +12,11 @@ const KEPT = 4;
 const IN_USE_MS = HOUR_MS;
 
 const TREES = 'trees';
-const SUBMODULES = '.submodules';
+/** Says which trees a commit has (commit-trees.ts). */
+const COMMITS = 'commits';
 
 /** Fetched files, interrupted downloads, charts, trees, and what a killed process left while it pushed to a repository. */
-const FOLDERS = ['content/blobs/sha256', 'content/partial', 'charts', TREES, 'publish'];
+const FOLDERS = ['content/blobs/sha256', 'content/partial', 'charts', TREES, COMMITS, 'publish'];
 
 /** A repository that a killed process was creating. */
 const DRAFT = /\.git\.[0-9a-f-]{36}$/;
@@ -28,10 +29,8 @@ const DRAFT = /\.git\.[0-9a-f-]{36}$/;
 export const pruneCache = async (cacheDirectory: string, now: Date): Promise<void> => {
   const remove = (path: string): Promise<void> =>
     removeUnused(cacheDirectory, join(cacheDirectory, path), { now, unusedMs: UNUSED_MS });
-  // A tree comes before the list of its submodules.
   for (const folder of FOLDERS)
-    for (const name of (await namesIn(join(cacheDirectory, folder))).toSorted())
-      if (!(await belongsToTree(cacheDirectory, folder, name))) await remove(join(folder, name));
+    for (const name of await namesIn(join(cacheDirectory, folder))) await remove(join(folder, name));
   for (const name of await namesIn(cacheDirectory)) {
     if (DRAFT.test(name)) await remove(name);
     else if (name.endsWith('.git')) await tryDropWorn(join(cacheDirectory, name), now).catch(() => undefined);
@@ -40,28 +39,34 @@ export const pruneCache = async (cacheDirectory: string, now: Date): Promise<voi
 
 const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
 
-const belongsToTree = async (cacheDirectory: string, folder: string, name: string): Promise<boolean> =>
-  folder === TREES &&
-  name.endsWith(SUBMODULES) &&
-  (await exists(join(cacheDirectory, folder, name.slice(0, -SUBMODULES.length))));
-
-/** Deletes the least recently used trees of a folder. Each is as large as the folder, and can be created again. */
+/** Deletes the least recently used trees of folders, and what says which trees a commit has. All can be created again. */
 export const pruneTrees = async (
-  cacheDirectory: string,
-  isOfFolder: (name: string) => boolean,
+  { gitDirectory, cacheDirectory }: GitRepository,
+  folders: ReadonlySet<string>,
 ): Promise<void> => {
-  const trees = join(cacheDirectory, TREES);
-  const names = (await namesIn(trees)).filter(isOfFolder);
-  if (names.length <= KEPT) return;
-  const found = await Promise.all(
-    names.map(async (name) => ({
-      tree: join(trees, name),
-      used: (await stat(join(trees, name)).catch(() => undefined))?.mtimeMs ?? 0,
-    })),
+  const own = `${basename(gitDirectory, '.git')}-`;
+  const commits = (await namesIn(join(cacheDirectory, COMMITS))).filter((name) => name.startsWith(own));
+  await keepNewest(
+    cacheDirectory,
+    commits.map((name) => join(COMMITS, name)),
   );
-  const old = found.toSorted((a, b) => b.used - a.used).slice(KEPT);
-  for (const { tree } of old) {
-    await removeUnused(cacheDirectory, tree, { now: new Date(), unusedMs: IN_USE_MS });
-    if (!(await exists(tree))) await rm(`${tree}${SUBMODULES}`, { force: true });
-  }
+  const trees = (await namesIn(join(cacheDirectory, TREES))).filter((name) => name.startsWith(own));
+  for (const [folder, names] of Map.groupBy(trees, (name) => name.slice(name.lastIndexOf('-') + 1)))
+    if (folders.has(folder))
+      await keepNewest(
+        cacheDirectory,
+        names.map((name) => join(TREES, name)),
+      );
+};
+
+const keepNewest = async (cacheDirectory: string, entries: readonly string[]): Promise<void> => {
+  if (entries.length <= KEPT) return;
+  const found = await Promise.all(
+    entries.map(async (name) => {
+      const entry = join(cacheDirectory, name);
+      return { entry, used: (await stat(entry).catch(() => undefined))?.mtimeMs ?? 0 };
+    }),
+  );
+  for (const { entry } of found.toSorted((a, b) => b.used - a.used).slice(KEPT))
+    await removeUnused(cacheDirectory, entry, { now: new Date(), unusedMs: IN_USE_MS });
 };

@@ -17,7 +17,8 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { formatError, isFleetError } from '../../../bundles/errors.ts';
+import { type FleetError, formatError, isFleetError } from '../../../bundles/errors.ts';
+import { DEFAULT_LIMITS } from '../../../scheduler/model/limits.ts';
 import { loadPlatform } from '../../../scheduler/load/load-platform.ts';
 import type { SourceMap } from '../../../scheduler/model/location.ts';
 import { openSources } from '../../../scheduler/load/sources/open-sources.ts';
@@ -291,6 +292,118 @@ test('all files of a commit come with one request, and a repository with many pa
   await commit(shop, 'main', { ...files, 'new.yaml': 'at: new' });
   expect(await read()).toBe(6);
   expect((await packs()).names).toHaveLength(2);
+});
+
+/** A folder with a program `git` that writes a line to `calls` for each start. */
+const countedGit = async (directory: string) => {
+  const bin = join(directory, 'bin');
+  const calls = join(directory, 'calls');
+  const { stdout } = await run('which', ['git'], { env: ENV });
+  await writeFiles(bin, { git: `#!/bin/sh\necho >> '${calls}'\nexec '${stdout.trim()}' "$@"\n` });
+  await chmod(join(bin, 'git'), 0o755);
+  const count = async () => (await readFile(calls, 'utf8')).split('\n').length - 1;
+  return { env: { ...ENV, PATH: `${bin}:${ENV.PATH}` }, count };
+};
+
+const FOLDERS = Array.from({ length: 30 }, (_, at) => `apps/app-${at}`);
+
+const APPLICATIONS = {
+  ...Object.fromEntries(FOLDERS.map((path, at) => [`${path}/deploy.yaml`, `at: ${at}`])),
+  '.sourceignore': '*.tmp.yaml\n',
+  'apps/.sourceignore': 'drafts/\n',
+  'apps/app-1/drafts/x.yaml': 'draft',
+  'apps/app-1/y.tmp.yaml': 'temporary',
+  'apps/app-1/deeper/z.yaml': 'deeper',
+};
+
+/** A repository with one folder for each application, and rules above them. */
+const manyApplications = async (directory: string) => {
+  const shop = join(directory, 'shop');
+  await commit(shop, 'main', APPLICATIONS);
+  await git(shop, 'config', 'uploadpack.allowFilter', 'true');
+  return shop;
+};
+
+test('folders of one commit that are read at once take the git processes of one, and each has its files alone', async () => {
+  const directory = await temporaryDirectory();
+  const shop = await manyApplications(directory);
+  const readAll = async (paths: readonly string[]) => {
+    const folder = await temporaryDirectory();
+    const { env, count } = await countedGit(folder);
+    const sources = openSources({ maps: [], cacheDirectory: join(folder, 'cache'), env });
+    const location = sources.locate(`file://${shop}`, { kind: 'head' });
+    const read = await Promise.all(paths.map((path) => sources.read({ role: 'workload/x', location, path })));
+    return { read, calls: await count() };
+  };
+  const one = await readAll(FOLDERS.slice(0, 1));
+  // Overlapping folders, too.
+  const paths = [...FOLDERS, '.', 'apps', 'apps/app-1/deeper', 'apps/app-2/deploy.yaml'];
+  const all = await readAll(paths);
+  // The first folder starts alone; folders that overlap are written one after the other.
+  expect(all.calls).toBeLessThanOrEqual(one.calls + 16);
+  const files = join(directory, 'files');
+  await writeFiles(files, APPLICATIONS);
+  const maps = [{ repo: 'https://git.example/shop', directory: files }];
+  const plain = openSources({ maps, cacheDirectory: join(directory, 'unused'), env: ENV });
+  const location = plain.locate('https://git.example/shop', { kind: 'head' });
+  for (const [at, path] of paths.entries()) {
+    const expected = await plain.read({ role: 'workload/x', location, path });
+    expect(all.read[at]?.files).toEqual(expected.files);
+    expect(all.read[at]?.snapshot.tree).toBe(expected.snapshot.tree);
+  }
+});
+
+test('a commit costs the folders that it changes, and a cache that was cut short is made again', async () => {
+  const directory = await temporaryDirectory();
+  const shop = await manyApplications(directory);
+  const cacheDirectory = join(directory, 'cache');
+  const read = async () => {
+    const sources = openSources({ maps: [], cacheDirectory, env: ENV });
+    const location = sources.locate(`file://${shop}`, { kind: 'head' });
+    return await Promise.all(FOLDERS.map((path) => sources.read({ role: 'workload/x', location, path })));
+  };
+  const places = (sources: Awaited<ReturnType<typeof read>>) =>
+    sources.map(({ snapshot }) => snapshot.directory);
+  const before = await read();
+  await commit(shop, 'main', { ...APPLICATIONS, 'apps/app-7/deploy.yaml': 'at: new' });
+  const after = await read();
+  expect(after[7]?.files.map(({ bytes }) => bytes.toString())).toEqual(['at: new']);
+  expect(places(after).filter((place, at) => place !== places(before)[at])).toEqual([places(after)[7]]);
+  // Rules above a folder decide what is read of it.
+  await commit(shop, 'main', { ...APPLICATIONS, '.sourceignore': 'nothing\n' });
+  const ruled = await read();
+  expect(places(ruled).filter((place) => places(after).includes(place))).toEqual([]);
+  expect(ruled[1]?.files.map(({ path }) => path)).toEqual(['deeper/z.yaml', 'deploy.yaml', 'y.tmp.yaml']);
+  for (const name of await readdir(join(cacheDirectory, 'commits')))
+    await writeFile(join(cacheDirectory, 'commits', name), '{"apps/app-0":{"na');
+  expect(places(await read())).toEqual(places(ruled));
+});
+
+test('a folder over its limits, or one that is not there, holds no other that is read with it', async () => {
+  const directory = await temporaryDirectory();
+  const shop = await manyApplications(directory);
+  await commit(shop, 'main', { ...APPLICATIONS, 'apps/app-3/big.yaml': 'x'.repeat(200_000) });
+  const sources = openSources({ maps: [], cacheDirectory: join(directory, 'cache'), env: ENV });
+  const location = sources.locate(`file://${shop}`, { kind: 'head' });
+  const bound = (subject: string) => ({
+    limits: { ...DEFAULT_LIMITS, fileBytes: 100_000 },
+    workspace: 'sales',
+    subject,
+  });
+  const read = await Promise.allSettled(
+    [...FOLDERS.slice(0, 5), 'apps/none'].map((path) =>
+      sources.read({ role: `workload/${path}`, location, path, bound: bound(path) }),
+    ),
+  );
+  expect(read.map((one) => (one.status === 'rejected' ? (one.reason as FleetError).code : 'read'))).toEqual([
+    'read',
+    'read',
+    'read',
+    'WORKSPACE_LIMIT',
+    'read',
+    'SOURCE_MISSING',
+  ]);
+  expect(String((read[3] as PromiseRejectedResult).reason)).toContain('apps/app-3/big.yaml');
 });
 
 test('insteadOf of the user’s Git configuration works', async () => {

@@ -30,10 +30,10 @@ const left = (cache: string): readonly string[] =>
 const KINDS = [
   'a.git.0d9f4c1e-7a35-4ac5-9f5c-0c1a2b3c4d5e/HEAD',
   'charts/a.tgz',
+  'commits/a-1',
   'content/blobs/sha256/a',
   'content/partial/a',
   'publish/a.git/HEAD',
-  'trees/a-1-app.submodules',
   'trees/a-1-app/x.yaml',
 ];
 
@@ -90,15 +90,19 @@ it('begins a repository anew 30 days after its first fetch, or with many packs, 
 it('keeps the four trees of a folder that were used last, and those that may be in use', async () => {
   const cache = await temporaryDirectory();
   const trees = join(cache, 'trees');
+  const gitDirectory = join(cache, 'repo.git');
+  const repository = { url: 'https://git.example/a', refs: new Map(), gitDirectory, cacheDirectory: cache };
   const make = (name: string, hours: number): void => {
     mkdirSync(join(trees, name), { recursive: true });
     usedAt(join(trees, name), before(hours * HOUR_MS));
   };
   for (const hours of [2, 3, 4, 5, 6, 7]) make(`repo-${hours}-app`, hours);
   make('repo-9-other', 9);
+  make('other-9-app', 9);
   await markUsed(cache, join(trees, 'repo-7-app'));
-  await pruneTrees(cache, (name) => name.endsWith('-app'));
+  await pruneTrees(repository, new Set(['app']));
   expect(readdirSync(trees).toSorted()).toEqual([
+    'other-9-app',
     'repo-2-app',
     'repo-3-app',
     'repo-4-app',
@@ -106,7 +110,7 @@ it('keeps the four trees of a folder that were used last, and those that may be 
     'repo-9-other',
   ]);
   for (const minute of [1, 2, 3, 4, 5]) make(`repo-new${minute}-app`, minute / 60);
-  await pruneTrees(cache, (name) => name.endsWith('-app'));
+  await pruneTrees(repository, new Set(['app']));
   expect(readdirSync(trees).filter((name) => name.includes('new'))).toHaveLength(5);
 });
 

@@ -1,0 +1,24 @@
+/**
+ * Runs one batch at a time. What is asked for while one runs is in the next, so that many small jobs cost few runs, without a
+ * delay for a single one.
+ * @param run resolves to one result for each job, in order
+ */
+export const batched = <Job, Result>(
+  run: (jobs: readonly Job[]) => Promise<readonly Result[]>,
+): ((job: Job) => Promise<Result>) => {
+  let waiting: Job[] = [];
+  let next: Promise<readonly Result[]> | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+  return async (job) => {
+    const at = waiting.push(job) - 1;
+    next ??= last.then(() => {
+      const jobs = waiting;
+      waiting = [];
+      next = undefined;
+      return run(jobs);
+    });
+    last = next.catch(() => undefined);
+    const results = await next;
+    return results[at] as Result;
+  };
+};
