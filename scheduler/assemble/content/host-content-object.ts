@@ -1,22 +1,20 @@
 import { posix } from 'node:path';
 import type { Digest } from '#bundles/digest';
 import type { Place } from '#bundles/errors';
-import { exactlyOne, given, onlyWith } from '../../model/yaml/schema-rules.ts';
+import { has, implies, keeping, oneRule, type Stated } from '../../model/yaml/field-rules.ts';
 import {
   fields,
   list,
   narrowed,
   optional,
   placed,
-  type Reading,
   refuse,
   required,
-  ruled,
   text,
   textLike,
 } from '../../model/yaml/shape.ts';
 import { type InstallObject, install } from './install-object.ts';
-import { hostPath, refuseAt, sha256, webAddress } from '../../load/objects/host-fields.ts';
+import { hostPath, sha256, webAddress } from '../../load/objects/host-fields.ts';
 
 /** Source of external content: exactly one of `url` and `source`. */
 export type ContentObject = {
@@ -60,12 +58,17 @@ const origin = {
   source: optional(text, undefined, 'File of the application, relative to this object.'),
 };
 
-const ORIGIN = {
-  ...exactlyOne('url', 'source'),
-  allOf: [onlyWith(given('sha256'), given('url'))],
-};
+const SHA256_OF_URL: Stated<object> = [
+  implies(has('sha256'), has('url')),
+  () => 'a sha256 belongs to a url; of a source the repository says what it is',
+];
 
-const content = ruled(fields(origin), ORIGIN);
+const ORIGIN: readonly Stated<object>[] = [
+  [oneRule(has('url'), has('source')), () => 'exactly one of url and source says where the bytes come from'],
+  SHA256_OF_URL,
+];
+
+const content = keeping(fields(origin), ...ORIGIN);
 
 const debName = textLike(
   /^[a-z0-9][a-z0-9+.-]*[a-z0-9+.](?:=[0-9][A-Za-z0-9.+~:-]*)?$/,
@@ -73,7 +76,7 @@ const debName = textLike(
   'Write it like nginx, or nginx=1.22.1-9',
 );
 
-const deb = ruled(
+const deb = keeping(
   fields({
     ...origin,
     packages: optional(
@@ -84,10 +87,14 @@ const deb = ruled(
       'Package names. `images lock` adds what they depend on, for the DebianBase of each cluster type.',
     ),
   }),
-  {
-    ...exactlyOne('url', 'source', 'packages'),
-    allOf: [onlyWith(given('sha256'), given('url'))],
-  },
+  [
+    oneRule(has('url'), has('source'), has('packages')),
+    ({ packages }) =>
+      packages === undefined
+        ? 'exactly one of url and source says where the bytes come from'
+        : ['packages stand alone', 'Write an entry of its own for a url or source'],
+  ],
+  SHA256_OF_URL,
 );
 
 const roleName = textLike(
@@ -107,12 +114,17 @@ const version = textLike(/^[0-9A-Za-z][0-9A-Za-z.+-]{0,127}$/, 'is not a version
 const CHART_NAME = '[A-Za-z0-9][A-Za-z0-9._+-]{0,200}\\.tgz';
 const CHART_FILE = new RegExp(`^${CHART_NAME}$`);
 
-const role = ruled(
+const role = keeping(
   fields({ ...origin, name: required(roleName, 'Name that playbooks call the role by.') }),
-  ORIGIN,
+  ...ORIGIN,
 );
 
-const chart = ruled(
+const NO_SOURCE = [
+  'a chart has chart and version, or url, or source',
+  'chart and version name it in a registry or chart repository',
+] as const;
+
+const chartFields = keeping(
   fields({
     ...origin,
     chart: optional(chartAddress, undefined, 'Address of the chart in a registry or chart repository.'),
@@ -122,19 +134,35 @@ const chart = ruled(
       'Exact version. Together with `chart`, instead of `url` and `source`.',
     ),
   }),
+  [
+    oneRule(has('chart', 'version'), has('url'), has('source')),
+    ({ chart, version }) =>
+      chart === undefined && version === undefined
+        ? 'exactly one of url and source says where the bytes come from'
+        : NO_SOURCE,
+  ],
+  SHA256_OF_URL,
+  [implies(has('chart'), has('version')), () => NO_SOURCE],
+  [implies(has('version'), has('chart')), () => NO_SOURCE],
+);
+
+const chart = narrowed(
+  chartFields,
   {
-    oneOf: [given('chart', 'version'), given('url'), given('source')],
-    allOf: [
-      {
-        properties: {
-          url: { pattern: `/${CHART_NAME}/?(?:[?].*)?$` },
-          source: { pattern: `(?:^|/)${CHART_NAME}/*$` },
-        },
-      },
-      onlyWith(given('sha256'), given('url')),
-      onlyWith(given('chart'), given('version')),
-      onlyWith(given('version'), given('chart')),
-    ],
+    properties: {
+      url: { pattern: `/${CHART_NAME}/?(?:[?].*)?$` },
+      source: { pattern: `(?:^|/)${CHART_NAME}/*$` },
+    },
+  },
+  (it, node, _path, reading) => {
+    const file = it.chart === undefined ? chartFile(it) : undefined;
+    if (file === undefined || CHART_FILE.test(file)) return it;
+    return refuse(
+      reading,
+      node,
+      `${JSON.stringify(file)} is not a file name of a chart`,
+      'It ends in .tgz, like printer-1.4.2.tgz',
+    );
   },
 );
 
@@ -168,66 +196,24 @@ type Unplaced<T> = Omit<T, 'at'>;
 type Placed<T> = { readonly value: T; readonly at: Place };
 
 /** The parts as written, each validated separately. */
-export const toContents = (
-  spec: {
-    readonly debs: readonly Placed<Unplaced<DebObject>>[];
-    readonly collections: readonly Placed<Unplaced<ContentObject>>[];
-    readonly roles: readonly Placed<Unplaced<RoleObject>>[];
-    readonly charts: readonly Placed<Unplaced<ChartObject>>[];
-    readonly folders: HostContentsObject['folders'];
-    readonly install: Placed<Unplaced<InstallObject>> | undefined;
-  },
-  reading: Reading,
-): HostContentsObject => ({
-  debs: spec.debs.map((one) => checkDeb({ ...one.value, at: one.at }, reading)),
-  collections: spec.collections.map((one) => checkOrigin({ ...one.value, at: one.at }, reading)),
-  roles: spec.roles.map((one) => checkOrigin({ ...one.value, at: one.at }, reading)),
-  charts: spec.charts.map((one) => checkChart({ ...one.value, at: one.at }, reading)),
+export const toContents = (spec: {
+  readonly debs: readonly Placed<Unplaced<DebObject>>[];
+  readonly collections: readonly Placed<Unplaced<ContentObject>>[];
+  readonly roles: readonly Placed<Unplaced<RoleObject>>[];
+  readonly charts: readonly Placed<Unplaced<ChartObject>>[];
+  readonly folders: HostContentsObject['folders'];
+  readonly install: Placed<Unplaced<InstallObject>> | undefined;
+}): HostContentsObject => ({
+  debs: spec.debs.map((one) => ({ ...one.value, at: one.at })),
+  collections: spec.collections.map((one) => ({ ...one.value, at: one.at })),
+  roles: spec.roles.map((one) => ({ ...one.value, at: one.at })),
+  charts: spec.charts.map((one) => ({ ...one.value, at: one.at })),
   folders: spec.folders,
   install: spec.install && { ...spec.install.value, at: spec.install.at },
 });
 
-const checkOrigin = <T extends ContentObject>(it: T, reading: Reading): T => {
-  if ((it.url === undefined) === (it.source === undefined))
-    refuseAt(reading, it.at, 'exactly one of url and source says where the bytes come from');
-  else if (it.sha256 !== undefined && it.url === undefined)
-    refuseAt(reading, it.at, 'a sha256 belongs to a url; of a source the repository says what it is');
-  return it;
-};
-
-const checkDeb = (it: DebObject, reading: Reading): DebObject => {
-  if (it.packages === undefined) return checkOrigin(it, reading);
-  if ([it.url, it.source, it.sha256].some((one) => one !== undefined))
-    refuseAt(reading, it.at, 'packages stand alone', 'Write an entry of its own for a url or source');
-  return it;
-};
-
-const checkChart = (it: ChartObject, reading: Reading): ChartObject => {
-  if (it.chart === undefined && it.version === undefined) {
-    const checked = checkOrigin(it, reading);
-    const file = chartFile(it);
-    if (file !== undefined && !CHART_FILE.test(file))
-      refuseAt(
-        reading,
-        it.at,
-        `${JSON.stringify(file)} is not a file name of a chart`,
-        'It ends in .tgz, like printer-1.4.2.tgz',
-      );
-    return checked;
-  }
-  const others = [it.url, it.source, it.sha256].some((one) => one !== undefined);
-  if (others || it.chart === undefined || it.version === undefined)
-    refuseAt(
-      reading,
-      it.at,
-      'a chart has chart and version, or url, or source',
-      'chart and version name it in a registry or chart repository',
-    );
-  return it;
-};
-
 /** File name of a chart on the host; undefined if it cannot be derived. */
-export const chartFile = ({ chart, version, url, source }: ChartObject): string | undefined => {
+export const chartFile = ({ chart, version, url, source }: Unplaced<ChartObject>): string | undefined => {
   if (chart !== undefined && version !== undefined) return `${posix.basename(chart)}-${version}.tgz`;
   if (url !== undefined) return posix.basename(new URL(url).pathname);
   return source === undefined ? undefined : posix.basename(source);

@@ -1,11 +1,23 @@
 import type { Digest } from '#bundles/digest';
-import { FleetError, type Place } from '#bundles/errors';
+import type { FleetError, Place } from '#bundles/errors';
 import { LABEL } from '#bundles/names';
 import { SECRET_KEY } from '#bundles/trust/secrets/parse';
 import { objectShape } from '../../load/objects/metadata.ts';
 import { freeRecord } from '../../model/yaml/free-value.ts';
 import { type ParsedDocument, parseDocuments } from '../../model/yaml/parse-documents.ts';
-import { filled, given, onlyWith, worded } from '../../model/yaml/schema-rules.ts';
+import {
+  everyRule,
+  has,
+  hasEntries,
+  hasText,
+  implies,
+  is,
+  isTrue,
+  keeping,
+  not,
+  oneRule,
+  someRule,
+} from '../../model/yaml/field-rules.ts';
 import {
   BAD,
   childOf,
@@ -14,12 +26,13 @@ import {
   flag,
   list,
   name,
+  narrowed,
   oneOf,
   optional,
   placed,
   type Reading,
+  refuse,
   required,
-  ruled,
   type Schema,
   text,
   textLike,
@@ -28,7 +41,7 @@ import { contentSpec, type HostContentsObject, toContents } from './host-content
 import { type PlaybookObject, playbook, toPlaybooks } from './host-playbook-object.ts';
 import { SITE_INPUT_ABOUT } from '../../load/objects/site-input-fields.ts';
 import type { SiteInputAbout } from '../../model/site-input.ts';
-import { hostPath, mode, owned, refuseAt, sha256, webAddress } from '../../load/objects/host-fields.ts';
+import { hostPath, mode, owned, sha256, webAddress } from '../../load/objects/host-fields.ts';
 
 /**
  * `kind: HostPackage` as an application engineer writes it beside the files, or as a platform template renders it. Several
@@ -126,7 +139,7 @@ const pointer = textLike(/^\//, 'is not a JSON pointer', 'Write it like /LINE_NU
 
 const SOURCE = 'File of the application, relative to this object.';
 
-const file = ruled(
+const fileFields = keeping(
   fields({
     ...owned,
     mode: optional(mode, '0644', 'Permissions, four octal digits in quotes.'),
@@ -141,16 +154,40 @@ const file = ruled(
       'Format of a file that takes site values. Not together with `url`.',
     ),
   }),
-  {
-    oneOf: [
-      ...['source', 'content', 'url'].map((key) => given(key)),
-      { required: ['config'], properties: { config: { const: true } } },
+  [
+    oneRule(has('source'), has('content'), has('url'), isTrue('config')),
+    () => 'exactly one of source, content, config and url says where the bytes come from',
+  ],
+  [
+    implies(has('sha256'), has('url')),
+    ({ path }) => `the sha256 of ${path} belongs to a url, and there is none`,
+  ],
+  [
+    not(has('format', 'url')),
+    ({ path }) => [
+      `${path} has a format, and what comes from a url takes no site values`,
+      'Bring it as a source of the application, or leave the format out',
     ],
-    allOf: [onlyWith(given('sha256'), given('url')), { not: given('format', 'url') }],
-  },
+  ],
 );
 
-const secret = ruled(
+const file = narrowed(fileFields, {}, (it, node, _path, reading) =>
+  /^\/etc\/containers\/systemd\/.*\.quadlets$/.test(it.path)
+    ? refuse(
+        reading,
+        node,
+        `Podman's systemd generator does not read ${it.path}: podman quadlet install splits such a file`,
+        'Write each quadlet as a file of its own',
+      )
+    : it,
+);
+
+const needsSource = ({ path }: { readonly path: string }): readonly [string, string] => [
+  `the secret ${path} needs set and key, or source alone`,
+  'set and key name a sealed value of the site; source is a file that SOPS encrypted in its binary form',
+];
+
+const secret = keeping(
   fields({
     ...owned,
     path: required(secretPath, 'Path below `/run/`, so that no secret reaches a disk.'),
@@ -159,13 +196,12 @@ const secret = ruled(
     key: optional(secretKey, undefined, 'Key of that set.'),
     source: optional(text, undefined, 'File of the application that SOPS encrypted in its binary form.'),
   }),
-  {
-    anyOf: [given('set', 'key'), given('source')],
-    allOf: [{ not: given('set', 'source') }, { not: given('key', 'source') }],
-  },
+  [someRule(has('set', 'key'), has('source')), needsSource],
+  [not(has('set', 'source')), needsSource],
+  [not(has('key', 'source')), needsSource],
 );
 
-const unit = ruled(
+const unitFields = keeping(
   fields({
     name: required(unitName, 'Name of the systemd unit with its suffix.'),
     source: optional(text, undefined, SOURCE),
@@ -182,7 +218,18 @@ const unit = ruled(
       'Paths of the package whose change restarts the unit. Its own file always does.',
     ),
   }),
-  { not: given('source', 'content') },
+  [not(has('source', 'content')), () => 'either source or content says where the bytes come from'],
+);
+
+const unit = narrowed(unitFields, {}, (it, node, _path, reading) =>
+  it.active && /@\.[a-z]+$/.test(it.name)
+    ? refuse(
+        reading,
+        node,
+        `${it.name} is a template, of which systemd runs instances only`,
+        `Name an instance, such as ${it.name.replace('@.', '@1.')}, or set active: false`,
+      )
+    : it,
 );
 
 const tcpAddress = textLike(
@@ -191,7 +238,15 @@ const tcpAddress = textLike(
   'Write it like 127.0.0.1:1883',
 );
 
-const check = ruled(
+const NEEDS: Readonly<Record<HostCheckObject['type'], 'unit' | 'argv' | 'url' | 'address' | 'path'>> = {
+  unit: 'unit',
+  exec: 'argv',
+  http: 'url',
+  tcp: 'address',
+  file: 'path',
+};
+
+const check = keeping(
   fields(
     {
       name: required(text, 'Name of the check, for reports.'),
@@ -211,18 +266,16 @@ const check = ruled(
     },
     { command: 'argv', args: 'argv', cmd: 'argv' },
   ),
-  {
-    allOf: [
-      onlyWith(worded('type', 'unit'), given('unit')),
-      onlyWith(worded('type', 'exec'), filled('argv')),
-      onlyWith(worded('type', 'tcp'), given('address')),
-      onlyWith(worded('type', 'file'), given('path')),
-      onlyWith(worded('type', 'http'), {
-        required: ['url'],
-        properties: { url: { type: 'string', minLength: 1 } },
-      }),
-    ],
-  },
+  [
+    everyRule(
+      implies(is('type', 'unit'), has('unit')),
+      implies(is('type', 'exec'), hasEntries('argv')),
+      implies(is('type', 'tcp'), has('address')),
+      implies(is('type', 'file'), has('path')),
+      implies(is('type', 'http'), hasText('url')),
+    ),
+    ({ name, type }) => `check ${name} of type ${type} needs ${NEEDS[type]}`,
+  ],
 );
 
 const directory = fields({
@@ -281,87 +334,16 @@ export const readHostPackages = (shownFile: string, bytes: Buffer): readonly Hos
         {
           directories: directories.map(({ value: it, at }) => ({ ...it, at })),
           siteInputs: siteInputs.map(({ value: it, at }) => ({ ...it, at })),
-          files: files.map(({ value: it, at }) => checkFile({ ...it, at }, reading)),
-          secrets: secrets.map(({ value: it, at }) => checkSecret({ ...it, at }, reading)),
-          units: units.map(({ value: it, at }) => checkUnit({ ...it, at }, reading)),
+          files: files.map(({ value: it, at }) => ({ ...it, at })),
+          secrets: secrets.map(({ value: it, at }) => ({ ...it, at })),
+          units: units.map(({ value: it, at }) => ({ ...it, at })),
           playbooks: toPlaybooks(value.spec.playbooks, reading),
-          checks: checks.map(({ value: it, at }) => checkCheck({ ...it, at }, problems)),
-          ...toContents(value.spec, reading),
+          checks: checks.map(({ value: it, at }) => ({ ...it, at })),
+          ...toContents(value.spec),
         },
       ];
     });
   const [first] = problems;
   if (first) throw first;
   return read;
-};
-
-const checkFile = (it: HostFileObject, reading: Reading): HostFileObject => {
-  const given = [it.source, it.content, it.url].filter((one) => one !== undefined).length + Number(it.config);
-  if (given !== 1)
-    refuseAt(reading, it.at, 'exactly one of source, content, config and url says where the bytes come from');
-  if (it.sha256 !== undefined && it.url === undefined)
-    refuseAt(reading, it.at, `the sha256 of ${it.path} belongs to a url, and there is none`);
-  if (it.format !== undefined && it.url !== undefined)
-    refuseAt(
-      reading,
-      it.at,
-      `${it.path} has a format, and what comes from a url takes no site values`,
-      'Bring it as a source of the application, or leave the format out',
-    );
-  if (/^\/etc\/containers\/systemd\/.*\.quadlets$/.test(it.path))
-    refuseAt(
-      reading,
-      it.at,
-      `Podman's systemd generator does not read ${it.path}: podman quadlet install splits such a file`,
-      'Write each quadlet as a file of its own',
-    );
-  return it;
-};
-
-/** At most one source: a unit without a source is one of the host. */
-const checkUnit = (it: HostUnitObject, reading: Reading): HostUnitObject => {
-  if (it.source !== undefined && it.content !== undefined)
-    refuseAt(reading, it.at, 'either source or content says where the bytes come from');
-  if (it.active && /@\.[a-z]+$/.test(it.name))
-    refuseAt(
-      reading,
-      it.at,
-      `${it.name} is a template, of which systemd runs instances only`,
-      `Name an instance, such as ${it.name.replace('@.', '@1.')}, or set active: false`,
-    );
-  return it;
-};
-
-const checkSecret = (it: HostSecretObject, reading: Reading): HostSecretObject => {
-  const ofSet = it.set !== undefined && it.key !== undefined && it.source === undefined;
-  const ofFile = it.source !== undefined && it.set === undefined && it.key === undefined;
-  if (!ofSet && !ofFile) {
-    refuseAt(
-      reading,
-      it.at,
-      `the secret ${it.path} needs set and key, or source alone`,
-      'set and key name a sealed value of the site; source is a file that SOPS encrypted in its binary form',
-    );
-  }
-  return it;
-};
-
-const NEEDS: Readonly<Record<HostCheckObject['type'], 'unit' | 'argv' | 'url' | 'address' | 'path'>> = {
-  unit: 'unit',
-  exec: 'argv',
-  http: 'url',
-  tcp: 'address',
-  file: 'path',
-};
-
-const checkCheck = (it: HostCheckObject, problems: FleetError[]): HostCheckObject => {
-  const value = it[NEEDS[it.type]];
-  if (value === undefined || value.length === 0) {
-    problems.push(
-      new FleetError('FIELD_INVALID', `check ${it.name} of type ${it.type} needs ${NEEDS[it.type]}`, {
-        at: it.at,
-      }),
-    );
-  }
-  return it;
 };

@@ -5,7 +5,7 @@ import { SITE_INPUT_ABOUT } from '../../load/objects/site-input-fields.ts';
 import type { Value } from '../../model/model.ts';
 import type { SiteInputAbout } from '../../model/site-input.ts';
 import { freeRecord } from '../../model/yaml/free-value.ts';
-import { exactlyOne } from '../../model/yaml/schema-rules.ts';
+import { has, keeping, oneRule } from '../../model/yaml/field-rules.ts';
 import {
   count,
   fields,
@@ -18,7 +18,6 @@ import {
   type Reading,
   refuse,
   required,
-  ruled,
   text,
   textLike,
 } from '../../model/yaml/shape.ts';
@@ -70,7 +69,7 @@ const input = fields({
   variable: required(variable, 'Variable that gets the value; the playbook or one of its roles names it.'),
 });
 
-export const playbook = ruled(
+export const playbook = keeping(
   fields({
     name: required(playbookName, 'Name of the playbook, for reports.'),
     source: optional(
@@ -108,7 +107,10 @@ export const playbook = ruled(
       'Seconds between two looks for drift in check mode. With 0 the agent does not look.',
     ),
   }),
-  exactlyOne('source', 'content'),
+  [
+    oneRule(has('source'), has('content')),
+    ({ name }) => `either source or content says what the playbook ${name} is`,
+  ],
 );
 
 type Placed<T> = { readonly value: T; readonly at: Place };
@@ -123,9 +125,7 @@ export const toPlaybooks = (
   reading: Reading,
 ): readonly PlaybookObject[] =>
   written.map(({ value, at }) => {
-    const { source, content, name, variables } = value;
-    if ((source === undefined) === (content === undefined))
-      refuseAt(reading, at, `either source or content says what the playbook ${name} is`);
+    const { variables } = value;
     const wrong = Object.keys(variables).find((key) => !VARIABLE.test(key));
     if (wrong !== undefined)
       refuseAt(

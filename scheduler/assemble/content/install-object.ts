@@ -1,17 +1,7 @@
 import type { Place } from '#bundles/errors';
 import { hostPath, seconds } from '../../load/objects/host-fields.ts';
-import { given } from '../../model/yaml/schema-rules.ts';
-import {
-  fields,
-  flag,
-  list,
-  oneOf,
-  optional,
-  placed,
-  required,
-  ruled,
-  textLike,
-} from '../../model/yaml/shape.ts';
+import { has, keeping, someRule } from '../../model/yaml/field-rules.ts';
+import { fields, flag, list, oneOf, optional, placed, required, textLike } from '../../model/yaml/shape.ts';
 
 type Unplaced<T> = Omit<T, 'at'>;
 
@@ -76,7 +66,7 @@ const installed = fields<InstalledDebObject>({
   hold: optional(flag, false, 'Put it on hold, so that nobody upgrades it by accident.'),
 });
 
-const hook = ruled(
+const hook = keeping(
   fields<HookObject>({
     package: required(debName, 'Debian package of `debs` whose version changes.'),
     before: optional(hostPath, undefined, 'Program of `files` that runs before an upgrade, such as a dump.'),
@@ -92,7 +82,10 @@ const hook = ruled(
     ),
     timeoutSeconds: optional(seconds, 600, 'Seconds until a program is killed, and the step fails.'),
   }),
-  { anyOf: ['before', 'after', 'restore'].map((key) => given(key)) },
+  [
+    someRule(has('before'), has('after'), has('restore')),
+    (it) => [`a hook of ${it.package} has no program`, 'Name one under before, after or restore'],
+  ],
 );
 
 export const install = fields<Unplaced<InstallObject>>({

@@ -89,11 +89,6 @@ const checkHooks = (
         hint: 'Name a Debian package of debs',
       });
     const programs = [before, after, restore].filter((path) => path !== undefined);
-    if (programs.length === 0)
-      throw new FleetError('FIELD_INVALID', `a hook of ${name} has no program`, {
-        at,
-        hint: 'Name one under before, after or restore',
-      });
     const gone = programs.find((path) => !paths.has(path));
     if (gone !== undefined)
       throw new FleetError('REFERENCE_MISSING', `a hook of ${name} runs ${gone}, which is not in files`, {
