@@ -9,5 +9,7 @@ export const formatTable = (header: readonly string[], rows: readonly (readonly 
 };
 
 /** Three figures at most: more would claim what was not measured. */
-export const figure = (value: number): string =>
-  value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+export const figure = (value: number): string => {
+  if (value >= 100) return value.toFixed(0);
+  return value >= 10 ? value.toFixed(1) : value.toFixed(2);
+};

@@ -53,11 +53,8 @@ const lookAt = async (
 const formatInspection = ({ path, form, filled, parts, reports, requests }: Inspection): string =>
   [
     ...(parts ? formatParts(path, parts) : []),
-    ...(filled
-      ? formatContents(path, form, filled)
-      : parts
-        ? []
-        : [plainLine(`${path} (${form}): not filled yet`)]),
+    ...(filled ? formatContents(path, form, filled) : []),
+    ...(!filled && !parts ? [plainLine(`${path} (${form}): not filled yet`)] : []),
     `Reports: ${reports.length} files. Requests: ${requests.length}${requests.length > 0 ? `: ${plainLine(nameSome(requests))}` : '.'}`,
     'Nothing here was verified; use fleet-export verify.',
   ].join('\n');

@@ -79,5 +79,11 @@ const rowsOf = ({ agent, reports, acknowledged }: AgentReports): readonly (reado
     time,
     formatBytes(bytes),
     signature === 'refused' ? `REFUSED ${code}` : signature,
-    acknowledged === undefined ? '?' : to <= acknowledged ? 'yes' : from <= acknowledged ? 'in part' : 'no',
+    acknowledgement(from, to, acknowledged),
   ]);
+
+const acknowledgement = (from: number, to: number, acknowledged: number | undefined): string => {
+  if (acknowledged === undefined) return '?';
+  if (to <= acknowledged) return 'yes';
+  return from <= acknowledged ? 'in part' : 'no';
+};

@@ -47,7 +47,8 @@ const openLayoutSource = async (directory: string): Promise<Source> => {
     unreleased: (channel) => {
       const has = (tag: string): boolean =>
         findReference(layout, layoutReference(channelRepository(channel), tag)) !== undefined;
-      return has('waiting') ? 'held' : has('awaiting') ? 'awaiting' : undefined;
+      if (has('waiting')) return 'held';
+      return has('awaiting') ? 'awaiting' : undefined;
     },
     tags: async (repository) =>
       layout.manifests

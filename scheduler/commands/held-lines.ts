@@ -16,13 +16,8 @@ export const heldLines = (held: readonly HeldName[]): readonly string[] =>
     const names = all.slice(0, NAMES_SHOWN).map(({ name }) => name);
     const more = all.length > NAMES_SHOWN ? ` and ${all.length - NAMES_SHOWN} more` : '';
     const kept = all.filter((one) => one.kept).length;
-    const stays =
-      kept === 0
-        ? ''
-        : kept === all.length
-          ? '; the last good package stays'
-          : `; ${kept} keep their last good package`;
-    return `held: ${text} (${names.join(', ')}${more}${stays})`;
+
+    return `held: ${text} (${names.join(', ')}${more}${staysText(kept, all.length)})`;
   });
 
 /** '1 assignment is held', '3 assignments and 1 application are held' */
@@ -35,3 +30,8 @@ export const summariseHeld = (assignments: number, applications: number): string
 };
 
 const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+
+const staysText = (kept: number, all: number): string => {
+  if (kept === 0) return '';
+  return kept === all ? '; the last good package stays' : `; ${kept} keep their last good package`;
+};

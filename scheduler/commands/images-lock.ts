@@ -69,7 +69,7 @@ What is locked stays until it is named with --update. Commit the file.`;
       ...(environments && { environments }),
       ...(flags.fleet !== undefined && { fleet: flags.fleet }),
       charts: layout === undefined ? charts : undefined,
-      update: flags.update ? (args.image === undefined ? ('all' as const) : [args.image]) : [],
+      update: flags.update ? toUpdate(args.image) : [],
       signal: this.signal,
     };
     await using files = openContentPlaces(options.cacheDirectory, access);
@@ -139,3 +139,6 @@ const joinLocks = (images: PlatformLock | undefined, contents: ContentsLock): Pl
     unread: eachOnce([...(images?.unread ?? []), ...contents.unread]),
   };
 };
+
+const toUpdate = (image: string | undefined): 'all' | readonly string[] =>
+  image === undefined ? 'all' : [image];

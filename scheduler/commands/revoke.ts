@@ -58,13 +58,13 @@ export default class Revoke extends FleetCommand {
     const named = flags.channel === undefined ? undefined : parseChannel(flags.channel);
     const { digest, channel } = findBundle(layout, args.bundle, named);
     const by = byOf(flags);
+    const later = flags['with-next-build'] ? 'next build' : undefined;
     const current = (await readPrevious(layout, channel, keyDirectory.roots, now))?.predicate.version;
     const { news, version, references } = await revokeBundle(layout, keyDirectory, {
       channel,
       bundle: digest,
       reason: flags.reason,
-      instead:
-        flags.to === undefined ? (flags['with-next-build'] ? 'next build' : undefined) : { to: flags.to },
+      instead: flags.to === undefined ? later : { to: flags.to },
       now,
       signal: this.signal,
     });

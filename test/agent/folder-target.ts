@@ -59,7 +59,8 @@ export const folderTarget = (folder: string): Target => {
         const other = taken.get(key);
         if (other !== undefined) throw new FleetError('PATH_CLAIMED', `${path} belongs to ${other}`);
         const found = live(path);
-        const outcome = found === content ? 'unchanged' : found === undefined ? 'created' : 'configured';
+        const changed = found === undefined ? 'created' : 'configured';
+        const outcome = found === content ? 'unchanged' : changed;
         steps.push({ key, kind: 'write', outcome, reason: 'content', detail: { path } });
         const before = known.get(key)?.state['before'] ?? (known.has(key) ? undefined : found);
         owns.push({ key, state: { digest: digestOf(content), ...(before === undefined ? {} : { before }) } });

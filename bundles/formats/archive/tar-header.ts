@@ -182,13 +182,7 @@ const readSize = (header: Buffer, where: string): number => {
   const text = textOf(header, 'size');
   const digits = /^([0-7]{1,11})[\0 ]+$/u.exec(text)?.[1];
   if (digits !== undefined) return Number.parseInt(digits, 8);
-  const why =
-    text.charCodeAt(0) >= 0x80
-      ? 'is in base 256 (negative, or over 8 GiB)'
-      : text.includes('-')
-        ? 'is negative'
-        : 'is not octal';
-  throw new FleetError('TAR_SIZE', `${where} has a size that ${why}`);
+  throw new FleetError('TAR_SIZE', `${where} has a size that ${faultOfSize(text)}`);
 };
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -232,3 +226,8 @@ const COMMON = ((): Buffer => {
   return block;
 })();
 const COMMON_SUM = checksumOf(COMMON);
+
+const faultOfSize = (text: string): string => {
+  if (text.charCodeAt(0) >= 0x80) return 'is in base 256 (negative, or over 8 GiB)';
+  return text.includes('-') ? 'is negative' : 'is not octal';
+};

@@ -247,12 +247,9 @@ const unitFile = (
   scope: Scope,
 ): readonly Trespass[] => {
   const name = file.path.slice(UNIT_FOLDER.length + 1);
-  const why =
-    bytes === undefined
-      ? 'is too large to be read'
-      : file.format === undefined
-        ? unitTrespass(name, bytes, scope)
-        : 'takes site values';
+  const judge = (content: NonNullable<typeof bytes>): string | undefined =>
+    file.format === undefined ? unitTrespass(name, content, scope) : 'takes site values';
+  const why = bytes === undefined ? 'is too large to be read' : judge(bytes);
   return why === undefined
     ? []
     : [{ ...part, message: `the unit ${name} ${why}, and its workspace may not run as root`, grant: ROOT }];

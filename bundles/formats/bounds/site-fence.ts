@@ -135,13 +135,11 @@ const onPath = (tokens: readonly string[]): string | undefined => {
 const inValue = (value: unknown): string | undefined => {
   if (Array.isArray(value)) return firstOf(value, inValue);
   if (!isRecord(value)) return undefined;
-  return firstOf(Object.entries(value), ([key, inner]) =>
-    FENCED_FIELDS.has(key.toLowerCase()) || key === 'metadata'
-      ? `a value with ${key} is not decided at a site`
-      : FENCED_MARK.test(key)
-        ? `${key} is not decided at a site`
-        : inValue(inner),
-  );
+  return firstOf(Object.entries(value), ([key, inner]) => {
+    if (FENCED_FIELDS.has(key.toLowerCase()) || key === 'metadata')
+      return `a value with ${key} is not decided at a site`;
+    return FENCED_MARK.test(key) ? `${key} is not decided at a site` : inValue(inner);
+  });
 };
 
 /** Images are pinned by the build, and come along with the bundle. */

@@ -25,10 +25,13 @@ export const parseTimeSpan = (text: string): number | undefined => {
   let seconds = 0;
   while (part.lastIndex < text.length) {
     const [, number = '', unit = ''] = part.exec(text) ?? [];
-    const scale = unit === '' ? 1 : Object.hasOwn(SECONDS, unit) ? SECONDS[unit] : undefined;
+    const scale = unit === '' ? 1 : secondsOf(unit);
     if (number === '' || scale === undefined) return undefined;
     seconds += Number(number) * scale;
   }
   if (text === '') return undefined;
   return seconds === 0 ? Number.POSITIVE_INFINITY : seconds;
 };
+
+const secondsOf = (unit: string): number | undefined =>
+  Object.hasOwn(SECONDS, unit) ? SECONDS[unit] : undefined;

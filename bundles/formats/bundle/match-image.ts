@@ -24,9 +24,10 @@ export const matchImage = (pattern: string, name: string): boolean => {
 };
 
 const tokensOf = (pattern: string): readonly Token[] =>
-  [...pattern.matchAll(/\*{1,2}|[^*]/gu)].map(([text]) =>
-    text === '*' ? { run: 'part' } : text === '**' ? { run: 'path' } : text,
-  );
+  [...pattern.matchAll(/\*{1,2}|[^*]/gu)].map(([text]) => {
+    if (text === '*') return { run: 'part' };
+    return text === '**' ? { run: 'path' } : text;
+  });
 
 /** A run may be empty. */
 const withSkips = (tokens: readonly Token[], states: ReadonlySet<number>): ReadonlySet<number> => {

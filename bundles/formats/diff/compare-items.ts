@@ -25,9 +25,8 @@ const CONTEXT = 3;
 export const compareItems = (before: Item | undefined, after: Item | undefined): ItemDiff | undefined => {
   const item = after ?? before;
   if (!item || (before && after && isSame(before, after))) return undefined;
-  const outcome = before ? (after ? 'configured' : 'deleted') : 'created';
   const diff = unified(...textsOf(before, after));
-  return { object: item.key, file: item.file, outcome, diff };
+  return { object: item.key, file: item.file, outcome: outcomeOf(before, after), diff };
 };
 
 const isSame = (before: Item, after: Item): boolean =>
@@ -94,4 +93,9 @@ const unified = (before: string, after: string): string => {
       [`@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`, ...lines, ''].join('\n'),
     )
     .join('');
+};
+
+const outcomeOf = (before: unknown, after: unknown): ItemDiff['outcome'] => {
+  if (!before) return 'created';
+  return after ? 'configured' : 'deleted';
 };

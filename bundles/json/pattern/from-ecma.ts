@@ -166,7 +166,8 @@ const translateClass = (pattern: string, from: number): { readonly text: string;
       continue;
     }
     const named = /^\[:\^?[a-z]{1,10}:\]/.exec(pattern.slice(at, at + 16));
-    text += named ? named[0] : pattern[at] === '[' ? '\\[' : pattern[at];
+    const plain = pattern[at] === '[' ? '\\[' : pattern[at];
+    text += named ? named[0] : plain;
     at += named ? named[0].length : 1;
   }
   return { text: `${text}]`, end: at + 1 };

@@ -121,9 +121,15 @@ const isWord = (code: number): boolean =>
 
 /** The conditions between two characters, such as word boundaries, as RE2's flags. */
 const contextOf = (before: number, after: number): number =>
-  (before < 0 ? 0b101 : before === 10 ? 0b001 : 0) |
-  (after < 0 ? 0b1010 : after === 10 ? 0b0010 : 0) |
+  edgeFlags(before, 0b101, 0b001) |
+  edgeFlags(after, 0b1010, 0b0010) |
   (isWord(before) === isWord(after) ? 0b10_0000 : 0b1_0000);
+
+/** Flags of one side: `outside` at an end of the text, `newline` beside a line feed. */
+const edgeFlags = (code: number, outside: number, newline: number): number => {
+  if (code < 0) return outside;
+  return code === 10 ? newline : 0;
+};
 
 /** All matches that do not overlap, at most `limit`; as in Go, an empty one right behind another match does not count. */
 export const findAll = (pattern: LinearPattern, text: string, limit: number, spend: Spend): Match[] => {

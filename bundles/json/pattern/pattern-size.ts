@@ -63,7 +63,8 @@ const classEnd = (pattern: string, from: number): number => {
   if (pattern[at] === ']') at += 1;
   while (at < pattern.length && pattern[at] !== ']') {
     const named = /^\[:\^?[a-z]{1,10}:\]/.exec(pattern.slice(at, at + 16));
-    at += named ? named[0].length : pattern[at] === '\\' ? escapeLength(pattern, at) : 1;
+    const length = pattern[at] === '\\' ? escapeLength(pattern, at) : 1;
+    at += named ? named[0].length : length;
   }
   return at + 1;
 };

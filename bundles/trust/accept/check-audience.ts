@@ -9,7 +9,13 @@ export const checkAudience = (said: Audience, mine: Audience, what: string): voi
   const environment = said.environment === mine.environment;
   const clusterType = said.clusterType === mine.clusterType;
   if (environment && clusterType) return;
-  const code =
-    !environment && !clusterType ? 'WRONG_CHANNEL' : environment ? 'WRONG_TYPE' : 'WRONG_ENVIRONMENT';
-  throw new FleetError(code, `${what} is for ${formatChannel(said)}, not for ${formatChannel(mine)}`);
+  throw new FleetError(
+    codeOf(environment, clusterType),
+    `${what} is for ${formatChannel(said)}, not for ${formatChannel(mine)}`,
+  );
+};
+
+const codeOf = (environment: boolean, clusterType: boolean) => {
+  if (environment) return 'WRONG_TYPE';
+  return clusterType ? 'WRONG_ENVIRONMENT' : 'WRONG_CHANNEL';
 };

@@ -25,8 +25,8 @@ export const officerSignatures = (root: TrustRoot, bytes: Uint8Array): OfficerSi
   const data = signedBytes(document);
   const judged = officerKeys(readRootDocument(root.bytes)).map(([id, key]) => {
     const sig = document.signatures[id]?.sig;
-    const verdict = sig === undefined ? 'missing' : isBy(key, data, sig) ? 'signed' : 'broken';
-    return { key, verdict } as const;
+    if (sig === undefined) return { key, verdict: 'missing' } as const;
+    return { key, verdict: isBy(key, data, sig) ? 'signed' : 'broken' } as const;
   });
   const which = (wanted: string): readonly PublicKey[] =>
     judged.filter(({ verdict }) => verdict === wanted).map(({ key }) => key);

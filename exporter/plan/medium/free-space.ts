@@ -29,7 +29,7 @@ export const checkFreeSpace = async (folder: string, files: Needed): Promise<voi
 /** The message for a lack of space; undefined if there is enough. */
 export const lackOfSpace = async (folder: string, needs: Needed): Promise<string | undefined> => {
   const { bavail, bsize } = await fileSystemOf(folder);
-  const files = typeof needs === 'number' ? (needs === 0 ? [] : [{ path: 'file', size: needs }]) : needs;
+  const files = typeof needs === 'number' ? oneFile(needs) : needs;
   const [free, needed] = [bavail * bsize, spaceOf(files, bsize)];
   if (needed <= free) return undefined;
   const bytes = files.reduce((total, { size }) => total + size, 0);
@@ -104,3 +104,5 @@ export const largestFile = async (folder: string): Promise<number> => {
 
 /** Whether a folder, which need not exist yet, is or will be on FAT. */
 export const isFat = async (folder: string): Promise<boolean> => (await fileSystemOf(folder)).type === FAT;
+
+const oneFile = (size: number): readonly NeededFile[] => (size === 0 ? [] : [{ path: 'file', size }]);

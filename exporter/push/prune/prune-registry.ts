@@ -79,7 +79,8 @@ export const pruneRegistry = async (registry: Registry, order: PruneRequest): Pr
   const moved = remove && (await anyMoved(planned, signal));
   const repositories: PrunedRepository[] = [];
   const prune = async (repository: Repository, path: string, tags: readonly string[]): Promise<void> => {
-    const outcome = !remove ? 'planned' : moved ? 'moved' : 'removed';
+    const carriedOut = moved ? 'moved' : 'removed';
+    const outcome = remove ? carriedOut : 'planned';
     if (outcome === 'removed') await removeTags(repository, tags, signal);
     repositories.push({ repository: path, outcome, tags: outcome === 'moved' ? [] : tags });
   };

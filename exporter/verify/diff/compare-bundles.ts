@@ -142,8 +142,10 @@ const filesIn = async (
 const byId = (known: Known | undefined): ReadonlyMap<string, BundleAssignment> =>
   new Map((known?.bundle.config.assignments ?? []).map((one) => [one.id, one]));
 
-const outcomeOf = (before: unknown, after: unknown): Outcome =>
-  before === undefined ? 'created' : after === undefined ? 'deleted' : 'configured';
+const outcomeOf = (before: unknown, after: unknown): Outcome => {
+  if (before === undefined) return 'created';
+  return after === undefined ? 'deleted' : 'configured';
+};
 
 /** Loaded on demand, because it includes the YAML reader. */
 const compareFilesOf = async (

@@ -2,7 +2,7 @@ import { FleetError } from '#bundles/errors';
 import { isManifest } from '#bundles/formats/bundle/is-manifest';
 import { type Application, showFile } from '../../load/applications/application.ts';
 import { type ImageRules, imageRules } from '../images/image-rules.ts';
-import type { Assignment, RenderedFile, RenderedPackage } from '../../model/model.ts';
+import type { Assignment, ClusterType, RenderedFile, RenderedPackage } from '../../model/model.ts';
 import { throwProblems } from '../../model/problems.ts';
 import { type AssembledPackage, assembled } from './assembled-package.ts';
 import { imagesOfCharts } from '../images/images-of-charts.ts';
@@ -157,11 +157,7 @@ const withTemplate = <T>(
   const before = problems.length;
   const result = read();
   if (problems.length === before) return result;
-  const template = path.startsWith('namespace.')
-    ? clusterType.namespaceService
-    : path.startsWith('reconciler.')
-      ? clusterType.reconciler
-      : clusterType.configType;
+  const template = templateOf(path, clusterType);
   const found = problems.splice(before).map(
     ({ code, message, subject, at, hint, cause }) =>
       new FleetError(code, message, {
@@ -222,3 +218,8 @@ export const kustomization = (
     ]),
     '',
   ].join('\n');
+
+const templateOf = (path: string, { namespaceService, reconciler, configType }: ClusterType) => {
+  if (path.startsWith('namespace.')) return namespaceService;
+  return path.startsWith('reconciler.') ? reconciler : configType;
+};

@@ -16,11 +16,10 @@ export const addParts = (found: FoundNode, parts: ImageParts, search: Search): v
   const part = (key: string | undefined): string => {
     const value = key === undefined ? undefined : meant(map.get(key, true), document);
     // A tag like 1.27 may be written without quotes.
-    return isScalar(value) && value.value !== null
-      ? typeof value.value === 'string'
-        ? value.value
-        : (value.source ?? '')
-      : '';
+    if (isScalar(value) && value.value !== null) {
+      return typeof value.value === 'string' ? value.value : (value.source ?? '');
+    }
+    return '';
   };
   const keys = [parts.registry, parts.repository, parts.tag, parts.digest] as const;
   const [registry = '', repository = '', tag = '', digest = ''] = keys.map(part);

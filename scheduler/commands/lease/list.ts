@@ -1,10 +1,11 @@
 import { isLiveLease } from '#bundles/trust/accept/is-live-lease';
+import type { TrustRoot } from '#bundles/trust/root/root';
 import { openLayout } from '#bundles/formats/layout/layout';
 import { formatChannel } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
 import { readConfiguration, requireSetting } from '../../settings/configuration.ts';
 import { configurationFlags, selectionFlags } from '../../settings/configuration-flags.ts';
-import { readLease } from '../../release/lease/read-lease.ts';
+import { type PublishedLease, readLease } from '../../release/lease/read-lease.ts';
 import { readRelease } from '../../load/releases/read-release.ts';
 import { openKeyDirectory } from '../../keys/key-directory.ts';
 import { chosenChannels } from '../each-channel.ts';
@@ -34,14 +35,8 @@ export default class LeaseList extends FleetCommand {
         continue;
       }
       const { version, issuedAt, expires } = lease.predicate;
-      const state =
-        lease.release !== release.digest
-          ? 'void'
-          : lease.root.version !== root.version
-            ? 'of an old key'
-            : isLiveLease(lease.predicate, now)
-              ? 'live'
-              : 'ended';
+      const isCounted = lease.release === release.digest;
+      const state = isCounted ? stateOf(lease, root, now) : 'void';
       this.log(
         `${name.padEnd(24)} lease ${version}  ${issuedAt} until ${expires}  ${state}${state === 'void' ? `: release ${release.predicate.version} came after it` : ''}`,
       );
@@ -50,3 +45,12 @@ export default class LeaseList extends FleetCommand {
     return { leases };
   }
 }
+
+const stateOf = (
+  lease: Pick<PublishedLease, 'root' | 'predicate'>,
+  root: Pick<TrustRoot, 'version'>,
+  now: Date,
+): 'of an old key' | 'live' | 'ended' => {
+  if (lease.root.version !== root.version) return 'of an old key';
+  return isLiveLease(lease.predicate, now) ? 'live' : 'ended';
+};

@@ -27,9 +27,10 @@ export const email = (
     const pass =
       userName === undefined || passwordFile === undefined ? undefined : await readSecretLine(passwordFile);
     const mayBePlain = isLoopback(host) || plainHttp.includes(host);
+    const usualPort = secure ? 465 : 587;
     const transport = createTransport({
       host: hostname,
-      port: port === '' ? (secure ? 465 : 587) : Number(port),
+      port: port === '' ? usualPort : Number(port),
       secure,
       requireTLS: !secure && !mayBePlain,
       ...(userName !== undefined && pass !== undefined && { auth: { user: userName, pass } }),

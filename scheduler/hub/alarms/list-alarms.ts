@@ -82,8 +82,12 @@ type Key = readonly [severity: number, since: string, id: string];
 
 const keyOf = (row: OpenAlarmRow): Key => [-SEVERITIES.indexOf(severityOf(row)), row.since, row.id];
 
-const order = (a: Key, b: Key): number =>
-  a[0] - b[0] || (a[1] < b[1] ? -1 : a[1] > b[1] ? 1 : a[2] < b[2] ? -1 : a[2] > b[2] ? 1 : 0);
+const order = (a: Key, b: Key): number => a[0] - b[0] || compare(a[1], b[1]) || compare(a[2], b[2]);
+
+const compare = <T extends string | number>(a: T, b: T): number => {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+};
 
 const isAsked = (
   { environment, site, kind, severity, visible }: AlarmsAsked,

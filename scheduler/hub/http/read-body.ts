@@ -28,11 +28,8 @@ export const readBody = (
   /** If the length is announced, one buffer of that size is used: joining chunks would need the memory twice. */
   const isAnnounced = announced > 0 && announced <= maxBytes;
   const isRoom = room !== undefined && room.byteLength >= announced;
-  const bytes = isAnnounced
-    ? isRoom
-      ? room.subarray(0, announced)
-      : Buffer.allocUnsafeSlow(announced)
-    : undefined;
+  const allocate = (): Buffer => (isRoom ? room.subarray(0, announced) : Buffer.allocUnsafeSlow(announced));
+  const bytes = isAnnounced ? allocate() : undefined;
   const chunks: Buffer[] = [];
   const since = performance.now();
   let size = 0;

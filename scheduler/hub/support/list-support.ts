@@ -69,7 +69,7 @@ export const listSupport = async (
       until: row.until_at,
       person: row.person,
       reason: row.reason,
-      state: row.answered_at !== null ? 'answered' : isOver ? 'over' : 'waits',
+      state: row.answered_at === null ? unanswered(isOver) : 'answered',
       bundle: bundle ? describe(bundle) : null,
     };
   });
@@ -94,3 +94,5 @@ export const listSupport = async (
     return a.agent < b.agent ? -1 : 1;
   });
 };
+
+const unanswered = (isOver: boolean): 'over' | 'waits' => (isOver ? 'over' : 'waits');

@@ -33,7 +33,7 @@ export const chartTraits = ({ chart, values }: HelmSource): ChartTraits => {
 
 /** Traits of one text. The composed configuration counts too, because a chart may render it as a template. */
 export const textTraits = (text: string): ChartTraits => ({
-  varies: CLOCK.test(text) ? 'with the clock' : CHANCE.test(text) ? 'by chance' : 'no',
+  varies: variesOf(text),
   usesNamespace: NAMESPACE.test(text),
   usesVersions: VERSIONS.test(text),
 });
@@ -43,3 +43,8 @@ export const addTraits = (a: ChartTraits, b: ChartTraits): ChartTraits => ({
   usesNamespace: a.usesNamespace || b.usesNamespace,
   usesVersions: a.usesVersions || b.usesVersions,
 });
+
+const variesOf = (text: string): ChartTraits['varies'] => {
+  if (CLOCK.test(text)) return 'with the clock';
+  return CHANCE.test(text) ? 'by chance' : 'no';
+};

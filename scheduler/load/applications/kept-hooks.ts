@@ -8,11 +8,13 @@ const AT_THE_END = /(?:^|,)\s*(?:pre|post)-(?:delete|rollback)\b/;
 export const keptHooks = (hooks: readonly KeptHook[], subject: string): readonly FleetError[] =>
   hooks.flatMap(({ kind, name, hook, deletePolicy, file }) => {
     const after = deletePolicy.split(',').map((word) => word.trim());
+    const isDeleted = after.some((word) => AFTERWARDS.has(word)) && !after.includes('before-hook-creation');
+    const stays = isDeleted
+      ? `${kind} ${name} is a hook that Helm deletes afterwards (${deletePolicy}), and nothing deletes it at the site`
+      : undefined;
     const says = AT_THE_END.test(hook)
       ? `${kind} ${name} is a hook for ${hook}, and runs as soon as it is applied`
-      : after.some((word) => AFTERWARDS.has(word)) && !after.includes('before-hook-creation')
-        ? `${kind} ${name} is a hook that Helm deletes afterwards (${deletePolicy}), and nothing deletes it at the site`
-        : undefined;
+      : stays;
     if (says === undefined) return [];
     return [
       new FleetError('CHART_FROZEN', says, {

@@ -85,13 +85,10 @@ export const loadApplications = async (
     of: (rendered) => {
       const found = read.of(rendered);
       if (!found || !bundlesApplication(rendered.assignment.clusterType)) return undefined;
-      const result =
-        found instanceof FleetError
-          ? found
-          : found.source.kind === 'plain'
-            ? found.source.application
-            : resultOf(keys.get(rendered) ?? '');
       const { name, at } = rendered.assignment.target;
+      if (found instanceof FleetError) throw withPlace(found, at, name);
+      const result =
+        found.source.kind === 'plain' ? found.source.application : resultOf(keys.get(rendered) ?? '');
       if (result instanceof FleetError) throw withPlace(result, at, name);
       return result;
     },

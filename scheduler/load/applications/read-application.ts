@@ -194,13 +194,7 @@ const baseOf = (
 ): { readonly location: Location; readonly path: string } => {
   const { repo, branch, ref } = target.manifests;
   if (typeof repo === 'string') {
-    const revision =
-      typeof branch === 'string'
-        ? ({ kind: 'branch', name: branch } as const)
-        : typeof ref === 'string'
-          ? ({ kind: 'any', name: ref } as const)
-          : ({ kind: 'head' } as const);
-    const location = sources.locate(repo, revision);
+    const location = sources.locate(repo, revisionOf(branch, ref));
     checkRepository(platform, target, repo, location.kind === 'directory');
     const isTenant = target.registration !== undefined;
     return {
@@ -219,4 +213,9 @@ const baseOf = (
       hint: 'Give its manifests a repo and a path',
     },
   );
+};
+
+const revisionOf = (branch: unknown, ref: unknown) => {
+  if (typeof branch === 'string') return { kind: 'branch', name: branch } as const;
+  return typeof ref === 'string' ? ({ kind: 'any', name: ref } as const) : ({ kind: 'head' } as const);
 };

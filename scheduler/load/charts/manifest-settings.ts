@@ -42,11 +42,12 @@ export const manifestSettings = (target: DeploymentTarget): ManifestSettings => 
   if (from !== undefined && from !== 'config')
     throw wrong(target, `valuesFrom is ${JSON.stringify(from)}`, 'It can be config');
   const under = textOf(target, 'valuesKey');
+  const path = under === undefined ? [] : under.split('.');
   return {
     type: oneOf(target, 'type', MANIFEST_TYPES),
     chart: chart === undefined ? undefined : chartOf(target, chart),
     values: listOf(target, manifests['values']),
-    configUnder: from === undefined ? undefined : under === undefined ? [] : under.split('.'),
+    configUnder: from === undefined ? undefined : path,
     releaseName: textOf(target, 'releaseName') ?? target.name,
     hooks: oneOf(target, 'hooks', HOOKS) ?? 'refuse',
   };

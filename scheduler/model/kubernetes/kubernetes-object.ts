@@ -100,7 +100,8 @@ const incomplete = (at: Place, apiVersion: string | undefined, kind: string | un
       hint: 'Give it items, or remove it',
     });
   }
-  const missing = apiVersion === undefined ? 'apiVersion' : kind === undefined ? 'kind' : 'metadata.name';
+  const next = kind === undefined ? 'kind' : 'metadata.name';
+  const missing = apiVersion === undefined ? 'apiVersion' : next;
   return new FleetError('OBJECT_INVALID', `this object has no ${missing}`, {
     ...(kind !== undefined && { subject: kind }),
     at,

@@ -64,15 +64,11 @@ const MOODS: Readonly<Record<Compared['outcome'], Mood>> = {
 const Differences = ({ answer: { left, right, total, assignments, next } }: { readonly answer: Compare }) => {
   const [query] = useSearchParams();
   const isAll = query.get('show') === 'all';
+  const differing = assignments.length === 0 ? 'No more of them differ. ' : 'Those that differ are listed. ';
   return (
     <>
       <Text>
-        {left} and {right} have {total} assignments.{' '}
-        {isAll
-          ? 'All are listed. '
-          : assignments.length === 0
-            ? 'No more of them differ. '
-            : 'Those that differ are listed. '}
+        {left} and {right} have {total} assignments. {isAll ? 'All are listed. ' : differing}
         <Anchor
           component={Link}
           underline="always"

@@ -160,12 +160,9 @@ const Differences = ({ differences, isSame }: DifferencesProps) => (
     <Title order={2} id="update">
       What the update changes
     </Title>
-    {isSame ? (
-      <Text>Nothing: the wanted package runs.</Text>
-    ) : differences === null ? (
-      <Text>Not known: the layout does not have both packages.</Text>
-    ) : (
-      differences.map((object) => <Change key={`${object.file} ${object.object}`} object={object} />)
-    )}
+    {isSame && <Text>Nothing: the wanted package runs.</Text>}
+    {!isSame && differences === null && <Text>Not known: the layout does not have both packages.</Text>}
+    {!isSame &&
+      differences?.map((object) => <Change key={`${object.file} ${object.object}`} object={object} />)}
   </section>
 );

@@ -27,6 +27,10 @@ export const SessionsView = () => {
     }
     await revalidate();
   };
+  const whose =
+    me?.admin === true
+      ? 'Sessions of all people in the last 30 days, the newest first.'
+      : 'Your sessions of the last 30 days, the newest first.';
   return (
     <>
       <title>Sessions - Fleet Ferry</title>
@@ -34,9 +38,7 @@ export const SessionsView = () => {
       <Text>
         {me?.kind === 'token'
           ? 'You use a token, which has no session. Sign in at the provider to see your sessions.'
-          : me?.admin === true
-            ? 'Sessions of all people in the last 30 days, the newest first.'
-            : 'Your sessions of the last 30 days, the newest first.'}
+          : whose}
       </Text>
       {fault !== undefined && (
         <Alert role="alert" my="md" variant="outline" color="red" title={fault.code}>

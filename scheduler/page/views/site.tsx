@@ -230,7 +230,8 @@ const Assignment = ({ row, carried, now, hasAgent, props }: AssignmentProps) => 
         )}
       </Table.Td>
       <Table.Td>
-        {running?.package ? <Short of={running.package} /> : running ? 'nothing' : 'never reported'}
+        {running?.package ? <Short of={running.package} /> : running && 'nothing'}
+        {!running && 'never reported'}
         {running?.version ? ` release ${running.version}` : ''}
         {running && <SourceOf cell={running} now={now} />}
       </Table.Td>
@@ -246,7 +247,8 @@ const Assignment = ({ row, carried, now, hasAgent, props }: AssignmentProps) => 
         {health && <SourceOf cell={health} now={now} />}
       </Table.Td>
       <Table.Td>
-        {drift ? (drift.drifted ? 'drifted' : 'none') : 'never reported'}
+        {!drift && 'never reported'}
+        {drift && (drift.drifted ? 'drifted' : 'none')}
         {drift?.message && <Text size="sm">{drift.message}</Text>}
         {drift && <SourceOf cell={drift} now={now} />}
       </Table.Td>

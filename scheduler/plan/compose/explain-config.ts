@@ -67,11 +67,12 @@ const takeUnder = (origins: Map<string, ConfigOrigin>, path: readonly string[]):
 };
 
 const leaves = (path: Path, value: ConfigValue): readonly { path: Path; value: ConfigValue }[] => {
-  const inner = isList(value)
-    ? value.map((item, at) => [at, item] as const)
-    : isMapping(value)
-      ? entriesOf(value)
-      : [];
+  const inner = innerOf(value);
   if (inner.length === 0) return [{ path, value }];
   return inner.flatMap(([key, item]) => leaves([...path, key], item));
+};
+
+const innerOf = (value: ConfigValue): readonly (readonly [ConfigValue, ConfigValue])[] => {
+  if (isList(value)) return value.map((item, at) => [at, item] as const);
+  return isMapping(value) ? entriesOf(value) : [];
 };

@@ -65,7 +65,10 @@ export const openRemovals = (
     all.delete(own.digest);
     all.set(own.digest, own);
     return [...all.values()]
-      .toSorted((a, b) => (a.builtAt === b.builtAt ? 0 : a.builtAt > b.builtAt ? -1 : 1))
+      .toSorted((a, b) => {
+        if (a.builtAt === b.builtAt) return 0;
+        return a.builtAt > b.builtAt ? -1 : 1;
+      })
       .map(({ candidate }) => candidate);
   };
   const unread = platform.heldWorkloads ?? [];

@@ -88,7 +88,10 @@ const widen = (terms: readonly RolloutTerm[], term: RolloutTerm): readonly Rollo
   if (terms.some((one) => holds(one, term))) return terms;
   const at = terms.findIndex((one) => holds(term, one));
   if (at === -1) return [...terms, term];
-  return terms.flatMap((one, index) => (index === at ? term : holds(term, one) ? [] : one));
+  return terms.flatMap((one, index) => {
+    if (index === at) return term;
+    return holds(term, one) ? [] : one;
+  });
 };
 
 /** Whether a term selects every agent that another one selects. */

@@ -89,13 +89,13 @@ const compareTypes = (
     const reformatted = old && now ? reformattedFiles(old, now, objects) : [];
     const healed = left.held.has(name) && now !== undefined;
     if (objects.length + reformatted.length === 0 && !healed && Boolean(old) === Boolean(now)) return [];
-    const outcome = healed ? 'healed' : old ? (now ? 'configured' : 'deleted') : 'created';
+    const outcome = healed ? 'healed' : outcomeOf(old, now, 'configured');
     return [{ assignment: name, outcome, objects, unchanged, reformatted, error: undefined } as const];
   });
   const changed = assignments.length > 0 ? 'configured' : 'unchanged';
   return {
     clusterType,
-    outcome: before ? (after ? changed : 'deleted') : 'created',
+    outcome: outcomeOf(before, after, changed),
     counts: all,
     assignments,
     images: changedImages(itemsBefore, itemsAfter),
@@ -129,3 +129,9 @@ const countOf = (objects: readonly ItemDiff[], wanted: ItemDiff['outcome']): num
 
 const keysOf = (...maps: readonly ReadonlyMap<string, unknown>[]): readonly string[] =>
   [...new Set(maps.flatMap((map) => [...map.keys()]))].toSorted(compareBytes);
+
+/** @param both the outcome of what is on both sides */
+const outcomeOf = <T extends string>(before: unknown, after: unknown, both: T): T | 'created' | 'deleted' => {
+  if (!before) return 'created';
+  return after ? both : 'deleted';
+};

@@ -56,7 +56,7 @@ const formatPolicy = ({ name, at, terms }: ExplainedPolicy, index: number): read
 const termCells = ({ of, wants, found, holds }: ExplainedPolicy['terms'][number]): readonly string[] => [
   of,
   wants,
-  holds ? '' : found === undefined ? 'has no such label' : `is ${found}`,
+  holds ? '' : labelText(found),
 ];
 
 const formatValue = (value: ExplainedValue): readonly string[] => [
@@ -94,3 +94,6 @@ const table = (cells: readonly (readonly string[])[]): readonly string[] => {
       .trimEnd(),
   );
 };
+
+const labelText = (found: string | undefined): string =>
+  found === undefined ? 'has no such label' : `is ${found}`;

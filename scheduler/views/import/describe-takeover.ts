@@ -12,20 +12,7 @@ export const describeTakeover = (report: TakeoverReport, to: string | undefined)
     `${environment}: not compared, as it cannot be read`,
     ...errors.map((error) => `  ${formatError(error)}`),
   ]),
-  ...(to === undefined
-    ? report.broken.length > 0
-      ? []
-      : [
-          'Next: deliver with publish --to gitops --pull-request and promote with promote <environment> --from <environment>, and turn Kalypso off; or write the platform in our form with --to',
-        ]
-    : report.broken.length > 0
-      ? [
-          `Nothing was written to ${to}: it would have no ${nameSome(report.broken.map(({ environment }) => environment))}`,
-        ]
-      : [
-          `${report.written.length} files written to ${to}`,
-          `Next: cd ${to} && fleet-scheduler validate; then promotedFrom in fleet.yaml chains the environments`,
-        ]),
+  ...nextLines(report, to),
 ];
 
 const describeEnvironment = (one: EnvironmentTakeover): readonly string[] => [
@@ -93,3 +80,20 @@ const describeValue = ({ key, before, after, assignments, typesOnly }: ValueDiff
     return `  value ${key}: ${JSON.stringify(before.value)} has keys or numbers in Kalypso (${formatPlace(before.at)}) that are text here (${formatPlace(after.at)}), in ${where}`;
   return `  value ${key}: Kalypso has ${side(before)}, here it is ${side(after)}, in ${where}`;
 };
+
+/** The written files and the next step; an environment that cannot be read ends the takeover. */
+const nextLines = (
+  { broken, written }: Pick<TakeoverReport, 'broken' | 'written'>,
+  to: string | undefined,
+): readonly string[] => {
+  const lost = nameSome(broken.map(({ environment }) => environment));
+  if (to === undefined) return broken.length > 0 ? [] : [NEXT_WITHOUT_TARGET];
+  if (broken.length > 0) return [`Nothing was written to ${to}: it would have no ${lost}`];
+  return [
+    `${written.length} files written to ${to}`,
+    `Next: cd ${to} && fleet-scheduler validate; then promotedFrom in fleet.yaml chains the environments`,
+  ];
+};
+
+const NEXT_WITHOUT_TARGET =
+  'Next: deliver with publish --to gitops --pull-request and promote with promote <environment> --from <environment>, and turn Kalypso off; or write the platform in our form with --to';

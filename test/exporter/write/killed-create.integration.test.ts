@@ -21,8 +21,12 @@ const recipient = await identityToRecipient(identity);
 /** A stranger's files, which are there from the beginning and at the end. */
 const THEIRS = ['holiday.jpg', 'fleet/requests/a.json', 'fleet/parts/notes.txt'];
 
-const stateOf = (path: string): unknown =>
-  existsSync(path) ? (path.endsWith('.tar') ? readFileSync(path) : filesOf(path)) : undefined;
+const stateOf = (path: string): unknown => {
+  if (existsSync(path)) {
+    return path.endsWith('.tar') ? readFileSync(path) : filesOf(path);
+  }
+  return undefined;
+};
 
 /** The release on a medium that is right in every detail; undefined: not filled. */
 const releaseOn = async (path: string): Promise<number | undefined> => {

@@ -7,12 +7,7 @@ export type RootAccess = 'root' | 'sudo' | 'none';
 let known: RootAccess | undefined;
 
 export const rootAccess = (): RootAccess => {
-  known ??=
-    process.getuid?.() === 0
-      ? 'root'
-      : spawnSync('sudo', ['-n', 'true'], { stdio: 'ignore' }).status === 0
-        ? 'sudo'
-        : 'none';
+  known ??= process.getuid?.() === 0 ? 'root' : sudoAccess();
   return known;
 };
 
@@ -23,3 +18,6 @@ export const asRoot = (argv: readonly string[]): readonly string[] => {
     throw new FleetError('PERMISSION', `'${argv[0]}' needs root, or a sudo that asks for no password.`);
   return access === 'root' ? argv : ['sudo', '-n', ...argv];
 };
+
+const sudoAccess = (): 'sudo' | 'none' =>
+  spawnSync('sudo', ['-n', 'true'], { stdio: 'ignore' }).status === 0 ? 'sudo' : 'none';

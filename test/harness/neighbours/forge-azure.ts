@@ -15,7 +15,7 @@ export const azureRoutes = ({
     repository: { id: '3411ebc1-d5aa-464f-9615-0b527bc66719', name: 'gitops' },
     pullRequestId: pull.number,
     codeReviewId: pull.number,
-    status: pull.merged ? 'completed' : pull.state === 'open' ? 'active' : 'abandoned',
+    status: pull.merged ? 'completed' : unmerged(pull.state),
     title: pull.title,
     // Lists have no more of it.
     description: pull.body.slice(0, 400),
@@ -87,3 +87,5 @@ export const azureRoutes = ({
     return fault(404, 'TF401019: The Git repository does not exist.', 'GitRepositoryNotFoundException');
   };
 };
+
+const unmerged = (state: string): string => (state === 'open' ? 'active' : 'abandoned');

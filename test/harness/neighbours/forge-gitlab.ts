@@ -19,7 +19,7 @@ export const gitLabRoutes = ({
     target_project_id: 3,
     title: pull.title,
     description: pull.body,
-    state: pull.merged ? 'merged' : pull.state === 'open' ? 'opened' : 'closed',
+    state: pull.merged ? 'merged' : unmerged(pull.state),
     source_branch: pull.head,
     target_branch: pull.base,
     labels: pull.labels.map(({ name }) => name),
@@ -75,3 +75,5 @@ export const gitLabRoutes = ({
     return [404, { message: '404 Project Not Found' }];
   };
 };
+
+const unmerged = (state: string): string => (state === 'open' ? 'opened' : 'closed');

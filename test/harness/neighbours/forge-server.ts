@@ -266,7 +266,8 @@ export const startForge = async (
     },
   };
   const state: ForgeState = { ...running, hasCommit, hasBranch, labelNamed, add };
-  const route = kind === 'gitlab' ? gitLabRoutes(state) : kind === 'azure' ? azureRoutes(state) : ownRoute;
+  const ownOrAzure = kind === 'azure' ? azureRoutes(state) : ownRoute;
+  const route = kind === 'gitlab' ? gitLabRoutes(state) : ownOrAzure;
   return running;
 };
 

@@ -65,7 +65,7 @@ const readCommit = async (
       .map((entry) => ({ link: entry.isSymbolicLink(), file: join(entry.parentPath, entry.name) }))
       .filter(({ file }) => !/(?:^|\/)\.git(?:\/|$)/.test(relative(folder, file)))
       .map(async ({ link, file }) => {
-        const mode = link ? '120000' : ((await stat(file)).mode & 0o100) === 0 ? '100644' : '100755';
+        const mode = link ? '120000' : await modeOf(file);
         const bytes = link ? Buffer.from(await readlink(file)) : await readFile(file);
         return [Buffer.from(`M ${mode} inline ${relative(folder, file)}\n`), ...data(bytes)];
       }),
@@ -102,3 +102,6 @@ const importCommits = async (
   const { stdout } = await runOrFail(argv, { env, input: Buffer.concat(commits.flat()) });
   return stdout.trim().split('\n');
 };
+
+const modeOf = async (file: string): Promise<string> =>
+  ((await stat(file)).mode & 0o100) === 0 ? '100644' : '100755';

@@ -51,8 +51,12 @@ const compile = (written: unknown): SchemaCheck | FleetError => {
 const isEndless = (check: SchemaCheck | FleetError): boolean =>
   check instanceof FleetError && check.message.includes('refers to itself without end');
 
-const verdictOf = ({ valid, error }: Answer): Verdict =>
-  error === undefined ? (valid ? 'valid' : 'invalid') : 'refused';
+const verdictOf = ({ valid, error }: Answer): Verdict => {
+  if (error === undefined) {
+    return valid ? 'valid' : 'invalid';
+  }
+  return 'refused';
+};
 
 describe.skipIf(!hasGo)("Kalypso's form, compared with Kalypso's modules", () => {
   let oracle: GoOracle<Answer>;
@@ -77,12 +81,9 @@ describe.skipIf(!hasGo)("Kalypso's form, compared with Kalypso's modules", () =>
     const count = { valid: 0, invalid: 0, refused: 0 };
     const differences = cases.flatMap(({ check, ...one }, at) => {
       const theirs = answers[at] as Answer;
-      const own: Verdict =
-        check instanceof FleetError
-          ? 'refused'
-          : check.judge(one.document).length === 0
-            ? 'valid'
-            : 'invalid';
+      const judged = (): Verdict =>
+        !(check instanceof FleetError) && check.judge(one.document).length === 0 ? 'valid' : 'invalid';
+      const own = check instanceof FleetError ? 'refused' : judged();
       count[own] += 1;
       return own === verdictOf(theirs) ? [] : [{ ...one, own, theirs }];
     });

@@ -122,7 +122,8 @@ describe('a request to an API server', () => {
   it('that alone gets a server error fails with its object, and the server counts as there if it says that it is ready', async () => {
     let ready = 200;
     await using server = await serve((request, response) => {
-      const code = request.url === '/readyz' ? ready : request.url === '/x' ? 500 : 200;
+      const other = request.url === '/x' ? 500 : 200;
+      const code = request.url === '/readyz' ? ready : other;
       response.writeHead(code).end('{"message":"jsonpatch failed"}');
     });
     const sender = senderFor(server.origin, 300);

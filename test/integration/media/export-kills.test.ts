@@ -79,8 +79,11 @@ const addTheirs = async (folder: string): Promise<void> => {
   }
 };
 
-const beforeOf = ({ from, to }: Case): string | undefined =>
-  from === 'tar' ? path('tar.tar') : from ? path(from) : to === 'tar' ? undefined : path('none');
+const beforeOf = ({ from, to }: Case): string | undefined => {
+  if (from === 'tar') return path('tar.tar');
+  if (from) return path(from);
+  return to === 'tar' ? undefined : path('none');
+};
 
 const place = (one: Case, name: string): string => {
   const to = path(one.to === 'tar' ? `${name}.tar` : name);

@@ -270,15 +270,16 @@ it('of Kalypso’s form is built again and promoted alike, over branches', async
   expect(commits['environment/qa']).toBe(layer);
 });
 
+const KALYPSO_BODIES: Readonly<Record<string, string>> = {
+  config:
+    'apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: platform-config}\n      data: {url: "{{ .ConfigData.url }}"}',
+  namespace: 'apiVersion: v1\n      kind: Namespace\n      metadata: {name: "{{ .Namespace }}"}',
+};
+
 const KALYPSO_TEMPLATES = ['reconciler fleet', 'namespace space', 'config map']
   .map((one) => {
     const [type = '', name = ''] = one.split(' ');
-    const body =
-      type === 'config'
-        ? 'apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: platform-config}\n      data: {url: "{{ .ConfigData.url }}"}'
-        : type === 'namespace'
-          ? 'apiVersion: v1\n      kind: Namespace\n      metadata: {name: "{{ .Namespace }}"}'
-          : '';
+    const body = KALYPSO_BODIES[type] ?? '';
     const manifests = body === '' ? '  manifests: []' : `  manifests:\n    - |\n      ${body}`;
     return `apiVersion: scheduler.kalypso.io/v1alpha1\nkind: Template\nmetadata:\n  name: ${name}\nspec:\n  type: ${type}\n${manifests}\n`;
   })

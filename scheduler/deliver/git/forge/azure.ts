@@ -38,10 +38,11 @@ export const openAzure = (
     const number = fieldOf(found, 'pullRequestId', 'number');
     const status = fieldOf(found, 'status', 'string');
     const listed = await client.ask('GET', `${repo}/pullRequests/${number}/labels?${VERSION}`);
+    const unmerged = status === 'abandoned' ? 'closed' : 'open';
     return {
       number,
       url: `${access.api}/${at}/_git/${as}/pullrequest/${number}`,
-      state: status === 'completed' ? 'merged' : status === 'abandoned' ? 'closed' : 'open',
+      state: status === 'completed' ? 'merged' : unmerged,
       labels: valuesOf(listed.body).map((label) => fieldOf(label, 'name', 'string')),
     };
   };

@@ -78,11 +78,11 @@ const isFork = (one: Record<string, unknown>): boolean => {
 
 const toPullRequest = (found: unknown): PullRequest => {
   const { merged, labels } = found as Record<string, unknown>;
-  const closed = fieldOf(found, 'state', 'string') === 'closed';
+  const unmerged = fieldOf(found, 'state', 'string') === 'closed' ? 'closed' : 'open';
   return {
     number: fieldOf(found, 'number', 'number'),
     url: fieldOf(found, 'html_url', 'string'),
-    state: merged === true ? 'merged' : closed ? 'closed' : 'open',
+    state: merged === true ? 'merged' : unmerged,
     labels: listOf(labels).map((label) => fieldOf(label, 'name', 'string')),
   };
 };

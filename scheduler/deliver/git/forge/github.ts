@@ -45,11 +45,11 @@ export const openGitHub = (access: ForgeAccess, repository: string): Forge => {
 
 const toPullRequest = (found: unknown): PullRequest => {
   const { merged_at: merged, labels } = found as Record<string, unknown>;
-  const closed = fieldOf(found, 'state', 'string') === 'closed';
+  const unmerged = fieldOf(found, 'state', 'string') === 'closed' ? 'closed' : 'open';
   return {
     number: fieldOf(found, 'number', 'number'),
     url: fieldOf(found, 'html_url', 'string'),
-    state: typeof merged === 'string' ? 'merged' : closed ? 'closed' : 'open',
+    state: typeof merged === 'string' ? 'merged' : unmerged,
     labels: listOf(labels).map((label) => fieldOf(label, 'name', 'string')),
   };
 };

@@ -58,9 +58,10 @@ export const renewCertificate = async (body: unknown, caller: Caller, context: C
     now,
     serial: randomBytes(16),
   });
+  const taken = changed ? 'taken' : undefined;
   return {
     answer: { certificate, authority: authority.certificate },
-    recipient: older ? 'older' : changed ? 'taken' : undefined,
+    recipient: older ? 'older' : taken,
     reseal: changed ? await lockedFor(caller, context) : [],
   };
 };

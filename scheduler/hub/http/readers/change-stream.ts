@@ -52,11 +52,8 @@ export const changeStream = (
     seen = version;
     quiet = isNew ? 0 : quiet + 1;
     const now = performance.now();
-    const text = isNew
-      ? `event: changed\nid: ${version}\ndata:\n\n`
-      : quiet % QUIET_LOOKS === 0
-        ? ':\n\n'
-        : '';
+    const sign = quiet % QUIET_LOOKS === 0 ? ':\n\n' : '';
+    const text = isNew ? `event: changed\nid: ${version}\ndata:\n\n` : sign;
     for (const [stream, { since }] of open) {
       if (now - since > lifeMs) stream.end();
       // A reader that did not take the last words gets no more of them.

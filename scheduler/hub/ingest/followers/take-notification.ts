@@ -209,12 +209,8 @@ const acceptedRelease = async (
   const times = new Map(
     rows.filter(({ object }) => !isSource(object)).map(({ object, at }) => [nameOf(object), at]),
   );
-  const names =
-    whole !== undefined
-      ? [nameOf(whole)]
-      : assignments.size > 0
-        ? [...assignments.keys()]
-        : [...times.keys()];
+  const parts = assignments.size > 0 ? [...assignments.keys()] : [...times.keys()];
+  const names = whole === undefined ? parts : [nameOf(whole)];
   const accepted = releases.find(
     ({ issuedAt }) => names.length > 0 && names.every((name) => (times.get(name) ?? '') >= issuedAt),
   );

@@ -97,13 +97,7 @@ const waitingWhole = (
   { changes = NOT_READ }: Facts,
 ): readonly string[] => {
   if (isOwned(changes)) return [];
-  const why =
-    changes.kind === 'unknown'
-      ? `what it changes is not known: ${changes.why}`
-      : changes.others.length > 0
-        ? `it changes what no workspace owns: ${nameSome(changes.others)}`
-        : 'it changes nothing of any workspace';
-  return [`${why}; waits for ${count(required - unlimited, 'approval')} of everything`];
+  return [`${whyNotOwned(changes)}; waits for ${count(required - unlimited, 'approval')} of everything`];
 };
 
 /** FIELD_INVALID if more approvals are required than keys of the root can give. */
@@ -173,3 +167,10 @@ const count = (number: number, what: string): string => `${number} ${what}${numb
 
 /** The fingerprint, as people compare it. */
 const printOf = (hint: string): string => Buffer.from(hint, 'base64').toString('hex');
+
+const whyNotOwned = (changes: NonNullable<Facts['changes']>): string => {
+  if (changes.kind === 'unknown') return `what it changes is not known: ${changes.why}`;
+  return changes.others.length > 0
+    ? `it changes what no workspace owns: ${nameSome(changes.others)}`
+    : 'it changes nothing of any workspace';
+};

@@ -134,7 +134,8 @@ const judgeStage = (
   const soakedAt = holding.length > 0 ? undefined : soakEnd(startedAt, shown, stage.soakSeconds);
   // The next stage has begun, by the rule or by a person.
   const isBehind = progress.started.length > at + 1;
-  const state = isBehind || (soakedAt && soakedAt <= now) ? 'done' : soakedAt ? 'soaking' : 'running';
+  const waiting = soakedAt ? 'soaking' : 'running';
+  const state = isBehind || (soakedAt && soakedAt <= now) ? 'done' : waiting;
   return { verdict: { ...common, state }, compliant, soakedAt, failure: undefined };
 };
 

@@ -55,7 +55,10 @@ export const answerHistory = async (
   const entries: readonly Entry[] = [
     ...shown.map((release) => ({ at: release.issuedAt, kind: 'release', release }) as const),
     ...named.map((change) => ({ at: change.observedAt, kind: 'change', change }) as const),
-  ].toSorted((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
+  ].toSorted((a, b) => {
+    if (a.at < b.at) return 1;
+    return a.at > b.at ? -1 : 0;
+  });
   const answer = {
     lines:
       entries.length === 0

@@ -90,6 +90,13 @@ export const answerPackage = async (
   const running = state?.package ?? null;
   const released = running === null ? undefined : findReleased(past, assignment, running);
   const shown = released ?? (running === null ? wanted : undefined);
+  const readUpdate = async (): Promise<PackageAnswer['differences']> => {
+    if (!released || !wanted) return null;
+    if (released.package === wanted.package) return [];
+    return orNull(() =>
+      readDifferences(releases)({ released, channel }, { released: wanted, channel }, assignment),
+    );
+  };
   return {
     at: formatTime(now),
     agent,
@@ -103,14 +110,7 @@ export const answerPackage = async (
     objects: shown
       ? await orNull(async () => objectsOf(await releases.packagesOf(shown.bundle), assignment))
       : null,
-    differences:
-      released && wanted
-        ? released.package === wanted.package
-          ? []
-          : await orNull(() =>
-              readDifferences(releases)({ released, channel }, { released: wanted, channel }, assignment),
-            )
-        : null,
+    differences: await readUpdate(),
     drift: state ? await driftOf(db, row.life, state) : null,
     earlier: await Promise.all(
       earlierOf(past, assignment).map(async ({ release, digest }) => ({

@@ -23,7 +23,8 @@ export const provenOurs = async (
   const ours = new Set<Digest>();
   for (const document of documents) {
     const { role, digest } = document;
-    const names = role === 'site' ? siteNames : role === 'receipt' ? receiptNames : undefined;
+    const receipts = role === 'receipt' ? receiptNames : undefined;
+    const names = role === 'site' ? siteNames : receipts;
     const bytes = names && (await readWhole(path, digest, MAX_STATEMENT_BYTES));
     const named = bytes && firstProof(roots, (root) => names(bytes, root, document));
     if (named) for (const one of [digest, ...named]) ours.add(one);

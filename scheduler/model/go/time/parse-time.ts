@@ -279,7 +279,8 @@ export const parseTime = (layout: string, text: string): Moment | undefined => {
   const date = rest === '' ? monthAndDay(fields) : undefined;
   if (!date) return undefined;
   const { hour, minute, second: seconds, nanos, half: part } = fields;
-  const clockHour = part === 'pm' && hour < 12 ? hour + 12 : part === 'am' && hour === 12 ? 0 : hour;
+  const morning = part === 'am' && hour === 12 ? 0 : hour;
+  const clockHour = part === 'pm' && hour < 12 ? hour + 12 : morning;
   const zone = zoneOf(fields);
   const shift = zone.kind === 'fixed' ? zone.offset : 0;
   const total = midnight(fields.year, ...date) / 1000 + clockHour * 3600 + minute * 60 + seconds - shift;

@@ -171,7 +171,7 @@ const toField = (
     required: every
       ? concerned.some((fact) => fact.required)
       : concerned.length > 0 && without.length === 0 && concerned.every((fact) => fact.required),
-    check: checks.length === 1 ? (checks[0] as Check) : every ? allOf(checks) : anyOf(checks),
+    check: joinChecks(checks, every),
   };
 };
 
@@ -206,3 +206,8 @@ const anyOf =
       if (walk.found.length === before) return;
     }
   };
+
+const joinChecks = (checks: readonly Check[], every: boolean): Check => {
+  if (checks.length === 1) return checks[0] as Check;
+  return every ? allOf(checks) : anyOf(checks);
+};

@@ -96,7 +96,8 @@ const describe = (schema: Schema, release: Release, words: readonly string[] | u
       return schema.format === 'int64' ? 'int64' : 'int32';
     case 'string':
       if (words) return words.map((word) => `'${word}'`).join('|');
-      return schema.format === 'byte' ? 'base64' : schema.format === 'date-time' ? 'time' : 'string';
+      if (schema.format === 'byte') return 'base64';
+      return schema.format === 'date-time' ? 'time' : 'string';
     case 'number':
     case 'boolean':
       return schema.type;

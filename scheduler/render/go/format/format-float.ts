@@ -1,6 +1,7 @@
 import { checkLength, fail, type Run } from '../../run.ts';
 import { formatFloat as shortestText } from '../../../model/go/number.ts';
 import { type Directive, pad } from './directive.ts';
+import { signOf } from './sign-of.ts';
 
 /**
  * Rounds a tie to the even digit as Go does; JavaScript rounds it up. `write` formats the number with that many places; a
@@ -71,12 +72,12 @@ const digitsOf = (value: number, { verb, precision }: Directive): string => {
 
 /** Formats a float; undefined when the verb is not valid for floats. */
 export const formatFloat = (run: Run, value: number, directive: Directive): string | undefined => {
-  const { verb, plus, space, zero, minus, width = 0 } = directive;
+  const { verb, zero, minus, width = 0 } = directive;
   if (/^[bxX]$/.test(verb)) return fail(run, `printf cannot write a float64 with %${verb}`);
   if (!/^[eEfFgGv]$/.test(verb)) return undefined;
   checkLength(run, Math.max(directive.precision ?? 0, width));
   const negative = value < 0 || Object.is(value, -0);
-  const sign = negative ? '-' : plus ? '+' : space ? ' ' : '';
+  const sign = signOf(negative, directive);
   if (Number.isNaN(value)) return pad(run, `${sign}NaN`, { ...directive, zero: false });
   if (!Number.isFinite(value)) return pad(run, `${sign || '+'}Inf`, { ...directive, zero: false });
   const plain = digitsOf(Math.abs(value), directive);

@@ -1,6 +1,7 @@
 import { checkLength, type Run } from '../../run.ts';
 import { isPrintable, quoteRune } from '../quote.ts';
 import { type Directive, pad } from './directive.ts';
+import { signOf } from './sign-of.ts';
 
 const BASES: Readonly<Record<string, number>> = { v: 10, d: 10, b: 2, o: 8, O: 8, x: 16, X: 16 };
 
@@ -36,7 +37,7 @@ export const formatInteger = (
   isSigned: boolean,
   directive: Directive,
 ): string | undefined => {
-  const { verb, precision, width = 0, plus, space, zero, minus } = directive;
+  const { verb, precision, width = 0, plus, zero, minus } = directive;
   if (verb === 'c') return pad(run, String.fromCodePoint(runeOf(value)), directive);
   if (verb === 'q') return pad(run, quoteRune(runeOf(value), plus), directive);
   if (verb === 'U') return unicode(run, value, directive);
@@ -46,7 +47,7 @@ export const formatInteger = (
   if (base === undefined) return undefined;
   if (precision === 0 && value === 0n) return pad(run, '', { ...directive, zero: false });
   const magnitude = (value < 0n ? -value : value).toString(base);
-  const sign = value < 0n ? '-' : plus ? '+' : space ? ' ' : '';
+  const sign = signOf(value < 0n, directive);
   // Leading zeros count as precision: the width includes the sign, but not a prefix.
   const wanted = precision ?? (zero && !minus ? width - sign.length : 0);
   checkLength(run, wanted);

@@ -40,7 +40,8 @@ const isNilList = (value: Value): boolean => isList(value) && formOf(value)?.nil
 
 const compareInts = (one: Int, other: Int): number => {
   const [a, b] = [plainInt(one), plainInt(other)];
-  return a < b ? -1 : a > b ? 1 : 0;
+  if (a < b) return -1;
+  return a > b ? 1 : 0;
 };
 
 type BasicKind = 'bool' | 'int' | 'float64' | 'string';

@@ -20,7 +20,10 @@ const SPECIAL = /^(?:[-+]?inf(?:inity)?|nan)$/i;
 
 /** Go's ParseFloat without hexadecimal; 0 for what it refuses, including numbers out of range. */
 const parseFloatText = (text: string): number => {
-  if (SPECIAL.test(text)) return /^nan$/i.test(text) ? NaN : text.startsWith('-') ? -Infinity : Infinity;
+  if (SPECIAL.test(text)) {
+    if (/^nan$/i.test(text)) return NaN;
+    return text.startsWith('-') ? -Infinity : Infinity;
+  }
   if (!DECIMAL.test(text) || text.includes('_')) return 0;
   const value = Number(text);
   return Number.isFinite(value) ? value : 0;

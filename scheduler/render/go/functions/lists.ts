@@ -34,13 +34,7 @@ const untilStep = (run: Run, start: number, stop: number, step: number): number[
 };
 
 const seq = (run: Run, ...values: readonly number[]): string => {
-  const [first = 0, second = 0, third = 0] = values;
-  const [start, step, end] =
-    values.length === 1
-      ? [1, first < 1 ? -1 : 1, first]
-      : values.length === 2
-        ? [first, second < first ? -1 : 1, second]
-        : [first, second, third];
+  const [start, step, end] = rangeOf(values);
   if (values.length < 1 || values.length > 3 || (end < start && step > 0)) return '';
   return untilStep(run, start, end + (end < start ? -1 : 1), step).join(' ');
 };
@@ -108,4 +102,11 @@ export const LISTS: FunctionTable = {
     typed(untilStep(run, start, stop, step), '[]int'),
   ),
   seq: variadic([], 'int', seq),
+};
+
+/** First value, step and last value of `seq`, which takes one to three numbers. */
+const rangeOf = (values: readonly number[]): readonly [number, number, number] => {
+  const [first = 0, second = 0, third = 0] = values;
+  if (values.length === 1) return [1, first < 1 ? -1 : 1, first];
+  return values.length === 2 ? [first, second < first ? -1 : 1, second] : [first, second, third];
 };

@@ -64,11 +64,8 @@ const expand = (template: string, { names }: LinearPattern, text: string, match:
   template.replace(/\$(?:\$|(\w+)|\{(\w+)\})/g, (written: string, bare?: string, braced?: string) => {
     if (written === '$$') return '$';
     const name = bare ?? braced ?? '';
-    const index = /^\d+$/.test(name)
-      ? Number(name)
-      : Object.hasOwn(names, name)
-        ? (names[name] as number)
-        : -1;
+    const named = Object.hasOwn(names, name) ? (names[name] as number) : -1;
+    const index = /^\d+$/.test(name) ? Number(name) : named;
     const start = match[index * 2] ?? -1;
     return start < 0 ? '' : text.slice(start, match[index * 2 + 1]);
   });

@@ -144,14 +144,11 @@ const parseConstraint = (run: Run, text: string): Constraint => {
   if (!match) return bad();
   const [, operator = '', major = '', minor, patch, pre] = match;
   const tail = pre === undefined ? '' : `-${pre}`;
-  const [version, anyMinor, anyPatch] = isAny(major)
-    ? ['0.0.0', false, false]
-    : minor === undefined || isAny(minor)
-      ? [`${major}.0.0${tail}`, true, false]
-      : isAny(patch)
-        ? [`${major}${minor}.0${tail}`, false, true]
-        : [`${major}${minor}${patch ?? ''}${tail}`, false, false];
-  const base = parseVersion(version) ?? bad();
+  const anyMinor = !isAny(major) && (minor === undefined || isAny(minor));
+  const anyPatch = !isAny(major) && !anyMinor && isAny(patch);
+  const lower = anyPatch ? '.0' : (patch ?? '');
+  const rest = anyMinor ? '.0.0' : `${minor ?? ''}${lower}`;
+  const base = parseVersion(isAny(major) ? '0.0.0' : `${major}${rest}${tail}`) ?? bad();
   return { operator, base, anyMinor, anyPatch, any: isAny(major) || anyMinor || anyPatch };
 };
 

@@ -63,7 +63,8 @@ const substring = (run: Run, start: number, end: number, text: string): string =
   const size = byteLength(text);
   const from = Math.max(start, 0);
   // As in sprig: a negative start is 0, a negative end or one that is too large is the end of the text.
-  const to = start < 0 ? end : end < 0 || end > size ? size : end;
+  const within = end < 0 || end > size ? size : end;
+  const to = start < 0 ? end : within;
   if (from > to || to > size) return fail(run, `substr ${start} ${end} does not fit a text of ${size} bytes`);
   return byteSlice(text, from, to);
 };

@@ -174,7 +174,8 @@ const wrap = (run: Run, width: number, newLine: string, text: string, cuts: bool
       continue;
     }
     const space = bytes.lastIndexOf(' ', at + limit);
-    const end = space >= at ? space : cuts ? at + limit : bytes.indexOf(' ', at + limit);
+    let end = space;
+    if (space < at) end = cuts ? at + limit : bytes.indexOf(' ', at + limit);
     if (end === -1) break;
     lines.push(bytes.slice(at, end));
     at = space >= at || !cuts ? end + 1 : end;

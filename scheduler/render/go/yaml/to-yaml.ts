@@ -20,7 +20,8 @@ const numberText = (value: number): string =>
  */
 const literal = (text: string, indent: number, parent: number): string => {
   const hint = text.startsWith(' ') ? String(indent - Math.max(0, parent)) : '';
-  const chomp = text.endsWith('\n\n') ? '+' : text.endsWith('\n') ? '' : '-';
+  const strip = text.endsWith('\n') ? '' : '-';
+  const chomp = text.endsWith('\n\n') ? '+' : strip;
   const body = text.endsWith('\n') ? text.slice(0, -1) : text;
   const pad = ' '.repeat(indent);
   const lines = body.split('\n').map((line) => (line === '' ? '' : pad + line));

@@ -73,8 +73,10 @@ const rank = (key: Value): number => {
   return typeof key === 'boolean' || isInt(key) || isFloat(key) ? 0 : 1;
 };
 
-const numeric = (key: Value): number =>
-  typeof key === 'boolean' ? Number(key) : isInt(key) || isFloat(key) ? toNumber(key) : 0;
+const numeric = (key: Value): number => {
+  if (typeof key === 'boolean') return Number(key);
+  return isInt(key) || isFloat(key) ? toNumber(key) : 0;
+};
 
 const compareKeys = (a: Value, b: Value): number => {
   if (typeof a === 'string' && typeof b === 'string') return compareNatural(a, b);

@@ -127,7 +127,8 @@ describe('a blob that somebody declared to be a manifest', () => {
     startHostileServer(({ url, method }, response) => {
       const [, kind, digest = ''] = /\/(blobs|manifests)\/(.*)$/.exec(url) ?? [];
       const bytes = kind === 'blobs' && digest === BLOB && !isDown ? STATEMENT : undefined;
-      const status = bytes ? 200 : kind === 'manifests' && digest === BLOB ? 500 : 404;
+      const refusal = kind === 'manifests' && digest === BLOB ? 500 : 404;
+      const status = bytes ? 200 : refusal;
       response.writeHead(status, bytes && { 'content-length': bytes.byteLength });
       response.end(method === 'GET' ? bytes : undefined);
     });
@@ -151,11 +152,8 @@ describe('a blob that somebody declared to be a manifest', () => {
 
   it('has a size all the same', async () => {
     await using docker = await startHostileServer(({ url, method }, response) => {
-      const bytes = url.endsWith('/manifests/index')
-        ? INDEX
-        : url.includes('/blobs/')
-          ? STATEMENT
-          : undefined;
+      const blob = url.includes('/blobs/') ? STATEMENT : undefined;
+      const bytes = url.endsWith('/manifests/index') ? INDEX : blob;
       response.writeHead(bytes ? 200 : 500, bytes && { 'content-length': bytes.byteLength });
       response.end(method === 'GET' ? bytes : undefined);
     });

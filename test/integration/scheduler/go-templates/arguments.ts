@@ -388,17 +388,16 @@ export const argumentsOf = (name: string, nested: fc.Arbitrary<string>): fc.Arbi
       : fc.integer({ min: fixed, max: fixed + 3 });
   return count.chain((length) =>
     fc.tuple(
-      ...Array.from({ length }, (_unused, index) =>
-        isChanged(name, index)
-          ? pick(FRESH)
-          : isDangerous(name, index)
-            ? pick(SMALL_INTS)
-            : fc.oneof(
-                { weight: 40, arbitrary: pick(kindOfParameter(name, index)) },
-                { weight: 4, arbitrary: nested },
-                { weight: 1, arbitrary: pick(name === 'printf' && index === 0 ? FORMATS : ANY) },
-              ),
-      ),
+      ...Array.from({ length }, (_unused, index) => {
+        if (isChanged(name, index)) return pick(FRESH);
+        return isDangerous(name, index)
+          ? pick(SMALL_INTS)
+          : fc.oneof(
+              { weight: 40, arbitrary: pick(kindOfParameter(name, index)) },
+              { weight: 4, arbitrary: nested },
+              { weight: 1, arbitrary: pick(name === 'printf' && index === 0 ? FORMATS : ANY) },
+            );
+      }),
     ),
   );
 };

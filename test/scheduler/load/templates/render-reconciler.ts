@@ -10,12 +10,13 @@ export const reconciler = (
 ): string => {
   const wanted = RECONCILERS[name];
   const { registry } = wanted?.settings ?? {};
+  const own: Record<string, Value> = registry ? { registry } : {};
   const { files, held } = renderBuiltIn({
     clusterType: { reconciler: name },
     target: { manifests: wanted?.manifests ?? {} },
     config: {
       ...config,
-      reconciler: settings === 'all' ? (wanted?.settings ?? {}) : registry ? { registry } : {},
+      reconciler: settings === 'all' ? (wanted?.settings ?? {}) : own,
     },
   });
   expect(held).toEqual([]);

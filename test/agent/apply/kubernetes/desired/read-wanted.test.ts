@@ -19,8 +19,10 @@ const refusalOf = (call: () => unknown): FleetError => {
   throw new Error('it was let through');
 };
 
-const scopeOf: ScopeOf = ({ kind }) =>
-  kind === 'Rocket' ? undefined : kind === 'Namespace' || kind === 'ClusterRole' ? 'Cluster' : 'Namespaced';
+const scopeOf: ScopeOf = ({ kind }) => {
+  if (kind === 'Rocket') return undefined;
+  return kind === 'Namespace' || kind === 'ClusterRole' ? 'Cluster' : 'Namespaced';
+};
 
 const packageOf = (
   files: Readonly<Record<string, string>>,
