@@ -55,7 +55,8 @@ export const findAsked = async (
     packages += rows.length;
     objects += own;
     const before = rows.find(({ status, code }) => status === 'skipped' && code === 'PRUNE_BUDGET');
-    const why = packages > policy.pruneBudget ? few : objects > allowed ? small(objects) : undefined;
+    const large = objects > allowed ? small(objects) : undefined;
+    const why = packages > policy.pruneBudget ? few : large;
     if (why !== undefined) for (const [name, message] of askedFor(rows, why)) asked.set(name, message);
     else if (before) for (const { assignment } of rows) asked.set(assignment, before.message ?? few);
   }

@@ -28,12 +28,11 @@ export const removalsToConfirm = (
   const left = sizeOf(kind, owns, desired);
   const leavesLittle = left * LEAST_SHARE < left + fewer;
   if (fewer <= allowed && !leavesLittle) return undefined;
-  const bound =
+  const little =
     left === 0
       ? 'none of its application is left'
-      : leavesLittle
-        ? `of ${left + fewer} of its application ${left} would be left`
-        : `at most ${allowed} fewer go unasked`;
+      : `of ${left + fewer} of its application ${left} would be left`;
+  const bound = leavesLittle ? little : `at most ${allowed} fewer go unasked`;
   return `the release removes ${removed} objects of the package and creates ${created}; ${bound}; if it is meant: fleet-agent prune`;
 };
 

@@ -49,9 +49,7 @@ export default class Diff extends AgentCommand {
     ]);
     this.logText(
       rows.length === 0
-        ? packages.length === 0
-          ? 'Nothing was compared: this machine has no packages.'
-          : `No difference in ${packages.length} ${packages.length === 1 ? 'package' : 'packages'}.`
+        ? sayNoDifference(packages.length)
         : table([['PACKAGE', 'WHAT', 'DIFFERENCE'], ...rows]),
     );
     if (rows.length > 0) process.exitCode = 8;
@@ -61,3 +59,8 @@ export default class Diff extends AgentCommand {
     };
   }
 }
+
+const sayNoDifference = (packages: number): string =>
+  packages === 0
+    ? 'Nothing was compared: this machine has no packages.'
+    : `No difference in ${packages} ${packages === 1 ? 'package' : 'packages'}.`;

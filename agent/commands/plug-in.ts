@@ -123,7 +123,7 @@ export default class PlugIn extends AgentCommand {
     // Only a medium that was verified is ever writable.
     if (taken.kind === 'applied')
       await writeVariables(device, { FLEET_MEDIUM_TYPE: 'none', FLEET_MEDIUM_ACCESS: 'rw' });
-    process.exitCode = taken.kind === 'refused' ? taken.exit : taken.kind === 'unreadable' ? 5 : 0;
+    process.exitCode = exitOf(taken);
   }
 
   async #taken(device: string, path: string, flags: ConfigFlags): Promise<Taken> {
@@ -171,7 +171,7 @@ export default class PlugIn extends AgentCommand {
     const status = Buffer.from(`${now.toISOString()} ${machine}\r\n${plainLine(text)}\r\n`);
     // A medium that is full or write-protected has said so above.
     await writeOntoMedium(path, STATUS_FILE, status).catch(() => {});
-    process.exitCode = taken.failed.length > 0 ? 7 : taken.held.length > 0 ? 8 : EXIT_OF[reported.kind];
+    process.exitCode = exitOfApplied(taken, EXIT_OF[reported.kind]);
   }
 
   /** After the unmount: the line for the console and the journal, and the variables of the hook. */
@@ -188,6 +188,20 @@ export default class PlugIn extends AgentCommand {
     return sign;
   }
 }
+
+const exitOf = (taken: Taken): number => {
+  if (taken.kind === 'refused') return taken.exit;
+  return taken.kind === 'unreadable' ? 5 : 0;
+};
+
+/** @param ofReport exit code of what was written onto the medium */
+const exitOfApplied = (
+  { failed, held }: Extract<Taken, { readonly kind: 'applied' }>,
+  ofReport: number,
+): number => {
+  if (failed.length > 0) return 7;
+  return held.length > 0 ? 8 : ofReport;
+};
 
 const EXIT_OF = { written: 0, full: 6, 'read-only': 6, unreadable: 5, failed: 6 } as const;
 

@@ -107,12 +107,14 @@ const showService = ({ service, last }: LookVerdict): readonly string[] => [
     : [
         `Service  NOT RUNNING: nothing compares this machine with its release; "${service.todo}" starts the service`,
       ]),
-  last === null
-    ? 'Look     never: nothing was compared with a release here yet'
-    : last.ageSeconds === null
-      ? `Look     last at ${last.at}; the clock was set back since`
-      : `Look     last at ${last.at}, ${showAge(last)}`,
+  `Look     ${showLast(last)}`,
 ];
+
+const showLast = (last: LookVerdict['last']): string => {
+  if (last === null) return 'never: nothing was compared with a release here yet';
+  if (last.ageSeconds === null) return `last at ${last.at}; the clock was set back since`;
+  return `last at ${last.at}, ${showAge(last)}`;
+};
 
 const UNITS = [
   ['days', 86_400],

@@ -55,11 +55,8 @@ export const lookAround = async (
   // An interrupted operation is finished even when stale, because a partial change is worse.
   const aside = mayBegin && !readSiteHold(agent) && !frozenBy(agent) ? await stepAside(agent) : undefined;
   const resumed = await resume(agent);
-  const packages = mayBegin
-    ? withResumed(resumed, await reconcile(agent, aside))
-    : resumed
-      ? [resultOf(resumed)]
-      : [];
+  const finished = resumed ? [resultOf(resumed)] : [];
+  const packages = mayBegin ? withResumed(resumed, await reconcile(agent, aside)) : finished;
   const isWaiting = waits?.isWaiting ?? (() => false);
   judgeBoot(agent, isWaiting);
   // A package that has just changed is looked at first.

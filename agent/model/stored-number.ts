@@ -13,7 +13,9 @@ export const storedNumber = (text: string): StoredNumber => {
   const value = yamlNumber(text);
   if (value === undefined) return text;
   const plain = text.replaceAll('_', '');
-  const whole = typeof value === 'bigint' ? value : /^[-+]?\d+$/.test(plain) ? wholeOf(plain) : undefined;
+  const isInteger = /^[-+]?\d+$/.test(plain);
+  const written = isInteger && typeof value !== 'bigint' ? wholeOf(plain) : undefined;
+  const whole = typeof value === 'bigint' ? value : written;
   if (whole === undefined) {
     if (!Number.isFinite(value)) return { unsent: 'JSON has no infinity and no NaN' };
     return asPositiveZero(Number(value));

@@ -189,12 +189,9 @@ const packageState = (state: State, row: PackageRow, now: Date, verdict: LookVer
   const wanted = row.desired && !isSame(row.current, row.desired) ? row.desired : undefined;
   const old = row.current ? verdict.whyOld(row.assignment) : undefined;
   const unseen = old ?? (row.drift?.error && 'its live state could not be read');
-  const unknown =
-    row.status !== 'healthy'
-      ? undefined
-      : unseen === undefined
-        ? unknownHealth(row.checks)
-        : { code: 'HEALTH_UNKNOWN', message: unseen };
+  const doubt =
+    unseen === undefined ? unknownHealth(row.checks) : { code: 'HEALTH_UNKNOWN', message: unseen };
+  const unknown = row.status === 'healthy' ? doubt : undefined;
   const leaving = sayLeaving(row.assignment, readLeaving(state, row.assignment), now);
   const removal =
     leaving !== undefined && row.status !== 'failed' && row.status !== 'broken'
@@ -225,8 +222,10 @@ const packageState = (state: State, row: PackageRow, now: Date, verdict: LookVer
 /** '; tried again at 2026-...' during the retry pause that belongs to the package's status, otherwise ''. */
 const nextTry = (state: State, row: PackageRow, now: Date, removes: boolean): string => {
   const { assignment, status, desired } = row;
-  const what = status === 'broken' ? HEALTH : removes || isHalfRemoved(row) ? REMOVAL : tryOf(desired);
-  const waits = removes || status === 'failed' || status === 'broken' || isHalfRemoved(row);
+  const leaves = removes || isHalfRemoved(row);
+  const other = leaves ? REMOVAL : tryOf(desired);
+  const what = status === 'broken' ? HEALTH : other;
+  const waits = leaves || status === 'failed' || status === 'broken';
   const attempt = waits ? findAttempt(state, assignment, what) : undefined;
   return attempt && !isDue(attempt, now) ? `; tried again at ${attempt.next}` : '';
 };

@@ -135,16 +135,17 @@ const tellImported = (agent: Agent, offered: AcceptedOffer, pruneConfirmed: bool
   const { accepted, packages } = offered;
   const { root, site, release, lease, selected } = accepted;
   const channel = site.agent.channel;
-  const statement = `a statement of site ${site.predicate.audience.site}, without a release`;
+  const newest =
+    lease && lease.news !== 'kept'
+      ? `lease ${lease.predicate.version} of ${formatChannel(channel)}`
+      : `a statement of site ${site.predicate.audience.site}`;
   appendEvent(agent, {
     type: 'imported',
     siteValues: site.valuesDigest,
     ...(release ? { release: { ...channel, version: release.predicate.version } } : {}),
     message: release
       ? `release ${release.predicate.version} of ${formatChannel(channel)}${selected ? '' : ', not yet for this agent'}`
-      : lease && lease.news !== 'kept'
-        ? `lease ${lease.predicate.version} of ${formatChannel(channel)}, without a release`
-        : statement,
+      : `${newest}, without a release`,
     detail: {
       root: root.version,
       site: site.predicate.version,

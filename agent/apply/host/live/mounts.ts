@@ -47,6 +47,6 @@ const covers = (above: string, path: string): boolean =>
 
 /** The rest of a path behind one that covers it: '' or '/b/c'. */
 const below = (above: string, path: string): string =>
-  above === '/' ? (path === '/' ? '' : path) : path.slice(above.length);
+  path === '/' || above !== '/' ? path.slice(above.length) : path;
 
 const join = (above: string, rest: string): string => (above === '/' ? rest || '/' : `${above}${rest}`);

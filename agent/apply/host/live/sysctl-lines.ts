@@ -44,7 +44,7 @@ export const isSameValue = (wanted: string, live: string): boolean => {
 
 const integerOf = (word: string): bigint | undefined => {
   const [, sign, hex, octal, decimal] = /^([-+]?)(?:0x([0-9a-f]+)|0([0-7]+)|(0|[1-9]\d*))$/i.exec(word) ?? [];
-  const digits = hex === undefined ? (octal === undefined ? decimal : `0o${octal}`) : `0x${hex}`;
+  const digits = (hex && `0x${hex}`) ?? (octal && `0o${octal}`) ?? decimal;
   if (digits === undefined) return undefined;
   return sign === '-' ? -BigInt(digits) : BigInt(digits);
 };

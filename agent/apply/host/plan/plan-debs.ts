@@ -111,7 +111,9 @@ const ownedDeb = (
   const here = state && state.status !== 'removed' ? state.version : undefined;
   const provisional = before ? before.provisional : provisionalDeb(state, isMarked ? here : undefined);
   const isProvisional = provisional !== undefined && 'adopted' in provisional;
-  const adopted = before ? (isProvisional ? undefined : before.adopted) : isMarked ? undefined : here;
+  const known = isProvisional ? undefined : before?.adopted;
+  const found = isMarked ? undefined : here;
+  const adopted = before ? known : found;
   return {
     version: deb.version,
     hold: deb.hold === true,

@@ -115,11 +115,8 @@ const planFile = (
   const unowned = context.options.isRoot ? [] : [notRoot(file)];
 
   if (live.type === 'missing') return act('created', ['missing', ...unowned]);
-  const origin = before
-    ? isOneOf(live, detail.ours)
-      ? []
-      : ['it was changed since it was written']
-    : ['it was there before the package'];
+  const changed = isOneOf(live, detail.ours) ? [] : ['it was changed since it was written'];
+  const origin = before ? changed : ['it was there before the package'];
   if (live.type === 'link') return act('configured', ['it is a symbolic link', ...origin, ...unowned]);
 
   const { differences, skipped } = compareMeta(context, file, live);

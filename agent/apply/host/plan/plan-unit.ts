@@ -177,7 +177,8 @@ const activityStep = (
   state: UnitState,
   affected: boolean,
 ): UnitDetail['activity'] => {
-  if (unit.active) return isUp(state) ? (affected ? 'restart' : null) : 'start';
+  if (unit.active && !isUp(state)) return 'start';
+  if (unit.active) return affected ? 'restart' : null;
   // Also if it does not run now: it may be started before the file is written.
   if (implied || state.triggeredBy.length > 0) return affected ? 'refresh' : null;
   const runs = state.active === 'active' || state.active === 'reloading' || isFailed(state);

@@ -22,7 +22,8 @@ export const refuseOwnPlaces = async (
   places: Places,
 ): Promise<void> => {
   // With another root the state directory may be below it, under a path that checkBounds does not know.
-  const stateHere = root === '/' ? state : coversPath(root, state) ? state.slice(root.length) : undefined;
+  const below = coversPath(root, state) ? state.slice(root.length) : undefined;
+  const stateHere = root === '/' ? state : below;
   const inState = stateHere === undefined ? undefined : await places.folder(stateHere);
   const own = [
     ...(await Promise.all(OF_THE_AGENT.map((path) => places.folder(path)))),

@@ -39,12 +39,11 @@ export const executePlaybook = async (
   noteUnchecked(options, { key: step.key, digest }, isChecked ? undefined : uncheckedDrift(playbook, again));
   const changed = again.report?.changed ?? [];
   const applied = ran.report?.changed.length ?? 0;
-  const verdict =
-    again.outcome !== 'succeeded'
-      ? `; it cannot be checked: ${again.message}`
-      : changed.length > 0
-        ? `; not idempotent: a second run would change ${describeTasks(changed)}`
-        : '; a second run would change nothing';
+  const second =
+    changed.length > 0
+      ? `not idempotent: a second run would change ${describeTasks(changed)}`
+      : 'a second run would change nothing';
+  const verdict = again.outcome === 'succeeded' ? `; ${second}` : `; it cannot be checked: ${again.message}`;
   const state: OwnedPlaybook = {
     applied: digest,
     unstable: [...new Set(changed.map(taskKey))],

@@ -74,15 +74,15 @@ const planOne = async (
   const isApplied = known?.applied === playbookDigest(playbook, readWanted(desired));
   const checked = await runPlaybook(options, playbook, { desired, mode: 'check' }, signal);
   const changed = checked.report ? driftedTasks(checked.report, isApplied ? known.unstable : []) : [];
-  const says =
-    checked.outcome !== 'succeeded'
-      ? `it cannot be checked: ${checked.message}`
-      : changed.length === 0
-        ? 'its check finds nothing to change'
-        : `its check would change ${describeTasks(changed)}`;
+  const found =
+    changed.length === 0
+      ? 'its check finds nothing to change'
+      : `its check would change ${describeTasks(changed)}`;
+  const says = checked.outcome === 'succeeded' ? found : `it cannot be checked: ${checked.message}`;
   // A check that fails does not say that the host differs: what ran to its end is not run again for it.
   if (isApplied && changed.length === 0) return { step: note(key, 'unchanged', says), own: own(known) };
-  const why = isApplied ? '' : known ? 'other than what ran last; ' : 'new; ';
+  const unlike = known ? 'other than what ran last; ' : 'new; ';
+  const why = isApplied ? '' : unlike;
   const step = toStep(key, known ? 'configured' : 'created', `${why}${says}`, {
     kind: 'playbook',
     detail: { name: playbook.name },

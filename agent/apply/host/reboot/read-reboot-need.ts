@@ -20,8 +20,9 @@ export const readRebootNeed = async (run: Run, signal: AbortSignal): Promise<Reb
   const tools = { run, signal };
   const kernel = await readKernelCause(tools);
   const asked = await askNeedrestart(tools);
+  const newest = kernel ?? asked.kernel;
   const causes = [
-    ...(kernel ? [kernel] : asked.kernel ? [asked.kernel] : []),
+    ...(newest ? [newest] : []),
     ...(asked.microcode ? [asked.microcode] : []),
     ...(await fileCauses(tools)),
   ];

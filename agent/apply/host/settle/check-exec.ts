@@ -26,12 +26,8 @@ export const checkExec = async (
     env: { ...COMMAND_ENV, FLEET_ROOT: options.root },
   });
   if (code === 0) return { name, outcome: 'passed', message: `${argv[0]} ended with 0` };
-  const why =
-    code === 124
-      ? `did not end within ${timeoutSeconds} s`
-      : code === 127
-        ? noProgram(argv[0] ?? '', options.root)
-        : `ended with ${code}`;
+  const ended = code === 124 ? `did not end within ${timeoutSeconds} s` : `ended with ${code}`;
+  const why = code === 127 ? noProgram(argv[0] ?? '', options.root) : ended;
   const output =
     code === 127 ? '' : firstOf(shownOutput(redact(`${stderr.trim()}\n${stdout.trim()}`, 4 * MAX_OUTPUT)));
   return { name, outcome: 'failed', message: `${argv[0]} ${why}`, ...(output === '' ? {} : { output }) };

@@ -38,12 +38,10 @@ export const putInputs = (
   );
 };
 
-const valueOf = ({ value, as }: SiteInput): Json =>
-  as === 'text' && typeof value !== 'string'
-    ? value === null
-      ? ''
-      : canonicalJson(value, 'doubles')
-    : value;
+const valueOf = ({ value, as }: SiteInput): Json => {
+  if (as !== 'text' || typeof value === 'string') return value;
+  return value === null ? '' : canonicalJson(value, 'doubles');
+};
 
 const keyOf = (file: string, index: number): string => `${index} ${file}`;
 

@@ -71,14 +71,12 @@ const expand = (value: ParsedDocument['value']): readonly ParsedDocument['value'
 const toManifest = (value: ParsedDocument['value'], place: string): Manifest => {
   const { apiVersion, kind, metadata } = value;
   const { name, namespace } = isRecord(metadata) ? metadata : {};
-  const missing =
-    typeof apiVersion !== 'string' || apiVersion === ''
-      ? 'apiVersion'
-      : typeof kind !== 'string' || kind === ''
-        ? 'kind'
-        : typeof name !== 'string' || name === ''
-          ? 'metadata.name'
-          : undefined;
+  const needed = [
+    ['apiVersion', apiVersion],
+    ['kind', kind],
+    ['metadata.name', name],
+  ] as const;
+  const [missing] = needed.find(([, text]) => typeof text !== 'string' || text === '') ?? [];
   if (missing !== undefined) {
     throw new FleetError('OBJECT_INVALID', `an object in ${place} has no ${missing}`, {
       at: { file: place },

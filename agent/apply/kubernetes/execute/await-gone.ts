@@ -33,15 +33,17 @@ export const awaitGone = async (
 };
 
 const heldBy = (ref: ObjectRef, live: LiveObject): Held => {
-  const { finalizers = [], deletionTimestamp = '' } = live.metadata;
-  const why =
-    finalizers.length > 0
-      ? `finalizers hold it: ${finalizers.join(', ')}`
-      : deletionTimestamp === ''
-        ? 'the server has not begun'
-        : (whatIsLeft(live) ?? 'its dependents still exist');
+  const { deletionTimestamp = '' } = live.metadata;
+  const why = whyHeld(live);
   const since = deletionTimestamp === '' ? '' : ` since ${deletionTimestamp}`;
   return { since: deletionTimestamp, message: `${nameOf(ref)} is being deleted${since}: ${why}` };
+};
+
+const whyHeld = (live: LiveObject): string => {
+  const { finalizers = [], deletionTimestamp = '' } = live.metadata;
+  if (finalizers.length > 0) return `finalizers hold it: ${finalizers.join(', ')}`;
+  if (deletionTimestamp === '') return 'the server has not begun';
+  return whatIsLeft(live) ?? 'its dependents still exist';
 };
 
 /** The conditions of a namespace name the objects that remain in it, and why. */

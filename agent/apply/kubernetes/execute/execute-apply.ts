@@ -65,9 +65,10 @@ export const executeApply = async (
     ...(replaced && detail.replaces === null ? ['; replaced: a field of it cannot be changed'] : []),
     ...(isKept ? [] : [`; ${NOT_KEPT}`]),
   ];
+  const written = created && !replaced ? 'created' : step.outcome;
   return {
     key: step.key,
-    outcome: untouched ? 'unchanged' : created && !replaced ? 'created' : step.outcome,
+    outcome: untouched ? 'unchanged' : written,
     reason: untouched ? 'as it shall be' : `${step.reason}${notes.join('')}`,
     state: asJson({
       of: packageId(desired),

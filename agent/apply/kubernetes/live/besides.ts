@@ -73,7 +73,7 @@ const covers = (set: FieldSet, value: unknown): boolean => {
   const entries = Object.keys(set).filter((entry) => entry !== '.');
   if (entries.length === 0) return true;
   const members = entries.map((entry) => [set[entry], memberOf(entry, value, isSameItem)] as const);
-  const size = Array.isArray(value) ? value.length : isRecord(value) ? Object.keys(value).length : 0;
+  const size = Array.isArray(value) || isRecord(value) ? Object.keys(value).length : 0;
   const found = members.filter(([, member]) => member !== undefined);
   return (
     found.length === size && found.every(([inner, member]) => !isRecord(inner) || covers(inner, member?.[1]))

@@ -172,7 +172,8 @@ const stateBefore = (
   const isNew = live !== undefined && own?.assignment !== owner.assignment;
   const adopts = own ? own.adopted : isNew && ownerOf(live) === undefined;
   const replaced = own ? own.replaced : adopts && live && { digest: copyName(wanted.key, live) };
-  const before = own ? own.before : adopts && live ? deployersOf(live, wanted.object) : undefined;
+  const found = !own && adopts && live ? deployersOf(live, wanted.object) : undefined;
+  const before = own ? own.before : found;
   return {
     apiVersion: wanted.apiVersion,
     assignment: owner.assignment,
