@@ -45,6 +45,8 @@ export type DebsOptions = {
   readonly names?: readonly string[];
   /** The official build of Node in node_modules, unless a test packs less. */
   readonly node?: NodeInside;
+  /** Reports each package before it is packed, and its size in bytes afterwards. */
+  readonly onPackage?: (name: string, bytes?: number) => void;
 };
 
 /** Builds the Debian packages with dpkg-deb and returns their paths. The same input gives the same bytes. */
@@ -56,7 +58,10 @@ export const buildDebs = async (options: DebsOptions): Promise<readonly string[]
     if (options.names?.includes(packaged.program.name) === false) continue;
     const work = await mkdtemp(join(tmpdir(), 'fleet-ferry-deb-'));
     try {
-      made.push(await buildDeb(packaged, node, work, options));
+      options.onPackage?.(packaged.program.name);
+      const file = await buildDeb(packaged, node, work, options);
+      options.onPackage?.(packaged.program.name, (await stat(file)).size);
+      made.push(file);
     } finally {
       await rm(work, { recursive: true, force: true });
     }

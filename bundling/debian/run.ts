@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { buildDebs } from './build-debs.ts';
+import { tellPackage } from './tell-package.ts';
 
 /**
  * The last step of `npm run build:deb`: packages of the programs in dist, into dist/deb. `SOURCE_DATE_EPOCH` is the time of
@@ -12,5 +13,9 @@ const commitTime = (): string =>
   execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: import.meta.dirname, encoding: 'utf8' });
 
 const epoch = Number(process.env['SOURCE_DATE_EPOCH'] ?? commitTime());
-const files = await buildDebs({ programs: DIST, out: join(DIST, 'deb'), epoch });
-process.stdout.write(`${files.join('\n')}\n`);
+const say = (line: string): void => {
+  process.stdout.write(`${line}\n`);
+};
+const onPackage = tellPackage(say, () => performance.now());
+const files = await buildDebs({ programs: DIST, out: join(DIST, 'deb'), epoch, onPackage });
+say(files.join('\n'));

@@ -32,7 +32,7 @@ export type ReleaseOptions = {
   readonly gpg: Gpg;
   /** Images as OCI archives, by the name of their program. */
   readonly images?: Readonly<Record<string, string>>;
-  readonly debs?: Pick<DebsOptions, 'compression' | 'node'>;
+  readonly debs?: Pick<DebsOptions, 'compression' | 'node' | 'onPackage'>;
 };
 
 /** Folder of the built program. */

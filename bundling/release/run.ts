@@ -7,6 +7,7 @@ import { FleetError } from '#bundles/errors';
 import { generatePrivateKey, loadSigningKey } from '#bundles/trust/keys/key';
 import { openKeyFile } from '#bundles/trust/keys/open-key-file';
 import { passwordsFrom } from '#bundles/trust/keys/passwords';
+import { tellPackage } from '../debian/tell-package.ts';
 import { buildImages, ownPodman, pushImages } from './build-images.ts';
 import { buildRelease } from './build-release.ts';
 import { openGpg } from './open-gpg.ts';
@@ -52,12 +53,21 @@ try {
       ? loadSigningKey(generatePrivateKey())
       : await openKeyFile(keyFile, { what: 'release key' }, passwordsFrom({ env: process.env }));
   await using gpg = await openGpg(aptKey);
+  if (values.images) say('Building three images with podman');
   const images = values.images
     ? await buildImages({ context: REPOSITORY, out: work, epoch, base: values.base, podman: ownPodman })
     : {};
   const out = join(REPOSITORY, 'dist/release');
-  say('Packing: three Debian packages, the npm package. xz takes a minute for each.');
-  const names = await buildRelease({ programs: join(REPOSITORY, 'dist'), out, epoch, key, gpg, images });
+  const debs = { onPackage: tellPackage(say, () => performance.now()) };
+  const names = await buildRelease({
+    programs: join(REPOSITORY, 'dist'),
+    out,
+    epoch,
+    key,
+    gpg,
+    images,
+    debs,
+  });
   for (const name of names) say(`dist/release/files/${name}`);
   say('dist/release/apt: repository of the Debian packages, for apt');
   if (dryRun) say('Dry run: nothing was sent. Keys that were not given were made for this run alone.');

@@ -5,6 +5,7 @@ import { Ajv, type AnySchemaObject } from 'ajv';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { generatePrivateKey, loadSigningKey } from '#bundles/trust/keys/key';
 import { VERSION } from '#bundles/version';
+import { tellPackage } from '../../../bundling/debian/tell-package.ts';
 import { writeAptRepository } from '../../../bundling/release/apt-repository.ts';
 import { ARTIFACTS_PREDICATE, buildRelease } from '../../../bundling/release/build-release.ts';
 import { type Gpg, openGpg } from '../../../bundling/release/open-gpg.ts';
@@ -33,9 +34,17 @@ const release = async (out: string): Promise<readonly string[]> =>
     key: loadSigningKey(generatePrivateKey()),
     gpg,
     images: { 'fleet-agent': at('image.tar') },
-    debs: { compression: 'none', node: await thinNode(folder.path) },
+    debs: {
+      compression: 'none',
+      node: await thinNode(folder.path),
+      onPackage: tellPackage(
+        (line) => said.push(line),
+        () => 0,
+      ),
+    },
   });
 let names: readonly string[];
+const said: string[] = [];
 const sbom = async (file: string): Promise<Sbom> => JSON.parse(await readFile(file, 'utf8')) as Sbom;
 
 beforeAll(async () => {
@@ -60,6 +69,8 @@ it('a release has packages, images and a list of components of each, with the di
     `fleet-scheduler_${VERSION}_amd64.deb`,
   ]);
   await runOrFail(['sha256sum', '--check', '--strict', 'SHA256SUMS'], { cwd: at('one/files') });
+  expect(said.filter((line) => line.startsWith('Packing '))).toHaveLength(3);
+  expect(said[1]).toMatch(/^Packed fleet-agent: \d+\.\d MB in 0 s$/);
 });
 
 it('a release built twice has the same bytes, its signatures aside', async () => {
