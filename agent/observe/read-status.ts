@@ -13,6 +13,7 @@ import { judgeLook, type LookConfig, type LookVerdict } from './judge-look.ts';
 import { readNote } from './note.ts';
 import { readRebootStatus, type RebootStatus } from './reboot/reboot-status.ts';
 import { parseWindows } from '#bundles/windows';
+import type { AgentStatus } from '#bundles/schemas/types/agent-status';
 import { nameOf } from '../store/journal/name-of.ts';
 import { openOperation } from '../store/journal/operations.ts';
 import { type OutboxSize, outboxSize } from '../store/outbox/outbox.ts';
@@ -169,7 +170,7 @@ export const readStatus = (
     service: verdict.service,
     look: verdict.last?.at ?? null,
     reboot: readRebootStatus(agent),
-  };
+  } satisfies AgentStatus;
 };
 
 const heldOf = (agent: Pick<Agent, 'state' | 'edge'>): Status['held'] => {
