@@ -5,7 +5,15 @@ import { stopIfAborted } from '../host-error.ts';
 import { type HostTargetOptions, whyInert } from '../host-options.ts';
 import { type Accounts, readAccounts, resolveOwner } from '../live/accounts.ts';
 import { type Entry, entryReader, NO_BYTES, readEntry } from '../live/read-entry.ts';
-import { directoryKey, fileKey, type Owned, readOwned, secretKey, imageKey, debKey } from '../owned/owned-state.ts';
+import {
+  directoryKey,
+  fileKey,
+  type Owned,
+  readOwned,
+  secretKey,
+  imageKey,
+  debKey,
+} from '../owned/owned-state.ts';
 import { octal } from '../plan/plan-context.ts';
 import { placesOf } from '../live/read-places.ts';
 import { locate } from '../desired/locate.ts';
