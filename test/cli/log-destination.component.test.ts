@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { logDestination } from '../../cli/log-destination.ts';
 import { temporaryDirectory } from '../harness/run/temporary-directory.ts';
 
-test('a log on a full disk stops nobody, and what waited is written once there is room', async () => {
+test('a full log disk blocks no program, and pending lines are written when space is free', async () => {
   await using directory = await temporaryDirectory('log');
   const file = join(directory.path, 'log');
   await symlink('/dev/full', file);

@@ -170,7 +170,7 @@ describe('an agent with leases and secrets behind a registry', () => {
     expect(readFloors(made.it.agent.state)).toMatchObject({ release: 2, lease: 2 });
   });
 
-  test('refuses an order whose secrets the registry lost, goes on as it was, and takes it when they are there', async () => {
+  test('refuses a site statement whose secrets the registry lost, keeps the state, and accepts it when they are back', async () => {
     await using made = await online();
     const { it, server } = made;
     await made.publish(1, 'one');

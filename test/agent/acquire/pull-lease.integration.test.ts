@@ -10,7 +10,7 @@ import { type Pulled, pullRelease } from '../../../agent/acquire/pull-release.ts
 import type { Agent } from '../../../agent/store/agent.ts';
 import { reconcile } from '../../../agent/apply/reconcile.ts';
 import { readStaleness } from '../../../agent/acquire/staleness/read-staleness.ts';
-import { tellStaleness } from '../../../agent/acquire/staleness/tell-staleness.ts';
+import { recordStaleness } from '../../../agent/acquire/staleness/tell-staleness.ts';
 import { readFloors, readStatement } from '../../../agent/store/trust.ts';
 import { verdict } from '../../bundles/verdict.ts';
 import {
@@ -153,7 +153,7 @@ describe('a lease in a registry', () => {
     await it.publish({ site: order(it.world, undefined), release });
     await it.poll();
     await reconcile(it.on(0));
-    tellStaleness(it.on(200));
+    recordStaleness(it.on(200));
     await it.publish({ lease: leaseOf(release, 1, 199) });
     await it.poll(200);
     expect(told(it).slice(-2)).toEqual(['stale EXPIRED', 'stale']);

@@ -98,7 +98,7 @@ describe('a release from a registry', () => {
     expect(readFloors(it.world.agent.state).release).toBe(2);
   });
 
-  it('goes on after a cut without fetching again what is whole, also when the daemon looks around in between', async () => {
+  it('resumes after an interruption without fetching complete blobs again, also when the daemon observes in between', async () => {
     await using it = await online();
     await it.offer(
       1,
@@ -194,7 +194,7 @@ describe('a release from a registry', () => {
       name.startsWith('.part-'),
     );
 
-  it('goes on in the middle of a blob at the next poll, without one byte twice', async () => {
+  it('resumes in the middle of a blob at the next poll, without fetching a byte twice', async () => {
     await using line = await dropping(90_000);
     for (let n = 0; n < 3; n += 1) await line.pollUntilDown();
     expect(line.sent).toEqual([

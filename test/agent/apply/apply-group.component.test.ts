@@ -72,7 +72,7 @@ test('one that fails begins no others, and what was done before it is reported a
   expect(readOwned(world.agent.state, 'app')).toEqual([]);
 });
 
-test('a cluster that goes away in the middle fails nothing: the group goes on from what was written down', async () => {
+test('a cluster outage in the middle fails no package: the group resumes from the journal', async () => {
   await using world = await createWorld();
   const [whole] = world.agent.targets as [Target];
   let away = true;

@@ -13,7 +13,7 @@ import { LONG } from '../../harness/run/long.ts';
 
 const OFFLINE = { registry: '', hub: '', windows: [] };
 
-test('a machine that goes down in the middle of a step has not failed the package: the step is done after the next start', async () => {
+test('a shutdown in the middle of a step does not fail the package: the step runs after the next start', async () => {
   await using world = await createWorld();
   const [whole] = world.agent.targets as [Target];
   let down = true;
@@ -78,7 +78,7 @@ test.each([
   },
 );
 
-test('a step that failed is not taken for one that was done, wherever the power goes', async () => {
+test('a failed step is never counted as done, for a power cut at any moment', async () => {
   for (const group of [undefined, 1]) {
     for (let stopAt = 1, stopped = true; stopped; stopAt += LONG ? 1 : 3) {
       await using world = await createWorld();

@@ -51,7 +51,7 @@ const live = ({ folder }: World) => Object.keys(liveFiles(join(folder, 'machine'
 const three = { files: { '/opt/a': '1', '/opt/held': '1', '/opt/later': '1' } };
 
 describe('an object that is held while it is deleted', () => {
-  it('takes no release down: what is removed after it waits, and goes automatically when it is let go', async () => {
+  it('does not fail the release: a removal that depends on it waits, and happens when it is released', async () => {
     await using world = await createWorld();
     const it = holding(world);
     await world.release(1, [onePackage('app', '', three)]);

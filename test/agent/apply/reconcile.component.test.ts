@@ -218,7 +218,7 @@ describe('a package that does not come up', () => {
     expect(live(world)).toEqual({ '/opt/app': 'one' });
   });
 
-  it('because the agent was asked to stop has not failed: the next look goes on', async () => {
+  it('settling that was interrupted by a stop has not failed: the next run continues it', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one')]);
     const bundle = packTestBundle(world.fleet, [onePackage('app', 'two')]);

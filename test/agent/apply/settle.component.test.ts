@@ -84,7 +84,7 @@ describe('a newer release while a package is waited for', () => {
     expect(skipped).toMatchObject([{ type: 'package', assignment: 'app', release: { version: 2 } }]);
   });
 
-  it('that fails goes back to what was last good, not to what was never known to be', async () => {
+  it('a failed package rolls back to the last good version, not to one that was never healthy', async () => {
     await using it = await world();
     await accept(it, 2, slow);
     await it.look(true);

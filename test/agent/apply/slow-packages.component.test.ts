@@ -161,7 +161,7 @@ describe('a package that may take long', () => {
     },
   );
 
-  it('goes back to its last good version when it fails after others went first', async () => {
+  it('rolls back to its last good version when it fails after packages that were applied first', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('a', 'one'), onePackage('b', 'one')]);
     const { begun, state } = waitsFor(world, 'two');

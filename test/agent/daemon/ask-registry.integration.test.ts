@@ -48,7 +48,7 @@ describe('a look by a command', () => {
     expect(showOnce(await once(world, server.address))).toEqual(['Everything already runs as desired.']);
   });
 
-  it('does not call a machine well whose registry refuses or cannot be reached, and looks all the same', async () => {
+  it('reports a machine as not healthy when its registry refuses or is unreachable, and observes it anyway', async () => {
     await using world = await createWorld();
     await using server = await startRegistryServer();
     await offer(world, server, 'one', 1);

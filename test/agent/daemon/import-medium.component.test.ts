@@ -319,7 +319,7 @@ describe('a delta', () => {
     expect(needs.holds).toEqual(await heldBundles(world.agent.state));
   });
 
-  it('that got what was missing takes its own note off the medium, and leaves those of others', async () => {
+  it('an agent that got its missing blobs removes its own note from the medium, and no others', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one')]);
     const bundle = packTestBundle(world.fleet, both);
@@ -336,7 +336,7 @@ describe('a delta', () => {
     expect(await readdir(requests)).toEqual(['other-needs.json']);
   });
 
-  it('whose base was damaged in the store is refused, and a full medium mends it', async () => {
+  it('is refused when its base is damaged in the store, and a medium with whole blobs repairs it', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one'), onePackage('base', 'one')]);
     const bundle = packTestBundle(world.fleet, both);

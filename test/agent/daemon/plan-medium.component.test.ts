@@ -77,7 +77,7 @@ describe('the plan of an import', () => {
     );
   });
 
-  it('says which removals would wait for a confirmation, and none with --prune', async () => {
+  it('lists removals that would need a confirmation, and none with --prune', async () => {
     await using world = await createWorld();
     const names = ['a', 'b', 'c', 'd'];
     await world.release(
@@ -175,7 +175,7 @@ describe('the plan of an import', () => {
     expect(planned).toMatchObject({ relaxed: ['release'], next: [{ assignment: 'app' }] });
   });
 
-  it('has nothing to show of a layer whose bytes changed after it was read: the reader verifies again', async () => {
+  it('refuses a layer whose bytes changed after the first read', async () => {
     await using world = await createWorld();
     const bundle = packTestBundle(world.fleet, [onePackage('app', 'one')]);
     const medium = await world.medium({ release: { version: 1, bundle } });

@@ -417,7 +417,7 @@ describe('the daemon and its hub', () => {
 });
 
 describe('the daemon and what packages own', () => {
-  it('looks soon after somebody changed it, and ever more rarely while somebody fights', async () => {
+  it('observes soon after a change, and with growing intervals under repeated changes', async () => {
     let change: () => void = () => {};
     let drift = false;
     let looks = 0;

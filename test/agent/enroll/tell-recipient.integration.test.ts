@@ -13,7 +13,7 @@ const enrolledBefore = async (): Promise<OnlineWorld> => {
 const RENEWAL = 'POST /v1/certificate as plant-7/kiosk-1';
 const renewals = ({ hub }: OnlineWorld) => hub.asked.filter((line) => line === RENEWAL).length;
 
-it('an agent whose order has no recipient of it tells the hub with a new certificate, once a start', async () => {
+it('an agent whose site statement lacks its recipient reports it to the hub with a certificate renewal, once per start', async () => {
   await using world = await enrolledBefore();
   await using visitor = makeVisitor(world.agent(), world.hub.url, PATIENT);
   for (let round = 0; round < 5; round++) await visitor.visit({ present: true });

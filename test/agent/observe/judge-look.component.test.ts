@@ -55,7 +55,7 @@ describe('a package is healthy', () => {
     expect(lookAt(world, after(41 * MINUTE)).looked('app')).toMatchObject({ ageSeconds: 60 });
   });
 
-  it('whatever is done to the wall clock within one boot, and not after a boot with an earlier one', async () => {
+  it('is independent of wall clock changes within one boot, but not after a boot with an earlier clock', async () => {
     await using world = await started();
     expect(appAt(world, after(-300 * MINUTE, 'boot-1', MINUTE))).toMatchObject({
       status: 'healthy',

@@ -143,7 +143,7 @@ describe('a broken package', () => {
   const mended = (world: World) => join(world.folder, 'machine/mended');
   const checks = [{ type: 'exec', name: 'answers', argv: ['mended'], timeoutSeconds: 1 }] as const;
 
-  it('whose checks fail after a correction is reported once, judged again after a pause, and reported when it is well', async () => {
+  it('a package whose checks fail after a correction is reported once, judged again after a pause, and reported on recovery', async () => {
     await using world = await createWorld();
     writeFileSync(mended(world), '');
     await world.release(1, [onePackage('app', 'one', { checks })]);

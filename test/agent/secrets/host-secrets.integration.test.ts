@@ -147,7 +147,7 @@ describe('a secret of a host package', () => {
     await noTraces(it);
   });
 
-  test('whose package does not come up with it is taken back, and tried again when the set changes', async () => {
+  test('a secret set with which the package fails is rolled back, and tried again when it changes', async () => {
     await using it = await createSecretWorld();
     const check = ['/bin/sh', '-c', `grep -q first "${it.at('/run/app/password')}"`];
     const packages = [
@@ -238,7 +238,7 @@ describe('a package whose secret cannot be had', () => {
     expect(existsSync(it.at('/run'))).toBe(false);
   });
 
-  test('is failed when the age identity is gone, and comes up when it is back and a person says retry', async () => {
+  test('fails when the age identity is missing, and succeeds when it is restored and a person retries', async () => {
     await using it = await createSecretWorld();
     const file = ageFile(it.agent.state.directory);
     const identity = await readFile(file);
@@ -255,7 +255,7 @@ describe('a package whose secret cannot be had', () => {
 });
 
 describe('an agent that was enrolled anew', () => {
-  test('opens what is sealed to its new identity, and what was sealed to the old one not any more', async () => {
+  test('opens sets sealed to its new identity, and no sets sealed to the old one', async () => {
     await using it = await createSecretWorld();
     const packages = [secretPackage('app', 'db', 'password')];
     const old = await it.seal('db', { password: ONE });
@@ -313,7 +313,7 @@ describe('the sealed files of a site', () => {
     expect(await held()).toEqual([false, true, true]);
   });
 
-  test('are what is stored: the files of the state are sealed, and the identity is the owner’s alone', async () => {
+  test('the state directory stores secret sets sealed, and only the owner can read the identity', async () => {
     await using it = await createSecretWorld();
     const { directory } = it.agent.state;
     expect((await stat(ageFile(directory))).mode & 0o777).toBe(0o600);

@@ -3,7 +3,7 @@ import type { Bundle } from '#bundles/formats/bundle/read-bundle';
 import { digestOf } from '#bundles/digest';
 import { OCI_MANIFEST } from '#bundles/media-types';
 import { loadPackage } from '../../../agent/apply/load-package.ts';
-import { lastingBlobs, readBundles, saveBundle } from '../../../agent/store/bundles.ts';
+import { retainedBlobs, readBundles, saveBundle } from '../../../agent/store/bundles.ts';
 import { collectGarbage } from '../../../agent/store/collect-garbage.ts';
 import { readPackages } from '../../../agent/store/applied/packages.ts';
 import { createWorld, onePackage } from '../world.ts';
@@ -13,7 +13,7 @@ const ONE = 'weights of the first model';
 const TWO = 'weights of the second model';
 
 describe('a blob of a package', () => {
-  test('comes with its release, and stays as long as somebody may go back to it', async () => {
+  test('is stored with its release, and kept as long as a rollback can need it', async () => {
     await using world = await createWorld();
     const { state } = world.agent;
     const kept = async (...models: readonly string[]) =>
@@ -56,6 +56,6 @@ describe('a blob of a package', () => {
       manifest: { ...manifest, config: manifest, layers: [] },
       config,
     } as unknown as Bundle);
-    expect(readBundles(state).flatMap(lastingBlobs)).toEqual([manifest.digest, manifest.digest, signature]);
+    expect(readBundles(state).flatMap(retainedBlobs)).toEqual([manifest.digest, manifest.digest, signature]);
   });
 });

@@ -74,7 +74,7 @@ describe('the place of a lock', () => {
     expect(await placeIn(directory)).not.toBe(first);
   });
 
-  it('is not known where the kernel says no boot id, nor for a file that came with the lock', async () => {
+  it('is unknown without a boot id of the kernel, and for a lock file that was copied from another machine', async () => {
     await using folder = await temporaryDirectory('place');
     const directory = await usedDirectory(folder.path);
     expect(await placeIn(directory, 'unknown')).toBeUndefined();

@@ -66,7 +66,7 @@ const read = (it: OnlineWorld, bytes: Buffer | undefined) =>
   verifySupport(bytes ?? Buffer.alloc(0), parsePublicKey(it.agent().identity.key), 'the bundle');
 
 describe('a request for a support bundle', () => {
-  it('is answered once: the same file goes on every medium, and it is signed', async () => {
+  it('is answered once: every medium gets the same signed file', async () => {
     await using it = await enrolled();
     expect(await it.exported()).toBeUndefined();
     await it.asked(request('a'));
@@ -96,7 +96,7 @@ describe('a request for a support bundle', () => {
     expect(await it.exported()).toBeUndefined();
   });
 
-  it('goes to the hub with the next visit, again where the answer is lost, and then never', async () => {
+  it('is sent to the hub at the next visit, again when the response is lost, and then not again', async () => {
     await using it = await enrolled();
     await using hub = makeVisitor(it.agent(), it.hub.url, { ...PATIENT, attempts: 1, support: it.sources });
     await hub.visit();

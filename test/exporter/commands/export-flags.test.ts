@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { exportRequestOf } from '../../../exporter/commands/export-flags.ts';
 
-it('a way that goes through a folder which is not there leads where it is meant to', () => {
+it('a path with ".." through a missing folder resolves lexically', () => {
   const order = exportRequestOf(
     { from: 'a', to: 'new/../stick' },
     {},

@@ -52,7 +52,7 @@ const planOf = ({
 });
 
 describe('a set of parts', () => {
-  it('holds every byte once, no part and no stick over its limit, whatever is to be written', () => {
+  it('contains every byte once, and no part or volume exceeds its limit, for any content', () => {
     fc.assert(
       fc.property(orders, (order) => {
         const { partSize, sticks, sealedSize } = order;

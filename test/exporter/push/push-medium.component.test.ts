@@ -114,7 +114,7 @@ test('a blob that two repositories want goes over the wire once', async () => {
   expect(pointers[0]?.freight.mounted).toBe(3);
 });
 
-test('the same bytes at any moment where it is stopped, and again it goes on', async () => {
+test('resumes after a stop at any moment, and pushes the same bytes', async () => {
   await push('medium');
   const whole = tagsNow();
   const count = registry.requests.length;

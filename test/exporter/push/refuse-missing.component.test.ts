@@ -45,11 +45,11 @@ const hintOf = async (more: object): Promise<string | undefined> => {
   return (await refusal(() => refused)).hint;
 };
 
-it('who pushes a delta without its base is asked to push the base first', async () => {
+it('a delta without its base is refused with the hint to push the base first', async () => {
   expect(await hintOf({})).toContain('push the one first that this one builds on');
 });
 
-it('who pushes patches, which only agents apply, is not sent to look for a base that is there', async () => {
+it('a push of patches, which only agents apply, does not ask for a base that is present', async () => {
   expect(await hintOf({ deltas: [delta], critical: ['deltas'] })).toContain('without --binary-deltas');
 });
 

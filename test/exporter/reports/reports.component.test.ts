@@ -63,7 +63,7 @@ describe('reports on a stick', () => {
     ]);
   });
 
-  it('are not called right where nothing says whose key counts, nor acknowledged by a receipt of a stranger', async () => {
+  it('are not reported as valid without a trust root, nor acknowledged by a receipt with an unknown key', async () => {
     await using world = await makeStick();
     await world.diary.report(world.stick, 1, 8);
     await world.diary.receipt(world.stick, 8, newSigningKey());

@@ -3,7 +3,7 @@ import { fairLimit } from '../../../exporter/serve/registry-handler.ts';
 
 const later = () => Promise.withResolvers<void>();
 
-test('one client gets its share, and who comes after it does not wait behind its queue', async () => {
+test('limits one client to its share, and a later client does not wait behind its queue', async () => {
   const limit = fairLimit(3, 2);
   const begun: string[] = [];
   const gate = later();

@@ -54,7 +54,7 @@ describe('documents that are about to be judged', () => {
     expect(seen.reads).toHaveLength(TEXTS.length - 2);
   });
 
-  it('are not read when they are large or too many: anybody may name what nobody reads', async () => {
+  it('are not read ahead when they are large or too many', async () => {
     const { blobs, seen } = makeSource(['small']);
     const many = Array.from({ length: 3000 }, (_, at) => offered(`statement ${at}`, 64 << 10));
     await readAhead(() => blobs, [offered('small'), offered('large', 1 << 20)]);

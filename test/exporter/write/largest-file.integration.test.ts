@@ -61,7 +61,7 @@ describe('a tar that the file system does not keep', () => {
     expect(await writeWith(world, FAT_MAX_FILE)).toMatch(/^SIZE_MISMATCH: /);
   });
 
-  it('is reported in one sentence where only the write says so, and is gone', async () => {
+  it('is reported in one sentence when only the write fails with EFBIG, and its file is removed', async () => {
     await using world = await makeKioskWorld();
     const words = ['create', '--from', world.path('layout'), '--channel', 'prod/kiosk'];
     const to = world.path('out/medium.tar');

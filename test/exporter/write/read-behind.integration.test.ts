@@ -238,7 +238,7 @@ describe.each(FORMS)('a large medium that is read back behind the writing: a %s'
     expect(await isRight(to)).toBe(true);
   });
 
-  it('is stopped by Ctrl-C in one sentence, and goes on at the next run', async () => {
+  it('is stopped by Ctrl-C with one message, and resumes at the next run', async () => {
     for (const megabytes of casesOf([1, 20, 38], (index) => index === (form === 'tar' ? 2 : 0))) {
       const to = mediumOf(`stopped-${megabytes}`, form);
       await mkdir(dirname(to), { recursive: true });

@@ -135,7 +135,7 @@ describe('a medium in a folder', () => {
     expect(digestsOf(world.path('medium'))).toEqual(before);
   });
 
-  it('turns into the next medium, and what only the old one needed goes', async () => {
+  it('becomes the next medium, and blobs that only the previous one needed are removed', async () => {
     await using world = await makeKioskWorld();
     await world.export('medium', {}, { maxFileSize: 20_000 });
     await second(world);
@@ -182,7 +182,7 @@ describe('a medium in a folder', () => {
     expect(digestsOf(world.path('medium'))).toEqual(before);
   });
 
-  it('stopped after any number of bytes is the old medium or the new one, and goes on from there', async () => {
+  it('stopped after any number of bytes, is either the old or the new medium, and can be resumed', async () => {
     await using world = await makeKioskWorld();
     await world.export('medium', {}, { maxFileSize: 20_000 });
     await second(world);

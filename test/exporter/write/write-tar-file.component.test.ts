@@ -43,7 +43,7 @@ describe('a medium in one tar', () => {
     );
   });
 
-  it('replaces an older medium at once, and goes on with a run that was stopped or killed', async () => {
+  it('replaces an older medium atomically, and resumes a stopped or killed run', async () => {
     await using world = await makeKioskWorld();
     await world.export('out/a.tar');
     const before = await readFile(world.path('out/a.tar'));
@@ -58,7 +58,7 @@ describe('a medium in one tar', () => {
     expect(before.equals(await readFile(world.path('out/a.tar')))).toBe(false);
   });
 
-  it('goes on behind the last entry that is right, wherever it was cut or damaged, at any later time', async () => {
+  it('resumes after the last valid entry, for a file cut or damaged at any position', async () => {
     await using world = await makeKioskWorld();
     await world.export('a.tar');
     const whole = await readFile(world.path('a.tar'));

@@ -6,8 +6,8 @@ import { parse } from 'yaml';
 import { ALARMS } from '../../../scheduler/hub/alarms/alarm.ts';
 import { registerFleetMetrics } from '../../../scheduler/hub/http/metrics/fleet-metrics.ts';
 import { createMetrics } from '../../../scheduler/hub/http/metrics/metrics.ts';
-import { tellLeadership } from '../../../scheduler/hub/serve/lead.ts';
-import { tellLoop } from '../../../scheduler/hub/serve/tell-loop.ts';
+import { exposeLeadership } from '../../../scheduler/hub/serve/lead.ts';
+import { exposeLoop } from '../../../scheduler/hub/serve/tell-loop.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { runCommand, runOrFail } from '../../harness/run/run-command.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
@@ -63,8 +63,8 @@ beforeAll(async () => {
   // Everything that serve registers.
   const { registry } = createMetrics(hub.store.db, () => NOW);
   registerFleetMetrics(registry, { hub });
-  tellLeadership(registry, { name: 'hub-1', isLeading: () => true });
-  tellLoop(registry, {
+  exposeLeadership(registry, { name: 'hub-1', isLeading: () => true });
+  exposeLoop(registry, {
     counters: () => ({
       builds: 1,
       published: 1,

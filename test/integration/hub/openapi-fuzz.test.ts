@@ -34,7 +34,7 @@ const PARAMETERS = '[parameters]\nenvironment = "prod"\n';
 
 const OPTIONS = {
   people: WITH_SIGN_IN,
-  hooks: { verify: async () => {}, poke: () => {} },
+  hooks: { verify: async () => {}, wake: () => {} },
   checks: { take: async () => {} },
   // The limit of an agent would refuse most requests unread.
   agentQuota: { requestsPerMinute: 1_000_000, bytesPerMinute: 1 << 30 },

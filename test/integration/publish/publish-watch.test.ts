@@ -116,7 +116,7 @@ poll: 1s
       true,
     );
     const first = watch.counters().lastSuccessAt;
-    watch.poke();
+    watch.wake();
     await waitFor(() => expect(watch.counters().lastSuccessAt).not.toEqual(first));
     expect(watch.counters()).toMatchObject({ builds: 1, published: 1 });
 
@@ -125,7 +125,7 @@ poll: 1s
       await manifestOf('info-screen'),
       (text) => `${text}# changed\n`,
     );
-    watch.poke();
+    watch.wake();
     await waitFor(async () => expect(watch.state().some((one) => one.commit === commit)).toBe(true));
     await waitFor(() => expect(watch.counters().builds).toBe(2));
     await registry[Symbol.asyncDispose]();
@@ -146,12 +146,12 @@ poll: 1s
     await change('telemetry', await manifestOf('telemetry'), (text) =>
       text.replace(/replicas: \d+/, 'replicas: 7'),
     );
-    watch.poke();
+    watch.wake();
     await waitFor(() => expect(watch.counters().builds).toBeGreaterThan(before));
     await waitFor(() => expect(watch.trouble()?.error.code).toBe('REGISTRY_UNREACHABLE'));
     expect(watch.counters().failures).toBeGreaterThan(failures);
     await using _ = await serve();
-    watch.poke();
+    watch.wake();
     await waitFor(() => expect(watch.trouble()).toBeUndefined());
     expect(lines.map(({ message }) => message)).toContain('well again');
   });
@@ -159,7 +159,7 @@ poll: 1s
   it('says which repository cannot be read, and goes on with it when it can', async () => {
     await using _ = await serve();
     await rename(git('info-screen'), git('away'));
-    watch.poke();
+    watch.wake();
     await waitFor(() =>
       expect(watch.state().find(({ repository }) => repository.includes('info-screen'))?.error).toMatchObject(
         {
@@ -169,7 +169,7 @@ poll: 1s
     );
     expect(lines.filter(({ message }) => message === 'cannot be read')).toHaveLength(1);
     await rename(git('away'), git('info-screen'));
-    watch.poke();
+    watch.wake();
     await waitFor(() => expect(watch.state().every(({ error }) => error === undefined)).toBe(true));
   });
 
@@ -179,14 +179,14 @@ poll: 1s
     const good = await readFile(file, 'utf8');
     await writeFile(file, `${good}nonsense: [\n`);
     await commitFolder(git('platform'), 'main', at('work/platform'));
-    watch.poke();
+    watch.wake();
     await waitFor(() => expect(watch.trouble()).toBeDefined());
     const { builds } = watch.counters();
-    watch.poke();
+    watch.wake();
     // A commit elsewhere is tried once: the platform is still wrong.
     const { failures } = watch.counters();
     const commit = await change('order-api', await manifestOf('order-api'), (text) => `${text}# changed\n`);
-    watch.poke();
+    watch.wake();
     await waitFor(() => expect(watch.counters().failures).toBe(failures + 1));
     expect(watch.state().some((one) => one.commit === commit)).toBe(true);
     await new Promise((resolve) => setTimeout(resolve, 2500));
@@ -194,7 +194,7 @@ poll: 1s
     expect(watch.trouble()?.error.exitCode).toBe(3);
     await writeFile(file, good);
     await commitFolder(git('platform'), 'main', at('work/platform'));
-    watch.poke();
+    watch.wake();
     await waitFor(() => expect(watch.trouble()).toBeUndefined());
     expect(await releases('dev/kiosk')).toBeGreaterThan(0);
   });

@@ -153,7 +153,7 @@ describe('secrets set', () => {
 });
 
 describe('the life of a set', () => {
-  it('tells at each step who cannot read it, and the escrow mends it', async () => {
+  it('reports at each step the agents that cannot read the set, and the escrow key repairs it', async () => {
     await using hub = await testHub();
     await using outside = await testHub();
     const escrow = await generateAgeIdentity();

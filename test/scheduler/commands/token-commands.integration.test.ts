@@ -90,7 +90,7 @@ describe('tokens', () => {
     ]);
   });
 
-  it('leave a line for the log that says who may what, and not the token', async () => {
+  it("log each token's rights, and never the token", async () => {
     await using hub = await testHub();
     const { out, err } = await runCommandClass(TokensCreate, [...places(hub), '--site', 'plant-7']);
     const line = err.split('\n').find((text) => text.startsWith('{')) ?? '{}';
@@ -149,7 +149,7 @@ describe('serve', () => {
     expect([keyless.code, keyless.err]).toEqual([5, expect.stringContaining('KEY_MISSING')]);
   });
 
-  it('reads where it listens and what it is called from the file, and flags go over it', async () => {
+  it('reads its address and name from the file, and flags override them', async () => {
     await using folder = await temporaryDirectory();
     const file = join(folder.path, 'fleet-scheduler.yaml');
     await writeFile(

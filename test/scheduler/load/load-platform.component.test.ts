@@ -132,7 +132,7 @@ describe('a platform of our form', () => {
     expect([...imageLocks]).toEqual([['nginx:1.27', digest]]);
   });
 
-  test('the digests of base and of the environment’s layer change with what was read and with nothing else', async () => {
+  test("the digests of the base and of the environment's layer change only with the files that were read", async () => {
     const trees = async (more: Record<string, string>) => {
       const { sources } = await load({ ...fleetPlatform(), ...more });
       return Object.fromEntries(sources.map(({ role, tree }) => [role, tree]));

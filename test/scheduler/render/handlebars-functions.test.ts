@@ -86,7 +86,7 @@ describe('functions as Handlebars helpers', () => {
     );
   });
 
-  it('fails on a missing value where a Go template goes on, and says where', () => {
+  it('fails on a missing value, unlike Go templates, and names the position', () => {
     expect(go('{{ .ConfigData.nope }}')).toBe('<no value>');
     const error = errorOf(() => handlebars('a\n  {{upper configData.nope}}'));
     expect([error.code, error.at]).toEqual([

@@ -198,7 +198,7 @@ spec:
   ]);
 });
 
-test('each mistake of fleet.yaml is reported, though nobody knows which environments there are', async () => {
+test('each mistake in fleet.yaml is reported, also when the environments are unknown', async () => {
   const found = await validate({
     'platform/fleet.yaml': ours('Fleet', 'acme', 'spec:\n  enviroments: [{name: qa}]\n'),
   });

@@ -142,7 +142,7 @@ describe('a patch on a medium', () => {
     expect(await codeOf(importMedium(full, medium))).toBe('DISK_FULL');
   });
 
-  it('is not applied where there is no room to unpack what it is made of, and says how much is lacking', async () => {
+  it('is not applied without space to unpack its base, and the error says how much is missing', async () => {
     await using world = await createWorld();
     const { medium, layer, base } = await deliver(world);
     const { blobs } = world.agent.state;
@@ -349,7 +349,7 @@ describe('a medium whose patches are of a stranger', () => {
     return { refused, patched: log.filter((line) => line.startsWith('acquire patched')).length };
   };
 
-  it('is given up on after three that lie: none of the others costs any time, and all are asked for', async () => {
+  it('stops after three bad patches: the remaining patches are not tried, and all blobs are requested', async () => {
     await using world = await createWorld();
     const { medium, layers } = await deliverAll(world, [0, 1, 2, 3, 4]);
     const { refused, patched } = await tried(world, medium);

@@ -100,7 +100,7 @@ describe('an agent', () => {
     }
   });
 
-  it('does not count on a lease whose key the root no longer names', async () => {
+  it('ignores a lease whose key the root no longer names', async () => {
     await using world = await createWorld();
     const release = releaseOf(world, 1, [onePackage('app', 'one')]);
     const lease = leaseOf(release, 1, -1);
@@ -153,7 +153,7 @@ describe('an agent that is stale', () => {
     expect(live(world)).toEqual({ '/opt/app': 'one' });
   });
 
-  it('changes nothing with block-changes, and still sees what is wrong', async () => {
+  it('changes nothing with block-changes, and still reports drift', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one')]);
     drift(world);

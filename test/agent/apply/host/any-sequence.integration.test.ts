@@ -31,7 +31,7 @@ const linesOf = ({ files, directories }: PackageSpec): readonly string[] => [
 const isRefusal = (error: unknown): boolean =>
   ['DUPLICATE', 'BUNDLE_FORMAT', 'APPLY_FAILED'].some((code) => isFleetError(error, code as 'DUPLICATE'));
 
-it('any sequence of packages, power cuts included, ends in the last one, and then in what was there before', async () => {
+it('any sequence of packages, with power cuts, ends in the last package, and its removal restores the original host', async () => {
   let applied = 0;
   await fc.assert(
     fc.asyncProperty(foreign, fc.array(fc.tuple(spec, cut), { maxLength: 4 }), async (before, packages) => {

@@ -51,7 +51,7 @@ describe('a file that is a blob', () => {
     expect((await host.tree()).filter((line) => line.startsWith('opt'))).toEqual([]);
   });
 
-  test('that the store gives wrong never gets its name, and what was there stays', async () => {
+  test('a blob with a wrong digest never gets its final name, and the existing file stays', async () => {
     await using host = await sandbox({ isRoot: false });
     await applyTo(host.target, host.inventory, carrying(ONE));
     const damaged = Buffer.from(TWO);

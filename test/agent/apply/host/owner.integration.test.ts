@@ -41,7 +41,7 @@ describe.skipIf(process.getuid?.() !== 0)('owners, as root', () => {
     expect(await ids(host.at('/etc/x'))).toEqual([77, 88]);
   });
 
-  it('are drift when somebody changes them, and corrected without touching the bytes', async () => {
+  it('changed owners and modes are drift, and are corrected without rewriting the content', async () => {
     await using host = await sandbox();
     const desired = packageOf({ files: { '/etc/x': '1' } });
     await applyTo(host.target, host.inventory, desired);

@@ -53,7 +53,7 @@ describe('a path that moves to another name of its place', () => {
     expect(await readdir(host.options.backups).catch(() => [])).toEqual([]);
   });
 
-  it('keeps what was there before, and puts it back when the package leaves by the other name', async () => {
+  it('keeps a copy of the original, and restores it when the package is removed under the other path', async () => {
     await using host = await merged();
     await host.put('/usr/lib/tool.conf', 'of the administrator', 0o600);
     const before = await host.tree();

@@ -33,7 +33,7 @@ const withSecret = (value: string, spec: PackageSpec = {}, path = PATH): Desired
 };
 
 describe('a file made of a secret', () => {
-  it('is made with its folders, left alone when it is right, and goes with them', async () => {
+  it('is created with its folders, unchanged when it is correct, and removed with them', async () => {
     await using host = await sandbox();
     const { plan, results } = await applyTo(host.target, host.inventory, withSecret(ONE));
     expect(lines(results)).toEqual([

@@ -12,7 +12,7 @@ it('reports a medium that went away as unreadable', async () => {
   expect(await takeMedium(world.agent, join(world.folder, 'gone'), here)).toEqual({ kind: 'unreadable' });
 });
 
-it('reports any failure as unreadable once the device is gone, and as a refusal while it is there', async () => {
+it('reports a failure as unreadable when the device is unplugged, and as a refusal while it is present', async () => {
   await using world = await createWorld();
   const empty = join(world.folder, 'empty');
   await mkdir(join(empty, 'fleet'), { recursive: true });

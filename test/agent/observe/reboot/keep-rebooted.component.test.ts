@@ -260,7 +260,7 @@ describe('a host that needs a reboot', () => {
     expect(host.asked).toEqual(['boot-1']);
   });
 
-  it('is not rebooted again for a cause that a reboot did not end, nor within 12 hours for others', async () => {
+  it('does not reboot again for a cause that a reboot did not clear, nor within 12 hours for other causes', async () => {
     await using world = await createWorld();
     const host = machineOf(world, { windows: ['* * * * * for 1h'] });
     await host.release(onePackage('app', 'one'));

@@ -202,7 +202,7 @@ describe('an outbox above its budget', () => {
     expect(after?.spans.length).toBeLessThan(before?.spans.length ?? 0);
   });
 
-  it('takes a receipt at the end of a run, none within it, and the whole run with one behind it', async () => {
+  it('a receipt at the end of a run or after it acknowledges the run; a receipt inside it does not', async () => {
     await using world = await createWorld();
     tell(world.agent, repeat(50, drift, corrected));
     const originals = readOutbox(world.agent.state);

@@ -104,7 +104,7 @@ describe('a patch', () => {
     expect(await makePatch(old, fresh, NO_LIMIT)).toEqual(await makePatch(old, fresh, NO_LIMIT));
   });
 
-  it('is applied in small pieces, whatever the size: of the old content and of the new', async () => {
+  it('is applied in small pieces, for any size of old and new content', async () => {
     const old = Buffer.alloc(6 << 20, 'a run of the old content');
     const patch = await makePatch(old, old.subarray(100), NO_LIMIT);
     const sizes: number[] = [];
@@ -147,7 +147,7 @@ describe('a patch', () => {
         let at = 0;
         for (const step of findCopies(old, fresh)) {
           expect(step.at).toBe(at);
-          at += step.told + step.copied;
+          at += step.literal + step.copied;
           const copy = old.subarray(step.from, step.from + step.copied);
           expect(copy.equals(fresh.subarray(at - step.copied, at))).toBe(true);
         }

@@ -38,7 +38,7 @@ describe('a folder of blobs', () => {
     expect(await readdir(join(folder.path, 'blobs/sha256'))).toEqual([]);
   });
 
-  it('writes again what was cut short, and does not read what it has', async () => {
+  it('rewrites a truncated blob, and does not read complete ones', async () => {
     await using folder = await temporaryDirectory();
     const blobs = openBlobDirectory(folder.path);
     await mkdir(join(folder.path, 'blobs/sha256'), { recursive: true });

@@ -115,7 +115,7 @@ describe('an OCI layout', () => {
     });
   });
 
-  it('is not started over where index.json is gone: its releases would count from 1 again', async () => {
+  it('is not initialised again without index.json, because release numbers would restart at 1', async () => {
     await using folder = await temporaryDirectory();
     await written(folder.path, MARKER, undefined);
     expect(await verdict(() => openOrStartLayout(folder.path))).toBe('LAYOUT_INVALID');

@@ -18,7 +18,7 @@ describe('an atomic write', () => {
     expect((await stat(join(folder.path, 'a/b/c'))).mode & 0o777).toBe(0o600);
   });
 
-  it('that fails half way leaves the old file, or none, and no rest', async () => {
+  it('a write that fails midway keeps the old file or none, and leaves no temporary file', async () => {
     await using folder = await temporaryDirectory();
     await writeFile(join(folder.path, 'old'), 'old');
     for (const name of ['old', 'fresh']) {

@@ -82,7 +82,7 @@ describe.each(FORMS)('a medium as a %s', (form, write) => {
       expect(await medium.files('fleet/rep')).toEqual([]);
     }));
 
-  it('gives a small file, and none that is larger or not there', () =>
+  it('returns a small file, and undefined for a larger or missing one', () =>
     opened(async (medium) => {
       expect((await medium.readFile('fleet/reports/a/1.ndjson', 5)).toString()).toBe('first');
       expect(await verdict(() => medium.readFile('fleet/reports/a/1.ndjson', 4))).toBe('TOO_LARGE');

@@ -365,7 +365,7 @@ describe('a pointer that is out there', () => {
     });
   });
 
-  it('that only a key signed which is out of use holds nobody back', async () => {
+  it('a release signed only by a retired key does not block publishing', async () => {
     await using world = await makeWorld();
     await world.layout.release({ channel: KIOSK, version: 900, bundles: [bundleOf('stolen')] });
     await world.publish();

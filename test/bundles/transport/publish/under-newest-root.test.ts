@@ -24,7 +24,7 @@ it.each([
   await expect(underNewestRoot([OLD, NEW], failing(error))).rejects.toBe(error);
 });
 
-it('says what is wrong under the newest root when none of them signed it', async () => {
+it('reports the problem under the newest root when no root accepts the signatures', async () => {
   const read = async (root: TrustRoot) => {
     throw new FleetError('UNKNOWN_KEY', `not signed under root ${root.version}`);
   };

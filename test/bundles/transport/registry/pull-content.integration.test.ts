@@ -74,7 +74,7 @@ describe.concurrent('a blob whose connection is cut', () => {
     expect(new Set(client.delays)).toEqual(new Set([500]));
   });
 
-  it('goes on where the registry knows no ranges, without giving any byte twice', async () => {
+  it('resumes with a registry without ranges, and yields no byte twice', async () => {
     await using server = await startHostileServer((_request, response, nth) => {
       response.writeHead(200, { 'content-length': BLOB.byteLength });
       if (nth === 3) response.end(BLOB);

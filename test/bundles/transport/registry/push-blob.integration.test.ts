@@ -234,7 +234,7 @@ describe('a fast line', () => {
       return 'handled';
     };
 
-  it('on which somebody takes less than it would bear is given less, and goes on', async () => {
+  it('a slow connection gets smaller chunks, and the upload continues', async () => {
     await using server = await startUploads(tooMuch(20 << 20));
     await using client = impatientClient(server.host, fast());
     expect(await client.repository('a').pushBlob(blobOf(HUGE), opening(HUGE))).toBe('uploaded');
@@ -280,7 +280,7 @@ describe.concurrent('a big blob', () => {
     expect(methodsOf(server)).toEqual(['HEAD', 'POST', 'PUT']);
   });
 
-  it('whose connection is cut goes on from what the registry has, which it is asked for', async () => {
+  it('an interrupted upload asks the registry for its offset and resumes there', async () => {
     await using server = await startUploads((request, nth) =>
       request.method === 'PATCH' && (nth === 4 || nth === 7) ? 'cut' : undefined,
     );
@@ -378,7 +378,7 @@ describe.concurrent('a big blob', () => {
     expect(uploads(server)).toBe(2);
   });
 
-  it('whose upload moved on after it was asked for goes on from there', async () => {
+  it("resumes from the server's offset when it has moved on after the status request", async () => {
     await using server = await startInterrupted(({ bytes, set }, nth, request) => {
       if (nth !== 7) return undefined;
       set(BIG.subarray(0, bytes().byteLength + 5000));
@@ -389,7 +389,7 @@ describe.concurrent('a big blob', () => {
     expect(uploads(server)).toBe(1);
   });
 
-  it('whose upload is damaged after each interruption is given up, in a sentence that says so', async () => {
+  it('an upload that is damaged after each interruption fails, with an error that says so', async () => {
     const cut = new Set<string>();
     await using server = await startUploads((request) => {
       const id = new URL(request.url ?? '', 'http://x').pathname.split('/').at(-1) ?? '';

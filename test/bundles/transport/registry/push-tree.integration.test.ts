@@ -117,7 +117,7 @@ describe('a tree of manifests', () => {
     expect(kept.has('t')).toBe(false);
   });
 
-  it('whose manifest was changed is refused before anything is sent', async () => {
+  it('a tree with a changed manifest is refused before any upload', async () => {
     const source = blobsInMemory();
     const root = image(source, 'a', 1);
     source.content.set(root.digest, Buffer.from('{}'.padEnd(root.size)));

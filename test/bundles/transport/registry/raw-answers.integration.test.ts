@@ -226,7 +226,7 @@ describe.concurrent('a connection', () => {
     expect(connectionsOf(server)).toEqual([1, 2]);
   });
 
-  it('on which somebody speaks whom nobody asked is not used again', async () => {
+  it('a connection with unsolicited data is not used again', async () => {
     await using server = await startRawServer((_request, socket) => {
       socket.write(wholeSmall, () => setTimeout(() => socket.write(answer(200, 'another')), 5));
     });

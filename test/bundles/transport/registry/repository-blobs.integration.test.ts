@@ -86,7 +86,7 @@ describe('what is read of a repository as a whole', () => {
     expect(sent).toBeLessThan(64 << 20);
   });
 
-  it('and is not announced is read up to what is allowed, and compared with its digest', async () => {
+  it('a body without Content-Length is read up to the limit and compared with its digest', async () => {
     await using server = await startHostileServer(({ url }, response) => {
       // Without a length, Node sends it in chunks.
       if (url.endsWith(BLOB)) response.write(STATEMENT.subarray(0, 4));

@@ -66,7 +66,7 @@ describe('the agent a site statement is for', () => {
     expect(await refusalOf({ site: false })).toBe('NOT_ENROLLED');
   });
 
-  it('goes on with the statement it has when the medium brings none for anybody', async () => {
+  it('keeps the current site statement when the medium has none', async () => {
     const state = await after({});
     const accepted = await importMedium(state, { site: false });
     expect(accepted.site.statement).toEqual(state.siteStatement);

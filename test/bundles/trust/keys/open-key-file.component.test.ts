@@ -55,7 +55,7 @@ describe('a private key file', () => {
     expect((await service.open()).public.hint).toBe(hint);
   });
 
-  it('that is a public key or a certificate is said to be one, and nobody is asked to hide it', async () => {
+  it('reports a public key or certificate as such, and does not warn about its permissions', async () => {
     await using made = await withKey(loadSigningKey(pem).public.pem, 0o644);
     await expect(made.open()).rejects.toMatchObject({
       code: 'KEY_FORMAT',

@@ -109,7 +109,7 @@ describe('a medium with patches', () => {
     expect((await mediumAt(world.path('a'))).deltas).toBeUndefined();
   });
 
-  it('carries whole what is not like anything the site has, is small, or is not held by everybody', async () => {
+  it('sends a blob whole when it has no similar base, is small, or not all agents have the base', async () => {
     await using world = await makeKioskWorld();
     const other = await twoReleases(world, imageWith(base), imageWith(noise(90_000, 2), noise(700, 3)));
     expect((await world.plan({ bases: other.bases, binaryDeltas: true })).plan.deltas).toBeUndefined();

@@ -17,7 +17,7 @@ const agentOf = (name: string, at?: number): SiteAgent => {
 };
 
 describe('a medium that is sealed to its sites', () => {
-  it('opens for every agent of them and for whom the office names, and for nobody else', async () => {
+  it('opens for the agents of the sites and the recipients that the office names, and for no others', async () => {
     const sites = [
       { site: 'plant-7', agents: [agentOf('line-1', 0)] },
       { site: 'plant-9', agents: [agentOf('line-1', 1)] },

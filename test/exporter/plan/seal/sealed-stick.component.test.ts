@@ -96,7 +96,7 @@ describe('a sealed stick', () => {
     expect(medium.parts).toMatchObject({ missing: [], damaged: [] });
   });
 
-  it('is sealed again for one more who may open it, and for nobody twice', async () => {
+  it('adds a recipient when it is sealed again, and lists no recipient twice', async () => {
     const office = await generateAgeIdentity();
     await world.exportSet(['more'], {}, { sealTo: [] });
     const { written } = await world.exportSet(['more'], {}, { sealTo: [office.recipient] });
@@ -109,7 +109,7 @@ describe('a sealed stick', () => {
     expect(again.written).toBe(0);
   });
 
-  it('is sealed again where one took the place of another, who cannot open it any more', async () => {
+  it('is sealed again when a recipient is replaced, and the former recipient cannot open it', async () => {
     const [gone, come] = [await generateAgeIdentity(), await generateAgeIdentity()];
     await world.exportSet(['swapped'], {}, { sealTo: [gone.recipient] });
     await world.exportSet(['swapped'], {}, { sealTo: [come.recipient] });
@@ -136,7 +136,7 @@ describe('a sealed stick', () => {
     expect(error.hint).toContain('release:');
   });
 
-  it('is a base for who has an identity that opens it, and says what it was that did not', async () => {
+  it('is a base when an identity opens it; otherwise the error names the sealed medium', async () => {
     await world.exportSet(['known'], {}, { sealTo: [] });
     const unseal = (bytes: RandomAccess) => openAge(bytes, [agent.identity]);
     const bases = [world.path('known')];

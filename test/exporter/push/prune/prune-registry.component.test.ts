@@ -79,7 +79,7 @@ test('without the word nothing is removed', async () => {
   ]);
 });
 
-test('what is not ours, pointers and other channels are not touched', async () => {
+test('leaves foreign tags, pointers and other channels unchanged', async () => {
   const [, image] = [...registry.tags].find(([tag]) => tag.startsWith('registry.test/web:i-')) ?? [];
   if (!image) throw new Error('there is no image');
   const theirs = ['registry.test/web:latest', 'prod/kiosk:theirs', `elsewhere/app:i-${'0'.repeat(64)}`];
@@ -89,7 +89,7 @@ test('what is not ours, pointers and other channels are not touched', async () =
     expect(registry.tags.has(tag)).toBe(true);
 });
 
-test('where the registry does not tell what it has, images under their own names stay', async () => {
+test('keeps images under their own names when the registry has no catalog', async () => {
   const quiet = { ...registry, repositories: async () => undefined };
   const order = { keep: 1, pinned: undefined, remove: true, signal };
   const error = await pruneRegistry(quiet, { ...order, channels: undefined }).catch((it: unknown) => it);

@@ -49,7 +49,7 @@ describe('cleaning a stick', () => {
     expect(await paths(world, false)).toEqual([]);
   });
 
-  it('finds the statement that a killed run left of a report whose events it had removed, and no other', async () => {
+  it('removes the leftover statement of a report whose events a killed run had removed, and no other', async () => {
     await using world = await makeStick();
     const { stick, diary } = world;
     const halves = [await diary.report(stick, 1, 8), await diary.report(stick, 9, 25)];

@@ -96,7 +96,7 @@ describe('what the readers of a medium have', () => {
     expect(plan.bundles[0]?.why).toEqual(['no base: everything']);
   });
 
-  it('goes by the newest report of an agent, whatever the order: an old one played again changes nothing', async () => {
+  it('uses the newest report of an agent in any order: a replayed old report changes nothing', async () => {
     await using world = await makeKioskWorld();
     const old = await report(world, [world.first], { name: 'old.json', to: 4 });
     const now = await report(world, [], { name: 'new.json', from: 5, to: 9 });
@@ -276,7 +276,7 @@ describe('what the readers of a medium have', () => {
     expect((await world.plan({ bases: [later, full] })).plan.assumed).toBe(0);
   });
 
-  it('says what was asked for and belongs to nothing on the medium, and what the source lost', async () => {
+  it('reports requested bases that match nothing on the medium, and blobs that the source lost', async () => {
     await using world = await makeKioskWorld();
     const { plan: full } = await world.plan();
     const layer = full.blobs.find(({ size }) => size === 50_000)?.digest as Digest;
@@ -299,7 +299,7 @@ describe('what the readers of a medium have', () => {
 });
 
 describe('what the office knows', () => {
-  it('is the newest report of each agent of a site, and everything for one that it has none of', async () => {
+  it('uses the newest report of each agent of a site, and a full medium for an agent without a report', async () => {
     await using world = await makeKioskWorld();
     await second(world);
     const bases = ['site:plant-7'];
@@ -328,7 +328,7 @@ describe('what the office knows', () => {
 });
 
 describe('a release as what everybody has', () => {
-  it('is found by its number long after, whatever signed it, and speaks for its channel', async () => {
+  it('an old release is found by its number, for any signing key, as a base of its channel', async () => {
     await using world = await makeKioskWorld();
     await world.layout.keep(KIOSK);
     await second(world);

@@ -129,7 +129,7 @@ describe('the difference between two media', () => {
     };
     const packageOf = ({ channels }: SidesDiff) => channels[0]?.bundles[0]?.packages[0];
 
-    it('is of what is in it, where either side has what the patch is made of', async () => {
+    it('compares the content of a patched layer when either side has the base', async () => {
       await using world = await makeKioskWorld();
       await patched(world);
       for (const [before, after] of [
@@ -143,7 +143,7 @@ describe('the difference between two media', () => {
       }
     });
 
-    it('is reported by digest where neither has that, and names what is lacking', async () => {
+    it('is reported by digest when neither side has the base, and names the missing base', async () => {
       await using world = await makeKioskWorld();
       await world.export('old');
       const { delta } = await patched(world);
@@ -170,7 +170,7 @@ describe('the difference between two media', () => {
     });
   });
 
-  it('takes objects by what they are, whatever file they stand in, and never shows the values of a Secret', async () => {
+  it('compares objects by identity, independent of their file, and never shows the values of a Secret', async () => {
     await using world = await makeKioskWorld();
     const secret = (value: string) => yaml('Secret', 'door', `stringData:\n  code: ${value}\n`);
     const map = (value: string) => yaml('ConfigMap', 'shop', `data:\n  colour: ${value}\n`);

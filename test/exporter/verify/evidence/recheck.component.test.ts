@@ -43,7 +43,7 @@ const signAgain = async (world: EvidenceWorld, lines: readonly CheckLine[]): Pro
 };
 
 describe('the evidence of a verification', () => {
-  it('says of each check what, which statement, by whose key, with what result and when', async () => {
+  it('names for each check the statement, key, result and time', async () => {
     await using world = await makeEvidenceWorld();
     await world.audit('medium');
     const lines = await linesOf(world);

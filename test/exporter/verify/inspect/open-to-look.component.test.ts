@@ -24,7 +24,7 @@ describe('looking at a medium', () => {
     expect(await blobs(head)).toBeLessThan(await blobs(whole));
   });
 
-  it('takes sizes from the table of contents: blobs that are gone or came along change nothing', async () => {
+  it('takes sizes from the table of contents: missing and additional blobs change nothing', async () => {
     await using world = await makeKioskWorld();
     const { plan } = await world.export('medium', { sites: ['plant-7'] });
     const before = await look(world.path('medium'));

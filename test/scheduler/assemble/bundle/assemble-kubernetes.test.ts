@@ -100,7 +100,7 @@ test('a namespaced object without a namespace gets the assignment’s; one that 
   expect(made.owns).toEqual(['ConfigMap dev-edge-shop-web/a', 'ConfigMap shared/b', 'Namespace c']);
 });
 
-test('what nobody had to change keeps its author’s comments and quotes', () => {
+test("unchanged documents keep the author's comments and quotes", () => {
   const text = `# why\n${object('ConfigMap', 'a', '  namespace: x\ndata:\n  k: "on" # quoted on purpose\n')}`;
   expect(
     textOf(assembleKubernetes(rendered({}), application({ 'a.yaml': text }), new Map()), 'manifests/a.yaml'),
@@ -165,7 +165,7 @@ test('a broken YAML file is reported with its line', () => {
   expect(error.at?.file).toBe('shop/a.yaml');
 });
 
-test('images that a chart lists are carried though no object names them, but for those that nobody needs', () => {
+test('carries images that a chart lists without an object, except images that are marked as not needed', () => {
   const digest = `sha256:${'b'.repeat(64)}`;
   const images = ['quay.io/a/started:1', 'quay.io/a/debug:1'].map((image) => ({
     image,
@@ -183,7 +183,7 @@ test('images that a chart lists are carried though no object names them, but for
   );
 });
 
-test('two objects that meet only in one namespace are refused there, whatever was assembled before', () => {
+test('two objects that collide in only one namespace are refused there, independent of the order of assembly', () => {
   const both = application({
     'x.yaml': `${object('Service', 'web')}---\n${object('Service', 'web', '  namespace: dev-a9\n')}`,
   });

@@ -62,7 +62,7 @@ test('what was prepared for one namespace serves the next, to the byte and the p
   expect(shared.size).toBe(4);
 });
 
-test('a text that does not name its namespace gets the namespace of each package, of whatever length', () => {
+test('a template without a namespace gets the namespace of each package, of any length', () => {
   const cache: ManifestCache = new Map();
   const text = 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n';
   for (const namespace of ['dev-a-b', 'dev-kiosk-shop-web', 'dev-a', 'qa-a-b1']) {

@@ -47,7 +47,7 @@ const DATA = 'data:\n    password: ENC[AES256_GCM,data:oMMG,iv:hlNi==,tag:j6du==
 describe('a document that SOPS encrypted', () => {
   const text = secret(DATA + sops('abc'));
 
-  it('is carried as it is: no namespace, no judgement of what is encrypted', () => {
+  it('is packaged unchanged: no namespace is set and the encrypted content is not checked', () => {
     const made = assemble({ 'db.yaml': text });
     expect(textOf(made, 'manifests/db.yaml')).toBe(text);
     expect(made.owns).toEqual(['Secret shop/db']);
@@ -55,7 +55,7 @@ describe('a document that SOPS encrypted', () => {
     expect(made.plainSecrets).toEqual([]);
   });
 
-  it('gets its namespace from the kustomization, for those who build with it', () => {
+  it('gets its namespace from the kustomization when Kustomize builds it', () => {
     const kustomization = textOf(assemble({ 'db.yaml': text }), 'kustomization.yaml');
     expect(kustomization).toContain('target: {kind: "Secret", name: "db"}');
     expect(kustomization).toContain('"path": "/metadata/namespace", "value": "shop"');
@@ -157,7 +157,7 @@ describe('a Secret in plain text', () => {
   });
 });
 
-test('what was prepared for one namespace serves the next, and is as if it had been prepared alone', () => {
+test('a manifest prepared for one namespace is reused for the next with the same result as a separate preparation', () => {
   const texts = {
     'db.yaml': secret(DATA + sops('shop-abc'), '  annotations: {of: shop}\n'),
     'plain.yaml': secret('stringData: {password: hunter2}\n').replace('name: db', 'name: shop'),

@@ -83,7 +83,7 @@ describe('sources as a candidate has them', () => {
     ]);
   });
 
-  it('are nothing else: what it does not list, or had from a directory, is refused', async () => {
+  it('refuses sources that the candidate does not list or took from a directory', async () => {
     const { asked, sources } = spy();
     const { commit: _, ...directory } = source('platform', { repo: 'directory:platform' });
     const given = give({ sources: [directory] });
@@ -133,7 +133,7 @@ describe('what was built, against its candidate', () => {
     );
   });
 
-  it('lacks what is gone by its own name, not as another content', () => {
+  it('reports removed content under its own name', () => {
     const gone = new FleetError('SOURCE_MISSING', `https://example.com/shop has no commit ${commit('c')}`);
     expect(() =>
       checkSources(given, given.document.sources.slice(1), 'dev', true, (role) =>

@@ -61,7 +61,7 @@ const ranges =
     response.write(part.subarray(0, cut), () => response.destroy());
   };
 
-test('what is fetched is in the cache under its digest, and nothing else is left', async () => {
+test('stores a download in the cache under its digest, and leaves no other file', async () => {
   await using it = await world(ranges());
   expect(await it.fetch()).toEqual(LOCK);
   expect(await it.stored()).toBe(LOCK.size);
@@ -74,7 +74,7 @@ test('a cut connection goes on where it was', async () => {
   expect(it.asked).toEqual([undefined, 'bytes=200000-']);
 });
 
-test('of bytes that nobody knows, only a strong validator allows to go on; else it begins anew', async () => {
+test('resumes a download without a known digest only with a strong validator; otherwise it restarts', async () => {
   await using tagged = await world(ranges(200_000, { etag: '"one"' }));
   expect(await tagged.fetch()).toEqual(LOCK);
   expect(tagged.asked).toEqual([undefined, 'bytes=200000-']);

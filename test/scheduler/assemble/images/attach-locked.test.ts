@@ -31,7 +31,7 @@ const world = async () => {
   return { blobs, image, source, name, attach };
 };
 
-test('an image has what is locked beside it, with its tags, and that is part of the closure', async () => {
+test('an image gets its locked attachments with their tags, and they are part of the closure', async () => {
   const { blobs, image, attach } = await world();
   const [one, other] = [
     await signWithBundle(blobs, image, newKey()),
@@ -48,7 +48,7 @@ test('an image has what is locked beside it, with its tags, and that is part of 
   expect(beside.every((it) => it.entry.names === undefined)).toBe(true);
 });
 
-test('what is locked and not there any more is reported with what to do', async () => {
+test('a locked attachment that no longer exists is reported with a hint', async () => {
   const { attach, name } = await world();
   const gone = `sha256:${'0'.repeat(64)}` as const;
   await expect(attach({ digest: gone })).rejects.toMatchObject({
@@ -58,7 +58,7 @@ test('what is locked and not there any more is reported with what to do', async 
   });
 });
 
-test('a policy chooses among what is locked before anybody else is asked, and nothing comes twice', async () => {
+test('a policy chooses among locked attachments before any registry is asked, and adds no duplicates', async () => {
   const { blobs, image, source, attach } = await world();
   const key = newKey();
   const signatures = [await signWithBundle(blobs, image, key), await signSimply(blobs, image.digest, key)];

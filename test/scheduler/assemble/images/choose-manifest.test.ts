@@ -79,7 +79,7 @@ describe('what a bundle names of an image', () => {
     expect(await choose(docker, 'linux/arm64')).toBe(image.digest);
   });
 
-  it('is never an image of the first format, nor an index that ends nowhere', async () => {
+  it('refuses a schema 1 image and an index without a manifest', async () => {
     const old = putJson(blobs, 'application/vnd.docker.distribution.manifest.v1+json', { schemaVersion: 1 });
     expect(await refusal(choose(old, 'linux/amd64'))).toContain('IMAGE_MISSING');
     let deep = putIndex(blobs, []);

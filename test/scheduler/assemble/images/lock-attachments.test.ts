@@ -90,7 +90,7 @@ describe('locking what lies beside images', () => {
     expect(formatLock(text, [], changed, 'f')).not.toContain(image.digest);
   });
 
-  test('tells with the place what it left out, and what could not be asked', async () => {
+  test('lists omitted attachments and unreachable registries with their position', async () => {
     const { sign, lock, fresh } = await world();
     await sign();
     const { leftOut } = await lock({ fresh, take: { attachments: 'all', maxBytes: 10 } });

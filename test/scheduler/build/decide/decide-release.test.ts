@@ -17,7 +17,7 @@ const removal = (why: 'held' | 'deleted' | 'unselected', assignment = 'shop-web'
 /** A changed bundle of two packages that removes none. */
 const CHANGED: ReleaseFacts = {
   revoked: undefined,
-  comparison: { isSame: false, isFirst: false, assignments: 2, removals: [] },
+  comparison: { isUnchanged: false, isFirst: false, assignments: 2, removals: [] },
   allowance: { count: 0, names: new Set() },
   isUnread: false,
   isBaseLost: false,
@@ -31,7 +31,7 @@ const CHANGED: ReleaseFacts = {
 const compared = (over: Partial<ReleaseFacts['comparison']>): Pick<ReleaseFacts, 'comparison'> => ({
   comparison: { ...CHANGED.comparison, ...over },
 });
-const SAME = compared({ isSame: true });
+const SAME = compared({ isUnchanged: true });
 /** In a chain, whose last release was built from a candidate. */
 const linked = (
   { direct = 'allow', shared = NEW }: { direct?: 'allow' | 'forbid'; shared?: typeof OLD } = {},

@@ -71,7 +71,7 @@ test('an address is locked once, and again only when it is asked for', async () 
   expect(await world.text()).toBe(before.replace(line('first'), line('second')));
 });
 
-test('what is not there is reported with the line that names it, and what was locked stays', async () => {
+test('missing content is reported with the line that names it, and the lock entry stays', async () => {
   const world = await makeWorld();
   await world.lock();
   world.at.there = '';

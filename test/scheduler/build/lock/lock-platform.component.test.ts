@@ -75,7 +75,7 @@ const told = (errors: readonly FleetError[], directory: string) =>
   errors.map((error) => formatError(error).replaceAll(`${directory}/`, ''));
 
 describe('locking the images of a platform', () => {
-  it('writes a file where there is none, and nothing a second time', async () => {
+  it('writes the lock file when it is missing, and nothing on a second run', async () => {
     const world = await makeWorld(platformOf('edge.example/b:2', 'edge.example/a:1'));
     const a = await world.push('edge.example/a:1', amd('a'), arm('a'));
     const b = await world.push('edge.example/b:2', amd('b'));
@@ -104,7 +104,7 @@ describe('locking the images of a platform', () => {
     expect(await world.lockFile()).toContain(`edge.example/a@${index}`);
   });
 
-  it('keeps what is locked, comments and order, until it is asked to look again', async () => {
+  it('keeps locked entries, comments and order until an update is requested', async () => {
     const old = `sha256:${'0'.repeat(64)}`;
     const text = ours(
       'ImagesLock',

@@ -43,7 +43,7 @@ test('a change has the same name wherever it is planned, and another change has 
   expect(name(old, { ...FILES, 'edge/shop/x.yaml': 'y' })).not.toBe(name(old));
 });
 
-test('the folder of a cluster type that is gone stays known as ours while something in it is held', () => {
+test('the folder of a removed cluster type stays recorded as ours while it has held packages', () => {
   const before = { ...FILES, 'gone/README.md': README, 'gone/a/x.yaml': 'a', 'gone/b/x.yaml': 'b' };
   const { removed } = planChanges(branch(before), tree(FILES), (folder) => folder === 'gone/a');
   expect(removed).toEqual(['gone/b/x.yaml']);

@@ -26,7 +26,7 @@ const deliver = async ({ platform, layout }: ChainOffice, given: { layout?: stri
   return { outcomes: delivered.map(({ environment, outcome }) => `${environment} ${outcome}`), level };
 };
 
-test('the tree of a chained environment is rendered from what was promoted to it', async () => {
+test('the tree of a chained environment is rendered from the promoted candidate', async () => {
   const office = await openBuiltOffice();
   expect(await deliver(office)).toEqual({
     outcomes: ['dev written', 'qa waiting', 'prod waiting'],

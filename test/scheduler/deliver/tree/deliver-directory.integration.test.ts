@@ -32,7 +32,7 @@ test('a tree with more files than a process may open is delivered and compared',
   expect(stdout).toBe('written\nunchanged\n');
 });
 
-test('drafts of killed processes are gone with the next tree of a later day', async () => {
+test('drafts of killed processes are removed with the first tree of a later day', async () => {
   const directory = await temporaryDirectory();
   const drafts = [
     '.trees/.0d9f4c1e-7a35-4ac5-9f5c-0c1a2b3c4d5e',

@@ -162,7 +162,7 @@ describe('an agent', () => {
     expect(alarms({ agents: [{ ...AGENT, onlineAt: ago(0.1) }] })).toEqual([]);
   });
 
-  it('whose medium is overdue is named with the day on which it was expected', () => {
+  it('names a site with an overdue medium and the expected day', () => {
     const policies = [policy({ lateSeconds: 9e9, staleSeconds: 9e9, visitsSeconds: 86_400 })];
     expect(told({ policies, agents: [{ ...AGENT, heardAt: ago(25), saidAt: ago(25) }] })).toEqual([
       [

@@ -57,7 +57,7 @@ test('a request that waited too long is refused with BUSY, and takes no place la
   await admission.enter('b', 1);
 });
 
-test('what counts is bytes: a large body waits until the small ones have gone, one that is larger than all is alone', async () => {
+test('limits by bytes: a large body waits until small ones finish, and a body above the limit is admitted alone', async () => {
   const admission = createAdmission({ ...limits, bytes: 10 });
   const small = await admission.enter('a', 6);
   const large = admission.enter('b', 20);
@@ -68,7 +68,7 @@ test('what counts is bytes: a large body waits until the small ones have gone, o
   expect(admission.bytes()).toBe(0);
 });
 
-test('a body that is slow makes room when somebody waits, one that has arrived does not', async () => {
+test('a slow body is aborted when another request waits; a complete body is not', async () => {
   const admission = createAdmission({ ...limits, bytes: 2, slowMs: 0 });
   const [slow, here] = [await admission.enter('a', 1), await admission.enter('b', 1)];
   here.arrived();

@@ -56,7 +56,7 @@ const COUNTED = {
 
 const EVERYTHING: Partial<ServerOptions> = {
   people: WITH_SIGN_IN,
-  hooks: { verify: () => {}, poke: () => {} },
+  hooks: { verify: () => {}, wake: () => {} },
   checks: { take: async () => {} },
 };
 

@@ -38,7 +38,7 @@ describe('signIn and roles of the configuration', () => {
     expect(await read('{}')).toMatchObject({ oidc: undefined, roles: [] });
   });
 
-  test('let a session of somebody who may decide end sooner, because its groups count until then', async () => {
+  test('a session with decision rights ends sooner, because its groups are valid until then', async () => {
     const hours = (role: 'viewer' | 'admin', people: Parameters<typeof lifeOf>[1]): number =>
       lifeOf([{ role: 'viewer' }, { role }], people) / 3_600_000;
     const usual = await read('{}');

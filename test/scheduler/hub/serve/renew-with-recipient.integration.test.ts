@@ -50,7 +50,7 @@ it('an agent of before there were secrets tells its recipient with the next cert
   expect(made.changes()).toBe(2);
 });
 
-it('one that has another identity now is reported by the hub as one whose sets are to be sealed again', async () => {
+it('an agent with a new identity is reported by the hub, because its secret sets must be sealed again', async () => {
   await using made = await testServer();
   const agent = testAgent('plant-7/press-1');
   const certificate = await join(made, agent);
@@ -65,7 +65,7 @@ it('one that has another identity now is reported by the hub as one whose sets a
   expect(made.log).toContainEqual(expect.objectContaining({ agent: 'plant-7/press-1', reseal: ['mqtt'] }));
 });
 
-it('an older recipient is not taken, and keeps nobody from a certificate', async () => {
+it('an older recipient is ignored, and does not block the certificate', async () => {
   await using made = await testServer();
   const agent = testAgent('plant-7/press-1');
   const certificate = await join(made, agent);

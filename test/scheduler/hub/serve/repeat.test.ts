@@ -16,14 +16,14 @@ test('works at once, again when poked, and never twice at the same time', async 
   }, 3_600_000);
   expect(rounds).toBe(1);
   // However often it is poked meanwhile, that is one more round.
-  for (let time = 0; time < 3; time++) repeated.poke();
+  for (let time = 0; time < 3; time++) repeated.wake();
   more[0]?.resolve();
   await setTimeout(5);
   expect(rounds).toBe(2);
   more[1]?.resolve();
   await setTimeout(5);
   expect(rounds).toBe(2);
-  repeated.poke();
+  repeated.wake();
   await setTimeout(5);
   expect(rounds).toBe(3);
   more[2]?.resolve();

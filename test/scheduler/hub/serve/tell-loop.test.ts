@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import { tellLoop } from '../../../../scheduler/hub/serve/tell-loop.ts';
+import { exposeLoop } from '../../../../scheduler/hub/serve/tell-loop.ts';
 import type { WatchCounters } from '../../../../scheduler/hub/watch/watch-platform.ts';
 
 test('what the loop has counted stands in the metrics as it is when they are asked for', async () => {
@@ -14,7 +14,7 @@ test('what the loop has counted stands in the metrics as it is when they are ask
     heldAssignments: {},
     waitingChannels: {},
   };
-  tellLoop(registry, { counters: () => counters, trouble: () => undefined });
+  exposeLoop(registry, { counters: () => counters, trouble: () => undefined });
   expect(await registry.metrics()).toContain('fleet_loop_total{what="built"} 0');
   counters = {
     builds: 3,

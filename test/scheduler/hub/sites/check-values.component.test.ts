@@ -81,7 +81,7 @@ describe('values that are to be set', () => {
     });
   });
 
-  it('are judged by the channel of the agent that they are for, and by none that has no release', async () => {
+  it('are validated against the channel of their agent, and skipped for a channel without a release', async () => {
     await using hub = await enrolledHub();
     await enrolled(hub, 'plant-7/kiosk-1', KIOSK);
     await released(hub);

@@ -35,7 +35,7 @@ test('one waits for the other, in turn', async () => {
   expect(steps[3]).toBe(steps[2]?.replace('begins', 'ends'));
 });
 
-test('without the lock in time the error names its holder, and the database keeps what was to be laid out', async () => {
+test('when the lock is not free in time, the error names its holder and the database keeps the pending writes', async () => {
   await using hub = await testHub();
   const signer = await siteSigner(hub);
   const site = await hub.store.transact((tx) => issueSite(tx, 'plant-7', signer, NOW));

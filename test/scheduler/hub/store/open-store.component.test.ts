@@ -19,7 +19,7 @@ describe("the hub's database", () => {
     expect(synchronous.rows).toEqual([{ synchronous: 2 }]);
   });
 
-  it('gives the room of the WAL back after a reader whose long transaction made it grow', async () => {
+  it('truncates the WAL after a long read transaction made it grow', async () => {
     await using folder = await temporaryDirectory('store');
     const file = join(folder.path, 'hub.db');
     await using store = await openStore(file, 'acme');

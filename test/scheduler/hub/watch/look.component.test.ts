@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { look } from '../../../../scheduler/hub/watch/look.ts';
 import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
-it('a directory is another one when a file comes, goes or changes, and the folder .git does not count', async () => {
+it('the fingerprint of a directory changes when a file is added, removed or changed, and ignores .git', async () => {
   await using folder = await temporaryDirectory('look');
   const directory = join(folder.path, 'platform');
   const options = { cacheDirectory: folder.path, env: {}, signal: new AbortController().signal };

@@ -39,7 +39,7 @@ test('the loop builds an environment once something is promoted to it, by whiche
     expect(watch.counters().builds).toBe(1);
     expect(waiting).toEqual(['qa', 'prod']);
     await office.promote('dev', 'qa');
-    watch.poke();
+    watch.wake();
     await waitFor(() => expect(watch.counters().builds).toBe(2));
     expect(await office.released('qa')).toMatchObject({ number: 1 });
   } finally {

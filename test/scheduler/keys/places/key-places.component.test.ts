@@ -137,7 +137,7 @@ describe('a key directory', { timeout: 60_000 }, () => {
     });
   });
 
-  it('refuses a keys.yaml that others can change: it says what is run', async () => {
+  it('refuses a keys.yaml that other users can change, because it names commands to run', async () => {
     await using made = await withKeys('release: { file: x }\n');
     await chmod(made.at('keys.yaml'), 0o664);
     await expect(made.open()).rejects.toMatchObject({

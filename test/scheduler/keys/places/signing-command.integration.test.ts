@@ -39,7 +39,7 @@ describe.skipIf(!findProgram('openssl'))('a key behind openssl', () => {
 });
 
 describe('a signing command', () => {
-  it('that signs by another key, or signs something else, gives nobody its signature', async () => {
+  it('a signing command that uses another key or signs other bytes is refused', async () => {
     await using made = await withFolder();
     const wrong = (await other.sign(BYTES)).toString('base64');
     const stale = (await key.sign(Buffer.from('another text'))).toString('base64');

@@ -9,7 +9,7 @@ import RootVerify from '../../../../scheduler/commands/root/verify.ts';
 import { runCommandClass } from '../../commands/run-command-class.ts';
 import { HOSTS, testHub } from '../../hub/test-hub.ts';
 
-it('whatever opens a development root says so, and never into the output that programs read', async () => {
+it('every command that opens a development root warns on stderr, never on stdout', async () => {
   await using hub = await testHub();
   await hub.layoutWriter.release({
     channel: HOSTS,

@@ -56,7 +56,7 @@ describe('bringing copies of one draft together', () => {
     expect(parseRoot(merge(byAda, spaced)).version).toBe(1);
   });
 
-  it('counts officers of the root before, and takes it from neither copy', async () => {
+  it('counts officers by the previous root, which neither copy provides', async () => {
     const one = await makeRoot([ada, ben, cleo], [ada, ben]);
     const next = await createRoot(
       { ...input, version: 2, keys: { ...input.keys, root: [ben, cleo, dora].map((key) => key.public) } },
@@ -89,7 +89,7 @@ describe('bringing copies of one draft together', () => {
     expect(refusal(() => merge(byAda, foreign))).toMatchObject({ code: 'ROOT_FLEET' });
   });
 
-  it("refuses a copy whose signature does not fit, and drops a stranger's", async () => {
+  it('refuses a copy with an invalid signature, and drops signatures of unknown keys', async () => {
     const edited = Buffer.from(byBen.toString('utf8').replace('"sig":"30', '"sig":"31'));
     expect(refusal(() => merge(byAda, edited))).toMatchObject({
       code: 'BAD_SIGNATURE',

@@ -276,7 +276,7 @@ describe('a mistake in a ceremony', () => {
     );
   });
 
-  it('is to install what is not finished, or not the one that was meant', async () => {
+  it('refuses to install an unfinished root or one with another digest than given', async () => {
     await using it = await withCeremony();
     await it.init(...it.officers('ada', 'ben', 'cleo'));
     const install = async (...more: readonly string[]) =>

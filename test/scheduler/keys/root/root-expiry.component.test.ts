@@ -25,7 +25,7 @@ describe('the end of a root', () => {
     },
   );
 
-  it('in a root that somebody else made is judged by the same two years, and a little for their clock', async () => {
+  it('the expiry of an imported root is limited to the same two years, with a tolerance for clock skew', async () => {
     checkDraftExpiry(await until('2028-11-22T08:00:00Z'), NOW);
     const long = await until('2036-11-21T08:00:00Z');
     expect(refusal(() => checkDraftExpiry(long, NOW))).toBe('ROOT_FORMAT');

@@ -298,7 +298,7 @@ test('an agent with a new key starts anew, and one that left the site no longer 
   await expect(hub.promote()).rejects.toMatchObject({ message: expect.stringContaining('0 of 1 agents') });
 });
 
-test('what was promoted once is promoted again without evidence, to roll back', async () => {
+test('a candidate that was promoted before is promoted again without evidence, for a rollback', async () => {
   const agent = complyingAgent();
   await using hub = await openWith([agent]);
   await show(hub, agent.report());

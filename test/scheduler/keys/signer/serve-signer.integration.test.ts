@@ -50,7 +50,7 @@ test('a key behind the socket signs as one at hand does, and its refusals come t
   await expect(openRemoteKey(it.socket, 'root')).rejects.toMatchObject({ code: 'USAGE' });
 });
 
-test('what is too large, too much or no request at all is refused, and the next one is served', async () => {
+test('refuses oversized, excessive and malformed requests, and serves the next request', async () => {
   await using it = await listening();
   const evidence = (count: number) =>
     JSON.stringify({ bytes: 'YQ==', evidence: Array.from({ length: count }, () => '') });
@@ -67,7 +67,7 @@ test('what is too large, too much or no request at all is refused, and the next 
   expect(await it.post('/v1/sign/release', evidence(0))).toEqual([403, 'SIGNER_REFUSED']);
 });
 
-test('who answers with a signature of another key is not believed', async () => {
+test('a response signed by another key is refused', async () => {
   await using it = await listening();
   const socket = join(it.folder, 'false');
   const server = createServer((request, response) => {

@@ -286,7 +286,7 @@ test('site statements count per site, receipts are signed for this fleet alone',
   await expect(receipt('other')).rejects.toMatchObject({ code: 'WRONG_FLEET' });
 });
 
-test('a lease is for the newest release that it signed, and goes forward', async () => {
+test('signs a lease only for the newest release that it signed, with increasing numbers', async () => {
   await using it = await startSigner(world);
   const { digest } = await release(it);
   const lease = (version: number, about = digest, evidence: readonly Buffer[] = []) =>

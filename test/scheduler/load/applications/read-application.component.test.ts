@@ -95,7 +95,7 @@ spec:
     expect(bare.kind === 'plain' && [...bare.application.files.keys()]).toEqual(['a.yaml']);
   });
 
-  it('of an overlay come with every folder it leads to, and none besides', async () => {
+  it('an overlay includes every folder that it references, and no others', async () => {
     const { read } = await world({
       'over/prod/kustomization.yaml': 'resources: [../../base]\ncomponents: [../../parts/tls]\n',
       'base/kustomization.yaml': 'resources: [a.yaml, sub]\n',

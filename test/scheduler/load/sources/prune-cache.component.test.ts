@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { DAY_MS, HOUR_MS } from '#bundles/time';
 import { DEFAULT_LIMITS } from '../../../../scheduler/model/limits.ts';
-import { dropOvergrown } from '../../../../scheduler/load/sources/check-blobs.ts';
+import { dropOversized } from '../../../../scheduler/load/sources/check-blobs.ts';
 import { markUsed, removeUnused } from '../../../../scheduler/load/sources/cache-use.ts';
 import { pruneCache, pruneTrees } from '../../../../scheduler/load/sources/prune-cache.ts';
 import { temporaryDirectory, writeFiles } from '../../file-tree.ts';
@@ -43,7 +43,7 @@ it('deletes what no run has used for 30 days: downloads, charts, trees, and the 
   expect(left(cache)).toEqual([]);
 });
 
-it('keeps what was used within 30 days, and records that a file is used', async () => {
+it('keeps files used within 30 days, and records each use', async () => {
   const young = await cacheOf(29, KINDS);
   await pruneCache(young, NOW);
   expect(left(young)).toEqual(KINDS);
@@ -127,8 +127,8 @@ it('begins the cached repository of a tenant anew once it is over its bound', as
     workspace: 'sales',
     subject: 'shop-web',
   });
-  await dropOvergrown(repository, bound(101));
+  await dropOversized(repository, bound(101));
   expect(readdirSync(cacheDirectory)).toEqual(['a.git']);
-  await dropOvergrown(repository, bound(100));
+  await dropOversized(repository, bound(100));
   expect(readdirSync(cacheDirectory)).toEqual([]);
 });

@@ -25,7 +25,7 @@ test('each file holds the Template that it is named after, and each reconciler i
 });
 
 describe.each(Object.entries(RECONCILERS))('the reconciler %s', (name, { manifests, settings }) => {
-  test('writes YAML, with its settings and with none but what it needs', () => {
+  test('writes YAML with the given settings, and only required fields without settings', () => {
     const needed: Record<string, Value> =
       settings['registry'] === undefined ? {} : { registry: settings['registry'] };
     for (const some of [settings, needed]) {
@@ -58,7 +58,7 @@ test.each([
   expect(reconcilerOf(name, manifests, settings).held).toEqual([expect.stringContaining(sentence)]);
 });
 
-test('what an application writes stays the value it is, whatever is in it', () => {
+test('values of an application keep their type and content, also with special characters', () => {
   const nasty = 'a: "b"\n---\nkind: ClusterRole # {{ .Namespace }}\t\\';
   const git = { repo: nasty, branch: nasty, path: nasty };
   const [repository, kustomization] = objectsOf(reconcilerOf('flux', git).files['reconciler.yaml']);
@@ -190,7 +190,7 @@ describe('the guarded namespace', () => {
     expect([usual.ingress[0]?.from.length, usual.egress.length]).toEqual([1, 2]);
   });
 
-  test('gives rights to the group of the workspace, and to nobody where there is none', () => {
+  test('grants rights to the group of the workspace, and none without a group', () => {
     const kinds = (yaml = '') => objectsOf(yaml).map(({ kind }): unknown => kind);
     expect(kinds(guarded('sales').files['namespace.yaml'])).toContain('RoleBinding');
     expect(kinds(guarded('').files['namespace.yaml'])).toEqual([

@@ -5,7 +5,7 @@ import { explainConfig, originOf } from '../../../../scheduler/plan/compose/expl
 import type { ConfigValue } from '../../../../scheduler/model/model.ts';
 import { layer } from '../../model-objects.ts';
 
-test('every value has its layer and place, and whom it overrode, the latest first', () => {
+test('every value has its layer and position, and the values that it overrode, latest first', () => {
   const origins = explainConfig([
     layer('base', { values: { url: 'a', db: { size: 1, host: 'x' } } }),
     layer('eu', { values: { url: 'b', db: { size: 2 } } }),
@@ -26,7 +26,7 @@ test('every value has its layer and place, and whom it overrode, the latest firs
   ]);
 });
 
-test('a list tells item by item, and a clash of kinds tells all that is gone', () => {
+test('a list is explained item by item, and a clash of types lists every value that is lost', () => {
   const origins = explainConfig([
     layer('a', { values: { list: [{ name: 'x', v: 1 }], other: { p: 1, q: 2 } } }),
     layer('b', { values: { list: [{ name: 'x', v: 2 }, 'more'], other: 'scalar' } }),

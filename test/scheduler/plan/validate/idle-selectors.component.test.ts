@@ -71,7 +71,7 @@ describe('a selector that finds nothing anywhere', () => {
     },
   );
 
-  test('is not told when another environment has what it is meant for', async () => {
+  test('is not reported when another environment has a matching target', async () => {
     const { problems, advice } = await after(
       'apps/hello/workload/workload.yaml',
       '{name: cluster, environment: dev, labels: {runs: cluster}, manifests: {path: kubernetes}}',

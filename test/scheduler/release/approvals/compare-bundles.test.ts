@@ -22,7 +22,7 @@ const configOf = (packages: Readonly<Record<string, string>>, images: readonly s
   critical: [],
 });
 
-test('what comes, changes and goes is listed separately, sorted by name', () => {
+test('lists added, changed and removed packages separately, sorted by name', () => {
   const before = configOf({ web: '1', old: '1', same: '1' }, ['a@1', 'b@1']);
   const after = configOf({ web: '2', same: '1', zoo: '1', app: '1' }, ['b@1', 'c@1']);
   expect(compareBundles(before, after)).toEqual({

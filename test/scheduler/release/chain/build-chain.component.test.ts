@@ -62,7 +62,7 @@ test('a commit to base/ reaches qa only once it is promoted', async () => {
   ]);
 });
 
-test('what was rejected after its promotion is not released, until another candidate is promoted', async () => {
+test('a candidate rejected after its promotion is not released until another candidate is promoted', async () => {
   const office = await openBuiltOffice();
   await office.promote('dev', 'qa');
   await office.reject('qa', 'it corrupts labels');
@@ -80,7 +80,7 @@ test('what was rejected after its promotion is not released, until another candi
   expect(summarise(await office.build())[1]).toBe('qa/press released 1');
 });
 
-test('what was rejected after its release stays as it is and gets no direct change', async () => {
+test('a candidate rejected after its release stays released and gets no direct change', async () => {
   const office = await openBuiltOffice();
   await office.promote('dev', 'qa');
   await office.build();

@@ -8,7 +8,7 @@ const HELD = [{ assignment: 'shop', code: 'IMAGE_MISSING', message: 'no registry
 const judged = (before: { readonly held: typeof HELD }, holds: boolean): string =>
   judgeLineage('unchanged', linked, { shared, ...before }, holds).outcome;
 
-test('a release that holds an assignment is renewed once none is held, although its bundle is the same', () => {
+test('a release with a held assignment is issued again when nothing is held, although its bundle is the same', () => {
   expect(judged({ held: HELD }, false)).toBe('released');
   expect(judged({ held: [] }, false)).toBe('unchanged');
 });

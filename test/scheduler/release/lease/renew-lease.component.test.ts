@@ -51,7 +51,7 @@ it('says of the current release that it is, for so many days, and carries every 
   ]);
 });
 
-it('is due when a third of its life is gone, or of what the strictest agent takes for fresh', async () => {
+it('is due after a third of its validity, or of the shortest freshness that an agent requires', async () => {
   await using office = await openReleaseOffice();
   await office.release(1, 'one');
   await renew(office);

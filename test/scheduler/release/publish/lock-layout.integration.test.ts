@@ -20,7 +20,7 @@ test('a second one gets the name of the holder, and the layout when the first is
   using _ = await lockLayout(folder.path, 'build', NOW);
 });
 
-test('the lock of a process that was killed is taken over, and what it was writing is removed', async () => {
+test('takes over the lock of a killed process, and removes its temporary files', async () => {
   await using folder = await temporaryDirectory();
   const blobs = join(folder.path, 'blobs', 'sha256');
   await mkdir(blobs, { recursive: true });

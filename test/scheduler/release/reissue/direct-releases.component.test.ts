@@ -5,7 +5,7 @@ import { listReleases } from '../../../../scheduler/release/reissue/list-release
 import { ours } from '../../fleet-platform.ts';
 import { openBuiltOffice } from '../chain/chain-office.ts';
 
-test('a release is direct if its bundle changed and what was promoted did not', async () => {
+test('a release is direct if its bundle changed and the promoted candidate did not', async () => {
   const office = await openBuiltOffice();
   await office.promote('dev', 'qa');
   await office.build();

@@ -157,7 +157,7 @@ describe('one assignment that is taken back', () => {
     expect(await resume('shop-web')).toBe('unchanged');
   });
 
-  it('closes the way to the next environment: what was promoted does not run there', async () => {
+  it('closes the gate to the next environment, because the promoted candidate no longer runs here', async () => {
     office = await afterTwo();
     await takeBack('shop-web', 1);
     await office.build();

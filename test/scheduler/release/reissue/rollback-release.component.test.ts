@@ -54,7 +54,7 @@ it('takes the candidate of a large fleet along', async () => {
   expect(version).toBe(2);
 });
 
-it('goes back over a rotation: what root 1 vouched for is signed by the keys of root 3', async () => {
+it('rolls back across a key rotation: a release signed under root 1 is signed again with the keys of root 3', async () => {
   await using office = await openReleaseOffice();
   const first = await office.release(1, 'one');
   await office.release(2, 'two');
@@ -65,7 +65,7 @@ it('goes back over a rotation: what root 1 vouched for is signed by the keys of 
   expect([root.version, bundlesOf(current)]).toEqual([3, [first]]);
 });
 
-it('says where it can go back to, and goes neither to the current nor to a withdrawn one', async () => {
+it('lists the releases that a rollback can choose, and refuses the current and withdrawn releases', async () => {
   await using office = await openReleaseOffice();
   const bad = await office.release(1, 'one');
   await office.release(2, 'two');
@@ -88,7 +88,7 @@ it('says where it can go back to, and goes neither to the current nor to a withd
   expect(await refused(9)).toMatchObject({ hint: 'A rollback is possible to 3, 2' });
 });
 
-it('lists what there is, newest first, with what was withdrawn', async () => {
+it('lists all releases, newest first, and marks withdrawn ones', async () => {
   await using office = await openReleaseOffice();
   const first = await office.release(1, 'one');
   const second = await office.release(2, 'two');

@@ -15,7 +15,7 @@ const notes = async ({ folder, layout }: Office, name: string): Promise<readonly
   return describeStatus(await readDesired(layout, [channel], root), nobody, NOW).slice(1);
 };
 
-test('status names a channel whose environment the platform has no more, until it is there again', async () => {
+test('status names a channel whose environment was removed from the platform, until it is added again', async () => {
   const office = await makeBuiltOffice();
   expect(await notes(office, 'press')).toEqual([]);
   await office.edit('platform/fleet.yaml', (text) =>

@@ -213,7 +213,7 @@ test.for(Object.entries(MEANT))('removing %s is released, and named', async ([, 
   expect(summarise(await afterwards(office, ...edits))).toEqual(told);
 });
 
-test('a package that is kept goes when its removal is allowed by name or number, and then nothing waits', async () => {
+test('a kept package is removed when its removal is allowed by name or number, and nothing stays pending', async () => {
   const office = await makeBuiltOffice();
   await office.edit('platform/base/policies.yaml', instead('place: hall', 'place: nowhere'));
   const allow = async (...words: readonly (string | number)[]) =>
@@ -260,7 +260,7 @@ test('a deletion beside a mistake excuses only what was deleted', async () => {
   );
 });
 
-test('of a release whose candidate declares nothing, as older versions made them, nobody knows what was deleted', () => {
+test('the deletions of a release are unknown when its candidate, made by an older version, declares nothing', () => {
   const declarations = { declared: [], places: new Map() };
   const platform = { targets: [], policies: [], declarations };
   expect(explainRemoval('labels-host', clusterType('press'), platform, [{}])).toEqual({ why: 'unknown' });

@@ -63,7 +63,7 @@ test('N72: a renamed target stays as it was, the new one waits, and the other pa
   expect(await build(office)).toEqual(['press unchanged 3']);
 });
 
-test('a renamed target that is given its old name again waits for nobody', async () => {
+test('a target that gets its former name back is released without a confirmation', async () => {
   const office = await makeBuiltOffice();
   await office.edit(SCALE, (text) => text.replace('name: host', 'name: desk'));
   await build(office);

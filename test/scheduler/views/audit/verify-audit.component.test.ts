@@ -58,7 +58,7 @@ describe('the verification of an audit log', () => {
     expect(log.entries).toEqual([]);
   });
 
-  it('finds an entry that somebody noted, and misses one of another log', async () => {
+  it('finds an entry whose digest was noted, and reports one of another log as missing', async () => {
     await using office = await openFleet();
     const [first] = (await office.read()).entries;
     if (!first) throw new Error('the log is empty');

@@ -63,7 +63,7 @@ test('objects are matched by what they are, wherever they stand and however they
   ]);
 });
 
-test('what is created, configured and deleted is reported with its difference, and images with their versions', () => {
+test('reports created, configured and deleted objects with their difference, and images with their versions', () => {
   const before = view({
     edge: {
       shop: {

@@ -61,7 +61,7 @@ spec:
 };
 
 describe('a control plane that is taken over', () => {
-  test('has one base, and in an environment only what is different there', async () => {
+  test('writes one base, and in each environment only the differences', async () => {
     const options = await openTwo();
     const report = await takeOver(options);
     const files = await readTree(options.to);
@@ -85,7 +85,7 @@ describe('a control plane that is taken over', () => {
     expect(files['environments/prod/from-main/templates/all.yaml']).not.toContain('name: ns');
   });
 
-  test('says what an environment does not have yet, and asks nobody whether it may overwrite', async () => {
+  test('lists what an environment does not have yet, and overwrites without a prompt', async () => {
     const options = await openTwo();
     const report = await takeOver(options);
     expect(report.notes.map(({ subject, message }) => `${subject}: ${message}`)).toEqual([

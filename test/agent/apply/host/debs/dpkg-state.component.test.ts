@@ -25,7 +25,7 @@ test('packages have the names that apt gives them: with an architecture where it
   });
 });
 
-test('what is neither installed nor removed, or waits for a trigger, is broken, and what dpkg only knows by name is left out', async () => {
+test('half-installed packages and pending triggers count as broken; packages known only by name are left out', async () => {
   const dpkg = await read([
     'a\tall\t1\tinstall\tok\thalf-configured',
     'b\tall\t1\tdeinstall\tok\tconfig-files',

@@ -38,7 +38,7 @@ describe('a value in a JSON file', () => {
     },
   );
 
-  it('is refused in what is not JSON, or JSON that two readers read differently', () => {
+  it('is refused in a file that is not JSON, or in JSON with ambiguous keys', () => {
     expect(refusal(() => set('{', '/a', 'x'))).toBe('BAD_JSON');
     expect(refusal(() => set('{"a":1,"a":2}', '/a', 'x'))).toBe('BAD_JSON');
   });

@@ -73,7 +73,7 @@ test('once a day it is read whatever its times say', async () => {
   expect(it.reads()).toBe(2);
 });
 
-test('what was written a moment ago is not believed: the next write may leave the same times', async () => {
+test('does not trust a file written a moment ago: the next write may leave the same timestamps', async () => {
   await using it = await world();
   it.pass(-HOUR);
   await it.look();

@@ -33,7 +33,7 @@ describe('a kernel that is installed', () => {
     });
   });
 
-  it('asks for none when it is older, runs, or there is no linux-version', async () => {
+  it('requests no reboot for an older or running kernel, or without linux-version', async () => {
     expect(await ask(hostWith([RUNNING, '1.0.0-1-amd64']))).toBeUndefined();
     expect(await ask(hostWith([RUNNING], { [RUNNING]: 'installed' }))).toBeUndefined();
     expect(await ask(async () => ({ code: 127, stdout: '', stderr: '' }))).toBeUndefined();

@@ -37,7 +37,7 @@ test('what was notified and not handled since then is due, in this order', () =>
   });
 });
 
-test('a task that was under way may have changed something, so what it notifies is due', () => {
+test('notifies the handlers of an interrupted task, because it may have changed something', () => {
   expect(unfinishedFrom(lines(task('configure', 'restart')))).toEqual({
     notified: [{ host, topic: 'restart', done: [] }],
     registers: [],

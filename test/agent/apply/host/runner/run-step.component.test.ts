@@ -288,7 +288,7 @@ test('a unit that systemctl no longer waits for, because systemd was upgraded, i
   expect(starts).toBe(2);
 });
 
-test('a unit whose request a power cut took away leaves no result, and the repeated step is performed', async () => {
+test('a unit whose request was lost in a power cut leaves no result, and the repeated step is performed', async () => {
   const { options, state } = await hostWith(installed);
   const id = idOf(canonicalBytes(request));
   await expect(performRequest(options, id, never)).rejects.toSatisfy((it) =>

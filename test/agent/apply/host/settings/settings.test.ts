@@ -100,7 +100,7 @@ test('what the kernel made of a value is what counts from then on, also of patte
   expect(JSON.stringify(before)).not.toContain('Linux');
 });
 
-test('a later file of the package goes over an earlier one, and a parameter that is private is not shown', async () => {
+test('a later file of the package overrides an earlier one, and a private parameter is not shown', async () => {
   const file = Buffer.from('kernel.ostype = x\nkernel.osrelease = y\n');
   expect((await sysctlDifferences(file, {}, new Set(['kernel.ostype']))).map(({ name }) => name)).toEqual([
     'kernel.osrelease',

@@ -186,7 +186,7 @@ describe.concurrent('an exec check', () => {
     expect(results).toMatchObject([{ outcome: 'passed' }]);
   });
 
-  it('does not wait for what it leaves running in the background', async () => {
+  it('does not wait for background processes of the check', async () => {
     const begin = performance.now();
     const { results } = await settle([exec('daemon', ['/bin/sh', '-c', 'sleep 60 & exit 0'])]);
     expect(results[0]?.outcome).toBe('passed');

@@ -170,7 +170,7 @@ describe('an answer that is no success', () => {
     expect(message).toBe('ConfigMap shop/web was not applied: conflict with "hand" at .spec.replicas');
   });
 
-  it('keeps what is wrong when the server quotes a whole pod template before it', () => {
+  it('keeps the reason when the server quotes a whole pod template before it', () => {
     const body = `Invalid value: {"containers":[{"image":"${'x'.repeat(3000)}"}]}: field is immutable`;
     const causes = [{ reason: 'FieldValueInvalid', message: body, field: 'spec.template' }];
     const status = { message: `Job.batch "web" is invalid: spec.template: ${body}`, details: { causes } };

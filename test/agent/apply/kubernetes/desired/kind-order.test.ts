@@ -37,7 +37,7 @@ const ORDER = [
   one('admissionregistration.k8s.io/v1', 'ValidatingWebhookConfiguration'),
 ];
 
-test('whatever the order of the files, objects are applied in the same order', () => {
+test('objects are applied in the same order for any order of files', () => {
   fc.assert(
     fc.property(fc.shuffledSubarray(ORDER, { minLength: ORDER.length }), (shuffled) => {
       expect(inKindOrder(shuffled)).toEqual(ORDER);

@@ -173,7 +173,7 @@ describe('waiting for a package on a cluster', () => {
     expect(seconds).toBeGreaterThanOrEqual(90);
   });
 
-  it('gives a crash new patience when what it may have waited for came', async () => {
+  it('restarts the crash timeout when a dependency that it may have waited for appears', async () => {
     const database = deployment({}, {}, { name: 'db', uid: 'uid-db' });
     const { checks, seconds } = await settled(
       [wantedOf(deployment()), wantedOf(database)],
@@ -236,7 +236,7 @@ describe('waiting for a package on a cluster', () => {
     expect(slow.seconds).toBeGreaterThanOrEqual(20);
   });
 
-  it('does not take the status from before a change for that of what was changed', async () => {
+  it('ignores a status that is older than the change', async () => {
     const able = { conditions: [condition('AbleToScale', 'True', 'ReadyForNewScale')] };
     const scaler = (status: object): Live =>
       live('autoscaling/v2', 'HorizontalPodAutoscaler', {

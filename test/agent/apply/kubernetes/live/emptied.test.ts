@@ -13,7 +13,7 @@ const wanted = (spec: object): LiveObject => live(spec);
 const all = () => true;
 
 describe('maps and lists that the package empties', () => {
-  it('are emptied in the object and in the record of what is ours, defaults of the server among them', () => {
+  it('clears removed fields in the object and in the managed fields, including defaults of the server', () => {
     const fieldsV1 = { 'f:spec': { 'f:items': { 'k:{"name":"a"}': { '.': {}, 'f:name': {} } } } };
     const before = live({ items: [{ name: 'a', port: 80 }] }, { manager: 'x' }, { ...OURS, fieldsV1 });
     expect(emptied(before, wanted({}), all)).toEqual([

@@ -11,7 +11,7 @@ const asLive = ({ apiVersion, kind, ...metadata }: { apiVersion: string; kind: s
   metadata,
 });
 
-test('of a new package, in a namespace of the references that is not there nothing is looked for; in one that nobody speaks of, it is', async () => {
+test('a new package: an absent namespace of its references is not searched, an unmentioned one is', async () => {
   const api = memoryApi();
   const asked: string[] = [];
   const counting = {

@@ -68,7 +68,7 @@ const pathsOf = (server: HostileServer): readonly string[] =>
   server.seen.map(({ url }) => new URL(url, server.url).pathname);
 
 describe('a registry with a token server', () => {
-  it('is asked once without, and from then on with a token for what is wanted', async () => {
+  it('sends the first request without a token, and later requests with one for the scope', async () => {
     await using server = await startTokenServer();
     await using client = impatientClient(server.host);
     const repository = client.repository('a');
@@ -221,7 +221,7 @@ describe('a registry with a token server', () => {
       expect(tokens.seen.map(({ headers }) => headers.authorization)).toEqual([`Basic ${other.auth}`]);
     });
 
-    it('gets a request without credentials where there are none', async () => {
+    it('sends no credentials when none are configured', async () => {
       await using tokens = await startHostileServer((_, response) => {
         response.end(JSON.stringify({ token: 'open' }));
       });
@@ -256,7 +256,7 @@ describe('a registry with a token server', () => {
     expect(asked.searchParams.get('x')).toBe('1');
   });
 
-  it('gives a token up for one who gives up, and not for the others who wait for it', async () => {
+  it('a cancelled caller does not cancel the token request of other callers', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     await using server = await startHostileServer(async (request, response) => {
       if (request.url.startsWith('/token')) {

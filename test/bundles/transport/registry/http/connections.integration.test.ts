@@ -13,7 +13,7 @@ const startCounting = async () => {
   return { ...server, connections };
 };
 
-it('who asks again and again needs no new connection for it', async () => {
+it('repeated requests reuse one connection', async () => {
   await using server = await startCounting();
   await using client = impatientClient(server.host);
   for (let polls = 0; polls < 4; polls++) {

@@ -36,7 +36,7 @@ describe.concurrent('a registry that fails for a while', () => {
     expect(client.delays).toEqual([11_000, 33_000]);
   });
 
-  it('by reading what somebody else is writing is asked again', async () => {
+  it('a read that raced with a writer is retried', async () => {
     const errors = [{ code: 'DIGEST_INVALID' }, { code: 'MANIFEST_BLOB_UNKNOWN' }];
     await using server = await startHostileServer((_request, response, nth) => {
       response.writeHead(nth < 2 ? 400 : 201).end(nth < 2 ? JSON.stringify({ errors }) : '');
@@ -128,7 +128,7 @@ describe.concurrent('a registry that says no', () => {
 describe.concurrent('an answer that something on the way gave or changed', () => {
   const PAGE = { 'content-type': 'text/html; charset=utf-8' };
 
-  it('as the login page of a network is never taken for content, whatever was asked', async () => {
+  it('the login page of a captive portal is never accepted as content', async () => {
     await using server = await startHostileServer((_request, response) => {
       response.writeHead(200, PAGE).end('<html>log in</html>');
     });

@@ -26,7 +26,7 @@ describe('what is sent to a registry at once', () => {
     expect(pace.chunk()).toBe(LEAST_CHUNK);
   });
 
-  it('is not told by what is too little to tell, nor by a clock that stands', () => {
+  it('is not changed by a sample that is too small, nor by a clock that does not advance', () => {
     const pace = newPace();
     pace.sent(MiB - 1, 0);
     expect(pace.chunk()).toBe(LEAST_CHUNK);

@@ -39,7 +39,7 @@ describe('retries', () => {
     expect(delays).toEqual([7000, 60_000, 2000]);
   });
 
-  it('says before each pause how long it is, who is waited for, and whether that was asked for', async () => {
+  it('logs before each pause its length, the host, and whether the host requested it', async () => {
     const pauses: unknown[] = [];
     const retries = newRetries({
       plainHttp: [],
@@ -139,7 +139,7 @@ describe('the retry budget of many requests to one registry', () => {
     expect(clock.slept).toBe(240_000);
   });
 
-  it('is an hour in all with one that lets somebody through each time, and then it is said', async () => {
+  it('allows one hour of pauses in all for a server that makes progress, and then fails', async () => {
     const { begin, clock, budget } = requests();
     const throttled = async (): Promise<void> => {
       await begin().wait(60_000, undefined, 'registry.example:5000');

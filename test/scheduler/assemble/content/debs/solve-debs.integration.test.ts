@@ -87,7 +87,7 @@ test.each<[string, readonly Control[], string, RegExp]>([
   });
 });
 
-test('an archive that nobody signed is refused unless the sources trust it', async () => {
+test('an unsigned apt archive is refused unless the sources trust it', async () => {
   const sources = (text: string): string => text.replace('Trusted: yes\n', '');
   await expect(solveIn([['app', '1']], ['app'], { sources })).rejects.toMatchObject({
     code: 'SOURCE_UNREACHABLE',

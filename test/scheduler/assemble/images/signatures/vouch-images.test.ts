@@ -113,7 +113,7 @@ describe('signatures for the images of a bundle', () => {
     expect(found).not.toContain(simple.digest);
   });
 
-  it('are the same few, whatever order they are found in and whatever other signatures exist', async () => {
+  it('chooses the same minimal set of signatures for any order and any additional signatures', async () => {
     const [a, b, c] = await Promise.all([
       signWithBundle(blobs, manifest, team),
       signWithBundle(blobs, manifest, team),

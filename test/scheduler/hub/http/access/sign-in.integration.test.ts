@@ -137,7 +137,7 @@ const refusals = ({ log }: TestServer): readonly unknown[] =>
 const fault = (name: string) => ({ status: 302, location: `/ui/sign-in?fault=${name}` });
 
 describe('signing in', () => {
-  test('leads to the view that was wanted, with the roles of the groups, and each decision names who', async () => {
+  test('redirects to the requested view with the roles of the groups, and each decision names the person', async () => {
     await using made = await officeWith();
     const mara = browserAt(made);
     expect((await mara.get('/v1/me')).json).toMatchObject({ code: 'TOKEN_INVALID' });

@@ -224,7 +224,7 @@ describe('a certificate', () => {
       now,
     });
 
-  it('is renewed for the same key, also after it ended: who was cut off comes back by himself', async () => {
+  it('is renewed for the same key, also after it expired: a disconnected agent recovers without a person', async () => {
     await using made = await testServer();
     const agent = testAgent('plant-7/press-1');
     const certificate = await join(made, agent);

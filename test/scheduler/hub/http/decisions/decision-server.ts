@@ -99,7 +99,7 @@ export const decisionServer = async (
         readKeys,
         readPromotion: async () => (await office.openChain()).promotion,
         openChanges: openChanges(configuration, { env: process.env, cwd: process.cwd() }),
-        poke: () => {
+        wake: () => {
           pokes += 1;
         },
         signal: new AbortController().signal,

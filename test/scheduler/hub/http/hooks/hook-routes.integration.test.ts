@@ -13,7 +13,7 @@ const withHooks = async () => {
         seen.push(body);
         if (headers['x-secret'] !== 'right') throw new FleetError('TOKEN_INVALID', 'the signature is wrong');
       },
-      poke: () => {
+      wake: () => {
         pokes += 1;
       },
     },

@@ -213,7 +213,7 @@ describe('notifications of Flux', () => {
     expect(await verdicts(made)).toEqual({ api: 'missing', web: 'failed' });
   });
 
-  it('that only repeat what is known make the word younger, and grow no table', async () => {
+  it('repeated notifications update the timestamp, and add no rows', async () => {
     await using made = await withFollower();
     const count = async () => {
       const { n } = await made.hub.store.db

@@ -51,7 +51,7 @@ test('a token for recording media records one once, and reads nothing', async ()
   }
 });
 
-test('a record is refused for releases that the token does not name, another fleet, and contents that none has', async () => {
+test('a record is refused for releases outside of the token, for another fleet and for contents of no medium', async () => {
   await using made = await testServer();
   const token = await tokenFor(made, 'record:prod');
   const both = { releases: ['prod/press r3', 'qa/press r4'] };

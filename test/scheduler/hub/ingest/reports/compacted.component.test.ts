@@ -221,7 +221,7 @@ describe('a hub', () => {
     expect(await take(hub, [last])).toBe(40);
   });
 
-  it('keeps a report apart whose run ends in another event than the stored one', async () => {
+  it('stores a report separately when its run ends in another event than the stored one', async () => {
     await using hub = await enrolledHub();
     await take(hub, compacted(drifting(hub.agent)));
     const other = outboxOf(

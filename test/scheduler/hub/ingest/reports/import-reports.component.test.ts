@@ -97,7 +97,7 @@ describe('taking reports from a medium', () => {
     expect(() => verifyStatement([statement], role, PREDICATES.report, 'it')).not.toThrow();
   });
 
-  it('takes what it knows already as no mistake, and writes the very same receipt', async () => {
+  it('accepts known events again, and writes the same receipt', async () => {
     await using hub = await enrolledHub();
     const { agent } = hub;
     const stick = await hub.stick();
@@ -504,7 +504,7 @@ describe('taking reports from a medium', () => {
     expect((await hub.importFrom(stick)).agents[0]?.alarms).toEqual([]);
   });
 
-  it('begins anew for a new key, and goes on where a chain that survived ends', async () => {
+  it('starts a new chain for a new key, and continues a surviving chain at its end', async () => {
     await using hub = await testHub();
     const old = await enrolled(hub, 'plant-7/press-1');
     const stick = await hub.stick();

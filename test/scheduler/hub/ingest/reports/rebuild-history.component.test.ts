@@ -188,7 +188,7 @@ describe('the history of an agent', () => {
     expect(rows).toEqual([{ observed_at: formatTime(NOW) }]);
   });
 
-  it('is the same rebuilt from the events, in whatever order reports came, and holds what was known at any time', async () => {
+  it('rebuilt from events in any order of reports, equals the stored history at every time', async () => {
     const histories = record({
       happenings: array(happening, { minLength: 6, maxLength: 6 }),
       order: shuffledSubarray([...RANGES], { minLength: 4 }),

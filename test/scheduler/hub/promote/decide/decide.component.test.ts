@@ -78,7 +78,7 @@ test('of two who promote at once, the second finds the promotion of the first', 
   expect(await kinds(office)).toEqual(['promotion']);
 });
 
-test('a promotion that is repeated after a kill does not promote again what was replaced meanwhile', async () => {
+test('a promotion repeated after a kill does not promote a candidate that was replaced meanwhile', async () => {
   const office = await chainedOffice();
   const chain = await office.openChain();
   const first = await promoteTo(chain, { ...wish, reason: 'r', now: NOW });
@@ -192,7 +192,7 @@ test('a refusal names three conditions that are not met, how many more there are
   });
 });
 
-test('a rejection that is repeated after a kill does not reject what was released meanwhile', async () => {
+test('a rejection repeated after a kill does not reject a candidate that was released meanwhile', async () => {
   const office = await chainedOffice();
   const chain = await office.openChain();
   const rejected = await rejectFor(chain, { ...wish, reason: 'r', now: NOW });
@@ -279,7 +279,7 @@ test('an approval of a stage is of the candidate that the rollout releases, and 
   expect(rolling.progress.approvals.get('all')?.size).toBe(1);
 });
 
-test('a second pause, and a resume of what is not paused, are said and write nothing', async () => {
+test('a second pause and a resume of a running rollout are reported and write nothing', async () => {
   const office = await chainedOffice({ 'platform/promotion/rollout.yaml': STAGES });
   const chain = await office.openChain();
   const about = async (decision: 'pause' | 'resume', minutes: number) =>

@@ -32,7 +32,7 @@ test('a release that is rolled back is a decision in the audit log, and made onc
   ]);
 });
 
-test('builds do not release what was left, until it is built as another bundle or a person ends the rollback', async () => {
+test('builds do not release the rolled-back bundle until a new bundle is built or a person ends the rollback', async () => {
   const office = await chainedOffice();
   await changeShared(office, after(1));
   const { keys } = (await office.openChain()).hub;
@@ -76,7 +76,7 @@ test('a rollback that was killed after its decision is continued and decided onc
   expect(await decisions(office)).toHaveLength(1);
 });
 
-test('what cannot be gone back to is refused before anything is decided', async () => {
+test('an impossible rollback is refused before anything is decided', async () => {
   const office = await chainedOffice();
   const { keys } = (await office.openChain()).hub;
   await expect(rollBackChannel(keys, office.layout, { ...wish, to: 9, now: NOW })).rejects.toMatchObject({

@@ -79,7 +79,7 @@ describe('what an agent says about a candidate', () => {
     expect(judged(4, [state(NEW, 90)]).state).toEqual({ kind: 'complies', since: ago(2.5), faulted: false });
   });
 
-  it('is bounded by the issue of the release and by the arrival of the report, whatever its clock says', () => {
+  it("is bounded by the release's issue and the report's arrival, independent of the agent's clock", () => {
     const early = { imported: { at: ago(500), receivedAt: ago(1), clockTrusted: true } };
     expect(judged(4, [state(NEW, 400)], early).state).toMatchObject({ since: SINCE.issuedAt });
     const untrusted = { imported: { at: ago(2.9), receivedAt: ago(1), clockTrusted: false } };

@@ -18,7 +18,7 @@ const stage = (name: string, over: Partial<StageVerdict> = {}): StageVerdict => 
 
 const next = { kind: 'advance', stage: 'all' } as const;
 
-test('a rollout whose stages reach no agent says so instead of counts', () => {
+test('reports stages without agents instead of counts', () => {
   expect(describeRollout({ stages: [stage('pilot'), stage('all', { state: 'waiting' })], next })).toEqual([
     'no agents: its stages reach none that is enrolled',
     'next: all begins',

@@ -45,7 +45,7 @@ describe('a package at an agent', () => {
     expect(await ask(hub, 'plant-7/press-1')).toMatchObject({ differences: [] });
   });
 
-  it('shows the objects that drifted as the agent listed them, and leaves out what has another form', async () => {
+  it('shows drifted objects as the agent listed them, and leaves out malformed entries', async () => {
     const one = { key: 'Deployment.apps shop/web', what: 'content', message: 'replicas: 3, not 2' };
     const drift = [one, 'a word', null, { key: 7 }];
     await using hub = await withAgent([

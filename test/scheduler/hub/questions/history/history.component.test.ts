@@ -204,7 +204,7 @@ describe('events', () => {
 });
 
 describe('the comparison of two environments', () => {
-  it('shows versions and configuration that differ and who runs them, and no value of a Secret', async () => {
+  it('shows differing versions and configuration with their agents, and no value of a Secret', async () => {
     await using hub = await shop();
     const { lines, json } = await answerCompare(hub, { left: 'qa', right: 'prod', diff: true }, NOW);
     const { assignments } = json as { readonly assignments: readonly Compared[] };

@@ -17,7 +17,7 @@ const media = (hub: TestHub, filter = {}, limit = 10, cursor?: string) =>
 
 const WEEK = 7 * 86_400;
 
-test('media show what came back, what was imported, and when the next one is expected', async () => {
+test('lists returned and imported media, and the expected date of the next', async () => {
   await using hub = await shop();
   const { store } = hub;
   await recordFreshness(store, [

@@ -102,7 +102,7 @@ const verdicts = (rows: ReturnType<typeof whatRunsWhere>) =>
   Object.fromEntries(rows.map(({ assignment, verdict }) => [assignment, verdict]));
 
 describe('what runs where', () => {
-  it('says of every assignment how it stands to what is wanted', () => {
+  it('compares every assignment with its wanted version', () => {
     const failed = { seq: 41, at: formatTime(hours(1)), source: source(41, 41, hours(1)) };
     const rows = whatRunsWhere(
       wants({
@@ -169,7 +169,7 @@ describe('what runs where', () => {
     expect(verdicts(whatRunsWhere(new Map(), [agentWith([])], NOW))).toEqual({ null: 'no release' });
   });
 
-  it('still shows what runs when the release is gone or is refused', () => {
+  it('shows the running version when the release is missing or refused', () => {
     const agent = agentWith([runs('a', '1')]);
     expect(verdicts(whatRunsWhere(new Map(), [agent], NOW))).toEqual({ a: 'no release' });
     const refused = new Map([[formatChannel(HOSTS), { kind: 'refused', message: 'x' } as const]]);
@@ -201,7 +201,7 @@ describe('the table in 80 columns', () => {
     ]);
   });
 
-  it('says of a health that nobody could check that it is unknown', () => {
+  it('reports health as unknown when it could not be checked', () => {
     const cell = { seq: 1, at: formatTime(NOW), source: source(1, 1, NOW) };
     const unchecked = {
       ...cell,

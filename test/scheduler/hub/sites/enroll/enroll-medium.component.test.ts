@@ -172,7 +172,7 @@ describe('enrolling from a medium', () => {
     expect(await readFile(join(stick, path))).toBeTruthy();
   });
 
-  it('asks a person for each request where none is named, and takes those that were affirmed', async () => {
+  it('asks a person about each request when none is named, and accepts the confirmed ones', async () => {
     await using hub = await testHub();
     const stick = await hub.stick();
     const agents = ['plant-7/press-1', 'plant-7/press-2', 'plant-8/oven'].map((id) => testAgent(id));

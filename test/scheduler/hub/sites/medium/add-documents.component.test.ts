@@ -66,7 +66,7 @@ describe('putting documents onto a medium', () => {
     expect(await again.blobs.size(toDocument(receipt('plant-7/a', 'one')).digest)).toBe(3);
   });
 
-  it('replaces what is older about the same and keeps everything else, roots one by one', () => {
+  it('replaces older documents of the same subject and keeps all others, roots one by one', () => {
     const old = [
       receipt('plant-7/a', 'old'),
       receipt('plant-7/b', 'kept'),
@@ -101,7 +101,7 @@ describe('putting documents onto a medium', () => {
     expect((await readdir(join(folder.path, 'blobs/sha256'))).length).toBe(2);
   });
 
-  it('leaves what no key of the fleet has signed, or for somebody else, and what has other bytes', async () => {
+  it('skips documents without a signature of the fleet, for another fleet, or with a wrong digest', async () => {
     await using folder = await temporaryDirectory('medium');
     const { roots, keys } = await trusted();
     const old = [

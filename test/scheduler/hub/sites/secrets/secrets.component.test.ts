@@ -168,7 +168,7 @@ describe('what cannot be sealed', () => {
 });
 
 describe('agents come and go', () => {
-  it('one that is enrolled later cannot read what is there, and everybody is listed', async () => {
+  it('an agent enrolled later cannot read existing sets, and is listed', async () => {
     await using hub = await hubWithAge();
     await setIn(hub);
     await enrolWithAge(hub, 'plant-7/press-2');
@@ -206,7 +206,7 @@ describe('agents come and go', () => {
     expect((await newestStatement(hub)).digest).toBe(digest);
   });
 
-  it('a revoked agent is sealed to no longer, and what it could read is reported', async () => {
+  it('sets are no longer sealed to a revoked agent, and the sets that it could read are reported', async () => {
     await using hub = await hubWithAge();
     const escrow = await generateAgeIdentity();
     const gone = await enrolWithAge(hub, 'plant-7/press-2');

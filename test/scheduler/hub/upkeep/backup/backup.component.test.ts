@@ -91,7 +91,7 @@ describe('a restored backup', () => {
     expect((await publish(office.layout, later(8))).map(({ error }) => error?.code)).toContain('ROLLBACK');
   });
 
-  it('skips the numbers that may have gone out by stick, in all channels', async () => {
+  it('skips release numbers that may be on media, in all channels', async () => {
     const { office, restore } = await backedUp();
     const { layout } = await restore(240, false);
     await office.edit('apps/labels/host/package.yaml', (text) => text.replace('/two', '/three'));
@@ -179,7 +179,7 @@ describe('a restored backup', () => {
     expect(open.filter(({ state }) => state === 'open').map(({ id }) => id)).toEqual([kept]);
   });
 
-  it('of a database acknowledges only what it has: events that were lost are a gap', async () => {
+  it('a restored database acknowledges only its own events: lost events are a gap', async () => {
     await using hub = await enrolledHub();
     const { agent } = hub;
     const stick = await hub.stick();

@@ -90,7 +90,7 @@ describe('retention', () => {
     expect(await count(hub.store.db, 'event')).toBe(before);
   });
 
-  it('removes what is older, and keeps states, the chain, receipts and the newest value of each field', async () => {
+  it('removes older rows, and keeps states, the chain, receipts and the newest value of each field', async () => {
     await using hub = await reported();
     const { agent, lines } = hub;
     const { db } = hub.store;
@@ -120,7 +120,7 @@ describe('retention', () => {
     expect(await rows()).toMatchObject([{ seq: 1, last_seq: 10 }, { seq: 11 }]);
   });
 
-  it('takes a report of removed events as known, by the hashes at the ends of what was removed', async () => {
+  it('accepts a report of removed events as known, by the hashes at both ends of the removed range', async () => {
     await using hub = await reported();
     const { agent, lines } = hub;
     const { db } = hub.store;
@@ -151,7 +151,7 @@ describe('retention', () => {
     expect(await remove(hub)).toMatchObject({ events: 2 });
   });
 
-  it('keeps reports that the signer has not judged, and all of an agent whose floor fell', async () => {
+  it('keeps reports that the signer has not judged, and all reports of an agent whose event number went back', async () => {
     await using hub = await reported();
     const { store, agent } = hub;
     const life = { agent: agent.id, life: 1 };
@@ -163,7 +163,7 @@ describe('retention', () => {
     expect(await trimLife(store, life, { before })).toMatchObject({ events: 0, reports: 0 });
   });
 
-  it('says in answers about a removed time that facts of it are gone, and in no others', async () => {
+  it('says that facts were removed only in answers about a removed period', async () => {
     await using hub = await reported();
     const page = { limit: 1000 };
     await remove(hub);
@@ -188,7 +188,7 @@ describe('retention', () => {
     expect((await history(day(15))).json).not.toHaveProperty('removedUntil');
   });
 
-  it('is not undone by a rebuild of the history, which cannot replay what is gone', async () => {
+  it('a rebuild of the history does not undo it, because removed events cannot be replayed', async () => {
     await using hub = await reported();
     await remove(hub);
     const all = async () => [

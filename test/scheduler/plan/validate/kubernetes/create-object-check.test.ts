@@ -59,7 +59,7 @@ test('a selector that does not select the pods of its own template is reported',
   ]);
 });
 
-test('what only some of the wanted versions have is reported, and passes where nobody said the version', () => {
+test('a field that only some wanted versions have is reported; without a wanted version it passes', () => {
   const text = deployment('          restartPolicyRules: []\n');
   expect(judge(text)).toEqual([]);
   expect(judge(text, '>=1.34')).toEqual([]);
@@ -70,7 +70,7 @@ test('what only some of the wanted versions have is reported, and passes where n
   expect(() => judge(text, 'newest')).toThrow('"newest" is not a range of Kubernetes versions');
 });
 
-test('an API that is gone, one that is not there yet, and a kind that never was', () => {
+test('reports a removed API, one that is not available yet, and an unknown kind', () => {
   const object = (apiVersion: string, kind: string) =>
     `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: {name: a}\n`;
   expect(judge(object('policy/v1beta1', 'PodDisruptionBudget'))).toEqual([

@@ -29,7 +29,7 @@ const noted = (object: Live): ReadonlySet<string> => {
 const leaving = { metadata: { name: 'x', deletionTimestamp: '2026-03-01T10:00:00Z', finalizers: ['held'] } };
 
 describe('what an application answered', () => {
-  it('is kept in mind of kinds that nobody works on afterwards', () => {
+  it('status is cached for kinds that no later step changes', () => {
     for (const object of [
       live('v1', 'ConfigMap', {}),
       live('v1', 'Service', { spec: { type: 'ClusterIP', clusterIP: '10.0.0.1' } }),
@@ -38,7 +38,7 @@ describe('what an application answered', () => {
       expect([...noted(object)], JSON.stringify(object)).toHaveLength(1);
   });
 
-  it('is not of one that is on its way out, nor of one whose status may be that of what it was before', () => {
+  it('excludes objects that are being deleted and objects whose status may be stale', () => {
     for (const object of [
       live('v1', 'ConfigMap', leaving),
       live('v1', 'Namespace', { status: { phase: 'Terminating' }, ...leaving }),
