@@ -21,7 +21,7 @@ const missing: Entry = { exit: 5 };
 const unreachable: Entry = { exit: 5, retryable: true };
 const machine: Entry = { exit: 6, retryable: true };
 const failed: Entry = { exit: 7 };
-const hindered: Entry = { exit: 7, retryable: true };
+const blocked: Entry = { exit: 7, retryable: true };
 const attention: Entry = { exit: 8 };
 const waits: Entry = { exit: 8, retryable: true };
 
@@ -219,10 +219,10 @@ export const CODES = {
   CHECK_FAILED: failed,
   UNIT_FAILED: failed,
   REBOOT_REQUIRED: attention,
-  REBOOT_REFUSED: hindered,
+  REBOOT_REFUSED: blocked,
   REBOOT_FAILED: failed,
   DEB_FAILED: failed,
-  DEB_BLOCKED: hindered,
+  DEB_BLOCKED: blocked,
   DEB_UNMET: failed,
   DEB_FOREIGN: failed,
   PATH_CLAIMED: failed,

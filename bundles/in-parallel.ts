@@ -30,14 +30,14 @@ export const inParallel = async <Item, Result>(
   };
   await Promise.all(Array.from({ length: Math.max(1, width) }, lane));
   signal?.throwIfAborted();
-  if (failures.length > 0) throw tellingOf(failures).error;
+  if (failures.length > 0) throw mostInformative(failures).error;
   return results;
 };
 
 type Failure = { readonly at: number; readonly error: unknown };
 
 /** Prefers failures other than ABORTED: a call that was stopped because of another one adds no information. */
-const tellingOf = (failures: readonly Failure[]): Failure => {
+const mostInformative = (failures: readonly Failure[]): Failure => {
   const own = failures.filter(({ error }) => toFleetError(error).code !== 'ABORTED');
   return (own.length > 0 ? own : failures).reduce((a, b) => (b.at < a.at ? b : a));
 };

@@ -19,8 +19,8 @@ export type Progress = {
 type Stream = NodeJS.WritableStream & { readonly isTTY?: boolean | undefined };
 
 /** Milliseconds between two JSON lines: with --progress json, and by default, where only long work gets a line. */
-const ASKED = 1000;
-const UNASKED = 5000;
+const PROGRESS_MS = 1000;
+const TERMINAL_FREE_MS = 5000;
 
 /**
  * Shows the progress of a long operation on standard error: a bar on a terminal, JSON lines elsewhere.
@@ -66,11 +66,11 @@ const viewOf = (mode: ProgressMode, stream: Stream): ProgressView | undefined =>
     case 'bar':
       return progressBar(stream);
     case 'json':
-      return progressLines({ stream, every: ASKED, always: true });
+      return progressLines({ stream, every: PROGRESS_MS, always: true });
     case 'auto':
       return stream.isTTY === true
         ? progressBar(stream)
-        : progressLines({ stream, every: UNASKED, always: false });
+        : progressLines({ stream, every: TERMINAL_FREE_MS, always: false });
   }
 };
 

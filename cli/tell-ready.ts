@@ -1,13 +1,13 @@
 import { notifySystemd } from './notify-systemd.ts';
 
 /** Log message for a failed message to the service manager. */
-export const NOT_TOLD = 'the message to the service manager failed';
+export const NOTIFY_FAILED = 'the message to the service manager failed';
 
 /**
  * Tells systemd that the program serves, if its unit is of Type=notify. NOTIFY_SOCKET leaves the environment: programs that this one starts
  * do not speak for it. @param onFailure the message could not be sent, and systemd will end the program at the limit of its start
  */
-export const tellReady = async (
+export const notifyReady = async (
   env: NodeJS.ProcessEnv,
   signal: AbortSignal,
   onFailure: (reason: string) => void,

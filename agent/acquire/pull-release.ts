@@ -4,7 +4,7 @@ import { compareBytes } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
 import type { Registry } from '#bundles/transport/registry/registry';
 import type { Agent } from '../store/agent.ts';
-import { tellRefused } from '../store/outbox/tell-refused.ts';
+import { recordRefused } from '../store/outbox/tell-refused.ts';
 import type { ReleaseRef } from '../store/applied/package-ref.ts';
 import { isOldRefusal, rememberRefusal } from '../store/applied/pointers.ts';
 import { readPull } from '../store/pull.ts';
@@ -55,7 +55,7 @@ export const pullRelease = async (
     };
   } catch (cause) {
     const error = toFleetError(cause);
-    if (isRefusal(error) && !agent.signal.aborted) tellOnce(agent, seen, error);
+    if (isRefusal(error) && !agent.signal.aborted) recordRefusedOnce(agent, seen, error);
     throw error;
   }
 };
@@ -90,12 +90,12 @@ const OUT_OF_REACH: ReadonlySet<string> = new Set([
 ]);
 
 /** Reports a refusal once per code, subject and offer. The message is not compared: it may contain free bytes and times. */
-const tellOnce = (agent: Agent, seen: Poll, error: FleetError): void => {
+const recordRefusedOnce = (agent: Agent, seen: Poll, error: FleetError): void => {
   const pointers = [...seen.pointers].toSorted(([a], [b]) => compareBytes(a, b));
   const what = canonicalJson([error.code, error.subject ?? '', pointers]);
   try {
     if (isOldRefusal(agent.state, what)) return;
-    tellRefused(agent, error, () => rememberRefusal(agent.state, what));
+    recordRefused(agent, error, () => rememberRefusal(agent.state, what));
   } catch {
     // The disk may be too full for the event; the caller throws the original error.
   }

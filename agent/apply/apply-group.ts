@@ -4,7 +4,7 @@ import { nameOf } from '../store/journal/name-of.ts';
 import { sentenceOf } from '../store/outbox/sentence-of.ts';
 import type { Step, StepResult, DesiredPackage } from '../model/target.ts';
 import type { Operation } from '../store/journal/operations.ts';
-import { isCurable } from './curable.ts';
+import { isTransient } from './curable.ts';
 import type { Work } from './work.ts';
 
 /** Concurrent steps of one group: enough to hide the latency of a server without overloading it. */
@@ -114,7 +114,7 @@ export const tryStep = async (
     // The machine is shutting down or the cluster is unreachable: the step is repeated later.
     if (error.code === 'ABORTED' || error.code === 'API_UNREACHABLE') throw error;
     if (step.removal) return { result: notRemoved(step, error) };
-    if (step.mayWait && target.retryMs !== undefined && isCurable(error)) return { error };
+    if (step.mayWait && target.retryMs !== undefined && isTransient(error)) return { error };
     return { result: { key: step.key, outcome: 'failed', reason: error.message }, error };
   }
 };

@@ -8,13 +8,13 @@ import { type Operation, readResults, saveOperation } from '../store/journal/ope
 import { changesOf, failedChecksOf } from '../store/outbox/changes.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
 import { sentenceOf } from '../store/outbox/sentence-of.ts';
-import { tellChecks } from '../store/outbox/tell-checks.ts';
+import { recordChecks } from '../store/outbox/tell-checks.ts';
 import { HEALTH, putOff, REMOVAL, tryOf } from '../store/applied/attempts.ts';
 import { emptyRow } from '../store/empty-row.ts';
 import { saveFailure } from '../store/applied/failures.ts';
 import { findPackage, type PackageRow, savePackage } from '../store/applied/packages.ts';
 import { isRevoked } from '../store/trust.ts';
-import { isCurable } from './curable.ts';
+import { isTransient } from './curable.ts';
 import { endOperation } from './end-operation.ts';
 import type { CheckResult } from '../model/target.ts';
 import type { Work } from './work.ts';
@@ -114,21 +114,21 @@ const failForward = (agent: Agent, operation: Operation, error: FleetError): voi
   else if (triedAgain && !AT_EACH_LOOK.has(error.code))
     putOff(state, assignment, tryOf(to), agent.edge.now());
   if (!triedAgain || row.code !== said.code || row.message !== said.message) {
-    tellFailed(agent, operation, said, failedOf(operation, error));
+    recordFailed(agent, operation, said, failedOf(operation, error));
   }
-  if (to && operation.checks.length > 0) tellChecks(agent, before, to, operation.checks);
+  if (to && operation.checks.length > 0) recordChecks(agent, before, to, operation.checks);
   const touched = operation.phase !== 'stage' && (kind === 'apply' || kind === 'restore');
-  const rescuer = operation.from;
+  const fallback = operation.from;
   if (
     touched &&
     !staysForRetry(operation, error) &&
-    !(rescuer && isRevoked(state, rescuer.package, rescuer.bundle))
+    !(fallback && isRevoked(state, fallback.package, fallback.bundle))
   ) {
     savePackage(state, row);
     saveOperation(state, { ...failed, rollingBack: true, phase: 'stage', plan: undefined, nextStep: 0 });
     return;
   }
-  const between = touched && rescuer !== undefined;
+  const between = touched && fallback !== undefined;
   savePackage(state, { ...failedRow(row, kind, said, between), since: formatTime(agent.edge.now()) });
   endOperation(agent, failed, between ? 'broken' : 'failed');
 };
@@ -138,7 +138,7 @@ const failForward = (agent: Agent, operation: Operation, error: FleetError): voi
  * they serve. To remove them would take from the next try what it needs; it continues over them. The inventory has all of them.
  */
 const staysForRetry = ({ kind, from, handed }: Operation, error: FleetError): boolean =>
-  kind === 'apply' && from === undefined && handed.length === 0 && isCurable(error);
+  kind === 'apply' && from === undefined && handed.length === 0 && isTransient(error);
 
 /** The failed checks of an operation; of a unit that a step could not start, its last lines are one. */
 const failedOf = ({ checks }: Operation, { printed, message }: FleetError): readonly CheckResult[] => [
@@ -179,11 +179,11 @@ const endBroken = (agent: Agent, operation: Operation, error: FleetError): void 
     pinnedRelease: operation.kind === 'restore' ? undefined : row.pinnedRelease,
     since: formatTime(agent.edge.now()),
   });
-  tellFailed(agent, operation, { code: error.code, message }, failedOf(operation, error));
+  recordFailed(agent, operation, { code: error.code, message }, failedOf(operation, error));
   endOperation(agent, { ...operation, code: error.code, message }, 'broken');
 };
 
-const tellFailed = (
+const recordFailed = (
   agent: Agent,
   operation: Operation,
   said: { readonly code: string; readonly message: string },

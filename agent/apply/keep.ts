@@ -7,7 +7,7 @@ import { nameOf } from '../store/journal/name-of.ts';
 import { type Operation, readResults } from '../store/journal/operations.ts';
 import { changesOf, failedChecksOf } from '../store/outbox/changes.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
-import { tellChecks } from '../store/outbox/tell-checks.ts';
+import { recordChecks } from '../store/outbox/tell-checks.ts';
 import {
   findAttempt,
   forgetAttempts,
@@ -20,7 +20,7 @@ import { emptyRow } from '../store/empty-row.ts';
 import { recordCompared } from '../store/last-look.ts';
 import { findFailure } from '../store/applied/failures.ts';
 import { addOwned, keepOwned, readLeaving } from '../store/applied/inventory.ts';
-import { isSame } from '../store/applied/package-ref.ts';
+import { isSamePackage } from '../store/applied/package-ref.ts';
 import { deletePackage, findPackage, type PackageRow, savePackage } from '../store/applied/packages.ts';
 import { endOperation } from './end-operation.ts';
 import { sayLeaving } from './say-leaving.ts';
@@ -105,7 +105,7 @@ const endKept = (agent: Agent, operation: Operation, isGone: boolean): void => {
     });
   }
   if (!isFollowUp) forgetTries(state, assignment);
-  if (to && kind !== 'prune') tellChecks(agent, row, to, operation.checks);
+  if (to && kind !== 'prune') recordChecks(agent, row, to, operation.checks);
 };
 
 /** Names what a removal did not delete, and why; undefined if nothing is left. */
@@ -151,7 +151,7 @@ const outcomeOf = ({ kind, from }: Operation, changed: boolean): Outcome => {
 
 const appliedRow = (agent: Agent, row: PackageRow, operation: Operation): PackageRow => {
   const { kind, from, to, checks } = operation;
-  const before = from && !isSame(from, to) ? from : row.previous;
+  const before = from && !isSamePackage(from, to) ? from : row.previous;
   return {
     ...row,
     current: to,
@@ -200,5 +200,5 @@ const endRolledBack = (agent: Agent, operation: Operation): void => {
       ...changesOf(readResults(state, operation)),
     },
   });
-  if (from) tellChecks(agent, row, from, operation.checks);
+  if (from) recordChecks(agent, row, from, operation.checks);
 };

@@ -1,4 +1,4 @@
-import { isSame } from '../store/applied/package-ref.ts';
+import { isSamePackage } from '../store/applied/package-ref.ts';
 import { type PackageRow, readPackages } from '../store/applied/packages.ts';
 import { loadPackage } from './load-package.ts';
 import type { Work } from './work.ts';
@@ -31,4 +31,4 @@ export const readNeededBy = async (
 
 /** False for a package that leaves the release, or that an operator rolled back: it needs its objects as long as it runs. */
 export const runsAsDesired = ({ current, desired, status }: PackageRow): boolean =>
-  desired !== undefined && isSame(current, desired) && status !== 'broken';
+  desired !== undefined && isSamePackage(current, desired) && status !== 'broken';

@@ -9,7 +9,7 @@ import {
   readOperation,
 } from '../store/journal/operations.ts';
 import { stopIfReplaced } from '../store/upgrade-trial.ts';
-import { restoreSecrets, tellRestored } from './restore-secrets.ts';
+import { restoreSecrets, recordRestored } from './restore-secrets.ts';
 import type { PackageRef } from '../store/applied/package-ref.ts';
 import { applySteps } from './apply-steps.ts';
 import { fail } from './fail.ts';
@@ -34,7 +34,7 @@ export const begin = (
 /** Restores secrets and finishes an interrupted operation. Every command that changes something calls this first. */
 export const resume = async (agent: Agent): Promise<Operation | undefined> => {
   stopIfReplaced(agent.state.directory);
-  tellRestored(agent, await restoreSecrets(agent));
+  recordRestored(agent, await restoreSecrets(agent));
   const open = openOperation(agent.state);
   return open && perform(agent, open.id);
 };

@@ -13,7 +13,7 @@ import { findRunning } from './find-running.ts';
 import { checkAborted } from '../store/journal/boundary.ts';
 import { sentenceOf } from '../store/outbox/sentence-of.ts';
 import { readOwned, readTaken } from '../store/applied/inventory.ts';
-import { isSame } from '../store/applied/package-ref.ts';
+import { isSamePackage } from '../store/applied/package-ref.ts';
 import { isHalfRemoved, type PackageRow, readPackages } from '../store/applied/packages.ts';
 
 /** Changes that the release in force would make to one package; `error`: why they could not be planned. */
@@ -63,7 +63,7 @@ const askedOf = async (
 };
 
 const isPending = (row: PackageRow): boolean =>
-  row.pinnedRelease === undefined && !isHalfRemoved(row) && !isSame(row.current, row.desired);
+  row.pinnedRelease === undefined && !isHalfRemoved(row) && !isSamePackage(row.current, row.desired);
 
 /** @param leaving packages whose objects others may take over, because they are removed last */
 const planOne = async (

@@ -2,7 +2,7 @@ import type { Agent } from '../store/agent.ts';
 import { checkAborted } from '../store/journal/boundary.ts';
 import { findFailure } from '../store/applied/failures.ts';
 import { readOwned } from '../store/applied/inventory.ts';
-import { isSame, type PackageRef } from '../store/applied/package-ref.ts';
+import { isSamePackage, type PackageRef } from '../store/applied/package-ref.ts';
 import { readPackages } from '../store/applied/packages.ts';
 import { loadPackage } from './load-package.ts';
 import type { OwnedObject } from '../model/target.ts';
@@ -18,7 +18,9 @@ export const readMoves = async (agent: Agent): Promise<readonly Move[]> => {
   const { state } = agent;
   const changing = readPackages(state).flatMap(({ assignment, current, desired, pinnedRelease }) => {
     const isTried = desired && pinnedRelease === undefined && !findFailure(state, assignment, desired);
-    return isTried && !isSame(current, desired) ? [{ desired, owned: readOwned(state, assignment) }] : [];
+    return isTried && !isSamePackage(current, desired)
+      ? [{ desired, owned: readOwned(state, assignment) }]
+      : [];
   });
   if (changing.length < 2 || changing.every(({ owned }) => owned.length === 0)) return [];
   const read: { assignment: string; owned: readonly OwnedObject[]; wants: ReadonlySet<string> }[] = [];

@@ -1,6 +1,6 @@
 import { compareBytes } from '#bundles/digest';
 import type { Agent } from '../store/agent.ts';
-import { isSame, type PackageRef } from '../store/applied/package-ref.ts';
+import { isSamePackage, type PackageRef } from '../store/applied/package-ref.ts';
 import { findPackage } from '../store/applied/packages.ts';
 import { checkAborted } from '../store/journal/boundary.ts';
 import { loadWithoutValues } from './load-package.ts';
@@ -17,7 +17,9 @@ export const readTurns = async (
   agent: Agent,
   refs: readonly PackageRef[],
 ): Promise<ReadonlyMap<string, number>> => {
-  const pending = refs.filter((ref) => !isSame(findPackage(agent.state, ref.assignment)?.current, ref));
+  const pending = refs.filter(
+    (ref) => !isSamePackage(findPackage(agent.state, ref.assignment)?.current, ref),
+  );
   const originOf = openOrigins(agent);
   const timed: { readonly assignment: string; readonly workspace: string; readonly seconds: number }[] = [];
   for (const ref of pending) {

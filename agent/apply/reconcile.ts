@@ -5,7 +5,7 @@ import { frozenBy } from '../acquire/staleness/frozen-by.ts';
 import type { Staleness } from '../acquire/staleness/read-staleness.ts';
 import type { Agent } from '../store/agent.ts';
 import { findFailure } from '../store/applied/failures.ts';
-import { isSame, type PackageRef } from '../store/applied/package-ref.ts';
+import { isSamePackage, type PackageRef } from '../store/applied/package-ref.ts';
 import {
   findPackage,
   isHalfRemoved,
@@ -72,7 +72,7 @@ const applyWanted = async (
   for (const { assignment, desired, turn } of await wantedInOrder(agent, aside)) {
     const row = findPackage(agent.state, assignment);
     if (!row || row.pinnedRelease !== undefined) continue;
-    if (isSame(row.current, desired)) continue;
+    if (isSamePackage(row.current, desired)) continue;
     if (!isLate && turn > 0 && !desired.critical) {
       isLate = true;
       await beforeLate();
@@ -101,13 +101,13 @@ const wantedInOrder = async (agent: Agent, aside: string | undefined): Promise<r
   const turnOf = (assignment: string): number =>
     Math.max(turns.get(assignment) ?? 0, assignment === aside ? 1 : 0);
   const timed = refs.map((ref) => ({ ...ref, turn: turnOf(ref.assignment) }));
-  const order = giversFirst(timed, await readMoves(agent)).map(({ assignment }) => assignment);
+  const order = previousOwnersFirst(timed, await readMoves(agent)).map(({ assignment }) => assignment);
   const byName = new Map(rows.map((row) => [row.assignment, { ...row, turn: turnOf(row.assignment) }]));
   return order.map((assignment) => byName.get(assignment) as Wanted);
 };
 
 /** Orders a package that takes an object over after the one that owns it, unless dependencies prevent that. */
-const giversFirst = (refs: readonly PackageRef[], moves: readonly Move[]): readonly PackageRef[] => {
+const previousOwnersFirst = (refs: readonly PackageRef[], moves: readonly Move[]): readonly PackageRef[] => {
   if (moves.length === 0) return inOrder(refs);
   const after = (ref: PackageRef) => moves.filter(({ to }) => to === ref.assignment).map(({ from }) => from);
   try {
@@ -178,7 +178,7 @@ const holdPending = (agent: Agent, why: string, code: 'HELD' | 'STALE'): readonl
   const results: PackageResult[] = [];
   for (const row of readPackages(agent.state)) {
     const { assignment, desired, current, pinnedRelease, status, message } = row;
-    if (pinnedRelease !== undefined || (desired && isSame(current, desired))) continue;
+    if (pinnedRelease !== undefined || (desired && isSamePackage(current, desired))) continue;
     // Its row stays as it is, because the package is in part removed already: the removal goes on after the hold.
     if (isHalfRemoved(row))
       results.push({

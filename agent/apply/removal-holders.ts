@@ -52,8 +52,8 @@ export const removalHolders = async (
     const isStop = row.desired.critical && (row.status === 'failed' || row.status === 'broken');
     const related = all.filter(({ from }) => mayHold(of, from));
     const needs = await needsOf(agent, row, related);
-    const strangers = isEarly ? all.filter((one) => !related.includes(one)) : [];
-    const taken = await takenOver(agent, row, strangers);
+    const unrelated = isEarly ? all.filter((one) => !related.includes(one)) : [];
+    const taken = await takenOver(agent, row, unrelated);
     for (const one of all) {
       const { assignment } = one.row;
       const isReplaced =

@@ -56,7 +56,7 @@ const running = (state: State): readonly { readonly assignment: string; readonly
  * Reports restored files of secrets that were deleted. The first call after a boot reports none, because the boot removed all
  * of them.
  */
-export const tellRestored = (agent: Agent, restored: readonly Restored[]): void => {
+export const recordRestored = (agent: Agent, restored: readonly Restored[]): void => {
   const { state, edge } = agent;
   // Files of an interrupted operation may not have been written yet, so they do not count as deleted.
   const open = openOperation(state)?.assignment;

@@ -4,7 +4,7 @@ import { nameOf } from '../store/journal/name-of.ts';
 import { saveOperation } from '../store/journal/operations.ts';
 import { sayFailed } from '../store/outbox/tell-checks.ts';
 import { HEALTH, makeDue } from '../store/applied/attempts.ts';
-import { isSame } from '../store/applied/package-ref.ts';
+import { isSamePackage } from '../store/applied/package-ref.ts';
 import { findPackage } from '../store/applied/packages.ts';
 import { causeOf, fail } from './fail.ts';
 import { checkNews, untilNews } from './news.ts';
@@ -68,5 +68,5 @@ const isNotWaitedFor = ({ agent, operation }: Work): boolean => {
   const { assignment, kind, to, rollingBack } = operation;
   if (kind === 'correct') return true;
   const desired = findPackage(agent.state, assignment)?.desired;
-  return kind === 'apply' && rollingBack && desired !== undefined && !isSame(desired, to);
+  return kind === 'apply' && rollingBack && desired !== undefined && !isSamePackage(desired, to);
 };

@@ -1,6 +1,6 @@
 import type { Agent } from '../store/agent.ts';
 import { findFailure } from '../store/applied/failures.ts';
-import { isSame } from '../store/applied/package-ref.ts';
+import { isSamePackage } from '../store/applied/package-ref.ts';
 import { readPackages } from '../store/applied/packages.ts';
 import { type Operation, openOperation } from '../store/journal/operations.ts';
 import { pausedFailure } from './paused-failure.ts';
@@ -35,7 +35,7 @@ const othersWait = (agent: Agent, { assignment }: Operation): boolean => {
     for (const row of rows) if (row.desired?.dependsOn.includes(name)) behind.add(row.assignment);
   return rows.some((row) => {
     const { desired, current, pinnedRelease } = row;
-    if (!desired || pinnedRelease !== undefined || isSame(current, desired)) return false;
+    if (!desired || pinnedRelease !== undefined || isSamePackage(current, desired)) return false;
     if (behind.has(row.assignment) || desired.dependsOn.some((name) => behind.has(name))) return false;
     return !findFailure(agent.state, row.assignment, desired) && !pausedFailure(agent, row, desired);
   });

@@ -1,5 +1,5 @@
 import { formatTime } from '#bundles/time';
-import { isSame } from '../store/applied/package-ref.ts';
+import { isSamePackage } from '../store/applied/package-ref.ts';
 import { findPackage } from '../store/applied/packages.ts';
 import { record } from '../store/journal/boundary.ts';
 import { nameOf } from '../store/journal/name-of.ts';
@@ -13,7 +13,7 @@ export const isSuperseded = ({ agent, operation }: Work): boolean => {
   const { assignment, kind, to, rollingBack } = operation;
   if (kind !== 'apply' || rollingBack || !to) return false;
   const desired = findPackage(agent.state, assignment)?.desired;
-  return desired !== undefined && !isSame(desired, to);
+  return desired !== undefined && !isSamePackage(desired, to);
 };
 
 /**

@@ -88,13 +88,13 @@ const aboutGlass = ({ relaxed }: ImportResult): string =>
 
 const aboutImages = ({ images: { brought, left } }: ImportResult): readonly string[] => [
   ...(brought > 0 ? [`Brought ${brought} container image${brought === 1 ? '' : 's'}.`] : []),
-  ...(left > 0 ? [`${left} container image${left === 1 ? '' : 's'} ${NOBODY_KEEPS}`] : []),
+  ...(left > 0 ? [`${left} container image${left === 1 ? '' : 's'} ${NOT_IN_STORE}`] : []),
 ];
 
 const notRunning = (todo: string): string =>
   `The service is not running, so nothing compares this machine with its release from now on: "${todo}" starts it.`;
 
-const NOBODY_KEEPS =
+const NOT_IN_STORE =
   'stayed on the medium, because no image provider is configured: the cluster has to pull them. To import them, set ' +
   'containerd or imageRegistry in the configuration of the agent and import again.';
 

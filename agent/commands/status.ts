@@ -192,12 +192,12 @@ const toRow = (it: PackageState, { looked }: LookVerdict): readonly string[] => 
 export const showContacts = ({ registry, hub, outbox }: StatusReport): readonly string[] => {
   const waiting = outbox.events > 0 ? `, ${outbox.events} events waiting` : '';
   return [
-    ...(registry ? [`Registry ${registry.address}: ${describe(registry, 'asked', '')}`] : []),
-    ...(hub ? [`Hub      ${hub.address}: ${describe(hub, 'handed over', waiting)}`] : []),
+    ...(registry ? [`Registry ${registry.address}: ${describeContact(registry, 'asked', '')}`] : []),
+    ...(hub ? [`Hub      ${hub.address}: ${describeContact(hub, 'handed over', waiting)}`] : []),
   ];
 };
 
-const describe = ({ good, failing, next }: Contact, doing: string, more: string): string => {
+const describeContact = ({ good, failing, next }: Contact, doing: string, more: string): string => {
   if (good === null && failing === null)
     return `not yet ${doing}${more}${next === null ? ' (is the service running?)' : ''}`;
   const last = good === null ? `never ${doing}` : `last ${doing} ${good}`;

@@ -3,7 +3,7 @@ import { openMedium } from '#bundles/formats/medium/open-medium';
 import type { Agent } from '../store/agent.ts';
 import { type Look, lookAround } from './look-around.ts';
 import { openOperation } from '../store/journal/operations.ts';
-import { tellRefused } from '../store/outbox/tell-refused.ts';
+import { recordRefused } from '../store/outbox/tell-refused.ts';
 import { collectGarbage } from '../store/collect-garbage.ts';
 import { isBeingReplaced } from '../store/upgrade-trial.ts';
 import { judgeOffer } from '../acquire/offers/judge-offer.ts';
@@ -39,9 +39,9 @@ export const importMedium = async (
 ): Promise<ImportResult> => {
   checkGlass(agent, acceptExpired);
   const unseal = unsealer(agent);
-  await using medium = await orTellRefused(agent, () => openMedium(paths, { unseal }));
+  await using medium = await orRecordRefused(agent, () => openMedium(paths, { unseal }));
   const how = { acceptExpired: acceptExpired !== undefined };
-  const accepted = await orTellRefused(agent, async () =>
+  const accepted = await orRecordRefused(agent, async () =>
     judgeOffer(agent, await readOffer(agent, medium), how),
   );
   const acknowledged = storeAccepted(agent, accepted, { prune, reason: acceptExpired });
@@ -76,7 +76,7 @@ const applyAccepted = async (agent: Agent): Promise<Look> => {
 };
 
 /** Records a refusal for the report: the medium may be the wrong one, or a bad one. */
-const orTellRefused = async <T>(agent: Agent, judge: () => Promise<T>): Promise<T> => {
+const orRecordRefused = async <T>(agent: Agent, judge: () => Promise<T>): Promise<T> => {
   try {
     return await judge();
   } catch (cause) {
@@ -87,7 +87,7 @@ const orTellRefused = async <T>(agent: Agent, judge: () => Promise<T>): Promise<
     // Not a refusal: other volumes of the set are still to come.
     if (isFleetError(error, 'PARTS_MISSING')) throw error;
     try {
-      tellRefused(agent, error);
+      recordRefused(agent, error);
     } catch {
       // The disk may be too full for the event; the original error is thrown either way.
     }

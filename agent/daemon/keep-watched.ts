@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { notifySystemd } from '#cli/notify-systemd';
-import { NOT_TOLD } from '#cli/tell-ready';
+import { NOTIFY_FAILED } from '#cli/tell-ready';
 import type { Log } from '../model/log.ts';
 import type { Progress } from './progress.ts';
 import type { Sleep } from './wake-signal.ts';
@@ -57,7 +57,7 @@ export const keepWatched = async (
       if (file !== undefined) await writeFile(file, '');
       failing = false;
     } catch (cause) {
-      if (!failing && !signal.aborted) log.warn({ reason: String(cause) }, NOT_TOLD);
+      if (!failing && !signal.aborted) log.warn({ reason: String(cause) }, NOTIFY_FAILED);
       failing = true;
     }
     await sleep(rest, signal);

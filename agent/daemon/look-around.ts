@@ -12,7 +12,7 @@ import { forgetOldOperations } from '../store/journal/operations.ts';
 import { frozenBy } from '../acquire/staleness/frozen-by.ts';
 import { SPARE } from '../acquire/blobs/free-space.ts';
 import type { Staleness } from '../acquire/staleness/read-staleness.ts';
-import { tellStaleness } from '../acquire/staleness/tell-staleness.ts';
+import { recordStaleness } from '../acquire/staleness/tell-staleness.ts';
 import { compactOutbox } from '../store/outbox/compact-outbox.ts';
 import { collectGarbage } from '../store/collect-garbage.ts';
 import { readPull } from '../store/pull.ts';
@@ -50,7 +50,7 @@ export const lookAround = async (
 ): Promise<Look> => {
   // A full disk ends the look at its first write, so what makes room comes before.
   if ((await agent.freeBytes(agent.state.directory)) < SPARE) await collectGarbage(agent.state);
-  const stale = tellStaleness(agent);
+  const stale = recordStaleness(agent);
   endHoldOnTime(agent);
   // An interrupted operation is finished even when stale, because a partial change is worse.
   const aside = mayBegin && !readSiteHold(agent) && !frozenBy(agent) ? await stepAside(agent) : undefined;
@@ -67,7 +67,7 @@ export const lookAround = async (
     ? []
     : await observe(held || frozenBy(agent) ? onlyReporting(agent) : agent, waits, {
         settled: triedWell(packages),
-        ...(leavesFailed && { except: triedInVain(packages) }),
+        ...(leavesFailed && { except: failedAttempts(packages) }),
       });
   judgeBoot(agent, isWaiting);
   await collectGarbage(agent.state);
@@ -80,7 +80,7 @@ export const lookAround = async (
 };
 
 /** Packages that this look has tried in vain; only an operation of its own says whether it was rolled back. */
-const triedInVain = (packages: readonly PackageResult[]): ReadonlySet<string> =>
+const failedAttempts = (packages: readonly PackageResult[]): ReadonlySet<string> =>
   new Set(packages.flatMap(({ assignment, rolledBack }) => (rolledBack === undefined ? [] : [assignment])));
 
 /** Held back, or known to fail: nothing was done in this look. */

@@ -9,10 +9,10 @@ import { record } from '../store/journal/boundary.ts';
 import { lastChange } from '../store/journal/operations.ts';
 import { failedChecksOf } from '../store/outbox/changes.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
-import { sayFailed, tellChecks } from '../store/outbox/tell-checks.ts';
+import { sayFailed, recordChecks } from '../store/outbox/tell-checks.ts';
 import { findAttempt, forgetAttempts, HEALTH, putOff } from '../store/applied/attempts.ts';
 import { findFailure } from '../store/applied/failures.ts';
-import { isSame, type PackageRef } from '../store/applied/package-ref.ts';
+import { isSamePackage, type PackageRef } from '../store/applied/package-ref.ts';
 import { findPackage, type PackageRow, savePackage } from '../store/applied/packages.ts';
 
 /**
@@ -36,7 +36,9 @@ export const judgeHealth = async (
   }
   const change = lastChange(state, assignment);
   const isStill = (row: PackageRow | undefined): row is PackageRow =>
-    row?.current !== undefined && isSame(row.current, current) && lastChange(state, assignment) === change;
+    row?.current !== undefined &&
+    isSamePackage(row.current, current) &&
+    lastChange(state, assignment) === change;
   let checks: readonly CheckResult[] | undefined;
   try {
     const desired = await loadPackage(state, agent.identity.agent, current, signal);
@@ -90,21 +92,21 @@ const noteHealth = (
   if (failed.length === 0) {
     forgetAttempts(state, assignment, HEALTH);
     savePackage(state, { ...(row.status === 'broken' ? mended(agent, row) : row), checks });
-    if (row.status === 'broken') tellWell(agent, ref, checks);
+    if (row.status === 'broken') recordRecovered(agent, ref, checks);
   } else {
     putOff(state, assignment, HEALTH, edge.now());
     const message = sayFailed(failed);
     const said = { code: 'CHECK_FAILED', message };
     const since = row.status === 'broken' ? row.since : formatTime(edge.now());
     savePackage(state, { ...row, ...said, status: 'broken', checks, since });
-    if (row.code !== said.code || row.message !== message) tellBroken(agent, ref, said, checks);
+    if (row.code !== said.code || row.message !== message) recordBroken(agent, ref, said, checks);
   }
-  tellChecks(agent, row, ref, checks);
+  recordChecks(agent, row, ref, checks);
 };
 
 /** The row of a recovered package: healthy, or failed if the desired version is another one that did not come up. */
 const mended = (agent: Agent, row: PackageRow): PackageRow => {
-  const failure = isSame(row.current, row.desired)
+  const failure = isSamePackage(row.current, row.desired)
     ? undefined
     : findFailure(agent.state, row.assignment, row.desired);
   return {
@@ -125,7 +127,7 @@ const whatOf = ({ assignment, package: digest, siteValues, release }: PackageRef
 });
 
 /** Reports the recovery with an event of type `package`, as the failure was reported. */
-const tellWell = (agent: Agent, current: PackageRef, checks: readonly CheckResult[]): void => {
+const recordRecovered = (agent: Agent, current: PackageRef, checks: readonly CheckResult[]): void => {
   const row = findPackage(agent.state, current.assignment);
   if (row?.status === 'failed' && row.desired) {
     const { code, message } = row;
@@ -136,7 +138,7 @@ const tellWell = (agent: Agent, current: PackageRef, checks: readonly CheckResul
   appendEvent(agent, { ...whatOf(current), outcome: 'unchanged', ...said });
 };
 
-const tellBroken = (
+const recordBroken = (
   agent: Agent,
   current: PackageRef,
   said: { readonly code: string; readonly message: string },

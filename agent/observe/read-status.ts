@@ -24,7 +24,7 @@ import { type BrokenGlass, readCondition, type SiteHold, type WaitingForParts } 
 import { findFailure } from '../store/applied/failures.ts';
 import { fullName } from '../store/identity.ts';
 import { readLeaving } from '../store/applied/inventory.ts';
-import { isSame, type PackageRef } from '../store/applied/package-ref.ts';
+import { isSamePackage, type PackageRef } from '../store/applied/package-ref.ts';
 import {
   isHalfRemoved,
   type PackageRow,
@@ -187,7 +187,7 @@ const statusOf = ({ desired, status, code }: PackageRow, isUnknown: boolean): Pa
 };
 
 const packageState = (state: State, row: PackageRow, now: Date, verdict: LookVerdict): PackageState => {
-  const wanted = row.desired && !isSame(row.current, row.desired) ? row.desired : undefined;
+  const wanted = row.desired && !isSamePackage(row.current, row.desired) ? row.desired : undefined;
   const old = row.current ? verdict.whyOld(row.assignment) : undefined;
   const unseen = old ?? (row.drift?.error && 'its live state could not be read');
   const doubt =
@@ -247,7 +247,7 @@ const waitsFor = (
   if (windows.isOpen(edge.now())) return null;
   const waiting = readPackages(state).some(
     ({ current, desired, pinnedRelease, status }) =>
-      pinnedRelease === undefined && status === 'waiting' && !isSame(current, desired),
+      pinnedRelease === undefined && status === 'waiting' && !isSamePackage(current, desired),
   );
   const opens = waiting ? windows.opensAfter(edge.now()) : undefined;
   return opens ? formatTime(opens) : null;

@@ -68,7 +68,7 @@ export const makeVisitor = (
       if (!root) return false;
       const certificate = await ownCertificate(agent);
       const now = agent.edge.now();
-      const tells = !told && isRecipientUntold(agent);
+      const tells = !told && isRecipientUnreported(agent);
       const due = isDueForRenewal(certificate, now) || tells;
       const isAsked = support !== undefined && openRequest(agent) !== undefined;
       // In place of a presence message, so that the hub gets no more requests.
@@ -114,7 +114,7 @@ const noteIfRoom = (agent: Agent): void => {
 };
 
 /** True if the site statement has no recipient, or another one than this agent's. */
-const isRecipientUntold = ({ state, identity }: Agent): boolean => {
+const isRecipientUnreported = ({ state, identity }: Agent): boolean => {
   const own = findOwnEntry({ state, identity });
   const { recipient } = JSON.parse(identity.request) as Request;
   return own !== undefined && recipient !== undefined && own.recipient !== recipient;

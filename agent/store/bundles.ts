@@ -30,7 +30,7 @@ const keptBlobs = (bundle: Bundle): readonly Descriptor[] => {
 const LAYERS: ReadonlySet<string> = new Set([LAYER_KUBERNETES, LAYER_HOST, FILE_BLOB]);
 
 /** Small blobs that stay as long as the bundle is known, because audits need them. */
-export const lastingBlobs = ({ blobs }: StoredBundle): readonly Digest[] =>
+export const retainedBlobs = ({ blobs }: StoredBundle): readonly Digest[] =>
   blobs.flatMap(({ digest, mediaType }) => (LAYERS.has(mediaType) ? [] : [digest]));
 
 export const readBundles = ({ db }: State): readonly StoredBundle[] => {

@@ -3,7 +3,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Digest } from '#bundles/digest';
 import { openOperation } from './journal/operations.ts';
-import { lastingBlobs, readBundles } from './bundles.ts';
+import { retainedBlobs, readBundles } from './bundles.ts';
 import { readCondition } from './conditions.ts';
 import type { PackageRef } from './applied/package-ref.ts';
 import { removePartialBlobs } from './partial-blobs.ts';
@@ -82,7 +82,7 @@ const pinnedBlobs = (state: State): ReadonlySet<Digest> => {
   const refs = refsInUse(state);
   const sealed = [...refs.flatMap((ref) => ref.secrets ?? []), ...readSecretSets(state)];
   return new Set([
-    ...readBundles(state).flatMap(lastingBlobs),
+    ...readBundles(state).flatMap(retainedBlobs),
     ...refs.flatMap((ref) => [ref.layer, ...(ref.blobs ?? [])]),
     ...sealed.map(({ digest }) => digest),
     ...readPull(state),

@@ -30,7 +30,7 @@ export const openServer = async (hub: Hub, page?: string): Promise<HubServer> =>
     decisions: {
       readKeys: async () => hub.keys,
       readPromotion: async () => PROMOTION,
-      poke: () => {},
+      wake: () => {},
       signal: new AbortController().signal,
     },
   });

@@ -82,7 +82,7 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
     log: silent,
     page,
     enrolmentsPerMinute: 1_000_000,
-    decisions: { readKeys, readPromotion: readChain, poke: () => void judge.round(signal), signal },
+    decisions: { readKeys, readPromotion: readChain, wake: () => void judge.round(signal), signal },
   });
   starting.defer(() => server.close());
   const judge = makeLinkJudge({

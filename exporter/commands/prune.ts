@@ -60,7 +60,8 @@ The registry's own garbage collection frees the space afterwards. Do not run pru
       });
       for (const note of pruned.notes) this.say(`Note: ${note}.`);
       for (const repository of pruned.repositories)
-        if (repository.tags.length > 0 || repository.outcome === 'moved') this.log(describe(repository));
+        if (repository.tags.length > 0 || repository.outcome === 'moved')
+          this.log(describeRepository(repository));
       const tags = pruned.repositories.reduce((sum, repository) => sum + repository.tags.length, 0);
       this.log(
         yes
@@ -75,7 +76,7 @@ The registry's own garbage collection frees the space afterwards. Do not run pru
 const NAMES: Readonly<Record<string, string>> = { r: 'release', s: 'statement', b: 'bundle', i: 'image' };
 
 /** 'prod/kiosk                   would remove: 3 releases, 2 bundles, 4 images' */
-const describe = ({ repository, outcome, tags }: PrunedRepository): string => {
+const describeRepository = ({ repository, outcome, tags }: PrunedRepository): string => {
   const head = repository.padEnd(28);
   if (outcome === 'moved') return `${head} changed by another push: nothing was removed, run it again`;
   const counts = Object.entries(NAMES).flatMap(([letter, name]) => {

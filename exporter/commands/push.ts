@@ -88,7 +88,7 @@ A release older than the one in the registry is refused (ROLLBACK) before anythi
       progress.end();
       const notes = trustNotes(pushed.root, pinned);
       for (const note of notes) this.say(`Note: ${note}.`);
-      for (const pointer of pushed.pointers) this.log(describe(pointer, reason));
+      for (const pointer of pushed.pointers) this.log(describePushed(pointer, reason));
       this.log(conclude(pushed, flags.to, flags['dry-run']));
       const wentBack = pushed.pointers.some((pointer) => pointer.wentBack);
       return {
@@ -104,7 +104,7 @@ A release older than the one in the registry is refused (ROLLBACK) before anythi
 }
 
 /** 'prod/kiosk:release           release 3  sent' */
-const describe = (
+const describePushed = (
   { repository, tag, name, outcome, wentBack }: PushedPointer,
   reason: string | undefined,
 ): string => {

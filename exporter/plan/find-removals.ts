@@ -62,8 +62,8 @@ const knownOf = async (
   media: readonly OpenMedium[],
   signal: AbortSignal | undefined,
 ): Promise<readonly Known[]> => {
-  const told = bases.filter((base) => sameChannel(base.channel, channel)).flatMap(toKnown);
-  if (told.length > 0) return told;
+  const known = bases.filter((base) => sameChannel(base.channel, channel)).flatMap(toKnown);
+  if (known.length > 0) return known;
   for (const one of media) {
     const { medium } = one;
     const bundles = medium?.bundles.filter((bundle) => sameChannel(bundle, channel)) ?? [];

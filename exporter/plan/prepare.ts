@@ -23,7 +23,7 @@ import { readInParallel } from '../source/read-in-parallel.ts';
 import { readOffer } from '../source/read-offer.ts';
 import type { Source } from '../source/source.ts';
 import { withBlobs } from '../source/with-blobs.ts';
-import { toldGone } from './medium/gone.ts';
+import { explainGone } from './medium/gone.ts';
 import { openTarget, type Target } from './medium/target.ts';
 import { shortDigest } from '#bundles/digest';
 import { nameSome } from '#bundles/name-some';
@@ -85,7 +85,7 @@ export type Prepared = AsyncDisposable & {
  */
 export const prepare = (order: ExportRequest): Promise<Prepared> =>
   openAndPlan(order).catch((error: unknown) => {
-    throw toldGone(error);
+    throw explainGone(error);
   });
 
 const openAndPlan = async (order: ExportRequest): Promise<Prepared> => {
@@ -132,7 +132,7 @@ const openAndPlan = async (order: ExportRequest): Promise<Prepared> => {
       ...(offer.root.dev ? [DEV_ROOT_NOTICE] : []),
       ...targets.flatMap(({ notes }) => notes),
       ...bases.notes,
-      ...askedInVain(bases, plan),
+      ...unmatchedBases(bases, plan),
       ...offer.notes,
       ...notSelected(offer),
       ...unfit,
@@ -212,7 +212,7 @@ const checkComplete = async (
 };
 
 /** Notes a requested blob that is in no bundle of this medium: the agent would wait for it forever. */
-const askedInVain = ({ asked }: Pick<Bases, 'asked'>, plan: Pick<Plan, 'blobs'>): readonly string[] => {
+const unmatchedBases = ({ asked }: Pick<Bases, 'asked'>, plan: Pick<Plan, 'blobs'>): readonly string[] => {
   const carried = new Set<string>(plan.blobs.map(({ digest }) => digest));
   const absent = [...asked].filter(([digest]) => !carried.has(digest));
   return [...Map.groupBy(absent, ([, agent]) => agent)].map(

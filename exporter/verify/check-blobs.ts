@@ -21,7 +21,7 @@ export type BlobCheck = {
 export type BlobsChecked = {
   readonly checked: number;
   /** Files under blobs/ of a folder that nothing on the medium names. */
-  readonly strangers: number;
+  readonly unexpected: number;
 };
 
 type Checking = {
@@ -57,8 +57,8 @@ export const checkBlobs = async (
     }
   }
   if (bad[0]) throw allOf(bad[0], bad.length);
-  const strangers = form === 'parts' || incomplete ? [] : await strangersIn(files, expected);
-  const [first] = strangers;
+  const unexpected = form === 'parts' || incomplete ? [] : await unexpectedFiles(files, expected);
+  const [first] = unexpected;
   if (first !== undefined && form === 'tar') {
     const digest = digestOfPath(first);
     throw new FleetError(
@@ -67,10 +67,13 @@ export const checkBlobs = async (
       { subject: digest ?? first, hint: 'Do not import it; somebody added to this archive' },
     );
   }
-  return { checked: expected.size, strangers: strangers.length };
+  return { checked: expected.size, unexpected: unexpected.length };
 };
 
-const strangersIn = async (files: OpenMedium['files'], expected: ExpectedBlobs): Promise<readonly string[]> =>
+const unexpectedFiles = async (
+  files: OpenMedium['files'],
+  expected: ExpectedBlobs,
+): Promise<readonly string[]> =>
   (await files('blobs')).filter((file) => {
     const digest = digestOfPath(file);
     return digest === undefined || !expected.has(digest);

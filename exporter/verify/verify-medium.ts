@@ -69,7 +69,7 @@ export const verifyMedium = async (
     await list.check(
       'blobs',
       () => checkBlobs(open, expected, { clock, onBlob, incomplete }, signal),
-      ({ checked, strangers }) => {
+      ({ checked, unexpected: strangers }) => {
         if (strangers > 0) advice.push(`${describeFiles(strangers)} to nothing on the medium`);
         return `${checked} read, each with its digest`;
       },

@@ -7,7 +7,7 @@ import type { Source } from '../source/source.ts';
  * Finds the cause of a failed read-back by reading the source again: a damaged source or a faulty medium.
  * @throws FleetError DIGEST_MISMATCH, SIZE_MISMATCH, MISSING_BLOB if the source is damaged; otherwise IO
  */
-export const blame = async (
+export const attributeError = async (
   source: Source,
   blob: BlobRef & { readonly repository: string },
   medium: string,

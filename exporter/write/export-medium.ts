@@ -6,7 +6,7 @@ import { type Medium, PARTS_FOLDER } from '#bundles/formats/medium/medium';
 import { formatChannel } from '#bundles/names';
 import type { Plan } from '../plan/plan.ts';
 import type { Prepared } from '../plan/prepare.ts';
-import { toldGone } from '../plan/medium/gone.ts';
+import { explainGone } from '../plan/medium/gone.ts';
 import { LOCK } from '../plan/medium/lock-file.ts';
 import { whileLocked } from './lock-medium.ts';
 import { releaseBefore } from './release-before.ts';
@@ -47,7 +47,7 @@ const writeMedium = async (
     const tar = targets.find(({ form }) => form === 'tar');
     if (tar) throw notAFolder(tar.path);
     const { written, removed, ...set } = await writeSet(prepared, order, options).catch((error: unknown) => {
-      throw toldGone(error);
+      throw explainGone(error);
     });
     // The content of an existing sealed set is unknown here.
     return { written, removed, changes: written === 0 ? [] : changes, set };

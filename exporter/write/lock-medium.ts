@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { FleetError, isFleetError } from '#bundles/errors';
 import { makeDirectory } from '#bundles/formats/layout/make-directory';
 import { syncDirectory } from '#bundles/formats/layout/sync-directory';
-import { toldGone } from '../plan/medium/gone.ts';
+import { explainGone } from '../plan/medium/gone.ts';
 import { isLock } from '../plan/medium/lock-file.ts';
 
 export type MediumLock = AsyncDisposable & {
@@ -79,7 +79,7 @@ export const whileLocked = async <T>(
     return done;
   } catch (error) {
     if (!isFleetError(error, 'ABORTED')) await lock.check();
-    throw toldGone(error, `writing to ${medium}`);
+    throw explainGone(error, `writing to ${medium}`);
   }
 };
 
@@ -103,7 +103,7 @@ const touch = async (file: string, medium: string): Promise<bigint | undefined> 
     return (await handle.stat({ bigint: true })).ino;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EROFS') return undefined;
-    throw toldGone(error, `writing to ${medium}`);
+    throw explainGone(error, `writing to ${medium}`);
   }
 };
 

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { syncDirectory } from '#bundles/formats/layout/sync-directory';
-import { toldGone } from '../plan/medium/gone.ts';
+import { explainGone } from '../plan/medium/gone.ts';
 import type { Target } from '../plan/medium/target.ts';
 
 /** Releases the space of a replaced file. A file that is still open keeps its blocks, on FAT until a disk check. */
@@ -14,6 +14,6 @@ export const releaseBefore = async ({
     // Any sync writes the allocation table.
     await syncDirectory(form === 'tar' ? dirname(path) : path);
   } catch (error) {
-    throw toldGone(error, `writing to ${path}`);
+    throw explainGone(error, `writing to ${path}`);
   }
 };

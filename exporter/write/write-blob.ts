@@ -1,7 +1,7 @@
 import { type ByteCursor, byteCursor } from '#bundles/formats/archive/byte-cursor';
 import type { PlannedBlob } from '../plan/plan.ts';
 import type { Source } from '../source/source.ts';
-import { blame } from './blame.ts';
+import { attributeError } from './blame.ts';
 import type { Part } from '../plan/medium/part.ts';
 import { type PartWriter, writePart } from './write-part.ts';
 
@@ -25,7 +25,7 @@ export const writeBlob = async (
       const last = part === parts.at(-1);
       if (!missing.has(part.path)) await cursor.skip(part.size);
       else if (!(await writePart(writer, part, last ? rest(cursor) : first(cursor, part.size))))
-        await blame(source, blob, writer.root, writer.signal);
+        await attributeError(source, blob, writer.root, writer.signal);
     }
   } finally {
     await cursor.close();

@@ -8,7 +8,7 @@ import type { Medium } from '#bundles/formats/medium/medium';
 import type { Plan } from '../plan/plan.ts';
 import type { Source } from '../source/source.ts';
 import { smallLacking } from '../plan/bytes-to-write.ts';
-import { blame } from './blame.ts';
+import { attributeError } from './blame.ts';
 import { holds } from '../plan/medium/read-back.ts';
 import { checkFolderRoom } from '../plan/medium/folder-room.ts';
 import { checkFreeSpace, largestFile } from '../plan/medium/free-space.ts';
@@ -70,7 +70,7 @@ export const writeDirectory = async (
   for (const { path, digest, size, repository } of plan.files) {
     written += await writeChanged(root, path, await readBlob(source.blobs(repository), digest, size, signal));
     if (!options.readBack || (await holds(join(root, path), size, digest, signal))) continue;
-    await blame(source, { digest, size, repository }, root, signal);
+    await attributeError(source, { digest, size, repository }, root, signal);
   }
   // From here on the signal is ignored, because the medium is complete shortly.
   signal?.throwIfAborted();

@@ -9,7 +9,7 @@ import { entrySize } from '../plan/pack-parts.ts';
 import type { Plan } from '../plan/plan.ts';
 import { oneAhead } from '../source/one-ahead.ts';
 import type { Source } from '../source/source.ts';
-import { blame } from './blame.ts';
+import { attributeError } from './blame.ts';
 import { checkBehindWriting } from './device/check-behind-writing.ts';
 import { PAGE } from '../plan/medium/read-back.ts';
 import { writeSynced } from './device/write-synced.ts';
@@ -92,7 +92,7 @@ const refuse = async (
   source: Source,
   signal?: AbortSignal,
 ): Promise<never> => {
-  if (blob) await blame(source, blob, path, signal);
+  if (blob) await attributeError(source, blob, path, signal);
   throw new FleetError('IO', `${path} returned another ${name} than was written to it`, {
     hint: 'Do not use this medium; use another one',
   });

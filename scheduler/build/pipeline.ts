@@ -11,7 +11,7 @@ import { schedulePlatform } from '../plan/schedule/schedule-platform.ts';
 import { checkShared } from '../release/chain/check-shared.ts';
 import { lineageOf, type Place } from '../release/chain/open-chain.ts';
 import type { Releases } from '../release/publish/open-releases.ts';
-import { findUnmeant } from '../release/removals/find-unmeant.ts';
+import { findUndeclared } from '../release/removals/find-unmeant.ts';
 import { renderAll } from '../render/render-all.ts';
 import { NO_ALLOWANCE } from '../settings/allowance.ts';
 import type { BuildOptions, MakeOptions } from './build-options.ts';
@@ -59,7 +59,7 @@ export const releaseEnvironment = async (
   const assembled = await assembleEnvironment(rendered, signal);
   const layout = await releases.open();
   const reading = { layout, roots: keys.roots, signal, allowance };
-  const { holds, unmeant } = await findUnmeant(assembled, reading);
+  const { holds, undeclared: unmeant } = await findUndeclared(assembled, reading);
   const built = await holdPackages(rendered, assembled, holds, signal);
   if (isPromoted && given) checkShared(given, built.candidate, built.platform);
   // decide

@@ -98,7 +98,7 @@ What is locked stays until it is named with --update. Commit the file.`;
     missing,
     unread,
   }: PlatformLock): void {
-    for (const one of locked.filter(({ before, after }) => before !== after)) this.log(describe(one));
+    for (const one of locked.filter(({ before, after }) => before !== after)) this.log(describeLocked(one));
     for (const { image, attachments: now } of attachments)
       if (now && now.length > 0)
         this.log(`${shortDigest(image)}  ${now.length} beside it: signatures, attestations, SBOMs`);
@@ -120,7 +120,7 @@ What is locked stays until it is named with --update. Commit the file.`;
 const digestIn = (pinned: string): string => pinned.slice(pinned.indexOf('@') + 1).slice(0, 19);
 
 /** 'nginx:1.27  sha256:0123456789ab -> sha256:ba9876543210' */
-const describe = ({ image, before, after }: LockedImage): string =>
+const describeLocked = ({ image, before, after }: LockedImage): string =>
   `${image}  ${before === undefined ? 'new' : digestIn(before)} -> ${digestIn(after)}`;
 
 /** Combined result for images and files. @param images undefined: not looked up */

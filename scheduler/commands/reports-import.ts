@@ -41,7 +41,7 @@ export default class ReportsImport extends FleetCommand {
   }
 
   #print({ agents, support, refused, former, answered }: ImportedReports, path: string): void {
-    for (const agent of agents) this.log(describe(agent));
+    for (const agent of agents) this.log(describeImported(agent));
     for (const { agent, request, outcome } of support)
       this.log(
         `${agent}  support bundle ${request === null ? 'made at the machine' : `for request ${request}`}: ${SAID[outcome]}`,
@@ -87,7 +87,7 @@ const describeFormer = (reports: readonly FormerReport[]): string => {
   return `${agent}  ${said}${lost === 0 ? '' : `; ${lost} of them never arrived while that key counted, and cannot be taken any more`}`;
 };
 
-const describe = ({ agent, taken, known, gaps, alarms, acknowledged }: ImportedAgent): string =>
+const describeImported = ({ agent, taken, known, gaps, alarms, acknowledged }: ImportedAgent): string =>
   [
     `${agent}  ${taken} events taken, ${known} already known`,
     acknowledged === 0 ? 'no event acknowledged yet' : `acknowledged up to ${acknowledged}`,

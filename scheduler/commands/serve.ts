@@ -6,7 +6,7 @@ import { FleetError } from '#bundles/errors';
 import { FleetCommand } from '#cli/fleet-command';
 import { repeatable } from '#cli/flags';
 import { logDestination } from '#cli/log-destination';
-import { NOT_TOLD, tellReady } from '#cli/tell-ready';
+import { NOTIFY_FAILED, notifyReady } from '#cli/tell-ready';
 import type { Authority } from '#bundles/trust/root/certificate';
 import { type Configuration, readConfiguration, requireSetting } from '../settings/configuration.ts';
 import {
@@ -26,7 +26,7 @@ import {
 } from '../hub/http/listen-address.ts';
 import { readPeople } from '../hub/people/read-people.ts';
 import { dutiesOf } from '../hub/serve/duties.ts';
-import { lead, tellLeadership } from '../hub/serve/lead.ts';
+import { lead, exposeLeadership } from '../hub/serve/lead.ts';
 import { makeLoopRoutes } from '../hub/serve/loop-routes.ts';
 import { isDatabaseUrl } from '../settings/database-url.ts';
 import { registerFleetMetrics } from '../hub/http/metrics/fleet-metrics.ts';
@@ -145,7 +145,7 @@ export default class Serve extends FleetCommand {
     });
     const duties = dutiesOf({ configuration, hub, clock, log, metrics, env: process.env });
     await using leadership = await lead({ db, store, duties, clock, log });
-    tellLeadership(metrics.registry, leadership);
+    exposeLeadership(metrics.registry, leadership);
     await using running = await startHub({
       hub,
       listen,
@@ -162,7 +162,7 @@ export default class Serve extends FleetCommand {
       agentQuota: { ...AGENT_QUOTA, ...configuration.agentQuota },
     });
     log.info({ fleet: root.fleet, root: root.version, host: running.host, port: running.port }, 'listening');
-    await tellReady(process.env, this.signal, (reason) => log.warn({ reason }, NOT_TOLD));
+    await notifyReady(process.env, this.signal, (reason) => log.warn({ reason }, NOTIFY_FAILED));
     if (!this.signal.aborted) await once(this.signal, 'abort');
     log.info('stopping');
   }

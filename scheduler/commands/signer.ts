@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { FleetCommand } from '#cli/fleet-command';
 import { repeatable } from '#cli/flags';
 import { logDestination } from '#cli/log-destination';
-import { NOT_TOLD, tellReady } from '#cli/tell-ready';
+import { NOTIFY_FAILED, notifyReady } from '#cli/tell-ready';
 import { checkRootExpiry } from '#bundles/trust/root/root';
 import { LOG_OPTIONS } from '../hub/http/audit-log.ts';
 import { openKeyDirectory } from '../keys/key-directory.ts';
@@ -89,7 +89,7 @@ Logs one JSON object for each signature and refusal to standard output. On SIGTE
       { fleet: root.fleet, root: root.version, roles, chain: links, socket: flags.listen },
       'listening',
     );
-    await tellReady(process.env, this.signal, (reason) => log.warn({ reason }, NOT_TOLD));
+    await notifyReady(process.env, this.signal, (reason) => log.warn({ reason }, NOTIFY_FAILED));
     if (!this.signal.aborted) await once(this.signal, 'abort');
     log.info('stopping');
   }

@@ -45,12 +45,12 @@ export const writeTree = async (
     const removed = removeStale(out, tree, found, isKept);
     return { written, removed, unchanged: tree.size - written.length };
   } catch (error) {
-    throw inTheWay(error, out) ?? toFleetError(error, `writing ${out}`);
+    throw occupiedPath(error, out) ?? toFleetError(error, `writing ${out}`);
   }
 };
 
 /** The error for a file where a folder is needed, or a folder where a file is. */
-const inTheWay = (error: unknown, out: string): FleetError | undefined => {
+const occupiedPath = (error: unknown, out: string): FleetError | undefined => {
   const errno = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (!['ENOTDIR', 'EEXIST', 'EISDIR'].includes(errno)) return undefined;
   return new FleetError('IO', `writing ${out}: ${(error as Error).message}`, {

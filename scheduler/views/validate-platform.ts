@@ -128,11 +128,11 @@ const onlyRoot = (problems: readonly FleetError[]): Validation => {
 
 /** An unknown custom kind is one advice, regardless of the number of environments and objects. */
 const eachKindOnce = (advice: readonly FleetError[]): readonly FleetError[] => {
-  const told = new Set<string>();
+  const seen = new Set<string>();
   return advice.filter(({ code, message }) => {
     if (code !== 'UNKNOWN_KIND') return true;
-    const isNew = !told.has(message);
-    told.add(message);
+    const isNew = !seen.has(message);
+    seen.add(message);
     return isNew;
   });
 };

@@ -57,7 +57,7 @@ const keepUnlessWhole = async (
   { absent, fresh, plan }: Survey,
 ): Promise<void> => {
   const { medium, parts } = source;
-  const isComing = isOnItsWay(source, bundles);
+  const isComing = isStillArriving(source, bundles);
   const [later, lost] = [absent.filter(isComing), absent.filter((blob) => !isComing(blob))];
   if (lost.length > 0) await refuseAbsent(agent, source, bundles, lost);
   if (later.length === 0) return;
@@ -84,11 +84,11 @@ const keepTheRest = async (
   const pieces = medium.medium?.chunks.flatMap(({ files }) => files) ?? [];
   for (const blob of [...wanted, ...pieces]) await isStored(agent, blob);
   const { absent } = await surveyBlobs(agent, source, bundles, hasIt);
-  const later = absent.filter(isOnItsWay(source, bundles));
+  const later = absent.filter(isStillArriving(source, bundles));
   await keepParts(agent, medium, parts, { wanted, later, sealed, partsWith: partsWith(source, bundles) });
 };
 
-const isOnItsWay = (
+const isStillArriving = (
   source: SetSource,
   bundles: readonly Bundle[],
 ): ((blob: Pick<Descriptor, 'digest'>) => boolean) => {

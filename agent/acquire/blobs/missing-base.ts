@@ -27,7 +27,7 @@ export const refuseMissingBase = async (
   const more = missing.length > 5 ? ` and ${missing.length - 5} more` : '';
   throw new FleetError(
     'MISSING_BASE',
-    `this medium leaves out ${missing.length} blobs that are not here: ${shown}${more}${toldOf(badPatches)}`,
+    `this medium leaves out ${missing.length} blobs that are not here: ${shown}${more}${describeBadPatches(badPatches)}`,
     {
       subject: missing[0],
       hint: written
@@ -37,7 +37,7 @@ export const refuseMissingBase = async (
   );
 };
 
-const toldOf = (bad: Source['badPatches']): string => {
+const describeBadPatches = (bad: Source['badPatches']): string => {
   if (!bad) return '';
   const { failed, untried } = bad;
   const lying =

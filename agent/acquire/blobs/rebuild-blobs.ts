@@ -20,8 +20,8 @@ import { storedBlobs } from './survey-blobs.ts';
  * Patches are unsigned, and a wrong one can take as long as the longest valid one. After this many wrong patches, or this
  * many bytes of their blobs, the others are not tried.
  */
-const MOST_LIES = 3;
-const MOST_LYING_BYTES = 32 << 20;
+const MAX_BAD_PATCHES = 3;
+const MAX_BAD_PATCH_BYTES = 32 << 20;
 
 /** Patches on the medium for blobs that it leaves out of these bundles. */
 export const deltasFor = ({ medium }: Source, bundles: readonly Bundle[]): readonly Delta[] => {
@@ -54,15 +54,15 @@ export const rebuildBlobs = async (
     else if (await isHere(medium, delta)) todo.push(delta);
   }
   await checkSpaceForPatches(agent, medium, todo);
-  const lies: Delta[] = [];
+  const rejected: Delta[] = [];
   let tried = 0;
   for (const delta of todo) {
     checkAborted(agent.signal);
-    if (lies.length >= MOST_LIES || sizeOf(lies) > MOST_LYING_BYTES) break;
+    if (rejected.length >= MAX_BAD_PATCHES || sizeOf(rejected) > MAX_BAD_PATCH_BYTES) break;
     tried += 1;
     const rebuilt = await rebuildBlob(agent, delta, await readPatch(medium, delta));
     if (rebuilt === 'made') made.add(delta.digest);
-    if (rebuilt === 'lies') lies.push(delta);
+    if (rebuilt === 'lies') rejected.push(delta);
     agent.onJournal(`acquire patched ${delta.digest}`);
   }
   const own: BlobSource = {
@@ -70,8 +70,8 @@ export const rebuildBlobs = async (
     size: async (digest) => (made.has(digest) ? blobs.size(digest) : undefined),
     open: blobs.open,
   };
-  const badPatches = { failed: lies.length, untried: todo.length - tried };
-  return { ...source, blobs: firstOf(source.blobs, own), ...(lies.length > 0 && { badPatches }) };
+  const badPatches = { failed: rejected.length, untried: todo.length - tried };
+  return { ...source, blobs: firstOf(source.blobs, own), ...(rejected.length > 0 && { badPatches }) };
 };
 
 const sizeOf = (deltas: readonly Delta[]): number => deltas.reduce((sum, { size }) => sum + size, 0);

@@ -18,8 +18,8 @@ export const checkSpaceForPatches = async (
 ): Promise<void> => {
   const all = deltas.reduce((sum, { size }) => sum + onDisk(size), 0);
   // The exact calculation reads each patch an extra time, so it runs only if the upper bound does not fit.
-  const isPlenty = (await agent.freeBytes(agent.state.directory)) >= all + MAX_UNCOMPRESSED + SPARE;
-  if (isPlenty) return;
+  const hasEnoughSpace = (await agent.freeBytes(agent.state.directory)) >= all + MAX_UNCOMPRESSED + SPARE;
+  if (hasEnoughSpace) return;
   let made = 0;
   let most = 0;
   for (const delta of deltas) {

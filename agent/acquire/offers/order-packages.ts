@@ -5,7 +5,7 @@ import { appendEvent } from '../../store/outbox/outbox.ts';
 import { makeAllDue } from '../../store/applied/attempts.ts';
 import { emptyRow } from '../../store/empty-row.ts';
 import { ownsAnything } from '../../store/applied/inventory.ts';
-import { isSame, type PackageRef } from '../../store/applied/package-ref.ts';
+import { isSamePackage, type PackageRef } from '../../store/applied/package-ref.ts';
 import {
   deletePackage,
   findPackage,
@@ -33,8 +33,8 @@ export const orderPackages = (agent: Agent, { packages, accepted }: AcceptedOffe
 
 const orderPackage = (agent: Agent, row: PackageRow, desired: PackageRef): void => {
   const since = formatTime(agent.edge.now());
-  if (!isSame(row.current, desired)) {
-    const status = isSame(row.desired, desired) || row.status === 'broken' ? row.status : 'waiting';
+  if (!isSamePackage(row.current, desired)) {
+    const status = isSamePackage(row.desired, desired) || row.status === 'broken' ? row.status : 'waiting';
     savePackage(agent.state, {
       ...row,
       desired,

@@ -53,7 +53,7 @@ export const storeAccepted = (agent: Agent, offered: AcceptedOffer, word: Word =
     if (offered.release) orderPackages(agent, offered);
     noteGlass(agent, offered.accepted, word.reason);
     forgetParts(agent, offered);
-    if (fingerprint(state, { leases }) !== before) tellImported(agent, offered, confirmed);
+    if (fingerprint(state, { leases }) !== before) recordImported(agent, offered, confirmed);
     noteStaleness(agent, readStaleness(agent));
     forgetPull(state);
     savePointers(state, offered.offer.pointers);
@@ -131,7 +131,7 @@ const saveTrust = ({ state }: Agent, offered: AcceptedOffer, prune: boolean): bo
   return pruneConfirmed;
 };
 
-const tellImported = (agent: Agent, offered: AcceptedOffer, pruneConfirmed: boolean): void => {
+const recordImported = (agent: Agent, offered: AcceptedOffer, pruneConfirmed: boolean): void => {
   const { accepted, packages } = offered;
   const { root, site, release, lease, selected } = accepted;
   const channel = site.agent.channel;

@@ -6,7 +6,7 @@ import { readTrustRow } from '../../store/trust.ts';
 import { readStaleness, type Staleness } from './read-staleness.ts';
 
 /** Reports the start and the end of staleness, once each. Returns the current staleness. */
-export const tellStaleness = (agent: Agent): Staleness | undefined => {
+export const recordStaleness = (agent: Agent): Staleness | undefined => {
   const stale = readStaleness(agent);
   if ((stale === undefined) !== (readCondition(agent.state, 'stale') === undefined)) {
     record(agent, stale ? 'stale' : 'fresh', () => noteStaleness(agent, stale));
@@ -17,8 +17,8 @@ export const tellStaleness = (agent: Agent): Staleness | undefined => {
 /** As tellStaleness, inside the caller's transaction. */
 export const noteStaleness = (agent: Agent, stale: Staleness | undefined): void => {
   const { state } = agent;
-  const told = readCondition(state, 'stale');
-  if ((stale === undefined) === (told === undefined)) return;
+  const recorded = readCondition(state, 'stale');
+  if ((stale === undefined) === (recorded === undefined)) return;
   const { desiredRelease } = readTrustRow(state);
   const about = desiredRelease ? { release: desiredRelease } : {};
   saveCondition(state, 'stale', stale && { since: stale.since });
@@ -37,7 +37,7 @@ export const noteStaleness = (agent: Agent, stale: Staleness | undefined): void 
       ...about,
       outcome: 'unchanged',
       message: 'what runs is known to be the newest again',
-      detail: { since: told?.since ?? null },
+      detail: { since: recorded?.since ?? null },
     });
   }
 };

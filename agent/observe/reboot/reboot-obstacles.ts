@@ -2,7 +2,7 @@ import { nameSome } from '#bundles/name-some';
 import { formatTime } from '#bundles/time';
 import { readStaleness } from '../../acquire/staleness/read-staleness.ts';
 import type { Agent } from '../../store/agent.ts';
-import { isSame } from '../../store/applied/package-ref.ts';
+import { isSamePackage } from '../../store/applied/package-ref.ts';
 import { readPackages } from '../../store/applied/packages.ts';
 import { readCondition } from '../../store/conditions.ts';
 import { nameOf } from '../../store/journal/name-of.ts';
@@ -25,7 +25,7 @@ export const rebootObstacles = (agent: Agent, isWaiting: HealthWaits['isWaiting'
   const rows = readPackages(state);
   const pending = rows.filter(
     ({ status, pinnedRelease, current, desired }) =>
-      status === 'waiting' && pinnedRelease === undefined && !isSame(current, desired),
+      status === 'waiting' && pinnedRelease === undefined && !isSamePackage(current, desired),
   );
   const judged = rows.filter(({ assignment }) => isWaiting(assignment));
   const namesOf = (of: typeof rows): string => nameSome(of.map(({ assignment }) => assignment));

@@ -29,5 +29,5 @@ export type PackageRef = {
 export const identityOf = (ref: PackageRef): string =>
   canonicalJson([ref.package, ref.siteValues, ref.inputs, ...(ref.secrets ? [ref.secrets] : [])]);
 
-export const isSame = (a: PackageRef | undefined, b: PackageRef | undefined): boolean =>
+export const isSamePackage = (a: PackageRef | undefined, b: PackageRef | undefined): boolean =>
   a !== undefined && b !== undefined && identityOf(a) === identityOf(b);

@@ -48,7 +48,7 @@ const acknowledgeOne = (
   // Acknowledged before, for example by the same medium; or inside a run that was compacted after it was handed over.
   if (own === undefined && to < nextSeq(state)) return 0;
   if (own !== head) {
-    if (isContradictionTold(state, to, head)) return undefined;
+    if (isContradictionReported(state, to, head)) return undefined;
     appendEvent(agent, {
       type: 'receipt',
       outcome: 'failed',
@@ -66,7 +66,7 @@ const acknowledgeOne = (
 const enrolledAt = ({ request }: Agent['identity']): Date => parseTime((JSON.parse(request) as Request).at);
 
 /** True if this contradiction is in the outbox already: it is reported once, not at every poll. */
-const isContradictionTold = (state: State, to: number, head: Digest): boolean =>
+const isContradictionReported = (state: State, to: number, head: Digest): boolean =>
   readOutbox(state).some(({ line }) => {
     const { type, code, detail } = JSON.parse(line) as Event;
     return (

@@ -6,7 +6,7 @@ import { listed } from './changes.ts';
 import { appendEvent } from './outbox.ts';
 
 /** Appends one event if the outcome or the set of a package's checks has changed. */
-export const tellChecks = (
+export const recordChecks = (
   agent: Agent,
   row: PackageRow,
   ref: PackageRef,

@@ -4,7 +4,7 @@ import { record } from '../journal/boundary.ts';
 import { appendEvent } from './outbox.ts';
 
 /** Records a `refused` event for the report. `also` runs in the same transaction. */
-export const tellRefused = (agent: Agent, error: FleetError, also: () => void = () => {}): void => {
+export const recordRefused = (agent: Agent, error: FleetError, also: () => void = () => {}): void => {
   const { code, message, subject } = error;
   record(agent, `refused ${code}`, () => {
     appendEvent(agent, {

@@ -64,10 +64,10 @@ async function* readContent(
     // Bounds the steps: a few hundred bytes of zstd can encode hours of one-byte steps. One literal step may follow the last copy.
     steps += 1;
     if (steps > mostSteps + 1) throw invalidPatch(`it takes more than ${mostSteps} steps`);
-    const told = await readNumber(reader);
-    if (told > left) throw invalidPatch('it has more literal bytes than it announces');
-    left -= told;
-    for (let rest = told; rest > 0; ) {
+    const literal = await readNumber(reader);
+    if (literal > left) throw invalidPatch('it has more literal bytes than it announces');
+    left -= literal;
+    for (let rest = literal; rest > 0; ) {
       const piece = await reader.some(Math.min(rest, PIECE));
       if (piece.byteLength === 0) throw invalidPatch('it ends early');
       rest -= piece.byteLength;
@@ -75,9 +75,9 @@ async function* readContent(
       out.add(piece);
     }
     const copied = await readNumber(reader);
-    if (copied > left || told + copied === 0) throw invalidPatch('it copies more than it announces');
+    if (copied > left || literal + copied === 0) throw invalidPatch('it copies more than it announces');
     left -= copied;
-    expected += told;
+    expected += literal;
     if (copied === 0) continue;
     const from = expected + fromZigzag(await readNumber(reader));
     if (from < 0 || from + copied > old.size) throw invalidPatch('it copies from outside of the base');

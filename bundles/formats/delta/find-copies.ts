@@ -4,7 +4,7 @@ import { stepsOf } from './limits.ts';
 export type Step = {
   /** Offset of the literal run in the new content. */
   readonly at: number;
-  readonly told: number;
+  readonly literal: number;
   readonly copied: number;
   /** Offset of the copied run in the old content. */
   readonly from: number;
@@ -24,23 +24,24 @@ const SPREAD = 0x9e3779b1;
 export const findCopies = (old: Uint8Array, fresh: Uint8Array): readonly Step[] => {
   const index = indexBlocks(old);
   const steps: Step[] = [];
-  let told = 0;
+  let literal = 0;
   /** Old offset minus new offset of the last copy: the next one is tried there first. */
   let shift = 0;
   const most = stepsOf(fresh.length);
   while (steps.length < most) {
-    const at = nextPlace(index, old, fresh, told, shift);
+    const at = nextPlace(index, old, fresh, literal, shift);
     if (at === fresh.length) break;
     const from = alike(old, at + shift, fresh, at)
       ? at + shift
       : blockAt(index, hashBlock(fresh, at)) * BLOCK;
-    const before = lengthBefore(old, from, fresh, at, told);
+    const before = lengthBefore(old, from, fresh, at, literal);
     const after = lengthOf(old, from, fresh, at);
-    steps.push({ at: told, told: at - before - told, copied: before + after, from: from - before });
+    steps.push({ at: literal, literal: at - before - literal, copied: before + after, from: from - before });
     shift = from - at;
-    told = at + after;
+    literal = at + after;
   }
-  if (told < fresh.length) steps.push({ at: told, told: fresh.length - told, copied: 0, from: 0 });
+  if (literal < fresh.length)
+    steps.push({ at: literal, literal: fresh.length - literal, copied: 0, from: 0 });
   return steps;
 };
 

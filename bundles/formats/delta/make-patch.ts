@@ -62,7 +62,7 @@ function* encode(old: Buffer, fresh: Buffer, recipe: GzipRecipe | undefined): Ge
   yield encodeVarint(old.length);
   yield encodeVarint(fresh.length);
   let expected = 0;
-  for (const { at, told, copied, from } of findCopies(old, fresh)) {
+  for (const { at, literal: told, copied, from } of findCopies(old, fresh)) {
     yield encodeVarint(told);
     if (told > 0) yield fresh.subarray(at, at + told);
     yield encodeVarint(copied);

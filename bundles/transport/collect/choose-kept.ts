@@ -33,8 +33,8 @@ export const chooseKept = (
   for (const { tag, version } of pinned) newest.set(tag, Math.max(newest.get(tag) ?? 0, version.number));
   for (const { digest, tag, version } of artifacts) {
     const known = newest.get(tag);
-    const onItsWay = known !== undefined && version.identity !== undefined && version.number > known;
-    if (onItsWay || version.at > since) kept.add(digest);
+    const isArriving = known !== undefined && version.identity !== undefined && version.number > known;
+    if (isArriving || version.at > since) kept.add(digest);
   }
   return kept;
 };

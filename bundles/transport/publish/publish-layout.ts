@@ -90,7 +90,7 @@ export const publishLayout = async (
   });
   const brought = new Set<Digest>();
   const limit = makeLimit(WIDTH);
-  const tell = (outcome: PointerOutcome): PointerOutcome => {
+  const report = (outcome: PointerOutcome): PointerOutcome => {
     options.onPointer?.(outcome);
     return outcome;
   };
@@ -98,7 +98,7 @@ export const publishLayout = async (
     limit(async () => {
       try {
         signal.throwIfAborted();
-        return tell(
+        return report(
           await publishPointer(
             pointer,
             { ...options, signal },
@@ -112,7 +112,7 @@ export const publishLayout = async (
           throw known;
         }
         const { repository, tag } = pointer;
-        return tell({
+        return report({
           repository,
           tag,
           name: undefined,
@@ -193,15 +193,15 @@ const publishPointer = async (
   const compared = { repository, artifact, roots, signal };
   const removes =
     isNew && tag === 'release' ? await findRemoved(layout.blobs, target, { ...compared, before }) : undefined;
-  const told = { name, ...(removes && { removes }) };
+  const named = { name, ...(removes && { removes }) };
   if (dryRun) {
     const freight = await surveyBatch(batch, target, repair, brought, signal);
-    return { ...outcome, ...told, outcome: 'planned', freight };
+    return { ...outcome, ...named, outcome: 'planned', freight };
   }
   const { hasReferrers } = destination;
   const sending = { target, carrier, chain: roots, before, hasReferrers, repair, signal };
   const sent = await sendBatch(batch, sending);
   const nothingLost =
     before?.digest === artifact.digest && sent.freight.uploaded + sent.freight.mounted === 0;
-  return { ...outcome, ...told, ...sent, ...(nothingLost && { outcome: 'unchanged' as const }) };
+  return { ...outcome, ...named, ...sent, ...(nothingLost && { outcome: 'unchanged' as const }) };
 };

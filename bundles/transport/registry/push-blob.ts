@@ -17,7 +17,7 @@ import {
 type Open = () => Promise<AsyncIterable<Uint8Array>>;
 
 /** Limit of new uploads in place of interrupted ones, unless more tries are set. A registry may lose each upload. */
-const MOST_ANEW = 5;
+const MAX_RESTARTS = 5;
 
 /**
  * Uploads a blob unless it exists. An interrupted upload continues at the offset that the registry reports. It begins anew if the registry
@@ -68,7 +68,7 @@ export const pushBlob = async (
     // A registry that takes long to close an upload may have closed it by now, and no longer knows it.
     if (!resumed && (await isThere(upload))) return 'uploaded';
     anew += 1;
-    if (anew > Math.max(MOST_ANEW, client.options.tries ?? 0)) throw failure;
+    if (anew > Math.max(MAX_RESTARTS, client.options.tries ?? 0)) throw failure;
     session = await beginAnew(upload);
     best = 0;
   }

@@ -25,5 +25,5 @@ const addIdentity = (decrypter: Decrypter, identity: string): void => {
 };
 
 /** Whether the error says that the file is sealed to other recipients. */
-export const isStranger = (error: unknown): boolean =>
+export const isNotRecipient = (error: unknown): boolean =>
   error instanceof Error && /no identity matched/.test(error.message);

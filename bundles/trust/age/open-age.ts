@@ -1,7 +1,7 @@
 import { createDecipheriv } from 'node:crypto';
 import type { RandomAccess } from '../../formats/archive/random-access.ts';
 import { FleetError } from '../../errors.ts';
-import { isStranger, newDecrypter } from './decrypter.ts';
+import { isNotRecipient, newDecrypter } from './decrypter.ts';
 import { CHUNK, CIPHER, chunkNonce, chunksOf, MAX_HEADER_BYTES, NONCE, payloadKey, TAG } from './payload.ts';
 
 /** Chunks of one read of the file. */
@@ -128,7 +128,7 @@ const unwrap = async (header: Uint8Array, identities: readonly string[]): Promis
   try {
     return await decrypter.decryptHeader(header);
   } catch (cause) {
-    if (isStranger(cause)) {
+    if (isNotRecipient(cause)) {
       throw new FleetError('NOT_A_RECIPIENT', 'it is sealed to other machines than this one', {
         hint: 'Check that this is the medium for this site; if it is, the platform team makes it again for this agent',
       });

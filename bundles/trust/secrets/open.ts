@@ -1,4 +1,4 @@
-import { isStranger, newDecrypter } from '../age/decrypter.ts';
+import { isNotRecipient, newDecrypter } from '../age/decrypter.ts';
 import { FleetError } from '../../errors.ts';
 import { parseSecretSet } from './parse.ts';
 import { MAX_SEALED_BYTES, type SecretSet } from './secret-set.ts';
@@ -50,7 +50,7 @@ const decrypt = async (
 };
 
 const unreadable = (what: string, error: unknown): FleetError => {
-  return isStranger(error)
+  return isNotRecipient(error)
     ? new FleetError('SECRET_UNREADABLE', `${what} is sealed to others`, {
         hint: 'Seal it again with fleet-scheduler secrets reseal or secrets set, and bring the new statement',
       })

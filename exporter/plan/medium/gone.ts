@@ -4,10 +4,10 @@ import { FleetError, toFleetError } from '#bundles/errors';
  * Converts ENOENT for a file that existed a moment ago to an IO error, because the volume was removed. Returns other errors as they are.
  * @param doing context for an error that is not a FleetError
  */
-export const toldGone = (error: unknown, doing?: string): FleetError => {
-  const told = toFleetError(error, doing);
-  if (told.code !== 'INTERNAL' || !isCausedByAbsence(error)) return told;
-  return new FleetError('IO', told.message, {
+export const explainGone = (error: unknown, doing?: string): FleetError => {
+  const explained = toFleetError(error, doing);
+  if (explained.code !== 'INTERNAL' || !isCausedByAbsence(error)) return explained;
+  return new FleetError('IO', explained.message, {
     cause: error,
     hint: 'Check that the stick is plugged in and run this again: it continues where it stopped',
   });

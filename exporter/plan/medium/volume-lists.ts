@@ -12,12 +12,12 @@ export const SUMS_FILE = 'fleet/SHA256SUMS';
 export const readLists = async (
   root: string,
 ): Promise<{ readonly done: VolumeParts | undefined; readonly begun: VolumeParts | undefined }> => ({
-  done: await orNothing(() => readVolumeParts(root, PARTS_FILE)),
-  begun: await orNothing(() => readVolumeParts(root, PROGRESS_FILE)),
+  done: await orUndefined(() => readVolumeParts(root, PARTS_FILE)),
+  begun: await orUndefined(() => readVolumeParts(root, PROGRESS_FILE)),
 });
 
 /** undefined for a damaged list, which is written again. */
-const orNothing = async <T>(read: () => Promise<T>): Promise<T | undefined> => {
+const orUndefined = async <T>(read: () => Promise<T>): Promise<T | undefined> => {
   try {
     return await read();
   } catch (error) {

@@ -105,6 +105,6 @@ export const volumeParts = (
 /** Leaves the volume size out of the layout when everything fits on one volume, so that the result does not depend on it. */
 const decisive = (limits: SetLimits, sticks: number): SetLimits => {
   const { partSize, sticks: sizes } = limits;
-  const isPlenty = sticks === 1 && sizes.every((size) => size >= partSize);
-  return isPlenty ? { partSize, sticks: [Number.MAX_SAFE_INTEGER] } : limits;
+  const fitsOnOne = sticks === 1 && sizes.every((size) => size >= partSize);
+  return fitsOnOne ? { partSize, sticks: [Number.MAX_SAFE_INTEGER] } : limits;
 };

@@ -25,7 +25,7 @@ export const rebuildLayer = async (
   const patch = await read();
   const old = await readBlob(blobs, base, maxBytes, signal);
   const content = form === 'gzip' ? contentOf(old) : old;
-  if (!content) return LIES;
+  if (!content) return BAD_PATCH;
   const file = {
     size: content.length,
     read: (offset: number, length: number) => content.subarray(offset, offset + length),
@@ -34,10 +34,10 @@ export const rebuildLayer = async (
     const made = verified(digest, size, applyPatch([patch], file, MAX_STEPS, size), 'the patch');
     return Buffer.concat(await Array.fromAsync(made));
   } catch (error) {
-    if (NOT_IT.some((code) => isFleetError(error, code))) return LIES;
+    if (NOT_IT.some((code) => isFleetError(error, code))) return BAD_PATCH;
     throw error;
   }
 };
 
 const NOT_IT = ['DELTA_INVALID', 'DIGEST_MISMATCH', 'SIZE_MISMATCH'] as const;
-const LIES = 'the patch does not yield its layer';
+const BAD_PATCH = 'the patch does not yield its layer';

@@ -86,7 +86,7 @@ const byPrecedence = (a: Claimant, b: Claimant): number =>
 const registrationOf = ({ assignment }: AssembledPackage): string => assignment.target.registration ?? '';
 
 /** Names the owner by what the platform calls it; packages of one registration by their own names. */
-const describe = ({ made }: Claimant, other: AssembledPackage): string => {
+const describeClaimant = ({ made }: Claimant, other: AssembledPackage): string => {
   const { registration, workspace, workload } = made.assignment.target;
   if (registrationOf(made) === registrationOf(other)) return made.id;
   const team = workspace === '' ? '' : ` of workspace ${workspace}`;
@@ -96,7 +96,7 @@ const describe = ({ made }: Claimant, other: AssembledPackage): string => {
 };
 
 const nameClash = (made: AssembledPackage, name: string, owner: Claim, place: string): FleetError => {
-  const whose = describe(owner, made);
+  const whose = describeClaimant(owner, made);
   return clash(
     made,
     owner.name === name
@@ -109,7 +109,7 @@ const nameClash = (made: AssembledPackage, name: string, owner: Claim, place: st
 const inputClash = (made: AssembledPackage, input: string, owner: Claim): FleetError =>
   clash(
     made,
-    `${made.id} gives the site input ${input} another schema than ${describe(owner, made)}, to which it belongs`,
+    `${made.id} gives the site input ${input} another schema than ${describeClaimant(owner, made)}, to which it belongs`,
     'Use the same schema, or rename the input',
   );
 

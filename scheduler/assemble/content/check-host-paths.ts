@@ -33,7 +33,7 @@ export const checkHostPaths = (
     const place = debianPlace(directory.path);
     const known = taken.get(place);
     if (!known) once.push(directory);
-    else if (!isSame(known.directory, directory)) throw clash(directory, known);
+    else if (!isSameDirectory(known.directory, directory)) throw clash(directory, known);
     taken.set(place, { ...directory, directory });
   }
   const secrets = objects.flatMap((object) => object.secrets);
@@ -48,7 +48,7 @@ export const checkHostPaths = (
   return once;
 };
 
-const isSame = (a: HostDirectoryObject | undefined, b: HostDirectoryObject): boolean =>
+const isSameDirectory = (a: HostDirectoryObject | undefined, b: HostDirectoryObject): boolean =>
   a?.mode === b.mode && a.owner === b.owner && a.group === b.group;
 
 const clash = ({ path, at }: Claim, known: Claim): FleetError =>

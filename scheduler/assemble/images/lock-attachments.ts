@@ -94,7 +94,9 @@ const look = async (
     const isLooked = one.isPinned && (await beside.blobs.size(one.digest)) !== undefined;
     const after = found.attachments.length > 0 || isLooked ? found.attachments : undefined;
     return {
-      ...(!isSame(known.get(one.digest), after) && { changed: { image: one.digest, attachments: after } }),
+      ...(!isSameAttachments(known.get(one.digest), after) && {
+        changed: { image: one.digest, attachments: after },
+      }),
       leftOut: found.leftOut.map((what) => toLeftOut(one, what)),
     };
   } catch (error) {
@@ -125,7 +127,10 @@ const toWanted = (
   };
 };
 
-const isSame = (a: readonly Attachment[] | undefined, b: readonly Attachment[] | undefined): boolean =>
+const isSameAttachments = (
+  a: readonly Attachment[] | undefined,
+  b: readonly Attachment[] | undefined,
+): boolean =>
   a === undefined || b === undefined
     ? a === b
     : a.length === b.length &&

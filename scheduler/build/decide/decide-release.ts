@@ -55,7 +55,7 @@ export type Decision =
 export const decideRelease = (facts: ReleaseFacts): Decision => {
   const { revoked, lineage, stated, isHolding, isOnlyRolledBack, takenBack } = facts;
   if (revoked) return { kind: 'revoked', revoked };
-  const { outcome: content, unmeant } = judgeContent(facts);
+  const { outcome: content, undeclared: unmeant } = judgeContent(facts);
   const chain = isOnlyRolledBack ? undefined : lineage;
   const { outcome, direct } = judgeLineage(content, chain, chain && stated, isHolding);
   const isDirect = direct === true;

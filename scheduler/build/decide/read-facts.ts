@@ -129,7 +129,7 @@ const readChannel = async (
 };
 
 /** Of a bundle that was withdrawn. */
-const NOT_COMPARED: Comparison = { isSame: false, isFirst: false, assignments: 0, removals: [] };
+const NOT_COMPARED: Comparison = { isUnchanged: false, isFirst: false, assignments: 0, removals: [] };
 
 const readStated = async (layout: Layout, previous: PublishedRelease): Promise<ReleaseFacts['stated']> => {
   const [own] = await lineagesOf(layout, previous);

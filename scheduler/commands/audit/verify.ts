@@ -43,7 +43,7 @@ export default class AuditVerify extends FleetCommand {
     const heads = [...(flags.head ?? []).map(parseHead), ...(seen === null ? [] : [seen])];
     const verified = await verifyAudit(opened, roots, heads);
     const { log, faults, channels, releases, naming } = verified;
-    for (const line of describe(verified, opened.directory, { noted: flags.head?.length ?? 0, seen }))
+    for (const line of describeVerified(verified, opened.directory, { noted: flags.head?.length ?? 0, seen }))
       this.log(line);
     for (const fault of faults) this.say(formatError(fault));
     const [first] = faults;
@@ -76,7 +76,7 @@ const parseHead = (text: string) => {
 };
 
 /** The checked facts, one a line; empty for a refused log. */
-const describe = (
+const describeVerified = (
   { log, channels, releases, naming, faults }: AuditVerification,
   directory: string,
   { noted, seen }: { readonly noted: number; readonly seen: Digest | null },

@@ -113,7 +113,7 @@ neither keys nor a layout; Git has the decision.`;
         : error;
     });
     await explained.forget(environment).catch(() => undefined);
-    this.log(describe(promoted));
+    this.log(describePromoted(promoted));
     const made = { ...promotedJson(promoted), ...(ungated !== undefined && { advice: [ungated] }) };
     if (flags.build) await this.build(configuration, environment);
     if (flags.publish) await this.publish(configuration, environment);
@@ -186,7 +186,7 @@ const aboutShown = (error: FleetError, environment: string, shown: Digest): Flee
   );
 };
 
-const describe = ({ outcome, from, to, number, candidate }: Promoted): string => {
+const describePromoted = ({ outcome, from, to, number, candidate }: Promoted): string => {
   const what = `candidate ${shortDigest(candidate.candidate)}`;
   return outcome === 'known'
     ? `${to}: ${what} was promoted before, as number ${number}`

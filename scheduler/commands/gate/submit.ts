@@ -48,13 +48,13 @@ it by \`promote\`.`;
     const candidate = named === undefined ? null : (await readCandidate(named, [blobs], signal)).document;
     const wish = { environment: args.environment, person: personOf(flags), reason, now, signal };
     const submitted = await submitCandidate(gate, { ...wish, candidate });
-    this.log(describe(submitted));
+    this.log(describeSubmitted(submitted));
     return submitted;
   }
 }
 
 /** 'dev: candidate sha256:4f0c... is submitted', or why nothing was written. */
-const describe = ({ environment, candidate, outcome }: Submitted): string => {
+const describeSubmitted = ({ environment, candidate, outcome }: Submitted): string => {
   const done = outcome === 'submitted';
   if (candidate === null)
     return `${environment}: it is built from the newest state${done ? ' again' : ' already; nothing was written'}`;

@@ -42,7 +42,7 @@ export default class ReleasesList extends FleetCommand {
       const releases = await listReleases(opened, channel, roots);
       const numbers = await directReleases(opened, releases);
       const marked = releases.map((one) => ({ ...one, direct: numbers.has(one.release.predicate.version) }));
-      for (const one of marked) this.log(describe(formatChannel(channel), one, now));
+      for (const one of marked) this.log(describeRelease(formatChannel(channel), one, now));
       listed.push({
         channel: formatChannel(channel),
         releases: marked.map((one) => ({ ...releaseJson(one), direct: one.direct })),
@@ -56,7 +56,7 @@ export default class ReleasesList extends FleetCommand {
 type Marked = ListedRelease & { readonly direct: boolean };
 
 /** 'prod/kiosk   release 8  sha256:0123456789ab  2026-11-21T08:00:00Z until 2027-05-20T08:00:00Z  current' */
-const describe = (
+const describeRelease = (
   name: string,
   { release, bundles, current, revoked, direct }: Marked,
   now: Date,

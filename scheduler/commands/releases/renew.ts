@@ -58,7 +58,7 @@ export default class ReleasesRenew extends FleetCommand {
         const order = { channel, previous, now, anyway: flags.anyway };
         const renewed = await renewRelease(opened, keyDirectory, order);
         if (renewed.references.size > 0) await releases.point(renewed.references);
-        this.log(describe(formatChannel(channel), renewed));
+        this.log(describeRenewed(formatChannel(channel), renewed));
         if (renewed.outcome === 'revoked') process.exitCode = new FleetError('REVOKED', '').exitCode;
         const { references: _, due, ...told } = renewed;
         return { ...told, due: due ?? null };
@@ -78,7 +78,7 @@ const WHY = {
   roots: 'it was stored without the newest root',
 };
 
-const describe = (name: string, { outcome, due, version, expires }: Renewed): string => {
+const describeRenewed = (name: string, { outcome, due, version, expires }: Renewed): string => {
   const why = due ? `: ${WHY[due]}` : '';
   switch (outcome) {
     case 'renewed':

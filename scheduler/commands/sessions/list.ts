@@ -16,13 +16,13 @@ export default class SessionsList extends FleetCommand {
     await using hub = await openHub(configuration);
     const { idleMs } = lifetimesOf(configuration);
     const sessions = await listSessions(hub.store.db, { now: this.readNow(flags.now), idleMs });
-    for (const session of sessions) this.log(describe(session));
+    for (const session of sessions) this.log(describeSession(session));
     if (sessions.length === 0) this.log('No session in the last 30 days.');
     return { sessions };
   }
 }
 
-const describe = ({ id, kind, person, state, createdAt, endsAt, endedWhy }: ListedSession): string =>
+const describeSession = ({ id, kind, person, state, createdAt, endsAt, endedWhy }: ListedSession): string =>
   [
     id,
     kind,

@@ -124,7 +124,7 @@ export default class SitesEnroll extends FleetCommand {
 
   #print({ sites, left, refused, answered }: EnrolledMedium, path: string): void {
     for (const { site, enrolments } of sites) {
-      for (const enrolment of enrolments) this.log(describe(enrolment));
+      for (const enrolment of enrolments) this.log(describeEnrolment(enrolment));
       this.log(`site ${site.name} is at statement ${site.version}, valid until ${site.expires_at}`);
     }
     for (const { id, fingerprint } of left) this.log(`${id} was not accepted  key ${fingerprint}`);
@@ -139,7 +139,7 @@ export default class SitesEnroll extends FleetCommand {
   }
 }
 
-const describe = ({ request, step }: Enrolment): string =>
+const describeEnrolment = ({ request, step }: Enrolment): string =>
   [
     `${request.id} ${WORDS[step.kind]}`,
     terms(channelOf(step.row), labelsOf(step.row)),

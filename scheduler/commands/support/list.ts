@@ -21,14 +21,14 @@ export default class SupportList extends FleetCommand {
     const target = args.target === undefined ? undefined : parseSupportTarget(args.target);
     await using hub = await openHub(await readConfiguration(flags, process.cwd()));
     const support = await listSupport(hub.store.db, target, this.readNow(flags.now));
-    for (const one of support) this.log(describe(one));
+    for (const one of support) this.log(describeSupport(one));
     if (support.length === 0)
       this.log('No support bundle, and no request. Ask for one with: fleet-scheduler support request <site>');
     return { support };
   }
 }
 
-const describe = ({
+const describeSupport = ({
   agent,
   request,
   requestedAt,

@@ -39,7 +39,7 @@ export default class SupportShow extends FleetCommand {
       : await readStored(db, parseSupportTarget(args.target));
     if (flags.file !== undefined) this.logText(textOf(support, flags.file).trimEnd());
     else if (flags.out !== undefined) await this.#extract(support, flags.out);
-    else this.logText(describe(support));
+    else this.logText(describeSupport(support));
     const files = support.files.map(({ path, bytes }) => ({ path, bytes: bytes.byteLength }));
     const said = { ...support.predicate, digest: support.digest, files };
     return flags.file === undefined ? said : { ...said, file: flags.file, text: textOf(support, flags.file) };
@@ -70,7 +70,7 @@ const textOf = ({ files }: VerifiedSupport, path: string): string => {
   );
 };
 
-const describe = ({ predicate, digest, files }: VerifiedSupport): string => {
+const describeSupport = ({ predicate, digest, files }: VerifiedSupport): string => {
   const { agent, time, clockTrusted, request, version } = predicate;
   return [
     `${agent}, agent ${version}, at ${time}${clockTrusted ? '' : ' by a clock that is not synchronised'}`,

@@ -14,14 +14,14 @@ export default class TokensList extends FleetCommand {
     const { flags } = await this.parse(TokensList);
     await using hub = await openHub(await readConfiguration(flags, process.cwd()));
     const tokens = await listTokens(hub.store.db, this.readNow(flags.now));
-    for (const token of tokens) this.log(describe(token));
+    for (const token of tokens) this.log(describeToken(token));
     if (tokens.length === 0)
       this.log('No token yet. Make one with: fleet-scheduler tokens create --site <name>');
     return { tokens };
   }
 }
 
-const describe = (token: ListedToken): string =>
+const describeToken = (token: ListedToken): string =>
   [
     token.id,
     token.scope,

@@ -11,7 +11,7 @@ import { type Alarm, type AlarmKind, type AlarmSubject, makeAlarm } from './alar
 import type { AgentFacts, AlarmFacts, End } from './alarm-facts.ts';
 
 /** Drifts of one assignment within a day from which on something is said to fight the agent. */
-const FIGHTS_FROM = 3;
+const MIN_CORRECTIONS = 3;
 /** A receiver that fails for less is retried without an alarm. */
 const RECEIVER_FAILS_MS = 15 * 60_000;
 /** A build that fails for less is tried again without an alarm: a repository may be out of reach for a moment. */
@@ -139,7 +139,7 @@ const packageAlarms = (facts: AlarmFacts, agents: Agents): readonly Alarm[] => {
   });
   const fights = corrections.flatMap(({ agent: id, assignment, times, first }) => {
     const known = about(id, assignment);
-    if (!known || times < FIGHTS_FROM) return [];
+    if (!known || times < MIN_CORRECTIONS) return [];
     const summary = `${assignment} at ${id} drifted ${times} times within a day: something changes it again after each correction`;
     return [makeAlarm('DRIFT_FIGHTS', 'warning', known.subject, notAfter(first, now), summary)];
   });

@@ -17,7 +17,7 @@ export type StoredFacts = Pick<
 
 const HOUR_MS = 3_600_000;
 /** Span before the last word of an agent in which its drifts are counted. */
-const FIGHT_MS = 24 * HOUR_MS;
+const CORRECTIONS_WINDOW_MS = 24 * HOUR_MS;
 /** Assignments in trouble that are read: of more than these each alarm would be one of thousands. */
 const MAX_TROUBLES = 20_000;
 
@@ -145,7 +145,9 @@ const readCorrections = async (
 ): Promise<readonly Corrections[]> => {
   const spoke = agents
     .flatMap(({ id, saidAt }) =>
-      saidAt === null ? [] : [{ id, from: formatTime(new Date(parseTime(saidAt).getTime() - FIGHT_MS)) }],
+      saidAt === null
+        ? []
+        : [{ id, from: formatTime(new Date(parseTime(saidAt).getTime() - CORRECTIONS_WINDOW_MS)) }],
     )
     .toSorted((a, b) => (a.from < b.from ? -1 : 1));
   const found: Corrections[] = [];

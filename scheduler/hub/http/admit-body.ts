@@ -15,7 +15,7 @@ type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 /** Admits requests before their bodies are read. */
 export type BodyGate = {
   /** For callers without a certificate. The hook rejects with FleetError BUSY, TOO_LARGE. */
-  readonly stranger: Hook;
+  readonly unauthenticated: Hook;
   /** For the agent in `request.caller`. The hook rejects with FleetError TOO_MANY, BUSY, TOO_LARGE. */
   readonly agent: Hook;
 };
@@ -24,7 +24,13 @@ export type BodyGate = {
  * Three separate queues, so that short requests of agents wait neither for unauthenticated callers nor for long reports.
  * Together, their `bytes` bound the memory for bodies.
  */
-const STRANGERS: AdmissionLimits = { bytes: 4 << 20, each: 64, queue: 500, waitMs: 10_000, slowMs: 2_000 };
+const UNAUTHENTICATED: AdmissionLimits = {
+  bytes: 4 << 20,
+  each: 64,
+  queue: 500,
+  waitMs: 10_000,
+  slowMs: 2_000,
+};
 const SHORT: AdmissionLimits = { bytes: 8 << 20, each: 4, queue: 2000, waitMs: 30_000, slowMs: 5_000 };
 const LONG: AdmissionLimits = { bytes: 9 << 20, each: 2, queue: 2000, waitMs: 30_000, slowMs: 15_000 };
 const SHORT_BYTES = 64 << 10;
@@ -33,7 +39,7 @@ const SHORT_BYTES = 64 << 10;
 const BURST_BYTES = 18 << 20;
 
 export const createBodyGate = ({ requestsPerMinute, bytesPerMinute }: AgentQuota): BodyGate => {
-  const [strangers, short, long] = [STRANGERS, SHORT, LONG].map(createAdmission);
+  const [strangers, short, long] = [UNAUTHENTICATED, SHORT, LONG].map(createAdmission);
   const requests = createQuota({ perMinute: requestsPerMinute });
   const bytesLeft = createQuota({
     perMinute: bytesPerMinute,
@@ -54,7 +60,8 @@ export const createBodyGate = ({ requestsPerMinute, bytesPerMinute }: AgentQuota
   };
 
   return {
-    stranger: (request, reply) => enter(strangers, request.ip, { request, reply, bytes: announced(request) }),
+    unauthenticated: (request, reply) =>
+      enter(strangers, request.ip, { request, reply, bytes: announced(request) }),
     agent: async (request, reply) => {
       const id = request.caller?.agent.id ?? '';
       const bytes = announced(request);

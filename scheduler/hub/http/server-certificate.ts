@@ -32,7 +32,7 @@ export const obtainCertificate = async (source: CertificateSource, now: Date): P
         now,
         serial,
       });
-      return describe(`${issued}${authority.certificate}`, key);
+      return readCertificate(`${issued}${authority.certificate}`, key);
     }
     case 'files': {
       const [certificate, key] = await Promise.all([
@@ -51,7 +51,7 @@ export const obtainCertificate = async (source: CertificateSource, now: Date): P
 export const isDue = ({ from, to }: ServerCertificate, now: Date): boolean =>
   now < from || now.getTime() - from.getTime() >= ((to.getTime() - from.getTime()) * 2) / 3;
 
-const describe = (certificate: string, key: string): ServerCertificate => {
+const readCertificate = (certificate: string, key: string): ServerCertificate => {
   const { validFromDate, validToDate } = new X509Certificate(certificate);
   return { certificate, key, from: validFromDate, to: validToDate };
 };
@@ -63,7 +63,7 @@ const checkPair = (
   { certificateFile, keyFile }: CertificateSource & { kind: 'files' },
   now: Date,
 ): ServerCertificate => {
-  const described = named(certificateFile, 'no PEM certificate', () => describe(certificate, key));
+  const described = named(certificateFile, 'no PEM certificate', () => readCertificate(certificate, key));
   const at = { file: certificateFile };
   if (described.to <= now)
     throw new FleetError(

@@ -64,7 +64,7 @@ export const makeCheckAsker = (options: AskerOptions): CheckAsker => {
       const outcome = await send(about, decided, layout).catch(unsent);
       if (stop.signal.aborted) return;
       await recordOutcome(store, about, outcome, clock());
-      log.info({ ...what, ...tellOutcome(outcome) }, 'check asked');
+      log.info({ ...what, ...outcomeFields(outcome) }, 'check asked');
       onNews();
     } catch (error) {
       if (stop.signal.aborted) return;
@@ -104,7 +104,7 @@ const unsent = (error: unknown): AskOutcome => ({
   message: toFleetError(error, 'asking').message,
 });
 
-const tellOutcome = (outcome: AskOutcome): object => {
+const outcomeFields = (outcome: AskOutcome): object => {
   switch (outcome.kind) {
     case 'accepted':
       return { outcome: 'accepted' };

@@ -83,7 +83,7 @@ export const makeStatusSetter = (options: StatusOptions): StatusSetter => {
     const at = configuredFor(repo, forges);
     if (!at || isPaused(repo) || isPaused(at.host)) return;
     const { state, description } = progress;
-    const told = { environment, repository: redactUrl(repo), commit: sha, state };
+    const fields = { environment, repository: redactUrl(repo), commit: sha, state };
     try {
       const connection = registryOptions({ ...configuration, env });
       await using forge = await openConfigured(repo, at, { connection, signal });
@@ -93,7 +93,7 @@ export const makeStatusSetter = (options: StatusOptions): StatusSetter => {
       signal.throwIfAborted();
       const fault = toFleetError(error, `setting the status of ${sha}`);
       pause(isFleetError(fault, 'FORGE_UNREACHABLE') ? at.host : repo);
-      log.warn({ ...told, ...faultFields(fault) }, 'commit status not set');
+      log.warn({ ...fields, ...faultFields(fault) }, 'commit status not set');
       return;
     }
     failing.delete(repo);
@@ -106,7 +106,7 @@ export const makeStatusSetter = (options: StatusOptions): StatusSetter => {
         .onConflict((conflict) => conflict.columns(['environment', 'repo', 'sha']).doUpdateSet(row))
         .execute(),
     );
-    log.info(told, 'commit status');
+    log.info(fields, 'commit status');
   };
 
   const one = async (hub: GateHub, promotion: Promotion, environment: string, signal: AbortSignal) => {

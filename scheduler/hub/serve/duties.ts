@@ -128,7 +128,7 @@ const appendNotes =
     }, MIRROR_MS);
     return {
       wake: (what) => {
-        if (what === 'sites') round.poke();
+        if (what === 'sites') round.wake();
       },
       [Symbol.asyncDispose]: () => round[Symbol.asyncDispose](),
     };
@@ -141,7 +141,7 @@ const mirrorSites =
     const mirror = repeat(createMirror({ hub, publish, clock, log, metrics }), MIRROR_MS);
     return {
       wake: (what) => {
-        if (what === 'sites') mirror.poke();
+        if (what === 'sites') mirror.wake();
       },
       [Symbol.asyncDispose]: () => mirror[Symbol.asyncDispose](),
     };

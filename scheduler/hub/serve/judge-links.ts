@@ -71,11 +71,11 @@ export const makeLinkJudge = (options: JudgeOptions): LinkJudge => {
   const judge = async (hub: GateHub, link: Link, signal: AbortSignal): Promise<Known> => {
     const before = known.get(link.to);
     const decidedBy = await markOfDecisions(hub.layout, link);
-    const isSame = before?.decidedBy === decidedBy;
-    const decided = isSame ? before.decided : await readDecided(hub, link, { signal });
+    const isUnchanged = before?.decidedBy === decidedBy;
+    const decided = isUnchanged ? before.decided : await readDecided(hub, link, { signal });
     if (isSettled(decided)) return { decidedBy, decided };
     const by = await markOfFacts(store.db, link, decided.candidate.shared);
-    const last = isSame ? before.judgement : undefined;
+    const last = isUnchanged ? before.judgement : undefined;
     const now = clock();
     if (last?.by === by && now.getTime() < last.until) return before ?? { decidedBy, decided };
     const { verdict } = await assessDecided(hub, decided, { now, signal, asks: null });

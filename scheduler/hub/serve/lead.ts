@@ -87,7 +87,7 @@ export const lead = async (options: LeadOptions): Promise<Leadership> => {
   if (!reign) log.info({ replica: name }, 'another replica leads');
 
   const campaign = async (): Promise<void> => {
-    let told: string | undefined;
+    let logged: string | undefined;
     while (!stop.signal.aborted) {
       if (reign) {
         await aborted(AbortSignal.any([stop.signal, reign.lost]));
@@ -98,11 +98,11 @@ export const lead = async (options: LeadOptions): Promise<Leadership> => {
       if (stop.signal.aborted) break;
       try {
         reign = await attempt();
-        told = undefined;
+        logged = undefined;
       } catch (error) {
         const fault = toFleetError(error, 'trying to lead');
-        if (told !== fault.message) log.warn(faultFields(fault), 'cannot lead');
-        told = fault.message;
+        if (logged !== fault.message) log.warn(faultFields(fault), 'cannot lead');
+        logged = fault.message;
       }
     }
     await end();
@@ -171,7 +171,7 @@ const notifier = (db: string, store: Store): ((what: Wakeup) => void) => {
 };
 
 /** Registers the metric that says whether this replica leads. */
-export const tellLeadership = (
+export const exposeLeadership = (
   registry: Registry,
   { name, isLeading }: Pick<Leadership, 'name' | 'isLeading'>,
 ): void => {

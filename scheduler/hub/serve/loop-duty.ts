@@ -7,8 +7,8 @@ import type { Metrics } from '../http/metrics/metrics.ts';
 import type { Watch } from '../watch/watch-platform.ts';
 import type { Duty } from './lead.ts';
 import { repeat } from './repeat.ts';
-import { seldom } from './seldom.ts';
-import { tellLoop } from './tell-loop.ts';
+import { limitShare } from './seldom.ts';
+import { exposeLoop } from './tell-loop.ts';
 
 export type LoopOptions = {
   readonly configuration: Configuration;
@@ -50,7 +50,7 @@ export const loopDuty =
       clock,
       log,
       random: Math.random,
-      onNews: () => judging.poke(),
+      onNews: () => judging.wake(),
     });
     const judge = makeLinkJudge({
       askChecks: asker.ask,
@@ -61,9 +61,9 @@ export const loopDuty =
       confirm: term.confirm,
       readChain: (signal) => readPromotion(platformOptions(configuration, { ...places, signal })),
       openChanges: openChanges(configuration, places),
-      onPromoted: () => watch.poke(),
+      onPromoted: () => watch.wake(),
     });
-    const judging = repeat(seldom(judge.round, JUDGE_SHARE), JUDGE_MS);
+    const judging = repeat(limitShare(judge.round, JUDGE_SHARE), JUDGE_MS);
     const { commitStatuses } = configuration;
     const statuses =
       commitStatuses &&
@@ -77,7 +77,7 @@ export const loopDuty =
         random: Math.random,
       });
     // Beside the judgement: a forge that does not answer holds no promotion up.
-    const telling = statuses && repeat(seldom(statuses.round, JUDGE_SHARE), JUDGE_MS);
+    const statusLoop = statuses && repeat(limitShare(statuses.round, JUDGE_SHARE), JUDGE_MS);
     const watch = watchPlatform(
       {
         configuration,
@@ -90,26 +90,26 @@ export const loopDuty =
         keepCommits: (commits) => keepTreeCommits(store, commits, clock()),
         keepPolicies: async (promotion) => {
           judge.follow(promotion);
-          judging.poke();
+          judging.wake();
           statuses?.follow(promotion);
-          telling?.poke();
+          statusLoop?.wake();
           await recordFreshness(store, promotion.freshnessPolicies);
         },
       },
       signal,
     );
-    const metered = tellLoop(metrics.registry, watch);
+    const metered = exposeLoop(metrics.registry, watch);
     onWatch(watch);
     return {
       wake: (what) => {
-        if (what === 'build') watch.poke();
-        if (what === 'judge') judging.poke();
+        if (what === 'build') watch.wake();
+        if (what === 'judge') judging.wake();
       },
       [Symbol.asyncDispose]: async () => {
         stop.abort();
         onWatch(undefined);
         metered[Symbol.dispose]();
-        await telling?.[Symbol.asyncDispose]();
+        await statusLoop?.[Symbol.asyncDispose]();
         await judging[Symbol.asyncDispose]();
         await asker[Symbol.asyncDispose]();
         await watch.done;

@@ -67,7 +67,7 @@ export const makeLoopRoutes = async ({
             verify: async (headers, body) => {
               verifyWebhook(headers, body, await readWebhookSecret(secretFile));
             },
-            poke: () => wake('build'),
+            wake: () => wake('build'),
           },
     checks:
       checkSecretFile === undefined
@@ -83,7 +83,7 @@ export const makeLoopRoutes = async ({
       readKeys: () => openKeyDirectory(requireSetting(configuration, 'keys')),
       readPromotion: atMostEvery(CHAIN_MS, readChain),
       openChanges: openChanges(configuration, { env: process.env, cwd: process.cwd() }),
-      poke: () => wake('build'),
+      wake: () => wake('build'),
       signal,
     },
   };

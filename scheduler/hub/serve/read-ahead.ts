@@ -8,7 +8,7 @@ import { openReleases, type Releases } from '../questions/history/read-releases.
 import { readDesired } from '../questions/state/read-desired.ts';
 
 /** How long a hub with very many releases waits for them before it listens. It reads on meanwhile. */
-const MOST_MS = 5_000;
+const MAX_WAIT_MS = 5_000;
 
 /**
  * Reads and verifies the releases in the layout, and names the packages of the current ones, so that the first question after a start does
@@ -16,22 +16,22 @@ const MOST_MS = 5_000;
  */
 export const readAhead = async (hub: Pick<Hub, 'keys' | 'layout'>): Promise<void> => {
   const waiting = new AbortController();
-  const late = sleep(MOST_MS, undefined, { signal: waiting.signal, ref: false }).catch(() => {});
+  const late = sleep(MAX_WAIT_MS, undefined, { signal: waiting.signal, ref: false }).catch(() => {});
   await Promise.race([readAll(hub), late]);
   waiting.abort();
 };
 
 const readAll = async (hub: Pick<Hub, 'keys' | 'layout'>): Promise<void> => {
-  const releases = await orNothing(openReleases(hub));
+  const releases = await orUndefined(openReleases(hub));
   for (const channel of releases?.channels() ?? []) {
     await readDesired(hub.layout, [channel], hub.keys.root);
-    await orNothing(releases?.of(channel));
+    await orUndefined(releases?.of(channel));
   }
   const environments = new Set(releases?.channels().map(({ environment }) => environment));
-  for (const environment of environments) await orNothing(readCandidates(hub, environment));
+  for (const environment of environments) await orUndefined(readCandidates(hub, environment));
   // After all releases, since more questions need those.
   for (const channel of releases?.channels() ?? [])
-    await orNothing(releases && nameCurrent(releases, channel));
+    await orUndefined(releases && nameCurrent(releases, channel));
 };
 
 /** Reads the candidates that an environment has released, as a gate does. */
@@ -55,7 +55,7 @@ const nameCurrent = async (releases: Releases, channel: Channel): Promise<void> 
     await releases.versionOf(channel, name, released.package);
 };
 
-const orNothing = async <T>(read: Promise<T> | undefined): Promise<T | undefined> => {
+const orUndefined = async <T>(read: Promise<T> | undefined): Promise<T | undefined> => {
   try {
     return await read;
   } catch (error) {

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 
 export type Repeated = AsyncDisposable & {
   /** Starts the next round as soon as the current one is over. */
-  readonly poke: () => void;
+  readonly wake: () => void;
 };
 
 /**
@@ -11,23 +11,23 @@ export type Repeated = AsyncDisposable & {
  */
 export const repeat = (work: (signal: AbortSignal) => Promise<unknown>, everyMs: number): Repeated => {
   const stop = new AbortController();
-  let poked = true;
+  let isWoken = true;
   let wake = new AbortController();
   const loop = async (): Promise<void> => {
     while (!stop.signal.aborted) {
-      if (!poked) {
+      if (!isWoken) {
         wake = new AbortController();
         const signal = AbortSignal.any([stop.signal, wake.signal]);
         await setTimeout(everyMs, undefined, { signal }).catch(() => {});
       }
-      poked = false;
+      isWoken = false;
       if (!stop.signal.aborted) await work(stop.signal);
     }
   };
   const running = loop();
   return {
-    poke: () => {
-      poked = true;
+    wake: () => {
+      isWoken = true;
       wake.abort();
     },
     [Symbol.asyncDispose]: async () => {

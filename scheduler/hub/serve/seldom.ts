@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 
 /** Lets `round` take at most this part of the time: at thousands of sites a report comes with every second. */
-export const seldom =
+export const limitShare =
   (round: (signal: AbortSignal) => Promise<void>, share: number) =>
   async (signal: AbortSignal): Promise<void> => {
     const started = performance.now();

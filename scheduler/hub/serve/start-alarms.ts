@@ -19,7 +19,7 @@ import type { Store } from '../store/open-store.ts';
 import type { Watch } from '../watch/watch-platform.ts';
 import type { RunningDuty } from './lead.ts';
 import { repeat } from './repeat.ts';
-import { seldom } from './seldom.ts';
+import { limitShare } from './seldom.ts';
 
 export type AlarmOptions = {
   readonly configuration: Configuration;
@@ -67,15 +67,15 @@ export const startAlarms = (options: AlarmOptions): RunningDuty => {
   );
   const look = makeLook(options);
   const looking = repeat(
-    seldom(async (signal) => {
-      if (await look(signal)) for (const sender of senders) sender.poke();
+    limitShare(async (signal) => {
+      if (await look(signal)) for (const sender of senders) sender.wake();
     }, SHARE),
     LOOK_MS,
   );
   return {
     // Events that change a gate change alarms, too: reports and decisions.
     wake: (what) => {
-      if (what === 'judge') looking.poke();
+      if (what === 'judge') looking.wake();
     },
     [Symbol.asyncDispose]: async () => {
       await looking[Symbol.asyncDispose]();

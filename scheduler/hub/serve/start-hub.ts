@@ -94,20 +94,20 @@ export const startHub = async (options: HubOptions): Promise<RunningHub> => {
     agentQuota: options.agentQuota,
     ...(options.enrolmentsPerMinute !== undefined && { enrolmentsPerMinute: options.enrolmentsPerMinute }),
   });
-  tellEnds(metrics, shown, options);
+  exposeExpiry(metrics, shown, options);
   const renewal = repeat(async () => {
     const next = await renew(shown, options);
     if (!next) return;
     shown = next;
     (server.server as TlsServer).setSecureContext(tlsOptions(shown, hub));
-    tellEnds(metrics, shown, options);
+    exposeExpiry(metrics, shown, options);
     log.info({ ends: shown.to.toISOString() }, 'certificate renewed');
   }, options.certificateMs ?? CERTIFICATE_MS);
   starting.use(renewal);
   starting.defer(async () => {
-    const impatience = setTimeout(() => server.server.closeAllConnections(), GRACE_MS);
+    const forceClose = setTimeout(() => server.server.closeAllConnections(), GRACE_MS);
     await server.close();
-    clearTimeout(impatience);
+    clearTimeout(forceClose);
   });
   await readAhead(hub);
   try {
@@ -167,7 +167,7 @@ const renew = async (
   }
 };
 
-const tellEnds = (metrics: Metrics, shown: ServerCertificate, { hub, authority }: HubOptions): void => {
+const exposeExpiry = (metrics: Metrics, shown: ServerCertificate, { hub, authority }: HubOptions): void => {
   const { validToDate } = parseCertificate(authority.certificate, 'the authority');
   for (const [of, at] of [
     ['server', shown.to],

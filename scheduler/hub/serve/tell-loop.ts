@@ -2,7 +2,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Watch } from '../watch/watch-platform.ts';
 
 /** Registers the metrics of the build loop. Disposal removes them: a replica that leads no more has no loop. */
-export const tellLoop = (registry: Registry, watch: Pick<Watch, 'counters' | 'trouble'>): Disposable => {
+export const exposeLoop = (registry: Registry, watch: Pick<Watch, 'counters' | 'trouble'>): Disposable => {
   const registers = [registry];
   const rounds = new Counter({
     name: 'fleet_loop_total',

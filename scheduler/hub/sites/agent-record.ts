@@ -8,7 +8,7 @@ import { formatTime, type Timestamp } from '#bundles/time';
 import type { AgentRow } from '../store/tables.ts';
 
 /** The age recipient that an agent reported for its secrets, and since when, signed by the agent's key. */
-export type ToldRecipient = { readonly recipient: string; readonly at: Timestamp };
+export type ReportedRecipient = { readonly recipient: string; readonly at: Timestamp };
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -53,7 +53,7 @@ export const toSiteAgent = (
 
 /** The record of a newly enrolled agent. @param key SPKI PEM */
 export const newAgentRow = (
-  who: { readonly site: string; readonly agent: string; readonly recipient?: ToldRecipient | undefined },
+  who: { readonly site: string; readonly agent: string; readonly recipient?: ReportedRecipient | undefined },
   key: string,
   channel: Channel,
   labels: Labels,
@@ -77,9 +77,11 @@ export const newAgentRow = (
   };
 };
 
-const recipientColumns = (told: ToldRecipient | undefined): Pick<AgentRow, 'recipient' | 'recipient_at'> => ({
-  recipient: told?.recipient ?? null,
-  recipient_at: told?.at ?? null,
+const recipientColumns = (
+  reported: ReportedRecipient | undefined,
+): Pick<AgentRow, 'recipient' | 'recipient_at'> => ({
+  recipient: reported?.recipient ?? null,
+  recipient_at: reported?.at ?? null,
 });
 
 const keyColumns = (key: string, now: Date) => ({
@@ -130,7 +132,7 @@ export const movedAgentRow = (
   row: AgentRow,
   channel: Channel,
   labels: Labels,
-  recipient?: ToldRecipient,
+  recipient?: ReportedRecipient,
 ): AgentRow => {
   const moved = formatChannel(channel) !== formatChannel(channelOf(row));
   return {
@@ -150,7 +152,7 @@ export const movedAgentRow = (
 export const rekeyedAgentRow = (
   row: AgentRow,
   key: string,
-  recipient: ToldRecipient | undefined,
+  recipient: ReportedRecipient | undefined,
   now: Date,
 ): AgentRow => ({
   ...row,

@@ -137,11 +137,11 @@ export const changedValues = (
   const [old, now] = [of(before), of(after)];
   const textIn = (values: Readonly<Record<string, Json>>, name: string): string | undefined =>
     Object.hasOwn(values, name) ? canonicalJson(values[name] ?? null, 'doubles') : undefined;
-  const isSame = (name: string): boolean => textIn(old, name) === textIn(now, name);
+  const isSameText = (name: string): boolean => textIn(old, name) === textIn(now, name);
   const pick = (values: Readonly<Record<string, Json>>): Record<string, Json> =>
     Object.fromEntries(
       Object.entries(values).flatMap(([name, value]) =>
-        isSame(name) ? [] : [[name, SECRET_NAME.test(name) ? 'withheld' : value]],
+        isSameText(name) ? [] : [[name, SECRET_NAME.test(name) ? 'withheld' : value]],
       ),
     );
   const differing = { old: pick(old), new: pick(now) };

@@ -1,11 +1,11 @@
 import { type Kysely, sql } from 'kysely';
 
 /** Condition on assignment_state, as in its index: what failed, drifted, or could not be checked. */
-export const IN_TROUBLE = sql<boolean>`(outcome = 'failed' or outcome_type = 'rolled-back' or drifted = 1
+export const NEEDS_ATTENTION = sql<boolean>`(outcome = 'failed' or outcome_type = 'rolled-back' or drifted = 1
   or code = 'HEALTH_UNKNOWN')`;
 
 /** Adds an index of the assignments in trouble, so that counting them does not read those of a fleet that complies. */
-export const addTroubles = async (db: Kysely<unknown>): Promise<void> => {
+export const addAttention = async (db: Kysely<unknown>): Promise<void> => {
   await sql`create index assignment_state_trouble on assignment_state (agent, assignment)
     where (outcome = 'failed' or outcome_type = 'rolled-back' or drifted = 1
       or code = 'HEALTH_UNKNOWN')`.execute(db);

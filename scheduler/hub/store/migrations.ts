@@ -9,7 +9,7 @@ import { addVersions } from './add-versions.ts';
 import { addLooks } from './add-looks.ts';
 import { addPeople } from './add-people.ts';
 import { addSupport } from './add-support.ts';
-import { addArrivals, addTroubles } from './add-troubles.ts';
+import { addArrivals, addAttention } from './add-troubles.ts';
 import { addViews } from './add-views.ts';
 
 /**
@@ -370,7 +370,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
     },
   },
   '0020-people': { up: addPeople },
-  '0021-troubles': { up: addTroubles },
+  '0021-troubles': { up: addAttention },
   '0022-refusals': { up: addRefusals },
   '0023-arrivals': { up: addArrivals },
   '0024-tree-commits': {

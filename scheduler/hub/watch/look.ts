@@ -60,7 +60,7 @@ const lookAt = async (
       orError(() => (location.kind === 'git' ? resolveRevision(repository, location.revision) : '')),
     ]);
   } catch (error) {
-    const known = told(error);
+    const known = toReported(error);
     return group.map((location) => [keyOf(location), { error: known }]);
   }
 };
@@ -69,12 +69,12 @@ const orError = (read: () => string): Seen => {
   try {
     return { mark: read() };
   } catch (error) {
-    return { error: told(error) };
+    return { error: toReported(error) };
   }
 };
 
 /** Errors that are not about one source are thrown. */
-const told = (error: unknown): FleetError => {
+const toReported = (error: unknown): FleetError => {
   const known = toFleetError(error, 'looking at a source');
   if (['ABORTED', 'TOOL_MISSING', 'INTERNAL'].includes(known.code)) throw known;
   return known;

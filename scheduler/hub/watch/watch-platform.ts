@@ -32,7 +32,7 @@ export type WatchCounters = {
 
 export type Watch = {
   /** Starts a round now, or right after the current one. Called for a webhook or a changed layout. */
-  readonly poke: () => void;
+  readonly wake: () => void;
   /** The state of every source that the last build read. */
   readonly state: () => readonly RepositoryState[];
   readonly counters: () => WatchCounters;
@@ -139,7 +139,7 @@ export const watchPlatform = (options: WatchOptions, signal: AbortSignal): Watch
   };
 
   return {
-    poke: alarm.ring,
+    wake: alarm.ring,
     state: repositories.state,
     counters: () => ({ ...counters }),
     trouble: () => trouble,

@@ -36,7 +36,7 @@ const proofsIn = (headers: IncomingHttpHeaders, body: Uint8Array, secret: string
   const signature = createHmac('sha256', secret).update(body).digest('hex');
   const proofs: Proof[] = [];
   const add = (sender: WebhookSender, said: string | undefined, expected: string): void => {
-    if (said !== undefined) proofs.push({ sender, ok: isSame(said, expected) });
+    if (said !== undefined) proofs.push({ sender, ok: isEqualInConstantTime(said, expected) });
   };
   add('github', one(headers['x-hub-signature-256']), `sha256=${signature}`);
   add('gitea', one(headers['x-gitea-signature']) ?? one(headers['x-forgejo-signature']), signature);
@@ -58,5 +58,5 @@ const one = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value[0] : value;
 
 /** Compares two texts in constant time, by their digests, which have equal length. */
-export const isSame = (said: string, expected: string): boolean =>
+export const isEqualInConstantTime = (said: string, expected: string): boolean =>
   timingSafeEqual(createHash('sha256').update(said).digest(), createHash('sha256').update(expected).digest());

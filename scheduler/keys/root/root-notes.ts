@@ -24,14 +24,14 @@ const sharedKeys = (root: TrustRoot): readonly string[] => {
     }
   }
   return [...holders]
-    .filter(([, roles]) => roles.length > 1 && isGrave(roles))
+    .filter(([, roles]) => roles.length > 1 && isDangerous(roles))
     .map(
       ([key, roles]) =>
         `${key} is ${roles.map(keyOf).join(' and ')}: a thief of this key needs no second one.`,
     );
 };
 
-const isGrave = (roles: readonly RootRole[]): boolean =>
+const isDangerous = (roles: readonly RootRole[]): boolean =>
   roles.includes('root') || (roles.includes('bundle') && roles.includes('release'));
 
 const keysOfDevelopment = (root: TrustRoot, before: TrustRoot): readonly string[] =>

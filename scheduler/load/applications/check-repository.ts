@@ -32,11 +32,11 @@ export const checkRepository = (
     throw unreadable(target, repo);
   }
   const ownAddress = own?.repo === undefined ? undefined : parseAddress(own.repo);
-  if (ownAddress && isSame(ownAddress, address)) return;
+  if (ownAddress && isSameAddress(ownAddress, address)) return;
   const listed = platform.workspaces?.find(({ name }) => name === workspace)?.repositories;
   const prefixes = listed ?? [ownAddress && ownerOf(ownAddress)].filter((one) => one !== undefined);
   const covering = prefixes.filter((prefix) => coversAddress(prefix, address));
-  if (covering.some((prefix) => isSame(prefix, address))) return;
+  if (covering.some((prefix) => isSameAddress(prefix, address))) return;
   const others = [...platform.repositories.values()].filter((one) => one.workspace !== workspace);
   const other = others.some(({ repo: theirs }) => {
     const registered = theirs === undefined ? undefined : parseAddress(theirs);
@@ -46,7 +46,7 @@ export const checkRepository = (
   throw foreign(target, repo, other);
 };
 
-const isSame = (one: RepositoryAddress, other: RepositoryAddress): boolean =>
+const isSameAddress = (one: RepositoryAddress, other: RepositoryAddress): boolean =>
   coversAddress(one, other) && one.path.length === other.path.length;
 
 const unreadable = ({ name, at }: DeploymentTarget, repo: string): FleetError =>

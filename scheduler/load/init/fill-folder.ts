@@ -17,18 +17,18 @@ export const fillFolder = async (
   files: readonly NewFile[],
   signal: AbortSignal,
 ): Promise<void> => {
-  await refuseStrangers(directory, files);
+  await refuseOtherFiles(directory, files);
   for (const { path, text, mode } of files) {
     signal.throwIfAborted();
     await writeFileAtomically(join(directory, path), Buffer.from(text), mode);
   }
 };
 
-const refuseStrangers = async (directory: string, files: readonly NewFile[]): Promise<void> => {
+const refuseOtherFiles = async (directory: string, files: readonly NewFile[]): Promise<void> => {
   const tops = new Set(files.map(({ path }) => path.split('/')[0]));
   const found = (await entriesOf(directory)).toSorted(compareBytes);
-  const stranger = found.find((name) => name !== '.git' && !name.startsWith(TEMPORARY) && !tops.has(name));
-  if (stranger !== undefined) throw isOccupied(directory, stranger);
+  const other = found.find((name) => name !== '.git' && !name.startsWith(TEMPORARY) && !tops.has(name));
+  if (other !== undefined) throw isOccupied(directory, other);
   for (const { path, text } of files) {
     const there = await textOf(join(directory, path));
     if (there !== undefined && there !== text) throw isOccupied(directory, path);

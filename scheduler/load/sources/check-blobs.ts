@@ -140,7 +140,7 @@ const dropUnfinished = async ({ gitDirectory }: GitRepository): Promise<number> 
 const KEPT = 4;
 
 /** Deletes a tenant's cached repository when it exceeds its bound; it can be fetched again. */
-export const dropOvergrown = async ({ gitDirectory }: GitRepository, { limits }: Bound): Promise<void> => {
+export const dropOversized = async ({ gitDirectory }: GitRepository, { limits }: Bound): Promise<void> => {
   const size = (await packsOf(gitDirectory)).reduce((sum, pack) => sum + pack.size, 0);
   if (size > KEPT * limits.assignmentBytes) await rm(gitDirectory, { recursive: true, force: true });
 };

@@ -6,7 +6,7 @@ import type { FleetError } from '#bundles/errors';
 import { makeDirectory } from '#bundles/formats/layout/make-directory';
 import type { Bound } from '../../model/limits.ts';
 import { exists, markUsed } from './cache-use.ts';
-import { checkSizes, dropOvergrown, fetchMissing } from './check-blobs.ts';
+import { checkSizes, dropOversized, fetchMissing } from './check-blobs.ts';
 import { type CommitTrees, type FolderTree, readCommitTrees, writeCommitTrees } from './commit-trees.ts';
 import {
   dropWorn,
@@ -96,7 +96,7 @@ const addTrees = async (
 ): Promise<Results> => {
   if (wanted.length === 0) return new Map();
   const { cacheDirectory } = repository;
-  for (const { bound } of wanted) if (bound) await dropOvergrown(repository, bound);
+  for (const { bound } of wanted) if (bound) await dropOversized(repository, bound);
   await dropWorn(repository.gitDirectory, new Date());
   await prepare(git, repository);
   await fetchCommit(git, repository, commit);

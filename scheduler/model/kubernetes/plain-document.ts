@@ -5,7 +5,7 @@ import { type ParsedDocument, placeOf } from '../yaml/parse-documents.ts';
 import { sopsMac } from './sops-mac.ts';
 
 /** Numbers that may take more than 64 bits, or that JSON lacks, and merge keys; most files have none. */
-const UNUSUAL = /[\da-fA-F_]{16}|\.(?:inf|nan)\b|<</i;
+const NEEDS_FULL_PARSER = /[\da-fA-F_]{16}|\.(?:inf|nan)\b|<</i;
 
 /**
  * A document of a manifest as every reader of Kubernetes objects understands it: merge keys are resolved, as Kustomize does, and numbers
@@ -15,7 +15,7 @@ const UNUSUAL = /[\da-fA-F_]{16}|\.(?:inf|nan)\b|<</i;
 export const plainDocument = (parsed: ParsedDocument, problems: FleetError[]): readonly ParsedDocument[] => {
   const { root, document, text } = parsed;
   // Encrypted documents must stay byte for byte.
-  if (!UNUSUAL.test(text.text) || sopsMac({ parsed }) !== undefined) return [parsed];
+  if (!NEEDS_FULL_PARSER.test(text.text) || sopsMac({ parsed }) !== undefined) return [parsed];
   const refuse = (code: 'YAML_SYNTAX' | 'OBJECT_INVALID', node: Node, message: string, hint?: string) =>
     new FleetError(code, message, { at: placeOf(text, node, root), ...(hint && { hint }) });
   const found = [

@@ -113,7 +113,7 @@ const pastOwner = (
 const firstOf = (same: readonly DeploymentTarget[]): DeploymentTarget =>
   same.toSorted((a, b) => compareBytes(a.registration ?? '', b.registration ?? ''))[0] as DeploymentTarget;
 
-const describe = ({ registration, workspace, at }: Owner): string => {
+const describeOwner = ({ registration, workspace, at }: Owner): string => {
   const team = workspace === '' ? 'applications without a workspace' : `workspace ${workspace}`;
   const place = at ? ` (${formatPlace(at)})` : '';
   if (registration === '') return `the platform itself${place}`;
@@ -124,14 +124,14 @@ const describe = ({ registration, workspace, at }: Owner): string => {
 const workloadTaken = (target: DeploymentTarget, owner: Owner): FleetError =>
   new FleetError(
     'NAME_CLASH',
-    `the workload name ${target.workload} belongs to ${describe(owner)}, and ${target.registration ?? 'the platform'} brings it, too`,
+    `the workload name ${target.workload} belongs to ${describeOwner(owner)}, and ${target.registration ?? 'the platform'} brings it, too`,
     { subject: `DeploymentTarget ${target.name}`, at: target.at, hint: 'Rename the workload' },
   );
 
 const targetTaken = (target: DeploymentTarget, owner: Owner): FleetError =>
   new FleetError(
     'NAME_CLASH',
-    `target ${target.shortName} of workload ${target.workload} would be called ${target.name}, which belongs to ${describe(owner)}`,
+    `target ${target.shortName} of workload ${target.workload} would be called ${target.name}, which belongs to ${describeOwner(owner)}`,
     { subject: `DeploymentTarget ${target.name}`, at: target.at, hint: 'Rename the target or its workload' },
   );
 

@@ -26,8 +26,8 @@ export const judgeLineage = <T extends string>(
   const direct = now.promoted !== undefined && before?.promoted === now.promoted ? true : undefined;
   if (judged === 'released')
     return { outcome: direct && now.direct === 'forbid' ? 'direct-held' : judged, direct };
-  const isMended = !holds && before !== undefined && before.held.length > 0;
-  const says = before?.shared === now.shared && before.promoted === now.promoted && !isMended;
+  const isReleasedFromHold = !holds && before !== undefined && before.held.length > 0;
+  const says = before?.shared === now.shared && before.promoted === now.promoted && !isReleasedFromHold;
   if (judged === 'unchanged' && now.isLinked && !says) {
     const { wasTried = before?.held.length === 0 } = before ?? {};
     return { outcome: holds || wasTried ? 'restated' : 'released', direct: undefined };

@@ -64,8 +64,8 @@ export const reissueRelease = async (
       { subject: revoked.digest, hint: 'Release another bundle; a revoked one is never released again' },
     );
   }
-  const isSame = from.digest === previous.digest;
-  const rollout = wish.rollout ?? (isSame ? from.predicate.rollout : { percent: 100 });
+  const isUnchanged = from.digest === previous.digest;
+  const rollout = wish.rollout ?? (isUnchanged ? from.predicate.rollout : { percent: 100 });
   const expires = formatTime(addDays(now, RELEASE_DAYS));
   const list = canonicalBytes(revocations);
   const statements = new Map<Digest, readonly Buffer[]>();
@@ -98,7 +98,7 @@ export const reissueRelease = async (
     ...[...statements].flatMap(([about, files]) => bundleStatementDocuments(channel, about, files)),
     { role: 'revocations', mediaType: REVOCATIONS_JSON, ...channel, bytes: list },
     // A release that is returned to has no stages.
-    ...(await evidenceOf(layout, from)).filter(({ role }) => isSame || role !== 'rollout'),
+    ...(await evidenceOf(layout, from)).filter(({ role }) => isUnchanged || role !== 'rollout'),
     ...rootDocuments(keys),
   ]);
   return { version, expires, references: releaseReferences(channel, artifact, previous) };

@@ -66,7 +66,7 @@ const lossOf = (
   now: Side,
   emptied: readonly string[],
 ): LostObjects | undefined => {
-  if (isSame(was.files, now.files)) return undefined;
+  if (isSameFiles(was.files, now.files)) return undefined;
   const before = packageContent(kind, was.files, was.assignment);
   const after = packageContent(kind, now.files, now.assignment);
   const all = [...before.values()].flat();
@@ -90,7 +90,7 @@ const lossOf = (
 };
 
 /** Content is read only where files of the application differ: configuration changes much more often. */
-const isSame = (was: Side['files'], now: Side['files']): boolean =>
+const isSameFiles = (was: Side['files'], now: Side['files']): boolean =>
   [...was].every(
     ([path, bytes]) =>
       !(path.startsWith(MANIFESTS) || path === 'package.json') || now.get(path)?.equals(bytes) === true,

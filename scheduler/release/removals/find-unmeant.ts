@@ -17,11 +17,11 @@ import { compareBundle, judgeBundle } from './judge-bundle.ts';
 import { describeRemovals, nameRemovals, type Removal } from './removal.ts';
 
 /** Both by cluster type. */
-export type Unmeant = {
+export type Undeclared = {
   /** Packages to hold, so that none is removed. */
   readonly holds: ReadonlyMap<string, BundleHolds>;
   /** The removals that were neither declared nor allowed. */
-  readonly unmeant: ReadonlyMap<string, readonly Removal[]>;
+  readonly undeclared: ReadonlyMap<string, readonly Removal[]>;
 };
 
 type Options = {
@@ -37,12 +37,12 @@ type Options = {
  * because it may be the same application under another name, and both would run. A channel of which the last release cannot supply the
  * packages is left as built, so that decideRelease holds it as a whole.
  */
-export const findUnmeant = async (built: EnvironmentBuild, options: Options): Promise<Unmeant> => {
+export const findUndeclared = async (built: EnvironmentBuild, options: Options): Promise<Undeclared> => {
   const { layout, roots, signal, allowance } = options;
   const { environment } = built.platform;
   const findRemovals = openRemovals(layout, built, roots, signal);
   const holds = new Map<string, BundleHolds>();
-  const unmeant = new Map<string, readonly Removal[]>();
+  const undeclared = new Map<string, readonly Removal[]>();
   for (const bundle of built.bundles) {
     const channel = { environment, clusterType: bundle.clusterType.name };
     const newest = await readRelease(layout, channel, roots);
@@ -51,25 +51,25 @@ export const findUnmeant = async (built: EnvironmentBuild, options: Options): Pr
     const revocations = await readRevocations(layout, roots, channel, newest);
     if (findRevoked(revocations, [bundle.bundle.digest])) continue;
     const judged = judgeBundle(await compareBundle(bundle, previous, findRemovals), allowance);
-    if (judged.unmeant.length === 0) continue;
-    const own = await holdsOf(channel, { bundle, unmeant: judged.unmeant, previous }, options);
+    if (judged.undeclared.length === 0) continue;
+    const own = await holdsOf(channel, { bundle, undeclared: judged.undeclared, previous }, options);
     if (!own) continue;
     holds.set(bundle.clusterType.name, own);
-    unmeant.set(bundle.clusterType.name, judged.unmeant);
+    undeclared.set(bundle.clusterType.name, judged.undeclared);
   }
-  return { holds, unmeant };
+  return { holds, undeclared };
 };
 
 type Judged = {
   readonly bundle: BuiltBundle;
-  readonly unmeant: readonly Removal[];
+  readonly undeclared: readonly Removal[];
   readonly previous: PublishedRelease;
 };
 
 /** Packages to hold in one bundle; undefined if the last release cannot supply a package. */
 const holdsOf = async (
   channel: Channel,
-  { bundle, unmeant, previous }: Judged,
+  { bundle, undeclared, previous }: Judged,
   { layout, roots, signal }: Options,
 ): Promise<BundleHolds | undefined> => {
   const made = await candidateOfRelease(layout, channel, previous.documents, { roots, signal });
@@ -78,9 +78,9 @@ const holdsOf = async (
   if (!made || lastGood.bundle === undefined) return undefined;
   const { config } = await readBundle(layout.blobs, lastGood.bundle, signal);
   const known = new Map(config.assignments.map((one) => [one.id, one]));
-  if (unmeant.some(({ assignment }) => !known.has(assignment))) return undefined;
+  if (undeclared.some(({ assignment }) => !known.has(assignment))) return undefined;
   const holds = new Map<string, Hold>();
-  for (const removal of unmeant) {
+  for (const removal of undeclared) {
     const { assignment: id } = removal;
     const before = made.candidate.kept?.find(
       (one) => one.clusterType === clusterType.name && one.assignment === id,
@@ -91,7 +91,7 @@ const holdsOf = async (
       declaredIn: before?.declaredIn ?? made.digest,
     });
   }
-  const replaced = unmeant.filter(({ why }) => why === 'replaced' || why === 'unknown');
+  const replaced = undeclared.filter(({ why }) => why === 'replaced' || why === 'unknown');
   const names = [
     ...bundle.bundle.config.assignments,
     ...bundle.held.map(({ assignment: { target } }) => ({ id: target.name, workspace: target.workspace })),

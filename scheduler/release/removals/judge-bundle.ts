@@ -7,7 +7,7 @@ import { isMeant, type Removal } from './removal.ts';
 /** A bundle beside the one of the channel's last release. */
 export type Comparison = {
   /** The last release names this bundle. */
-  readonly isSame: boolean;
+  readonly isUnchanged: boolean;
   /** No release names a bundle of this kind. */
   readonly isFirst: boolean;
   /** Number of its packages. */
@@ -24,19 +24,19 @@ export const compareBundle = async (
 ): Promise<Comparison> => {
   const { bundle } = built;
   const before = previous?.subjects.get(`bundle/${bundle.kind}`);
-  const isSame = before === bundle.digest;
+  const isUnchanged = before === bundle.digest;
   return {
-    isSame,
+    isUnchanged,
     isFirst: before === undefined,
     assignments: bundle.config.assignments.length,
-    removals: previous && !isSame ? await findRemovals(built, previous) : [],
+    removals: previous && !isUnchanged ? await findRemovals(built, previous) : [],
   };
 };
 
 export type Judgement = {
   readonly outcome: 'released' | 'unchanged' | 'empty' | 'blocked' | 'removals-held';
   /** The removals that keep the channel from being released. */
-  readonly unmeant: readonly Removal[];
+  readonly undeclared: readonly Removal[];
 };
 
 /**
@@ -44,19 +44,19 @@ export type Judgement = {
  * removal that may be an accident, such as a template error or a misspelled label, holds the release. Pure.
  */
 export const judgeBundle = (
-  { isSame, isFirst, assignments, removals }: Comparison,
+  { isUnchanged, isFirst, assignments, removals }: Comparison,
   allowance: Allowance,
 ): Judgement => {
-  if (isSame) return { outcome: 'unchanged', unmeant: [] };
-  if (removals.some(({ why }) => why === 'held')) return { outcome: 'blocked', unmeant: [] };
-  const unmeant = overAllowance(removals, allowance);
-  if (unmeant.length > 0) return { outcome: 'removals-held', unmeant };
+  if (isUnchanged) return { outcome: 'unchanged', undeclared: [] };
+  if (removals.some(({ why }) => why === 'held')) return { outcome: 'blocked', undeclared: [] };
+  const undeclared = overAllowance(removals, allowance);
+  if (undeclared.length > 0) return { outcome: 'removals-held', undeclared };
   const isEmpty = isFirst && assignments + removals.length === 0;
-  return { outcome: isEmpty ? 'empty' : 'released', unmeant };
+  return { outcome: isEmpty ? 'empty' : 'released', undeclared };
 };
 
 /** Removals that are neither intended nor allowed by name; empty if their number is within the allowance. */
 const overAllowance = (removals: readonly Removal[], { count, names }: Allowance): readonly Removal[] => {
-  const unmeant = removals.filter((removal) => !isMeant(removal) && !names.has(removal.assignment));
-  return unmeant.length > count ? unmeant : [];
+  const undeclared = removals.filter((removal) => !isMeant(removal) && !names.has(removal.assignment));
+  return undeclared.length > count ? undeclared : [];
 };

@@ -18,13 +18,13 @@ export const ABANDONED = 'CHANNEL_MISSING';
 /** The error for a channel of which a part is not released. @param removals removals that are neither intended nor allowed */
 export const removalsHeld = (channel: Channel, removals: readonly Removal[]): FleetError => {
   const names = removals.slice(0, 3).map(({ assignment }) => assignment);
-  return new FleetError('REMOVALS_HELD', `the release would remove ${whatGoes(removals)}`, {
+  return new FleetError('REMOVALS_HELD', `the release would remove ${describeRemoved(removals)}`, {
     subject: formatChannel(channel),
     hint: `Correct the file (fleet-scheduler validate names misspelled labels), or delete the Workload, its target or the policy; if the removal is intended: --allow-removals ${names.join(',')}${removals.length > names.length ? ',...' : ''}`,
   });
 };
 
-const whatGoes = (removals: readonly Removal[]): string => {
+const describeRemoved = (removals: readonly Removal[]): string => {
   const objects = removals.filter(({ why }) => why === 'objects');
   const packages = removals.filter(({ why }) => why !== 'objects');
   return [

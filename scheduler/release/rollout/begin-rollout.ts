@@ -49,7 +49,7 @@ export const beginRelease = async (
 ): Promise<Beginning> => {
   const { channel, candidate, bundles, previous, follows } = next;
   const before = previous && (await readPlan(layout, previous));
-  if (previous && isSame(bundles, previous))
+  if (previous && namesSameBundles(bundles, previous))
     return { rollout: previous.predicate.rollout, plan: before, isNew: false };
   if (!policy) return { rollout: EVERYONE, plan: undefined, isNew: true };
   const plan = planRollout(policy, {
@@ -62,7 +62,7 @@ export const beginRelease = async (
   return { rollout: plan.stages[0]?.rollout ?? EVERYONE, plan: storePlan(plan), isNew: true };
 };
 
-const isSame = (bundles: readonly Digest[], release: PublishedRelease): boolean => {
+const namesSameBundles = (bundles: readonly Digest[], release: PublishedRelease): boolean => {
   const named = new Set(bundlesOf(release));
   return named.size === bundles.length && bundles.every((digest) => named.has(digest));
 };
@@ -155,8 +155,9 @@ export const findTakenBack = async (
   const bytes = plan && (await findBlob(layout.blobs, plan, { maxBytes: MAX_PLAN_BYTES }));
   if (!bytes) return undefined;
   const taken = parsePlan(bytes).plan.bundles;
-  const isSame = taken.length === bundles.length && bundles.every((digest) => taken.includes(digest));
-  if (!isSame) return undefined;
+  const namesSameBundles =
+    taken.length === bundles.length && bundles.every((digest) => taken.includes(digest));
+  if (!namesSameBundles) return undefined;
   return new FleetError('ROLLOUT_TAKEN_BACK', `the rollout of this bundle was taken back: ${reason}`, {
     subject: name,
     hint: 'Change the sources',

@@ -86,7 +86,7 @@ export const carryOut = async (
     return { what: 'taken back', version, references };
   }
   const rollout = plan.stages[progress.started.length - 1]?.rollout;
-  if (!rollout || isSame(rollout, release.predicate.rollout)) return undefined;
+  if (!rollout || isSameRollout(rollout, release.predicate.rollout)) return undefined;
   const revocations = await readRevocations(layout, keys.roots, channel, release);
   const { version, references } = await reissueRelease(layout, keys, {
     channel,
@@ -105,4 +105,4 @@ export const nothingBefore = (channel: Channel): FleetError =>
     hint: 'Build a corrected release, or withdraw the bundle with: fleet-scheduler revoke',
   });
 
-const isSame = (a: Rollout, b: Rollout): boolean => canonicalBytes(a).equals(canonicalBytes(b));
+const isSameRollout = (a: Rollout, b: Rollout): boolean => canonicalBytes(a).equals(canonicalBytes(b));

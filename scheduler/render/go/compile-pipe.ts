@@ -7,7 +7,7 @@ import { FUNCTION_NAMES, findFunction } from './functions/functions.ts';
 import { arityProblem, callFunction, type TemplateFunction } from './functions/template-function.ts';
 import { GO_FIELDS, GoContext, isGoField } from './values/go-context.ts';
 import { Opaque } from './values/opaque.ts';
-import { describe, isMap, lookup, truth, type Value } from './values/value.ts';
+import { describeValue, isMap, lookup, truth, type Value } from './values/value.ts';
 
 export type Evaluate = (run: Run, frame: Value[], dot: Value) => Value;
 
@@ -25,7 +25,7 @@ const readField = (run: Run, receiver: Value, { name, at }: Name): Value => {
   if (isMap(receiver)) return lookup(receiver, name);
   if (receiver instanceof Opaque && receiver.fields.has(name)) return receiver.fields.get(name);
   run.at = at;
-  return fail(run, `.${name} cannot be read from ${receiver === null ? 'null' : describe(receiver)}`);
+  return fail(run, `.${name} cannot be read from ${receiver === null ? 'null' : describeValue(receiver)}`);
 };
 
 const withPath = (start: Evaluate, path: readonly Name[]): Evaluate => {

@@ -12,7 +12,7 @@ import { GoContext } from './values/go-context.ts';
 import { isInt, SizedInt, toNumber } from '../../model/go/number.ts';
 import { parse } from './parse.ts';
 import { printed } from './print.ts';
-import { describe, isList, isMap, sortedEntries, truth, type Value } from './values/value.ts';
+import { describeValue, isList, isMap, sortedEntries, truth, type Value } from './values/value.ts';
 import type { TextField } from '../../model/template-context.ts';
 
 /** The variables of one template call; slot 0 is `$`. */
@@ -28,7 +28,7 @@ const elements = (run: Run, value: Value): readonly (readonly [Value, Value])[] 
   if (isList(value)) return value.map((item, index) => [index, item] as const);
   if (isMap(value)) return sortedEntries(value);
   if (value === undefined || value === null) return [];
-  if (!isInt(value)) return fail(run, `range cannot go through ${describe(value)}`);
+  if (!isInt(value)) return fail(run, `range cannot go through ${describeValue(value)}`);
   const length = Math.max(0, toNumber(value));
   spend(run, length);
   return Array.from({ length }, (_unused, index) => {

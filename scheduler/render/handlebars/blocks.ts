@@ -1,4 +1,4 @@
-import { describe, isList, isMap, sortedEntries, type Value } from '../go/values/value.ts';
+import { describeValue, isList, isMap, sortedEntries, type Value } from '../go/values/value.ts';
 import { fail, type Run, spend } from '../run.ts';
 import { type Evaluate, enter, type Render, type Scope } from './scope.ts';
 import { isTrue, isZero } from './truth.ts';
@@ -38,7 +38,7 @@ const elements = (run: Run, value: Value): readonly (readonly [Value, Value])[] 
   if (isList(value)) return value.map((item, index) => [index, item] as const);
   if (isMap(value)) return sortedEntries(value);
   if (value === null || value === undefined || value === false) return [];
-  return fail(run, `each cannot go through ${describe(value)}`);
+  return fail(run, `each cannot go through ${describeValue(value)}`);
 };
 
 export const eachBlock =

@@ -3,7 +3,7 @@ import { FUNCTION_NAMES, findFunction } from '../go/functions/functions.ts';
 import { arityProblem, callFunction } from '../go/functions/template-function.ts';
 import { WholeFloat } from '../../model/go/number.ts';
 import { goText } from '../go/print.ts';
-import { describe, isList, isMap, type Value } from '../go/values/value.ts';
+import { describeValue, isList, isMap, type Value } from '../go/values/value.ts';
 import { fail, type Run } from '../run.ts';
 import { type TemplateSource, templateError } from '../template-source.ts';
 import { type Evaluate, readPart, type Scope } from './scope.ts';
@@ -169,7 +169,11 @@ export const textOf = (run: Run, value: Value): string => {
   if (value === null) return '';
   if (value === undefined) return fail(run, 'there is nothing to print here');
   if (isList(value) || isMap(value))
-    return fail(run, `${describe(value)} cannot be printed as it is`, 'Choose a format: toYaml or toJson');
+    return fail(
+      run,
+      `${describeValue(value)} cannot be printed as it is`,
+      'Choose a format: toYaml or toJson',
+    );
   if (value instanceof WholeFloat) return String(value.value);
   return typeof value === 'object' ? goText(run, value) : String(value);
 };

@@ -118,9 +118,9 @@ const compareFiles = (
   keysOf(before, after).flatMap((key) => compareItems(before.get(key), after.get(key)) ?? []);
 
 const reformattedFiles = (before: Files, after: Files, objects: readonly ItemDiff[]): readonly string[] => {
-  const told = new Set(objects.map(({ file }) => file));
+  const listed = new Set(objects.map(({ file }) => file));
   return [...after]
-    .filter(([path, bytes]) => !told.has(path) && before.has(path) && !before.get(path)?.equals(bytes))
+    .filter(([path, bytes]) => !listed.has(path) && before.has(path) && !before.get(path)?.equals(bytes))
     .map(([path]) => path);
 };
 

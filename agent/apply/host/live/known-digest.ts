@@ -35,14 +35,14 @@ export const knownDigests = (now: () => number): KnownDigests => {
       const key = `${before.dev}:${before.ino}`;
       const found = known.get(key);
       const at = now();
-      if (found && isSame(found, before) && at < found.until && at >= found.until - TRUSTED_MS)
+      if (found && isSameStat(found, before) && at < found.until && at >= found.until - TRUSTED_MS)
         return found.digest;
       known.delete(key);
       const digest = await read();
       const after = await file.stat({ bigint: true });
       const changed = Number(after.ctimeNs / 1_000_000n);
       // After the clock was set back, no age can be computed.
-      if (digest !== null && isSame(before, after) && changed + SETTLED_MS < at)
+      if (digest !== null && isSameStat(before, after) && changed + SETTLED_MS < at)
         known.set(key, { ...stampOf(after), digest, until: at + TRUSTED_MS });
       const [oldest] = known.keys();
       if (known.size > MAX_KNOWN && oldest !== undefined) known.delete(oldest);
@@ -57,7 +57,7 @@ const stampOf = ({ size, mtimeNs, ctimeNs }: Pick<BigIntStats, 'size' | 'mtimeNs
   ctimeNs,
 });
 
-const isSame = (
+const isSameStat = (
   a: Pick<BigIntStats, 'size' | 'mtimeNs' | 'ctimeNs'>,
   b: Pick<BigIntStats, 'size' | 'mtimeNs' | 'ctimeNs'>,
 ): boolean => a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs;

@@ -93,7 +93,8 @@ const planFile = (
   const ids = ownerOf(context, file);
   const found = !before && isFound(context, file, live);
   // The same content existed before the package with another mode or owner: a copy is kept for the removal of the package.
-  const isSame = ((!before && !found) || uncopied) && live.type === 'file' && live.digest === file.digest;
+  const isUnchanged =
+    ((!before && !found) || uncopied) && live.type === 'file' && live.digest === file.digest;
   const known = before ? [before.digest, ...before.previous] : [];
   const detail: Omit<FileDetail, 'outdates'> = {
     path: file.path,
@@ -104,7 +105,7 @@ const planFile = (
     mode: file.mode,
     owner: context.options.isRoot && ids ? ids : null,
     ours: [...known, file.digest].filter(
-      (digest) => !((isSame || uncopied) && digest === digestOfFile(live)),
+      (digest) => !((isUnchanged || uncopied) && digest === digestOfFile(live)),
     ),
   };
   const act = (outcome: 'created' | 'configured', reasons: readonly string[], changes = true) => ({
@@ -124,7 +125,7 @@ const planFile = (
   if (live.digest !== file.digest)
     return act('configured', ['content differs', ...differences, ...origin, ...owner]);
   if (differences.length > 0) return act('configured', [...differences, ...owner]);
-  if (isSame) return act('configured', ['taken over as it is', ...owner], false);
+  if (isUnchanged) return act('configured', ['taken over as it is', ...owner], false);
   if (live.leftover) return act('configured', ['remains of an interrupted write', ...owner], false);
   const asIs = found ? 'taken over as it is' : 'as it shall be';
   const step = skipped ? note(key, 'skipped', skipped) : note(key, 'unchanged', asIs);

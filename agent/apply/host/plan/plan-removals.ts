@@ -91,7 +91,7 @@ const planFileRemoval = async (context: PlanContext, path: string, own: OwnedFil
     return listed(note(key, 'skipped', 'its name leads to another place now, where nothing is ours'), false);
   const replaced = (isElsewhere(own, live) ? undefined : own.replaced) ?? null;
   if (live.type === 'directory' || live.type === 'other')
-    return listed(note(key, 'skipped', `it is ${describe(live)} now, which is not ours`), false);
+    return listed(note(key, 'skipped', `it is ${describeEntry(live)} now, which is not ours`), false);
   if (!live.leftover) {
     if (replaced && isBack(live, replaced, context.options.isRoot))
       return listed(note(key, 'skipped', 'what was there before is there'), false);
@@ -122,7 +122,7 @@ const planSecretRemoval = async (context: PlanContext, path: string): Promise<On
   if (other !== undefined) return listed(note(key, 'unchanged', `now belongs to ${other}`), false);
   const live = await lookAt(context, path);
   if (live.type === 'directory' || live.type === 'other')
-    return listed(note(key, 'skipped', `it is ${describe(live)} now, which is not ours`), false);
+    return listed(note(key, 'skipped', `it is ${describeEntry(live)} now, which is not ours`), false);
   if (live.type === 'missing' && !live.leftover)
     return listed(note(key, 'unchanged', 'it is gone already'), true);
   return {
@@ -140,7 +140,8 @@ const planSecretRemoval = async (context: PlanContext, path: string): Promise<On
 const lookAt = ({ options, signal }: PlanContext, path: string): Promise<Entry> =>
   readEntry(options.root, path, { maxBytes: NO_BYTES, signal });
 
-const describe = (live: Entry): string => (live.type === 'directory' ? 'a directory' : 'not a plain file');
+const describeEntry = (live: Entry): string =>
+  live.type === 'directory' ? 'a directory' : 'not a plain file';
 
 const planFolderRemoval = async (
   context: PlanContext,
@@ -170,11 +171,11 @@ const planFolderRemoval = async (
       : listed(note(key, 'unchanged', `holds files of ${[...new Set(owners)].join(', ')}`), false);
   }
   const { replaced } = own;
-  const isSame =
+  const isUnchanged =
     !replaced ||
     (live.mode === replaced.mode && live.uid === replaced.uid && live.gid === replaced.gid) ||
     (!context.options.isRoot && live.mode === replaced.mode);
-  return isSame
+  return isUnchanged
     ? listed(note(key, 'skipped', 'it was there before the package'), false)
     : act('configured', 'mode and owner from before are put back');
 };

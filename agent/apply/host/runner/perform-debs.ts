@@ -168,8 +168,8 @@ const transact = async ({ apt, request }: Work): Promise<CommandResult> => {
   if (!hasGoal(request)) return { code: 0, stdout: '', stderr: '' };
   if (request.debconf.length > 0) {
     const answers = ['sh', '-c', 'printf "%s\\n" "$@" | debconf-set-selections', 'sh', ...request.debconf];
-    const told = await unlocked(apt, answers);
-    if (told.code !== 0) return told;
+    const answered = await unlocked(apt, answers);
+    if (answered.code !== 0) return answered;
   }
   const install = () =>
     aptGet(

@@ -18,7 +18,7 @@ export const findShadows = async (
   const own = fragmentOf(unit, files);
   if (state?.load === 'loaded' && own !== undefined) {
     const read = unit.quadlet === undefined ? state.fragment : state.source;
-    if (read !== '' && !(await isSame(folders, read, own))) found.push(read);
+    if (read !== '' && !(await isSameFile(folders, read, own))) found.push(read);
   }
   const shadows: string[] = [];
   for (const path of found) if (!(await isMask(folders, path))) shadows.push(path);
@@ -43,7 +43,7 @@ const onDisk = async (
   if (!isInstance) return first;
   // A template is read only if the instance has no file of its own in any directory.
   const instances: string[] = [];
-  for (const path of holding) if (!(await isSame(folders, path, own))) instances.push(path);
+  for (const path of holding) if (!(await isSameFile(folders, path, own))) instances.push(path);
   return [...instances, ...first];
 };
 
@@ -57,11 +57,11 @@ const beforeOwn = async (
   folders: UnitFolders,
 ): Promise<readonly string[]> => {
   for (const [index, path] of paths.entries())
-    if (await isSame(folders, path, own)) return paths.slice(0, index);
+    if (await isSameFile(folders, path, own)) return paths.slice(0, index);
   return [];
 };
 
-const isSame = async ({ target }: UnitFolders, a: string, b: string): Promise<boolean> =>
+const isSameFile = async ({ target }: UnitFolders, a: string, b: string): Promise<boolean> =>
   (await target(a)) === (await target(b));
 
 const isMask = async ({ target }: UnitFolders, path: string): Promise<boolean> =>

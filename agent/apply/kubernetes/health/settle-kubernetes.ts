@@ -49,7 +49,7 @@ export const settleKubernetes = async (
   try {
     const end = await watchUntilSettled(api, waited, timeoutMs, within, settings);
     const sure = end.timedOut === undefined ? end : await lookAgain(api, waited, end, within, settings);
-    return await describe(api, waited, counts, sure, signal);
+    return await describeOpen(api, waited, counts, sure, signal);
   } catch (error) {
     if (signal.aborted) throw aborted(error);
     throw error;
@@ -102,8 +102,8 @@ const watchUntilSettled = async (
         const believed = believe(verdicts, at - away);
         if (elapsed >= PODS_AFTER_MS) view.followPods(namespacesOfWorkloads(waited, verdicts));
         const end = { view, context, verdicts, believed, timedOut: undefined };
-        const hopeless = [...believed].some((key) => isHopeless(verdicts.get(key)));
-        if (hopeless || !waited.some(({ key }) => isOpen(end, key))) return end;
+        const isUnrecoverable = [...believed].some((key) => cannotRecover(verdicts.get(key)));
+        if (isUnrecoverable || !waited.some(({ key }) => isOpen(end, key))) return end;
         if (elapsed >= timeoutMs) return { ...end, timedOut: seconds(timeoutMs) };
       }
     }
@@ -113,7 +113,7 @@ const watchUntilSettled = async (
   }
 };
 
-const isHopeless = (verdict: Verdict | undefined): boolean =>
+const cannotRecover = (verdict: Verdict | undefined): boolean =>
   verdict?.status === 'Failed' && verdict.patienceMs === 0;
 
 /**
@@ -170,7 +170,7 @@ const namespacesOfWorkloads = (
       .map(({ namespace }) => namespace ?? ''),
   );
 
-const describe = async (
+const describeOpen = async (
   api: Api,
   waited: readonly WantedObject[],
   { left, current }: { readonly left: number; readonly current: number },

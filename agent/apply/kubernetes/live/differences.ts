@@ -44,11 +44,11 @@ const compare = (one: unknown, other: unknown, path: string, found: string[]): v
     }
   } else if (Array.isArray(one) && Array.isArray(other) && one.length === other.length) {
     for (const [index, item] of one.entries()) compare(item, other[index], `${path}[${index}]`, found);
-  } else if (!isSame(one, other)) found.push(path);
+  } else if (!isSameValue(one, other)) found.push(path);
 };
 
 /** Absent, null and empty are three things: `namespaceSelector: {}` of a NetworkPolicy selects every namespace, and its absence none. */
-const isSame = (one: unknown, other: unknown): boolean =>
+const isSameValue = (one: unknown, other: unknown): boolean =>
   one === other || (one !== undefined && other !== undefined && stableText(one) === stableText(other));
 
 /** 'spec.replicas, spec.template and 3 more'. */

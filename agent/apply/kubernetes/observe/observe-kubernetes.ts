@@ -73,8 +73,8 @@ export const observeKubernetes = async (
     return isDone(object, own, live.get(key)) ? undefined : judge(api, object, live.get(key), owner, signal);
   });
   const drifts = judged.filter((drift) => drift !== undefined);
-  const told = new Set(drifts.map(({ key }) => key));
-  const extended = wanted.objects.filter(({ key }) => handled.has(key) && !told.has(key));
+  const reported = new Set(drifts.map(({ key }) => key));
+  const extended = wanted.objects.filter(({ key }) => handled.has(key) && !reported.has(key));
   const added = await inParallel(extended, async (object) => {
     const live = found.get(object.key) as LiveObject;
     const { apply, fields } = object.policy;

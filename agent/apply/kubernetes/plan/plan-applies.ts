@@ -75,9 +75,9 @@ const isChanging = ({ live, owned }: PlanContext, wanted: WantedObject): boolean
 
 const withPlace = (error: FleetError, wanted: WantedObject): FleetError => {
   const refusal = refusalOf(error);
-  const isHomeless = error.code === 'CLUSTER_LACKS' && refusal?.kind === 'namespaces';
+  const isNamespaceMissing = error.code === 'CLUSTER_LACKS' && refusal?.kind === 'namespaces';
   const { hint, code } = error;
-  const message = isHomeless
+  const message = isNamespaceMissing
     ? `${wanted.kind} ${wanted.name} wants namespace ${refusal.name}, which is neither on the cluster nor in the package`
     : error.message;
   return new FleetError(code, `${message} [${wanted.place}]`, {

@@ -33,7 +33,7 @@ export const watchOwned = async (
 ): Promise<void> => {
   const { clock, gatherMs, pollMs } = { ...DEFAULTS, ...options };
   const gathered = new Set<string>();
-  const tellSoon = async (): Promise<void> => {
+  const notifySoon = async (): Promise<void> => {
     await clock.sleep(gatherMs, signal);
     const keys = [...gathered].toSorted(compareBytes);
     gathered.clear();
@@ -42,7 +42,7 @@ export const watchOwned = async (
   const tell = (key: string): void => {
     const isFirst = gathered.size === 0;
     gathered.add(key);
-    if (isFirst) void tellSoon();
+    if (isFirst) void notifySoon();
   };
   const followGroup = async (group: WatchedGroup): Promise<void> => {
     const { type, namespace, watch, keys } = group;

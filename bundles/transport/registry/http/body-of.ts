@@ -5,7 +5,7 @@ export type Body = AsyncIterable<Uint8Array> & {
 };
 
 /** Bytes that dump reads to keep the connection, about the cost of a new one. */
-const WORTH_READING = 128 << 10;
+const MAX_DRAIN_BYTES = 128 << 10;
 
 /** The chunks of a body. */
 export const bodyOf = (bytes: AsyncGenerator<Uint8Array>): Body => ({
@@ -13,7 +13,7 @@ export const bodyOf = (bytes: AsyncGenerator<Uint8Array>): Body => ({
   dump: async () => {
     let size = 0;
     try {
-      for await (const piece of bytes) if ((size += piece.byteLength) > WORTH_READING) return;
+      for await (const piece of bytes) if ((size += piece.byteLength) > MAX_DRAIN_BYTES) return;
     } catch {
       // Errors of a discarded body are ignored.
     }

@@ -5,9 +5,9 @@ const SMALLEST = 1 << 20;
 /** Largest chunk in bytes; larger ones do not speed up a fast line. */
 const MOST = 64 << 20;
 /** Milliseconds of transfer that a broken connection may lose. */
-const WORTH_LOSING = 2000;
+const TARGET_CHUNK_MS = 2000;
 /** Fewest bytes from which a rate is estimated. */
-const TELLING = 1 << 20;
+const MIN_SAMPLE_BYTES = 1 << 20;
 
 /** Chooses the chunk size of uploads: a broken connection repeats a chunk, and each request has a fixed cost. */
 export type Pace = {
@@ -26,9 +26,9 @@ export const newPace = (): Pace => {
   return {
     chunk: () => chunk,
     sent: (bytes, ms) => {
-      if (bytes < TELLING) return;
+      if (bytes < MIN_SAMPLE_BYTES) return;
       const perMs = bytes / Math.max(1, ms);
-      chunk = Math.max(least, Math.min(most, Math.floor(perMs * WORTH_LOSING)));
+      chunk = Math.max(least, Math.min(most, Math.floor(perMs * TARGET_CHUNK_MS)));
     },
     failed: (bytes) => {
       if (bytes > LEAST_CHUNK) most = Math.max(LEAST_CHUNK, Math.floor(bytes / 2));

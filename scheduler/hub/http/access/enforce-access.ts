@@ -73,7 +73,7 @@ const judge = (
         request.workspaces = workspacesOf(principal.allowances, limited, environment);
         if (request.workspaces.length > 0) return;
       }
-      throw notAllowed(principal, describe(access.verb, environment));
+      throw notAllowed(principal, describeRight(access.verb, environment));
     }
   }
 };
@@ -81,7 +81,7 @@ const judge = (
 /** For routes with access for a verb. @throws FleetError TOKEN_SCOPE, ROLE_MISSING */
 export const checkAllowed = (principal: Principal, verb: Verb, environment: string): void => {
   if (!isAllowed(principal.allowances, verb, environment))
-    throw notAllowed(principal, describe(verb, environment));
+    throw notAllowed(principal, describeRight(verb, environment));
 };
 
 /**
@@ -109,7 +109,7 @@ const judgeAssignment = async (
   throw notAllowed(principalOf(request), `deciding about ${what} of ${formatChannel(channel)}`);
 };
 
-const describe = (verb: Verb | undefined, environment: string): string =>
+const describeRight = (verb: Verb | undefined, environment: string): string =>
   verb === undefined ? `reading about ${environment}` : `${verb}:${environment}`;
 
 /** The refusal of a caller whose allowances do not cover `what`. */

@@ -91,7 +91,7 @@ export const sessionRoutes = (server: HubServer, context: PeopleContext, gate: B
     {
       config: { rateLimit: CODES_PER_MINUTE, access: ANYONE },
       preParsing: (request: FastifyRequest, reply: FastifyReply, payload) =>
-        gate.stranger(request, reply).then(() => payload),
+        gate.unauthenticated(request, reply).then(() => payload),
     },
     async (request, reply) => {
       // Another page must not put its own session into this browser.

@@ -29,7 +29,7 @@ import type { Context } from '../context.ts';
 import { enrollOnline } from './enroll-online.ts';
 import { describedTimes } from '../../ingest/reports/described-times.ts';
 import type { HubServer } from '../hub-server.ts';
-import { STRANGERS_PER_MINUTE } from '../readers/reader-routes.ts';
+import { UNAUTHENTICATED_RATE } from '../readers/reader-routes.ts';
 import { renewCertificate } from './renew-certificate.ts';
 import { storeReports, takeReport } from './take-report.ts';
 
@@ -59,7 +59,7 @@ export const agentRoutes = (server: HubServer, context: Context, options: AgentR
 
   server.get(
     ROOTS_PATH,
-    { config: { rateLimit: STRANGERS_PER_MINUTE, access: ANYONE } },
+    { config: { rateLimit: UNAUTHENTICATED_RATE, access: ANYONE } },
     (): RootsAnswer => ({
       roots: hub.keys.roots.map(({ bytes }) => bytes.toString('base64')),
     }),
@@ -69,7 +69,7 @@ export const agentRoutes = (server: HubServer, context: Context, options: AgentR
     ENROLL_PATH,
     {
       // preParsing runs after the rate limit of the address.
-      preParsing: (request, reply, payload) => gate.stranger(request, reply).then(() => payload),
+      preParsing: (request, reply, payload) => gate.unauthenticated(request, reply).then(() => payload),
       config: { rateLimit: { max, timeWindow: 60_000 }, access: OWN_PROOF },
     },
     answerEnrolment(context),

@@ -6,7 +6,7 @@ import { parseDocument } from '#bundles/json/validate';
 import { fingerprint } from '#bundles/trust/keys/key';
 import { type CertificateRequest, parseCertificateRequest } from '#bundles/trust/root/certificate-request';
 import { issueClientCertificate } from '#bundles/trust/root/issue-certificate';
-import { agentId, channelOf, labelsOf, type ToldRecipient } from '../../sites/agent-record.ts';
+import { agentId, channelOf, labelsOf, type ReportedRecipient } from '../../sites/agent-record.ts';
 import { enrollAgent } from '../../sites/enroll/enroll-agents.ts';
 import { isOlderRecipient } from '../../sites/enroll/plan-enrolment.ts';
 import { checkRecipient, requestPath } from '../../sites/enroll/read-requests.ts';
@@ -46,14 +46,14 @@ export const renewCertificate = async (body: unknown, caller: Caller, context: C
       `the request is for ${agentId(asked.site, asked.agent)}, the certificate is of ${caller.agent.id}`,
     );
   }
-  const told = toldRecipient(asked, renewal);
+  const reported = reportedRecipient(asked, renewal);
   if (asked.key.pem !== caller.agent.key) {
     checkCurrentKey(caller);
     throw await otherKey(asked, caller, context);
   }
-  const older = isOlderRecipient(caller.agent, told);
-  const changed = !older && told !== undefined && told.recipient !== caller.agent.recipient;
-  if (changed) await changeAgent(asked, told, caller, context);
+  const older = isOlderRecipient(caller.agent, reported);
+  const changed = !older && reported !== undefined && reported.recipient !== caller.agent.recipient;
+  if (changed) await changeAgent(asked, reported, caller, context);
   const certificate = await issueClientCertificate(asked, asked.key, authority, {
     now,
     serial: randomBytes(16),
@@ -88,10 +88,10 @@ const otherKey = async (
 };
 
 /** The verified recipient of the request. @throws FleetError REQUEST_INVALID; SCHEMA if it has no time */
-const toldRecipient = (
+const reportedRecipient = (
   { fleet, site, agent, key }: CertificateRequest,
   { recipient, recipientSignature, at = '' }: CertificateRenewal,
-): ToldRecipient | undefined =>
+): ReportedRecipient | undefined =>
   recipient === undefined
     ? undefined
     : checkRecipient({ fleet, site, agent, recipient, at, recipientSignature }, key, 'the request');
@@ -109,7 +109,7 @@ const lockedFor = async (
  */
 const changeAgent = (
   { site, agent, key }: CertificateRequest,
-  recipient: ToldRecipient | undefined,
+  recipient: ReportedRecipient | undefined,
   caller: Caller,
   context: Context,
 ): Promise<void> =>

@@ -63,7 +63,7 @@ export const decisionRoutes = (
           config: { rateLimit, access: { for: 'environment', verb, byAssignment, byWorkspace } },
           bodyLimit: maxBytes,
           preParsing: async (request: FastifyRequest, reply: FastifyReply, payload) => {
-            await gate.stranger(request, reply);
+            await gate.unauthenticated(request, reply);
             return payload;
           },
         },
@@ -81,7 +81,7 @@ export const decisionRoutes = (
             key === undefined
               ? await run(undefined)
               : await answerOnce({ tokenId: id, key, request: keyed }, run);
-          options.poke();
+          options.wake();
           request.log.info(
             {
               audit: true,

@@ -16,7 +16,7 @@ export type DecisionOptions = {
   /** Changes that a candidate would make, for approvers of workspaces. */
   readonly openChanges?: OpenChanges;
   /** Wakes the loop to build after a decision. May be called at any time. */
-  readonly poke: () => void;
+  readonly wake: () => void;
   /** Aborts when the hub stops. */
   readonly signal: AbortSignal;
 };

@@ -12,7 +12,7 @@ export type HookRoutes = {
   /** @param body the raw bytes, over which the signature was made @throws FleetError TOKEN_INVALID, CONFIG_INVALID */
   readonly verify: (headers: IncomingHttpHeaders, body: Buffer) => void | Promise<void>;
   /** Makes the loop check the repositories now. May be called at any time. */
-  readonly poke: () => void;
+  readonly wake: () => void;
   readonly perMinute?: number;
 };
 
@@ -27,7 +27,7 @@ export const hookRoutes = async (server: HubServer, hooks: HookRoutes, gate: Bod
     { path: HOOKS_PATH, bodyBytes: BODY_BYTES, perMinute: hooks.perMinute ?? PER_MINUTE },
     async (request, body) => {
       await hooks.verify(request.headers, body);
-      hooks.poke();
+      hooks.wake();
       return { status: 202, answer: { accepted: true } };
     },
   );
@@ -58,7 +58,7 @@ export const signedRoute = async (
       path,
       {
         bodyLimit: bodyBytes,
-        preParsing: (request, reply, payload) => gate.stranger(request, reply).then(() => payload),
+        preParsing: (request, reply, payload) => gate.unauthenticated(request, reply).then(() => payload),
         config: { rateLimit: { max: perMinute, timeWindow: 60_000 }, access: OWN_PROOF },
       },
       async (request, reply) => {

@@ -14,7 +14,7 @@ import type { Context } from '../context.ts';
 import type { HubServer } from '../hub-server.ts';
 import { createQuota } from '../quota.ts';
 import { readBody } from '../read-body.ts';
-import { STRANGERS_PER_MINUTE } from '../readers/reader-routes.ts';
+import { UNAUTHENTICATED_RATE } from '../readers/reader-routes.ts';
 
 /** POST a notification of Flux or Argo CD -> 202. Credential: the token of the follower in the path. Idempotent. */
 export const FOLLOWERS_PATH = '/v1/followers';
@@ -49,8 +49,8 @@ export const notificationRoutes = async (
         `${FOLLOWERS_PATH}/:site/:name/${kind}`,
         {
           bodyLimit: MAX_NOTIFICATION_BYTES,
-          preParsing: (request, reply, payload) => gate.stranger(request, reply).then(() => payload),
-          config: { rateLimit: STRANGERS_PER_MINUTE, access: OWN_PROOF },
+          preParsing: (request, reply, payload) => gate.unauthenticated(request, reply).then(() => payload),
+          config: { rateLimit: UNAUTHENTICATED_RATE, access: OWN_PROOF },
         },
         async (request, reply) => {
           const { hub, clock } = context;

@@ -19,7 +19,7 @@ export const mediaRoutes = (server: HubServer, { hub, clock }: Context, gate: Bo
       config: { rateLimit: PER_MINUTE, access: { for: 'verb', verb: 'record' } },
       bodyLimit: BODY_BYTES,
       preParsing: async (request, reply, payload) => {
-        await gate.stranger(request, reply);
+        await gate.unauthenticated(request, reply);
         return payload;
       },
     },

@@ -29,7 +29,7 @@ export const OPENAPI_PATH = '/v1/openapi.json';
 const OPENAPI_FILE = join(import.meta.dirname, '../../../../docs/openapi.json');
 
 /** Rate limit per address. All monitors of a site may share one address, each polling every few seconds. */
-export const STRANGERS_PER_MINUTE = { max: 1200, timeWindow: 60_000 };
+export const UNAUTHENTICATED_RATE = { max: 1200, timeWindow: 60_000 };
 
 /**
  * Adds the routes for people and monitoring: the page, status, history, metrics, health, the OpenAPI document.
@@ -37,8 +37,8 @@ export const STRANGERS_PER_MINUTE = { max: 1200, timeWindow: 60_000 };
  */
 export const readerRoutes = async (server: HubServer, context: Context, page?: string): Promise<void> => {
   const { hub, metrics, clock } = context;
-  const limited = { config: { rateLimit: STRANGERS_PER_MINUTE, access: ANYONE } };
-  const forReaders = { config: { rateLimit: STRANGERS_PER_MINUTE, access: READERS } };
+  const limited = { config: { rateLimit: UNAUTHENTICATED_RATE, access: ANYONE } };
+  const forReaders = { config: { rateLimit: UNAUTHENTICATED_RATE, access: READERS } };
   // Metrics count the whole fleet.
   const forMonitors = { config: { ...limited.config, access: { for: 'readers of everything' } as const } };
 

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { FleetError } from '#bundles/errors';
 import { hashToken } from '#bundles/trust/root/token-key';
 import type { AgentRow, Database, FollowerKind } from '../../store/tables.ts';
-import { isSame } from '../../webhook/verify-webhook.ts';
+import { isEqualInConstantTime } from '../../webhook/verify-webhook.ts';
 
 /** The claimed sender of a notification, with its proof. */
 export type Claim = {
@@ -46,12 +46,15 @@ const isProven = (
   const [, token] = /^bearer ([\w-]{20,128})$/i.exec(headers.authorization ?? '') ?? [];
   switch (kind) {
     case 'argo-cd':
-      return token !== undefined && isSame(hashToken(token), secret);
+      return token !== undefined && isEqualInConstantTime(hashToken(token), secret);
     case 'flux': {
       const signature = headers['x-signature'];
       if (typeof signature === 'string')
-        return isSame(signature, `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`);
-      return token !== undefined && isSame(token, secret);
+        return isEqualInConstantTime(
+          signature,
+          `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`,
+        );
+      return token !== undefined && isEqualInConstantTime(token, secret);
     }
   }
 };

@@ -32,8 +32,8 @@ export const acknowledgeAll = async (
   const receipts = new Map<string, ReceiptRow>();
   const fresh: ReceiptRow[] = [];
   for (const { head, before } of await readHeads(tx, ids)) {
-    const isSame = before && before.head === head.hash && before.report === head.report;
-    const receipt = isSame && isGood(before, signer.root) ? before : await sign(head, signer);
+    const isUnchanged = before && before.head === head.hash && before.report === head.report;
+    const receipt = isUnchanged && isGood(before, signer.root) ? before : await sign(head, signer);
     receipts.set(head.agent, receipt);
     if (receipt !== before) fresh.push(receipt);
   }

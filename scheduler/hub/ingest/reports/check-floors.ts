@@ -34,8 +34,8 @@ const fallen = (agent: AgentRow, report: ReportRow, heights: Heights): readonly 
       heights[`after_${floor}`],
     ];
     return [
-      ...(isBelow(own, before) ? [describe(floor, before, own)] : []),
-      ...(isBelow(after, own) ? [describe(floor, own, after)] : []),
+      ...(isBelow(own, before) ? [describeFloor(floor, before, own)] : []),
+      ...(isBelow(after, own) ? [describeFloor(floor, own, after)] : []),
     ];
   });
 
@@ -82,5 +82,5 @@ type Height = number | string | null | undefined;
 const isBelow = (a: Height, b: Height): boolean =>
   a !== null && a !== undefined && b !== null && b !== undefined && a < b;
 
-const describe = (floor: Floor, from: Height, to: Height): string =>
+const describeFloor = (floor: Floor, from: Height, to: Height): string =>
   `its ${floor} floor fell from ${from} to ${to}`;

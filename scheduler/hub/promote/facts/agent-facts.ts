@@ -75,7 +75,8 @@ const stateOf = (heard: HeardAgent, standing: Standing | undefined): AgentState 
   const { rows } = standing;
   const worst =
     rows.find(({ verdict }) => verdict === 'failed') ?? rows.find(({ verdict }) => verdict === 'drifted');
-  if (worst) return { kind: worst.verdict === 'failed' ? 'failed' : 'drifted', why: describe(worst) };
+  if (worst)
+    return { kind: worst.verdict === 'failed' ? 'failed' : 'drifted', why: describeAssignment(worst) };
   const other = rows.find(({ verdict }) => verdict !== 'complies');
   if (other) return { kind: 'waiting', why: `${other.assignment ?? 'it'}: ${other.verdict}` };
   const times = [imported, ...rows.flatMap(statedIn)].map((stated) => observed(stated, since.issuedAt));
@@ -85,7 +86,7 @@ const stateOf = (heard: HeardAgent, standing: Standing | undefined): AgentState 
 const latest = (first: Timestamp, ...times: readonly Timestamp[]): Timestamp =>
   times.reduce((last, at) => (at > last ? at : last), first);
 
-const describe = ({ assignment, verdict, health, drift }: JudgedAssignment): string => {
+const describeAssignment = ({ assignment, verdict, health, drift }: JudgedAssignment): string => {
   const code = verdict === 'failed' ? (health?.code ?? health?.message) : drift?.message;
   return [assignment, code].filter(Boolean).join(': ');
 };

@@ -118,8 +118,8 @@ const findFirst: typeof firstRelease = async (layout, roots, channel, { shared, 
   for (const { release } of await listReleases(layout, channel, roots)) {
     if (first && release.predicate.version !== first.predicate.version - 1) break;
     const lineage = await readLineage(layout, release);
-    const isSame = restated && bundlesOf(release).every((bundle) => restated.bundles.includes(bundle));
-    if (lineage?.shared !== shared && !isSame) break;
+    const isRestated = restated && bundlesOf(release).every((bundle) => restated.bundles.includes(bundle));
+    if (lineage?.shared !== shared && !isRestated) break;
     // What the release held was not tried with it: the newest statement is the first without.
     if (!first && restated && lineage && isHeld !== lineage.held.length > 0)
       return { version: release.predicate.version, issuedAt: restated.lineage.builtAt };

@@ -14,7 +14,7 @@ export const judgeCheck = (
   return {
     name: `check ${name}`,
     wanted: `${new URL(url).host} says that it passed, within ${formatSeconds(timeoutSeconds)}`,
-    found: describe(facts, timeoutSeconds, now),
+    found: describeCheck(facts, timeoutSeconds, now),
     met,
     holding: NOTHING_HOLDS,
     earliest: null,
@@ -22,7 +22,7 @@ export const judgeCheck = (
   };
 };
 
-const describe = (facts: CheckFacts, timeoutSeconds: number, now: Date): string => {
+const describeCheck = (facts: CheckFacts, timeoutSeconds: number, now: Date): string => {
   switch (facts.state) {
     case 'unasked':
       return 'not asked yet';
@@ -41,7 +41,7 @@ const describe = (facts: CheckFacts, timeoutSeconds: number, now: Date): string 
 };
 
 /** Conditions that a check need not wait for: people and the clock meet them. */
-const ASKED_BEFORE = new Set(['soak', 'approvals', 'window', 'freeze']);
+const PREREQUISITES = new Set(['soak', 'approvals', 'window', 'freeze']);
 
 /**
  * True once the earlier environment runs the candidate as the policy requires. Checks that are asked earlier would test the
@@ -49,4 +49,4 @@ const ASKED_BEFORE = new Set(['soak', 'approvals', 'window', 'freeze']);
  */
 export const isTimeToAsk = ({ state, conditions }: Verdict): boolean =>
   state === 'waiting' &&
-  conditions.every(({ name, met }) => met || ASKED_BEFORE.has(name) || name.startsWith('check '));
+  conditions.every(({ name, met }) => met || PREREQUISITES.has(name) || name.startsWith('check '));

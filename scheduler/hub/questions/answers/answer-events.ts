@@ -5,7 +5,7 @@ import { formatAge } from '../status/format-age.ts';
 import type { Answer } from './answer-history.ts';
 import type { Question } from '../history/parse-question.ts';
 import { readEvents, type StoredEvent } from '../history/read-events.ts';
-import { beginning, tellRemoved } from '../history/tell-removed.ts';
+import { beginning, describeRemoved } from '../history/tell-removed.ts';
 import { wrapLine } from '../history/wrap-line.ts';
 
 /** Events as the agents wrote them, each with the report that brought it. */
@@ -20,15 +20,15 @@ export const answerEvents = async (
       events.length === 0
         ? ['No events.']
         : [
-            ...events.flatMap((one) => describe(one, now)),
+            ...events.flatMap((one) => describeEvent(one, now)),
             ...(next === null ? [] : ['', `More: --cursor ${next}`]),
           ],
     json: { fleet: store.fleet, at: formatTime(now), events, next },
   };
-  return await tellRemoved(store.db, answer, [span.since ?? beginning(next), span.until, span.knownAt]);
+  return await describeRemoved(store.db, answer, [span.since ?? beginning(next), span.until, span.knownAt]);
 };
 
-const describe = ({ event, source }: StoredEvent, now: Date): readonly string[] => {
+const describeEvent = ({ event, source }: StoredEvent, now: Date): readonly string[] => {
   const { at, agent, seq, type, assignment, outcome, code, message } = event;
   const words = [at, ` ${agent}`, `${seq}`, type, assignment, outcome, code].filter(
     (word) => word !== undefined,

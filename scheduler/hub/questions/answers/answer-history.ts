@@ -4,7 +4,7 @@ import { formatTime, parseTime, type Timestamp } from '#bundles/time';
 import type { Hub } from '../../hub.ts';
 import { seesWhole } from '../../people/visible.ts';
 import { formatSpan } from '../status/format-age.ts';
-import { beginning, tellRemoved } from '../history/tell-removed.ts';
+import { beginning, describeRemoved } from '../history/tell-removed.ts';
 import { wrapLine } from '../history/wrap-line.ts';
 import { nameValue } from '../history/name-value.ts';
 import type { Question } from '../history/parse-question.ts';
@@ -63,7 +63,7 @@ export const answerHistory = async (
     lines:
       entries.length === 0
         ? ['Nothing changed.']
-        : [...describe(entries), ...(next === null ? [] : ['', `More: --cursor ${next}`])],
+        : [...describeEntries(entries), ...(next === null ? [] : ['', `More: --cursor ${next}`])],
     json: {
       fleet: hub.store.fleet,
       at: formatTime(now),
@@ -73,11 +73,15 @@ export const answerHistory = async (
       next,
     },
   };
-  return await tellRemoved(hub.store.db, answer, [span.since ?? beginning(next), span.until, span.knownAt]);
+  return await describeRemoved(hub.store.db, answer, [
+    span.since ?? beginning(next),
+    span.until,
+    span.knownAt,
+  ]);
 };
 
 /** One line with time and place for all that changed there at that time, and a line for each change. */
-const describe = (entries: readonly Entry[]): readonly string[] => {
+const describeEntries = (entries: readonly Entry[]): readonly string[] => {
   let head = '';
   return entries.flatMap((entry) => {
     const title = titleOf(entry);
@@ -105,7 +109,7 @@ const detailsOf = (entry: Entry): readonly string[] => {
     case 'change': {
       const { field, fromName, toName, message, observedAt, receivedAt } = entry.change;
       const late = parseTime(receivedAt).getTime() - parseTime(observedAt).getTime();
-      const told = late >= WORTH_SAYING_MS ? `, known ${formatSpan(late)} later` : '';
+      const told = late >= MIN_SHOWN_MS ? `, known ${formatSpan(late)} later` : '';
       return [
         ...wrapLine(`${field} ${fromName} -> ${toName}${told}`, '    '),
         ...(message === null || field === 'values' || field === 'package'
@@ -117,7 +121,7 @@ const detailsOf = (entry: Entry): readonly string[] => {
 };
 
 /** Least time between a change and its report that is shown. */
-const WORTH_SAYING_MS = 3_600_000;
+const MIN_SHOWN_MS = 3_600_000;
 
 const releaseDetails = ({ candidate, shared, promoted, revoked }: PastRelease): readonly string[] => [
   ...(candidate === null ? [] : [`candidate ${hexOf(candidate).slice(0, 12)}`]),

@@ -12,7 +12,7 @@ import { type NamedPackage, namePackage } from '../history/name-value.ts';
 import type { Question } from '../history/parse-question.ts';
 import { openReleases, type Releases } from '../history/read-releases.ts';
 import { type AgentAt, type At, type Lasting, readStateAt } from '../history/read-state-at.ts';
-import { tellRemoved } from '../history/tell-removed.ts';
+import { describeRemoved } from '../history/tell-removed.ts';
 import { wrapLine } from '../history/wrap-line.ts';
 
 /** A package that runs, or ran, at an agent. */
@@ -63,7 +63,7 @@ export const answerWhere = async (
         heardAt === null ? 'never heard' : `heard ${heardText({ heardAt, saidAt }, now)}`,
       ].join(', '),
     ),
-    ...running.flatMap((one) => wrapLine(describe(one), '  ')),
+    ...running.flatMap((one) => wrapLine(describeRunning(one), '  ')),
     ...(running.length === 0 ? ['  nothing'] : []),
   ]);
   const answer = {
@@ -80,7 +80,7 @@ export const answerWhere = async (
       next,
     },
   };
-  return await tellRemoved(hub.store.db, answer, [at, knownAt]);
+  return await describeRemoved(hub.store.db, answer, [at, knownAt]);
 };
 
 const runningOf = async (
@@ -105,7 +105,7 @@ const runningOf = async (
   return running;
 };
 
-const describe = ({ assignment, name, forSeconds, health, drift }: Running): string => {
+const describeRunning = ({ assignment, name, forSeconds, health, drift }: Running): string => {
   const [word = '-', code] = health?.split(' sha256:')[0]?.split(' ') ?? [];
   const state = [code === undefined ? word : `${word} ${code}`, ...(drift === 'drifted' ? ['drifted'] : [])];
   return `${assignment}  ${name}  for ${formatSpan(forSeconds * 1000)}, ${state.join(', ')}`;

@@ -88,7 +88,7 @@ export const answerWorkloads = async (
   );
   return {
     lines: [
-      ...(workloads.length === 0 ? ['No workload is released.'] : workloads.flatMap(describe)),
+      ...(workloads.length === 0 ? ['No workload is released.'] : workloads.flatMap(describeWorkload)),
       ...(next === null ? [] : ['', `More: --cursor ${next}`]),
     ],
     json: { fleet: hub.store.fleet, at: formatTime(now), environments, workloads, next },
@@ -197,7 +197,7 @@ const inOrder = (
   return environments.toSorted((a, b) => place(a) - place(b) || compareBytes(a, b));
 };
 
-const describe = ({ workload, cells }: WorkloadRow): readonly string[] => [
+const describeWorkload = ({ workload, cells }: WorkloadRow): readonly string[] => [
   ...wrapLine(workload),
   ...cells.flatMap(({ environment, agents, failed, drifted, versions }) =>
     versions.flatMap(({ name, agents: running, releases }, at) =>

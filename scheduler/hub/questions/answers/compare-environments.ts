@@ -111,7 +111,10 @@ export const answerCompare = async (
     `${one.clusterType}/${one.assignment}`,
   ]);
   return {
-    lines: [...describe(rows, left, right, diff), ...(next === null ? [] : ['', `More: --cursor ${next}`])],
+    lines: [
+      ...describeCompared(rows, left, right, diff),
+      ...(next === null ? [] : ['', `More: --cursor ${next}`]),
+    ],
     json: {
       fleet: hub.store.fleet,
       at: formatTime(now),
@@ -158,7 +161,7 @@ const judge = (left: Side | null, right: Side | null, objects: readonly ItemDiff
   return objects.length === 0 ? 'same' : 'configuration';
 };
 
-const describe = (
+const describeCompared = (
   compared: readonly Compared[],
   left: string,
   right: string,

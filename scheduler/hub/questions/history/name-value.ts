@@ -19,9 +19,9 @@ export const namePackage = async (
 ): Promise<NamedPackage> => {
   const version = (await releases.versionOf(channel, assignment, digest)) ?? null;
   const short = hexOf(digest).slice(0, 12);
-  const isTold = version !== null && (version.version !== null || version.commit !== null);
+  const isNamed = version !== null && (version.version !== null || version.commit !== null);
   const name = version === null ? short : formatVersion(version);
-  return { package: digest, name: isTold || version === null ? name : `${name} ${short}`, version };
+  return { package: digest, name: isNamed || version === null ? name : `${name} ${short}`, version };
 };
 
 /** The value of a change for people: packages by version, other digests shortened. */

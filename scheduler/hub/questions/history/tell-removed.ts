@@ -2,17 +2,17 @@ import type { Timestamp } from '#bundles/time';
 import type { Database } from '../../store/tables.ts';
 import { wrapLine } from './wrap-line.ts';
 
-type Told = { readonly lines: readonly string[]; readonly json: object };
+type RemovedText = { readonly lines: readonly string[]; readonly json: object };
 
 /**
  * Says so in an answer about times from which retention removed facts.
  * @param times that the question is about; '' is the beginning
  */
-export const tellRemoved = async (
+export const describeRemoved = async (
   db: Database,
-  { lines, json }: Told,
+  { lines, json }: RemovedText,
   times: readonly (Timestamp | undefined)[],
-): Promise<Told> => {
+): Promise<RemovedText> => {
   const { removed_until: until } = await db
     .selectFrom('fleet')
     .select('removed_until')

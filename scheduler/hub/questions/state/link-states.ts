@@ -51,7 +51,7 @@ export const recordLinkStates = async (
   const known = new Map((await readLinkStates(store.db)).map((state) => [state.to, state]));
   const states = judged.map((state): LinkState => {
     const before = known.get(state.to);
-    return { ...state, since: before && isSame(before, state) ? before.since : now };
+    return { ...state, since: before && isSameState(before, state) ? before.since : now };
   });
   const differing = states.filter((state) => JSON.stringify(known.get(state.to)) !== JSON.stringify(state));
   const gone = [...known.keys()].filter((to) => !states.some((state) => state.to === to));
@@ -63,7 +63,7 @@ export const recordLinkStates = async (
   });
   return differing.filter((state) => {
     const before = known.get(state.to);
-    return !before || !isSame(before, state);
+    return !before || !isSameState(before, state);
   });
 };
 
@@ -76,7 +76,7 @@ const toRow = ({ from, to, waitsFor, ...state }: LinkState): GateLinkRow => ({
 
 type Compared = Pick<LinkState, 'from' | 'state' | 'candidate' | 'waitsFor'>;
 
-const isSame = (one: Compared, other: Compared): boolean =>
+const isSameState = (one: Compared, other: Compared): boolean =>
   one.from === other.from &&
   one.state === other.state &&
   one.candidate === other.candidate &&

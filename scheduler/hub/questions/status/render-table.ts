@@ -55,7 +55,7 @@ export const renderTable = (rows: readonly Row[], now: Date): readonly string[] 
 };
 
 /** Least difference between arrival and age of an agent's words that is shown: agents look every five minutes. */
-const WORTH_SAYING_MS = 15 * 60_000;
+const MIN_SHOWN_MS = 15 * 60_000;
 
 /** '2 h ago', or '2 h ago (state of 40 d ago)' if the agent looked longer before; undefined: never heard. */
 export const heardText = (
@@ -64,8 +64,7 @@ export const heardText = (
 ): string | undefined => {
   if (heardAt === null) return undefined;
   const heard = formatAge(heardAt, now);
-  const older =
-    saidAt !== null && parseTime(heardAt).getTime() - parseTime(saidAt).getTime() > WORTH_SAYING_MS;
+  const older = saidAt !== null && parseTime(heardAt).getTime() - parseTime(saidAt).getTime() > MIN_SHOWN_MS;
   return older ? `${heard} (state of ${formatAge(saidAt, now)})` : heard;
 };
 
@@ -75,10 +74,10 @@ const describeRunning = ({ package: digest }: Running): string =>
 
 const describeHealth = (health: Health): string => {
   const word = healthWord(health);
-  return health.code === null || !TELLING.includes(word) ? word : `${word} ${health.code}`;
+  return health.code === null || !SHOWN_OUTCOMES.includes(word) ? word : `${word} ${health.code}`;
 };
 
-const TELLING: readonly string[] = ['rolled back', 'failed', 'skipped'];
+const SHOWN_OUTCOMES: readonly string[] = ['rolled back', 'failed', 'skipped'];
 
 const describeDrift = ({ drifted }: Drift): string => (drifted ? 'drifted' : 'none');
 

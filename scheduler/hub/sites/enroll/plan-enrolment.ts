@@ -11,7 +11,7 @@ import {
   movedAgentRow,
   newAgentRow,
   rekeyedAgentRow,
-  type ToldRecipient,
+  type ReportedRecipient,
 } from '../agent-record.ts';
 import { checkReleased } from '../check-released.ts';
 import { labelsOfFacts } from './fact-labels.ts';
@@ -69,8 +69,8 @@ export const planEnrolment = (
   // The recipient is signed by the agent's known key, so it needs no confirmation by a person.
   const sameKey = known.key === request.key.pem;
   if (sameKey && isOlderRecipient(known, request.recipient)) throw olderRequest(request, known);
-  const told = isKnownRecipient(known, request.recipient) ? undefined : request.recipient;
-  const moved = movedAgentRow(known, channel, labels, told);
+  const reported = isKnownRecipient(known, request.recipient) ? undefined : request.recipient;
+  const moved = movedAgentRow(known, channel, labels, reported);
   if (!sameKey) {
     if (!options.replaceKey) throw otherKey(request, known);
     return { kind: 'replace-key', row: rekeyedAgentRow(moved, request.key.pem, request.recipient, now) };
@@ -81,14 +81,14 @@ export const planEnrolment = (
 };
 
 /** Whether a reported recipient predates the known one, as in a replayed request (docs/bundle-format.md section 16). */
-export const isOlderRecipient = (known: AgentRow, told: ToldRecipient | undefined): boolean =>
-  told !== undefined &&
-  told.recipient !== known.recipient &&
+export const isOlderRecipient = (known: AgentRow, reported: ReportedRecipient | undefined): boolean =>
+  reported !== undefined &&
+  reported.recipient !== known.recipient &&
   known.recipient_at !== null &&
-  told.at <= known.recipient_at;
+  reported.at <= known.recipient_at;
 
-const isKnownRecipient = (known: AgentRow, told: ToldRecipient | undefined): boolean =>
-  told?.recipient === known.recipient && known.recipient_at !== null && told.at <= known.recipient_at;
+const isKnownRecipient = (known: AgentRow, reported: ReportedRecipient | undefined): boolean =>
+  reported?.recipient === known.recipient && known.recipient_at !== null && reported.at <= known.recipient_at;
 
 const checkKey = (request: EnrolmentRequest, owner: AgentKeyRow | undefined): void => {
   if (!owner) return;

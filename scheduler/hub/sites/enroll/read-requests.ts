@@ -11,7 +11,7 @@ import { fingerprint, type PublicKey } from '#bundles/trust/keys/key';
 import { parseDocument } from '#bundles/json/validate';
 import { isSignedRequest } from '#bundles/trust/root/sign-request';
 import { orRefuse, type Refused } from '../../refused.ts';
-import { agentId, type Labels, type ToldRecipient } from '../agent-record.ts';
+import { agentId, type Labels, type ReportedRecipient } from '../agent-record.ts';
 
 /** Channel and labels that an agent asks for. */
 export type EnrolmentWish = { readonly channel: Channel; readonly labels: Labels };
@@ -34,7 +34,7 @@ export type EnrolmentRequest = {
   /** Channel that a person named together with the key. */
   readonly agreed?: Channel;
   /** age recipient, signed by the key. Agents of versions without secrets send none. */
-  readonly recipient?: ToldRecipient;
+  readonly recipient?: ReportedRecipient;
   /** Signed by the key. Data of the machine. */
   readonly facts: HostFacts;
   /** Unchecked. */
@@ -146,7 +146,7 @@ export const checkRecipient = (
   claim: RecipientClaim & { readonly recipientSignature?: string | undefined },
   key: PublicKey,
   what: string,
-): ToldRecipient => {
+): ReportedRecipient => {
   const { recipient, recipientSignature = '', at } = claim;
   if (!isRecipient(recipient))
     throw new FleetError('REQUEST_INVALID', `${what} names an invalid recipient: ${recipient}`);

@@ -79,7 +79,7 @@ const readEnums = (source: string): ReadonlyMap<string, readonly string[]> => {
 /** 'io.k8s.api.core.v1.Pod' -> 'core.v1.Pod'. */
 const shortName = (name: string): string => name.split('.').slice(-3).join('.');
 
-const describe = (schema: Schema, release: Release, words: readonly string[] | undefined): string => {
+const describeField = (schema: Schema, release: Release, words: readonly string[] | undefined): string => {
   if (schema.$ref !== undefined) {
     const name = schema.$ref.slice('#/definitions/'.length);
     const definition = release.swagger.definitions[name];
@@ -87,10 +87,10 @@ const describe = (schema: Schema, release: Release, words: readonly string[] | u
   }
   switch (schema.type) {
     case 'array':
-      return `[]${describe(schema.items ?? {}, release, words)}`;
+      return `[]${describeField(schema.items ?? {}, release, words)}`;
     case 'object':
       return schema.additionalProperties
-        ? `{}${describe(schema.additionalProperties, release, words)}`
+        ? `{}${describeField(schema.additionalProperties, release, words)}`
         : 'any';
     case 'integer':
       return schema.format === 'int64' ? 'int64' : 'int32';
@@ -144,7 +144,7 @@ const fieldFacts = (release: Release, name: string, top: boolean): Readonly<Reco
       // Authors write neither a status nor managedFields.
       const skipped = (top && field === 'status') || field === 'managedFields';
       const words = release.enums.get(`${shortName(name)}.${field}`);
-      const text = skipped ? 'any' : describe(schema, release, words);
+      const text = skipped ? 'any' : describeField(schema, release, words);
       return [field, required.includes(field) && !skipped ? `${text} !` : text];
     }),
   );

@@ -48,7 +48,7 @@ const fixed = (value: number, precision: number): string => {
 };
 
 /** The flag #, as in `%#g`: always a point, and zeros up to the precision. */
-const sharpened = (text: string, { verb, precision = 6 }: Directive): string => {
+const withAlternateForm = (text: string, { verb, precision = 6 }: Directive): string => {
   const [mantissa = '', power] = text.split(/(?=e)/i);
   const significant = mantissa.replace('.', '').replace(/^0+/, '').length;
   const counted = significant + (mantissa === '0' ? 1 : 0);
@@ -82,7 +82,7 @@ export const formatFloat = (run: Run, value: number, directive: Directive): stri
   if (!Number.isFinite(value)) return pad(run, `${sign || '+'}Inf`, { ...directive, zero: false });
   const plain = digitsOf(Math.abs(value), directive);
   const cased = verb === 'E' || verb === 'G' ? plain.toUpperCase() : plain;
-  const text = directive.sharp ? sharpened(cased, directive) : cased;
+  const text = directive.sharp ? withAlternateForm(cased, directive) : cased;
   if (zero && !minus) return sign + text.padStart(width - sign.length, '0');
   return pad(run, sign + text, directive);
 };

@@ -16,7 +16,7 @@ import { isStringMap } from '../string-map.ts';
 import { byteLength, byteSlice } from '../../../model/go/utf8.ts';
 import {
   byBytes,
-  describe,
+  describeValue,
   formOf,
   isList,
   isMap,
@@ -59,12 +59,12 @@ const equal = (run: Run, a: Value, b: Value): boolean => {
   if (kind !== basicKind(b))
     return fail(
       run,
-      `cannot compare ${describe(a)} with ${describe(b)}`,
+      `cannot compare ${describeValue(a)} with ${describeValue(b)}`,
       'Bring both to one type: int, float64 or toString',
     );
   if (a instanceof Opaque && b instanceof Opaque)
     return a === b || (a.kind === 'struct' && a.type === b.type && a.text === b.text);
-  if (kind === undefined) return fail(run, `${describe(a)} cannot be compared`);
+  if (kind === undefined) return fail(run, `${describeValue(a)} cannot be compared`);
   if (isFloat(a)) return toNumber(a) === toNumber(b as Float);
   if (isInt(a) && isInt(b)) return compareInts(a, b) === 0;
   return a === b;
@@ -77,13 +77,13 @@ const compare = (run: Run, a: Value, b: Value): number => {
   if (isFloat(a) && isFloat(b)) return toNumber(a) - toNumber(b);
   return fail(
     run,
-    `cannot tell which of ${describe(a)} and ${describe(b)} is less`,
+    `cannot tell which of ${describeValue(a)} and ${describeValue(b)} is less`,
     'Bring both to one type: int, float64 or toString',
   );
 };
 
 const position = (run: Run, value: Value, length: number): number => {
-  if (!isInt(value)) return fail(run, `a list is indexed with an integer, not ${describe(value)}`);
+  if (!isInt(value)) return fail(run, `a list is indexed with an integer, not ${describeValue(value)}`);
   const at = toNumber(value);
   return at < 0 || at > length ? fail(run, `index ${at} is out of range (length ${length})`) : at;
 };
@@ -98,11 +98,11 @@ const indexOne = (run: Run, item: Value, key: Value): Value => {
   if (typeof item === 'string') return new SizedInt('uint8', element(run, Buffer.from(item), key) ?? 0);
   if (isMap(item)) {
     if (!isValueMap(item) && typeof key !== 'string')
-      return fail(run, `a map is indexed with a string, not ${describe(key)}`);
+      return fail(run, `a map is indexed with a string, not ${describeValue(key)}`);
     const found = lookupAny(item, key);
     return found === undefined && isStringMap(run, item) ? '' : found;
   }
-  return fail(run, `${describe(item)} cannot be indexed`);
+  return fail(run, `${describeValue(item)} cannot be indexed`);
 };
 
 const index = (run: Run, item: Value, ...keys: readonly Value[]): Value => {
@@ -116,7 +116,7 @@ const index = (run: Run, item: Value, ...keys: readonly Value[]): Value => {
 };
 
 const slice = (run: Run, item: Value, ...positions: readonly Value[]): Value => {
-  if (!isList(item) && typeof item !== 'string') return fail(run, `${describe(item)} cannot be sliced`);
+  if (!isList(item) && typeof item !== 'string') return fail(run, `${describeValue(item)} cannot be sliced`);
   const length = typeof item === 'string' ? byteLength(item) : item.length;
   const [from = 0, to = length, cap] = positions.map((value) => position(run, value, length));
   if (positions.length > 3 || (cap !== undefined && (typeof item === 'string' || to > cap)))
@@ -134,7 +134,7 @@ export const sameForm = (of: readonly Value[], part: Value[]): Value[] => {
 const length = (run: Run, item: Value): Value => {
   if (typeof item === 'string') return byteLength(item);
   if (isList(item)) return item.length;
-  return isMap(item) ? sizeOf(item) : fail(run, `${describe(item)} has no length`);
+  return isMap(item) ? sizeOf(item) : fail(run, `${describeValue(item)} has no length`);
 };
 
 const HTML: Readonly<Record<string, string>> = {

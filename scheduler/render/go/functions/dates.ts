@@ -6,7 +6,7 @@ import { GoTime, isShowable, ZERO_TIME } from '../time/go-time.ts';
 import { type Moment, SECOND } from '../../../model/go/time/moment.ts';
 import { parseTime } from '../../../model/go/time/parse-time.ts';
 import { UTC, zoneNamed } from '../../../model/go/time/zone.ts';
-import { describe, type Value } from '../values/value.ts';
+import { describeValue, type Value } from '../values/value.ts';
 import { toBig } from './math.ts';
 import { type FunctionTable, fixed } from './template-function.ts';
 
@@ -23,13 +23,15 @@ const given = (run: Run, value: Value): Moment => {
   if (isInt(value)) return checked(run, { nanos: BigInt(plainInt(value)) * SECOND, zone: UTC });
   return fail(
     run,
-    `a date is needed here, not ${describe(value)}: templates cannot read the clock`,
+    `a date is needed here, not ${describeValue(value)}: templates cannot read the clock`,
     'Give it a result of toDate, or the seconds since 1970 as an integer',
   );
 };
 
 const time = (run: Run, value: Value): GoTime =>
-  value instanceof GoTime ? value : fail(run, `a result of toDate is needed here, not ${describe(value)}`);
+  value instanceof GoTime
+    ? value
+    : fail(run, `a result of toDate is needed here, not ${describeValue(value)}`);
 
 const show = (run: Run, layout: string, value: Value, zone: string): string => {
   // Each part of a layout is searched among all known parts.

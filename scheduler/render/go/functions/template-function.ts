@@ -1,7 +1,7 @@
 import { fail, payForText, type Run, spend } from '../../run.ts';
 import { unreachable } from '../../../model/unreachable.ts';
 import { isFloat, isInt, toNumber, WholeFloat } from '../../../model/go/number.ts';
-import { type Dict, describe, isList, isMap, type Value, type ValueMap } from '../values/value.ts';
+import { type Dict, describeValue, isList, isMap, type Value, type ValueMap } from '../values/value.ts';
 
 /** The kinds of parameters, named after Go types. */
 export type Parameters = {
@@ -65,7 +65,11 @@ const WANTED: Readonly<Record<ParameterName, string>> = {
 
 const wrong = (run: Run, name: string, index: number, kind: ParameterName, value: Value): never => {
   const hint = value === undefined || value === null ? 'Give it a value with default' : undefined;
-  return fail(run, `${name} needs ${WANTED[kind]} as argument ${index + 1}, not ${describe(value)}`, hint);
+  return fail(
+    run,
+    `${name} needs ${WANTED[kind]} as argument ${index + 1}, not ${describeValue(value)}`,
+    hint,
+  );
 };
 
 /** Checks one argument and converts it to its parameter's kind. @throws FleetError TEMPLATE_FAILED */

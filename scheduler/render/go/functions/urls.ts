@@ -1,5 +1,5 @@
 import { fail, type Run } from '../../run.ts';
-import { type Dict, describe, hasKey, lookup, type ValueMap } from '../values/value.ts';
+import { type Dict, describeValue, hasKey, lookup, type ValueMap } from '../values/value.ts';
 import { type GoUrl, hostName, parseUrl, UrlError, urlText, userText } from '../../../model/go/go-url.ts';
 import { type FunctionTable, fixed } from './template-function.ts';
 
@@ -36,7 +36,7 @@ const text = (run: Run, map: Dict | ValueMap, key: string): string => {
   const value = lookup(map, key);
   return typeof value === 'string'
     ? value
-    : fail(run, `urlJoin needs a string as ${key}, not ${describe(value)}`);
+    : fail(run, `urlJoin needs a string as ${key}, not ${describeValue(value)}`);
 };
 
 const urlJoin = (run: Run, map: Dict | ValueMap): string => {

@@ -109,7 +109,7 @@ const pascalCase = (text: string): string => {
   let out = letters.slice(0, start).join('');
   let current = letters[start] ?? '';
   // While the word is all upper case so far, its next upper case letters become lower case.
-  let shouting = isUpper(current);
+  let isUpperRun = isUpper(current);
   current = toUpper(current);
   for (const letter of letters.slice(start + 1)) {
     const before = current;
@@ -117,11 +117,11 @@ const pascalCase = (text: string): string => {
     if (isConnector(before) && isConnector(letter)) {
       out += before;
     } else if (isConnector(before)) {
-      shouting = isUpper(letter);
+      isUpperRun = isUpper(letter);
       current = toUpper(letter);
     } else {
-      if (shouting && isUpper(letter)) current = toLower(letter);
-      else shouting = false;
+      if (isUpperRun && isUpper(letter)) current = toLower(letter);
+      else isUpperRun = false;
       out += before;
     }
   }

@@ -93,7 +93,7 @@ const KIND_NAMES: Readonly<Record<Kind, string>> = {
 };
 
 /** Describes a value in an error message. */
-export const describe = (value: Value): string => {
+export const describeValue = (value: Value): string => {
   if (typeof value === 'boolean') return `the boolean ${String(value)}`;
   if (value instanceof GoContext) return 'the context itself';
   return isInt(value) ? `the integer ${String(value)}` : KIND_NAMES[kindOf(value)];

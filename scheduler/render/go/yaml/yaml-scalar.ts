@@ -42,7 +42,7 @@ const SIGNED_BASE = /^0(?:b[-+][01]+|o[-+][0-7]+)$/;
 const isFloat = (text: string): boolean => FLOAT.test(text) && Number.isFinite(Number(text));
 
 /** Whether a YAML 1.1 or 1.2 reader would read the plain text as something other than a string. */
-const isRetyped = (text: string): boolean => {
+const wouldChangeType = (text: string): boolean => {
   if (text === '' || KEYWORD.test(text)) return true;
   const first = text.charCodeAt(0);
   if (first === 0x2e) return POINT_FLOAT.test(text) && isFloat(text.replaceAll('_', ''));
@@ -73,7 +73,7 @@ const LITERAL_UNSAFE = /^\n| \n| $/;
 export const scalarStyle = (text: string): ScalarStyle => {
   if (UNPRINTABLE.test(text)) return 'double';
   if (text.includes('\n')) return LITERAL_UNSAFE.test(text) ? 'double' : 'literal';
-  if (isRetyped(text) || text.includes('\t')) return 'double';
+  if (wouldChangeType(text) || text.includes('\t')) return 'double';
   return isPlainUnsafe(text) ? 'single' : 'plain';
 };
 

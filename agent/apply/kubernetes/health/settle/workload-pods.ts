@@ -84,15 +84,15 @@ export const withPods = (
   pods: readonly LiveObject[],
   now: Date,
 ): Verdict => {
-  const troubled = pods
+  const unhealthy = pods
     .map((pod) => ({ pod, said: judgePod(pod, { now }) }))
     .filter(({ pod, said }) => said.status !== 'Current' && textOf(pod, 'status', 'phase') !== 'Failed');
-  const failed = troubled.filter(({ said }) => said.status === 'Failed');
-  const [first] = (failed.length > 0 ? failed : troubled).toSorted((a, b) =>
+  const failed = unhealthy.filter(({ said }) => said.status === 'Failed');
+  const [first] = (failed.length > 0 ? failed : unhealthy).toSorted((a, b) =>
     a.pod.metadata.name < b.pod.metadata.name ? -1 : 1,
   );
   if (!first) return verdict;
-  const others = (failed.length > 0 ? failed : troubled).length - 1;
+  const others = (failed.length > 0 ? failed : unhealthy).length - 1;
   const more = others > 0 ? ` (and ${others} more ${others === 1 ? 'pod' : 'pods'})` : '';
   const message = `${verdict.message}; pod ${first.pod.metadata.name}: ${first.said.message}${more}`;
   const isCrash = first.said.message.includes('CrashLoopBackOff');
