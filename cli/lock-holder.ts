@@ -9,9 +9,9 @@ export const writeLockHolder = (file: string, holder: LockHolder): void =>
   writeFileSync(file, JSON.stringify(holder));
 
 /** Returns undefined without a file, such as between a lock and the entry of its holder, and for an unreadable one. */
-export const readLockHolder = <Holder extends LockHolder>(file: string): Holder | undefined => {
+export const readLockHolder = (file: string): LockHolder | undefined => {
   try {
-    return (JSON.parse(readFileSync(file, 'utf8')) ?? undefined) as Holder | undefined;
+    return (JSON.parse(readFileSync(file, 'utf8')) ?? undefined) as LockHolder | undefined;
   } catch {
     return undefined;
   }

@@ -4,7 +4,7 @@ import { compareBytes } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
 import type { Registry } from '#bundles/transport/registry/registry';
 import type { Agent } from '../store/agent.ts';
-import { recordRefused } from '../store/outbox/tell-refused.ts';
+import { recordRefused } from '../store/outbox/record-refused.ts';
 import type { ReleaseRef } from '../store/applied/package-ref.ts';
 import { isOldRefusal, rememberRefusal } from '../store/applied/pointers.ts';
 import { readPull } from '../store/pull.ts';

@@ -4,7 +4,7 @@ import { nameOf } from '../store/journal/name-of.ts';
 import { sentenceOf } from '../store/outbox/sentence-of.ts';
 import type { Step, StepResult, DesiredPackage } from '../model/target.ts';
 import type { Operation } from '../store/journal/operations.ts';
-import { isTransient } from './curable.ts';
+import { isTransient } from './is-transient.ts';
 import type { Work } from './work.ts';
 
 /** Concurrent steps of one group: enough to hide the latency of a server without overloading it. */

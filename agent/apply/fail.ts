@@ -8,13 +8,13 @@ import { type Operation, readResults, saveOperation } from '../store/journal/ope
 import { changesOf, failedChecksOf } from '../store/outbox/changes.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
 import { sentenceOf } from '../store/outbox/sentence-of.ts';
-import { recordChecks } from '../store/outbox/tell-checks.ts';
+import { recordChecks } from '../store/outbox/record-checks.ts';
 import { HEALTH, putOff, REMOVAL, tryOf } from '../store/applied/attempts.ts';
 import { emptyRow } from '../store/empty-row.ts';
 import { saveFailure } from '../store/applied/failures.ts';
 import { findPackage, type PackageRow, savePackage } from '../store/applied/packages.ts';
 import { isRevoked } from '../store/trust.ts';
-import { isTransient } from './curable.ts';
+import { isTransient } from './is-transient.ts';
 import { endOperation } from './end-operation.ts';
 import type { CheckResult } from '../model/target.ts';
 import type { Work } from './work.ts';

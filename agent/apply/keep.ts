@@ -7,7 +7,7 @@ import { nameOf } from '../store/journal/name-of.ts';
 import { type Operation, readResults } from '../store/journal/operations.ts';
 import { changesOf, failedChecksOf } from '../store/outbox/changes.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
-import { recordChecks } from '../store/outbox/tell-checks.ts';
+import { recordChecks } from '../store/outbox/record-checks.ts';
 import {
   findAttempt,
   forgetAttempts,

@@ -2,7 +2,7 @@ import { FleetError } from '#bundles/errors';
 import { checkAborted, record } from '../store/journal/boundary.ts';
 import { nameOf } from '../store/journal/name-of.ts';
 import { saveOperation } from '../store/journal/operations.ts';
-import { sayFailed } from '../store/outbox/tell-checks.ts';
+import { sayFailed } from '../store/outbox/record-checks.ts';
 import { HEALTH, makeDue } from '../store/applied/attempts.ts';
 import { isSamePackage } from '../store/applied/package-ref.ts';
 import { findPackage } from '../store/applied/packages.ts';

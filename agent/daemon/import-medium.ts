@@ -3,7 +3,7 @@ import { openMedium } from '#bundles/formats/medium/open-medium';
 import type { Agent } from '../store/agent.ts';
 import { type Look, lookAround } from './look-around.ts';
 import { openOperation } from '../store/journal/operations.ts';
-import { recordRefused } from '../store/outbox/tell-refused.ts';
+import { recordRefused } from '../store/outbox/record-refused.ts';
 import { collectGarbage } from '../store/collect-garbage.ts';
 import { isBeingReplaced } from '../store/upgrade-trial.ts';
 import { judgeOffer } from '../acquire/offers/judge-offer.ts';

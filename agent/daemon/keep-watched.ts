@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { notifySystemd } from '#cli/notify-systemd';
-import { NOTIFY_FAILED } from '#cli/tell-ready';
+import { NOTIFY_FAILED } from '#cli/notify-ready';
 import type { Log } from '../model/log.ts';
 import type { Progress } from './progress.ts';
 import type { Sleep } from './wake-signal.ts';

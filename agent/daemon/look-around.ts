@@ -12,7 +12,7 @@ import { forgetOldOperations } from '../store/journal/operations.ts';
 import { frozenBy } from '../acquire/staleness/frozen-by.ts';
 import { SPARE } from '../acquire/blobs/free-space.ts';
 import type { Staleness } from '../acquire/staleness/read-staleness.ts';
-import { recordStaleness } from '../acquire/staleness/tell-staleness.ts';
+import { recordStaleness } from '../acquire/staleness/record-staleness.ts';
 import { compactOutbox } from '../store/outbox/compact-outbox.ts';
 import { collectGarbage } from '../store/collect-garbage.ts';
 import { readPull } from '../store/pull.ts';

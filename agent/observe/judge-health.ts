@@ -9,7 +9,7 @@ import { record } from '../store/journal/boundary.ts';
 import { lastChange } from '../store/journal/operations.ts';
 import { failedChecksOf } from '../store/outbox/changes.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
-import { sayFailed, recordChecks } from '../store/outbox/tell-checks.ts';
+import { sayFailed, recordChecks } from '../store/outbox/record-checks.ts';
 import { findAttempt, forgetAttempts, HEALTH, putOff } from '../store/applied/attempts.ts';
 import { findFailure } from '../store/applied/failures.ts';
 import { isSamePackage, type PackageRef } from '../store/applied/package-ref.ts';

@@ -23,7 +23,7 @@ import { readInParallel } from '../source/read-in-parallel.ts';
 import { readOffer } from '../source/read-offer.ts';
 import type { Source } from '../source/source.ts';
 import { withBlobs } from '../source/with-blobs.ts';
-import { explainGone } from './medium/gone.ts';
+import { explainGone } from './medium/explain-gone.ts';
 import { openTarget, type Target } from './medium/target.ts';
 import { shortDigest } from '#bundles/digest';
 import { nameSome } from '#bundles/name-some';

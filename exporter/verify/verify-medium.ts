@@ -69,8 +69,8 @@ export const verifyMedium = async (
     await list.check(
       'blobs',
       () => checkBlobs(open, expected, { clock, onBlob, incomplete }, signal),
-      ({ checked, unexpected: strangers }) => {
-        if (strangers > 0) advice.push(`${describeFiles(strangers)} to nothing on the medium`);
+      ({ checked, unexpected }) => {
+        if (unexpected > 0) advice.push(`${describeFiles(unexpected)} to nothing on the medium`);
         return `${checked} read, each with its digest`;
       },
     );

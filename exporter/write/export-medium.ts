@@ -6,7 +6,7 @@ import { type Medium, PARTS_FOLDER } from '#bundles/formats/medium/medium';
 import { formatChannel } from '#bundles/names';
 import type { Plan } from '../plan/plan.ts';
 import type { Prepared } from '../plan/prepare.ts';
-import { explainGone } from '../plan/medium/gone.ts';
+import { explainGone } from '../plan/medium/explain-gone.ts';
 import { LOCK } from '../plan/medium/lock-file.ts';
 import { whileLocked } from './lock-medium.ts';
 import { releaseBefore } from './release-before.ts';

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { FleetError, isFleetError } from '#bundles/errors';
 import { makeDirectory } from '#bundles/formats/layout/make-directory';
 import { syncDirectory } from '#bundles/formats/layout/sync-directory';
-import { explainGone } from '../plan/medium/gone.ts';
+import { explainGone } from '../plan/medium/explain-gone.ts';
 import { isLock } from '../plan/medium/lock-file.ts';
 
 export type MediumLock = AsyncDisposable & {

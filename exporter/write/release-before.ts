@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { syncDirectory } from '#bundles/formats/layout/sync-directory';
-import { explainGone } from '../plan/medium/gone.ts';
+import { explainGone } from '../plan/medium/explain-gone.ts';
 import type { Target } from '../plan/medium/target.ts';
 
 /** Releases the space of a replaced file. A file that is still open keeps its blocks, on FAT until a disk check. */

@@ -1,7 +1,7 @@
 import { type ByteCursor, byteCursor } from '#bundles/formats/archive/byte-cursor';
 import type { PlannedBlob } from '../plan/plan.ts';
 import type { Source } from '../source/source.ts';
-import { attributeError } from './blame.ts';
+import { attributeError } from './attribute-error.ts';
 import type { Part } from '../plan/medium/part.ts';
 import { type PartWriter, writePart } from './write-part.ts';
 

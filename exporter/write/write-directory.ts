@@ -8,7 +8,7 @@ import type { Medium } from '#bundles/formats/medium/medium';
 import type { Plan } from '../plan/plan.ts';
 import type { Source } from '../source/source.ts';
 import { smallLacking } from '../plan/bytes-to-write.ts';
-import { attributeError } from './blame.ts';
+import { attributeError } from './attribute-error.ts';
 import { holds } from '../plan/medium/read-back.ts';
 import { checkFolderRoom } from '../plan/medium/folder-room.ts';
 import { checkFreeSpace, largestFile } from '../plan/medium/free-space.ts';

@@ -9,7 +9,7 @@ import { entrySize } from '../plan/pack-parts.ts';
 import type { Plan } from '../plan/plan.ts';
 import { oneAhead } from '../source/one-ahead.ts';
 import type { Source } from '../source/source.ts';
-import { attributeError } from './blame.ts';
+import { attributeError } from './attribute-error.ts';
 import { checkBehindWriting } from './device/check-behind-writing.ts';
 import { PAGE } from '../plan/medium/read-back.ts';
 import { writeSynced } from './device/write-synced.ts';

@@ -11,7 +11,7 @@ import { schedulePlatform } from '../plan/schedule/schedule-platform.ts';
 import { checkShared } from '../release/chain/check-shared.ts';
 import { lineageOf, type Place } from '../release/chain/open-chain.ts';
 import type { Releases } from '../release/publish/open-releases.ts';
-import { findUndeclared } from '../release/removals/find-unmeant.ts';
+import { findUndeclared } from '../release/removals/find-undeclared.ts';
 import { renderAll } from '../render/render-all.ts';
 import { NO_ALLOWANCE } from '../settings/allowance.ts';
 import type { BuildOptions, MakeOptions } from './build-options.ts';

@@ -6,7 +6,7 @@ import { FleetError } from '#bundles/errors';
 import { FleetCommand } from '#cli/fleet-command';
 import { repeatable } from '#cli/flags';
 import { logDestination } from '#cli/log-destination';
-import { NOTIFY_FAILED, notifyReady } from '#cli/tell-ready';
+import { NOTIFY_FAILED, notifyReady } from '#cli/notify-ready';
 import type { Authority } from '#bundles/trust/root/certificate';
 import { type Configuration, readConfiguration, requireSetting } from '../settings/configuration.ts';
 import {

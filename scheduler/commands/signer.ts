@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { FleetCommand } from '#cli/fleet-command';
 import { repeatable } from '#cli/flags';
 import { logDestination } from '#cli/log-destination';
-import { NOTIFY_FAILED, notifyReady } from '#cli/tell-ready';
+import { NOTIFY_FAILED, notifyReady } from '#cli/notify-ready';
 import { checkRootExpiry } from '#bundles/trust/root/root';
 import { LOG_OPTIONS } from '../hub/http/audit-log.ts';
 import { openKeyDirectory } from '../keys/key-directory.ts';

@@ -89,7 +89,7 @@ export const readConfiguration = async (given: GivenSettings, cwd: string): Prom
   const file = resolve(cwd, given.config ?? CONFIGURATION_FILE);
   const text = readText(file, given.config !== undefined);
   const said: SchedulerConfig =
-    text === undefined ? {} : parseSettings('scheduler-config', file, text, describe);
+    text === undefined ? {} : parseSettings('scheduler-config', file, text, describeMistake);
   const base = dirname(file);
   const pick = (setting: Setting): string | undefined => {
     const value = given[flagOf(setting)];
@@ -189,7 +189,7 @@ const readText = (file: string, mustExist: boolean): string | undefined => {
   throw invalid(`the configuration has more than ${MAX_BYTES} bytes`, { file });
 };
 
-const describe = ({ keyword, instancePath, params, message }: Mistake): string => {
+const describeMistake = ({ keyword, instancePath, params, message }: Mistake): string => {
   if (params.additionalProperty !== undefined) return noSetting(params.additionalProperty);
   const where = instancePath.slice(1).replaceAll('/', '.') || 'the file';
   if (keyword === 'pattern') return `${where} is not ${SHAPES[where.split('.')[0] ?? ''] ?? 'written so'}`;

@@ -28,6 +28,12 @@ const WORDINGS: readonly Wording[] = [
     write: 'automatically, alone or separately',
     example: 'It tries again by itself.',
   },
+  {
+    found:
+      /(?<!\bthere )\b(?:is|are) no (?:\w+ )?(?:name|key|unit|version|commit|address|object|pointer|number|digest|certificate)\b(?! (?:for|in|of|on|at|to|with|yet|left))/i,
+    write: 'is not a name, is not a commit ...',
+    example: 'this is no unit name',
+  },
   { found: /\bstands? in for\b/i, write: 'replaces, is used instead of', example: 'what stands in for it' },
   { found: /@throws those of/i, write: 'the error codes by name', example: '@throws those of readFile' },
   { found: /\bmerely\b/i, write: 'only, or nothing', example: 'It merely waits.' },
@@ -135,6 +141,14 @@ describe('the wording of comments, messages and documentation', () => {
       [...lines.join('\n').matchAll(riddle)].map(([found]) => `${file}: ${found.trim()}`),
     );
     expect(places, "write instead: what it is or does, with the field's term").toEqual([]);
+  });
+
+  it('names a declaration by what it describes, compares or records', () => {
+    const vague = /^(?:export )?(?:const|type) (?:describe|isSame|tell[A-Z]\w*)\b/gm;
+    const places = sources.flatMap(([file, lines]) =>
+      [...lines.join('\n').matchAll(vague)].map(([found]) => `${file}: ${found}`),
+    );
+    expect(places, 'write instead: describeRelease, isSameItem, recordChecks').toEqual([]);
   });
 
   it.each(WORDINGS)('would find "$example"', ({ found, example }) => {

@@ -5,7 +5,7 @@ import { record } from '../../store/journal/boundary.ts';
 import { type Acknowledged, acknowledge } from '../../store/outbox/acknowledge.ts';
 import { appendEvent } from '../../store/outbox/outbox.ts';
 import { readStaleness } from '../staleness/read-staleness.ts';
-import { noteStaleness } from '../staleness/tell-staleness.ts';
+import { noteStaleness } from '../staleness/record-staleness.ts';
 import { saveBundle } from '../../store/bundles.ts';
 import { readCondition, saveCondition } from '../../store/conditions.ts';
 import { savePointers } from '../../store/applied/pointers.ts';

@@ -62,11 +62,11 @@ function* encode(old: Buffer, fresh: Buffer, recipe: GzipRecipe | undefined): Ge
   yield encodeVarint(old.length);
   yield encodeVarint(fresh.length);
   let expected = 0;
-  for (const { at, literal: told, copied, from } of findCopies(old, fresh)) {
-    yield encodeVarint(told);
-    if (told > 0) yield fresh.subarray(at, at + told);
+  for (const { at, literal, copied, from } of findCopies(old, fresh)) {
+    yield encodeVarint(literal);
+    if (literal > 0) yield fresh.subarray(at, at + literal);
     yield encodeVarint(copied);
-    expected += told;
+    expected += literal;
     if (copied > 0) yield encodeVarint(toZigzag(from - expected));
     expected = from + copied;
   }

@@ -24,12 +24,12 @@ const CONTEXT = 3;
 /** @returns undefined when the items are equal */
 export const compareItems = (before: Item | undefined, after: Item | undefined): ItemDiff | undefined => {
   const item = after ?? before;
-  if (!item || (before && after && isSame(before, after))) return undefined;
+  if (!item || (before && after && isSameItem(before, after))) return undefined;
   const diff = unified(...textsOf(before, after));
   return { object: item.key, file: item.file, outcome: outcomeOf(before, after), diff };
 };
 
-const isSame = (before: Item, after: Item): boolean =>
+const isSameItem = (before: Item, after: Item): boolean =>
   before.object && after.object
     ? isDeepStrictEqual(before.object, after.object)
     : before.text === after.text && before.object === after.object;

@@ -69,7 +69,7 @@ const prepared = (value: unknown, definitions: Definitions): unknown => {
   if (Array.isArray(value)) return value.map((one) => prepared(one, definitions));
   if (typeof value !== 'object' || value === null) return value;
   const { maxItems: _most, minItems: _least, $ref, ...schema } = value as Schema;
-  const name = $ref === undefined ? undefined : String($ref).replace('#/$defs/', '');
+  const name = typeof $ref === 'string' ? $ref.replace('#/$defs/', '') : undefined;
   const description = typeof schema['description'] === 'string' && { description: schema['description'] };
   const tsType = ourType(name === undefined ? schema : (definitions[name] ?? {}));
   if (tsType !== undefined) return { ...description, tsType };

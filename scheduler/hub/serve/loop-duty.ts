@@ -7,8 +7,8 @@ import type { Metrics } from '../http/metrics/metrics.ts';
 import type { Watch } from '../watch/watch-platform.ts';
 import type { Duty } from './lead.ts';
 import { repeat } from './repeat.ts';
-import { limitShare } from './seldom.ts';
-import { exposeLoop } from './tell-loop.ts';
+import { limitShare } from './limit-share.ts';
+import { exposeLoop } from './expose-loop.ts';
 
 export type LoopOptions = {
   readonly configuration: Configuration;

@@ -19,7 +19,7 @@ import type { Store } from '../store/open-store.ts';
 import type { Watch } from '../watch/watch-platform.ts';
 import type { RunningDuty } from './lead.ts';
 import { repeat } from './repeat.ts';
-import { limitShare } from './seldom.ts';
+import { limitShare } from './limit-share.ts';
 
 export type AlarmOptions = {
   readonly configuration: Configuration;

@@ -95,7 +95,7 @@ export const setValues = (
     const terms = change.terms ? await setTerms(tx, { site, agent }, change.terms) : NO_TERMS;
     const moved = terms.length > 0;
     const absent = sayAbsent(before, change);
-    if (!moved && canonicalJson(after as Json, 'doubles') === canonicalJson(before as Json, 'doubles'))
+    if (!moved && canonicalJson(after, 'doubles') === canonicalJson(before, 'doubles'))
       return { site: row, changed: false, absent };
     for (const noted of [...changedValues(before, after, change), ...terms])
       await noteChange(tx, { change: 'sites set', ...noted }, store.by, now);

@@ -1,4 +1,4 @@
-import { canonicalBytes, type Json } from '#bundles/json/canonical';
+import { canonicalBytes } from '#bundles/json/canonical';
 import { type Digest, digestOf } from '#bundles/digest';
 import { PREDICATES } from '#bundles/media-types';
 import { SECRETS_SUBJECT, type SealedSet } from '#bundles/trust/secrets/secret-set';
@@ -44,7 +44,7 @@ export const signSite = async (
   key: SigningKey,
   now: Date,
 ): Promise<SignedSite> => {
-  const bytes = canonicalBytes(values as unknown as Json, 'doubles');
+  const bytes = canonicalBytes(values, 'doubles');
   parseSiteValues(bytes, site);
   const predicate: SitePredicate = {
     audience: { fleet: root.fleet, site },

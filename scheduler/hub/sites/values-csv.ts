@@ -81,10 +81,10 @@ const atLine = <T>(at: Place, read: () => T): T => {
 /** The values of sites and agents as readValuesCsv reads them: a line for each site, and for each agent with values of its own. */
 export const formatValuesCsv = (sites: readonly ListedSite[]): string => {
   const lines = sites.flatMap(({ site, values, agents }) => [
-    { site, agent: '', values: values as Values },
+    { site, agent: '', values: values },
     ...agents.flatMap((one) =>
       one.revokedAt === null && Object.keys(one.values).length > 0
-        ? [{ site, agent: one.agent, values: one.values as Values }]
+        ? [{ site, agent: one.agent, values: one.values }]
         : [],
     ),
   ]);

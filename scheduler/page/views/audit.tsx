@@ -47,7 +47,7 @@ export const AuditView = () => {
               <Age at={entry.at} now={at} />
             </Table.Td>
             <Table.Td>{entry.environment ?? '-'}</Table.Td>
-            <Table.Td>{describe(entry)}</Table.Td>
+            <Table.Td>{describeEntry(entry)}</Table.Td>
             <Table.Td>{entry.person ?? 'a rule'}</Table.Td>
             <Table.Td>{entry.reason}</Table.Td>
             <Table.Td>
@@ -72,7 +72,7 @@ export const AuditView = () => {
   );
 };
 
-const describe = ({
+const describeEntry = ({
   what,
   promotion,
   stage,

@@ -113,7 +113,7 @@ const SiteTable = ({ sites, now }: { readonly sites: readonly Site[]; readonly n
           </Anchor>
         </Table.Th>
         <Table.Td>
-          <State mood={worstOf(states)}>{describe(states)}</State>
+          <State mood={worstOf(states)}>{describeStates(states)}</State>
         </Table.Td>
         <Table.Td>{channels.join(', ')}</Table.Td>
         <Table.Td>{agents}</Table.Td>
@@ -134,7 +134,7 @@ const worstOf = (states: Site['states']): Mood =>
   ORDER.find((mood) => states.some((state) => moodOf(state) === mood)) ?? 'quiet';
 
 /** The verdicts of a site with what their age adds, counted, worst first: '2 failed, 5 complies late'. */
-const describe = (states: Site['states']): string =>
+const describeStates = (states: Site['states']): string =>
   states
     .toSorted((a, b) => ORDER.indexOf(moodOf(a)) - ORDER.indexOf(moodOf(b)))
     .map((state) => `${state.count} ${[state.verdict, ...ageMarks(state)].join(' ')}`)

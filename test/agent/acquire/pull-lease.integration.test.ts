@@ -10,7 +10,7 @@ import { type Pulled, pullRelease } from '../../../agent/acquire/pull-release.ts
 import type { Agent } from '../../../agent/store/agent.ts';
 import { reconcile } from '../../../agent/apply/reconcile.ts';
 import { readStaleness } from '../../../agent/acquire/staleness/read-staleness.ts';
-import { recordStaleness } from '../../../agent/acquire/staleness/tell-staleness.ts';
+import { recordStaleness } from '../../../agent/acquire/staleness/record-staleness.ts';
 import { readFloors, readStatement } from '../../../agent/store/trust.ts';
 import { verdict } from '../../bundles/verdict.ts';
 import {

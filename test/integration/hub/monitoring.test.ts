@@ -7,7 +7,7 @@ import { ALARMS } from '../../../scheduler/hub/alarms/alarm.ts';
 import { registerFleetMetrics } from '../../../scheduler/hub/http/metrics/fleet-metrics.ts';
 import { createMetrics } from '../../../scheduler/hub/http/metrics/metrics.ts';
 import { exposeLeadership } from '../../../scheduler/hub/serve/lead.ts';
-import { exposeLoop } from '../../../scheduler/hub/serve/tell-loop.ts';
+import { exposeLoop } from '../../../scheduler/hub/serve/expose-loop.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { runCommand, runOrFail } from '../../harness/run/run-command.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';

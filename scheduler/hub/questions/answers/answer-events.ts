@@ -5,7 +5,7 @@ import { formatAge } from '../status/format-age.ts';
 import type { Answer } from './answer-history.ts';
 import type { Question } from '../history/parse-question.ts';
 import { readEvents, type StoredEvent } from '../history/read-events.ts';
-import { beginning, describeRemoved } from '../history/tell-removed.ts';
+import { beginning, describeRemoved } from '../history/describe-removed.ts';
 import { wrapLine } from '../history/wrap-line.ts';
 
 /** Events as the agents wrote them, each with the report that brought it. */

@@ -4,7 +4,7 @@ import { formatTime, parseTime, type Timestamp } from '#bundles/time';
 import type { Hub } from '../../hub.ts';
 import { seesWhole } from '../../people/visible.ts';
 import { formatSpan } from '../status/format-age.ts';
-import { beginning, describeRemoved } from '../history/tell-removed.ts';
+import { beginning, describeRemoved } from '../history/describe-removed.ts';
 import { wrapLine } from '../history/wrap-line.ts';
 import { nameValue } from '../history/name-value.ts';
 import type { Question } from '../history/parse-question.ts';

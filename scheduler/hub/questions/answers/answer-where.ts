@@ -12,7 +12,7 @@ import { type NamedPackage, namePackage } from '../history/name-value.ts';
 import type { Question } from '../history/parse-question.ts';
 import { openReleases, type Releases } from '../history/read-releases.ts';
 import { type AgentAt, type At, type Lasting, readStateAt } from '../history/read-state-at.ts';
-import { describeRemoved } from '../history/tell-removed.ts';
+import { describeRemoved } from '../history/describe-removed.ts';
 import { wrapLine } from '../history/wrap-line.ts';
 
 /** A package that runs, or ran, at an agent. */

@@ -6,7 +6,7 @@ import {
   DEFAULT_MAX_VALIDITY_DAYS,
   type TrustState,
 } from '#bundles/trust/accept/trust-state';
-import { canonicalBytes, type Json } from '#bundles/json/canonical';
+import { canonicalBytes } from '#bundles/json/canonical';
 import { type Digest, digestOf } from '#bundles/digest';
 import type { Document } from '#bundles/formats/layout/document';
 import { PREDICATES } from '#bundles/media-types';
@@ -111,19 +111,15 @@ const VALUES: SiteValues = { fleet: 'acme', site: 'plant-7', values: { dns: '10.
 export type SiteInput = Partial<SitePredicate> & { readonly values?: SiteValues };
 
 export const sitePayload = ({ values = VALUES, ...change }: SiteInput = {}): Buffer =>
-  encodeStatement(
-    [{ name: 'site-values', digest: digestOf(canonicalBytes(values as unknown as Json)) }],
-    PREDICATES.site,
-    {
-      audience: { fleet: 'acme', site: 'plant-7' },
-      version: 1,
-      agents: [siteAgent()],
-      issuedAt: at(-1),
-      expires: at(365),
-      critical: [],
-      ...change,
-    } satisfies SitePredicate,
-  );
+  encodeStatement([{ name: 'site-values', digest: digestOf(canonicalBytes(values)) }], PREDICATES.site, {
+    audience: { fleet: 'acme', site: 'plant-7' },
+    version: 1,
+    agents: [siteAgent()],
+    issuedAt: at(-1),
+    expires: at(365),
+    critical: [],
+    ...change,
+  } satisfies SitePredicate);
 
 export type ReleaseInput = Partial<ReleasePredicate> & { readonly subjects?: readonly Subject[] };
 
@@ -230,7 +226,7 @@ export const documentsOf = async (medium: Medium, from?: From): Promise<ChannelD
   };
   add('root', medium.roots ?? [root1]);
   add('site', medium.site ?? goodSite, { site: medium.claimedSite ?? 'plant-7' });
-  add('site-values', medium.values ?? [canonicalBytes(VALUES as unknown as Json)]);
+  add('site-values', medium.values ?? [canonicalBytes(VALUES)]);
   add('release', medium.release ?? goodRelease, { ...(medium.claimedChannel ?? CHANNEL) });
   add('revocations', medium.revocations ?? []);
   add('lease', medium.leases ?? [], { ...(medium.leasedChannel ?? CHANNEL), version: 1 });

@@ -74,7 +74,7 @@ describe('a document that SOPS encrypted', () => {
     expect(made).toBe(`${other}  namespace: shop\n---\n${text}`);
   });
 
-  it('has the rules it was encrypted by beside it, which are no object', () => {
+  it('is assembled without the .sops.yaml beside it, which is not an object', () => {
     const made = assemble({ 'db.yaml': text, '.sops.yaml': 'creation_rules:\n  - age: age1x\n' });
     expect(made.files.map(({ path }) => path)).toEqual(['kustomization.yaml', 'manifests/db.yaml']);
   });

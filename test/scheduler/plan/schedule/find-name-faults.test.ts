@@ -134,7 +134,7 @@ describe('a name that a selector means', () => {
     expect(refused({ targets: [thief], configs, ...owners })).toEqual(['aaa node-monitor-x NAME_CLASH']);
   });
 
-  test('is no other name', () => {
+  test('a registration whose name is only a part of the Workload name causes no clash', () => {
     const configs = [layer('power', { selector: { workload: 'monitor' } })];
     expect(refused({ targets: [thief], configs })).toEqual([]);
   });

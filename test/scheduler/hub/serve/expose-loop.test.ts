@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import { exposeLoop } from '../../../../scheduler/hub/serve/tell-loop.ts';
+import { exposeLoop } from '../../../../scheduler/hub/serve/expose-loop.ts';
 import type { WatchCounters } from '../../../../scheduler/hub/watch/watch-platform.ts';
 
 test('what the loop has counted stands in the metrics as it is when they are asked for', async () => {
