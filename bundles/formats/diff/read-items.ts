@@ -17,18 +17,37 @@ export type Item = {
 
 export type KubernetesObject = { readonly [field: string]: unknown };
 
-/** All objects in the files of a package by identity, independent of file and order. */
-export const readItems = (files: ReadonlyMap<string, Buffer>): ReadonlyMap<string, Item> => {
+/** Items of files that were parsed before, by path and content. */
+export type ParsedFiles = Map<string, readonly Item[]>;
+
+/**
+ * All objects in the files of a package by identity, independent of file and order.
+ * @param parsed filled and used: packages of many cluster types have the same files
+ */
+export const readItems = (
+  files: ReadonlyMap<string, Buffer>,
+  parsed?: ParsedFiles,
+): ReadonlyMap<string, Item> => {
   const unshown = unshownFiles(files);
   const items = new Map<string, Item>();
   for (const [path, bytes] of files) {
     const why = unshown.get(path);
-    for (const item of why === undefined ? itemsOf(path, bytes) : [withoutText(path, bytes, why)]) {
+    for (const item of why === undefined
+      ? parsedOnce(path, bytes, parsed)
+      : [withoutText(path, bytes, why)]) {
       let { key } = item;
       for (let count = 2; items.has(key); count += 1) key = `${item.key} (${count})`;
       items.set(key, { ...item, key });
     }
   }
+  return items;
+};
+
+const parsedOnce = (path: string, bytes: Buffer, parsed: ParsedFiles | undefined): readonly Item[] => {
+  if (!parsed) return itemsOf(path, bytes);
+  const key = `${path} ${digestOf(bytes)}`;
+  const items = parsed.get(key) ?? itemsOf(path, bytes);
+  parsed.set(key, items);
   return items;
 };
 

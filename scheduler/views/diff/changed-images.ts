@@ -24,7 +24,8 @@ export const changedImages = (before: Iterable<Item>, after: Iterable<Item>): re
 
 const versionsIn = (items: Iterable<Item>): ReadonlyMap<string, ReadonlySet<string>> => {
   const found = new Map<string, Set<string>>();
-  for (const { object } of items) {
+  // Cluster types share most objects.
+  for (const object of new Set([...items].map((item) => item.object))) {
     for (const image of imagesIn(object)) {
       const [, name = image, version = ''] = /^(.*?)((?:@|:(?!.*\/)).*)?$/.exec(image) ?? [];
       const versions = found.get(name) ?? new Set<string>();

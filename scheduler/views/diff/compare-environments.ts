@@ -1,5 +1,5 @@
 import { compareItems, type ItemDiff } from '#bundles/formats/diff/compare-items';
-import { type Item, readItems } from '#bundles/formats/diff/read-items';
+import { type Item, type ParsedFiles, readItems } from '#bundles/formats/diff/read-items';
 import { compareBytes } from '#bundles/digest';
 import type { FleetError } from '#bundles/errors';
 import { changedImages, type ImageChange } from './changed-images.ts';
@@ -39,6 +39,7 @@ export type EnvironmentDiff = {
 };
 
 const NO_VIEW: EnvironmentView = { files: new Map(), clusterTypes: new Map(), isKept: () => false };
+const NO_FILES: Files = new Map();
 const NO_TYPE: TypeView = { assignments: new Map(), held: new Map() };
 
 /** Compares two states of an environment; undefined: the environment does not exist in that state. Pure. */
@@ -46,31 +47,35 @@ export const compareEnvironments = (
   environment: string,
   before: EnvironmentView = NO_VIEW,
   after: EnvironmentView = NO_VIEW,
-): EnvironmentDiff => ({
-  environment,
-  files: compareFiles(readItems(before.files), readItems(after.files)),
-  clusterTypes: keysOf(before.clusterTypes, after.clusterTypes).map((name) =>
-    compareTypes(name, before.clusterTypes.get(name), after.clusterTypes.get(name), after.isKept),
-  ),
-  problems: [],
-  unread: after.unread ?? [],
-});
+): EnvironmentDiff => {
+  const parsed: ParsedFiles = new Map();
+  return {
+    environment,
+    files: compareFiles(readItems(before.files), readItems(after.files)),
+    clusterTypes: keysOf(before.clusterTypes, after.clusterTypes).map((name) =>
+      compareTypes(name, [before.clusterTypes.get(name), after.clusterTypes.get(name)], after.isKept, parsed),
+    ),
+    problems: [],
+    unread: after.unread ?? [],
+  };
+};
 
 export const differs = ({ files, clusterTypes, problems }: EnvironmentDiff): boolean =>
   files.length + problems.length > 0 || clusterTypes.some(({ outcome }) => outcome !== 'unchanged');
 
 const compareTypes = (
   clusterType: string,
-  before: TypeView | undefined,
-  after: TypeView | undefined,
+  [before, after]: readonly [TypeView | undefined, TypeView | undefined],
   isKept: (folder: string) => boolean,
+  parsed: ParsedFiles,
 ): TypeDiff => {
   const [left, right] = [before ?? NO_TYPE, after ?? NO_TYPE];
   const all = { created: 0, configured: 0, deleted: 0, unchanged: 0 };
   const [itemsBefore, itemsAfter]: [Item[], Item[]] = [[], []];
   const assignments = keysOf(left.assignments, right.assignments, left.held, right.held).flatMap((name) => {
     const [old, now] = [left.assignments.get(name), right.assignments.get(name)];
-    const [oldItems, newItems] = [readItems(old ?? new Map()), readItems(now ?? new Map())];
+    const oldItems = readItems(old ?? NO_FILES, parsed);
+    const newItems = old && now && hasSameFiles(old, now) ? oldItems : readItems(now ?? NO_FILES, parsed);
     itemsBefore.push(...oldItems.values());
     const stays = right.held.has(name) || (!now && isKept(`${clusterType}/${name}`));
     if (stays) {
@@ -81,7 +86,7 @@ const compareTypes = (
       return same ? [] : [heldDiff(name, oldItems.size, error)];
     }
     itemsAfter.push(...newItems.values());
-    const objects = compareFiles(oldItems, newItems);
+    const objects = oldItems === newItems ? [] : compareFiles(oldItems, newItems);
     for (const { outcome } of objects) all[outcome] += 1;
     const unchanged =
       [...newItems.keys()].filter((key) => oldItems.has(key)).length - countOf(objects, 'configured');
@@ -101,6 +106,9 @@ const compareTypes = (
     images: changedImages(itemsBefore, itemsAfter),
   };
 };
+
+const hasSameFiles = (before: Files, after: Files): boolean =>
+  before.size === after.size && [...before].every(([path, bytes]) => after.get(path)?.equals(bytes));
 
 const heldDiff = (assignment: string, unchanged: number, error: FleetError | undefined): AssignmentDiff => ({
   assignment,

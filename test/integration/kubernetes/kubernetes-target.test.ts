@@ -500,17 +500,21 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: a
     const secret = (data: string) =>
       `apiVersion: v1\nkind: Secret\nmetadata: {name: web, namespace: s11}\n${data}\n`;
     const input = { input: 'password', file: 'app.yaml', pointer: '/0/stringData/password' };
-    const good = pack('s11', secret('stringData: {password: x}'), { inputs: [input] });
+    const good = pack('s11', secret('stringData: {password: tellnobody}'));
     expect(await site.release([good])).toMatchObject([{ outcome: 'created' }]);
     const encoded = Buffer.from('tellnobody').toString('base64');
     expect((await get('Secret', 's11', 'web'))?.['data']).toEqual({ password: encoded });
     const changed = { stringData: { password: 'changed' } };
     await ask('PATCH', '/api/v1/namespaces/s11/secrets/web', changed);
     expect(await observe(site.agent)).toMatchObject([{ corrected: true }]);
-    const bad = pack('s11', secret('stringData: {password: x}\ntype: kubernetes.io/dockerconfigjson'), {
-      inputs: [input],
-    });
+    const bad = pack(
+      's11',
+      secret('stringData: {password: tellnobody}\ntype: kubernetes.io/dockerconfigjson'),
+    );
     expect(await site.release([bad])).toMatchObject([{ outcome: 'failed', code: 'API_REFUSED' }]);
+    // Secrets come from secret sets, and not from values of a site, which are no secret.
+    const filled = pack('s11', secret('stringData: {password: x}'), { inputs: [input] });
+    expect(await site.release([filled])).toMatchObject([{ outcome: 'failed', code: 'OUT_OF_BOUNDS' }]);
     const told = JSON.stringify([
       site.events(),
       site.agent.state.db.prepare('SELECT * FROM operation').all(),
