@@ -51,6 +51,8 @@ export const judgeLook = (
   const expected = answer !== 'waits' && (found === 'running' || found === 'stopped' || isInstalled);
   const running = found === 'unknown' && answer === 'unknown' ? null : found === 'running';
   const isStopped = expected && running === false;
+  // Commands look where no service ran yet: after the import of a first medium that counts as any other look.
+  const hasStopped = isStopped && locked === 'stopped';
   const longest = (MISSED * durationMs(config.interval ?? DEFAULT_INTERVAL) + SLACK_MS) / 1000;
   const looked = (moment: Moment | undefined): Looked | null => {
     if (!moment) return null;
@@ -70,7 +72,7 @@ export const judgeLook = (
       if (!one) return `it was not compared with its release yet${isStopped ? STOPPED : ''}`;
       if (one.ageSeconds === null)
         return `it was last compared at ${one.at}, and the clock was set back since`;
-      if (!isStopped && one.ageSeconds <= longest) return undefined;
+      if (!hasStopped && one.ageSeconds <= longest) return undefined;
       return `it was last compared at ${one.at}${isStopped ? STOPPED : ''}`;
     },
   };
