@@ -1,3 +1,4 @@
+import { isRecord } from '#bundles/is-record';
 import { isUtf8 } from 'node:buffer';
 import { type Document, LineCounter, parseAllDocuments, type ScalarTag, type Tags } from 'yaml';
 import { compareBytes } from '#bundles/digest';
@@ -112,6 +113,3 @@ const plain = (document: Document, file: string): unknown => {
     throw new FleetError('YAML_SYNTAX', 'its aliases cannot be resolved', { at: { file }, cause });
   }
 };
-
-export const isRecord = (value: unknown): value is { readonly [field: string]: unknown } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { readProperties } from '../apply/host/systemd/read-properties.ts';
 import { COMMAND_ENV } from '../apply/host/host-options.ts';
 
 /**
@@ -38,11 +39,5 @@ const show: Show = (unit, properties) => {
     timeout: TIMEOUT_MS,
     stdio: ['ignore', 'pipe', 'ignore'],
   });
-  if (status !== 0) return undefined;
-  return new Map(
-    stdout.split('\n').map((line) => {
-      const at = line.indexOf('=');
-      return [line.slice(0, at), line.slice(at + 1)] as const;
-    }),
-  );
+  return status === 0 ? readProperties(stdout) : undefined;
 };

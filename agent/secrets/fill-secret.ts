@@ -1,6 +1,6 @@
 import { FleetError } from '#bundles/errors';
 import { SECRET_KEYS, SECRET_SET } from '#bundles/trust/secrets/annotations';
-import { isRecord } from '../model/parse-manifests.ts';
+import { isRecord } from '#bundles/is-record';
 import { type PackageSecrets, secretSet, secretValue } from '../model/package-secrets.ts';
 
 type Fields = { readonly [field: string]: unknown };

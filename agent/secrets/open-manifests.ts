@@ -2,7 +2,8 @@ import { type Document, isMap, parseAllDocuments } from 'yaml';
 import { FleetError, isFleetError } from '#bundles/errors';
 import { isManifest } from '#bundles/formats/bundle/is-manifest';
 import { writeExactJson } from '#bundles/json/exact-json';
-import { isRecord, MAX_ALIASES, YAML_OPTIONS } from '../model/parse-manifests.ts';
+import { isRecord } from '#bundles/is-record';
+import { MAX_ALIASES, YAML_OPTIONS } from '../model/parse-manifests.ts';
 import { openDocument } from './sops-document.ts';
 import { readSopsMetadata } from './sops-metadata.ts';
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isRecord } from '../model/parse-manifests.ts';
+import { isRecord } from '#bundles/is-record';
 import { openValue, unreadable } from './sops-value.ts';
 
 /** The `sops` block of an encrypted document, as far as an age reader needs it. */

@@ -31,6 +31,6 @@ async function* receiptFiles(medium: OpenMedium, agent: string): AsyncGenerator<
     if (role === 'receipt' && whose === agent)
       yield await readBlob(medium.blobs, digest, MAX_STATEMENT_BYTES);
   const file = `${RECEIPTS_FOLDER}/${agentFolder(agent)}.sigstore.json`;
-  // MISSING_BLOB where there is none.
+  // MISSING_BLOB without a receipt.
   yield await medium.readFile(file, MAX_STATEMENT_BYTES);
 }

@@ -16,7 +16,7 @@ import { nameRights } from './plan/name-rights.ts';
 import { planKubernetes } from './plan/plan-kubernetes.ts';
 import { watchOwned } from './watch/watch-owned.ts';
 import { policyOf } from './desired/marks.ts';
-import { isRecord } from '../../model/parse-manifests.ts';
+import { isRecord } from '#bundles/is-record';
 import { type Manifest, readManifests } from './desired/read-wanted.ts';
 import { allCurrent } from './health/all-current.ts';
 

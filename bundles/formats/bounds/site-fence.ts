@@ -3,6 +3,8 @@
  * or objects that are fences themselves. Values come from people who review no manifests.
  */
 
+import { isRecord } from '../../is-record.ts';
+
 type Fields = { readonly [field: string]: unknown };
 
 /** API groups whose objects give rights, admit objects or add kinds. */
@@ -172,6 +174,3 @@ export const fieldAt = (node: unknown, tokens: readonly string[]): unknown => {
 };
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
-
-const isRecord = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,3 +1,4 @@
+import { isRecord } from '../../is-record.ts';
 import { canonicalBytes } from '../../json/canonical.ts';
 import { type Digest, digestOf, isDigest } from '../../digest.ts';
 import { FleetError } from '../../errors.ts';
@@ -93,7 +94,7 @@ export const parseManifest = (
   maxBytes = MAX_MANIFEST_BYTES,
 ): Manifest | ImageIndex => {
   const value = parseStrictJson(bytes, { maxBytes }, what);
-  const descriptors = isObject(value) ? descriptorsOf(value) : undefined;
+  const descriptors = isRecord(value) ? descriptorsOf(value) : undefined;
   if (!Array.isArray(descriptors) || !descriptors.every(isDescriptor)) {
     throw new FleetError('LAYOUT_INVALID', `${what} is neither an OCI image manifest nor an index`);
   }
@@ -105,9 +106,6 @@ const descriptorsOf = (value: Partial<Record<string, unknown>>): unknown => {
   if ('manifests' in value) return 'config' in value || 'layers' in value ? undefined : value['manifests'];
   return Array.isArray(value['layers']) ? [value['config'], ...value['layers']] : undefined;
 };
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** @throws FleetError TOO_LARGE, BAD_JSON, TOO_DEEP, LAYOUT_INVALID, the last also for an index */
 export const parseImageManifest = (bytes: Uint8Array, what = 'manifest'): Manifest => {
@@ -129,6 +127,6 @@ const isDescriptor = (value: unknown): value is Descriptor => {
     Number(it?.size) >= 0 &&
     typeof it?.mediaType === 'string' &&
     (it.annotations === undefined ||
-      (isObject(it.annotations) && Object.values(it.annotations).every((text) => typeof text === 'string')))
+      (isRecord(it.annotations) && Object.values(it.annotations).every((text) => typeof text === 'string')))
   );
 };

@@ -24,11 +24,11 @@ export type ChangePredicate = {
    */
   readonly reason: string | null;
   /**
-   * The state before; null: there was none. It has no secrets.
+   * The state before the change, without secrets; null if it is new.
    */
   readonly old: { readonly [key: string]: Json } | null;
   /**
-   * The state after; null: there is none. It has no secrets.
+   * The state after the change, without secrets; null if it was removed.
    */
   readonly new: { readonly [key: string]: Json } | null;
   readonly time: Timestamp;

@@ -3,7 +3,7 @@ import type { Digest } from '../../digest.ts';
 import type { Timestamp } from '../../time.ts';
 
 /**
- * fleet/medium.json: what is on the medium. Nothing in it is believed before the statements it names are verified. docs/bundle-format.md section 10.
+ * fleet/medium.json: table of contents of the medium. Readers trust none of it before they have verified the statements that it names. docs/bundle-format.md section 10.
  */
 export type Medium = {
   readonly format: 1;

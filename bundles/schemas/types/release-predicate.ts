@@ -3,7 +3,7 @@ import type { Digest } from '../../digest.ts';
 import type { Timestamp } from '../../time.ts';
 
 /**
- * Subjects: 'bundle/kubernetes', 'bundle/host', 'revocations', 'agent'. Role: release. The envelope is frozen for ever.
+ * Subjects: 'bundle/kubernetes', 'bundle/host', 'revocations', 'agent'. Role: release. The format of the envelope does not change.
  */
 export type ReleasePredicate = {
   readonly audience: {

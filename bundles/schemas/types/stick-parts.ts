@@ -36,7 +36,7 @@ export type StickParts = {
    */
   readonly replaced?: readonly string[];
   /**
-   * What the set was cut by, so that the same order makes the same set again; for whoever writes it.
+   * Parameters by which the writer cut the set, so that the same request makes the same set again.
    */
   readonly limits?: {
     readonly partSize: number;

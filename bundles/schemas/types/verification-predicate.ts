@@ -3,7 +3,7 @@ import type { Digest } from '../../digest.ts';
 import type { Timestamp } from '../../time.ts';
 
 /**
- * What somebody says who has verified a medium. docs/bundle-format.md section 17.
+ * Statement of a person or program that verified a medium. docs/bundle-format.md section 17.
  */
 export type VerificationPredicate = {
   /**

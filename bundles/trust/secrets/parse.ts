@@ -1,3 +1,4 @@
+import { isRecord } from '../../is-record.ts';
 import { FleetError } from '../../errors.ts';
 import { isName } from '../../names.ts';
 import { parseStrictJson } from '../../json/strict-json.ts';
@@ -44,9 +45,6 @@ const read = (bytes: Uint8Array, what: string): unknown => {
     throw error;
   }
 };
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const unreadable = (what: string, why: string): FleetError =>
   new FleetError('SECRET_UNREADABLE', `${what} does not contain a secret set: ${why}`, {

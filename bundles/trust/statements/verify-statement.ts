@@ -1,3 +1,4 @@
+import { isRecord } from '../../is-record.ts';
 import { canonicalBytes, type Json } from '../../json/canonical.ts';
 import { compareBytes, type Digest, digestFromHex, digestOf, hexOf } from '../../digest.ts';
 import { FleetError } from '../../errors.ts';
@@ -146,7 +147,7 @@ export type Statement = {
  */
 export const parseStatement = (payload: Buffer, what: string): Statement => {
   const json = parseStrictJson(payload, { maxBytes: MAX_STATEMENT_BYTES, maxDepth: 32 }, what);
-  if (!isObject(json) || json['_type'] !== IN_TOTO_STATEMENT) {
+  if (!isRecord(json) || json['_type'] !== IN_TOTO_STATEMENT) {
     throw new FleetError('SCHEMA', `${what} is not an in-toto Statement v1`);
   }
   const { subject, predicateType, predicate } = json;
@@ -158,7 +159,7 @@ export const parseStatement = (payload: Buffer, what: string): Statement => {
 };
 
 const parseSubject = (item: unknown, what: string): Subject => {
-  if (!isObject(item) || typeof item['name'] !== 'string' || !isObject(item['digest'])) {
+  if (!isRecord(item) || typeof item['name'] !== 'string' || !isRecord(item['digest'])) {
     throw new FleetError('SCHEMA', `${what} needs a name and a digest`);
   }
   return { name: item['name'], digest: digestFromHex(item['digest']['sha256'], what) };
@@ -171,6 +172,3 @@ const checkNames = (subjects: readonly Subject[], what: string): void => {
     throw new FleetError('SCHEMA', `${what} has two subjects of one name`);
   }
 };
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,3 +1,4 @@
+import { isRecord } from '#bundles/is-record';
 import { fieldAt, siteFence } from '#bundles/formats/bounds/site-fence';
 import { escapeToken, pointerTokens } from '#bundles/formats/bounds/site-fields';
 import type { CompletedConfig, SiteInputField } from '#bundles/formats/bundle/config';
@@ -205,7 +206,7 @@ const configOf = (
     .filter(({ own, path }) => !own && path.startsWith(`${CONFIG}.`))
     .flatMap(spotsIn)
     .find(({ object }) => object.kind === 'ConfigMap' && object.name === CONFIG);
-  if (found && isMapping(found.value['data'])) return { file: found.file, pointer: `/${found.index}/data` };
+  if (found && isRecord(found.value['data'])) return { file: found.file, pointer: `/${found.index}/data` };
   throw new FleetError(
     'REFERENCE_MISSING',
     `siteConfig completes the ConfigMap ${CONFIG}, which is not rendered`,
@@ -216,6 +217,3 @@ const configOf = (
     },
   );
 };
-
-const isMapping = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

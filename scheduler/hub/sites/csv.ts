@@ -1,4 +1,4 @@
-import { FleetError } from '#bundles/errors';
+import { FleetError, type Place } from '#bundles/errors';
 
 export type CsvRow = { readonly line: number; readonly cells: readonly string[] };
 
@@ -46,3 +46,17 @@ export const formatCsv = (rows: readonly (readonly string[])[]): string =>
 
 const quote = (cell: string): string =>
   /^\s|\s$|[",;\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+
+/** Runs `read`, and puts the line of the file into its errors. An option of a command that is wrong in a file is FIELD_INVALID. */
+export const atLine = <T>(at: Place, read: () => T): T => {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof FleetError)) throw error;
+    throw new FleetError(error.code === 'USAGE' ? 'FIELD_INVALID' : error.code, error.message, {
+      at,
+      hint: error.hint,
+      cause: error,
+    });
+  }
+};

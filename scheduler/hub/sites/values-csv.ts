@@ -2,7 +2,7 @@ import { compareBytes } from '#bundles/digest';
 import { FleetError, type Place } from '#bundles/errors';
 import { canonicalJson, type Json } from '#bundles/json/canonical';
 import { parseName } from '#bundles/names';
-import { formatCsv, readCsv } from './csv.ts';
+import { atLine, formatCsv, readCsv } from './csv.ts';
 import type { ListedSite } from './list-sites.ts';
 import { parseValue, type ValueChange } from './set-values.ts';
 
@@ -64,19 +64,6 @@ export const readValuesCsv = (
 
 const presentOf = (site: ListedSite | undefined, agent: string | undefined): Values =>
   (agent === undefined ? site?.values : site?.agents.find((one) => one.agent === agent)?.values) ?? {};
-
-const atLine = <T>(at: Place, read: () => T): T => {
-  try {
-    return read();
-  } catch (error) {
-    if (!(error instanceof FleetError)) throw error;
-    throw new FleetError(error.code === 'USAGE' ? 'FIELD_INVALID' : error.code, error.message, {
-      at,
-      hint: error.hint,
-      cause: error,
-    });
-  }
-};
 
 /** The values of sites and agents as readValuesCsv reads them: a line for each site, and for each agent with values of its own. */
 export const formatValuesCsv = (sites: readonly ListedSite[]): string => {

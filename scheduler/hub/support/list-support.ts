@@ -13,7 +13,7 @@ export type ListedSupport = {
   readonly person: string | null;
   readonly reason: string | null;
   readonly state: 'waits' | 'answered' | 'over' | 'unasked';
-  /** The stored bundle; null: there is none, or it was removed since. */
+  /** The stored bundle; null if it did not arrive, or was removed since. */
   readonly bundle: {
     readonly digest: Digest;
     readonly madeAt: Timestamp;

@@ -1,6 +1,6 @@
 /**
- * Runs one batch at a time. What is asked for while one runs is in the next, so that many small jobs cost few runs, without a
- * delay for a single one.
+ * Runs one batch of jobs at a time. Jobs that arrive during a run are the next batch, so that many small jobs cost few runs, and a
+ * single job starts without a delay.
  * @param run resolves to one result for each job, in order
  */
 export const batched = <Job, Result>(

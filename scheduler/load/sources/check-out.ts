@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { copyFile, mkdir, rename, rm, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { isFleetError, toFleetError } from '#bundles/errors';
-import type { FleetError } from '#bundles/errors';
+import { type FleetError, toFleetError } from '#bundles/errors';
 import { makeDirectory } from '#bundles/formats/layout/make-directory';
 import type { Bound } from '../../model/limits.ts';
 import { exists, markUsed } from './cache-use.ts';
@@ -46,14 +45,15 @@ export const checkOut = async (
   commit: string,
   wanted: readonly Wanted[],
 ): Promise<readonly (CheckedOut | FleetError)[]> => {
-  const known = await findTrees(repository, commit, wanted);
+  const known = await findTrees(repository, await readCommitTrees(repository, commit), wanted);
   if (wanted.every(({ path }) => known.has(path))) return wanted.map(({ path }) => toResult(known.get(path)));
   const git = withRemote(plain, repository.url);
   try {
     return await withCache(git, repository, async () => {
-      const found = await findTrees(repository, commit, wanted);
+      const trees = await readCommitTrees(repository, commit);
+      const found = await findTrees(repository, trees, wanted);
       const missing = wanted.filter(({ path }) => !found.has(path));
-      const made = await addTrees(git, repository, commit, missing);
+      const made = await addTrees({ git, repository, commit }, trees, missing);
       return wanted.map(({ path }) => toResult(found.get(path) ?? made.get(path)));
     });
   } catch (error) {
@@ -71,12 +71,10 @@ const toResult = (result: CheckedOut | FleetError | undefined): CheckedOut | Fle
 
 /** The folders whose trees are in the cache. */
 const findTrees = async (
-  repository: GitRepository,
-  commit: string,
+  { cacheDirectory }: GitRepository,
+  trees: CommitTrees,
   wanted: readonly Wanted[],
 ): Promise<ReadonlyMap<string, CheckedOut>> => {
-  const { cacheDirectory } = repository;
-  const trees = await readCommitTrees(repository, commit);
   const found = new Map<string, CheckedOut>();
   for (const { path } of wanted) {
     const tree = trees[path];
@@ -88,13 +86,9 @@ const findTrees = async (
 };
 
 /** Needs the lock of withCache. */
-const addTrees = async (
-  git: Git,
-  repository: GitRepository,
-  commit: string,
-  wanted: readonly Wanted[],
-): Promise<Results> => {
+const addTrees = async (source: Source, trees: CommitTrees, wanted: readonly Wanted[]): Promise<Results> => {
   if (wanted.length === 0) return new Map();
+  const { git, repository, commit } = source;
   const { cacheDirectory } = repository;
   for (const { bound } of wanted) if (bound) await dropOversized(repository, bound);
   await dropWorn(repository.gitDirectory, new Date());
@@ -107,7 +101,7 @@ const addTrees = async (
   const absent: Folder[] = [];
   for (const folder of folders.values())
     if (!(await markUsed(cacheDirectory, folder.root))) absent.push(folder);
-  const refused = await populate({ git, repository, commit }, absent);
+  const refused = await populate(source, absent);
   const results = new Map<string, CheckedOut | FleetError>();
   const added: Record<string, FolderTree> = {};
   for (const [path, { root, submodules }] of folders) {
@@ -115,10 +109,7 @@ const addTrees = async (
     results.set(path, error ?? { root, submodules });
     if (!error) added[path] = { name: basename(root), submodules };
   }
-  await writeCommitTrees(repository, commit, {
-    ...(await readCommitTrees(repository, commit)),
-    ...added,
-  } satisfies CommitTrees);
+  await writeCommitTrees(repository, commit, { ...trees, ...added });
   await pruneTrees(repository, new Set([...folders.values()].map(({ root }) => folderOf(root))));
   return results;
 };
@@ -274,5 +265,3 @@ const writeFiles = async (
     await symlink(basename(path), file);
   }
 };
-
-export const isRefused = (result: CheckedOut | FleetError): result is FleetError => isFleetError(result);

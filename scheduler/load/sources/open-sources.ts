@@ -5,7 +5,7 @@ import { formatTime } from '#bundles/time';
 import type { Bound } from '../../model/limits.ts';
 import type { SourceSnapshot } from '../../model/model.ts';
 import { batched } from './batched.ts';
-import { type CheckedOut, checkOut, isRefused, type Wanted } from './check-out.ts';
+import { type CheckedOut, checkOut, type Wanted } from './check-out.ts';
 import { type FileMemory, internFiles, turnFileMemory } from './file-memory.ts';
 import type { GitRepository } from './git-cache.ts';
 import { cachedRepository, openRepository, resolveRevision } from './git-repository.ts';
@@ -126,7 +126,7 @@ export const openSources = (options: SourceOptions): Sources => {
     const { repo, redirects = 'followed' } = location;
     const job = { git: gitFor(location), redirects, repository, commit, wanted: { path, bound } };
     const taken = await checkoutsOf(repo)(job);
-    if (isRefused(taken)) throw taken;
+    if (taken instanceof FleetError) throw taken;
     // Only a commit that is in the cache can be a fallback.
     if (repository.refs.size > 0) await rememberCommit(repository, location.revision, commit);
     for (const submodule of taken.submodules) remark(passedOver(submodule, repo));

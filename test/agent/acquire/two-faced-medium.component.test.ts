@@ -46,7 +46,7 @@ const collect = async (stream: AsyncIterable<Uint8Array>): Promise<Buffer> => {
   return Buffer.concat(chunks);
 };
 
-/** The document in the same place of the other medium's table of contents; the blob itself where there is none. */
+/** The document in the same place of the other medium's table of contents; or the blob itself if its document is not in that table. */
 const counterpart = ({ medium }: OpenMedium, other: OpenMedium, digest: Digest): Digest => {
   const place = medium?.documents.findIndex((document) => document.digest === digest) ?? -1;
   return other.medium?.documents[place]?.digest ?? digest;

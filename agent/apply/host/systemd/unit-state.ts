@@ -1,3 +1,4 @@
+import { readProperties } from './read-properties.ts';
 import { FleetError } from '#bundles/errors';
 import { type Asked, whyInert } from '../host-options.ts';
 import { systemctl } from './systemctl.ts';
@@ -109,15 +110,7 @@ const askStates = async (
 ): Promise<readonly UnitState[]> => {
   const words = ['show', `--property=${PROPERTIES.join(',')}`, '--', ...names];
   const { code, stdout, stderr } = await systemctl(options, words, signal);
-  const blocks = stdout.split('\n\n').map(
-    (block) =>
-      new Map(
-        block.split('\n').map((line) => {
-          const at = line.indexOf('=');
-          return [line.slice(0, at), line.slice(at + 1)];
-        }),
-      ),
-  );
+  const blocks = stdout.split('\n\n').map(readProperties);
   const isWhole = ({ length }: typeof blocks): boolean =>
     length === names.length && blocks.every((fields) => fields.get('LoadState') && fields.get('ActiveState'));
   if (code !== 0 || !isWhole(blocks))

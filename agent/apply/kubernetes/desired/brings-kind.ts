@@ -1,4 +1,4 @@
-import { isRecord } from '../../../model/parse-manifests.ts';
+import { isRecord } from '#bundles/is-record';
 import type { TypeRef } from '../api/kubernetes-api.ts';
 import { isBuiltIn } from './is-built-in.ts';
 import { groupOf } from './object-key.ts';

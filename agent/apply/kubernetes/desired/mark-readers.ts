@@ -1,5 +1,6 @@
 import { compareBytes, digestOf } from '#bundles/digest';
-import { isRecord, type ParsedDocument } from '../../../model/parse-manifests.ts';
+import { isRecord } from '#bundles/is-record';
+import { type ParsedDocument } from '../../../model/parse-manifests.ts';
 import { stableText } from './stable-hash.ts';
 
 type Fields = ParsedDocument['value'];

@@ -1,7 +1,7 @@
 import { isFleetError } from '#bundles/errors';
 import type { DesiredPackage } from '../../../model/target.ts';
 import type { KubernetesApi, TypeRef } from '../api/kubernetes-api.ts';
-import { isRecord } from '../../../model/parse-manifests.ts';
+import { isRecord } from '#bundles/is-record';
 import { isBuiltIn } from './is-built-in.ts';
 import { bringsKind } from './brings-kind.ts';
 import { type Manifest, readManifests, toWanted } from './read-wanted.ts';

@@ -1,5 +1,5 @@
 import type { KeyedHash } from '../../../model/package-secrets.ts';
-import { isRecord } from '../../../model/parse-manifests.ts';
+import { isRecord } from '#bundles/is-record';
 import type { LiveObject } from '../api/kubernetes-api.ts';
 
 /** The desired state of one object, with site values and owner marks. */

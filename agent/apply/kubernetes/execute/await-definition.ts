@@ -4,7 +4,7 @@ import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import { stopIfAborted } from '../api/send.ts';
 import { conditionOf } from '../health/condition.ts';
 import { isEstablished } from '../health/is-established.ts';
-import { isRecord } from '../../../model/parse-manifests.ts';
+import { isRecord } from '#bundles/is-record';
 
 const PAUSE_MS = 100;
 

@@ -3,7 +3,7 @@ import { pauseMs } from '#bundles/retry';
 import type { KubernetesApi, LiveObject, ObjectRef } from '../api/kubernetes-api.ts';
 import { nameOf } from '../api/open-kubernetes-api.ts';
 import { stopIfAborted } from '../api/send.ts';
-import { isRecord } from '../../../model/parse-manifests.ts';
+import { isRecord } from '#bundles/is-record';
 
 const PAUSES = { firstMs: 50, longestMs: 1000, jitter: 'none' } as const;
 

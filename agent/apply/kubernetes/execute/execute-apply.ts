@@ -10,7 +10,7 @@ import { isBuiltIn } from '../desired/is-built-in.ts';
 import { isDefinition, typeKey, type Wanted } from '../desired/resolve-wanted.ts';
 import { stableText } from '../desired/stable-hash.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
-import { isRecord } from '../../../model/parse-manifests.ts';
+import { isRecord } from '#bundles/is-record';
 import { noteApplied, versionsAsApplied } from '../health/settle/current-as-applied.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
 import type { ApplyDetail } from '../kubernetes-step.ts';

@@ -1,5 +1,5 @@
 import { isFleetError } from '#bundles/errors';
-import { isRecord } from '../../../model/parse-manifests.ts';
+import { isRecord } from '#bundles/is-record';
 import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import { groupOf } from '../desired/object-key.ts';
 import { stableHash, stableText } from '../desired/stable-hash.ts';

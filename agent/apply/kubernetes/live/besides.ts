@@ -1,4 +1,4 @@
-import { isRecord } from '../../../model/parse-manifests.ts';
+import { isRecord } from '#bundles/is-record';
 import type { LiveObject, ManagedFields } from '../api/kubernetes-api.ts';
 import { type FieldSet, isItemOf, isSameItem, memberOf, segmentOf, tokenOf } from './field-set.ts';
 import { isOurs } from './fingerprint.ts';

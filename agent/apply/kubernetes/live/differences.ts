@@ -1,5 +1,5 @@
 import type { LiveObject, ManagedFields } from '../api/kubernetes-api.ts';
-import { isRecord } from '../../../model/parse-manifests.ts';
+import { isRecord } from '#bundles/is-record';
 import { stableText } from '../desired/stable-hash.ts';
 import { pathsOf } from './field-set.ts';
 import { isOurs } from './fingerprint.ts';

@@ -1,4 +1,4 @@
-import { isRecord } from '../../../model/parse-manifests.ts';
+import { isRecord } from '#bundles/is-record';
 import type { JsonPatch, LiveObject } from '../api/kubernetes-api.ts';
 import { FIELD_MANAGER } from '../api/open-kubernetes-api.ts';
 import { type FieldSet, isItemOf, isSameItem, memberOf, tokenOf } from './field-set.ts';

@@ -1,6 +1,6 @@
 import { isFleetError } from '#bundles/errors';
 import type { Drift } from '../../../model/target.ts';
-import { isRecord } from '../../../model/parse-manifests.ts';
+import { isRecord } from '#bundles/is-record';
 import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import { nameOf } from '../api/open-kubernetes-api.ts';
 import { isDefinition } from '../desired/resolve-wanted.ts';

@@ -1,5 +1,5 @@
 import { parseExactJson } from '#bundles/json/exact-json';
-import { isRecord } from '../../../model/parse-manifests.ts';
+import { isRecord } from '#bundles/is-record';
 
 /**
  * The server's record of field ownership (`fieldsV1`, structured merge diff): 'f:name' is a field, 'k:{...}' a list item by its keys,

@@ -1,4 +1,4 @@
-import { isRecord } from '../../../model/parse-manifests.ts';
+import { isRecord } from '#bundles/is-record';
 import type { KubernetesApi, LiveObject, ManagedFields } from '../api/kubernetes-api.ts';
 import { isInvalid, refusedFields } from '../api/refusal.ts';
 import { stableText } from '../desired/stable-hash.ts';

@@ -2,7 +2,7 @@ import { apiVersionOf } from '../api/discover.ts';
 import type { KubernetesApi, LiveObject, ResourceType } from '../api/kubernetes-api.ts';
 import { nameOf } from '../api/open-kubernetes-api.ts';
 import { isOwner, type Owner } from '../desired/marks.ts';
-import { isRecord } from '../../../model/parse-manifests.ts';
+import { isRecord } from '#bundles/is-record';
 import { isDefinition } from '../desired/resolve-wanted.ts';
 import { inParallel } from '../api/in-parallel.ts';
 

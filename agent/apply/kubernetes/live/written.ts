@@ -1,6 +1,6 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { parseExactJson } from '#bundles/json/exact-json';
-import { isRecord } from '../../../model/parse-manifests.ts';
+import { isRecord } from '#bundles/is-record';
 import type { LiveObject } from '../api/kubernetes-api.ts';
 import { isReported } from './deploy-tools.ts';
 import { type FieldSet, isItemOf, isSameItem, memberOf, pathsOf, subtract, unite } from './field-set.ts';

@@ -1,5 +1,5 @@
 import type { FleetError } from '#bundles/errors';
-import { isRecord } from '../../../model/parse-manifests.ts';
+import { isRecord } from '#bundles/is-record';
 import { groupOf } from '../desired/object-key.ts';
 import { isDefinition } from '../desired/resolve-wanted.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';

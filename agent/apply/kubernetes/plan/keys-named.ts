@@ -1,4 +1,4 @@
-import { isRecord } from '../../../model/parse-manifests.ts';
+import { isRecord } from '#bundles/is-record';
 import type { DesiredPackage } from '../../../model/target.ts';
 import { readManifests } from '../desired/read-wanted.ts';
 

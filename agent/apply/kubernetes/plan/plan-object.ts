@@ -3,7 +3,7 @@ import type { ApplyOptions, LiveObject } from '../api/kubernetes-api.ts';
 import { isInvalid, refusedFields } from '../api/refusal.ts';
 import { isOwner, ownerOf } from '../desired/marks.ts';
 import { isDefinition, typeKey } from '../desired/resolve-wanted.ts';
-import { isRecord } from '../../../model/parse-manifests.ts';
+import { isRecord } from '#bundles/is-record';
 import { removesItself, type WantedObject } from '../desired/wanted-object.ts';
 import { isEstablished } from '../health/is-established.ts';
 import { type ApplyDetail, note, toStep } from '../kubernetes-step.ts';

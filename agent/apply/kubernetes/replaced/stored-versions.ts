@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isFleetError } from '#bundles/errors';
-import { isRecord } from '../../../model/parse-manifests.ts';
+import { isRecord } from '#bundles/is-record';
 import type { KubernetesApi, LiveObject, ObjectRef } from '../api/kubernetes-api.ts';
 import { isRefusal } from '../api/refusal.ts';
 import { stopIfAborted } from '../api/send.ts';

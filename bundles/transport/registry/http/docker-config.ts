@@ -1,3 +1,4 @@
+import { isRecord } from '../../../is-record.ts';
 import { FleetError } from '../../../errors.ts';
 import { parseStrictJson } from '../../../json/strict-json.ts';
 
@@ -27,14 +28,14 @@ export const parseDockerConfig = (bytes: Uint8Array, file: string): DockerConfig
   } catch {
     throw invalid(file, 'is not JSON');
   }
-  if (!isObject(value)) throw invalid(file, 'is not a JSON object');
+  if (!isRecord(value)) throw invalid(file, 'is not a JSON object');
   const { auths = {}, credHelpers = {}, credsStore } = value;
-  if (!isObject(auths) || !isObject(credHelpers))
+  if (!isRecord(auths) || !isRecord(credHelpers))
     throw invalid(file, 'has auths or credHelpers that are not objects');
   return {
     auths: new Map(
       Object.entries(auths).flatMap(([key, entry]) => {
-        const credentials = isObject(entry) ? credentialsOf(entry) : undefined;
+        const credentials = isRecord(entry) ? credentialsOf(entry) : undefined;
         return credentials ? [[normalizeKey(key), credentials] as const] : [];
       }),
     ),
@@ -69,9 +70,6 @@ const credentialsOf = (entry: Record<string, unknown>): Credentials | undefined 
     ? { kind: 'basic', username: text('username'), password: text('password') }
     : undefined;
 };
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const invalid = (file: string, why: string): FleetError =>
   new FleetError('CONFIG_INVALID', `the auth file ${why}`, {

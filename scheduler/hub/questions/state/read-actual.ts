@@ -26,7 +26,7 @@ export type Actual = {
   readonly gaps: readonly { readonly agent: string; readonly gaps: readonly Gap[] }[];
   /** Without the events kept as evidence. */
   readonly alarms: readonly Omit<AlarmRow, 'events'>[];
-  /** Cursor of the next page; null: there is none. */
+  /** Cursor of the next page; null on the last page. */
   readonly next: string | null;
 };
 

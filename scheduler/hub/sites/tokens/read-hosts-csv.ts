@@ -5,6 +5,7 @@ import type { HostLine } from '#bundles/formats/medium/hosts';
 import { didYouMean } from '#bundles/nearest-name';
 import { formatChannel, parseChannel, parseName } from '#bundles/names';
 import type { Labels } from '../agent-record.ts';
+import { atLine } from '../csv.ts';
 
 /** A line of the office's CSV: a host that is to get a token. */
 export type CsvHost = Omit<HostLine, 'token'> & {
@@ -56,7 +57,7 @@ export const readHostsCsv = (text: string, file: string): readonly CsvHost[] => 
     if (values.length !== columns.length)
       throw fault(line, `${values.length} fields, and the header has ${columns.length}`);
     const row = new Map(columns.map((name, at) => [name, values[at] ?? '']));
-    return [atLine(() => readRow(row, line), file, line)];
+    return [atLine({ file, line, column: 1 }, () => readRow(row, line))];
   });
   if (hosts.length === 0) throw fault(1, 'there is no host in the file');
   if (hosts.length > MAX_HOSTS) throw fault(MAX_HOSTS + 2, `at most ${MAX_HOSTS} hosts are read`);
@@ -123,19 +124,6 @@ const WHAT: Readonly<Record<string, string>> = { mac: 'MAC address of a network 
 const HINTS: Readonly<Record<string, string>> = {
   mac: 'Write it like 02:42:ac:11:00:02; dashes, dots and capital letters are read too',
   uuid: 'Write it as /sys/class/dmi/id/product_uuid has it: 32 hex digits with dashes',
-};
-
-const atLine = <T>(read: () => T, file: string, line: number): T => {
-  try {
-    return read();
-  } catch (error) {
-    if (!(error instanceof FleetError)) throw error;
-    throw new FleetError(error.code === 'USAGE' ? 'FIELD_INVALID' : error.code, error.message, {
-      at: { file, line, column: 1 },
-      hint: error.hint,
-      cause: error,
-    });
-  }
 };
 
 const refuseTwice = (hosts: readonly CsvHost[], file: string, keyOf: (host: CsvHost) => string): void => {
