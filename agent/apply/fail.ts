@@ -5,7 +5,7 @@ import type { Agent } from '../store/agent.ts';
 import { checkAborted, record } from '../store/journal/boundary.ts';
 import { nameOf } from '../store/journal/name-of.ts';
 import { type Operation, readResults, saveOperation } from '../store/journal/operations.ts';
-import { changesOf, failedChecksOf } from '../store/outbox/changes.ts';
+import { changesOf, failedChecksOf, valuesOf } from '../store/outbox/changes.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
 import { sentenceOf } from '../store/outbox/sentence-of.ts';
 import { recordChecks } from '../store/outbox/record-checks.ts';
@@ -200,6 +200,7 @@ const recordFailed = (
     detail: {
       operation: kind,
       rollingBack,
+      ...(kind === 'apply' && !rollingBack ? valuesOf(from, to) : {}),
       ...failedChecksOf(failed),
       ...changesOf(readResults(agent.state, operation)),
     },

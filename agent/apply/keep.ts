@@ -5,7 +5,7 @@ import type { Agent } from '../store/agent.ts';
 import { record } from '../store/journal/boundary.ts';
 import { nameOf } from '../store/journal/name-of.ts';
 import { type Operation, readResults } from '../store/journal/operations.ts';
-import { changesOf, failedChecksOf } from '../store/outbox/changes.ts';
+import { changesOf, failedChecksOf, valuesOf } from '../store/outbox/changes.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
 import { recordChecks } from '../store/outbox/record-checks.ts';
 import {
@@ -101,7 +101,11 @@ const endKept = (agent: Agent, operation: Operation, isGone: boolean): void => {
       ...(isFollowUp && isGone ? { message: 'what was being deleted is gone' } : {}),
       ...(kind === 'apply' ? unknownHealth(operation.checks) : {}),
       ...(left === undefined ? {} : { message: left }),
-      detail: { operation: kind, ...changesOf(results) },
+      detail: {
+        operation: kind,
+        ...(isFollowUp ? {} : valuesOf(operation.from, to)),
+        ...changesOf(results),
+      },
     });
   }
   if (!isFollowUp) forgetTries(state, assignment);

@@ -11,6 +11,8 @@ import { secretsOfEnv, unitSecrets } from '../apply/host/systemd/unit-secrets.ts
 import type { Config } from '../config/config.ts';
 import { ageFile, findAgeIdentity } from '../hub/age-identity.ts';
 import { keyFile } from '../hub/agent-key.ts';
+import { namesSecretValue } from '#bundles/formats/author-schema/names-secret-value';
+import { writeOnlyNames } from '#bundles/formats/author-schema/write-only-names';
 import { namesSecret } from '../secrets/redact-shapes.ts';
 import { secretForms } from '../secrets/redact.ts';
 import type { Agent } from '../store/agent.ts';
@@ -105,21 +107,8 @@ const ofSiteValues = async (
   const { bundle } = await unpackedLayer(state, ref, signal);
   const hidden = writeOnlyNames(bundle.config.siteInputs.schema);
   return Object.entries(values).flatMap(([name, value]) =>
-    hidden.has(name) || namesSecret(name) ? leaves(value) : [],
+    hidden.has(name) || namesSecret(name) || namesSecretValue(name) ? leaves(value) : [],
   );
-};
-
-/** Names of properties in whose schemas writeOnly is true anywhere. */
-const writeOnlyNames = (schema: unknown): ReadonlySet<string> => {
-  const names = new Set<string>();
-  const visit = (part: unknown): void => {
-    if (typeof part !== 'object' || part === null) return;
-    for (const [name, one] of Object.entries((part as { properties?: object }).properties ?? {}))
-      if (JSON.stringify(one)?.includes('"writeOnly":true')) names.add(name);
-    for (const one of Object.values(part)) visit(one);
-  };
-  visit(schema);
-  return names;
 };
 
 const MIN_LEAF = 4;

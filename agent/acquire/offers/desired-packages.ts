@@ -2,6 +2,7 @@ import { satisfies, validRange } from 'semver';
 import type { BundleConfig } from '#bundles/formats/bundle/config';
 import { type Bundle, readBundle } from '#bundles/formats/bundle/read-bundle';
 import { canonicalBytes, type Json } from '#bundles/json/canonical';
+import { writeOnlyNames } from '#bundles/formats/author-schema/write-only-names';
 import { type Digest, digestOf, shortDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { formatChannel } from '#bundles/names';
@@ -9,8 +10,8 @@ import type { SiteValues } from '#bundles/formats/statements/predicates';
 import { VERSION } from '#bundles/version';
 import type { Agent } from '../../store/agent.ts';
 import { inOrder } from './order.ts';
-import { resolveInputs } from './site-inputs.ts';
-import type { PackageRef, ReleaseRef } from '../../store/applied/package-ref.ts';
+import { type ResolvedInput, resolveInputs } from './site-inputs.ts';
+import type { PackageRef, ReleaseRef, TakenValues } from '../../store/applied/package-ref.ts';
 import { readSiteValues } from '../../store/site-values.ts';
 import { readTrustRow } from '../../store/trust.ts';
 import type { Judged } from './accept-offer.ts';
@@ -102,6 +103,7 @@ const packagesOf = async (
     await resolveInputs(config, values, agent.identity.agent),
     ({ assignment }) => assignment,
   );
+  const writeOnly = writeOnlyNames(config.siteInputs.schema);
   return config.assignments.map((it) => ({
     assignment: it.id,
     package: it.package,
@@ -111,6 +113,7 @@ const packagesOf = async (
         (inputs.get(it.id) ?? []).map(({ assignment: _, value: __, ...field }) => field as Json),
       ),
     ),
+    taken: takenOf(inputs.get(it.id) ?? [], writeOnly),
     kind,
     bundle: digest,
     layer: it.layer,
@@ -120,6 +123,16 @@ const packagesOf = async (
     critical: it.critical,
     release,
   }));
+};
+
+const takenOf = (inputs: readonly ResolvedInput[], writeOnly: ReadonlySet<string>): TakenValues => {
+  const values = Object.fromEntries(inputs.map(({ input, value }) => [input, value]));
+  const hidden = Object.keys(values).filter((name) => writeOnly.has(name));
+  return {
+    digest: digestOf(canonicalBytes(values, 'doubles')),
+    values,
+    ...(hidden.length > 0 && { hidden }),
+  };
 };
 
 const checkNames = (packages: readonly PackageRef[]): void => {

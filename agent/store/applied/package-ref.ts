@@ -1,9 +1,17 @@
 import type { BundleKind, Channel } from '#bundles/names';
-import { canonicalJson } from '#bundles/json/canonical';
+import { canonicalJson, type Json } from '#bundles/json/canonical';
 import type { Digest } from '#bundles/digest';
 import type { SealedSet } from '#bundles/trust/secrets/secret-set';
 
 export type ReleaseRef = Channel & { readonly version: number };
+
+/** The values that a package takes, by name of the input, with the agent's own and defaults; and their digest as canonical JSON. */
+export type TakenValues = {
+  readonly digest: Digest;
+  readonly values: { readonly [input: string]: Json };
+  /** Names whose values no report shows; absent if there are none. */
+  readonly hidden?: readonly string[];
+};
 
 /** A package of a release and its place in the store. Stored as JSON. */
 export type PackageRef = {
@@ -12,6 +20,8 @@ export type PackageRef = {
   readonly siteValues: Digest;
   /** Digest of the fields that take site values; the bundle's config names them, not the package. */
   readonly inputs: Digest;
+  /** What the package takes from the site values document; absent in references of agents that compared the whole document. */
+  readonly taken?: TakenValues;
   /** The sealed sets that the package uses, sorted by name; absent if there are none. */
   readonly secrets?: readonly SealedSet[];
   readonly kind: BundleKind;
@@ -26,8 +36,14 @@ export type PackageRef = {
 };
 
 /** Canonical JSON, equal for two packages that would be identical on the machine. */
-export const identityOf = (ref: PackageRef): string =>
-  canonicalJson([ref.package, ref.siteValues, ref.inputs, ...(ref.secrets ? [ref.secrets] : [])]);
+export const identityOf = (ref: PackageRef): string => identityBy(ref, ref.taken?.digest ?? ref.siteValues);
 
-export const isSamePackage = (a: PackageRef | undefined, b: PackageRef | undefined): boolean =>
-  a !== undefined && b !== undefined && identityOf(a) === identityOf(b);
+const identityBy = (ref: PackageRef, values: Digest): string =>
+  canonicalJson([ref.package, values, ref.inputs, ...(ref.secrets ? [ref.secrets] : [])]);
+
+/** A value that a package does not take makes no difference, unless one reference does not say what it takes. */
+export const isSamePackage = (a: PackageRef | undefined, b: PackageRef | undefined): boolean => {
+  if (a === undefined || b === undefined) return false;
+  if (a.taken && b.taken) return identityOf(a) === identityOf(b);
+  return identityBy(a, a.siteValues) === identityBy(b, b.siteValues);
+};

@@ -1,5 +1,7 @@
 import type { Json } from '#bundles/json/canonical';
+import { changedValues } from '#bundles/formats/author-schema/changed-values';
 import type { CheckResult, StepResult } from '../../model/target.ts';
+import type { PackageRef } from '../applied/package-ref.ts';
 
 /** Limits for the objects that one event lists; the reader accepts report lines up to 64 KiB. */
 const MAX_OBJECTS = 200;
@@ -36,5 +38,27 @@ export const changesOf = (results: readonly StepResult[]): { readonly [key: stri
     changes: shown,
     ...(more > 0 ? { more } : {}),
     unchanged: results.length - changed.length,
+  };
+};
+
+/** Limit for values in an event that also lists changes and checks. */
+const MAX_VALUE_BYTES = 8 << 10;
+
+/**
+ * The digest of the values that a package takes, and those that differ from what it took before, by name with old and new value.
+ */
+export const valuesOf = (
+  before: PackageRef | undefined,
+  after: PackageRef | undefined,
+): { readonly taken?: Json; readonly values?: readonly Json[]; readonly moreValues?: number } => {
+  const [old, now] = [before?.taken, after?.taken];
+  // A reference that does not say what it takes cannot be compared.
+  if (!now || (before && !old)) return {};
+  const hidden = new Set([...(old?.hidden ?? []), ...(now.hidden ?? [])]);
+  const { shown, more } = listed(changedValues(old?.values ?? {}, now.values, hidden), MAX_VALUE_BYTES);
+  return {
+    taken: now.digest,
+    ...(shown.length > 0 && { values: shown }),
+    ...(more > 0 && { moreValues: more }),
   };
 };
