@@ -87,7 +87,7 @@ const placed = (root: string): string => {
   return file;
 };
 
-describe('a file that decides what a program does', () => {
+describe('the owner and mode check on configuration, key and password files', () => {
   for (const [name, read] of READERS)
     for (const [way, set, says] of WAYS)
       it.skipIf(!isRoot)(`L16: ${name} ${way} -> PERMISSION`, async () => {
@@ -98,7 +98,7 @@ describe('a file that decides what a program does', () => {
       });
 
   for (const [name, read] of READERS)
-    it(`${name} of one's own is not refused for its mode, nor in a folder like /tmp`, async () => {
+    it(`accepts ${name} of the own user with mode 0600 or 0644, also in a world-writable sticky folder such as /tmp`, async () => {
       await using folder = await temporaryDirectory('writers');
       const file = placed(folder.path);
       for (const mode of [0o600, 0o644]) {

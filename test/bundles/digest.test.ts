@@ -51,8 +51,8 @@ describe('a digest', () => {
   );
 });
 
-describe('the order of bytes', () => {
-  it('is that of UTF-8, where UTF-16 has another: behind U+FFFF', () => {
+describe('compareBytes', () => {
+  it('orders by UTF-8 bytes, which differs from UTF-16 order above U+FFFF', () => {
     const pair = ['\uFFFF', '\u{10000}'];
     expect(pair.toSorted()).toEqual(pair.toReversed());
     expect(pair.toSorted(compareBytes)).toEqual(pair);
@@ -68,7 +68,7 @@ describe('the order of bytes', () => {
     ]);
   });
 
-  it('is that of the encoded bytes for any two strings, halves of surrogate pairs among them', () => {
+  it('orders any two strings by their encoded bytes, including unpaired surrogates', () => {
     const unit = fc.constantFrom(
       'a',
       'b',
@@ -93,7 +93,7 @@ describe('the order of bytes', () => {
     );
   });
 
-  it('is total: the same list comes out of any order', () => {
+  it('is a total order: any input order sorts to the same list', () => {
     const unit = fc.constantFrom('a', 'Z', 'ä', '\uFB03', '\u{1F600}', '\u0000');
     fc.assert(
       fc.property(fc.uniqueArray(fc.string({ unit, maxLength: 4 })), (texts) => {

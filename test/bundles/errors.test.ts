@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { CODES, FleetError, formatError, isFleetError, toFleetError } from '#bundles/errors';
 
-describe('an error of ours', () => {
-  it('reads as place, code, subject, what is wrong and what to do', () => {
+describe('formatError', () => {
+  it('prints place, code, subject, message and hint, in this order', () => {
     const at = { file: 'platform.yaml', line: 3, column: 7 };
     const error = new FleetError('NAME_CLASH', 'is there twice', {
       subject: 'Template a',
@@ -20,14 +20,14 @@ describe('an error of ours', () => {
     expect(formatError(new FleetError('BUSY', 'm', { at: { file: 'f', column: 2 } }))).toBe('f: BUSY: m');
   });
 
-  it('cannot move the cursor of a terminal with what a stranger wrote', () => {
+  it('escapes control characters in the message, so that a terminal does not obey them', () => {
     const error = new FleetError('BAD_JSON', 'not JSON: \u001b[2J\u009b1m\r\u0007 two\nlines\t\u007f');
     expect(formatError(error)).toBe(
       'BAD_JSON: not JSON: \\u001b[2J\\u009b1m\\u000d\\u0007 two lines \\u007f',
     );
   });
 
-  it('O17: is one line, whatever names its place, subject, message and hint quote', () => {
+  it('O17: prints one line for names with line breaks in place, subject, message and hint', () => {
     const name = 'a\nfleet-agent: all well\tb';
     const error = new FleetError('MEDIUM_INVALID', `${name} is a link`, {
       subject: name,
@@ -38,7 +38,7 @@ describe('an error of ours', () => {
     expect(error.code).toBe('MEDIUM_INVALID');
   });
 
-  it('knows its exit code and whether to try again', () => {
+  it('every code of FleetError has an exit code and a retryable flag', () => {
     const codes = Object.keys(CODES) as (keyof typeof CODES)[];
     for (const code of codes) {
       const { exitCode, retryable } = new FleetError(code, 'x');
@@ -51,7 +51,7 @@ describe('an error of ours', () => {
   });
 });
 
-describe('an error of somebody else', () => {
+describe('toFleetError', () => {
   const withCode = (code: unknown) => Object.assign(new Error('why'), { code });
 
   it.each([
@@ -63,7 +63,7 @@ describe('an error of somebody else', () => {
     ['EIO', 'IO'],
     ['ENOENT', 'INTERNAL'],
     [undefined, 'INTERNAL'],
-  ])('with %s becomes %s and keeps its cause', (errno, code) => {
+  ])('maps %s to %s and keeps the cause', (errno, code) => {
     const cause = withCode(errno);
     const error = toFleetError(cause, 'writing');
     expect(error).toMatchObject({ code, message: 'writing: why', cause });
@@ -71,25 +71,25 @@ describe('an error of somebody else', () => {
     expect(isFleetError(error, 'USAGE')).toBe(false);
   });
 
-  it('from an aborted signal becomes ABORTED, wherever it is thrown', async () => {
+  it('maps the reason of an aborted signal to ABORTED, thrown directly or by the file system', async () => {
     const signal = AbortSignal.abort();
     expect(toFleetError(signal.reason).code).toBe('ABORTED');
     const thrown: unknown = await readFile('package.json', { signal }).catch((error: unknown) => error);
     expect(toFleetError(thrown)).toMatchObject({ code: 'ABORTED', cause: thrown });
   });
 
-  it('that is ours already stays as it is', () => {
+  it('returns a FleetError unchanged', () => {
     const error = new FleetError('UNSIGNED', 'x');
     expect(toFleetError(error, 'reading')).toBe(error);
   });
 
-  it('may be anything that was thrown', () => {
+  it('maps a thrown string or undefined to INTERNAL', () => {
     expect(toFleetError('a text')).toMatchObject({ code: 'INTERNAL', message: 'a text' });
     expect(toFleetError(undefined).code).toBe('INTERNAL');
   });
 });
 
-it('a digest that the sentence already names is not said twice, and a question keeps its mark', () => {
+it('formatError omits a subject digest that the message contains, and adds no full stop after a question mark', () => {
   const digest = `sha256:${'ab'.repeat(32)}`;
   const error = new FleetError('MISSING_BLOB', `blob ${digest.slice(0, 19)} is not in medium x`, {
     subject: digest,
@@ -100,7 +100,7 @@ it('a digest that the sentence already names is not said twice, and a question k
   );
 });
 
-it('what the sentence begins with is not said twice', () => {
+it('formatError omits a subject that the message begins with', () => {
   const error = new FleetError('SOURCE_MISSING', 'apps/web has no "main"', { subject: 'apps/web' });
   expect(formatError(error)).toBe('SOURCE_MISSING: apps/web has no "main"');
   expect(formatError(new FleetError('BUSY', 'apps/website is held', { subject: 'apps/web' }))).toBe(

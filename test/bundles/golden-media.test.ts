@@ -71,7 +71,7 @@ describe('golden media', () => {
     },
   );
 
-  it('are one and the same as a folder and as a tar', async () => {
+  it('have the same content as a folder and as a tar', async () => {
     await using folder = await openMedium(at('media/full'));
     await using tar = await openMedium(at('media/full.tar'));
     expect(tar.medium).toEqual(folder.medium);
@@ -85,7 +85,7 @@ describe('golden media', () => {
     );
   });
 
-  it('go on to release 2 under root 2, which counts on what release 1 brought', async () => {
+  it('an agent with the full medium accepts the delta medium: release 2, root 2, and blobs assumed from release 1', async () => {
     await using full = await openMedium(at('media/full'));
     await using delta = await openMedium(at('media/delta'));
     const state = remember(PRESS, await accept(PRESS, full, WHEN_FULL));
@@ -105,7 +105,7 @@ describe('golden media', () => {
       expect((await delta.blobs.size(digest)) !== undefined || held.has(digest)).toBe(true);
   });
 
-  it('are refused as ever: the first one after the second, and to agents that it does not name', async () => {
+  it('are refused: the older medium after the newer (UNKNOWN_KEY), for another site (WRONG_SITE), after the expiry (EXPIRED)', async () => {
     await using full = await openMedium(at('media/full'));
     await using delta = await openMedium(at('media/delta'));
     const first = remember(PRESS, await accept(PRESS, full, WHEN_FULL));
@@ -118,7 +118,7 @@ describe('golden media', () => {
     expect(await verdict(() => accept(PRESS, full, clock('2027-11-22T08:00:00Z')))).toBe('EXPIRED');
   });
 
-  it('bring back reports, a receipt and needs at the places the format gives them', async () => {
+  it('contain reports, a receipt and needs at the paths that the format specifies', async () => {
     await using delta = await openMedium(at('media/delta'));
     const id = '2dc5c73dae7a7a42dc0a3617fd0844b9';
     const range = '000000000001-000000000003';

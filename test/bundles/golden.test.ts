@@ -59,7 +59,7 @@ const statement = (kind: StatementKind, path: string, root: TrustRoot): Verified
   verifyStatement([file(path)], ROLES[kind](root), PREDICATES[kind], path);
 
 describe('the golden corpus of format v1', () => {
-  it('is complete and unchanged: every file with its digest and size, and no other', async () => {
+  it('is complete and unchanged: the manifest lists each file with digest and size, and there are no others', async () => {
     const entries = await readdir(V1, { recursive: true, withFileTypes: true });
     const there = entries
       .filter((entry) => !entry.isDirectory())
@@ -74,11 +74,11 @@ describe('the golden corpus of format v1', () => {
       });
   });
 
-  it('holds no private key', () => {
+  it('contains no private key', () => {
     expect(paths.filter((path) => file(path).includes('PRIVATE KEY'))).toEqual([]);
   });
 
-  it('has JSON whose canonical form is its own bytes, also inside signatures and line by line', () => {
+  it('contains only canonical JSON, also inside signatures and for each line of NDJSON', () => {
     const documents = paths.filter((path) => /\.json$|oci-layout$/.test(path));
     expect(documents.length).toBeGreaterThan(30);
     for (const path of documents) expect(recoded(file(path)), path).toEqual(file(path));
@@ -95,14 +95,14 @@ describe('the golden corpus of format v1', () => {
 const recoded = (bytes: Buffer): Buffer => canonicalBytes(JSON.parse(bytes.toString()) as Json);
 
 describe('golden roots', () => {
-  it('go from development root 1 to 2, which takes the release key away', () => {
+  it('advance from development root 1 to 2, which replaces the release key', () => {
     const root = advanceRoot(root1, [root2, root1]);
     expect([root.version, root.fleet, root.dev]).toEqual([2, 'golden', true]);
     expect(root1.roles.release.keys.map(({ pem }) => pem)).toEqual([key('release-1').pem]);
     expect(root.roles.release.keys.map(({ pem }) => pem)).toEqual([key('release-2').pem]);
   });
 
-  it('go from officers 1 to 2, two of three signing, and two of two sign a bundle', () => {
+  it('advance from officers 1 to 2 by two of three signatures, and root 2 verifies a bundle signed by two of two', () => {
     const one = parseRoot(file('officers/1.root.json'));
     const two = advanceRoot(one, [parseRoot(file('officers/2.root.json'))]);
     expect([two.version, two.dev, two.roles.root.threshold]).toEqual([2, false, 2]);
@@ -130,12 +130,12 @@ describe('golden statements', () => {
     expect(parseDocument(`${kind}-predicate`, verified.predicate, name)).toBeDefined();
   });
 
-  it('verify and fit their schema: the head of an audit log', () => {
+  it('the head of an audit log verifies and matches its schema', () => {
     const { predicate } = statement('audit', 'statements/audit.sigstore.json', root2);
     expect(new Ajv2020({ strict: true }).validate(auditSchema, predicate)).toBe(true);
   });
 
-  it('count on each other by digest', () => {
+  it('refer to each other by digest: release to previous release, lease to release, bundle and revocations, site to site values', () => {
     const first = statement('release', 'statements/release-host-1.sigstore.json', root1);
     const second = statement('release', 'statements/release-host-2.sigstore.json', root2);
     const lease = statement('lease', 'statements/lease-host-2.sigstore.json', root2);
@@ -150,7 +150,7 @@ describe('golden statements', () => {
     ]);
   });
 
-  it('no longer verify when their key left the root', async () => {
+  it('are refused when their key is no longer in the root', async () => {
     const old = () => statement('release', 'statements/release-host-1.sigstore.json', root2);
     expect(await verdict(async () => old())).toBe('UNKNOWN_KEY');
   });
@@ -169,14 +169,14 @@ describe('golden documents', () => {
     expect(document(name, path)).toBeDefined();
   });
 
-  it('have a certificate request that proves possession of the key the site statement names', () => {
+  it('contain a certificate request that proves possession of the key named in the site statement', () => {
     const { request } = document('request', 'reports/request.json') as { request: string };
     const { key: certified, ...who } = parseCertificateRequest(request);
     expect(who).toEqual({ fleet: 'golden', site: 'plant-7', agent: 'press-2' });
     expect(certified.pem).toBe(key('agent-press-2').pem);
   });
 
-  it('have a report whose chain holds, and the receipt for its last event', () => {
+  it('contain a report with an intact chain, and the receipt for its last event', () => {
     const range = 'reports/000000000001-000000000003';
     const signed = { events: file(`${range}.ndjson`), statement: file(`${range}.sigstore.json`) };
     const { events, predicate, digest } = verifyReport(signed, key('agent-press-2'), range);
@@ -214,7 +214,7 @@ describe.each([
     return await work(await readBundle(both, digestOf(file(`${folder}/manifest.json`))), both);
   };
 
-  it('reads, with its config and its whole closure', async () => {
+  it('is read with its config and every blob of its closure', async () => {
     await read(async (bundle, source) => {
       expect(bundle.manifest.config.digest).toBe(digestOf(file(`${folder}/config.json`)));
       expect(bundle.config.fleet).toBe('golden');
@@ -225,7 +225,7 @@ describe.each([
     });
   });
 
-  it('has layers that pack again to the same tar, and with the same zlib to the same bytes', () => {
+  it('has layers that repack to the same tar, and to the same gzip bytes with the same zlib', () => {
     for (const name of layers) {
       const bytes = file(`${folder}/layers/${name}.tar.gz`);
       const packed = packLayer(

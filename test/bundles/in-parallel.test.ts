@@ -4,8 +4,8 @@ import { inParallel } from '#bundles/in-parallel';
 
 const numbers = (count: number): readonly number[] => Array.from({ length: count }, (_, at) => at);
 
-describe('work on many items', () => {
-  it('is done so many at a time, and gives results in the order of the items', async () => {
+describe('inParallel', () => {
+  it('runs at most the given number of items at a time, and returns results in the order of the items', async () => {
     let now = 0;
     let most = 0;
     const results = await inParallel(new Set(numbers(20)), 3, async (item) => {
@@ -19,7 +19,7 @@ describe('work on many items', () => {
     expect(await inParallel([], 3, async () => 1)).toEqual([]);
   });
 
-  it('stops the others when one fails, and reports the first in order that failed on its own', async () => {
+  it('aborts the other items when one fails, and throws the first error in item order that is not an abort', async () => {
     const begun: number[] = [];
     const work = inParallel(numbers(100), 4, async (item, signal) => {
       begun.push(item);
@@ -33,7 +33,7 @@ describe('work on many items', () => {
     expect(begun).toEqual([0, 1, 2, 3]);
   });
 
-  it('ends with the reason of its signal, whatever that made fail', async () => {
+  it('throws the reason of its signal rather than the error of an item that failed afterwards', async () => {
     const stop = new AbortController();
     const begun: number[] = [];
     const work = inParallel(

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { nameSome } from '#bundles/name-some';
 
-it('a list in a message says when it is not whole', () => {
+it('nameSome lists the first items and counts the rest: "a, b and 3 more"', () => {
   expect(nameSome(['a', 'b'])).toBe('a, b');
   expect(nameSome(['a', 'b', 'c', 'd', 'e'], 2)).toBe('a, b and 3 more');
 });

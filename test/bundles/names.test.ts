@@ -34,7 +34,7 @@ describe('a name', () => {
     expect(refusal(() => parseName(text, 'site'))).toBe('NAME_INVALID');
   });
 
-  it('is quoted in the message, with its place, at a length one can read', () => {
+  it('an invalid name is quoted in the message shortened to under 200 characters, with its file, line and column', () => {
     const at = { file: 'platform.yaml', line: 3, column: 7 };
     try {
       parseName('X'.repeat(10_000), 'site', at);
@@ -48,7 +48,7 @@ describe('a name', () => {
 });
 
 describe('a channel', () => {
-  it('is read back as it was written', () => {
+  it('formatChannel and parseChannel round-trip', () => {
     fc.assert(
       fc.property(name, name, (environment, clusterType) => {
         const channel = { environment, clusterType };
@@ -58,7 +58,7 @@ describe('a channel', () => {
     );
   });
 
-  it('is another with another environment or cluster type', () => {
+  it('differs from a channel with another environment or cluster type', () => {
     const channel = { environment: 'prod', clusterType: 'kiosk' };
     expect(sameChannel(channel, { ...channel, environment: 'dev' })).toBe(false);
     expect(sameChannel(channel, { ...channel, clusterType: 'server' })).toBe(false);

@@ -22,8 +22,8 @@ const MEDIUM = {
   critical: [] as readonly string[],
 };
 
-describe('a document of which some fields are wanted', () => {
-  it('has those fields and no other', () => {
+describe('readDocument with a list of wanted fields', () => {
+  it('returns the wanted fields only', () => {
     expect(
       read('{"x":{"name":1},"name":"n","list":[{"a":{"b":[1]},"c":1},{}],"critical":["y"],"name2":2}'),
     ).toEqual({ name: 'n', list: [{ a: { b: [1] } }, {}], critical: ['y'] });
@@ -41,11 +41,11 @@ describe('a document of which some fields are wanted', () => {
     ['BAD_JSON', '{"x":tru}'],
     ['BAD_JSON', '{"name":"a","x":1,"name":"b"}'],
     ['BAD_JSON', '{"x":1} 2'],
-  ])('is refused with %s for what is wrong in a field that nobody wants: %s', (code, text) => {
+  ])('is refused with %s for a fault inside an unwanted field: %s', (code, text) => {
     expect(refusal(() => read(text))).toBe(code);
   });
 
-  it('is refused as a whole one is, whatever its unknown fields hold', () => {
+  it('is refused with the same code as by the strict parser, for any content of unknown fields', () => {
     fc.assert(
       fc.property(fc.json(), fc.string(), (value, junk) => {
         const text = `{"x":${value}${junk}}`;
@@ -55,7 +55,7 @@ describe('a document of which some fields are wanted', () => {
     );
   });
 
-  it('is judged by its schema as before', () => {
+  it('validates against the schema as parseDocument does', () => {
     const extended = { ...MEDIUM, later: { much: [1, 2] }, documents: [] };
     const bytes = Buffer.from(JSON.stringify(extended));
     expect(readDocument('medium', bytes, LIMITS, 'm')).toEqual(MEDIUM);
@@ -76,7 +76,7 @@ describe('a document of which some fields are wanted', () => {
     }
   });
 
-  it('keeps what a schema leaves open', () => {
+  it('keeps objects that the schema does not describe further', () => {
     const event = {
       agent: 'plant-7/press-1',
       seq: 1,
@@ -92,7 +92,7 @@ describe('a document of which some fields are wanted', () => {
   });
 });
 
-describe('memory', () => {
+describe('the memory that parsing may take', () => {
   // Of 4 MiB: enough to pass the budget of a small cap.
   const fill = (one: string): string =>
     Array(Math.floor((4 << 20) / (one.length + 1)))
@@ -104,12 +104,12 @@ describe('memory', () => {
     ['empty arrays', fill('[]')],
     ['arrays of one', fill('[0]')],
     ['objects with keys of their own', Array.from({ length: 400_000 }, (_, at) => `{"${at}":0}`).join(',')],
-  ])('is bounded where a document is many %s', (_, items) => {
+  ])('is limited for many %s: TOO_LARGE', (_, items) => {
     const bytes = Buffer.from(`[${items}]`);
     expect(refusal(() => parseStrictJson(bytes, { maxBytes: bytes.length }))).toBe('TOO_LARGE');
   });
 
-  it('never refuses a small document for it', () => {
+  it('is enough for a small document with many empty items', () => {
     for (const text of [`[${'[0],'.repeat(60_000)}0]`, `[${'{},'.repeat(80_000)}0]`])
       expect(refusal(() => parseStrictJson(Buffer.from(text), LIMITS))).toBeUndefined();
   });

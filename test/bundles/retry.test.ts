@@ -13,18 +13,18 @@ describe('the pause before a retry', () => {
     expect(pauseMs(POLICY, 0)).toBe(500);
   });
 
-  it('is up to half as long again for requests, and never above the longest', () => {
+  it('with jitter "longer" adds up to 50 %, and never exceeds the maximum', () => {
     expect(pauses('longer', 0)).toEqual([500, 1000, 2000, 3000, 3000]);
     expect(pauses('longer', 1)).toEqual([750, 1500, 3000, 3000, 3000]);
   });
 
-  it('differs by a fifth for polling, at the longest as well', () => {
+  it('with jitter "around" varies by 20 % in both directions, also at the maximum', () => {
     expect(pauses('around', 0)).toEqual([400, 800, 1600, 2400, 2400]);
     expect(pauses('around', 1)).toEqual([600, 1200, 2400, 3600, 3600]);
     expect([0, 1].map((random) => spread(1000, 'around', () => random))).toEqual([800, 1200]);
   });
 
-  it('is at least what a server asks for, up to the longest', () => {
+  it('is at least the Retry-After of the server, up to the maximum', () => {
     for (const random of [0, 0.5, 1]) {
       const policy = { ...POLICY, jitter: 'longer' } as const;
       expect([2500, 86_400_000].map((asked) => pauseMs(policy, 1, () => random, asked))).toEqual([
@@ -81,7 +81,7 @@ describe('retry', () => {
     expect(slept).toEqual([]);
   });
 
-  it('takes from its caller which errors are retryable, and the Retry-After that they carry', async () => {
+  it("uses the caller's isRetryable and askedMs to classify an error and to read its Retry-After", async () => {
     const reset = Object.assign(new Error('reset'), { code: 'ECONNRESET' });
     const { operation, sleep, slept } = failingWith(reset, unreachable);
     const isRetryable = (error: unknown): boolean => error === reset;
@@ -91,7 +91,7 @@ describe('retry', () => {
     expect(slept).toEqual([2200]);
   });
 
-  it('ends a pause with the signal', async () => {
+  it('aborts a pause when the signal aborts', async () => {
     const { operation } = failingWith(unreachable);
     const policy = { ...POLICY, firstMs: 60_000, longestMs: 60_000 };
     await expect(retry(policy, operation, { signal: AbortSignal.abort() })).rejects.toMatchObject({

@@ -6,8 +6,8 @@ import { succeed } from '../harness/run/run-command.ts';
 const shell = (script: string, options: Partial<ProcessOptions> = {}) =>
   runProcess(['sh', '-c', script], { env: process.env, maxOutput: 1000, ...options });
 
-describe('a program', () => {
-  it('ends with its exit code or signal, its output and its last errors', async () => {
+describe('runProcess', () => {
+  it('returns exit code or signal, stdout, and the last 16 KiB of stderr', async () => {
     expect(await shell('cat; echo why >&2; exit 3', { input: [Buffer.from('in')] })).toEqual({
       code: 3,
       endedBy: undefined,
@@ -21,14 +21,14 @@ describe('a program', () => {
     expect(stderr.endsWith('20000\n')).toBe(true);
   });
 
-  it('sees only the environment it is given, and may end without reading its input', async () => {
+  it('passes only the given environment, and tolerates a program that exits without reading its input', async () => {
     const { stdout } = await shell('env', { env: { PATH: process.env['PATH'], ONE: '1' } });
     expect(stdout.toString()).not.toContain('HOME=');
     expect(stdout.toString()).toContain('ONE=1');
     succeed(await shell('exit 0', { input: [Buffer.alloc(1 << 20)] }));
   });
 
-  it('that cannot be started is a system error', async () => {
+  it('rejects with the system error of a program that cannot be started', async () => {
     const error = await runProcess(['no-such-program'], { env: process.env, maxOutput: 1 }).catch(
       (cause: unknown) => cause,
     );
@@ -36,27 +36,27 @@ describe('a program', () => {
     expect(isStartFailure(error, 'EACCES')).toBe(false);
   });
 
-  it('is stopped after its time, also where a child of it holds its pipes', async () => {
+  it('stops a program at its timeout, also when a child process holds its pipes', async () => {
     const before = Date.now();
     const result = await shell('sleep 30 & echo begun; sleep 30', { timeoutMs: 1500 });
     expect(result).toMatchObject({ stopped: 'timeout', stdout: Buffer.from('begun\n') });
     expect(Date.now() - before).toBeLessThan(20_000);
   });
 
-  it('is stopped when it writes too much, or the rest is dropped', async () => {
+  it('stops a program at the output limit, or drops the excess when told to', async () => {
     const stopped = await shell('yes', { maxOutput: 10 });
     expect(stopped).toMatchObject({ stopped: 'output', stdout: Buffer.from('y\ny\ny\ny\ny\n') });
     const dropped = await shell('seq 100000', { maxOutput: 4, excess: 'drop' });
     expect(dropped).toMatchObject({ code: 0, stopped: undefined, stdout: Buffer.from('1\n2\n') });
   });
 
-  it('is stopped by an abort, before its start and later', async () => {
+  it('stops a program when the signal aborts, before its start or later', async () => {
     const refusal = { code: 'ABORTED', message: 'sh was stopped before its end' };
     await expect(shell('true', { signal: AbortSignal.abort() })).rejects.toMatchObject(refusal);
     await expect(shell('sleep 30', { signal: AbortSignal.timeout(200) })).rejects.toMatchObject(refusal);
   });
 
-  it('whose input fails sees its end, and the error is thrown on', async () => {
+  it('closes stdin when the input fails, and rejects with the error of the input', async () => {
     const input = async function* () {
       yield Buffer.from('half');
       throw new Error('the blob is damaged');
@@ -65,8 +65,8 @@ describe('a program', () => {
   });
 });
 
-describe('a program with a group of its own', () => {
-  it('takes its children with it, and children that outlive it are not waited for', async () => {
+describe('runProcess with a process group', () => {
+  it('kills the children at the timeout, and does not wait for children that outlive the program', async () => {
     const before = Date.now();
     const left = await shell('sleep 30 & echo $!', { group: true });
     succeed(left);

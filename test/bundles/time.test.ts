@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { addDays, formatTime, parseTime } from '#bundles/time';
 import { refusal } from './refusal.ts';
 
-describe('a time', () => {
-  it('is read back as it was written, to the second', () => {
+describe('parseTime', () => {
+  it('reads what formatTime writes, to the second', () => {
     const range = { min: new Date('1970-01-01T00:00:00Z'), max: new Date('9999-12-31T23:59:59Z') };
     fc.assert(
       fc.property(fc.date({ ...range, noInvalidDate: true }), (date) => {
@@ -14,7 +14,7 @@ describe('a time', () => {
     );
   });
 
-  it('knows leap years', () => {
+  it('accepts 29 February of a leap year', () => {
     expect(parseTime('2028-02-29T00:00:00Z')).toEqual(addDays(new Date('2028-02-28T00:00:00Z'), 1));
   });
 
@@ -38,7 +38,7 @@ describe('a time', () => {
     null,
     undefined,
     1_795_248_000,
-  ])('is not %j', (text) => {
+  ])('refuses %j', (text) => {
     expect(refusal(() => parseTime(text))).toBe('SCHEMA');
   });
 });

@@ -11,31 +11,37 @@ import { TARGETS } from '../fuzz/targets.ts';
 /** The same parsers and changes as `npm run fuzz`, for a moment; and whatever that ever found. */
 const CASES = runs(40, 2);
 
-describe('what a stranger wrote', () => {
-  it.each(TARGETS)('is read or refused by a name, and never more than that: $name', async (target) => {
-    for (const input of target.corpus) {
-      expect(await runCase(target, input)).toMatchObject({ kind: 'answered' });
-    }
-    const inputs = inputsOf(target, randomOf(7));
-    for (let count = 0; count < (target.unitCases ?? CASES); count++) {
-      const input = inputs.next();
-      const outcome = await runCase(target, input);
-      inputs.note(input, outcome);
-      if (outcome.kind === 'finding')
-        throw new Error(`${outcome.error}\n${input.toString('base64', 0, 3000)}`);
-    }
-  });
+describe('a reader of untrusted input', () => {
+  it.each(TARGETS)(
+    'accepts the input or refuses it with a code, for its corpus and mutated inputs: $name',
+    async (target) => {
+      for (const input of target.corpus) {
+        expect(await runCase(target, input)).toMatchObject({ kind: 'answered' });
+      }
+      const inputs = inputsOf(target, randomOf(7));
+      for (let count = 0; count < (target.unitCases ?? CASES); count++) {
+        const input = inputs.next();
+        const outcome = await runCase(target, input);
+        inputs.note(input, outcome);
+        if (outcome.kind === 'finding')
+          throw new Error(`${outcome.error}\n${input.toString('base64', 0, 3000)}`);
+      }
+    },
+  );
 
-  it.each(storedFindings())('that was not once, is now: $file', async ({ target: name, input }) => {
-    const target = TARGETS.find((it) => it.name === name);
-    expect(target && (await runCase(target, Buffer.from(input, 'base64')))).toMatchObject({
-      kind: 'answered',
-    });
-  });
+  it.each(storedFindings())(
+    'handles an input that once found a bug: $file',
+    async ({ target: name, input }) => {
+      const target = TARGETS.find((it) => it.name === name);
+      expect(target && (await runCase(target, Buffer.from(input, 'base64')))).toMatchObject({
+        kind: 'answered',
+      });
+    },
+  );
 });
 
-describe('the search for such inputs', () => {
-  it('makes the same inputs of the same seed, and others of another', () => {
+describe('the fuzzer', () => {
+  it('generates the same inputs for the same seed, and others for another seed', () => {
     for (const target of TARGETS) {
       const inputs = (seed: number) => {
         const { next } = inputsOf(target, randomOf(seed));
@@ -47,7 +53,7 @@ describe('the search for such inputs', () => {
     }
   });
 
-  it('sees a crash, and something let through that must not be', async () => {
+  it('reports a crash, and an input that a check should have refused', async () => {
     const corpus = [Buffer.from('x')];
     const crash: Target = {
       name: 'a',
@@ -64,7 +70,7 @@ describe('the search for such inputs', () => {
     });
   });
 
-  it('sees a reader of JSON that takes one key for another', () => {
+  it('reports a JSON reader that confuses two keys', () => {
     const text = Buffer.from(String.raw`{"once-in-this-test":1,"\u0061":1}`);
     expect(() => agreeOnJson(text, (bytes) => JSON.parse(bytes.toString()))).toThrow('reads something else');
     expect(() => agreeOnJson(text, (bytes) => parseStrictJson(bytes, { maxBytes: 100 }))).not.toThrow();

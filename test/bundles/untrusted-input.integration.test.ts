@@ -8,7 +8,7 @@ it.each([
   ['a parser that does not come back', 'trap-hang', /did not end/],
   ['one that eats memory', 'trap-memory', /more than \d+ bytes/],
   ['one that ends the thread', 'trap-exit', /said nothing/],
-])('the search finds %s', async (_, target, error) => {
+])('the fuzzer reports %s', async (_, target, error) => {
   const deadline = target === 'trap-memory' ? undefined : { wallMs: 400, cpuMs: 100 };
   const { findings, cases } = await supervise(target, 1, 300, deadline);
   expect(cases).toBeGreaterThan(0);
@@ -19,7 +19,7 @@ it.each([
   });
 });
 
-it('the search finds nothing where there is nothing', async () => {
+it('the fuzzer reports no finding for a sound reader', async () => {
   const { findings, cases, accepted } = await supervise('address', 1, 300);
   expect(findings).toEqual([]);
   expect(cases).toBeGreaterThan(accepted);

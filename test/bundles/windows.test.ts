@@ -4,8 +4,8 @@ import { parseWindows } from '../../bundles/windows.ts';
 /** Of the machine's own time zone, as windows are. */
 const at = (day: number, hour: number, minute = 0): Date => new Date(2026, 10, day, hour, minute);
 
-describe('windows', () => {
-  it('are always open where there are none', () => {
+describe('maintenance windows', () => {
+  it('are always open when no window is configured', () => {
     const none = parseWindows([]);
     expect(none.isOpen(at(21, 12))).toBe(true);
     expect(none.opensAfter(at(21, 12))).toBeUndefined();
@@ -23,20 +23,20 @@ describe('windows', () => {
     expect(nights.opensAfter(at(20, 21))).toEqual(at(20, 22));
   });
 
-  it('are as open as any of them', () => {
+  it('are open when any of them is open', () => {
     const two = parseWindows(['0 2 * * * for 30m', '*/20 12 * * * for 5m']);
     expect([at(21, 2, 29), at(21, 12, 21), at(21, 12, 6)].map(two.isOpen)).toEqual([true, true, false]);
     expect(two.opensAfter(at(21, 12, 1))).toEqual(at(21, 12, 20));
   });
 
-  it('that last longer than their distance never close, and rare ones are found years ahead', () => {
+  it('that last longer than their interval are always open; a window on 29 February is found years ahead', () => {
     expect(parseWindows(['0 0 * * 0 for 200h']).isOpen(at(21, 12))).toBe(true);
     const leap = parseWindows(['0 3 29 2 * for 1h']);
     expect(leap.opensAfter(at(21, 12))).toEqual(new Date(2028, 1, 29, 3));
     expect(leap.isOpen(new Date(2028, 1, 29, 3, 30))).toBe(true);
   });
 
-  it('that are no time are refused with the words of the expression', () => {
+  it('with an invalid cron expression or an impossible day are refused, and the error quotes the expression', () => {
     expect(() => parseWindows(['99 * * * * for 1h'])).toThrow(/99 \* \* \* \* for 1h.*minute/);
     expect(() => parseWindows(['0 3 30 2 * for 1h'])).toThrow(/impossible day/);
   });

@@ -8,8 +8,8 @@ const screen = ({ input: typed = true, output: shown = true } = {}) => {
   return { input, output };
 };
 
-describe('a question', () => {
-  it('goes to the terminal, and its answer comes from there', async () => {
+describe('ask', () => {
+  it('prints the question on the terminal and returns the line typed there', async () => {
     const { input, output } = screen();
     const answer = ask('Put in stick 2 and press Enter ', { flag: '--stick', input, output });
     input.write('done\r');
@@ -39,7 +39,7 @@ describe('a question', () => {
     expect(String(output.read())).toMatch(/\n$/);
   });
 
-  it('ends with the work it is part of', async () => {
+  it('is ABORTED when the signal aborts, before or during the question', async () => {
     const stopping = new AbortController();
     const answer = ask('Really? ', { flag: '--yes', signal: stopping.signal, ...screen() });
     stopping.abort();

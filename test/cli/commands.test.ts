@@ -4,7 +4,7 @@ import { COMMANDS } from '../fixtures/program/commands.ts';
 
 const IDS = ['approvals', 'approvals:export', 'create', 'reports:export', 'reports:import'];
 
-describe('the verbs that a command line is about', () => {
+describe('the command modules for a command line', () => {
   it.each([
     ['create --to stick', ['create']],
     ['reports export stick', ['reports:export']],
@@ -17,11 +17,11 @@ describe('the verbs that a command line is about', () => {
     ['--version', []],
     ['nope', []],
     ['nope create', []],
-  ])('of %j are all that is loaded', (line, found) => {
+  ])('%j loads only these', (line, found) => {
     expect(chooseCommands(IDS, line.split(' ').filter(Boolean))).toEqual(found);
   });
 
-  it('are loaded from where they are, or there already', async () => {
+  it('are imported when they are needed, unless they are loaded', async () => {
     const loaded: string[] = [];
     const later = (name: string) => async () => {
       loaded.push(name);

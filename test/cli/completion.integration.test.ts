@@ -65,14 +65,14 @@ const inBash = async (program: Name, words: readonly string[]): Promise<readonly
 };
 
 describe('completion in bash', () => {
-  it('knows verbs, topics and what is below them', async () => {
+  it('completes verbs, topics and the verbs of a topic', async () => {
     expect(await inBash('fleet-export', ['cr'])).toEqual(['create']);
     expect(await inBash('fleet-scheduler', ['roo'])).toEqual(['root']);
     expect(await inBash('fleet-scheduler', ['root', 'in'])).toEqual(['init', 'inspect', 'install']);
     expect(await inBash('fleet-agent', ['reports', ''])).toContain('export');
   });
 
-  it('knows the flags of a verb, also those that all have', async () => {
+  it('completes the flags of a verb and the common flags', async () => {
     expect(await inBash('fleet-export', ['create', '--'])).toEqual(
       expect.arrayContaining(['--from', '--to', '--no-read-back', '--progress', '--json', '--help']),
     );
@@ -81,7 +81,7 @@ describe('completion in bash', () => {
     expect(await inBash('fleet-export', ['create', '--no'])).toEqual(['--no-read-back']);
   });
 
-  it('knows the values of a flag or argument that has few', async () => {
+  it('completes the values of a flag or argument with a fixed list', async () => {
     expect(await inBash('fleet-export', ['create', '--progress', ''])).toEqual([
       'auto',
       'bar',
@@ -93,7 +93,7 @@ describe('completion in bash', () => {
     expect(await inBash('fleet-export', ['completion', 'z'])).toEqual(['zsh']);
   });
 
-  it('offers files where a path is wanted, and none elsewhere', async () => {
+  it('completes files only where a path is expected', async () => {
     expect(await inBash('fleet-export', ['create', '--to', 's'])).toEqual(['stick.tar']);
     expect(await inBash('fleet-export', ['inspect', ''])).toEqual(
       expect.arrayContaining(['my stick.tar', 'stick.tar']),
@@ -121,7 +121,7 @@ describe('completion of names', () => {
     );
   });
 
-  it('offers none, and says nothing, where nothing is configured', async () => {
+  it('offers nothing, without an error, when no layout is configured', async () => {
     expect(await asked(folder.path, 'status', '--site', '')).toEqual([]);
   });
 });
@@ -133,7 +133,7 @@ describe.skipIf(findProgram('fish') === undefined)('completion in fish', () => {
     return stdout.split('\n').flatMap((word) => (word ? [word.split('\t')[0] ?? ''] : []));
   };
 
-  it('knows verbs, flags, values and files, also after an equals sign', async () => {
+  it('completes verbs, flags, values and files, also after an equals sign', async () => {
     expect(await inFish('fleet-export cr')).toEqual(['create']);
     expect(await inFish('fleet-export create --json --fr')).toEqual(['--from']);
     expect(await inFish('fleet-export create --progress=j')).toEqual(['--progress=json']);
@@ -142,8 +142,8 @@ describe.skipIf(findProgram('fish') === undefined)('completion in fish', () => {
   });
 });
 
-describe('the scripts', () => {
-  it.each(NAMES)('of %s are the same each time, and without a terminal’s colours', async (program) => {
+describe('the completion scripts', () => {
+  it.each(NAMES)('of %s are the same each time, and without terminal colours', async (program) => {
     const again = await runOrFail([process.execPath, PROGRAMS[program], 'completion', 'zsh', '--json']);
     const { script } = JSON.parse(again.stdout) as { script: string };
     const { stdout } = await runOrFail(['cat', scriptOf(program, 'zsh')]);
@@ -151,9 +151,9 @@ describe('the scripts', () => {
     expect(script).not.toContain('\u001b');
   });
 
-  it.each(SHELLS)('are what %s can read', async (shell) => {
+  it.for(SHELLS)('pass the syntax check of %s', async (shell, { skip }) => {
     const path = findProgram(shell);
-    if (path === undefined) return;
+    if (path === undefined) return skip(`${shell} is not installed`);
     for (const program of NAMES) {
       const { stderr, code } = await runCommand([path, '-n', scriptOf(program, shell)]);
       expect({ program, stderr, code }).toEqual({ program, stderr: '', code: 0 });

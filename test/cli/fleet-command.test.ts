@@ -19,7 +19,7 @@ class Shows extends FleetCommand {
   }
 }
 
-it('shows what strangers wrote, and lets none of it move the cursor', async () => {
+it('a command prints untrusted text with its control characters escaped, on both streams', async () => {
   const { out, err } = await runCommandClass(Shows, []);
   expect(out).toContain(String.raw`shown: a name \u001b[2J\u009b31m\u0007`);
   expect(err).toContain(String.raw`said: a name \u001b[2J\u009b31m\u0007`);
@@ -52,7 +52,7 @@ it.each([
   [['', '--out', 'x'], 'USAGE: the argument FOLDER is empty. See --help.'],
   [['a', '--out='], 'USAGE: --out is empty. See --help.'],
   [['a', '', '--out', 'x'], 'USAGE: the argument MORE is empty. See --help.'],
-])('a text that a script left empty is named: %j', async (argv, message) => {
+])('an argument or flag with an empty text is refused by name: %j', async (argv, message) => {
   class Writes extends FleetCommand {
     static override args = { FOLDER: Args.string({ required: true }), MORE: Args.string() };
     static override flags = { out: Flags.string({ required: true }) };

@@ -22,7 +22,7 @@ describe('the compile cache of a program', () => {
     expect(await readdir(folder.path)).toEqual(['fleet-ferry']);
   });
 
-  it('lies in the cache folder of its user', async () => {
+  it("is in the user's cache folder, or below XDG_CACHE_HOME", async () => {
     await using folder = await temporaryDirectory('compiled');
     succeed(await start({ HOME: folder.path }));
     expect(existsSync(join(folder.path, '.cache/fleet-ferry/code'))).toBe(true);
@@ -82,7 +82,7 @@ describe('the compile cache of a program', () => {
     },
   );
 
-  it('L13: that others could write is not used, and ours is private for every umask -> ACCEPT', async () => {
+  it('L13: writable for others is not used, and a new one has mode 0700 for every umask -> ACCEPT', async () => {
     await using folder = await temporaryDirectory('compiled');
     const mask = 'umask 000; exec "$@"';
     const words = ['/bin/sh', '-c', mask, 'sh', process.execPath, EXPORTER, '--version'];

@@ -9,10 +9,10 @@ test.each([
   ['password=hunter2', ''],
   ['a/b/c', ''],
   ['', ''],
-])('of the argument %j, its flags are named: %j', (word, hint) => {
+])('meantFlag suggests the flags for the argument %j: %j', (word, hint) => {
   expect(meantFlag(word, FLAGS)).toBe(hint);
 });
 
-test('a verb without such a flag names none', () => {
+test('meantFlag suggests nothing when the verb has no such flag', () => {
   expect(meantFlag('plant-1', { json: {}, channel: {} })).toBe('');
 });

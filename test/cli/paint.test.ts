@@ -13,7 +13,7 @@ test.each([
   ['! late  order-api-host', '\u001b[31m! late  order-api-host\u001b[39m'],
   ['NOTE: two keys', '\u001b[33mNOTE: two keys\u001b[39m'],
   ['  STATE  ASSIGNMENT', '\u001b[1m  STATE  ASSIGNMENT\u001b[22m'],
-])('%j stands out on a terminal', (line, painted) => {
+])('paint colours %j on a terminal', (line, painted) => {
   expect(paint(line, terminal)).toBe(painted);
 });
 
@@ -21,6 +21,6 @@ test.each(['hello-host  created', 'OK', 'wait! order-api'])('%j does not', (line
   expect(paint(line, terminal)).toBe(line);
 });
 
-test('a stream that is not a terminal gets the text as it is', () => {
+test('paint returns the text unchanged for a stream that is not a terminal', () => {
   expect(paint('! late\nNOTE: x', new Writable())).toBe('! late\nNOTE: x');
 });

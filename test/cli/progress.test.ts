@@ -30,7 +30,7 @@ const open = (mode: ProgressMode, isTTY = false) => {
 };
 
 describe('progress as JSON lines', () => {
-  it('is one line a second at most, and a last one', () => {
+  it('is at most one line per second, and a last one', () => {
     const { progress, lines } = open('json');
     progress.begin({ name: 'writing', total: 4000 });
     for (let step = 0; step < 8; step += 1) {
@@ -46,7 +46,7 @@ describe('progress as JSON lines', () => {
     ]);
   });
 
-  it('tells why nothing moves, until it does', () => {
+  it('contains the reason of a pause until the next progress', () => {
     const { progress, lines } = open('json');
     progress.begin({ name: 'looking for every blob', total: 2, unit: 'blobs' });
     progress.wait('registry.example asks to wait, 20 s', 20_000);
@@ -61,7 +61,7 @@ describe('progress as JSON lines', () => {
     ]);
   });
 
-  it('no longer tells why nothing moves when the time of that is over', () => {
+  it('contains the reason of a pause no longer than the pause lasts', () => {
     const { progress, lines } = open('json');
     progress.begin({ name: 'reading the source', total: 0 });
     progress.wait('registry.example asks to wait, 1 s', 1500);
@@ -70,7 +70,7 @@ describe('progress as JSON lines', () => {
     expect(lines().map((line) => 'waiting' in line)).toEqual([true, false, false]);
   });
 
-  it('comes unasked only where it takes long, and not on a terminal', () => {
+  it('with "auto" is written after five seconds, and not to a terminal', () => {
     const short = open('auto');
     short.progress.begin({ name: 'writing', total: 10 });
     vi.advanceTimersByTime(4999);
@@ -86,7 +86,7 @@ describe('progress as JSON lines', () => {
     expect(long.lines().map(({ phase }) => phase)).toEqual(['writing', 'writing']);
   });
 
-  it('is not there for who wants none', () => {
+  it('is not written with "none"', () => {
     const { progress, text } = open('none');
     progress.begin({ name: 'writing', total: 10 });
     vi.advanceTimersByTime(10_000);
@@ -96,7 +96,7 @@ describe('progress as JSON lines', () => {
 });
 
 describe('progress as a bar', () => {
-  it('says what is done, how fast, and how long it takes still', async () => {
+  it('shows share, amount, rate and remaining time', async () => {
     const { progress, text } = open('auto', true);
     progress.begin({ name: 'writing', total: 4 << 20, passes: 2 });
     vi.advanceTimersByTime(1000);
@@ -112,7 +112,7 @@ describe('progress as a bar', () => {
     progress[Symbol.dispose]();
   });
 
-  it('is not drawn for what is done at once', async () => {
+  it('is not drawn for work that ends within 250 ms', async () => {
     const { progress, text } = open('auto', true);
     progress.begin({ name: 'writing', total: 10 });
     vi.advanceTimersByTime(249);
@@ -122,7 +122,7 @@ describe('progress as a bar', () => {
   });
 });
 
-describe('a meter', () => {
+describe('a progress meter', () => {
   const run = (steps: readonly (readonly [number, number])[], passes = 1) => {
     let time = 0;
     const meter = newMeter({ name: 'writing', total: 1000, passes }, () => time);
@@ -133,21 +133,21 @@ describe('a meter', () => {
     return meter.state();
   };
 
-  it('has no rate before it can know one', () => {
+  it('has no rate and remaining time before its first second', () => {
     expect(run([[10, 500]])).toMatchObject({ done: 500, perSecond: undefined, secondsLeft: undefined });
   });
 
-  it('forgets how slow it was a while ago', () => {
+  it('computes the rate from recent samples only', () => {
     const slow = Array.from({ length: 100 }, (_, index) => [(index + 1) * 1000, 1] as const);
     const fast = Array.from({ length: 20 }, (_, index) => [100_000 + (index + 1) * 1000, 10] as const);
     expect(run([...slow, ...fast])).toMatchObject({ done: 300, perSecond: 10, secondsLeft: 70 });
   });
 
-  it('counts what is written and read back once', () => {
+  it('counts content that passes twice once', () => {
     expect(run([[1000, 1000]], 2)).toMatchObject({ done: 500, perSecond: 500, secondsLeft: 1 });
   });
 
-  it('never has more done than there is', () => {
+  it('never exceeds the total', () => {
     expect(run([[1000, 5000]])).toMatchObject({ done: 1000, secondsLeft: 0 });
   });
 });

@@ -61,7 +61,7 @@ beforeAll(async () => {
 }, 300_000);
 
 describe('a program', () => {
-  it('prints its result, and says what it does on the other stream', () => {
+  it('prints its result on stdout and its log on stderr', () => {
     expect(run('greet world')).toEqual({ stdout: 'hello world\n', stderr: 'greeting\n', exitCode: 0 });
   });
 
@@ -71,7 +71,7 @@ describe('a program', () => {
     expect(JSON.parse(stdout)).toEqual({ text: 'hello world', now: '2026-11-21T08:00:00.000Z' });
   });
 
-  it('says its version, and what it can do', () => {
+  it('prints its version and its help, with exit code 0', () => {
     expect(run('--version').stdout).toContain(`fleet-fixture/${VERSION}`);
     expect(run('--help').stdout).toContain('A program for tests.');
     expect(run('greet --help').stdout).toContain('fleet-fixture greet NAME');
@@ -82,7 +82,7 @@ describe('a program', () => {
   });
 });
 
-describe('a command line that is wrong', () => {
+describe('an invalid command line', () => {
   it.each([
     ['greet world --nope', 'there is no flag --nope. See --help.'],
     ['greet', 'the argument NAME is missing. See --help.'],
@@ -113,7 +113,7 @@ describe('a command line that is wrong', () => {
 });
 
 describe('standard input', () => {
-  it('gives no argument that is missing: it may be the list that a loop of the shell reads', async () => {
+  it('is not read as a missing argument: it may be the list that a shell loop reads', async () => {
     expect(await start('main.ts', ['greet'], 'world\n')).toEqual(run('greet'));
   });
 });
@@ -140,11 +140,11 @@ describe('a refusal', () => {
     });
   });
 
-  it('by the machine has its own code', () => {
+  it('for a cause in the machine has exit code 6', () => {
     expect(run('break disk')).toMatchObject({ exitCode: 6, stderr: expect.stringContaining('DISK_FULL: ') });
   });
 
-  it('by the person at the keyboard is no bug', () => {
+  it('by Ctrl-C is ABORTED with exit code 1, without a stack trace', () => {
     expect(run('break abort')).toEqual({
       stdout: '',
       stderr: 'fleet-fixture: ABORTED: stopped\n',
@@ -157,8 +157,8 @@ describe('a refusal', () => {
   });
 });
 
-describe('a reader that goes away', () => {
-  it('is no failure: the program ends as if it had been read', async () => {
+describe('a reader that closes stdout', () => {
+  it('is not an error: the program exits with 0', async () => {
     const child = spawn(process.execPath, [fixture('main.ts'), 'greet', 'world', '--times', '300000']);
     child.stdout.destroy();
     let stderr = '';
@@ -189,13 +189,13 @@ it('a result that cannot be written is one sentence, with the exit code of a ful
 });
 
 describe('a bug', () => {
-  it('ends a real process with 1, and shows where it is', async () => {
+  it('exits a real process with 1, and prints the stack trace', async () => {
     const { stdout, stderr, exitCode } = await start('main.ts', ['break', 'bug']);
     expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 1 });
     expect(stderr).toMatch(/^fleet-fixture: INTERNAL: undefined is not a fleet\nTypeError: .*\n {4}at /);
   });
 
-  it('is reported in JSON without it', () => {
+  it('is reported in JSON without a stack trace', () => {
     expect(JSON.parse(run('break bug --json').stdout)).toEqual({
       error: { code: 'INTERNAL', message: 'undefined is not a fleet', retryable: false },
     });

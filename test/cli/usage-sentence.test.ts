@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { usageSentence } from '#cli/usage-sentence';
 
-describe('what is said about a command line', () => {
+describe("usageSentence rewrites the parser's message", () => {
   it.each([
     [
       'Missing 1 required arg:\nsite  Name of the site\n\nNote: --unset allows multiple values. Because of this you need\nSee more help with --help',

@@ -15,7 +15,7 @@ const codesIn = (answer: string): readonly string[] =>
   [...answer.matchAll(/`([A-Z_]+)`|\b(ACCEPT)\b/g)].map(([, code, accept]) => code ?? accept ?? '');
 
 describe('the attack table', () => {
-  it('is the one that docs/attacks.md shows, row by row', () => {
+  it('is shown row by row in docs/attacks.md', () => {
     const told = SECTION.split('\n').flatMap((line) => {
       const [, id, attack, answer] = /^\| ([A-Z]\d+) \| (.+) \| (.+) \|$/.exec(line) ?? [];
       return id === undefined ? [] : [{ id, attack, answer }];
@@ -23,7 +23,7 @@ describe('the attack table', () => {
     expect(told).toEqual(ROWS.map(({ id, attack, answer }) => ({ id, attack, answer })));
   });
 
-  it('shows every answer that its cases expect, and no other', () => {
+  it("shows in each answer exactly the codes that the row's cases expect", () => {
     for (const { id, answer, cases } of ROWS) {
       const expected = new Set(cases.map((it) => it.expect));
       // A positive that stands beside the refusals of a row needs no word.
@@ -32,7 +32,7 @@ describe('the attack table', () => {
     }
   });
 
-  it('has the archives twice: one by one, and in one line', () => {
+  it('lists the archive attacks as rows and in one summary line with the same codes', () => {
     const line = SECTION.split('\n').find((it) => it.startsWith('| T | ')) ?? '';
     const said = new Set(codesIn(line.split('|')[3] ?? ''));
     const answers = new Set(ARCHIVES.flatMap(({ cases }) => cases.map((it) => it.expect)));
@@ -40,7 +40,7 @@ describe('the attack table', () => {
     expect(ARCHIVES).toHaveLength(30);
   });
 
-  it('numbers its rows once, names them, and expects codes that there are', () => {
+  it('has unique ids, names, cases, and only existing codes', () => {
     const ids = ROWS.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
     for (const { name, attack, cases } of ROWS) {
@@ -77,27 +77,27 @@ describe('the judge of the attack table', () => {
   });
   const problems = (...tests: readonly TestResult[]): readonly string[] => judge([row], tests).problems;
 
-  it('is content with a test that passed and saw what the row expects', () => {
+  it('reports no problem when a test passed and saw the expected code', () => {
     expect(judge([row], [test({})])).toMatchObject({
       problems: [],
       cases: [{ ok: true, answered: 'BAD_SIGNATURE', files: ['a.test.ts'] }],
     });
   });
 
-  it('is not content without a test, or with one that did not run', () => {
+  it('reports a row without a test, or whose test was skipped', () => {
     expect(problems()).toEqual(['M5: no test that ran shows BAD_SIGNATURE']);
     expect(problems(test({ state: 'skipped', answers: [] }))).toEqual([
       'M5: no test that ran shows BAD_SIGNATURE',
     ]);
   });
 
-  it('is not content with a test that failed, even beside a good one', () => {
+  it('reports a failed test, even when another test of the row passed', () => {
     expect(problems(test({}), test({ file: 'b.test.ts', state: 'failed' }))).toEqual([
       'b.test.ts: M5: payload flip -> BAD_SIGNATURE: failed',
     ]);
   });
 
-  it('believes what a test saw and not what its title says', () => {
+  it('uses the code that the test saw, not the code in its title', () => {
     expect(problems(test({ answers: ['UNKNOWN_KEY'] }))).toEqual([
       'a.test.ts: M5: payload flip -> BAD_SIGNATURE: it passed, but no assertion was about BAD_SIGNATURE',
       'M5: expected BAD_SIGNATURE, the tests saw UNKNOWN_KEY',
@@ -105,13 +105,13 @@ describe('the judge of the attack table', () => {
     expect(problems(test({ answers: [] }))).toHaveLength(2);
   });
 
-  it('is not content with a test of a row that there is not', () => {
+  it('reports a test with the id of a row that does not exist', () => {
     expect(problems(test({}), test({ title: 'M99: new' }))).toEqual([
       'a.test.ts: M99: new: there is no row M99 in test/attacks/rows.ts',
     ]);
   });
 
-  it('holds each case to the test that has its words in the title', () => {
+  it("matches a case only with tests whose title contains the case's words", () => {
     const two: AttackRow = {
       ...row,
       cases: [
@@ -123,7 +123,7 @@ describe('the judge of the attack table', () => {
     expect(found).toEqual(['M5, twice: no test that ran shows THRESHOLD']);
   });
 
-  it('lists a case that only tests outside of this run show, and calls it no problem', () => {
+  it('lists a case whose tests are all outside this run, and does not report it', () => {
     const two: AttackRow = {
       ...row,
       cases: [
@@ -143,7 +143,7 @@ describe('the judge of the attack table', () => {
     ]);
   });
 
-  it('calls a failed test a problem, whatever did not run', () => {
+  it('reports a failed test even when other tests did not run', () => {
     const failed = test({ state: 'failed' });
     const { problems: found } = judge([row], [failed], new Map([['b.integration.test.ts', ['M5']]]));
     expect(found).toEqual(['a.test.ts: M5: payload flip -> BAD_SIGNATURE: failed']);

@@ -11,7 +11,7 @@ type Result = {
   readonly exitCode: number;
 };
 
-it('every verb tells a mistake as JSON and nothing else, with its exit code', {
+it('every verb reports a usage error with --json as JSON alone, with exit code 2', {
   timeout: 60_000,
 }, async () => {
   const { stdout } = await runOrFail([process.execPath, SCRIPT]);

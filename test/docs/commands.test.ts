@@ -36,11 +36,11 @@ const declaringClass = (command: object): object =>
   Object.hasOwn(command, 'args') ? command : declaringClass(Object.getPrototypeOf(command) as object);
 
 describe.each(verbs.flat())('%s', (_name, command) => {
-  it('says in one line what it does', () => {
+  it('has a one-line description', () => {
     expect(firstLine(command)).toMatch(/^\S.{9,}$/);
   });
 
-  it('shows an example', () => {
+  it('has an example', () => {
     expect(command.examples ?? []).not.toEqual([]);
   });
 
@@ -48,7 +48,7 @@ describe.each(verbs.flat())('%s', (_name, command) => {
     expect(command.enableJsonFlag).toBe(true);
   });
 
-  it('describes every flag and argument', () => {
+  it('has a description for every flag and argument', () => {
     const described = Object.entries({ ...command.baseFlags, ...command.flags, ...command.args });
     expect(described.filter(([, { description }]) => !description).map(([name]) => name)).toEqual([]);
   });
@@ -62,7 +62,7 @@ describe.each(verbs.flat())('%s', (_name, command) => {
 });
 
 describe('all verbs', () => {
-  it('have usage lines without an empty place, as in [--agent | ]', async () => {
+  it('have usage lines without an empty alternative such as [--agent | ]', async () => {
     const lines: string[] = [];
     for (const it of PROGRAMS) {
       const config = await loadConfig(it, await loadCommands(withStandard(it)));
@@ -76,7 +76,7 @@ describe('all verbs', () => {
     expect(lines.filter((line) => /\[\s|[|\s]\]/.test(line))).toEqual([]);
   });
 
-  it('are there to be walked', () => {
+  it('are those of the programs and the three standard ones', () => {
     expect(verbs.map((list) => list.length)).toEqual(
       PROGRAMS.map((it) => Object.keys(it.commands).length + 3),
     );

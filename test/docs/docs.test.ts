@@ -77,13 +77,13 @@ describe.each(FILES)('%s', (file) => {
     expect(dead).toEqual([]);
   });
 
-  it('types the programs by name: outside the checkout npx asks the public registry for them', () => {
+  it('calls the programs by name, because npx outside the checkout would ask the public registry', () => {
     expect(
       text.match(/^.*npx (?:fleet-|-y ).*$/gm)?.filter((line) => !line.includes('`npx fleet-')) ?? [],
     ).toEqual([]);
   });
 
-  it('names no path of the machine it was written on', () => {
+  it("contains no path of a developer's machine", () => {
     expect(text.match(/(?:^|[\s`"'(=:])\/(?:work|tmp|root|home|Users)\/[^\s`]*/g) ?? []).toEqual([]);
   });
 });
@@ -176,7 +176,7 @@ const FOREIGN_FLAGS = new Set([
 ]);
 
 describe('commands in the documentation', () => {
-  it('are there to be tested', () => {
+  it('are found, for all three programs', () => {
     expect(calls.length).toBeGreaterThan(40);
     expect(new Set(calls.map(({ program }) => program)).size).toBe(3);
   });
@@ -188,7 +188,7 @@ describe('commands in the documentation', () => {
     expect(unknown).toEqual([]);
   });
 
-  it('have no flag in a sentence that no program has', () => {
+  it('use in prose only flags that a program has', () => {
     const known = new Set(
       Object.keys(PROGRAMS).flatMap((name) =>
         [...read(`docs/reference/commands/${name}.md`).matchAll(/--(?:\[no-\])?([a-z][a-z0-9-]*)/g)].map(

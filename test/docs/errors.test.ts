@@ -50,11 +50,11 @@ const themes: ReadonlyMap<string, string> = (() => {
 })();
 
 describe('the catalogue of error codes', () => {
-  it('has every code once, and none that is not there, in the order of the source', () => {
+  it('lists every code once, in the order of the source, and no other', () => {
     expect(rows.map(({ code }) => code)).toEqual(names);
   });
 
-  it.each(names)('says the exit code and retryability of %s, what it means and what to do', (code) => {
+  it.each(names)('lists the exit code and retryability of %s, its meaning and the remedy', (code) => {
     const row = rows.find((it) => it.code === code);
     const error = new FleetError(code, '');
     expect(row).toMatchObject({ exit: error.exitCode, again: error.retryable ? 'yes' : 'no' });
@@ -73,7 +73,7 @@ describe('the catalogue of error codes', () => {
     expect([...found]).toEqual([...themes]);
   });
 
-  it('explains every exit code that a code leads to', () => {
+  it('explains every exit code', () => {
     const explained = [...CATALOGUE.matchAll(/^\| (\d) \| /gm)].map(([, exit]) => Number(exit));
     expect(explained).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
     for (const code of names) expect(explained).toContain(CODES[code].exit);
@@ -83,7 +83,7 @@ describe('the catalogue of error codes', () => {
     );
   });
 
-  it('answers attacks with codes that exist', () => {
+  it('answers each row of the media attacks with existing codes', () => {
     const attacks = ATTACKS.split('\n').filter((line) => /^\| (M\d+|T) \| /.test(line));
     expect(attacks).toHaveLength([...MEDIA, ...FOUND_MEDIA].length + 1);
     for (const line of attacks) {
@@ -113,7 +113,7 @@ const sourcesBelow = (folder: string): readonly Source[] =>
 const withoutComments = (text: string): string =>
   text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/(^|\s)\/\/.*$/gm, '$1');
 
-describe('the codes', () => {
+describe('the error codes', () => {
   const sources = ['bundles', 'scheduler', 'exporter', 'agent']
     .flatMap(sourcesBelow)
     .map(({ path, text }) => {
@@ -124,15 +124,15 @@ describe('the codes', () => {
   const all = sources.join('\n');
   const raised = new Set(names.filter((code) => new RegExp(`\\b${code}\\b`).test(all)));
 
-  it('are raised somewhere, or reserved for a reason', () => {
+  it('are thrown somewhere in the sources, or listed as reserved with a reason', () => {
     expect(names.filter((code) => !raised.has(code) && !(code in RESERVED))).toEqual([]);
   });
 
-  it('are no longer reserved once something raises them', () => {
+  it('are not listed as reserved when the sources throw them', () => {
     expect(Object.keys(RESERVED).filter((code) => raised.has(code as ErrorCode))).toEqual([]);
   });
 
-  it('are marked as reserved in the catalogue, those and no others', () => {
+  it('are marked as reserved in the catalogue exactly when they are reserved', () => {
     const marked = rows.filter(({ means }) => means.includes('*Reserved:')).map(({ code }) => code);
     expect(marked).toEqual(names.filter((code) => code in RESERVED));
   });

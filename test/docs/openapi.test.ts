@@ -32,18 +32,18 @@ describe('the OpenAPI document', () => {
     ['a path without a slash', { paths: { 'v1/roots': {} } }],
     ['an answer without a description', { paths: { '/a': { get: { responses: { 200: {} } } } } }],
     ['an unknown field', { path: {} }],
-  ])('would be refused with %s', (_, change) => {
+  ])('is refused by that schema with %s', (_, change) => {
     expect(isOpenApi({ ...document, ...change })).toBe(false);
   });
 
-  it('has a name of its own for each operation', () => {
+  it('has a unique operationId for each operation', () => {
     const names = Object.values(document.paths).flatMap((path) =>
       Object.values(path).map(({ operationId }) => operationId),
     );
     expect(names.length).toBe(new Set(names).size);
   });
 
-  it('refers only to what it has, and has nothing that is not referred to', () => {
+  it('refers only to components that exist, and has no unused ones', () => {
     const found = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/([^"]+)"/g)];
     const referred = new Set(found.map(([, name = '']) => name));
     const { securitySchemes = {}, ...components } = document.components;
@@ -63,7 +63,7 @@ strict.addVocabulary(['openapi', 'info', 'tags', 'paths', 'components']);
 strict.addSchema(document, 'openapi');
 
 test.each(Object.keys(document.components['schemas'] ?? {}))(
-  'the schema %s of the OpenAPI document is one of JSON Schema 2020-12',
+  '%s of the OpenAPI document is a valid JSON Schema 2020-12',
   (name) => {
     expect(() => strict.compile({ $ref: `openapi#/components/schemas/${name}` })).not.toThrow();
   },

@@ -34,7 +34,7 @@ const readFolders = (path: string): readonly Folder[] => {
 
 const FOLDERS = ['scheduler', 'agent', 'exporter', 'bundles'].flatMap(readFolders);
 
-test('each folder with a folder in it has an order that names all its folders and files', () => {
+test('each folder with subfolders has an order in the lint rule that names all its folders and files', () => {
   const missing = FOLDERS.filter(
     ({ folders, files }) => folders.length > 0 && folders.length + files.length > 1,
   ).flatMap(({ path, folders, files }) => {
@@ -45,7 +45,7 @@ test('each folder with a folder in it has an order that names all its folders an
   expect(missing).toEqual([]);
 });
 
-test('an order names only what is there, once', () => {
+test('each order names only existing folders and files, once', () => {
   const known = new Map(FOLDERS.map(({ path, folders, files }) => [path, [...folders, ...files, '*.ts']]));
   const wrong = Object.entries(ORDERS).flatMap(([path, order]) => [
     ...order.filter((name) => !known.get(path)?.includes(name)),

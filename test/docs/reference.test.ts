@@ -50,7 +50,7 @@ const client = await generateClient();
 describe('generated files', () => {
   const files = new Map([...generate(), ...commandPages, ...client]);
 
-  it('are those of the repository', () => {
+  it('are the committed ones, no more and no fewer', () => {
     expect([...files.keys()].toSorted()).toEqual(generated().toSorted());
   });
 
@@ -101,7 +101,7 @@ describe.each(AUTHORED.map(({ name, kind }) => [name, kind] as const))('the sche
     expect(described.filter(([, sentences]) => sentences !== 1 && sentences !== 2)).toEqual([]);
   });
 
-  it('has an example of every field that is read', () => {
+  it('has an example for every field that the scheduler reads', () => {
     const bare = fieldsOf(schema, '').filter(({ path, schema: one }) => {
       const { description, examples, const: only } = one;
       if (!isShown(name, path) || holdsFields(one) || description === 'Not read.') return false;
@@ -110,13 +110,13 @@ describe.each(AUTHORED.map(({ name, kind }) => [name, kind] as const))('the sche
     expect(bare.map(({ path }) => path)).toEqual([]);
   });
 
-  it('takes the examples, as the scheduler does', () => {
+  it('accepts the examples, as the scheduler does', () => {
     for (const object of objectsOf(name)) {
       expect([fits(name, object), fits('platform', object), isRead(object)]).toEqual([true, true, true]);
     }
   });
 
-  it('judges every change of the examples as the scheduler does', { timeout: 120_000 }, () => {
+  it('accepts or refuses each mutated example as the scheduler does', { timeout: 120_000 }, () => {
     // Of a ConfigMap it is the schema of all kinds that says whether it is meant for the platform.
     const judge = kind === 'ConfigMap' ? 'platform' : name;
     const changes = objectsOf(name)
@@ -139,7 +139,7 @@ describe.each(['scheduler-config', 'keys-config', 'agent-config'])('the configur
     readFileSync(new URL(`../bundles/schemas/${name}.schema.json`, DOCS), 'utf8'),
   ) as Schema;
 
-  it('describes every key, and its example has every key', () => {
+  it('has a description for every key, and its example has every key', () => {
     const bare = fieldsOf(schema, '').filter(({ schema: { description } }) => description === undefined);
     expect(bare.map(({ path }) => path).filter((path) => !path.startsWith('/imagePolicy/'))).toEqual([]);
     const [example = {}] = objectsOf(name) as readonly object[];
@@ -148,11 +148,11 @@ describe.each(['scheduler-config', 'keys-config', 'agent-config'])('the configur
   });
 });
 
-it('the example of agent.yaml is read by the agent', () => {
+it('the agent reads the example of agent.yaml', () => {
   expect(parseConfig('agent.yaml', exampleOf('agent-config'))).toMatchObject({ services: 'systemd' });
 });
 
-it('the example of fleet-scheduler.yaml is read by the scheduler', async () => {
+it('the scheduler reads the example of fleet-scheduler.yaml', async () => {
   const config = fileURLToPath(new URL('reference/examples/scheduler-config.yaml', DOCS));
   expect(await readConfiguration({ config }, '/')).toMatchObject({ pullImages: true, poll: '1m' });
 });
@@ -160,7 +160,7 @@ it('the example of fleet-scheduler.yaml is read by the scheduler', async () => {
 describe('the schema platform', () => {
   const all = read('platform');
 
-  it('holds the schema of every kind', () => {
+  it('contains the schema of every kind', () => {
     const rest = ({ $schema: _dialect, $id: _id, ...schema }: Schema): Schema => schema;
     expect(all['$defs']).toEqual(Object.fromEntries(AUTHORED.map(({ name }) => [name, rest(read(name))])));
   });

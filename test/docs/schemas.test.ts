@@ -54,20 +54,20 @@ describe.each(Object.entries(EXAMPLES))('the schema %s', (name, example) => {
   const schema = read(`${name}.schema.json`);
   const required = schema.required ?? [];
 
-  it('takes a whole document, and one with fields of a later version', () => {
+  it('accepts a complete document, and one with fields of a later version', () => {
     expect(accepts(name, example)).toBe(true);
     expect(accepts(name, { ...example, laterField: 1 })).toBe(true);
     expect(Object.keys(example).toSorted()).toEqual(Object.keys(schema.properties).toSorted());
   });
 
-  it('refuses one that lacks what is required, and only that', () => {
+  it('refuses a document without a required field, and accepts one without an optional field', () => {
     for (const key of Object.keys(example)) {
       const { [key]: _left, ...rest } = example;
       expect({ key, accepted: accepts(name, rest) }).toEqual({ key, accepted: !required.includes(key) });
     }
   });
 
-  it('refuses another type anywhere', () => {
+  it('refuses another type for any value', () => {
     for (const [key, value] of Object.entries(example)) {
       expect({ key, accepted: accepts(name, { ...example, [key]: wrongFor(value) }) }).toEqual({
         key,
@@ -78,11 +78,11 @@ describe.each(Object.entries(EXAMPLES))('the schema %s', (name, example) => {
   });
 });
 
-describe('a document that is parsed', () => {
+describe('parseDocument', () => {
   /** No module reads this one as a whole document. */
   const parsed = Object.keys(EXAMPLES).filter((name) => name !== 'statement');
 
-  it.each(parsed)('as %s is returned as it is, or refused by name', (name) => {
+  it.each(parsed)('as %s returns the document or throws a FleetError', (name) => {
     const example = EXAMPLES[name];
     expect(parseDocument(name as DocumentName, example, 'it')).toBe(example);
     const { required = [] } = read(`${name}.schema.json`);
@@ -91,7 +91,7 @@ describe('a document that is parsed', () => {
     expect(refusal(() => parseDocument(name as DocumentName, null, 'it'))).toBe('SCHEMA');
   });
 
-  it.each(parsed)('as %s must not demand what nobody here knows', (name) => {
+  it.each(parsed)('as %s refuses unknown critical fields', (name) => {
     const judged = (critical: unknown) =>
       refusal(() => parseDocument(name as DocumentName, { ...EXAMPLES[name], critical }, 'it'));
     expect(judged(['quantum'])).toBe('UNSUPPORTED');
@@ -99,7 +99,7 @@ describe('a document that is parsed', () => {
     for (const critical of [7, 'quantum', {}, true]) expect(judged(critical)).toBe('SCHEMA');
   });
 
-  it('says where it does not fit', () => {
+  it('reports the JSON pointer of the first mismatch', () => {
     const { rollout: _rollout, ...rest } = EXAMPLES['release-predicate'] ?? {};
     const parse = (value: unknown) => () => parseDocument('release-predicate', value, 'the release');
     expect(parse({ ...rest, rollout: { percent: 101 } })).toThrow(

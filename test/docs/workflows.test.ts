@@ -19,7 +19,7 @@ const steps = workflows.flatMap(({ name, workflow }) =>
 );
 
 describe('workflows', () => {
-  it('name each action of others by its commit, with the version beside it', () => {
+  it('pin each third-party action to a commit, with the version in a comment', () => {
     const used = workflows.flatMap(({ text }) => text.match(/^.*\buses: .*$/gm) ?? []);
     const ofOthers = used.filter((line) => !line.includes('uses: ./'));
     expect(ofOthers).not.toEqual([]);
@@ -28,13 +28,13 @@ describe('workflows', () => {
     ).toEqual([]);
   });
 
-  it('may read the sources and nothing else, where a job does not say more', () => {
+  it('have read permission on contents only, unless a job declares more', () => {
     expect(workflows.map(({ workflow }) => workflow.permissions)).toEqual(
       workflows.map(() => ({ contents: 'read' })),
     );
   });
 
-  it('put no text of a pull request or a branch into a shell', () => {
+  it('use no text of a pull request or branch name inside a shell command', () => {
     expect(steps.filter(({ step }) => step.run?.includes('${{'))).toEqual([]);
   });
 

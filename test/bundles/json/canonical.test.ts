@@ -25,7 +25,7 @@ const reordered = (value: Json): Json => {
 };
 
 describe('canonical JSON', () => {
-  it('reads back as what it was', () => {
+  it('is parsed to the value that was written', () => {
     fc.assert(
       fc.property(json, (value) => {
         expect(parseJson(canonicalJson(value))).toEqual(value);
@@ -43,7 +43,7 @@ describe('canonical JSON', () => {
     );
   });
 
-  it('writes long lists as short ones, in order or not', () => {
+  it('writes the items of long lists as it writes them alone, for any key order', () => {
     fc.assert(
       fc.property(fc.array(json, { minLength: 1, maxLength: 3 }), fc.boolean(), (items, turned) => {
         const some: readonly Json[] = turned ? items.map(reordered) : items;
@@ -67,7 +67,7 @@ describe('canonical JSON', () => {
     },
   );
 
-  it('does not ask a value of a long list how it wants to be written', () => {
+  it('ignores a toJSON property of an item in a long list', () => {
     const list = Array.from({ length: 20 }, () => ({ a: 1, toJSON: 'x' }));
     expect(canonicalJson(list)).toBe(`[${list.map(() => '{"a":1,"toJSON":"x"}').join(',')}]`);
   });
@@ -94,14 +94,14 @@ describe('canonical JSON', () => {
     );
   });
 
-  it('escapes as RFC 8785 does, and no more', () => {
+  it('escapes as RFC 8785 does, and nothing else', () => {
     expect(canonicalJson('\u0000\u001f\b\t\n\f\r"\\/\u007f\u2028é')).toBe(
       '"\\u0000\\u001f\\b\\t\\n\\f\\r\\"\\\\/\u007f\u2028é"',
     );
     expect(canonicalBytes('é')).toEqual(Buffer.from([0x22, 0xc3, 0xa9, 0x22]));
   });
 
-  it('leaves out what is undefined and keeps what is null', () => {
+  it('omits undefined and keeps null', () => {
     expect(canonicalJson({ b: undefined, a: null })).toBe('{"a":null}');
     expect(canonicalJson([])).toBe('[]');
     expect(canonicalJson({})).toBe('{}');
@@ -124,7 +124,7 @@ describe('canonical JSON', () => {
     ['a date', { at: new Date(0) }],
     ['a map', new Map([['a', 1]])],
     ['bytes', { bytes: Buffer.from('a') }],
-  ])('has no word for %s', (_what, value) => {
+  ])('refuses %s with a TypeError', (_what, value) => {
     expect(() => canonicalJson(value as Json)).toThrow(TypeError);
   });
 });

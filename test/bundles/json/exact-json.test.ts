@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseExactJson, writeExactJson } from '../../../bundles/json/exact-json.ts';
 
-test('whole numbers keep their digits through reading and writing, in any place', () => {
+test('parseExactJson and writeExactJson keep every digit of whole numbers at any place', () => {
   const whole = fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }).map(String);
   fc.assert(
     fc.property(fc.array(whole, { minLength: 1 }), fc.constantFrom('', ' ', '\n'), (numbers, space) => {
@@ -13,7 +13,7 @@ test('whole numbers keep their digits through reading and writing, in any place'
   );
 });
 
-test('everything else is read and written as by JSON', () => {
+test('parseExactJson and writeExactJson treat all other values as JSON does', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const text = JSON.stringify(value);

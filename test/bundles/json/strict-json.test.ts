@@ -21,7 +21,7 @@ const expectSame = (value: unknown, text: string): void => {
   expect(JSON.stringify(value)).toBe(runInNewContext('JSON.stringify(JSON.parse(text))', { text }));
 };
 
-describe('strict JSON', () => {
+describe('parseStrictJson', () => {
   it('reads what JSON.parse reads', () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
@@ -30,7 +30,7 @@ describe('strict JSON', () => {
     );
   });
 
-  it('never takes what JSON.parse refuses, and reads nothing else than it', () => {
+  it('refuses what JSON.parse refuses, and otherwise returns the same value', () => {
     const sample = Buffer.from('{"a":[1,"\\u0061",{"b":null}],"c\\"":-0.5e3, "d":{"a":"}","e":"x\\\\"}}');
     fc.assert(
       fc.property(fc.oneof(flippedByte(sample), fc.uint8Array({ maxLength: 40 })), (bytes) => {
@@ -40,7 +40,7 @@ describe('strict JSON', () => {
     );
   });
 
-  it('is right where JSON.parse was misled', () => {
+  it('reads escaped keys correctly when the JSON.parse of Node confuses them', () => {
     parse(String.raw`{"misled":1,"\\":1}`);
     JSON.parse(String.raw`{"misled":1,"\\":1}`);
     const text = String.raw`{"misled":1,"\"":1}`;
@@ -58,7 +58,7 @@ describe('strict JSON', () => {
     ['as a surrogate pair', String.raw`{"😀":1,"\ud83d\ude00":2}`],
     ['empty', '{"":1,"":2}'],
     ['called __proto__', '{"__proto__":1,"__proto__":2}'],
-  ])('refuses a key that is there twice, %s', (_how, text) => {
+  ])('refuses a repeated key, %s', (_how, text) => {
     expect(() => JSON.parse(text)).not.toThrow();
     expect(refusalOf(text)).toBe('BAD_JSON');
   });
@@ -71,7 +71,7 @@ describe('strict JSON', () => {
     String.raw`{"a":1,"\\u0061":2,"A":3,"a ":4}`,
     '{"a":"b\\":","b":"a\\":"}',
     '{"constructor":1,"toString":2}',
-  ])('takes %s, where none is twice', (text) => {
+  ])('accepts %s, in which no key of an object repeats', (text) => {
     expect(parse(text)).toEqual(JSON.parse(text));
   });
 
@@ -84,12 +84,12 @@ describe('strict JSON', () => {
     expect(refusal(() => parseStrictJson(Buffer.from('['.repeat(33)), { maxBytes: 100 }))).toBe('TOO_DEEP');
   });
 
-  it('does not recurse, however deep a stranger writes', () => {
+  it('refuses a million levels without recursion', () => {
     const deep = Buffer.from('['.repeat(1_000_000));
     expect(refusal(() => parseStrictJson(deep, { maxBytes: 2_000_000 }))).toBe('TOO_DEEP');
   });
 
-  it('counts bytes, not characters, before it looks at any', () => {
+  it('checks the limit in bytes, not in characters, before parsing', () => {
     const text = JSON.stringify('é'.repeat(499));
     expect(refusalOf(text)).toBeUndefined();
     expect(refusalOf(`${text} `)).toBe('TOO_LARGE');

@@ -26,14 +26,14 @@ it.each([
   '? hunter2',
   '%YAML hunter2\n---\na',
   '%TAG hunter2\n---\na',
-])('what is said of %j does not quote it', (value) => {
+])('yamlFault does not quote the value in the fault of %j', (value) => {
   for (const text of [`code: ${value}`, `code:\n  ${value}`, value]) {
     const { errors, warnings } = parseDocument(text, { prettyErrors: false });
     for (const { message } of [...errors, ...warnings]) expect(yamlFault(message)).not.toContain('hunt');
   }
 });
 
-it('it is the end of a sentence', () => {
+it('yamlFault returns text for the end of a sentence, without position', () => {
   const [error] = parseDocument('a: "b', { prettyErrors: true }).errors;
   expect(yamlFault(error?.message ?? '')).toBe('missing closing "quote');
 });

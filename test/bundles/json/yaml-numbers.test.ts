@@ -30,7 +30,7 @@ it.each([
   ['.inf', Infinity],
   ['-.INF', -Infinity],
   ['.nan', Number.NaN],
-])('%s is the number %s', (text, value) => {
+])('yamlNumber reads %s as the number %s', (text, value) => {
   expect(yamlNumber(text)).toBe(value);
 });
 
@@ -51,11 +51,11 @@ it.each([
   '.',
   '-',
   '1.2.3',
-])('%s is text', (text) => {
+])('yamlNumber leaves %s as text', (text) => {
   expect(yamlNumber(text)).toBeUndefined();
 });
 
-it('is written back as it was read', () => {
+it('a document with withYamlNumbers is written as it was read', () => {
   const text = 'a: [017, 1_000, 1e3, 1e400, .5, 0x10, 9007199254740993, "017", !!float 1, 1.2.3]\n';
   const document = parseDocument(text, { customTags: withYamlNumbers });
   expect(document.errors).toEqual([]);

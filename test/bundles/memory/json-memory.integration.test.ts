@@ -19,13 +19,13 @@ const read = async (reader: ReaderName, kind: Flood | 'real') => {
   return JSON.parse(stdout) as { readonly answer: string; readonly mib: number };
 };
 
-describe('a document that is as long as it may be', () => {
+describe('the memory for a document of maximum size', () => {
   it.each<[Flood, number]>(
     usual([
       ['empty objects', 220],
       ['one wide string', 220],
     ]),
-  )('F1: has a field that nobody knows, full of %s -> ACCEPT', async (kind, most) => {
+  )('F1: is bounded for an unknown field full of %s -> ACCEPT', async (kind, most) => {
     const { answer, mib } = await read('medium.json, unknown field', kind);
     expect(answer).toBe('ACCEPT');
     expect(mib).toBeLessThan(most);
@@ -38,13 +38,13 @@ describe('a document that is as long as it may be', () => {
       ['index.json', 'integers'],
       ['needs', 'arrays of one'],
     ]),
-  )('F2: %s, of %s, which take many times their bytes -> TOO_LARGE', async (reader, kind) => {
+  )('F2: %s, of %s, which need many times their bytes in memory -> TOO_LARGE', async (reader, kind) => {
     const { answer, mib } = await read(reader, kind);
     expect(answer).toBe('TOO_LARGE');
     expect(mib).toBeLessThan(MOST_MIB);
   });
 
-  it('is read where it is a real table of contents', async () => {
+  it('is bounded for a realistic table of contents, which is accepted', async () => {
     const { answer, mib } = await read('medium.json, known field', 'real');
     expect(answer).toBe('ACCEPT');
     expect(mib).toBeLessThan(MOST_MIB);

@@ -19,7 +19,7 @@ const withFile = async <T>(use: (handle: FileHandle) => Promise<T>): Promise<T> 
 };
 const limits = { maxEntries: 100 };
 
-test('a file gives the same items as a stream of its bytes', async () => {
+test('readTar returns the same items from a file as from a stream of its bytes', async () => {
   const tar = rawTar(
     [0, 1, 511, 512, 4000, 70_000, 200_000].map((size) => ({
       name: `f${size}`,
@@ -37,7 +37,7 @@ test('a file gives the same items as a stream of its bytes', async () => {
   });
 });
 
-test('content that nobody reads is not read from the file either', async () => {
+test('readTar skips unread content of a file without reading it from disk', async () => {
   const size = 2 ** 30;
   const header = (name: string) => rawHeader({ name, size: `${size.toString(8).padStart(11, '0')}\0` });
   await withFile(async (handle) => {
@@ -64,7 +64,7 @@ test('content that nobody reads is not read from the file either', async () => {
   });
 });
 
-test('TRUNCATED: a file that ends inside an entry that nobody reads', async () => {
+test('TRUNCATED: a file that ends inside an entry whose content is skipped', async () => {
   const tar = rawTar([{ name: 'a', content: Buffer.alloc(100_000, 'x') }]).subarray(0, 90_000);
   await withFile(async (handle) => {
     await handle.write(tar);
@@ -75,7 +75,7 @@ test('TRUNCATED: a file that ends inside an entry that nobody reads', async () =
   });
 });
 
-test('TRUNCATED: a file that is shorter now than when its size was asked', async () => {
+test('TRUNCATED: a file that became shorter after its size was read', async () => {
   const tar = rawTar([{ name: 'a', content: Buffer.alloc(100_000, 'x') }]);
   await withFile(async (handle) => {
     await handle.write(tar.subarray(0, 50_000));

@@ -5,7 +5,7 @@ import { writeTar } from '../../../../bundles/formats/archive/write-tar.ts';
 import { collect, streamOf } from './streams.ts';
 
 describe.skipIf(spawnSync('tar', ['--version']).error)('GNU tar', () => {
-  test('lists and unpacks what was written', async () => {
+  test('GNU tar lists and unpacks what writeTar writes', async () => {
     const content = Buffer.from('{"imageLayoutVersion":"1.0.0"}');
     const entries = [
       { path: 'oci-layout', size: content.length, content },
@@ -32,7 +32,7 @@ describe.skipIf(spawnSync('tar', ['--version']).error)('GNU tar', () => {
     ]);
   });
 
-  test('reads a layer with long paths', () => {
+  test('GNU tar reads a layer with long paths', () => {
     const long = [
       `${'a'.repeat(90)}/${'b'.repeat(65)}/${'c'.repeat(30)}`,
       `${'d'.repeat(60)}/${'e'.repeat(93)}/${'f'.repeat(100)}`,

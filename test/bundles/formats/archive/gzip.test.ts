@@ -4,11 +4,11 @@ import { expect, test } from 'vitest';
 import { gunzipCapped, gzipFixed } from '../../../../bundles/formats/archive/gzip.ts';
 import { verdict } from './streams.ts';
 
-test('the header is the same everywhere: deflate, no flags, time 0, no hint, OS unknown', () => {
+test('gzipFixed writes the same header on every machine: deflate, no flags, time 0, no hint, OS unknown', () => {
   expect(gzipFixed(Buffer.from('hello')).toString('hex', 0, 10)).toBe('1f8b08000000000000ff');
 });
 
-test('what goes in comes out, for us and for any gunzip', () => {
+test('gunzipCapped and the gunzip of zlib restore what gzipFixed packs', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 5000 }), (bytes) => {
       const packed = gzipFixed(bytes);
@@ -43,7 +43,7 @@ test.each([
   expect(await verdict(() => gunzipCapped(bytes, maxBytes))).toBe(code);
 });
 
-test('any bytes are gzip or a named refusal', async () => {
+test('gunzipCapped unpacks any bytes or refuses them with a code', async () => {
   const noise = fc.uint8Array({ maxLength: 300 });
   const bytes = fc.oneof(
     noise,

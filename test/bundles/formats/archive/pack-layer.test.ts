@@ -22,7 +22,7 @@ const layer = fc
   // A name that is a file here and a directory there is refused, and tested below.
   .filter((files) => !files.some((a) => files.some((b) => b.path.startsWith(`${a.path}/`))));
 
-test('the layer is a sorted plain ustar archive with its parent directories, gzipped', () => {
+test('packLayer writes a gzipped ustar archive, sorted, with parent directories', () => {
   const packed = packLayer([file('b/x.yaml'), file('b-c'), { ...file('a'), executable: true }]);
   const tar = rawTar([
     { name: 'a', content: 'a', mode: '0000755\0' },
@@ -39,7 +39,7 @@ test('the layer is a sorted plain ustar archive with its parent directories, gzi
   });
 });
 
-test('a known layer has the digest that the tarfile module of Python gives the same files', () => {
+test("packLayer makes a tar with the digest that Python's tarfile module gives the same files", () => {
   // The tar's digest only: the gzip's depends on the zlib that Node was built with.
   expect(
     packLayer([file('kustomization.yaml', 'resources: []\n'), file('app/deployment.yaml', 'kind: x\n')])
@@ -47,7 +47,7 @@ test('a known layer has the digest that the tarfile module of Python gives the s
   ).toBe('sha256:76582f3cf9671be23d532ba96f5bcc84adcad6c353c605fba08a59766b40243c');
 });
 
-test('files come back with their bytes and mode, and the order they were given in does not matter', () => {
+test('packLayer keeps bytes and mode, and its result does not depend on the order of the files', () => {
   const shuffled = layer.chain((files) =>
     fc.tuple(fc.constant(files), fc.shuffledSubarray(files, { minLength: files.length })),
   );
@@ -70,14 +70,14 @@ test('files come back with their bytes and mode, and the order they were given i
   );
 });
 
-test('sorting is bytewise beyond the first Unicode plane', () => {
+test('packLayer sorts bytewise, also above U+FFFF', () => {
   const paths = [
     ...unpackLayer(packLayer([file('😀'), file('\uffee'), file('Z'), file('a')]).bytes, limits).keys(),
   ];
   expect(paths).toEqual(['Z', 'a', '\uffee', '😀']);
 });
 
-test('no files make an empty layer', () => {
+test('packLayer of no files makes an empty layer', () => {
   const packed = packLayer([]);
   expect(packed.uncompressedSize).toBe(1024);
   expect(unpackLayer(packed.bytes, limits).size).toBe(0);
@@ -90,7 +90,7 @@ const long = [
   `${'i/'.repeat(127)}j`,
 ];
 
-test('paths up to 255 bytes come back whole, wherever their slashes lie', () => {
+test('packLayer and unpackLayer keep paths up to 255 bytes, for any position of the slashes', () => {
   expect(long.map((path) => path.length)).toEqual([187, 255, 101, 255]);
   const packed = packLayer(long.map((path) => file(path)));
   expect([...unpackLayer(packed.bytes, limits).keys()]).toEqual(long);

@@ -16,7 +16,7 @@ const good: RawEntry[] = [
 const read = (tar: Uint8Array, sizes?: number[]) => readAll(streamOf(tar, sizes));
 const judge = (tar: Uint8Array) => verdict(() => read(tar));
 
-test('items come with path, size, kind, content and the offset of their content', async () => {
+test('readTar returns path, size, kind, content and offset of each entry', async () => {
   const tar = rawTar(good);
   const items = await read(tar);
   expect(items.map(({ path, size, directory }) => [path, size, directory])).toEqual([
@@ -118,7 +118,7 @@ describe('the attack table of the security design, T rows', () => {
     expect(await judge(tar)).toBe(code);
   });
 
-  test('TRUNCATED: a lying size is found without the caller reading the content', async () => {
+  test('TRUNCATED: an entry whose size exceeds the archive, although the caller skips its content', async () => {
     const tar = rawTar([{ name: 'x', size: '77777777777\0', content: 'abc' }]);
     const skim = async () => {
       for await (const item of readTar(streamOf(tar), { maxEntries: 9 })) expect(item.path).toBe('x');
@@ -137,7 +137,7 @@ describe('the attack table of the security design, T rows', () => {
   });
 });
 
-test('a caller may allow other names, whole and whatever flags the pattern has', async () => {
+test("readTar accepts names that match the caller's pattern as a whole, for any flags of the pattern", async () => {
   const tar = rawTar([{ name: 'Ab' }, { name: 'AB' }]);
   const names = async (namePattern: RegExp) =>
     (await readAll(streamOf(tar), { maxEntries: 9, namePattern })).length;
@@ -153,7 +153,7 @@ test.each(['../A', 'A/../B', '/A', 'A\\B', 'A//B', 'A/.'])(
   },
 );
 
-test('what a caller leaves unread is skipped', async () => {
+test('readTar skips content that the caller leaves unread', async () => {
   const firsts: string[] = [];
   for await (const { path, content } of readTar(streamOf(rawTar(good), [100]), { maxEntries: 9 })) {
     if (path === 'oci-layout') continue;
@@ -166,14 +166,14 @@ test('what a caller leaves unread is skipped', async () => {
   expect(firsts[0]).toMatch(new RegExp(`^${blob} \\d+$`));
 });
 
-test('content asked for too late is an error, never the bytes of another entry', async () => {
+test('content read after the next item was requested is an error, never the bytes of another entry', async () => {
   const items = readTar(streamOf(rawTar(good), [100]), { maxEntries: 9 });
   const first = (await items.next()).value;
   await items.next();
   expect(await verdict(() => collect(first.content))).toBe('INTERNAL');
 });
 
-test('content and the next item asked for at the same time is an error, said as what it is', async () => {
+test('INTERNAL: content and the next item requested at the same time', async () => {
   const items = readTar(streamOf(rawTar(good), [100]), { maxEntries: 9 });
   const first = (await items.next()).value;
   const [, next] = await Promise.allSettled([collect(first.content), items.next()]);
@@ -182,7 +182,7 @@ test('content and the next item asked for at the same time is an error, said as 
   );
 });
 
-test('a caller who stops early closes the source', async () => {
+test('readTar closes its source when the caller stops early', async () => {
   let closed = false;
   const source = async function* () {
     try {
@@ -198,7 +198,7 @@ test('a caller who stops early closes the source', async () => {
   expect(closed).toBe(true);
 });
 
-test("the source's own failure comes through as it is", async () => {
+test('readTar passes on an error of its source unchanged', async () => {
   const source = async function* () {
     yield rawTar(good).subarray(0, 1000);
     throw new Error('EIO: the stick was pulled');
@@ -216,7 +216,7 @@ const tree = fc.uniqueArray(
 const tarOf = (files: { path: string; content: Uint8Array }[]) =>
   collect(writeTar(files.map((file) => ({ ...file, size: file.content.length }))));
 
-test('however the stream is cut into chunks, the items are the same', async () => {
+test('readTar returns the same items for any chunking of the stream', async () => {
   const sizes = fc.array(fc.integer({ min: 0, max: 1500 }), { minLength: 1, maxLength: 8 });
   await fc.assert(
     fc.asyncProperty(tree, sizes, async (files, cuts) => {
@@ -230,7 +230,7 @@ test('however the stream is cut into chunks, the items are the same', async () =
   );
 });
 
-test('a source that reuses one buffer for every chunk is read right', async () => {
+test('readTar reads a source that reuses one buffer for every chunk', async () => {
   const reusing = async function* (tar: Uint8Array, size: number) {
     const buffer = Buffer.alloc(size);
     for (let at = 0; at < tar.length; at += size) {
@@ -245,7 +245,7 @@ test('a source that reuses one buffer for every chunk is read right', async () =
   }
 });
 
-test('any bytes are an archive or a named refusal', async () => {
+test('readTar reads any bytes or refuses them with a code', async () => {
   const bytes = fc.uint8Array({ maxLength: 4096, size: 'max' });
   await fc.assert(
     fc.asyncProperty(bytes, async (noise) => {
@@ -254,7 +254,7 @@ test('any bytes are an archive or a named refusal', async () => {
   );
 });
 
-test('a good archive with bytes changed, cut, doubled or zeroed is an archive or a named refusal', async () => {
+test('readTar reads or refuses with a code a good archive with bytes changed, cut, doubled or zeroed', async () => {
   const tar = rawTar(good);
   const at = fc.nat({ max: tar.length - 1 });
   const mutation = fc.oneof(

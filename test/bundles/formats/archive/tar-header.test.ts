@@ -4,7 +4,7 @@ import { decodeHeader, encodeHeader, MAX_SIZE } from '../../../../bundles/format
 import { rawHeader } from './raw-tar.ts';
 import { verdict } from './streams.ts';
 
-test('a header comes back as it went in', () => {
+test('decodeHeader reads what encodeHeader writes', () => {
   const header = fc.record({
     name: fc.stringMatching(/^[a-z0-9._/-]{1,100}$/u),
     prefix: fc.stringMatching(/^[a-z0-9._/-]{0,155}$/u),
@@ -21,12 +21,12 @@ test('a header comes back as it went in', () => {
   );
 });
 
-test('a header has the bytes the standard says, every one of them', () => {
+test('encodeHeader writes the same bytes as the reference header', () => {
   const ours = encodeHeader({ name: 'oci-layout', prefix: '', size: 30, mode: 0o644, directory: false });
   expect(ours).toEqual(rawHeader({ name: 'oci-layout', content: 'x'.repeat(30) }));
 });
 
-test('a header is accepted as GNU tar writes it', () => {
+test('decodeHeader accepts a header as GNU tar writes it', () => {
   expect(decodeHeader(rawHeader({ name: 'a', magic: 'ustar  \0' }), 0).name).toBe('a');
 });
 
@@ -58,7 +58,7 @@ test.each([
   expect(await verdict(() => encodeHeader({ ...rest, ...header }))).toBe(code);
 });
 
-test('any 512 bytes are a header or a named refusal', async () => {
+test('decodeHeader reads any 512 bytes or refuses them with a code', async () => {
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ minLength: 512, maxLength: 512 }), async (block) => {
       await verdict(() => decodeHeader(block, 0));

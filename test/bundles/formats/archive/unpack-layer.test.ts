@@ -14,7 +14,7 @@ const good: RawEntry[] = [
   { name: 'app', prefix: 'opt/bin', content: '#!', mode: '0000755\0' },
 ];
 
-test('files come with bytes and mode, under their whole path; directories are left out', () => {
+test('unpackLayer returns files by full path with bytes and mode, and no directories', () => {
   expect(Object.fromEntries(unpack(rawTar(good)))).toEqual({
     'etc/app.conf': { bytes: Buffer.from('port=80\n'), mode: 0o600 },
     'opt/bin/app': { bytes: Buffer.from('#!'), mode: 0o755 },
@@ -56,13 +56,13 @@ test.each<[string, string, Uint8Array]>([
   expect(await verdict(() => unpack(tar))).toBe(code);
 });
 
-test('TRAILING: data in the padding', async () => {
+test('TRAILING: data in the padding of an entry', async () => {
   const tar = rawTar([{ name: 'x', content: 'abc' }]);
   tar[600] = 1;
   expect(await verdict(() => unpack(tar))).toBe('TRAILING');
 });
 
-test('a good layer with any bytes changed is a layer or a named refusal', async () => {
+test('unpackLayer unpacks or refuses with a code a good layer with bytes changed', async () => {
   const tar = rawTar(good);
   const changes = fc.array(fc.tuple(fc.nat(tar.length - 1), fc.nat(255)), { minLength: 1, maxLength: 5 });
   await fc.assert(

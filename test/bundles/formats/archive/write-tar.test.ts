@@ -13,7 +13,7 @@ const entries = (): TarEntry[] => [
   { path: 'blobs/empty', size: 0, mode: 0o600, content: streamOf(Buffer.alloc(0)) },
 ];
 
-test('the bytes are those of a plain ustar archive: no times, no owners, two modes, two blocks at the end', async () => {
+test('writeTar writes a plain ustar archive: no times, no owners, two modes, two zero blocks at the end', async () => {
   expect(await collect(writeTar(entries()))).toEqual(
     rawTar([
       { name: 'oci-layout', content },
@@ -24,7 +24,7 @@ test('the bytes are those of a plain ustar archive: no times, no owners, two mod
   );
 });
 
-test('the bytes do not depend on how content is chunked or on where entries come from', async () => {
+test('writeTar writes the same bytes for any chunking and source of the content', async () => {
   const whole = await collect(writeTar([{ path: 'a', size: 1500, content: Buffer.alloc(1500, 'x') }]));
   const slowly = async function* (): AsyncGenerator<TarEntry> {
     yield { path: 'a', size: 1500, content: streamOf(Buffer.alloc(1500, 'x'), [1, 0, 7, 512]) };
@@ -32,7 +32,7 @@ test('the bytes do not depend on how content is chunked or on where entries come
   expect(digestOf(await collect(writeTar(slowly())))).toBe(digestOf(whole));
 });
 
-test('our reader gets back what was written', async () => {
+test('readTar reads the entries that writeTar wrote', async () => {
   const items = await readAll(writeTar(entries()));
   expect(items.map(({ path, size, directory }) => ({ path, size, directory }))).toEqual([
     { path: 'oci-layout', size: 30, directory: false },
@@ -76,7 +76,7 @@ test.each<[string, string, TarEntry[]]>([
   expect(await verdict(() => collect(writeTar(bad)))).toBe(code);
 });
 
-test('not a byte more than announced is written', async () => {
+test('writeTar stops at the announced size when the content is longer', async () => {
   let written = 0;
   const run = async () => {
     for await (const chunk of writeTar([{ path: 'a', size: 25, content: streamOf(content, [10]) }])) {
@@ -87,7 +87,7 @@ test('not a byte more than announced is written', async () => {
   expect(written).toBe(512 + 20);
 });
 
-test('content is asked for only as fast as the archive is read', async () => {
+test('writeTar reads content only as fast as the archive is consumed', async () => {
   let asked = 0;
   const source = async function* () {
     for (; asked < 1000; asked += 1) yield Buffer.alloc(512);

@@ -46,7 +46,7 @@ const ALSO_COSTLY: Costly = [
   ['by large items', { properties: { a: { items: { allOf: range(60, () => ({ uniqueItems: true })) } } } }],
 ];
 
-describe('a schema that people wrote', () => {
+describe("an author's schema", () => {
   test.each([
     ['allOf', doubling((next) => ({ allOf: [next, next] }))],
     ['anyOf and not', doubling((next) => ({ anyOf: [{ not: next }, next] }))],
@@ -108,7 +108,7 @@ describe('a schema that people wrote', () => {
     expect(refusal(() => compile(schema))).toBe('SCHEMA_INVALID');
   });
 
-  it('is judged in linear time also where a pattern meets the names of properties', () => {
+  it('is evaluated in linear time, also when a pattern is applied to the names of properties', () => {
     const schema = {
       type: 'object',
       patternProperties: { '^(a+)+$': {} },
@@ -117,7 +117,7 @@ describe('a schema that people wrote', () => {
     expect(compileSiteSchema(schema, 'build')({})).toEqual([]);
   });
 
-  it('has each of its patterns, not only the first', () => {
+  it('applies each of its patterns, not only the first', () => {
     const check = compile({
       type: 'object',
       properties: { a: { type: 'string', pattern: '^a+$' }, b: { type: 'string', pattern: '^b+$' } },
@@ -132,7 +132,7 @@ describe('a schema that people wrote', () => {
     expect(wrong({ f: 1 })).toEqual([' pattern', ' propertyNames']);
   });
 
-  it('takes a name of Object’s prototype for a name', () => {
+  it('treats names of Object.prototype as plain property names', () => {
     const required = compile({ required: ['toString', 'constructor'] });
     expect(required({})).toHaveLength(2);
     expect(required({ toString: 1, constructor: 1 })).toEqual([]);
@@ -152,7 +152,7 @@ describe('a schema that people wrote', () => {
     expect(compile({ uniqueItems: true })([{ [name]: 1 }, {}, { [name]: 1 }])).toHaveLength(1);
   });
 
-  it('takes names that look like code for names', () => {
+  it('treats property names that look like code as plain names', () => {
     const names = [
       'for(x){',
       'function validate1(data, {a}={}){',

@@ -26,7 +26,7 @@ const fence = (object: object, pointer: string, value?: unknown) =>
 
 const CONTAINER = '/spec/template/spec/containers/0';
 
-describe('a site value', () => {
+describe('a site value, checked against the protected fields', () => {
   test.each([
     [deployment, '/spec/replicas', 3],
     [deployment, `${CONTAINER}/env/0/value`, 'x'],
@@ -41,7 +41,7 @@ describe('a site value', () => {
     [custom, '/spec/settings', { a: 1 }],
     [{ apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', spec: {} }, '/spec/rules/0/host', 'a.example'],
     [{ apiVersion: 'helm.toolkit.fluxcd.io/v2', kind: 'HelmRelease', spec: {} }, '/spec/values/line', 1],
-  ])('may go into %# %j', (object, pointer, value) => {
+  ])('is allowed at %# %j', (object, pointer, value) => {
     expect(fence(object, pointer, value)).toBeUndefined();
     expect(fence(object, pointer)).toBeUndefined();
   });
@@ -95,7 +95,7 @@ describe('a site value', () => {
     [{ apiVersion: 'argoproj.io/v1alpha1', kind: 'Application', spec: {} }, '/spec/project', 'x'],
     [{ apiVersion: 'v1', kind: 'List', items: [deployment] }, '/items/0/kind', 'x'],
     [{ apiVersion: 'v1', kind: 'List', items: [deployment] }, '/items', []],
-  ])('may not go into %# %j, known before its value', (object, pointer, value) => {
+  ])('is refused at %# %j, even before its value is known', (object, pointer, value) => {
     expect(fence(object, pointer)).toBeDefined();
     expect(fence(object, pointer, value)).toBeDefined();
   });
@@ -107,12 +107,12 @@ describe('a site value', () => {
     ['/spec/strategy', { HostNetwork: true }],
     ['/spec/strategy', { 'fleet-ferry/prune': 'disabled' }],
     ['/metadata/labels/a', { b: 1 }],
-  ])('at %s may not bring what its field could hold: %j', (pointer, value) => {
+  ])('at %s is refused for its content: %j', (pointer, value) => {
     expect(fence(deployment, pointer)).toBeUndefined();
     expect(fence(deployment, pointer, value)).toBeDefined();
   });
 
-  it('replaces no image that the build pinned, wherever it is written', () => {
+  it('is refused when it changes an image that the build pinned, at any field or parent', () => {
     const flags = {
       apiVersion: 'x.example/v1',
       kind: 'Widget',

@@ -24,7 +24,7 @@ const refusalOf = (change: object) =>
   refusal(() => parseHostPackage(Buffer.from(JSON.stringify({ ...good, ...change }))));
 
 describe('a host package', () => {
-  it('is read as it was written', () => {
+  it('is parsed to the values that were written', () => {
     expect(parseHostPackage(Buffer.from(JSON.stringify(good)))).toEqual(good);
   });
 
@@ -65,7 +65,7 @@ describe('a host package', () => {
   });
 });
 
-describe('the install of a host package', () => {
+describe('the install section of a host package', () => {
   const deb = { name: 'mosquitto', version: '2.0.11-1.2' };
   const install = {
     repository: '/var/lib/fleet-ferry/apt/gateway',
@@ -76,7 +76,7 @@ describe('the install of a host package', () => {
   };
   const judged = (change: object) => refusalOf({ install: { ...install, ...change }, critical: ['debs'] });
 
-  it('is read with what a scheduler writes, and with fields of a later one', () => {
+  it('is accepted as the scheduler writes it, and with fields of a later version', () => {
     expect(judged({})).toBeUndefined();
     expect(judged({ packages: [{ ...deb, hold: true, later: 1 }], later: 1 })).toBeUndefined();
   });
@@ -99,7 +99,7 @@ describe('the install of a host package', () => {
     expect(judged(change)).toBe('SCHEMA');
   });
 
-  it('names no path outside its folders', () => {
+  it('is refused with a path outside its folders', () => {
     expect(judged({ repository: '/srv/../etc' })).toBe('BAD_NAME');
     expect(judged({ hooks: [{ package: 'mosquitto', after: '/opt/../bin/sh', timeoutSeconds: 1 }] })).toBe(
       'BAD_NAME',
@@ -110,7 +110,7 @@ describe('the install of a host package', () => {
 describe('a file of a host package', () => {
   const { content, ...rest } = file;
 
-  it('has its bytes in the layer or in the closure, and says which', () => {
+  it('has its bytes either in the layer or in the closure; both or neither is refused', () => {
     expect(refusalOf({ files: [{ ...rest, blob: true }], critical: ['blobs'] })).toBeUndefined();
     for (const other of [{ ...rest, content, blob: true }, rest, { ...rest, blob: false }])
       expect(refusalOf({ files: [other] })).toBe('SCHEMA');
@@ -124,7 +124,7 @@ describe('the digest of a package', () => {
     { path: 'a/\uFB03', bytes: Buffer.from('3') },
   ];
 
-  it('is that of its sorted list of files', () => {
+  it('is the digest of its file list, sorted bytewise', () => {
     const line = (path: string, content: string) =>
       `{"digest":"${digestOf(content)}","path":"${path}","size":1}`;
     const list = `[${line('a/\uFB03', '3')},${line('a/\u{1F600}', '2')},${line('b', '1')}]`;
@@ -133,7 +133,7 @@ describe('the digest of a package', () => {
     expect(packageDigest([])).toBe(digestOf('[]'));
   });
 
-  it('is another with another name, content or file', () => {
+  it("changes with a file's name or content, or when a file is missing", () => {
     const [first, ...rest] = files as [(typeof files)[0]];
     const others = [
       [...rest, { ...first, path: 'c' }],

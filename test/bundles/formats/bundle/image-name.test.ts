@@ -5,7 +5,7 @@ import { formatImageName, normaliseImageName, parseImageName } from '#bundles/fo
 const HEX = 'a'.repeat(64);
 
 /** What distribution/reference makes of them; test/integration/images/image-names.test.ts asks it. */
-describe('the one name of an image', () => {
+describe('normaliseImageName', () => {
   it.each([
     ['nginx', 'docker.io/library/nginx:latest'],
     ['nginx:1.27', 'docker.io/library/nginx:1.27'],
@@ -28,7 +28,7 @@ describe('the one name of an image', () => {
     ['DOCKER.IO/nginx', 'docker.io/library/nginx:latest'],
     ['Registry.Example:5000/app', 'registry.example:5000/app:latest'],
     ['LocalHost/app', 'localhost/app:latest'],
-  ])('has its host in lower case: %s is %s', (text, full) => expect(normaliseImageName(text)).toBe(full));
+  ])('lower-cases the host: %s is %s', (text, full) => expect(normaliseImageName(text)).toBe(full));
 
   it.each([
     '',
@@ -47,12 +47,12 @@ describe('the one name of an image', () => {
     `a@sha512:${HEX}${HEX}`,
     `registry.example/${'a'.repeat(256)}`,
     `a:${'t'.repeat(129)}`,
-  ])('%j is the name of none', (text) => {
+  ])('leaves text that is not an image name unchanged: %j', (text) => {
     expect(parseImageName(text)).toBeUndefined();
     expect(normaliseImageName(text)).toBe(text);
   });
 
-  it('is the name of itself', () => {
+  it('is idempotent', () => {
     const part = fc.constantFrom(
       'nginx',
       'Docker.io',

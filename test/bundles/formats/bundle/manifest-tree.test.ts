@@ -46,7 +46,7 @@ const farAway = (blobs: BlobSource) => {
 const what = (digest: Digest): string => `image ${digest}`;
 
 describe('the manifests of many images', () => {
-  it('are read several at a time, and each once', async () => {
+  it('are read eight at a time, and each once', async () => {
     const { blobs, images } = makeImages(20);
     const { source, seen } = farAway(blobs);
     const tree = await readManifestTree(source, [...images, ...images], what);
@@ -55,7 +55,7 @@ describe('the manifests of many images', () => {
     expect(seen.reads.toSorted()).toEqual([...tree.keys()].toSorted());
   });
 
-  it('give the same list, whichever comes first', async () => {
+  it('give the same list in the same order, for any order of arrival', async () => {
     const { blobs, images } = makeImages(20);
     const late: BlobSource = {
       ...blobs,
@@ -69,7 +69,7 @@ describe('the manifests of many images', () => {
     ]);
   });
 
-  it('are not read on when one of them is wrong', async () => {
+  it('stop being read after the first that is invalid', async () => {
     const { blobs, images } = makeImages(40);
     const [first] = images;
     blobs.content.set(first?.digest ?? digestOf(''), Buffer.alloc(first?.size ?? 0));
@@ -81,7 +81,7 @@ describe('the manifests of many images', () => {
     expect(seen.reads.length).toBeLessThan(20);
   });
 
-  it('may lie in one another as deep as they like', () => {
+  it('may be nested 30,000 deep without recursion', () => {
     const levels = Array.from({ length: 30_000 }, (_, at) => descriptorOf(`index ${at}`, OCI_INDEX));
     const tree = new Map(levels.map(({ digest }, at) => [digest, levels.slice(at + 1, at + 2)]));
     expect([...reachedIn(tree, levels.slice(0, 1)).keys()]).toEqual(levels.map(({ digest }) => digest));

@@ -16,11 +16,11 @@ describe('a pattern of image names', () => {
     ['**', 'docker.io/library/nginx', true],
     ['registry.example/team*', 'registry.exampleXteam', false],
     ['registry.example/a.b', 'registry.example/aXb', false],
-  ])('%s and %s: %s', (pattern, name, expected) => {
+  ])('pattern %s and name %s: %s', (pattern, name, expected) => {
     expect(matchImage(pattern, name)).toBe(expected);
   });
 
-  it('takes no longer for one that is made to take long', () => {
+  it('matches in linear time against a pattern made for backtracking', () => {
     const started = performance.now();
     expect(matchImage('**a'.repeat(80), `${'a'.repeat(500)}b`)).toBe(false);
     expect(performance.now() - started).toBeLessThan(2000);
@@ -36,7 +36,7 @@ describe('the policies that an image is under', () => {
   });
   const digest = `sha256:${'0'.repeat(64)}`;
 
-  it('are all that match one of its names and do not except that name', () => {
+  it('are those that match one of its names without an exception for that name', () => {
     const policies = [
       policy('all', ['**'], ['registry.example/free/*']),
       policy('team', ['registry.example/team/*']),

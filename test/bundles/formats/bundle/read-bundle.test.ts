@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { closureBlobs } from '#bundles/formats/bundle/closure-blobs';
 import type { BundleConfig } from '#bundles/formats/bundle/config';
@@ -63,7 +64,7 @@ describe('a bundle', () => {
     expect(await refusalOf({ fleet: 'Not A Label' })).toBe('SCHEMA');
   });
 
-  it('is refused when something is missing or changed', async () => {
+  it('is refused when its manifest or config is missing or changed', async () => {
     for (const part of ['digest', 'config'] as const) {
       const bundle = sampleBundle();
       const digest = part === 'digest' ? bundle.digest : bundle.config.digest;
@@ -76,7 +77,7 @@ describe('a bundle', () => {
     expect(await verdict(() => readBundle(padded.blobs, padded.digest))).toBe('TOO_LARGE');
   });
 
-  it('stops at a signal where its source does', async () => {
+  it('stops reading when the signal aborts', async () => {
     const { blobs, digest } = sampleBundle();
     const stopping = {
       ...blobs,
@@ -133,7 +134,7 @@ describe('the closure of a bundle', () => {
     }
   });
 
-  it('is not walked twice where many ways lead to one index', async () => {
+  it('visits an index once that many paths lead to', async () => {
     const bundleOf = (closure: BundleConfig['closure']) => sampleBundle({ closure });
     const { blobs } = bundleOf([]);
     let next = descriptorOf('the end', 'layer');
@@ -147,13 +148,18 @@ describe('the closure of a bundle', () => {
     expect(await closureBlobs(blobs, await readBundle(blobs, digest))).toHaveLength(3 + 40 + 1);
   });
 
-  it('is the same in any run', async () => {
+  it('is listed in the same order when its manifests arrive in another', async () => {
     const { blobs, digest } = world();
     const bundle = await readBundle(blobs, digest);
-    expect(await closureBlobs(blobs, bundle)).toEqual(await closureBlobs(blobs, bundle));
+    let turns = 50;
+    const late = async (...asked: Parameters<typeof blobs.open>) => {
+      for (let left = (turns -= 10); left > 0; left -= 1) await setImmediate();
+      return blobs.open(...asked);
+    };
+    expect(await closureBlobs({ ...blobs, open: late }, bundle)).toEqual(await closureBlobs(blobs, bundle));
   });
 
-  it('reads no file as a manifest, and refuses a manifest that is not valid or was changed', async () => {
+  it('parses only manifest media types, and refuses an invalid or changed manifest', async () => {
     const text = '{"schemaVersion":2,"manifests":[]} not JSON';
     const asFile = sampleBundle({ closure: [descriptorOf(text, 'application/json')] });
     asFile.blobs.put(text);
@@ -182,7 +188,7 @@ describe('the blobs of a package', () => {
     });
   };
 
-  it('are of the closure, or the bundle is refused', async () => {
+  it('must be part of the closure, or the bundle is refused', async () => {
     const good = naming([FILE]);
     expect((await readBundle(good.blobs, good.digest)).config.assignments[0]?.blobs).toEqual([FILE.digest]);
     const bad = naming([]);

@@ -50,7 +50,7 @@ const pairs = fc
   }));
 
 describe('a patch', () => {
-  it('makes any new bytes of any old ones', async () => {
+  it('restores any new content from any old content', async () => {
     await fc.assert(
       fc.asyncProperty(pairs, async ({ old, fresh }) => {
         const patch = await makePatch(old, fresh, NO_LIMIT);
@@ -61,7 +61,7 @@ describe('a patch', () => {
     );
   });
 
-  it('makes a gzip file of ours again to the byte, whatever the level', async () => {
+  it('restores a gzip file of ours byte by byte, for any compression level', async () => {
     const [old, fresh] = [noise(40_000), Buffer.concat([noise(40_000), Buffer.from('and more')])];
     for (const level of [1, 6, 9]) {
       const packed = level === 6 ? gzipFixed(fresh) : gzipSync(fresh, { level });
@@ -72,7 +72,7 @@ describe('a patch', () => {
     }
   });
 
-  it('is not made of a gzip file that another program packed, nor where it would be too long', async () => {
+  it('is not made for a gzip file of another program, nor when it would exceed its limit', async () => {
     const [old, fresh] = [noise(4000), noise(4000, 2)];
     const foreign = gzipSync(fresh, { level: 6, memLevel: 3, strategy: constants.Z_HUFFMAN_ONLY });
     expect(contentOf(foreign)?.equals(fresh)).toBe(true);
@@ -81,7 +81,7 @@ describe('a patch', () => {
     expect(await makePatch(old, fresh, 1000)).toBeUndefined();
   });
 
-  it('is small where little has changed: bytes put in, taken out, replaced and moved', async () => {
+  it('is under 300 bytes for a small change: inserted, deleted, replaced or moved bytes', async () => {
     const old = noise(200_000);
     const replaced = Buffer.from(old);
     for (let at = 50; at < replaced.length; at += 5000) replaced[at] = 255 - (replaced[at] as number);
@@ -99,7 +99,7 @@ describe('a patch', () => {
     }
   });
 
-  it('is the same each time', async () => {
+  it('has the same bytes each time', async () => {
     const [old, fresh] = [noise(5000), Buffer.concat([noise(2000, 3), noise(5000).subarray(100)])];
     expect(await makePatch(old, fresh, NO_LIMIT)).toEqual(await makePatch(old, fresh, NO_LIMIT));
   });
@@ -118,7 +118,7 @@ describe('a patch', () => {
     expect(sizes.length).toBeGreaterThan(20);
   });
 
-  it('P14: is given up on where its steps are too small to come to an end -> DELTA_INVALID', async () => {
+  it('P14: is refused with more steps than the limit -> DELTA_INVALID', async () => {
     const old = Buffer.from('x');
     const step = Buffer.from([0, 1, 1]);
     const steps = (count: number): Buffer =>
@@ -141,7 +141,7 @@ describe('a patch', () => {
     });
   });
 
-  it('tells each byte of the new content once, told or copied', () => {
+  it('findCopies covers each byte of the new content once, as a literal or as a copy', () => {
     fc.assert(
       fc.property(pairs, ({ old, fresh }) => {
         let at = 0;
@@ -174,7 +174,7 @@ describe('a damaged or hostile patch', () => {
     }
   };
 
-  it('is refused, wherever a byte of it is changed, or it is cut', async () => {
+  it('is refused when it is truncated, or when a changed byte changes its result', async () => {
     const { bytes } = (await makePatch(old, fresh, NO_LIMIT)) ?? { bytes: Buffer.alloc(0) };
     expect(await outcome(bytes)).toBe('right');
     for (let at = 7; at < bytes.length; at += 7) {
@@ -186,7 +186,7 @@ describe('a damaged or hostile patch', () => {
     }
   });
 
-  it('is refused by what it says, where zstd finds nothing wrong', async () => {
+  it('is refused for a changed instruction inside a valid zstd frame, or makes content with another digest', async () => {
     const { bytes } = (await makePatch(old, fresh, NO_LIMIT)) ?? { bytes: Buffer.alloc(0) };
     const inside = zstdDecompressSync(bytes);
     await fc.assert(
@@ -204,7 +204,7 @@ describe('a damaged or hostile patch', () => {
     expect(await outcome(bytes, old.subarray(1))).toBe('DELTA_INVALID');
   });
 
-  it('that cannot make a blob of the known size makes no byte of it', async () => {
+  it("is refused before its first byte when the blob's known size does not match", async () => {
     const pairsOf = [
       [old, fresh, [fresh.length - 1, fresh.length + 1, 0]],
       [gzipFixed(old), gzipFixed(Buffer.alloc(200_000, 'ab')), [190]],
@@ -226,7 +226,7 @@ describe('a damaged or hostile patch', () => {
     }
   });
 
-  it('that announces more than any patch may make is refused before the first byte', async () => {
+  it('is refused before its first byte when it announces more output than the limit', async () => {
     const head = [Buffer.from('fleet-ferry delta 1\n'), Buffer.from([0]), encodeVarint(old.length)];
     const bomb = Buffer.concat([...head, encodeVarint(MAX_UNCOMPRESSED + 1), encodeVarint(0)]);
     expect(await outcome(zstdCompressSync(bomb))).toBe('DELTA_INVALID');

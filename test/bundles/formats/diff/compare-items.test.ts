@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { compareItems } from '#bundles/formats/diff/compare-items';
 import { readItems } from '#bundles/formats/diff/read-items';
 
-test('the package of a host, which is one line of JSON, is compared field by field', () => {
+test('a host package, one line of JSON, is compared field by field', () => {
   const itemOf = (units: readonly object[]) =>
     readItems(
       new Map([

@@ -136,28 +136,32 @@ const FORMS: readonly (readonly [title: string, path: string, form: (value: stri
 ];
 
 describe('the values of a Secret', () => {
-  it.each(FORMS)('N31: are not shown, only that they differ, of one in %s', async (_title, path, form) => {
-    const [one, two] = ['canary-hunter2', 'canary-longer-than-that'];
-    const texts: string[] = [];
-    const look = () =>
-      texts.push(
-        diffOf(path, form(one), form(two)),
-        diffOf(path, undefined, form(one)),
-        diffOf(path, form(one), undefined),
-      );
-    expect(await verdict(look)).toBe('ACCEPT');
-    for (const text of texts) {
-      expect(text).toContain('"diff":"@@');
-      for (const value of [one, two])
-        for (const trace of [value, base64(value), base64(base64(value))]) expect(text).not.toContain(trace);
-    }
-    const [changed] = texts;
-    expect(changed).toContain('(before)');
-    expect(changed).toContain('(after)');
-    expect(diffOf(path, form(one), form(one))).toBe('""');
-  });
+  it.each(FORMS)(
+    'N31: are masked, and a change shows only that they differ, for a Secret in %s',
+    async (_title, path, form) => {
+      const [one, two] = ['canary-hunter2', 'canary-longer-than-that'];
+      const texts: string[] = [];
+      const look = () =>
+        texts.push(
+          diffOf(path, form(one), form(two)),
+          diffOf(path, undefined, form(one)),
+          diffOf(path, form(one), undefined),
+        );
+      expect(await verdict(look)).toBe('ACCEPT');
+      for (const text of texts) {
+        expect(text).toContain('"diff":"@@');
+        for (const value of [one, two])
+          for (const trace of [value, base64(value), base64(base64(value))])
+            expect(text).not.toContain(trace);
+      }
+      const [changed] = texts;
+      expect(changed).toContain('(before)');
+      expect(changed).toContain('(after)');
+      expect(diffOf(path, form(one), form(one))).toBe('""');
+    },
+  );
 
-  it('leave everything else of the object, and of other objects, as it is', () => {
+  it('are masked alone: other fields of the Secret and other objects are shown', () => {
     const object = {
       apiVersion: 'v1',
       kind: 'Secret',
@@ -180,7 +184,7 @@ describe('the values of a Secret', () => {
       expect(holdsSecret(shown)).toBe(false);
   });
 
-  it('are the reason that nothing else is hidden: prose and scripts without a Secret are shown', () => {
+  it('are masked alone: prose and scripts that mention secrets are shown', () => {
     const script = (n: number): string =>
       `#!/bin/sh\nprintf '\\x1b[0m' # keeps our secret sauce\nsleep ${n} \\\n  && ls\n`;
     expect(diffOf('run.sh', script(1), script(2))).toContain('-sleep 1');

@@ -8,11 +8,11 @@ const isRead = (text: string): boolean =>
   [...readItems(new Map([['a.yaml', Buffer.from(text)]])).values()].every((it) => it.object !== undefined);
 
 describe('a file of YAML', () => {
-  it('is read with its aliases', () => {
+  it('is parsed with its aliases', () => {
     expect(isRead(`${HEAD}data: &data {a: b}\ncopy: *data\n`)).toBe(true);
   });
 
-  it('is shown as text where aliases would make far too much of it', () => {
+  it('is shown as text when its aliases would expand beyond the limit', () => {
     const nine = Array.from(
       { length: 9 },
       (_, level) => `l${level + 1}: &l${level + 1} [*l${level}, *l${level}]`,

@@ -12,8 +12,8 @@ import { verdict } from '../../verdict.ts';
 const content = Buffer.from('content');
 const digest = digestOf(content);
 
-describe('a folder of blobs', () => {
-  it('keeps bytes under their digest and gives them back', async () => {
+describe('a blob directory', () => {
+  it('stores bytes under their digest and returns them', async () => {
     await using folder = await temporaryDirectory();
     const blobs = openBlobDirectory(folder.path);
     expect([await blobs.size(digest), await blobs.list()]).toEqual([undefined, []]);
@@ -31,7 +31,7 @@ describe('a folder of blobs', () => {
     ['DIGEST_MISMATCH', Buffer.from('CONTENT')],
     ['SIZE_MISMATCH', Buffer.from('content and more')],
     ['SIZE_MISMATCH', Buffer.from('con')],
-  ])('never names what is not what it says: %s', async (code, bytes) => {
+  ])('stores nothing under a digest that the content does not have: %s', async (code, bytes) => {
     await using folder = await temporaryDirectory();
     const blobs = openBlobDirectory(folder.path);
     expect(await verdict(() => blobs.write(digest, content.length, bytes))).toBe(code);
@@ -53,7 +53,7 @@ describe('a folder of blobs', () => {
     });
   });
 
-  it('ignores that the file of a stream which it does not need cannot be opened', async () => {
+  it('ignores an open error of an input stream that it does not need', async () => {
     await using folder = await temporaryDirectory();
     const blobs = openBlobDirectory(folder.path);
     await blobs.write(digest, content.length, content);
@@ -64,7 +64,7 @@ describe('a folder of blobs', () => {
     await closed;
   });
 
-  it('stops at a signal, half way too, and leaves nothing', async () => {
+  it('stops when the signal aborts, before or during a write, and leaves no file', async () => {
     await using folder = await temporaryDirectory();
     const blobs = openBlobDirectory(folder.path);
     const controller = new AbortController();
@@ -82,7 +82,7 @@ describe('a folder of blobs', () => {
     expect(await blobs.list()).toEqual([]);
   });
 
-  it('reports an earlier signal to the reader alone', async () => {
+  it('reports an abort only to the reader whose signal it is', async () => {
     await using folder = await temporaryDirectory();
     const blobs = openBlobDirectory(folder.path);
     await blobs.write(digest, content.length, content);
@@ -96,7 +96,7 @@ describe('a folder of blobs', () => {
     await expect(collect(late)).rejects.toThrow(/abort/);
   });
 
-  it('lists blobs only, and follows no folder or pipe under a blob name', async () => {
+  it('lists blobs only, and opens no folder or device under a blob name', async () => {
     await using folder = await temporaryDirectory();
     const blobs = openBlobDirectory(folder.path);
     await blobs.write(digest, content.length, content);
@@ -109,7 +109,7 @@ describe('a folder of blobs', () => {
     expect(await blobs.list()).toHaveLength(3);
   });
 
-  it('says what it may not do', async () => {
+  it('refuses a write without permission: PERMISSION', async () => {
     await using folder = await temporaryDirectory();
     await chmod(folder.path, 0o500);
     // Root may write everywhere but where the kernel itself says no.

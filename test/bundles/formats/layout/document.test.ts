@@ -14,13 +14,13 @@ const full: Document = {
   about: digestOf('b'),
 };
 
-describe('a document as a layer', () => {
-  it('comes back with every claim', () => {
+describe('a document descriptor of a layout', () => {
+  it('keeps every claim when it is written and read', () => {
     expect(fromDescriptor(toDescriptor(full))).toEqual(full);
     expect(fromDescriptor(toDescriptor({ ...plain, role: 'root' }))).toEqual({ ...plain, role: 'root' });
   });
 
-  it('is not valid without a role', () => {
+  it('is ignored without a role', () => {
     expect(fromDescriptor(plain)).toBeUndefined();
     expect(fromDescriptor({ ...plain, annotations: { 'fleet-ferry.version': '1' } })).toBeUndefined();
   });
@@ -33,7 +33,7 @@ describe('a document as a layer', () => {
     },
   );
 
-  it('is about nothing where that is not a digest', () => {
+  it('has no subject when its "about" is not a digest', () => {
     const annotations = { 'fleet-ferry.role': 'bundle', 'fleet-ferry.about': '../../etc/passwd' };
     expect(fromDescriptor({ ...plain, annotations })).toEqual({ ...plain, role: 'bundle' });
   });

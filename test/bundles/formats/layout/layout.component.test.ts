@@ -28,7 +28,7 @@ const named = (reference: string, content: string) =>
   withReference([], reference, entry(content))[0] as Descriptor;
 
 describe('an OCI layout', () => {
-  it('is written and opened again', async () => {
+  it('is written, and opened with the same manifests', async () => {
     await using folder = await temporaryDirectory();
     const empty = await openOrStartLayout(join(folder.path, 'layout'));
     expect(empty.manifests).toEqual([]);
@@ -44,7 +44,7 @@ describe('an OCI layout', () => {
     expect((await readdir(layout.directory)).toSorted()).toEqual(['index.json', 'oci-layout']);
   });
 
-  it('says the same whatever order the work was done in', () => {
+  it('has the same index bytes for any order of the entries', () => {
     const entries = [
       entry('x'),
       entry('y'),
@@ -66,7 +66,7 @@ describe('an OCI layout', () => {
     ]);
   });
 
-  it('holds one manifest under one reference', () => {
+  it('has one manifest per reference: a new one replaces the old one', () => {
     const before = [named('prod/kiosk:release', 'old'), named('dev/kiosk:release', 'dev')];
     const next = withReference(before, 'prod/kiosk:release', {
       ...entry('new'),
@@ -101,12 +101,12 @@ describe('an OCI layout', () => {
     ['LAYOUT_INVALID', MARKER, `{"manifests":[${bad}]}`],
     ['LAYOUT_INVALID', MARKER, `{"config":${JSON.stringify(entry('a'))},"layers":[]}`],
     ['ACCEPT', MARKER, '{"manifests":[]}'],
-  ])('is judged %s with oci-layout %s and index.json %s', async (code, marker, index) => {
+  ])('opens with %s for oci-layout %s and index.json %s', async (code, marker, index) => {
     await using folder = await temporaryDirectory();
     expect(await written(folder.path, marker, index)).toBe(code);
   });
 
-  it('is not started over where there is a damaged one', async () => {
+  it('is not initialised again when index.json is damaged', async () => {
     await using folder = await temporaryDirectory();
     await written(folder.path, MARKER, '{');
     await expect(openOrStartLayout(folder.path)).rejects.toMatchObject({
@@ -121,7 +121,7 @@ describe('an OCI layout', () => {
     expect(await verdict(() => openOrStartLayout(folder.path))).toBe('LAYOUT_INVALID');
   });
 
-  it('that was cut off before its marker is what its index says', async () => {
+  it('without oci-layout but with an index is opened, and the missing marker is written', async () => {
     await using folder = await temporaryDirectory();
     await writeFile(join(folder.path, 'index.json'), encodeIndex([entry('a')]));
     const { manifests } = await openOrStartLayout(folder.path);
@@ -130,13 +130,13 @@ describe('an OCI layout', () => {
     expect((await openLayout(folder.path)).manifests).toEqual(manifests);
   });
 
-  it('gets no marker in a folder without an index', async () => {
+  it('is not completed with a marker when the folder has no index', async () => {
     await using folder = await temporaryDirectory();
     await completeLayout(folder.path);
     expect(await verdict(() => openLayout(folder.path))).toBe('MEDIUM_MISSING');
   });
 
-  it('may name more releases than fit into a manifest', async () => {
+  it('may have more references than fit into a manifest', async () => {
     await using folder = await temporaryDirectory();
     const empty = await openOrStartLayout(folder.path);
     const many = Array.from({ length: 30_000 }, (_, at) => named(`prod/kiosk:b-${at}`, `bundle ${at}`));

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { makeDirectory } from '#bundles/formats/layout/make-directory';
 import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
-test('a folder is made with all above it, and made again without harm', async () => {
+test('makeDirectory creates a folder with its parents, and accepts one that exists', async () => {
   await using folder = await temporaryDirectory();
   const path = join(folder.path, 'a/b');
   await makeDirectory(path, 0o700);
@@ -22,14 +22,14 @@ test.each(['file', 'file/below', 'file/far/below'])('a file in the way of %s is 
   });
 });
 
-test('the system’s own reason is kept', async () => {
+test('makeDirectory keeps the error of the system, such as ENAMETOOLONG', async () => {
   await using folder = await temporaryDirectory();
   await expect(makeDirectory(join(folder.path, 'x'.repeat(300), 'y'))).rejects.toMatchObject({
     code: 'ENAMETOOLONG',
   });
 });
 
-test('by several at once, and behind a link', async () => {
+test('makeDirectory works concurrently, and below a symbolic link', async () => {
   await using folder = await temporaryDirectory();
   await symlink(folder.path, join(folder.path, 'link'));
   const path = join(folder.path, 'link/b/c');
@@ -37,7 +37,7 @@ test('by several at once, and behind a link', async () => {
   expect(await readdir(join(folder.path, 'b'))).toEqual(['c']);
 });
 
-test('where the system has no folders made it is said at once', async () => {
+test('makeDirectory fails at once below /proc, where no folder can be created', async () => {
   await expect(makeDirectory('/proc/nothing/below')).rejects.toMatchObject({
     code: 'IO',
     message: '/proc/nothing/below cannot be created: the system keeps no folders there',

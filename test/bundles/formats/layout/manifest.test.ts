@@ -18,7 +18,7 @@ const config = JSON.stringify(descriptorOf('c', BUNDLE_CONFIG));
 const refusalOf = (text: string) => refusal(() => parseManifest(Buffer.from(text)));
 
 describe('a manifest', () => {
-  it('is read back as it was written, and has one digest', () => {
+  it('is parsed to what was encoded, and has one digest for any order of its keys', () => {
     const { bytes, descriptor } = encodeManifest(manifest);
     expect(parseImageManifest(bytes)).toEqual(manifest);
     expect(descriptor).toEqual({
@@ -32,7 +32,7 @@ describe('a manifest', () => {
     expect(childrenOf(manifest)).toEqual([manifest.config, ...manifest.layers]);
   });
 
-  it('may be an index, but not where an image manifest belongs', () => {
+  it('may be an index, except where an image manifest is required', () => {
     const index = Buffer.from(`{"schemaVersion":2,"manifests":[${config}]}`);
     expect(childrenOf(parseManifest(index))).toEqual([JSON.parse(config)]);
     expect(refusal(() => parseImageManifest(index))).toBe('LAYOUT_INVALID');
@@ -69,7 +69,7 @@ describe('a manifest', () => {
     expect(refusalOf(text)).toBe('LAYOUT_INVALID');
   });
 
-  it('is refused before it is parsed when it is larger than registries take', () => {
+  it('larger than registries accept is refused before it is parsed', () => {
     expect(refusal(() => parseManifest(Buffer.alloc(MAX_MANIFEST_BYTES + 1)))).toBe('TOO_LARGE');
   });
 
@@ -80,7 +80,7 @@ describe('a manifest', () => {
     expect(isManifestType(BUNDLE_CONFIG)).toBe(false);
   });
 
-  it('is a bundle by its artifact type and its config', () => {
+  it('is recognised as a bundle by its artifact type and config media type', () => {
     expect(bundleKindOf(manifest)).toBe('host');
     expect(
       bundleKindOf(sampleBundle({}, (it) => ({ ...it, artifactType: undefined })).manifest),

@@ -16,7 +16,7 @@ const hashOf = async (content: AsyncIterable<Uint8Array>): Promise<string> => {
 };
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-test('a part of a file is read in pieces', async () => {
+test('readSpan reads any part of a file, and fails with TRUNCATED past the end', async () => {
   await using folder = await temporaryDirectory('read-span');
   const path = join(folder.path, 'file');
   await writeFile(path, BYTES);
@@ -35,7 +35,7 @@ test('a part of a file is read in pieces', async () => {
   });
 });
 
-test('a copy has every byte, while one piece is written and the next is read', async () => {
+test('readWhole copies every byte while writes and reads overlap', async () => {
   await using folder = await temporaryDirectory('read-span');
   const path = join(folder.path, 'file');
   await writeFile(path, BYTES);
@@ -45,7 +45,7 @@ test('a copy has every byte, while one piece is written and the next is read', a
   expect(sha256(await readFile(store.path(digest)))).toBe(sha256(BYTES));
 });
 
-test('a reader that ends early, or is stopped, leaves no file open behind it', async () => {
+test('readWhole closes its file when the reader ends early or is aborted', async () => {
   await using folder = await temporaryDirectory('read-span');
   const path = join(folder.path, 'file');
   await writeFile(path, BYTES);

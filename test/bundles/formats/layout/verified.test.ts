@@ -10,7 +10,7 @@ const content = Buffer.from('the bytes that were announced');
 const digest = digestOf(content);
 
 describe('a verified stream', () => {
-  it('passes on exactly what came, however it came', async () => {
+  it('passes on the bytes of its source for any chunking', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.uint8Array({ maxLength: 200 }),
@@ -23,7 +23,7 @@ describe('a verified stream', () => {
     );
   });
 
-  it('hands on the last bytes of nothing else, to who takes as many as were announced and asks for no end', async () => {
+  it('withholds the last bytes of damaged content from a reader that stops at the announced size', async () => {
     const damaged = Buffer.from(content);
     damaged[3] = 0;
     const stream = verified(digest, content.length, streamOf(damaged, [7]), 'here');
@@ -40,12 +40,12 @@ describe('a verified stream', () => {
     ['SIZE_MISMATCH', 'that is cut', content.subarray(0, -1)],
     ['SIZE_MISMATCH', 'that is padded', Buffer.concat([content, Buffer.alloc(1)])],
     ['SIZE_MISMATCH', 'that is empty', Buffer.alloc(0)],
-  ])('refuses with %s one %s', async (code, _what, bytes) => {
+  ])('refuses with %s content %s', async (code, _what, bytes) => {
     const read = () => collect(verified(digest, content.length, streamOf(bytes, [7]), 'here'));
     expect(await verdict(read)).toBe(code);
   });
 
-  it('reads no further than the size that was announced, and closes its source', async () => {
+  it('reads no further than the announced size, and closes its source', async () => {
     let read = 0;
     let closed = false;
     async function* endless() {
@@ -63,8 +63,8 @@ describe('a verified stream', () => {
   });
 });
 
-describe('a small blob', () => {
-  it('comes whole, or not at all', async () => {
+describe('readBlob', () => {
+  it('returns the whole verified blob, or refuses it', async () => {
     const blobs = blobsInMemory();
     const big = blobs.put(Buffer.alloc(2500, 'x'));
     expect((await readBlob(blobs, big, 2500)).equals(Buffer.alloc(2500, 'x'))).toBe(true);
@@ -74,7 +74,7 @@ describe('a small blob', () => {
     expect(await verdict(() => readBlob(blobs, big, 2500))).toBe('DIGEST_MISMATCH');
   });
 
-  it('is not opened where it is too large', async () => {
+  it('does not open a blob whose size exceeds the limit', async () => {
     const lying = {
       name: 'lying',
       size: async () => 1e12,
@@ -83,7 +83,7 @@ describe('a small blob', () => {
     expect(await verdict(() => readBlob(lying, digest, 4 << 20))).toBe('TOO_LARGE');
   });
 
-  it('that grew after it was measured is refused', async () => {
+  it('refuses a blob that grew after its size was read', async () => {
     const growing = {
       name: 'growing',
       size: async () => content.length,

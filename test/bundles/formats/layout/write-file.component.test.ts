@@ -9,8 +9,8 @@ async function* failing() {
   throw new Error('the stick was pulled');
 }
 
-describe('an atomic write', () => {
-  it('makes the file, its folders and nothing else', async () => {
+describe('writeFileAtomically', () => {
+  it('creates the file and its folders with the given mode, and no other file', async () => {
     await using folder = await temporaryDirectory();
     await writeFileAtomically(join(folder.path, 'a/b/c'), Buffer.from('new'), 0o600);
     expect(await readFile(join(folder.path, 'a/b/c'), 'utf8')).toBe('new');
@@ -18,7 +18,7 @@ describe('an atomic write', () => {
     expect((await stat(join(folder.path, 'a/b/c'))).mode & 0o777).toBe(0o600);
   });
 
-  it('a write that fails midway keeps the old file or none, and leaves no temporary file', async () => {
+  it('keeps the old file or none when the write fails midway, and leaves no temporary file', async () => {
     await using folder = await temporaryDirectory();
     await writeFile(join(folder.path, 'old'), 'old');
     for (const name of ['old', 'fresh']) {
@@ -47,7 +47,7 @@ describe('an atomic write', () => {
     expect(await readdir(folder.path)).toEqual(['file']);
   });
 
-  it('leaves no rest where the name is taken by a folder', async () => {
+  it("leaves no temporary file when a folder has the target's name", async () => {
     await using folder = await temporaryDirectory();
     await mkdir(join(folder.path, 'taken/inside'), { recursive: true });
     await expect(writeFileAtomically(join(folder.path, 'taken'), Buffer.from('x'))).rejects.toThrow();

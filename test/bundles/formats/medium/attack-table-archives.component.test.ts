@@ -65,7 +65,7 @@ const offered = (title: string, entries: readonly RawEntry[], end?: Uint8Array):
 /** The good medium with one more entry. */
 const added = (title: string, entry: RawEntry): void => offered(title, [...FILES, entry]);
 
-describe('an archive from a stranger', () => {
+describe('an archive from an untrusted source', () => {
   offered('T1: good archive -> ACCEPT', FILES);
   offered(
     'T2: names with ./ in front -> ACCEPT',
@@ -117,7 +117,7 @@ describe('an archive from a stranger', () => {
   offered('T27: a blob is missing -> MISSING_BLOB', without(isLayer));
 });
 
-describe('a layer from a careless publisher', () => {
+describe('a layer from a publisher that breaks the limits', () => {
   const limits = { maxBytes: 1 << 20, maxEntries: 10 };
   judged('T28: gzip bomb -> BOMB', () => unpackLayer(gzipSync(Buffer.alloc(8 << 20)), limits));
   judged('T29: zstd bomb, which no layer of ours is -> BAD_GZIP', () =>

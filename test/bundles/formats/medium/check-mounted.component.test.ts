@@ -27,7 +27,7 @@ describe.skipIf(isMounted)('a path below a mount folder', () => {
     },
   );
 
-  it('is refused, too, where the folder of an earlier mount is left, or a link leads there', async ({
+  it('is refused when the folder of an earlier mount is left, also through a symbolic link', async ({
     skip,
   }) => {
     const path = leftBehind();
@@ -42,7 +42,7 @@ describe.skipIf(isMounted)('a path below a mount folder', () => {
   });
 });
 
-it('a path elsewhere, and a mount folder itself, are taken as they are', async () => {
+it('a path elsewhere, and a mount folder itself, are accepted', async () => {
   await using folder = await temporaryDirectory();
   for (const path of [folder.path, join(folder.path, 'media/stick'), '/mnt', '/media', 'media/stick'])
     expect(await isUnmounted(path), path).toBe(false);

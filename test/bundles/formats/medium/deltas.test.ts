@@ -24,7 +24,7 @@ const mediumWith = (path: string, form = 'plain', critical: readonly string[] = 
   });
 
 describe('patches in a table of contents', () => {
-  it('are whole blobs of a part in a set, and nothing else there', () => {
+  it('may be whole blobs listed in a part of a set, and no other blobs', () => {
     const blob = (of: string): string => `blobs/sha256/${hexOf(digestOf(of))}`;
     const parse = (path: string, files: readonly string[]) => {
       const medium = JSON.parse(mediumWith(path).toString()) as Record<string, unknown>;
@@ -41,7 +41,7 @@ describe('patches in a table of contents', () => {
     expect(() => parseMedium(mediumWith(blob('p')))).toThrow(expect.objectContaining({ code: 'BAD_NAME' }));
   });
 
-  it('lie below fleet/deltas and nowhere else', () => {
+  it('must lie below fleet/deltas', () => {
     expect(parseMedium(mediumWith('fleet/deltas/abc.zst')).deltas).toHaveLength(1);
     for (const path of ['fleet/deltas/../../etc/passwd', '/fleet/deltas/a', 'fleet/chunks/a', 'fleet/deltas'])
       expect(() => parseMedium(mediumWith(path)), path).toThrow(
@@ -49,7 +49,7 @@ describe('patches in a table of contents', () => {
       );
   });
 
-  it('are refused in a form that is not known, and by a name that is not', () => {
+  it('are refused with an unknown form or an unknown critical name', () => {
     expect(() => parseMedium(mediumWith('fleet/deltas/a', 'bsdiff'))).toThrow(
       expect.objectContaining({ code: 'SCHEMA' }),
     );

@@ -85,7 +85,7 @@ describe.each(KINDS)('M41: a %s on a medium', (_, put) => {
     expect(await verdict(() => openFiles(made.medium))).toBe('MEDIUM_INVALID');
   });
 
-  it('in place of a blob or of a piece of one -> MEDIUM_INVALID', async () => {
+  it('in place of a blob or of a piece of a split blob -> MEDIUM_INVALID', async () => {
     await using made = await makeMedium();
     const [whole, pieced] = [digestOf(WHOLE[1]), digestOf(CHUNKED)];
     await put(made, join(made.medium, 'blobs/sha256', hexOf(whole)));
@@ -96,7 +96,7 @@ describe.each(KINDS)('M41: a %s on a medium', (_, put) => {
     expect(await verdict(() => read(made.medium, pieced))).toBe('MEDIUM_INVALID');
   });
 
-  it('in place of a report is not listed, and not read', async () => {
+  it('in place of a report is neither listed nor read', async () => {
     await using made = await makeMedium();
     const at = 'fleet/reports/a/1.ndjson';
     await put(made, join(made.medium, at));
@@ -119,8 +119,8 @@ describe.each(KINDS)('M41: a %s on a medium', (_, put) => {
   });
 });
 
-describe('a medium that a stranger prepared', () => {
-  it('M41: has no socket opened -> MEDIUM_INVALID', async () => {
+describe('a medium from an untrusted source', () => {
+  it('M41: with a socket as its table of contents is refused -> MEDIUM_INVALID', async () => {
     await using made = await makeMedium();
     const at = join(made.medium, 'fleet/medium.json');
     await rm(at);
@@ -130,13 +130,13 @@ describe('a medium that a stranger prepared', () => {
     server.close();
   });
 
-  it('may be named by a link: that one is the person who names it', async () => {
+  it('may be named by a symbolic link, which the caller chose', async () => {
     await using made = await makeMedium();
     await symlink(made.medium, join(made.path, 'stick'));
     expect((await read(join(made.path, 'stick'), digestOf(WHOLE[1]))).equals(WHOLE[1])).toBe(true);
   });
 
-  it('M43: writes into the folder that was looked at, whatever takes its place meanwhile -> MEDIUM_INVALID', async () => {
+  it('M43: a write stays in the held folder when a link replaces it meanwhile -> MEDIUM_INVALID', async () => {
     await using made = await makeMedium();
     const [fleet, elsewhere] = [join(made.medium, 'fleet'), join(made.path, 'elsewhere')];
     await mkdir(elsewhere);
@@ -154,7 +154,7 @@ describe('a medium that a stranger prepared', () => {
     expect(await verdict(() => removeFileFromMedium(made.medium, 'fleet/note'))).toBe('MEDIUM_INVALID');
   });
 
-  it('says of a folder where a person finds it, and not by what it is held', async () => {
+  it('an error about a held folder names the path that the user knows, not the one below /proc', async () => {
     await using made = await makeMedium();
     await using held = await holdFolder(made.medium, 'fleet');
     if (!held) throw new Error('there is no folder');
@@ -167,7 +167,7 @@ describe('a medium that a stranger prepared', () => {
     });
   });
 
-  it('M45: replaces no link by what is written, and removes none', async () => {
+  it('M45: a write neither follows nor replaces a symbolic link, and a removal does not remove it', async () => {
     await using made = await makeMedium();
     const outside = join(made.path, 'outside');
     await writeFile(outside, 'untouched');

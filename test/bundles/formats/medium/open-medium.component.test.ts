@@ -1,3 +1,4 @@
+import { readdirSync, readlinkSync } from 'node:fs';
 import { mkdir, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -27,6 +28,17 @@ const writeTarFile = async (path: string, files: readonly MediumFile[]): Promise
   return path;
 };
 
+/** Whether this process has the file open. */
+const isOpen = (path: string): boolean =>
+  readdirSync('/proc/self/fd').some((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`) === path;
+    } catch {
+      // The descriptor of the listing itself.
+      return false;
+    }
+  });
+
 const FORMS = [
   ['directory', writeDirectory],
   ['tar', writeTarFile],
@@ -39,12 +51,12 @@ describe.each(FORMS)('a medium as a %s', (form, write) => {
     await use(medium, join(folder.path, 'medium'));
   };
 
-  it('says what is on it', () =>
+  it('returns its form, path and table of contents', () =>
     opened(async (medium, path) => {
       expect(medium).toMatchObject({ form, path, medium: sampleMedium() });
     }));
 
-  it('gives every blob at random access, whole or in pieces, again and again', () =>
+  it('returns every blob, whole or in pieces, at random access, any number of times', () =>
     opened(async (medium) => {
       for (const content of [CHUNKED, ...WHOLE, CHUNKED, WHOLE[0]]) {
         expect(await medium.blobs.size(digestOf(content))).toBe(content.length);
@@ -56,14 +68,14 @@ describe.each(FORMS)('a medium as a %s', (form, write) => {
       expect(all.map(digestOf)).toEqual(WHOLE.map(digestOf));
     }));
 
-  it('has no blob that it has not', () =>
+  it('reports an absent blob as MISSING_BLOB, without a size', () =>
     opened(async (medium) => {
       const digest = digestOf('not here');
       expect(await medium.blobs.size(digest)).toBeUndefined();
       expect(await verdict(() => medium.blobs.open(digest))).toBe('MISSING_BLOB');
     }));
 
-  it('misses a piece by name when one is gone', () =>
+  it('reports MISSING_BLOB when a piece of a split blob is missing', () =>
     opened(
       async (medium) => {
         const read = async () => collect(await medium.blobs.open(digestOf(CHUNKED)));
@@ -92,7 +104,7 @@ describe.each(FORMS)('a medium as a %s', (form, write) => {
       expect(await verdict(() => medium.readFile('oci-layout/x', 4))).toBe(below);
     }));
 
-  it('may be empty but for what agents wrote', () =>
+  it('may hold reports alone, without a table of contents', () =>
     opened(
       async (medium) => {
         expect(medium.medium).toBeUndefined();
@@ -101,7 +113,7 @@ describe.each(FORMS)('a medium as a %s', (form, write) => {
       mediumFiles().filter(({ path }) => path.startsWith('fleet/reports')),
     ));
 
-  it('stops reading at a signal', () =>
+  it('stops reading when the signal aborts', () =>
     opened(async (medium) => {
       const controller = new AbortController();
       const read = async () => {
@@ -125,7 +137,7 @@ describe.each(FORMS)('a medium as a %s', (form, write) => {
     ['of another folder', 'fleet/reports/a/1.ndjson'],
     ['the folder itself', 'fleet/chunks'],
     ['of other letters', 'fleet/chunks/Ä'],
-  ])('names no piece that is %s', async (_what, path) => {
+  ])('is refused with a piece that is %s', async (_what, path) => {
     const [chunk] = sampleMedium().chunks;
     if (!chunk) throw new Error('the fixture has no chunks');
     const files = [{ path, size: 1, digest: digestOf('a') }];
@@ -138,12 +150,12 @@ describe.each(FORMS)('a medium as a %s', (form, write) => {
   });
 });
 
-describe('what is not a medium', () => {
-  it('and neither file nor directory is not waited for', async () => {
+describe('a path that is not a medium', () => {
+  it('is refused without waiting when it is a device', async () => {
     expect(await verdict(() => openMedium('/dev/null'))).toBe('MEDIUM_INVALID');
   });
 
-  it('is refused with its path, and what to do', async () => {
+  it('is refused with its path and a hint', async () => {
     await using folder = await temporaryDirectory('medium');
     const path = join(folder.path, 'cut.tar');
     await writeFile(path, 'oci-lay');
@@ -160,7 +172,7 @@ describe('what is not a medium', () => {
 });
 
 describe('a medium as a directory', () => {
-  it('reads no device or pipe where a file belongs', async () => {
+  it('reads no device that replaces a file: MEDIUM_INVALID', async () => {
     await using folder = await temporaryDirectory('medium');
     const path = await writeDirectory(folder.path, mediumFiles());
     const piece = join(path, sampleMedium().chunks[0]?.files[1]?.path ?? '');
@@ -175,7 +187,7 @@ describe('a medium as a directory', () => {
     expect(await verdict(() => openMedium(path))).toBe('MEDIUM_INVALID');
   });
 
-  it('that is larger than a table of contents may be is not read', async () => {
+  it('is refused unread when its table of contents exceeds the size limit: TOO_LARGE', async () => {
     await using folder = await temporaryDirectory('medium');
     await mkdir(join(folder.path, 'fleet'));
     await writeFile(join(folder.path, 'fleet/medium.json'), '');
@@ -183,14 +195,14 @@ describe('a medium as a directory', () => {
     expect(await verdict(() => openMedium(folder.path))).toBe('TOO_LARGE');
   });
 
-  it('hides what a system left behind in dot files', async () => {
+  it('does not list dot files that an operating system left', async () => {
     await using folder = await temporaryDirectory('medium');
     const files = [...mediumFiles(), { path: 'fleet/reports/a/._1.ndjson', content: Buffer.from('mac') }];
     await using medium = await openMedium(await writeDirectory(folder.path, files));
     expect(await medium.files('fleet/reports')).toHaveLength(2);
   });
 
-  it('is missing where nothing is', async () => {
+  it('is MEDIUM_MISSING when the path does not exist', async () => {
     await using folder = await temporaryDirectory('medium');
     expect(await verdict(() => openMedium(join(folder.path, 'nothing')))).toBe('MEDIUM_MISSING');
     await writeFile(join(folder.path, 'file'), 'x');
@@ -212,32 +224,32 @@ describe('a medium as a tar', () => {
     content: content.toString('latin1'),
   }));
 
-  it('made by another tar is read the same', async () => {
+  it('made by another tar has the same content', async () => {
     expect(await judged(rawTar(rawFiles))).toBe('ACCEPT');
     expect(await judged(rawTar(rawFiles.map((file) => ({ ...file, name: `./${file.name}` }))))).toBe(
       'ACCEPT',
     );
   });
 
-  it('ORDER: has its table of contents before its blobs', async () => {
+  it('ORDER: is refused when blobs come before the table of contents', async () => {
     expect(await judged(rawTar(rawFiles.toReversed()))).toBe('ORDER');
     const blob = { name: blobPath(digestOf(WHOLE[1])), content: 'small' };
     expect(await judged(rawTar([blob]))).toBe('ORDER');
   });
 
-  it('MEDIUM_INVALID: is not read where another tool packed it with the folder around it', async () => {
+  it('MEDIUM_INVALID: is refused when it was packed with its parent folder', async () => {
     expect(await judged(rawTar(rawFiles.map((file) => ({ ...file, name: `stick/${file.name}` }))))).toBe(
       'MEDIUM_INVALID',
     );
   });
 
-  it('META_TOO_LARGE: reads no table of contents that is larger than one may be', async () => {
+  it('META_TOO_LARGE: is refused unread when its table of contents exceeds the size limit', async () => {
     const size = `${(MAX_MEDIUM_BYTES + 1).toString(8).padStart(11, '0')}\0`;
     const file = { name: 'fleet/medium.json', size };
     expect(await judged(rawTar([file]))).toBe('META_TOO_LARGE');
   });
 
-  it('is one archive, strictly', async () => {
+  it('is refused when it is truncated, has trailing data, duplicates, bad names, links or a wrong checksum', async () => {
     const good = rawTar(rawFiles);
     expect(await judged(good.subarray(0, -1024))).toBe('TRUNCATED');
     expect(await judged(good.subarray(0, 5000))).toBe('TRUNCATED');
@@ -249,7 +261,7 @@ describe('a medium as a tar', () => {
     expect(await judged(rawTar([{ name: 'x', checksum: '000000\0 ' }]))).toBe('TAR_CHECKSUM');
   });
 
-  it('that is cut after it was opened says so', async () => {
+  it('reports TRUNCATED when the file is truncated after it was opened', async () => {
     await using folder = await temporaryDirectory('medium');
     const path = await writeTarFile(join(folder.path, 'medium.tar'), mediumFiles());
     await using medium = await openMedium(path);
@@ -257,16 +269,21 @@ describe('a medium as a tar', () => {
     expect(await verdict(async () => collect(await medium.blobs.open(digestOf(WHOLE[0]))))).toBe('TRUNCATED');
   });
 
-  it('is closed when it is disposed of, or refused', async () => {
+  it('is closed when it is disposed of, and when it is refused', async () => {
     await using folder = await temporaryDirectory('medium');
     const path = await writeTarFile(join(folder.path, 'medium.tar'), mediumFiles());
     const medium = await openMedium(path);
+    expect(isOpen(path)).toBe(true);
     await medium[Symbol.asyncDispose]();
+    expect(isOpen(path)).toBe(false);
     const stream = await medium.blobs.open(digestOf(WHOLE[1]));
     await expect(collect(stream)).rejects.toThrow(/closed|EBADF/);
+    await truncate(path, 5000);
+    expect(await verdict(() => openMedium(path))).toBe('TRUNCATED');
+    expect(isOpen(path)).toBe(false);
   });
 
-  it('finds blobs by paths that are exactly theirs', () => {
+  it('recognises blob paths only in their exact form', () => {
     const digest = digestOf('a');
     expect(digestOfPath(blobPath(digest))).toBe(digest);
     for (const path of [
@@ -281,7 +298,7 @@ describe('a medium as a tar', () => {
 });
 
 describe("an agent's folder", () => {
-  it('is 32 hex digits of its name, so that no name shows and FAT keeps it', () => {
+  it('is the first 32 hex digits of a hash, so that the name is hidden and valid on FAT', () => {
     expect(agentFolder('plant-7/line-1')).toBe('7013d18d087c61d089ae3934bf520f9d');
     expect(agentFolder('plant-7/line-2')).not.toBe(agentFolder('plant-7/line-1'));
   });

@@ -45,14 +45,14 @@ it.each([
   expect(hint).toMatch(/^[A-Z]/);
 });
 
-it('an empty file is one of which nothing arrived', async () => {
+it('an empty file is refused as TRUNCATED, with a message that it is empty', async () => {
   expect(await refusalOf(Buffer.alloc(0))).toMatchObject({
     code: 'TRUNCATED',
     message: 'not a fleet medium: medium.tar is empty',
   });
 });
 
-it('a tar that was cut, damaged or holds something else stays what it is', async () => {
+it('the refusal of a truncated, damaged or foreign tar stays unchanged', async () => {
   const whole = await tar();
   const damaged = Buffer.from(whole);
   damaged[3] = 0x41;

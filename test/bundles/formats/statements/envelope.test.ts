@@ -19,7 +19,7 @@ const parsed = JSON.parse(bytes.toString());
 const read = (json: unknown) => parseEnvelope(Buffer.from(JSON.stringify(json)), 'release statement');
 const refusalOf = (json: unknown) => refusal(() => read(json));
 
-describe('the encoding that is signed', () => {
+describe('the pre-authentication encoding', () => {
   it('is the DSSE v1 example of its specification', () => {
     expect(preAuthEncoding('http://example.com/HelloWorld', Buffer.from('hello world')).toString()).toBe(
       'DSSEv1 29 http://example.com/HelloWorld 11 hello world',
@@ -32,7 +32,7 @@ describe('the encoding that is signed', () => {
 });
 
 describe('a signed payload', () => {
-  it('comes back from its envelope with the hint of its key', () => {
+  it('is parsed from its envelope together with the hint of its key', () => {
     const envelope = parseEnvelope(bytes, 'release statement');
     expect(envelope.payload.equals(payload)).toBe(true);
     expect(envelope).toMatchObject({ payloadType: IN_TOTO, hint: key.public.hint });
@@ -56,7 +56,7 @@ describe('a signed payload', () => {
     expect(() => verifyWithSigstore(newKey())).toThrow(/signature/);
   });
 
-  it('is not written when no reader would take it', async () => {
+  it('is not signed when it exceeds the size that readers accept', async () => {
     await expect(signPayload(Buffer.alloc(MAX_STATEMENT_BYTES, 'a'), key)).rejects.toMatchObject({
       code: 'TOO_LARGE',
     });
@@ -109,7 +109,7 @@ describe('an envelope is refused', () => {
     expect(refusalOf(withEnvelope({ payloadType: 'application/json' }))).toBe('PAYLOAD_TYPE');
   });
 
-  it('when it brings a certificate instead of a hint, or an empty hint', () => {
+  it('when it has a certificate instead of a hint, or an empty hint', () => {
     const certificate = { rawBytes: 'AAAA' };
     expect(refusalOf({ ...parsed, verificationMaterial: { certificate } })).toBe('BUNDLE_FORMAT');
     expect(refusalOf({ ...parsed, verificationMaterial: { publicKey: {} } })).toBe('BUNDLE_FORMAT');
@@ -120,12 +120,12 @@ describe('an envelope is refused', () => {
     expect(refusalOf({ ...parsed, mediaType })).toBe('BUNDLE_FORMAT');
   });
 
-  it('when a field is there twice in two spellings', () => {
+  it('when a field occurs twice in two spellings', () => {
     expect(refusalOf({ ...parsed, media_type: 'x' })).toBe('BUNDLE_FORMAT');
     expect(refusalOf(withEnvelope({ payload_type: 'application/json' }))).toBe('BUNDLE_FORMAT');
   });
 
-  it('when its base64 is not the plain one', () => {
+  it('when its base64 has spaces, missing padding or other characters', () => {
     const { sig } = signature;
     for (const other of [sig.replaceAll('=', ''), `${sig}\n`, `${sig}!`]) {
       if (other !== sig)
@@ -135,7 +135,7 @@ describe('an envelope is refused', () => {
     expect(refusalOf(withEnvelope({ payload: loose }))).toBe('BUNDLE_FORMAT');
   });
 
-  it('M38 when it has ten megabytes, before anything reads them', () => {
+  it('M38 when it has ten megabytes, before it is parsed', () => {
     expect(refusal(() => parseEnvelope(Buffer.alloc(10_000_000, '['), 'x'))).toBe('TOO_LARGE');
   });
 
@@ -143,22 +143,22 @@ describe('an envelope is refused', () => {
     expect(refusalOf(withEnvelope({ signatures: Array(4096).fill(signature) }))).toBe('TOO_LARGE');
   });
 
-  it('M39 when it is 9,000 deep or has one key twice', () => {
+  it('M39 when it is nested 9,000 deep or repeats a key', () => {
     const deep = Buffer.from(`${'['.repeat(9000)}${']'.repeat(9000)}`);
     expect(refusal(() => parseEnvelope(deep, 'x'))).toBe('TOO_DEEP');
     const twice = Buffer.from(bytes.toString().replace('{"dsse', '{"mediaType":"x","dsse'));
     expect(refusal(() => parseEnvelope(twice, 'x'))).toBe('BAD_JSON');
   });
 
-  it('when it is not a bundle at all', () => {
+  it('when it is other JSON than a sigstore bundle', () => {
     for (const json of [null, 1, 'x', [], {}, { mediaType: SIGSTORE_BUNDLE }]) {
       expect(refusalOf(json)).toBe('BUNDLE_FORMAT');
     }
   });
 });
 
-describe('what cosign may add beside the signature', () => {
-  it('is let through and ignored', () => {
+describe('what cosign may add to a signature', () => {
+  it('is accepted and ignored', () => {
     const verificationMaterial = {
       ...parsed.verificationMaterial,
       tlogEntries: [],
@@ -168,8 +168,8 @@ describe('what cosign may add beside the signature', () => {
   });
 });
 
-describe('reading an envelope never crashes', () => {
-  it('whichever byte is changed', () => {
+describe('parseEnvelope throws only errors with a code', () => {
+  it('for any changed byte', () => {
     fc.assert(
       fc.property(flippedByte(bytes), (changed) => {
         refusal(() => parseEnvelope(changed, 'x'));
@@ -178,7 +178,7 @@ describe('reading an envelope never crashes', () => {
     );
   });
 
-  it('whatever value stands where another should', () => {
+  it('for any replaced value', () => {
     fc.assert(
       fc.property(replacedValue(parsed), (changed) => {
         refusal(() => parseEnvelope(changed, 'x'));

@@ -33,12 +33,15 @@ const PATTERNS = [
   String.raw`[-a] [a-] [[] [\]]x \. ^$ \x41 \p{gc=Nd} \p{Decimal_Number} a|b|`,
 ].flatMap((line) => line.split(' '));
 
-test.each(PATTERNS)('%s means what it means in JavaScript', (pattern) => {
-  const real = new RegExp(pattern, 'u');
-  expect(TEXTS.filter((text) => matches(pattern, text))).toEqual(TEXTS.filter((text) => real.test(text)));
-});
+test.each(PATTERNS)(
+  'fromEcma translates %s to a pattern that matches the same texts as in JavaScript',
+  (pattern) => {
+    const real = new RegExp(pattern, 'u');
+    expect(TEXTS.filter((text) => matches(pattern, text))).toEqual(TEXTS.filter((text) => real.test(text)));
+  },
+);
 
-it('agrees with JavaScript on generated patterns', () => {
+it('fromEcma agrees with JavaScript on generated patterns', () => {
   const atom = fc.constantFrom(
     'a',
     'b',
@@ -76,7 +79,7 @@ it('agrees with JavaScript on generated patterns', () => {
   );
 });
 
-test('what is written for RE2 stays itself', () => {
+test('fromEcma keeps RE2 syntax unchanged', () => {
   for (const pattern of ['(?i)abc', '[[:alpha:]]+\\z', '\\pL\\PN', '(?s)a.b'])
     expect(fromEcma(pattern)).toBe(pattern);
 });
@@ -89,7 +92,7 @@ test.each([
   ['(a)\\1', 'has a back reference'],
   ['(?<n>a)\\k<n>', 'has a back reference'],
   ['^.{1,4000}$', 'more than 1000 times'],
-])('%s is refused: it %s', (pattern, why) => {
+])('fromEcma refuses %s: it %s', (pattern, why) => {
   expect(() => fromEcma(pattern)).toThrow(PatternError);
   expect(() => fromEcma(pattern)).toThrow(why);
 });

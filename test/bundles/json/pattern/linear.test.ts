@@ -18,7 +18,7 @@ const groups = (pattern: string, text: string): readonly (string | undefined)[] 
   );
 };
 
-describe('regular expressions', () => {
+describe('compileLinear', () => {
   it.each([
     ['a|ab', 'ab', ['a']],
     ['(a|ab)(c|bcd)', 'abcd', ['abcd', 'a', 'bcd']],
@@ -54,7 +54,7 @@ describe('regular expressions', () => {
     expect(() => compileLinear(pattern)).toThrow(PatternError);
   });
 
-  it('takes steps linear in the text where a backtracking matcher would never end', () => {
+  it('takes a number of steps linear in the text for a pattern made for backtracking', () => {
     const stepsOn = (length: number) => {
       let steps = 0;
       expect(
@@ -66,7 +66,7 @@ describe('regular expressions', () => {
     expect(stepsOn(8000)).toBeLessThan(3 * stepsOn(4000));
   });
 
-  it('counts what each search reads, so that a budget ends many of them', () => {
+  it("counts the steps of each search against the caller's budget", () => {
     let left = 100_000;
     const spend = (steps: number): void => {
       left -= steps;
@@ -75,7 +75,7 @@ describe('regular expressions', () => {
     expect(() => findAll(compileLinear('a.*b|a'), 'a'.repeat(50_000), Infinity, spend)).toThrow('used up');
   });
 
-  it('estimates the size of a program to no less than a third, before it is compiled', () => {
+  it('estimates the program size before compiling to no less than a third of the real one', () => {
     const atom = fc.constantFrom(
       'a',
       '.',
@@ -100,7 +100,7 @@ describe('regular expressions', () => {
     );
   });
 
-  it('finds all matches, but no empty one right behind another', () => {
+  it('findAll returns all matches, but no empty match right after another', () => {
     const spans = (pattern: string, text: string) =>
       findAll(compileLinear(pattern), text, Infinity, free).map(([start, end]) => [start, end]);
     expect(spans('a*', 'baac')).toEqual([

@@ -25,34 +25,34 @@ const keptOf = (artifacts: readonly Artifact[], pinned: readonly Artifact[], kee
   return artifacts.filter(({ digest }) => kept.has(digest)).map(({ version }) => version.number);
 };
 
-describe('the releases that stay', () => {
-  it('are the current one and as many before it as asked for', () => {
+describe('the releases that gc keeps', () => {
+  it('are the current one and the given number of its predecessors', () => {
     const [current] = HISTORY.slice(-1);
     expect(keptOf(HISTORY, [current as Artifact], 3)).toEqual([5, 6, 7, 8]);
     expect(keptOf(HISTORY, [current as Artifact], 0)).toEqual([8]);
     expect(keptOf(HISTORY, [current as Artifact], 100)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
-  it('follow what each says came before it, not the numbers', () => {
+  it('follow the "previous" links, not the release numbers', () => {
     const odd = HISTORY.map((one) => (one.version.number === 8 ? release(8, LONG_AGO, 4) : one));
     expect(keptOf(odd, [odd.at(-1) as Artifact], 2)).toEqual([3, 4, 8]);
   });
 
-  it('are also the young ones', () => {
+  it('include those younger than the retention period', () => {
     const young = HISTORY.map((one) => (one.version.number === 2 ? release(2, NOW) : one));
     expect(keptOf(young, [young.at(-1) as Artifact], 1, addDays(NOW, -30))).toEqual([2, 7, 8]);
   });
 
-  it('are also those that are newer than the pointer, and on their way', () => {
+  it('include those newer than the pointer, whose publication is in progress', () => {
     expect(keptOf(HISTORY, [HISTORY[5] as Artifact], 0)).toEqual([6, 7, 8]);
   });
 
-  it('are also what another pointer names: the layout is ahead of the registry', () => {
+  it('include the one that another pointer names, when the layout is ahead of the registry', () => {
     const ahead = release(9);
     expect(keptOf([...HISTORY, ahead], [HISTORY[7] as Artifact, ahead], 0)).toEqual([8, 9]);
   });
 
-  it('are judged apart from leases, whose numbers are their own', () => {
+  it('are chosen apart from leases, which have numbers of their own', () => {
     const lease = (number: number): Artifact => ({
       ...release(number, LONG_AGO, null),
       digest: digestOf(`lease ${number}`),
@@ -63,7 +63,7 @@ describe('the releases that stay', () => {
     expect(keptOf(artifacts, [HISTORY[6] as Artifact, lease(91)], 0)).toEqual([7, 8, 91, 92]);
   });
 
-  it('are nothing but the young ones where no pointer is', () => {
+  it('are only the young ones when there is no pointer', () => {
     expect(keptOf([release(1), release(2, NOW)], [], 5, addDays(NOW, -30))).toEqual([2]);
   });
 });

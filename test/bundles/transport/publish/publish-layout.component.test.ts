@@ -88,8 +88,8 @@ const makeWorld = async (): Promise<World> => {
 
 const pointerOf = ({ registry }: World, reference: string) => registry.tags.get(reference);
 
-describe('publishing a layout', () => {
-  it('brings every channel and site, and a second time asks once for each', async () => {
+describe('publishLayout', () => {
+  it('sends every channel and site; a second run sends one HEAD for each and nothing else', async () => {
     await using world = await makeWorld();
     const all = ['dev/gate:release', 'prod/kiosk:release', 'sites/plant-7:receipts', 'sites/plant-7:site'];
     expect(await world.publish()).toEqual(Object.fromEntries(all.map((one) => [one, 'sent'])));
@@ -100,7 +100,7 @@ describe('publishing a layout', () => {
     expect(world.registry.requests.toSorted()).toEqual(all.map((one) => `HEAD ${one}`));
   });
 
-  it('tags every manifest for good, and the statement so that cosign finds it', async () => {
+  it("tags every manifest permanently, and the bundle's signature under the tag that cosign reads", async () => {
     await using world = await makeWorld();
     await world.publish({ selection: { channels: [KIOSK] } });
     const tags = [...world.registry.tags.keys()].map((tag) => tag.replace('prod/kiosk:', ''));
@@ -112,7 +112,7 @@ describe('publishing a layout', () => {
     expect(tags).toContain(`sha256-${bundle?.slice(7)}`);
   });
 
-  it('leaves the tag that Flux and Argo CD follow where it is until a rollout reaches every agent', async () => {
+  it('moves the tag that Flux and Argo CD follow only when a rollout reaches every agent', async () => {
     await using world = await makeWorld();
     const publish = () => world.publish({ selection: { channels: [KIOSK] } });
     const tag = () => world.registry.tags.get('prod/kiosk:bundle');
@@ -133,7 +133,7 @@ describe('publishing a layout', () => {
     expect([...world.registry.tags.keys()]).toContain(`prod/kiosk:b-${tag()?.slice(7)}`);
   });
 
-  it('writes the pointer last of all, and statements before it', async () => {
+  it('writes statements before the pointer, and the pointer last', async () => {
     await using world = await makeWorld();
     await world.publish({ selection: { channels: [KIOSK] } });
     const puts = world.registry.requests.filter((request) => request.startsWith('PUT'));
@@ -145,7 +145,7 @@ describe('publishing a layout', () => {
     expect(order.every((index) => index >= 0)).toBe(true);
   });
 
-  it('sends the lease of a channel right after its release, with the roots, and the pointer last', async () => {
+  it('sends a lease after its release, with the roots, and the lease pointer last', async () => {
     await using world = await makeWorld();
     await world.layout.lease({ channel: KIOSK, version: 4 });
     expect(await world.publish({ selection: { channels: [KIOSK] } })).toEqual({
@@ -169,7 +169,7 @@ describe('publishing a layout', () => {
     });
   });
 
-  it('sends no lease that the lease key did not sign, whatever else it may sign', async () => {
+  it('refuses a lease signed by a key without the lease role: UNKNOWN_KEY', async () => {
     await using world = await makeWorld();
     await world.layout.lease({ channel: KIOSK, version: 1, key: world.fleet.keys.release });
     expect(await world.publish()).toMatchObject({
@@ -178,7 +178,7 @@ describe('publishing a layout', () => {
     });
   });
 
-  it('carries a layer that two channels share over the wire once', async () => {
+  it('sends a layer that two channels share once', async () => {
     await using world = await makeWorld();
     const signal = new AbortController().signal;
     const options = { now: NOW, signal };
@@ -191,7 +191,7 @@ describe('publishing a layout', () => {
     expect(uploads).toBe(distinct.size - manifests.size);
   });
 
-  it('takes what is named and nothing else', async () => {
+  it('sends only the selected environments, sites or channels', async () => {
     await using world = await makeWorld();
     expect(await world.publish({ selection: { environments: ['dev'] } })).toEqual({
       'dev/gate:release': 'sent',
@@ -218,7 +218,7 @@ describe('publishing a layout', () => {
     });
   });
 
-  it('says what it would send and sends nothing', async () => {
+  it('with dryRun returns what it would send, and sends nothing', async () => {
     await using world = await makeWorld();
     const signal = new AbortController().signal;
     const options = { now: NOW, signal, dryRun: true };
@@ -233,7 +233,7 @@ describe('publishing a layout', () => {
     expect(again.every(({ outcome }) => outcome === 'unchanged')).toBe(true);
   });
 
-  it('names the packages that the release out there has and the new one has not, before and while it is sent', async () => {
+  it('reports packages that the published release has and the new one lacks, in dry run and while sending', async () => {
     await using world = await makeWorld();
     const [signal, two] = [
       new AbortController().signal,
@@ -258,7 +258,7 @@ describe('publishing a layout', () => {
     expect(await publish(false)).toEqual([]);
   });
 
-  it('sends again what a registry has lost, when it is asked to look', async () => {
+  it('sends lost blobs again with repair, and does not look for them without it', async () => {
     await using world = await makeWorld();
     await world.publish();
     const [lost] = [...world.registry.content.keys()].filter(
@@ -276,7 +276,7 @@ describe('publishing a layout', () => {
     checkReachable(world.registry, 'prod/kiosk');
   });
 
-  it('stopped before any request leaves the old release whole or the new one, and the next run ends it', async () => {
+  it('interrupted before any request leaves the old or the new release complete, and the next run finishes', async () => {
     await using world = await makeWorld();
     await world.publish();
     const old = pointerOf(world, 'prod/kiosk:release');
@@ -317,7 +317,7 @@ describe('publishing a layout', () => {
   });
 });
 
-describe('a pointer that is out there', () => {
+describe('a published pointer', () => {
   /** Two layouts of one fleet: a copy of the first, which then goes its own way. */
   const fork = async (world: World): Promise<LayoutWriter> => {
     const other = writeSignedLayout(world.fleet, world.path('other'));
@@ -325,7 +325,7 @@ describe('a pointer that is out there', () => {
     return other;
   };
 
-  it('never goes back to an older release', async () => {
+  it('is not moved to an older release: ROLLBACK', async () => {
     await using world = await makeWorld();
     await fork(world);
     await world.layout.release({ channel: KIOSK, version: 2, bundles: [bundleOf('two')] });
@@ -335,7 +335,7 @@ describe('a pointer that is out there', () => {
     expect(pointerOf(world, 'prod/kiosk:release')).toBe(newest);
   });
 
-  it('is never given other content under its number, and the other channels are not affected', async () => {
+  it('is not given other content under its number: EQUIVOCATION; other channels are published', async () => {
     await using world = await makeWorld();
     const other = await fork(world);
     await other.release({ channel: KIOSK, version: 1, bundles: [bundleOf('lie')] });
@@ -347,7 +347,7 @@ describe('a pointer that is out there', () => {
     });
   });
 
-  it('never takes an order or receipts of a site back', async () => {
+  it('of a site statement or receipts is not moved back: ROLLBACK', async () => {
     await using world = await makeWorld();
     const other = await fork(world);
     await other.site({ site: 'plant-7', version: 3, agents: [] });
@@ -365,7 +365,7 @@ describe('a pointer that is out there', () => {
     });
   });
 
-  it('a release signed only by a retired key does not block publishing', async () => {
+  it('to a release that only a retired key signed does not block publishing', async () => {
     await using world = await makeWorld();
     await world.layout.release({ channel: KIOSK, version: 900, bundles: [bundleOf('stolen')] });
     await world.publish();
@@ -379,7 +379,7 @@ describe('a pointer that is out there', () => {
     });
   });
 
-  it('that moves while we work is looked at again: the older publisher gives way', async () => {
+  it('that moves during a run is read again: the older publisher stops', async () => {
     await using world = await makeWorld();
     const other = await fork(world);
     await other.release({ channel: KIOSK, version: 2, bundles: [bundleOf('two')] });
@@ -396,7 +396,7 @@ describe('a pointer that is out there', () => {
     checkReachable(world.registry, 'prod/kiosk');
   });
 
-  it('that an older publisher overwrote in that moment is written again by the newer one', async () => {
+  it('that an older publisher overwrote during a run is written again by the newer publisher', async () => {
     await using world = await makeWorld();
     const other = await fork(world);
     await world.publish({ selection: { channels: [KIOSK] } });
@@ -421,8 +421,8 @@ describe('a pointer that is out there', () => {
   });
 });
 
-describe('what is not published', () => {
-  it('a layout that has lost a blob, and it says so before it sends anything', async () => {
+describe('publishLayout refuses', () => {
+  it('a layout with a missing blob, before it sends anything', async () => {
     await using world = await makeWorld();
     const layout = await openLayout(world.path('layout'));
     await Promise.all(
@@ -436,7 +436,7 @@ describe('what is not published', () => {
     expect(world.registry.requests.filter((request) => request.startsWith('PUT'))).toEqual([]);
   });
 
-  it('a release that no key of the fleet signed, or that ended', async () => {
+  it('a release that no key of the fleet signed, or that has expired', async () => {
     await using world = await makeWorld();
     await world.layout.release({
       channel: KIOSK,
@@ -458,7 +458,7 @@ describe('what is not published', () => {
 });
 
 describe('another layout as the destination', () => {
-  it('gets the same releases, which a reader of layouts finds', async () => {
+  it('receives the same releases and blobs, readable as a layout', async () => {
     await using world = await makeWorld();
     const source = await openLayout(world.path('layout'));
     const signal = new AbortController().signal;
@@ -475,7 +475,7 @@ describe('another layout as the destination', () => {
     expect(Object.values(again)).toEqual(['sent', 'sent', 'sent', 'sent']);
   });
 
-  it('is locked while it is written to', async () => {
+  it('is locked during a write: BUSY', async () => {
     await using world = await makeWorld();
     await using _ = await openLayoutDestination(world.path('mirror'), NOW);
     await expect(openLayoutDestination(world.path('mirror'), NOW, 0)).rejects.toMatchObject({ code: 'BUSY' });
@@ -520,7 +520,7 @@ describe('two layouts with the same keys', () => {
     expect(published['prod/kiosk:release']).toBe('EQUIVOCATION');
   });
 
-  it('one that skips releases of its own layout, which were never published, does', async () => {
+  it('a release that skips unpublished releases of its own layout replaces the published one', async () => {
     await using world = await makeWorld();
     const selection = { channels: [KIOSK] };
     expect(await world.publish({ selection })).toEqual({ 'prod/kiosk:release': 'sent' });

@@ -60,7 +60,7 @@ const appendTo = async (office: AuditOffice, directory: string, ...reasons: stri
 };
 
 describe('publishing an audit log', () => {
-  it('brings it before the releases, which name its head, and once', async () => {
+  it('sends the log once, before the releases that name its head', async () => {
     await using world = await openWorld();
     expect(await world.publish()).toEqual({ 'audit:log': 'sent', 'prod/kiosk:release': 'sent' });
     checkReachable(world.registry, 'audit');
@@ -74,7 +74,7 @@ describe('publishing an audit log', () => {
     });
   });
 
-  it('brings it to a directory, from which it reads as the same log', async () => {
+  it('copies the log to a layout, from which the same log is read', async () => {
     await using world = await openWorld();
     const to = join(world.folder, 'mirror');
     {
@@ -85,7 +85,7 @@ describe('publishing an audit log', () => {
     expect(await readAuditLog(await openLayout(to), roots)).toEqual(await world.office.read());
   });
 
-  it('brings a log whose audit key was replaced since', async () => {
+  it('sends a log whose audit key was rotated', async () => {
     await using world = await openWorld();
     await world.office.rotate('audit');
     await world.office.release(2, 'two');
@@ -122,7 +122,7 @@ describe('publishing an audit log', () => {
     expect((await world.publish({}, fork))['audit:log']).toBe('EQUIVOCATION');
   });
 
-  it('refuses a log that was cut, and publishes the releases', async () => {
+  it('refuses a truncated log, and publishes the releases', async () => {
     await using world = await openWorld();
     await world.office.append(await world.office.decision({ reason: 'two' }));
     const stored = await world.office.stored();
@@ -131,7 +131,7 @@ describe('publishing an audit log', () => {
   });
 });
 
-it('gc keeps the published log, and removes older states of it', async () => {
+it('gc keeps the published log, and removes its older states', async () => {
   await using world = await openWorld();
   const { office, registry } = world;
   await world.publish();

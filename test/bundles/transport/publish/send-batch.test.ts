@@ -41,22 +41,19 @@ describe('uploads by layers of need', () => {
     [['one'], ['two'], ['three']],
     [['one'], [], ['three']],
     [[], ['one'], [], [], ['two', 'three']],
-  ])(
-    'have their blobs side by side and their manifests one layer after the other: %j, %j, %j',
-    async (...stages) => {
-      const one = upload('one');
-      const { target, done } = slowRepository(one);
-      const carrier = openCarrier({
-        name: 'none',
-        size: async () => undefined,
-        open: () => Promise.reject(),
-      });
-      const uploads = stages.map((tags) => tags.map((tag) => (tag === 'one' ? one : upload(tag))));
-      const { signal } = new AbortController();
-      await sendStages('prod/edge', uploads, { target, carrier, hasReferrers: false, repair: false, signal });
-      const manifests = done.filter((what) => what !== 'blob');
-      expect(manifests).toEqual(stages.flat());
-      expect(done.lastIndexOf('blob')).toBeLessThan(done.indexOf('one'));
-    },
-  );
+  ])('sends blobs in parallel and manifests stage by stage: %j, %j, %j', async (...stages) => {
+    const one = upload('one');
+    const { target, done } = slowRepository(one);
+    const carrier = openCarrier({
+      name: 'none',
+      size: async () => undefined,
+      open: () => Promise.reject(),
+    });
+    const uploads = stages.map((tags) => tags.map((tag) => (tag === 'one' ? one : upload(tag))));
+    const { signal } = new AbortController();
+    await sendStages('prod/edge', uploads, { target, carrier, hasReferrers: false, repair: false, signal });
+    const manifests = done.filter((what) => what !== 'blob');
+    expect(manifests).toEqual(stages.flat());
+    expect(done.lastIndexOf('blob')).toBeLessThan(done.indexOf('one'));
+  });
 });

@@ -11,7 +11,7 @@ const failing = (error: Error) => async (root: TrustRoot) => {
   return root.version;
 };
 
-it('reads a statement of before a rotation under the root of then', async () => {
+it('a statement from before a rotation is accepted under the older root', async () => {
   const unsigned = new FleetError('UNKNOWN_KEY', 'not signed');
   expect(await underNewestRoot([OLD, NEW], failing(unsigned))).toEqual({ value: 1, root: OLD });
 });
@@ -20,11 +20,11 @@ it.each([
   new FleetError('REGISTRY_UNREACHABLE', 'no answer'),
   new FleetError('ABORTED', 'stopped'),
   new TypeError('a fault of the program'),
-])('stops at an error that says nothing about the signature: %s', async (error) => {
+])('an error unrelated to the signature ends the search at once: %s', async (error) => {
   await expect(underNewestRoot([OLD, NEW], failing(error))).rejects.toBe(error);
 });
 
-it('reports the problem under the newest root when no root accepts the signatures', async () => {
+it('without an accepting root the error of the newest root is thrown', async () => {
   const read = async (root: TrustRoot) => {
     throw new FleetError('UNKNOWN_KEY', `not signed under root ${root.version}`);
   };

@@ -8,7 +8,7 @@ const SUBJECT = digestOf('a bundle');
 const referrer = (text: string) => ({ mediaType: OCI_MANIFEST, digest: digestOf(text), size: text.length });
 const { signal } = new AbortController();
 
-it('a registry without referrers keeps every signature in one list, each once', async () => {
+it('attachReferrer to a registry without the referrers API lists each signature once under the fallback tag', async () => {
   const registry = memoryRegistry();
   const target = registry.repository('prod/kiosk');
   for (const text of ['first', 'second', 'first'])
@@ -21,7 +21,7 @@ it('a registry without referrers keeps every signature in one list, each once', 
   expect(writes).toEqual(Array.from({ length: 2 }, () => `PUT prod/kiosk:${fallbackTag(SUBJECT)}`));
 });
 
-it('a registry that lists referrers automatically is given no list', async () => {
+it('attachReferrer to a registry with the referrers API writes no fallback tag', async () => {
   const registry = memoryRegistry();
   const target = { ...registry.repository('prod/kiosk'), referrers: async () => [referrer('first')] };
   await attachReferrer(target, SUBJECT, referrer('first'), signal);

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { nextPageOf } from '#bundles/transport/registry/list-pages';
 
-describe('Link', () => {
+describe('the Link header', () => {
   it.each([
     ['</v2/a/tags/list?n=2&last=b>; rel="next"', '/v2/a/tags/list?n=2&last=b'],
     ['<https://r.example/x?a=1,2;3>; rel=next', 'https://r.example/x?a=1,2;3'],
@@ -16,7 +16,7 @@ describe('Link', () => {
     expect(nextPageOf(header)).toBe(expected);
   });
 
-  it('is found among others, whatever the address holds', () => {
+  it('with several links yields the next page, for any characters in the URL', () => {
     const url = fc.string({ unit: fc.constantFrom(...Array.from('ab/:?&=,; "%')), minLength: 1 });
     fc.assert(
       fc.property(url, fc.array(url, { maxLength: 3 }), (next, others) => {
@@ -26,7 +26,7 @@ describe('Link', () => {
     );
   });
 
-  it('takes any text', () => {
+  it('may be any text, without a crash or quadratic time', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...Array.from('<>;="\\, re')) }), (text) => {
         nextPageOf(text);

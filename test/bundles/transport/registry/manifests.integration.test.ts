@@ -9,7 +9,7 @@ const DIGEST = digestOf(BYTES);
 const OTHER = digestOf('other');
 
 describe('a manifest', () => {
-  it('is what its bytes are, whatever Content-Type is said', async () => {
+  it('has the media type and digest of its bytes, for any Content-Type', async () => {
     await using server = await startHostileServer((_request, response) => {
       response
         .writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'docker-content-digest': DIGEST })
@@ -25,7 +25,7 @@ describe('a manifest', () => {
     ['in its body', DIGEST, Buffer.from('{}'), undefined],
     ['in its header', 'release', BYTES, OTHER],
     ['in both', DIGEST, Buffer.from('{}'), digestOf('{}')],
-  ])('that a registry lies about %s is refused', async (_where, reference, body, said) => {
+  ])('whose %s does not match its bytes is refused', async (_where, reference, body, said) => {
     await using server = await startHostileServer((_request, response) => {
       response.writeHead(200, said && { 'docker-content-digest': said }).end(body);
     });
@@ -47,7 +47,7 @@ describe('a manifest', () => {
     });
   });
 
-  it('is looked for by one HEAD', async () => {
+  it('is resolved by one HEAD', async () => {
     await using server = await startHostileServer((_request, response) => {
       response
         .writeHead(200, {
@@ -69,7 +69,7 @@ describe('a manifest', () => {
     expect(server.seen.map(({ method }) => method)).toEqual(['HEAD', 'HEAD']);
   });
 
-  it('is looked for by a GET where HEAD says too little or is not known', async () => {
+  it('is resolved by a GET when HEAD lacks the digest or is refused', async () => {
     for (const status of [200, 405]) {
       await using server = await startHostileServer((request, response) => {
         response.writeHead(request.method === 'HEAD' ? status : 200).end(BYTES);
@@ -79,7 +79,7 @@ describe('a manifest', () => {
     }
   });
 
-  it('that is not there is undefined', async () => {
+  it('that is absent is undefined', async () => {
     await using server = await startHostileServer((_request, response) => {
       response.writeHead(404).end('{"errors":[{"code":"NAME_UNKNOWN"}]}');
     });
@@ -91,7 +91,7 @@ describe('a manifest', () => {
     expect(await repository.tags()).toEqual([]);
   });
 
-  it('that a registry changes while taking it is refused', async () => {
+  it('that the registry reports under another digest after the upload is refused', async () => {
     await using server = await startHostileServer((_request, response) => {
       response.writeHead(201, { 'docker-content-digest': OTHER }).end();
     });
@@ -143,7 +143,7 @@ describe('a list of tags', () => {
       'ever other pages with nothing new',
       (nth: number) => `</v2/factory/a/tags/list?last=${nth}>; rel="next"`,
     ],
-  ])('that leads in circles, by %s, comes to an end', async (_how, link) => {
+  ])('with cyclic pages, by %s, is refused after few requests', async (_how, link) => {
     await using server = await startHostileServer((_request, response, nth) => {
       response.writeHead(200, { link: link(nth) }).end('{"tags":["a"]}');
     });
@@ -162,7 +162,7 @@ describe('a list of tags', () => {
       },
     ],
     ['does not know `last`', (tags: string[]) => tags.slice(0, 1000)],
-  ])('that is cut at `n` without a Link is read to its end where the registry %s', async (how, after) => {
+  ])('that is cut at `n` without a Link is read to its end when the registry %s', async (how, after) => {
     for (const count of [1000, 1001, 2000, 2300]) {
       const tags = Array.from({ length: count }, (_, at) => `t${String(at).padStart(4, '0')}`);
       await using server = await startHostileServer((request, response) => {
@@ -176,7 +176,7 @@ describe('a list of tags', () => {
     }
   });
 
-  it('that goes on at another host is not followed there', async () => {
+  it('with a next page on another host is refused, and that host gets no request', async () => {
     await using elsewhere = await startHostileServer((_request, response) => {
       response.end('{"tags":["x"]}');
     });
@@ -202,7 +202,7 @@ describe('a list of tags', () => {
   );
 });
 
-describe('what refers to a manifest', () => {
+describe('referrers of a manifest', () => {
   const referrer = {
     mediaType: 'application/vnd.oci.image.manifest.v1+json',
     digest: OTHER,
@@ -211,7 +211,7 @@ describe('what refers to a manifest', () => {
   };
   const list = JSON.stringify({ schemaVersion: 2, mediaType: INDEX, manifests: [referrer] });
 
-  it('is listed by the API, or by the tag that replaces it', async () => {
+  it('are listed by the API, or by the fallback tag', async () => {
     for (const place of [`referrers/${DIGEST}`, `manifests/${DIGEST.replace(':', '-')}`]) {
       await using server = await startHostileServer((request, response) => {
         const isThere = request.url === `/v2/factory/a/${place}`;

@@ -4,7 +4,7 @@ import { mirrorPath } from '#bundles/transport/registry/mirror-path';
 
 const digest = `sha256:${'0'.repeat(64)}`;
 
-describe('where an image lies in the registry of a site', () => {
+describe("mirrorPath, the path of an image in a site's registry", () => {
   it.each([
     ['docker.io/library/nginx', 'docker.io/library/nginx'],
     ['registry.example:5000/team/app', 'registry.example_5000/team/app'],

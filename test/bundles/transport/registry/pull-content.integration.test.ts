@@ -23,7 +23,7 @@ describe.concurrent('a registry that cuts every connection', () => {
     return client.delays;
   };
 
-  it('is waited for as long as one blob is, however many there are, before and after the head of an answer', async () => {
+  it('costs the retry budget of one blob for six concurrent reads, before and after the response head', async () => {
     await using headless = await startHostileServer((_request, response) => {
       response.destroy();
     });
@@ -36,7 +36,7 @@ describe.concurrent('a registry that cuts every connection', () => {
       expect(await fail(server, 6)()).toEqual([500, 1000, 2000, 4000]);
   });
 
-  it('has the tries of one blob for it, where heads come and go', async () => {
+  it('costs one blob its own number of tries when connections fail before and after the head', async () => {
     await using server = await startHostileServer((_request, response, nth) => {
       if (nth % 2 === 0) {
         response.destroy();
@@ -51,8 +51,8 @@ describe.concurrent('a registry that cuts every connection', () => {
   });
 });
 
-describe.concurrent('a blob whose connection is cut', () => {
-  it('goes on by a range from where it stopped, as often as it gets further', async () => {
+describe.concurrent('a blob whose connection breaks', () => {
+  it('resumes with a range request, as often as it makes progress', async () => {
     await using server = await startHostileServer((request, response) => {
       const from = rangeOf(request.headers.range);
       const end = Math.min(from + 70_000, BLOB.byteLength);
@@ -85,7 +85,7 @@ describe.concurrent('a blob whose connection is cut', () => {
     expect(server.seen).toHaveLength(3);
   });
 
-  it('goes on where the registry, or a proxy before it, refuses ranges', async () => {
+  it('resumes when the registry or a proxy answers 416 to a range request', async () => {
     await using server = await startHostileServer((request, response) => {
       if (request.headers.range !== undefined) {
         response.writeHead(416, { 'content-length': 0, 'content-range': `bytes */${BLOB.byteLength}` }).end();
@@ -100,7 +100,7 @@ describe.concurrent('a blob whose connection is cut', () => {
     expect(server.seen.map(({ headers }) => headers.range !== undefined)).toEqual([false, true, false]);
   });
 
-  it('goes on where the registry begins its range earlier than asked', async () => {
+  it('resumes when the range of the response starts earlier than requested', async () => {
     await using server = await startHostileServer((request, response, nth) => {
       const from = Math.max(0, rangeOf(request.headers.range) - 1000);
       if (nth === 1) {
@@ -115,7 +115,7 @@ describe.concurrent('a blob whose connection is cut', () => {
     expect(digestOf(await readAll(await client.repository('a').blobs.open(DIGEST)))).toBe(DIGEST);
   });
 
-  it('is not put together from a range nobody asked for', async () => {
+  it('refuses a range that was not requested', async () => {
     await using server = await startHostileServer((_request, response, nth) => {
       if (nth > 1) {
         response.writeHead(206, { 'content-range': 'bytes 599000-599999/600000' });
@@ -133,7 +133,7 @@ describe.concurrent('a blob whose connection is cut', () => {
     });
   });
 
-  it('is given up when it does not get further, in a sentence that says how far it came', async () => {
+  it('fails after tries without progress, and the error states the bytes received', async () => {
     await using server = await startHostileServer((request, response) => {
       const from = rangeOf(request.headers.range);
       response.writeHead(from ? 206 : 200, {
@@ -152,7 +152,7 @@ describe.concurrent('a blob whose connection is cut', () => {
     );
   });
 
-  it('that hangs in the middle is noticed', async () => {
+  it('in the middle without an error resumes after the body timeout', async () => {
     await using server = await startHostileServer((request, response) => {
       const from = rangeOf(request.headers.range);
       response.writeHead(from ? 206 : 200, {
@@ -169,7 +169,7 @@ describe.concurrent('a blob whose connection is cut', () => {
 });
 
 describe.concurrent('a blob', () => {
-  it('without end is left at the announced size by its verifier', async () => {
+  it('without an end is cut off at the announced size by verified()', async () => {
     let written = 0;
     await using server = await startHostileServer((_request, response) => {
       const more = (): void => {
@@ -185,7 +185,7 @@ describe.concurrent('a blob', () => {
     expect(written).toBeLessThan(60_000_000);
   });
 
-  it('that is read slowly is not held in memory', async () => {
+  it('is read with back-pressure: a slow reader does not fill the memory', async () => {
     let written = 0;
     await using server = await startHostileServer((_request, response) => {
       response.writeHead(200, { 'content-length': 200 * BLOB.byteLength });
@@ -205,7 +205,7 @@ describe.concurrent('a blob', () => {
     await content.return?.();
   });
 
-  it('stops at once when its reader is asked to', async () => {
+  it("stops at once when the reader's signal aborts", async () => {
     await using server = await startHostileServer((_request, response) => {
       response.writeHead(200, { 'content-length': BLOB.byteLength });
       response.write(BLOB.subarray(0, 1000));
@@ -219,7 +219,7 @@ describe.concurrent('a blob', () => {
     expect(client.delays).toEqual([]);
   });
 
-  it('that is a manifest is found among manifests, and found there at once the next time', async () => {
+  it('that is a manifest is read from /manifests/, and directly there the next time', async () => {
     await using server = await startHostileServer((request, response) => {
       if (!request.url.includes('/manifests/')) response.writeHead(404);
       else response.writeHead(200, { 'content-length': BLOB.byteLength });
@@ -236,7 +236,7 @@ describe.concurrent('a blob', () => {
     ]);
   });
 
-  it('that is nowhere is MISSING_BLOB, and has no size', async () => {
+  it('that is absent is MISSING_BLOB, and has no size', async () => {
     await using server = await startHostileServer((_request, response) => {
       response.writeHead(404).end();
     });

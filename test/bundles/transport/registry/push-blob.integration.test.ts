@@ -89,7 +89,7 @@ const startUploads = async (trouble: Trouble = () => undefined): Promise<Uploads
 const methodsOf = (server: HostileServer): readonly string[] => server.seen.map(({ method }) => method);
 
 describe('a small blob', () => {
-  it('goes in one request, to where the registry says, whose words are kept as they are', async () => {
+  it('is sent in one PUT to the location of the registry, with its query unchanged', async () => {
     await using server = await startUploads();
     await using client = impatientClient(server.host);
     const repository = client.repository('a');
@@ -103,14 +103,14 @@ describe('a small blob', () => {
     expect(put?.headers['content-length']).toBe(String(SMALL.byteLength));
   });
 
-  it('of nothing goes too', async () => {
+  it('is sent when it is empty', async () => {
     await using server = await startUploads();
     await using client = impatientClient(server.host);
     const nothing = Buffer.alloc(0);
     expect(await client.repository('a').pushBlob(blobOf(nothing), opening(nothing))).toBe('uploaded');
   });
 
-  it('whose connection is cut goes again in the same upload', async () => {
+  it('is sent again in the same upload when the connection breaks', async () => {
     await using server = await startUploads((request, nth) =>
       request.method === 'PUT' && nth === 3 ? 'cut' : undefined,
     );
@@ -119,7 +119,7 @@ describe('a small blob', () => {
     expect(server.kept.get(digestOf(SMALL))?.equals(SMALL)).toBe(true);
   });
 
-  it('that a registry cannot look for is sent: its storage may have lost it when the disk was full', async () => {
+  it('is sent when HEAD fails with 500: the storage may have lost it', async () => {
     await using server = await startHostileServer((request, response) => {
       if (request.method === 'HEAD') response.writeHead(500);
       else if (request.method === 'POST') response.writeHead(202, { location: '/upload' });
@@ -143,7 +143,7 @@ describe('a blob that another repository may have', () => {
   const push = (client: Impatient, bytes: Buffer) =>
     client.repository('prod/line').pushBlob(blobOf(bytes), opening(bytes), { mountFrom: 'qa/line' });
 
-  it('is mounted from there, without another question', async () => {
+  it('is mounted from there with one POST', async () => {
     await using server = await start(404, 201);
     await using client = impatientClient(server.host);
     for (const bytes of [SMALL, BIG]) expect(await push(client, bytes)).toBe('mounted');
@@ -153,21 +153,21 @@ describe('a blob that another repository may have', () => {
     );
   });
 
-  it('but was not mounted is looked for, and sent by what began instead', async () => {
+  it('but that was not mounted is looked up, and sent in the upload that the mount began', async () => {
     await using server = await start(404, 202);
     await using client = impatientClient(server.host);
     expect(await push(client, SMALL)).toBe('uploaded');
     expect(methodsOf(server)).toEqual(['POST', 'HEAD', 'PUT']);
   });
 
-  it('but was not mounted is not sent where it is', async () => {
+  it('but that was not mounted is not sent when it exists', async () => {
     await using server = await start(200, 202);
     await using client = impatientClient(server.host);
     expect(await push(client, SMALL)).toBe('there');
     expect(methodsOf(server)).toEqual(['POST', 'HEAD']);
   });
 
-  it('but must not be mounted is sent as if nobody had asked', async () => {
+  it('but whose mount is refused (400, 403, 405) is sent in an upload without mount', async () => {
     for (const status of [400, 403, 405]) {
       await using server = await start(404, status);
       await using client = impatientClient(server.host);
@@ -176,7 +176,7 @@ describe('a blob that another repository may have', () => {
     }
   });
 
-  it('is looked for first at a registry that has not mounted one before', async () => {
+  it('is looked up first at a registry that has not mounted a blob before', async () => {
     await using server = await start(404, 202);
     await using client = impatientClient(server.host);
     await push(client, SMALL);
@@ -191,7 +191,7 @@ describe('a blob that another repository may have', () => {
   });
 });
 
-describe('a fast line', () => {
+describe('a fast connection', () => {
   const HUGE = randomBytes(40 << 20);
   const MOST = 24 << 20;
   /** A clock by which each request takes 0.1 s. */
@@ -204,7 +204,7 @@ describe('a fast line', () => {
       .filter(({ method }) => method === 'PATCH')
       .map(({ headers }) => Number(headers['content-length']));
 
-  it('takes more at once as soon as it is known', async () => {
+  it('gets larger chunks after the first measurement', async () => {
     await using server = await startUploads();
     await using client = impatientClient(server.host, fast());
     expect(await client.repository('a').pushBlob(blobOf(HUGE), opening(HUGE))).toBe('uploaded');
@@ -213,7 +213,7 @@ describe('a fast line', () => {
     expect(methodsOf(server).slice(-3)).toEqual(['HEAD', 'POST', 'PUT']);
   });
 
-  it('that is cut has less at stake the next time', async () => {
+  it('gets a smaller chunk after a break', async () => {
     await using server = await startUploads((request, nth) =>
       request.method === 'PATCH' && nth === 4 ? 'cut' : undefined,
     );
@@ -243,7 +243,7 @@ describe('a fast line', () => {
     expect(client.delays).toEqual([500]);
   });
 
-  it('on which somebody takes less than the least is refused, with what to do', async () => {
+  it('to a proxy with a limit below the smallest chunk fails with a hint about that limit', async () => {
     await using server = await startUploads(tooMuch(1 << 20));
     await using client = impatientClient(server.host, fast());
     expect(await thrownBy(() => client.repository('a').pushBlob(blobOf(HUGE), opening(HUGE)))).toMatchObject({
@@ -255,8 +255,8 @@ describe('a fast line', () => {
   });
 });
 
-describe.concurrent('a big blob', () => {
-  it('goes in chunks that follow the registry', async () => {
+describe.concurrent('a large blob', () => {
+  it('is sent in chunks to the location of each response', async () => {
     await using server = await startUploads();
     await using client = impatientClient(server.host);
     expect(await client.repository('a').pushBlob(blobOf(BIG), opening(BIG))).toBe('uploaded');
@@ -270,7 +270,7 @@ describe.concurrent('a big blob', () => {
     expect(server.kept.get(digestOf(BIG))?.equals(BIG)).toBe(true);
   });
 
-  it('goes in chunks as big as the registry wants them', async () => {
+  it("is sent in chunks of at least the registry's OCI-Chunk-Min-Length", async () => {
     await using server = await startHostileServer((request, response) => {
       const status = { HEAD: 404, POST: 202, PUT: 201 }[request.method] ?? 400;
       response.writeHead(status, { location: '/upload', 'oci-chunk-min-length': String(32 << 20) }).end();
@@ -294,7 +294,7 @@ describe.concurrent('a big blob', () => {
     expect(methodsOf(server).filter((method) => method === 'POST')).toHaveLength(1);
   });
 
-  it('whose upload is forgotten begins anew', async () => {
+  it('whose upload session is lost is sent from the start', async () => {
     const memory: { sessions?: Map<string, Buffer> } = {};
     await using server = await startUploads((request, nth) => {
       if (request.method === 'PATCH' && nth === 4) memory.sessions?.clear();
@@ -307,7 +307,7 @@ describe.concurrent('a big blob', () => {
     expect(methodsOf(server).filter((method) => method === 'POST')).toHaveLength(2);
   });
 
-  it('that is there though the answer was lost is not sent again', async () => {
+  it('that the registry stored although its response was lost is not sent again', async () => {
     await using server = await startUploads();
     const { kept } = server;
     await using front = await startHostileServer(
@@ -370,7 +370,7 @@ describe.concurrent('a big blob', () => {
       'cannot be asked for: the registry fails each time',
       (_session, _nth, request) => (request.method === 'GET' ? answering(500, request) : undefined),
     ],
-  ])('whose upload %s begins anew', async (_what, wrong) => {
+  ])('whose upload %s is sent from the start', async (_what, wrong) => {
     await using server = await startInterrupted(wrong);
     await using client = impatientClient(server.host);
     expect(await client.repository('a').pushBlob(blobOf(BIG), opening(BIG))).toBe('uploaded');
@@ -410,7 +410,7 @@ describe.concurrent('a big blob', () => {
     expect(uploads(server)).toBe(6);
   });
 
-  it('that the registry takes long to close is not sent again', async () => {
+  it('whose final PUT times out is not sent again when the registry finishes later', async () => {
     let heads = 0;
     await using front = await startHostileServer(
       (request, response) => {
@@ -429,7 +429,7 @@ describe.concurrent('a big blob', () => {
     expect(methodsOf(front)).toEqual(['HEAD', 'POST', 'PUT', 'HEAD', 'GET', 'HEAD']);
   });
 
-  it('that never gets further is given up', async () => {
+  it('without progress fails after five tries: REGISTRY_UNREACHABLE', async () => {
     await using server = await startUploads((request) => {
       if (request.method !== 'PATCH') return undefined;
       request.socket.destroy();
@@ -443,7 +443,7 @@ describe.concurrent('a big blob', () => {
     expect(methodsOf(server).filter((method) => method === 'PATCH')).toHaveLength(5);
   });
 
-  it('stops at once when its sender is asked to', async () => {
+  it("stops at once when the sender's signal aborts", async () => {
     await using server = await startUploads((request) =>
       request.method === 'PATCH' ? 'handled' : undefined,
     );
@@ -459,8 +459,8 @@ describe.concurrent('a big blob', () => {
   });
 });
 
-describe('what is sent', () => {
-  it('but ends too early is SIZE_MISMATCH, the fault of its source', async () => {
+describe('the content of an upload', () => {
+  it('that ends too early fails with SIZE_MISMATCH', async () => {
     await using server = await startUploads();
     await using client = impatientClient(server.host);
     for (const bytes of [SMALL, BIG]) {
@@ -472,7 +472,7 @@ describe('what is sent', () => {
     expect(client.delays).toEqual([]);
   });
 
-  it('but has other content is DIGEST_MISMATCH by the word of the registry', async () => {
+  it('with another digest fails with DIGEST_MISMATCH when the registry refuses it', async () => {
     await using server = await startUploads();
     await using client = impatientClient(server.host);
     const other = opening(Buffer.alloc(SMALL.byteLength));
@@ -482,7 +482,7 @@ describe('what is sent', () => {
     expect(methodsOf(server)).toEqual(['HEAD', 'POST', 'PUT']);
   });
 
-  it('but cannot be read fails with the error of its source', async () => {
+  it('that cannot be read fails with the error of its source', async () => {
     await using server = await startUploads();
     await using client = impatientClient(server.host);
     async function* failing(): AsyncGenerator<Uint8Array> {
@@ -503,7 +503,7 @@ describe('what is sent', () => {
 });
 
 describe('an upload that the registry sends elsewhere', () => {
-  it('goes there without the credentials for the registry', async () => {
+  it("is sent there without the registry's credentials", async () => {
     await using storage = await startHostileServer((_request, response) => {
       response.writeHead(201).end();
     });

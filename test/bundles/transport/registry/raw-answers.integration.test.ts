@@ -43,8 +43,8 @@ const connectionsOf = (server: RawServer): readonly number[] =>
 /** For vi.waitFor: expect.poll does not know which of several tests at once it is in. */
 const PATIENCE = { timeout: 60_000, interval: 20 };
 
-describe.concurrent('an answer', () => {
-  it('is the same wherever its head, and what comes behind it, is split', async () => {
+describe.concurrent('a response', () => {
+  it('is read for any split of its head and body into packets', async () => {
     const bytes = Buffer.concat([Buffer.from('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'), wholeSmall]);
     let at = 0;
     await using server = await startRawServer((_request, socket) => {
@@ -56,7 +56,7 @@ describe.concurrent('an answer', () => {
     expect(client.delays).toEqual([]);
   });
 
-  it('may come byte by byte', async () => {
+  it('is read byte by byte', async () => {
     await using server = await startRawServer(async (_request, socket) => {
       for (const byte of wholeSmall) {
         socket.write(Buffer.of(byte));
@@ -67,7 +67,7 @@ describe.concurrent('an answer', () => {
     expect(await readWhole(client, SMALL_DIGEST)).toEqual(SMALL);
   });
 
-  it('is read whole from pieces of any size', async () => {
+  it('is read whole from packets of any size', async () => {
     let pieces: readonly number[] = [];
     await using server = await startRawServer(async (_request, socket) => {
       const bytes = whole();
@@ -90,7 +90,7 @@ describe.concurrent('an answer', () => {
     expect(client.delays).toEqual([]);
   });
 
-  it('of nothing is nothing', async () => {
+  it('with an empty body is read as empty', async () => {
     await using server = await startRawServer((_request, socket) => {
       socket.write(answer(200));
     });
@@ -102,7 +102,7 @@ describe.concurrent('an answer', () => {
   it.each([
     ['Transfer-Encoding: chunked', `${SMALL.byteLength.toString(16)}\r\n${SMALL.toString()}\r\n0\r\n\r\n`],
     ['Connection: close', SMALL.toString()],
-  ])('with %s and no length is read', async (field, body) => {
+  ])('with %s and without a length is read', async (field, body) => {
     await using server = await startRawServer((_request, socket) => {
       socket.write(`HTTP/1.1 200 OK\r\n${field}\r\n\r\n${body}`);
       if (field.startsWith('Connection')) socket.end();
@@ -132,7 +132,7 @@ describe.concurrent('an answer', () => {
     await vi.waitFor(() => expect(server.sockets.every(({ destroyed }) => destroyed)).toBe(true), PATIENCE);
   });
 
-  it('says in its own words why not, also in many of them', async () => {
+  it("with an error list is reported in the registry's words, also when the list is long", async () => {
     const message = `no, ${'really '.repeat(20)}`;
     const errors = [{ code: 'DENIED', message }, ...Array.from({ length: 800 }, () => ({ code: 'NO' }))];
     await using server = await startRawServer((_request, socket) => {
@@ -155,7 +155,7 @@ describe.concurrent('a connection', () => {
     expect(server.seen[0]?.head).toContain(`host: ${server.host}`);
   });
 
-  it('serves one blob after the other', async () => {
+  it('is reused for one blob after another', async () => {
     await using server = await startRawServer((_request, socket) => {
       socket.write(whole());
     });
@@ -165,7 +165,7 @@ describe.concurrent('a connection', () => {
     expect(new Set(connectionsOf(server)).size).toBeLessThanOrEqual(2);
   });
 
-  it('is one for each who reads at a time', async () => {
+  it('is opened for each concurrent reader', async () => {
     await using server = await startRawServer((_request, socket) => {
       socket.write(whole());
     });
@@ -180,7 +180,7 @@ describe.concurrent('a connection', () => {
   it.each([
     ['closed', (socket: Socket) => socket.end()],
     ['cut', (socket: Socket) => socket.resetAndDestroy()],
-  ])('that is %s while nobody uses it makes nobody wait', async (_how, close) => {
+  ])('that is %s while idle does not delay the next request', async (_how, close) => {
     await using server = await startRawServer((_request, socket) => {
       socket.write(wholeSmall);
     });
@@ -202,7 +202,7 @@ describe.concurrent('a connection', () => {
     ],
     ['says more than it announced', Buffer.concat([wholeSmall, Buffer.from('x')])],
     ['has the next answer ready before the question', Buffer.concat([wholeSmall, answer(200, 'another')])],
-  ])('that %s is not used again', async (_how, bytes) => {
+  ])('that %s is not reused', async (_how, bytes) => {
     await using server = await startRawServer((_request, socket) => {
       socket.write(bytes);
     });
@@ -212,7 +212,7 @@ describe.concurrent('a connection', () => {
     expect(client.delays).toEqual([]);
   });
 
-  it('of which more came than was announced while its reader was busy is not used again either', async () => {
+  it('with unsolicited data while its reader was busy is not reused', async () => {
     await using server = await startRawServer((_request, socket) => {
       socket.write(Buffer.concat([whole(), answer(200, 'another')]));
     });
@@ -238,7 +238,7 @@ describe.concurrent('a connection', () => {
     expect(connectionsOf(server)).toEqual([1, 2, 3]);
   });
 
-  it('that nobody uses is let go after a while', async () => {
+  it('that stays idle is closed after the idle time', async () => {
     await using server = await startRawServer((_request, socket) => {
       socket.write(wholeSmall);
     });
@@ -249,7 +249,7 @@ describe.concurrent('a connection', () => {
     expect(client.delays).toEqual([]);
   });
 
-  it('closes with its registry, and a reader gets the error at once', async () => {
+  it('is closed with its registry, and its reader gets the error at once', async () => {
     await using server = await startRawServer((_request, socket) => {
       socket.write(goodHead(BLOB.byteLength));
     });
@@ -266,8 +266,8 @@ describe.concurrent('a connection', () => {
   });
 });
 
-describe.concurrent('a blob that is cut', () => {
-  it('anywhere goes on by a range from the very byte', async () => {
+describe.concurrent('a blob whose connection breaks', () => {
+  it('at any byte resumes by a range from that byte', async () => {
     let places: readonly number[] = [];
     let left: number[] = [];
     await using server = await startRawServer(({ from }, socket) => {
@@ -292,7 +292,7 @@ describe.concurrent('a blob that is cut', () => {
     );
   });
 
-  it('again and again goes on as long as some bytes come, however few', async () => {
+  it('repeatedly resumes as long as each try makes progress', async () => {
     await using server = await startRawServer(({ from }, socket) => {
       const head = goodHead(BLOB.byteLength, from).length;
       const part = whole(from).subarray(0, head + 100_000);
@@ -304,10 +304,10 @@ describe.concurrent('a blob that is cut', () => {
   });
 });
 
-describe.concurrent('an answer that does not go on', () => {
+describe.concurrent('a response that stalls', () => {
   const HUNG = { patience: { connect: 20_000, headers: 1000, body: 1000 }, tries: 2 };
 
-  it('is noticed where nothing came', async () => {
+  it('fails after the header timeout when nothing arrives', async () => {
     await using server = await startRawServer(() => {});
     await using client = clientOf(server, HUNG);
     expect(await thrownBy(() => readWhole(client, DIGEST))).toMatchObject({
@@ -334,7 +334,7 @@ describe.concurrent('an answer that does not go on', () => {
   it.each([
     ['header', `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(100_000)}`],
     ['row of headers', `HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(20_000)}`],
-  ])('is given up at an endless %s', async (_what, text) => {
+  ])('is refused for an endless %s', async (_what, text) => {
     let sent = 0;
     await using server = await startRawServer(async (_request, socket) => {
       while (!socket.destroyed && sent < 100e6) {
@@ -349,7 +349,7 @@ describe.concurrent('an answer that does not go on', () => {
     expect(sent).toBeLessThan(20e6);
   });
 
-  it('is noticed in the middle, and what had come is kept', async () => {
+  it('in the body resumes with the bytes received', async () => {
     await using server = await startRawServer(({ from, nth }, socket) => {
       socket.write(nth === 1 ? whole().subarray(0, 700_000) : whole(from));
     });
@@ -358,7 +358,7 @@ describe.concurrent('an answer that does not go on', () => {
     expect(server.seen[1]?.from).toBe(700_000 - goodHead(BLOB.byteLength).length);
   });
 
-  it('is noticed, too, where it hangs behind a pause that its reader made', async () => {
+  it('after a pause of the reader resumes, too', async () => {
     await using server = await startRawServer(({ from, nth }, socket) => {
       socket.write(nth === 1 ? whole().subarray(0, 1_200_000) : whole(from));
     });
@@ -374,8 +374,8 @@ describe.concurrent('an answer that does not go on', () => {
   });
 });
 
-describe.concurrent('a reader', () => {
-  it('who is slow makes the other side wait, and is not taken for a hang', async () => {
+describe.concurrent('a reader of a blob', () => {
+  it('that is slow applies back-pressure, and is not mistaken for a stall', async () => {
     const total = 64 << 20;
     let written = 0;
     await using server = await startRawServer(async (_request, socket) => {
@@ -400,7 +400,7 @@ describe.concurrent('a reader', () => {
     expect(server.seen).toHaveLength(1);
   });
 
-  it('who goes away takes the connection along', async () => {
+  it('that ends early closes the connection', async () => {
     await using server = await startRawServer((_request, socket) => {
       socket.write(goodHead(1e9));
       socket.write(BLOB);
@@ -442,19 +442,19 @@ describe.concurrent('a reader', () => {
     while (!isSo()) await sleep(5);
   };
 
-  it('may stop before there is a connection', () =>
+  it('may abort before the connection exists', () =>
     abortedWhile(
       () => {},
       async () => {},
     ));
 
-  it('may stop while there is no answer', () =>
+  it('may abort before the response', () =>
     abortedWhile(
       () => {},
       (server) => until(() => server.seen.length > 0),
     ));
 
-  it('may stop in the middle of a head', () =>
+  it('may abort in the middle of the head', () =>
     abortedWhile(
       (socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-'),
       async (server) => {
@@ -463,13 +463,13 @@ describe.concurrent('a reader', () => {
       },
     ));
 
-  it('may stop in the middle of a body', () =>
+  it('may abort in the middle of the body', () =>
     abortedWhile(
       (socket) => socket.write(whole().subarray(0, 1_000_000)),
       (_server, pieces) => until(() => pieces() > 0),
     ));
 
-  it('may stop while he makes the other side wait', () =>
+  it('may abort during back-pressure', () =>
     abortedWhile(
       (socket) => socket.write(whole()),
       async (_server, pieces) => {
@@ -479,7 +479,7 @@ describe.concurrent('a reader', () => {
       60_000,
     ));
 
-  it('leaves nothing behind on a signal that lives longer than he', async () => {
+  it('leaves no listener on a signal that outlives it', async () => {
     let answers = 0;
     await using server = await startRawServer((_request, socket) => {
       if (++answers % 2 === 0) socket.write(wholeSmall);

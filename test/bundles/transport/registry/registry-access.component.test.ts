@@ -6,15 +6,15 @@ import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts'
 
 const access = (caFile: string) => registryOptions({ plainHttp: [], caFile, env: {} });
 
-describe('the certificates that registries are trusted by', () => {
-  it('are read from their file, and are empty where it is not named', async () => {
+describe('the CA certificates for registries', () => {
+  it('are read from the configured file, and absent without one', async () => {
     await using folder = await temporaryDirectory();
     const file = join(folder.path, 'ca.pem');
     await writeFile(file, 'PEM');
     expect([access(file).ca, access('').ca]).toEqual(['PEM', undefined]);
   });
 
-  it('are a usage error with a file that is missing or a folder', async () => {
+  it('are a configuration error when the file is missing or a folder', async () => {
     await using folder = await temporaryDirectory();
     for (const [file, message] of [
       [join(folder.path, 'nope.pem'), 'there is no such file with certificates'],
@@ -26,10 +26,10 @@ describe('the certificates that registries are trusted by', () => {
   });
 });
 
-describe('patience with registries', () => {
+describe('FLEET_REGISTRY_TRIES and FLEET_REGISTRY_DELAY', () => {
   const optionsOf = (env: NodeJS.ProcessEnv) => registryOptions({ plainHttp: [], env });
 
-  it('is what the environment says, where it says something', () => {
+  it('set the tries and the first delay when they are not empty', () => {
     expect(optionsOf({ FLEET_REGISTRY_TRIES: '9', FLEET_REGISTRY_DELAY: '20' })).toMatchObject({
       tries: 9,
       firstDelay: 20,

@@ -12,7 +12,7 @@ describe('a registry address', () => {
     ['oci://Registry.Example/factory', 'registry.example', 'factory'],
     ['oci://10.1.2.3:443/a', '10.1.2.3:443', 'a'],
     ['oci://[::1]:5000/a-b/c_d/e.f', '[::1]:5000', 'a-b/c_d/e.f'],
-  ])('%s names a host and a prefix', (text, host, prefix) => {
+  ])('%s has host %s and prefix %s', (text, host, prefix) => {
     expect(parseRegistryAddress(text)).toEqual({ host, prefix });
   });
 
@@ -47,7 +47,7 @@ describe('a registry address', () => {
     }
   });
 
-  it('never crashes, and what it takes it writes back the same', () => {
+  it('any text is refused with a code or parsed to an address that is written and parsed the same', () => {
     fc.assert(
       fc.property(
         fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(...Array.from('az09.:/-_[]@')) })),

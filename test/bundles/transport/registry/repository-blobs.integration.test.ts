@@ -23,8 +23,8 @@ const startGoodServer = () =>
 const lines = (seen: readonly Seen[]): readonly string[] =>
   seen.map(({ method, url }) => `${method} ${url.replace('/v2/factory/a/', '')}`);
 
-describe('what is read of a repository as a whole', () => {
-  it('is one question: a blob, a manifest that is said to be one, and one that was seen to be one', async () => {
+describe('a small blob or manifest read as a whole', () => {
+  it('takes one request, for a blob, a known manifest, and a manifest seen before', async () => {
     await using server = await startGoodServer();
     await using client = impatientClient(server.host);
     const { blobs } = client.repository('a');
@@ -38,7 +38,7 @@ describe('what is read of a repository as a whole', () => {
     ]);
   });
 
-  it('is looked for in the other place where it is not in the likelier', async () => {
+  it('is requested at the other endpoint when the likelier one answers 404', async () => {
     await using server = await startGoodServer();
     await using client = impatientClient(server.host);
     const { blobs } = client.repository('a');
@@ -52,7 +52,7 @@ describe('what is read of a repository as a whole', () => {
     ]);
   });
 
-  it('that is nowhere is missing, in the words of every source', async () => {
+  it('that is absent fails as in any other source: MISSING_BLOB', async () => {
     await using server = await startGoodServer();
     await using client = impatientClient(server.host);
     const { blobs } = client.repository('a');
@@ -64,7 +64,7 @@ describe('what is read of a repository as a whole', () => {
     });
   });
 
-  it('and is announced as too large is not read', async () => {
+  it('with an announced size above the limit is refused unread', async () => {
     let sent = 0;
     await using server = await startHostileServer((_request, response) => {
       response.writeHead(200, { 'content-length': 1e12 });
@@ -102,7 +102,7 @@ describe('what is read of a repository as a whole', () => {
     expect(await thrownBy(() => readBlob(blobs, NAMED, 1000))).toMatchObject({ code: 'DIGEST_MISMATCH' });
   });
 
-  it('goes on where its connection was cut', async () => {
+  it('resumes when the connection breaks', async () => {
     await using server = await startHostileServer(({ headers }, response) => {
       const from = Number(/^bytes=([0-9]+)-$/.exec(headers.range ?? '')?.[1] ?? 0);
       const end = STATEMENT.byteLength - 1;
@@ -140,7 +140,7 @@ describe('a blob that somebody declared to be a manifest', () => {
     }),
   );
 
-  it('is found among the blobs without waiting, and there at once the next time', async () => {
+  it('is found among the blobs at once when /manifests/ answers 500, and directly there the next time', async () => {
     await using server = await startDocker();
     await using client = impatientClient(server.host);
     const { blobs } = client.repository('a');
@@ -150,7 +150,7 @@ describe('a blob that somebody declared to be a manifest', () => {
     expect(lines(server.seen)).toEqual([`GET manifests/${BLOB}`, `GET blobs/${BLOB}`, `GET blobs/${BLOB}`]);
   });
 
-  it('has a size all the same', async () => {
+  it('has a size although /manifests/ answers 500', async () => {
     await using docker = await startHostileServer(({ url, method }, response) => {
       const blob = url.includes('/blobs/') ? STATEMENT : undefined;
       const bytes = url.endsWith('/manifests/index') ? INDEX : blob;
@@ -169,7 +169,7 @@ describe('a blob that somebody declared to be a manifest', () => {
     ]);
   });
 
-  it('is looked for with the patience for all where the registry is down', async () => {
+  it('uses the retry budget of the registry when every endpoint answers 500', async () => {
     const children = ['one', 'two', 'three'].map((text) => digestOf(text));
     const manifests = children.map((digest) => ({ mediaType: OCI_MANIFEST, digest, size: 3 }));
     await using server = await startHostileServer(({ url }, response) => {
@@ -186,7 +186,7 @@ describe('a blob that somebody declared to be a manifest', () => {
     expect(client.delays).toEqual([500, 1000, 2000, 4000]);
   });
 
-  it('and is not a blob either is a failure of the registry, which is asked again as ever', async () => {
+  it('that no endpoint has is retried, then REGISTRY_UNREACHABLE', async () => {
     await using server = await startDocker(true);
     await using client = impatientClient(server.host);
     const error = await thrownBy(() => readManifest(client.repository('a').blobs, BLOB));

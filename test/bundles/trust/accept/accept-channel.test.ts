@@ -52,7 +52,7 @@ const onChannel = async (
 };
 
 describe('the agent a site statement is for', () => {
-  it('is refused when the statement does not name it, or with another key', async () => {
+  it('is refused when the statement does not name it, or names another key: AGENT_UNKNOWN', async () => {
     const naming = async (agents: readonly SiteAgent[]): Promise<Medium> => ({
       site: await sign(sitePayload({ agents }), release),
     });
@@ -66,7 +66,7 @@ describe('the agent a site statement is for', () => {
     expect(await refusalOf({ site: false })).toBe('NOT_ENROLLED');
   });
 
-  it('keeps the current site statement when the medium has none', async () => {
+  it('keeps its site statement when the medium has none', async () => {
     const state = await after({});
     const accepted = await importMedium(state, { site: false });
     expect(accepted.site.statement).toEqual(state.siteStatement);
@@ -74,14 +74,14 @@ describe('the agent a site statement is for', () => {
     expect(accepted.release?.news).toBe('same');
   });
 
-  it('gets the values again when the same statement comes again', async () => {
+  it('gets the site values again when the medium repeats the statement, and MISSING_BLOB without them', async () => {
     expect((await importMedium(await after({}), {})).site.values?.values).toEqual({ dns: '10.7.0.1' });
     expect(await refusalOf({ values: [] }, await after({}))).toBe('MISSING_BLOB');
   });
 });
 
 describe('a change of channel', () => {
-  it('is accepted when it names the channel the agent is on, which starts at version 1', async () => {
+  it("is accepted when it names the agent's current channel; the new channel starts at version 1", async () => {
     const state = await after(await releaseMedium({ version: 7 }));
     const accepted = await importMedium(
       state,
@@ -90,7 +90,7 @@ describe('a change of channel', () => {
     expect(accepted.release).toMatchObject({ news: 'newer', predicate: { version: 1, audience: staging } });
   });
 
-  it('is refused when it names none or another', async () => {
+  it('is refused when it names no previous channel or another one: WRONG_CHANNEL', async () => {
     const state = await after({});
     const from = (previousChannel: SiteAgent['previousChannel']) =>
       onChannel(2, { channel: staging, previousChannel });
@@ -100,7 +100,7 @@ describe('a change of channel', () => {
     );
   });
 
-  it('there and back moves no version back', async () => {
+  it('to another channel and back keeps the version floor of the first channel', async () => {
     const away = await after(
       await releaseMedium({ version: 7 }),
       await onChannel(2, { channel: staging, previousChannel: CHANNEL }, { version: 2 }),
@@ -113,7 +113,7 @@ describe('a change of channel', () => {
     expect(await refusalOf(back(8), away)).toBe('ACCEPT');
   });
 
-  it('without a release yet holds the new channel to no number of the old', async () => {
+  it('without a release keeps no version floor of the old channel', async () => {
     const move = await onChannel(2, { channel: staging, previousChannel: CHANNEL });
     const state = await after(await releaseMedium({ version: 7 }), { ...move, release: false });
     expect(state).toMatchObject({ channel: staging, release: undefined });
@@ -121,7 +121,7 @@ describe('a change of channel', () => {
   });
 });
 
-describe('what a release asks for', () => {
+describe('the minSiteVersion of a release', () => {
   it.each([
     ['AGENT_TOO_OLD', { minAgent: '1.4.1' }],
     ['AGENT_TOO_OLD', { minAgent: 'the newest' }],
@@ -133,14 +133,14 @@ describe('what a release asks for', () => {
     expect(await refusalOf(releaseMedium(change))).toBe(code);
   });
 
-  it('is never asked of a newer site statement in vain', async () => {
+  it('is met by a newer site statement on the same medium', async () => {
     const site = await sign(sitePayload({ version: 2 }), release);
     expect(await refusalOf(releaseMedium({ minSiteVersion: 2 }, { site }))).toBe('ACCEPT');
   });
 });
 
-describe('what is accepted', () => {
-  it('says all that one transaction stores', async () => {
+describe('an accepted medium', () => {
+  it('returns everything that one transaction stores', async () => {
     const accepted = await importMedium(enrolled, {});
     expect(accepted).toMatchObject({
       root: { version: 1, fleet: 'acme' },
@@ -154,21 +154,21 @@ describe('what is accepted', () => {
     ]);
   });
 
-  it('is a release for others too, which this agent takes over but does not install', async () => {
+  it('with a release for other agents is stored, and this agent is not selected', async () => {
     for (const rollout of [{ percent: 0 }, { percent: 100, selector: { ring: 'late' } }]) {
       const accepted = await importMedium(enrolled, await releaseMedium({ rollout }));
       expect(accepted).toMatchObject({ selected: false, release: { news: 'newer' } });
     }
   });
 
-  it('moves the time forward with the newest statement, and never back', async () => {
+  it('moves the time forward to the newest statement, and never back', async () => {
     const later = { version: 2, issuedAt: at(0) };
     const state = await after({}, await releaseMedium(later));
     expect(state.time).toEqual(NOW);
     expect((await importMedium(state, { release: false })).time).toEqual(NOW);
   });
 
-  it('keeps the signatures that still count when one signer is rotated away', async () => {
+  it('keeps the remaining valid signatures when one signer is rotated away', async () => {
     const keys = { release: publics([release, nextRelease]) };
     const withBoth = await rootOf(2, { keys });
     const state = await after({

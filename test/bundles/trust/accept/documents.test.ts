@@ -16,8 +16,8 @@ const document = (role: string, content: string, claims: Partial<Document> = {})
 const texts = (files: readonly Buffer[]) => files.map((file) => file.toString()).toSorted();
 const prod = { environment: 'prod', clusterType: 'kiosk' };
 
-describe('the documents of a channel', () => {
-  it('are those that claim the site, the channel, the bundle and the agent', async () => {
+describe('readChannelDocuments', () => {
+  it('returns the documents whose claims match the site, channel, bundle and agent', async () => {
     const documents = await readChannelDocuments(
       blobs,
       [
@@ -46,7 +46,7 @@ describe('the documents of a channel', () => {
     expect(await documents.receipts('plant-7/line-2')).toEqual([]);
   });
 
-  it('are the newest, all signatures of it', async () => {
+  it('returns the newest version, with all its signatures', async () => {
     const documents = await readChannelDocuments(
       blobs,
       [
@@ -62,7 +62,7 @@ describe('the documents of a channel', () => {
     expect(texts(documents.site)).toEqual(['new site']);
   });
 
-  it('are read by digest and size, whatever they claim', async () => {
+  it('verifies digest and size of each document, independent of its claims', async () => {
     const missing = document('root', 'never there');
     blobs.content.delete(missing.digest);
     const changed = document('root', 'to be changed');
@@ -71,7 +71,7 @@ describe('the documents of a channel', () => {
     expect(await verdict(() => readChannelDocuments(blobs, [changed], 'plant-7'))).toBe('DIGEST_MISMATCH');
   });
 
-  it('that a statement names by digest are found only in their role', async () => {
+  it('finds a document by digest only under its role', async () => {
     const values = document('site-values', 'values');
     const documents = await readChannelDocuments(blobs, [values], 'plant-7');
     expect((await documents.named(values.digest, 'site-values')).toString()).toBe('values');

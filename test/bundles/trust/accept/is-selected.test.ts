@@ -7,7 +7,7 @@ const who = fc.record({ site: name, agent: name });
 const labels = { ring: 'early', region: 'eu' };
 
 describe('a rollout', () => {
-  it('of 0 percent reaches nobody, of 100 everybody', () => {
+  it('of 0 percent selects no agent, of 100 percent every agent', () => {
     fc.assert(
       fc.property(who, (agent) => {
         expect(isSelected({ percent: 0 }, agent, {})).toBe(false);
@@ -28,14 +28,14 @@ describe('a rollout', () => {
     );
   });
 
-  it('reaches about the share of the agents it says', () => {
+  it('of 25 percent selects about a quarter of 2,000 agents', () => {
     const agents = Array.from({ length: 2000 }, (_, index) => ({ site: `plant-${index}`, agent: 'line-1' }));
     const reached = agents.filter((agent) => isSelected({ percent: 25 }, agent, {})).length;
     expect(reached).toBeGreaterThan(430);
     expect(reached).toBeLessThan(570);
   });
 
-  it('takes the same agents on every machine: the numbers are part of the format', () => {
+  it('selects the same agents on every machine: the hash is part of the format', () => {
     // sha256('plant-7/line-1') begins with 7013d18d = 1880347021, mod 100 = 21.
     expect(isSelected({ percent: 21 }, { site: 'plant-7', agent: 'line-1' }, {})).toBe(false);
     expect(isSelected({ percent: 22 }, { site: 'plant-7', agent: 'line-1' }, {})).toBe(true);
@@ -53,7 +53,7 @@ describe('a rollout', () => {
     expect(reaches(JSON.parse('{"__proto__":"x"}'))).toBe(false);
   });
 
-  it('adds the agents of each further term, and takes none away', () => {
+  it('selects an agent when any of its terms does', () => {
     const term = fc.record({
       percent: fc.integer({ min: 0, max: 100 }),
       selector: fc.constantFrom<Record<string, string>>({}, { ring: 'early' }, { ring: 'late' }),

@@ -40,38 +40,38 @@ const state = async (
   release: await kept(releasePayload({ issuedAt: at(released[0]), expires: at(999) }), released[1]),
 });
 
-describe('the time floor', () => {
-  it('stands while what set it stands', async () => {
+describe('timeFloorUnder, the time floor under a new root', () => {
+  it('stays when the statement that set it is still valid', async () => {
     const known = await state(20, [20, release], [10, nextRelease]);
     expect(timeFloorUnder(known, before)).toEqual(addDays(NOW, 20));
     const later = await state(20, [10, release], [20, nextRelease]);
     expect(timeFloorUnder(later, afterwards)).toEqual(addDays(NOW, 20));
   });
 
-  it('falls to what still stands', async () => {
+  it('falls to the newest statement that is still valid', async () => {
     const known = await state(20, [20, release], [10, nextRelease]);
     expect(timeFloorUnder(known, afterwards)).toEqual(addDays(NOW, 10));
     const both = await state(20, [20, release], [20, nextRelease]);
     expect(timeFloorUnder(both, afterwards)).toEqual(addDays(NOW, 20));
   });
 
-  it('falls altogether where nothing stands', async () => {
+  it('is undefined when no statement is valid any longer', async () => {
     expect(timeFloorUnder(await state(20, [20, release], [10, release]), afterwards)).toBeUndefined();
     // Held back at the root's end, when it was set.
     expect(timeFloorUnder(await state(20, [30, release], [10, release]), afterwards)).toBeUndefined();
   });
 
-  it('stands when it was set by a statement that is kept no more', async () => {
+  it('stays when the statement that set it is no longer stored', async () => {
     const known = await state(25, [20, release], [10, release]);
     expect(timeFloorUnder(known, afterwards)).toEqual(addDays(NOW, 25));
   });
 
-  it('never rises above itself', async () => {
+  it('is never raised by a statement above it', async () => {
     const known = await state(20, [20, release], [30, nextRelease]);
     expect(timeFloorUnder(known, afterwards)).toEqual(addDays(NOW, 20));
   });
 
-  it('is undefined where there was no floor', () => {
+  it('is undefined when there was no floor', () => {
     expect(timeFloorUnder(enrolled, before)).toBeUndefined();
   });
 });

@@ -26,7 +26,7 @@ describeWith(['age'], 'age, the reference reader and writer of sealed parts', ({
   });
   afterAll(() => folder?.[Symbol.asyncDispose]());
 
-  it.each(SIZES)('opens %i bytes that we sealed to two', async (size) => {
+  it.each(SIZES)('decrypts %i bytes that sealAge sealed to two recipients', async (size) => {
     await writeFile(at('plain'), content(size));
     const { seal } = await sealAge([one.recipient, two.recipient]);
     await writeFile(at('ours.age'), seal(createReadStream(at('plain'))));
@@ -36,7 +36,7 @@ describeWith(['age'], 'age, the reference reader and writer of sealed parts', ({
     expect(opened.equals(content(size))).toBe(true);
   });
 
-  it.each(SIZES)('seals %i bytes that we open', async (size) => {
+  it.each(SIZES)('encrypts %i bytes that openAge opens', async (size) => {
     await writeFile(at('plain'), content(size));
     const recipients = ['-r', one.recipient, '-r', two.recipient];
     await runOrFail([age, ...recipients, '-o', at('theirs.age'), at('plain')]);
@@ -52,7 +52,7 @@ describeWith(['age'], 'age, the reference reader and writer of sealed parts', ({
     expect((await readAll(opened)).equals(content(size))).toBe(true);
   });
 
-  it('and we refuse the same cut and changed files', async () => {
+  it('refuses the same truncated and changed files as openAge', async () => {
     const plain = content(3 * CHUNK + 9);
     await writeFile(at('plain'), plain);
     await runOrFail([age, '-r', two.recipient, '-o', at('whole.age'), at('plain')]);

@@ -26,7 +26,7 @@ const seal = async (plain: Uint8Array): Promise<Buffer> =>
 const open = (sealed: Uint8Array) => openAge(inMemory(sealed), [mine.identity]);
 
 describe.each([0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 5 * CHUNK + 7])('%i bytes', (size) => {
-  it('read as they were, in steps of any size', async () => {
+  it('are read unchanged, in steps of any size', async () => {
     const plain = content(size);
     const sealed = await seal(plain);
     const opened = await open(sealed);
@@ -34,7 +34,7 @@ describe.each([0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 5 * CHUNK + 7])('%i bytes', (s
     for (const step of [511, CHUNK, 300_000]) expect((await readAll(opened, step)).equals(plain)).toBe(true);
   });
 
-  it('open where the library of age sealed them', async () => {
+  it('are read when the age library sealed them', async () => {
     const plain = content(size);
     const encrypter = new Encrypter();
     encrypter.addRecipient(mine.recipient);
@@ -42,7 +42,7 @@ describe.each([0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 5 * CHUNK + 7])('%i bytes', (s
   });
 });
 
-test('any span reads as it stands in the content, whatever was read before', async () => {
+test('openAge reads any span correctly, in any order of reads', async () => {
   const plain = content(3 * CHUNK + 100);
   // A disk may give less than it was asked for.
   const opened = await openAge(inMemory(await seal(plain), 7_777), [mine.identity]);
@@ -65,7 +65,7 @@ test('any span reads as it stands in the content, whatever was read before', asy
   );
 });
 
-test('reads at the same time do not disturb each other', async () => {
+test('openAge serves concurrent reads', async () => {
   const plain = content(4 * CHUNK);
   const opened = await open(await seal(plain));
   const spans = Array.from({ length: 12 }, (_, index) => index * 20_001);
@@ -79,7 +79,7 @@ test('reads at the same time do not disturb each other', async () => {
   expect(found).toEqual(spans.map(() => true));
 });
 
-describe('an age file of four chunks', () => {
+describe('openAge of a file with four chunks', () => {
   const plain = content(3 * CHUNK + 500);
   let sealed: Buffer;
   let begin: number;
@@ -96,7 +96,7 @@ describe('an age file of four chunks', () => {
   };
   const readWhole = async (file: Uint8Array) => readAll(await open(file));
 
-  it('is refused with a byte flipped anywhere, and no byte of that chunk is given out', async () => {
+  it('refuses a byte flipped anywhere, and returns no byte of a changed chunk', async () => {
     const header = begin - 16;
     const places = [0, 21, 30, 40, 100, header - 45, header - 2, header, begin - 1];
     const chunks = [0, 1, 2, 3].flatMap((index) => [begin + index * SEALED, begin + index * SEALED + 499]);
@@ -109,7 +109,7 @@ describe('an age file of four chunks', () => {
       expect((await refusal(() => readWhole(changed(at)))).code).toBe('DIGEST_MISMATCH');
   });
 
-  it('gives out the chunks that are whole when another one is not', async () => {
+  it('returns the intact chunks when another one is damaged', async () => {
     const opened = await open(changed(begin + SEALED + 5));
     const buffer = Buffer.alloc(100);
     await opened.read(buffer, 0, 100, 10);
@@ -126,14 +126,14 @@ describe('an age file of four chunks', () => {
     expect((await refusal(() => open(cut))).code).toBe('DIGEST_MISMATCH');
   });
 
-  it('is refused when it is cut anywhere else', async () => {
+  it('refuses a file that is truncated at any other place', async () => {
     for (const length of [0, 10, 21, 22, 60, begin - 17, begin - 1, begin, begin + 15, begin + SEALED + 16])
       expect((await refusal(() => open(sealed.subarray(0, length)))).code).toBe('TRUNCATED');
     for (const length of [begin + 16, begin + 1000, begin + SEALED + 17, sealed.byteLength - 1])
       expect((await refusal(() => open(sealed.subarray(0, length)))).code).toBe('DIGEST_MISMATCH');
   });
 
-  it('is refused with two chunks swapped, one left out, one twice and one appended', async () => {
+  it('refuses two chunks swapped, one left out, one repeated and one appended', async () => {
     const chunk = (index: number) => sealed.subarray(begin + index * SEALED, begin + (index + 1) * SEALED);
     const head = sealed.subarray(0, begin);
     const made = (...indexes: readonly number[]) => Buffer.concat([head, ...indexes.map(chunk)]);
@@ -144,14 +144,14 @@ describe('an age file of four chunks', () => {
     expect((await refusal(() => readWhole(empty))).code).toBe('DIGEST_MISMATCH');
   });
 
-  it('is refused with a header of another file', async () => {
+  it('refuses the header of another file', async () => {
     const another = await seal(plain);
     const mixed = Buffer.concat([another.subarray(0, begin), sealed.subarray(begin)]);
     expect((await refusal(() => open(mixed))).code).toBe('DIGEST_MISMATCH');
   });
 });
 
-test('a stranger reads that it is sealed to others, and an invalid identity is not repeated', async () => {
+test('openAge without a matching identity is NOT_A_RECIPIENT, and an invalid identity is not repeated in the error', async () => {
   const sealed = await seal(content(10));
   const stranger = await refusal(() => openAge(inMemory(sealed), [other.identity]));
   expect(formatError(stranger)).toContain('sealed to other machines than this one');
@@ -162,11 +162,11 @@ test('a stranger reads that it is sealed to others, and an invalid identity is n
   expect(none.cause).toBeUndefined();
 });
 
-test('what is not an age file is said to be none', async () => {
+test("openAge of another file than age's is MEDIUM_INVALID", async () => {
   expect((await refusal(() => open(Buffer.alloc(10_000, 'x')))).code).toBe('MEDIUM_INVALID');
 });
 
-test('a header without an end is not read for ever', async () => {
+test('openAge of a header without an end is TOO_LARGE', async () => {
   const endless = Buffer.concat([
     Buffer.from('age-encryption.org/v1\n'),
     Buffer.alloc(5 << 20, '-> X25519 a\n'),

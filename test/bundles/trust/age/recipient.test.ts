@@ -13,13 +13,13 @@ import { newSigningKey } from '../../../harness/fleets/signed-fleet.ts';
 
 const owner = { fleet: 'acme', site: 'plant-7', agent: 'press-1' };
 
-test('an identity has one recipient', async () => {
+test('recipientOf returns the recipient of a generated identity', async () => {
   const { identity, recipient } = await generateAgeIdentity();
   expect(isRecipient(recipient)).toBe(true);
   expect(await recipientOf(identity)).toBe(recipient);
 });
 
-test('a recipient with a slip of the pen is refused by name', async () => {
+test('isRecipient and parseRecipient refuse a recipient with a typing error: KEY_FORMAT', async () => {
   const { recipient, identity } = await generateAgeIdentity();
   const slip = recipient.slice(0, -1) + (recipient.endsWith('q') ? 'p' : 'q');
   for (const wrong of [slip, recipient.slice(0, -1), `${recipient}q`, recipient.toUpperCase(), identity, ''])
@@ -29,7 +29,7 @@ test('a recipient with a slip of the pen is refused by name', async () => {
   await expect(recipientOf(recipient)).rejects.toMatchObject({ code: 'KEY_FORMAT' });
 });
 
-test('every slip of one letter is found, as age itself finds it', async () => {
+test('isRecipient finds every one-letter typing error that age finds', async () => {
   const { recipient } = await generateAgeIdentity();
   const verdictOfAge = (text: string): boolean => {
     try {
@@ -53,7 +53,7 @@ test('every slip of one letter is found, as age itself finds it', async () => {
   }
 });
 
-test('nothing is sealed to a point that shares its secret with everybody', async () => {
+test('sealing to the zero point, whose shared secret is public, is refused: KEY_FORMAT', async () => {
   // The recipient whose 32 bytes are all zero.
   const found = `age1${'q'.repeat(52)}5cu47z`;
   expect(isRecipient(found)).toBe(true);
@@ -61,7 +61,7 @@ test('nothing is sealed to a point that shares its secret with everybody', async
   await expect(sealSecretSet(set, [found])).rejects.toMatchObject({ code: 'KEY_FORMAT' });
 });
 
-test('an agent signs its own recipient, and no other agent, recipient, time or key fits', async () => {
+test("isSignedRecipient accepts an agent's own claim, and refuses another agent, recipient, time or key", async () => {
   const key = newSigningKey();
   const [mine, theirs] = [await generateAgeIdentity(), await generateAgeIdentity()];
   const claim = { ...owner, recipient: mine.recipient, at: '2026-11-21T08:00:00Z' };

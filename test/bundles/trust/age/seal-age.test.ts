@@ -20,7 +20,7 @@ const openWithLibrary = async (sealed: Uint8Array, identity: string): Promise<Ui
 };
 
 describe.each([0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 8 * CHUNK, 9 * CHUNK + 3])('%i bytes', (size) => {
-  it('are an age file that the library opens for every recipient, of the size foretold', async () => {
+  it('are an age file of the announced size that the age library opens for every recipient', async () => {
     const plain = content(size);
     const sealer = await sealAge([one.recipient, two.recipient, one.recipient]);
     const sealed = await collect(sealer.seal(piecesOf(plain)));
@@ -31,7 +31,7 @@ describe.each([0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 8 * CHUNK, 9 * CHUNK + 3])('%i
   });
 });
 
-test('nothing of the content shows, and two files of one sealer have no key in common', async () => {
+test('sealAge leaves no plain content, and two files of one sealer have different keys', async () => {
   const plain = Buffer.from('prod/kiosk '.repeat(100));
   const { seal } = await sealAge([one.recipient]);
   const first = await collect(seal(piecesOf(plain)));
@@ -42,7 +42,7 @@ test('nothing of the content shows, and two files of one sealer have no key in c
   expect(first.subarray(-500).equals(second.subarray(-500))).toBe(false);
 });
 
-test('what is in a buffer that is used again was sealed before', async () => {
+test('sealAge reads a source that reuses one buffer', async () => {
   const plain = content(3 * CHUNK);
   const shared = Buffer.alloc(1000);
   const reused = async function* (): AsyncGenerator<Uint8Array> {
@@ -55,7 +55,7 @@ test('what is in a buffer that is used again was sealed before', async () => {
   expect(Buffer.from(await openWithLibrary(sealed, one.identity)).equals(plain)).toBe(true);
 });
 
-test('without a valid recipient nothing is sealed', async () => {
+test('sealAge refuses no recipients and invalid ones', async () => {
   expect((await refusal(() => sealAge([]))).code).toBe('RECIPIENT_MISSING');
   expect((await refusal(() => sealAge(['age1hello']))).code).toBe('KEY_FORMAT');
   // The point zero: a right check sum, and a secret that everybody knows.
@@ -63,7 +63,7 @@ test('without a valid recipient nothing is sealed', async () => {
   expect((await refusal(() => sealAge([zero]))).code).toBe('KEY_FORMAT');
 });
 
-test('an error of the content comes through as it is', async () => {
+test('sealAge passes on an error of the content unchanged', async () => {
   const { seal } = await sealAge([one.recipient]);
   const failing = async function* (): AsyncGenerator<Uint8Array> {
     yield content(10);

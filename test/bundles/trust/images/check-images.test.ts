@@ -12,7 +12,7 @@ import { newKey } from '../root/new-key.ts';
 import { verdict } from '../../verdict.ts';
 import { policyOf, signWithBundle, withAttachments } from './sign-image.ts';
 
-it('only what the closure brings along vouches for an image, wherever the rest may lie', async () => {
+it("checkImages accepts only signatures inside the bundle's closure, although the source has others", async () => {
   const blobs: Blobs = new Map();
   const key = newKey();
   const manifest = putImage(blobs, { layers: [await putLayer(blobs, { app: 'app' })] });

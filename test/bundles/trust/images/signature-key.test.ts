@@ -8,11 +8,11 @@ const pemOf = (key: { export: (options: { type: 'spki'; format: 'pem' }) => stri
 const p256 = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 
-describe('a key that images are signed with', () => {
+describe('a public key for image signatures', () => {
   it.each([
     ['ECDSA P-256', p256],
     ['RSA', rsa],
-  ])('is taken and verifies: %s', (_, pair) => {
+  ])('is accepted and verifies: %s', (_, pair) => {
     const key = signatureKey(pemOf(pair.publicKey));
     const signature = sign('sha256', Buffer.from('payload'), pair.privateKey);
     expect(verifiesWith(key, Buffer.from('payload'), signature)).toBe(true);
@@ -20,7 +20,7 @@ describe('a key that images are signed with', () => {
     expect(verifiesWith(key, Buffer.from('payload'), Buffer.from('no signature'))).toBe(false);
   });
 
-  it('is written in one way, whatever way it came in', () => {
+  it('is normalised: CRLF and blank lines do not change it', () => {
     const pem = pemOf(p256.publicKey);
     expect(signatureKey(`\n${pem.replaceAll('\n', '\r\n')}\n\n`).pem).toBe(pem);
   });

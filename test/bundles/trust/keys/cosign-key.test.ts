@@ -25,13 +25,13 @@ const asFile = (json: unknown, label = 'ENCRYPTED SIGSTORE PRIVATE KEY'): string
 const refusalOf = (text: string) => refusal(() => decryptKey(text, 'correct horse'));
 
 describe('an encrypted key file', { timeout: 60_000 }, () => {
-  it('opens with its password to the very key, and is written alike from alike', () => {
+  it('is decrypted with its password to the same key, and is deterministic for the same randomness', () => {
     expect(isEncryptedKey(WRITTEN_KEY)).toBe(true);
     expect(decryptKey(WRITTEN_KEY, 'correct horse').equals(der)).toBe(true);
     expect(encryptKey(der, 'correct horse', random)).toBe(WRITTEN_KEY);
   });
 
-  it('has the form and the settings of cosign, and nothing of the key in the open', () => {
+  it("has cosign's format and parameters, and no plain key material", () => {
     expect(jsonOf(WRITTEN_KEY)).toMatchObject({
       kdf: { name: 'scrypt', params: { N: 65_536, r: 8, p: 1 } },
       cipher: { name: 'nacl/secretbox' },
@@ -40,18 +40,18 @@ describe('an encrypted key file', { timeout: 60_000 }, () => {
     expect(WRITTEN_KEY).not.toContain(pem.split('\n')[1]);
   });
 
-  it('made by cosign 3.1.1 opens', () => {
+  it('of cosign 3.1.1 is decrypted', () => {
     const key = loadSigningKey(encodePem('PRIVATE KEY', decryptKey(COSIGN_KEY, COSIGN_PASSWORD)));
     expect(key.public.pem).toBe(COSIGN_PUBLIC);
   });
 
-  it('under the older name of its form opens, too', () => {
+  it('with the older PEM label COSIGN is decrypted, too', () => {
     const old = sealed.replaceAll('SIGSTORE', 'COSIGN');
     expect(isEncryptedKey(old)).toBe(true);
     expect(decryptKey(old, 'correct horse').equals(der)).toBe(true);
   });
 
-  it('stays closed to another password, and when a byte of it was changed', () => {
+  it('is refused with a wrong password, or when a byte was changed: KEY_LOCKED', () => {
     expect(refusal(() => decryptKey(sealed, 'Correct horse'))).toBe('KEY_LOCKED');
     const json = jsonOf(sealed);
     const bytes = Buffer.from(json.ciphertext, 'base64');
@@ -66,7 +66,7 @@ describe('an encrypted key file', { timeout: 60_000 }, () => {
     ['is cheap to guess', { N: 2, r: 8, p: 1 }],
     ['has a number that is none', { N: '65536', r: 8, p: 1 }],
     ['has no settings', undefined],
-  ])('is refused before anything is computed when it %s', (_why, params) => {
+  ])('is refused before any computation when it %s', (_why, params) => {
     const { kdf, ...rest } = jsonOf(sealed);
     expect(refusalOf(asFile({ ...rest, kdf: { ...kdf, params } }))).toBe('KEY_FORMAT');
   });

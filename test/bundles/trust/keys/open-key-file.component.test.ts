@@ -34,14 +34,14 @@ const withKey = async (text: string, mode = 0o600) => {
 };
 
 describe('a private key file', () => {
-  it('is read plain and encrypted, to the same key', async () => {
+  it('opens plain and encrypted, as the same key', async () => {
     await using plain = await withKey(pem);
     await using closed = await withKey(encrypted, 0o644);
     expect((await plain.open()).public.hint).toBe(hint);
     expect((await closed.open(answers(false, 'correct horse'))).public.hint).toBe(hint);
   });
 
-  it('that is plain and can be read or changed by others is refused, and by the group is not', async () => {
+  it('that is plain is refused when others can read or change it, and accepted when the group can read it', async () => {
     for (const mode of [0o644, 0o604, 0o660, 0o622, 0o601]) {
       await using made = await withKey(pem, mode);
       await expect(made.open()).rejects.toMatchObject({
@@ -69,7 +69,7 @@ describe('a private key file', () => {
   it.each([
     ['two characters at each line end', (text: string) => text.replaceAll('\n', '\r\n')],
     ['a byte order mark', (text: string) => `\uFEFF${text}`],
-  ])('may have been through an editor that leaves %s', async (_, edit) => {
+  ])('is accepted after an editor that leaves %s', async (_, edit) => {
     await using plain = await withKey(edit(pem));
     expect((await plain.open()).public.hint).toBe(hint);
     await using closed = await withKey(edit(encrypted), 0o644);
@@ -79,7 +79,7 @@ describe('a private key file', () => {
     expect((await readPublicFile(open.file)).pem).toBe(loadSigningKey(pem).public.pem);
   });
 
-  it('may have its password mistyped twice by a person, and never by a file', async () => {
+  it('allows a person three password attempts, and a script one', async () => {
     await using made = await withKey(encrypted);
     const person = answers(true, 'wrong', 'wronger', 'correct horse');
     expect((await made.open(person)).public.hint).toBe(hint);
@@ -96,12 +96,12 @@ describe('a private key file', () => {
     ['a public key', loadSigningKey(pem).public.pem],
     ['a key of another curve', P384_PRIVATE],
     ['a book', 'x'.repeat(70_000)],
-  ])('that is %s is refused by name', async (_what, text) => {
+  ])('that is %s is refused with its path: KEY_FORMAT', async (_what, text) => {
     await using made = await withKey(text);
     await expect(made.open()).rejects.toMatchObject({ code: 'KEY_FORMAT', at: { file: made.file } });
   });
 
-  it('that is not there is missed with what to do', async () => {
+  it("that is missing is reported with the caller's hint: KEY_MISSING", async () => {
     const asked = { what: 'release key', hint: 'Look in the safe' };
     await expect(openKeyFile('/nowhere/release.key', asked, answers(false))).rejects.toMatchObject({
       code: 'KEY_MISSING',

@@ -24,7 +24,7 @@ const withFile = async (content: string, mode = 0o600) => {
 };
 
 describe('the password of a key', () => {
-  it('comes from the file before the environment, and from there before the terminal', async () => {
+  it('is read from the file first, then from the environment, then from the terminal', async () => {
     await using made = await withFile('from the file\n');
     const env = { FLEET_KEY_PASSWORD: 'ours', COSIGN_PASSWORD: 'of cosign' };
     const { terminal, questions } = typing('typed');
@@ -39,12 +39,12 @@ describe('the password of a key', () => {
     expect(questions).toEqual(['Password of ada.key: ']);
   });
 
-  it('is not looked for in a file of no name', async () => {
+  it('is read from the environment when FLEET_KEY_PASSWORD_FILE is empty', async () => {
     const env = { FLEET_KEY_PASSWORD_FILE: '', FLEET_KEY_PASSWORD: 'ours' };
     expect(await passwordsFrom({ env }).open('x')).toBe('ours');
   });
 
-  it('that nobody can be asked for is missed by name', async () => {
+  it('is KEY_LOCKED with a hint when there is no terminal to ask at', async () => {
     await expect(passwordsFrom({ env: {} }).open('ada.key')).rejects.toMatchObject({
       code: 'KEY_LOCKED',
       message: 'ada.key is encrypted, and there is no password for it',
@@ -52,7 +52,7 @@ describe('the password of a key', () => {
     });
   });
 
-  it('is typed twice when it is made, alike, and not too short', async () => {
+  it('is asked for twice when it is chosen; both must match and have 8 characters', async () => {
     const choose = (...answers: readonly string[]) =>
       passwordsFrom({ env: {}, terminal: typing(...answers).terminal }).choose('ada.key');
     expect(await choose('correct horse', 'correct horse')).toBe('correct horse');
@@ -77,13 +77,13 @@ describe('the password of a key', () => {
     ['is empty', '\n', 0o600, 'KEY_LOCKED'],
     ['has two lines', 'one\ntwo\n', 0o600, 'KEY_LOCKED'],
     ['others can read', 'correct horse\n', 0o644, 'PERMISSION'],
-  ])('is not taken from a file that %s', async (_why, content, mode, code) => {
+  ])('is not read from a file that %s', async (_why, content, mode, code) => {
     await using made = await withFile(content, mode);
     const { file } = made;
     await expect(passwordsFrom({ file, env: {} }).open('x')).rejects.toMatchObject({ code, at: { file } });
   });
 
-  it('is not taken from a file that is not there', async () => {
+  it('is not read from a missing file', async () => {
     await expect(passwordsFrom({ file: '/nowhere/password', env: {} }).open('x')).rejects.toThrow(
       'there is no password file /nowhere/password',
     );

@@ -15,8 +15,8 @@ const screen = () => {
   return { terminal, type: (text: string) => input.write(text), shown: () => shown };
 };
 
-describe('a terminal', () => {
-  it('shows the question and the answer, or of a password nothing', async () => {
+describe('a terminal prompt', () => {
+  it('echoes the answer, except for a password', async () => {
     const { terminal, type, shown } = screen();
     const said = terminal.ask('Sign? ');
     type('yes\r');
@@ -29,7 +29,7 @@ describe('a terminal', () => {
     expect(shown()).not.toContain('horse');
   });
 
-  it('asks for one thing after the other', async () => {
+  it('asks concurrent questions one after the other', async () => {
     const { terminal, type, shown } = screen();
     const both = [terminal.askHidden('First: '), terminal.askHidden('Second: ')];
     await new Promise((resolve) => setImmediate(resolve));
@@ -41,7 +41,7 @@ describe('a terminal', () => {
     expect(await both[1]).toBe('two');
   });
 
-  it('takes Ctrl-C for a no', async () => {
+  it('is ABORTED by Ctrl-C', async () => {
     const { terminal, type } = screen();
     const said = terminal.askHidden('Password: ');
     type('abc\u0003');

@@ -3,8 +3,8 @@ import { parsePublicKey } from '#bundles/trust/keys/key';
 import { fromTufKey, toTufKey, tufKeyId } from '#bundles/trust/keys/tuf-key';
 import { newKey } from '../root/new-key.ts';
 
-describe('a key as TUF writes it', () => {
-  it('has the key id that securesystemslib gives it', () => {
+describe("a key in TUF's form", () => {
+  it('has the key id that securesystemslib computes', () => {
     const pem =
       '-----BEGIN PUBLIC KEY-----\n' +
       'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEnWpniJa/UPbjozC253Z+qyoDqOVG\n' +
@@ -15,7 +15,7 @@ describe('a key as TUF writes it', () => {
     );
   });
 
-  it('comes back as the same key', () => {
+  it('is read back as the same key', () => {
     const key = newKey().public;
     expect(fromTufKey(toTufKey(key)).hint).toBe(key.hint);
   });

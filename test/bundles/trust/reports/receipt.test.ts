@@ -34,13 +34,13 @@ describe('a receipt', () => {
     expect(await judged({ fleet: 'other' })).toBe('RECEIPT_INVALID');
   });
 
-  it('is signed by no other role of the root', async () => {
+  it('is refused when another role of the root signed it', async () => {
     expect(await judged({}, release)).toBe('UNKNOWN_KEY');
     expect(await judged({}, lease)).toBe('UNKNOWN_KEY');
     expect(await judged({}, { public: hub.public, sign: release.sign })).toBe('BAD_SIGNATURE');
   });
 
-  it('is refused in another form', async () => {
+  it('is refused with values outside of the schema', async () => {
     expect(await judged({ to: 0 })).toBe('SCHEMA');
     expect(await judged({ head: 'sha256:0' })).toBe('SCHEMA');
   });

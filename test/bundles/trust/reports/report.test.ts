@@ -69,7 +69,7 @@ describe('a report', () => {
     expect(verified.digest).toBe(digestOf(blob(lines)));
   });
 
-  it('may begin anywhere in the chain, and end without a line feed', async () => {
+  it('may start anywhere in the chain, and end without a line feed', async () => {
     expect(await judged(lines.slice(2))).toBe('ACCEPT');
     const report = await signReport(Buffer.from(lines.join('\n')), predicateOf(lines), key);
     expect(verifyReport(report, key.public, WHAT).events).toHaveLength(5);
@@ -85,11 +85,11 @@ describe('a report', () => {
     ['lengthened', edited((text) => `${text}\n`)],
     ['reordered', edited(() => blob(lines.toReversed()).toString())],
     ['emptied', edited(() => '')],
-  ])('that was %s on the way is refused as a whole', async (_how, report) => {
+  ])('that was %s in transit is refused as a whole', async (_how, report) => {
     expect(await verdict(() => verifyReport(report, key.public, WHAT))).toBe('REPORT_INVALID');
   });
 
-  it('is judged by the key of its agent', async () => {
+  it("is refused when another key than the agent's signed it", async () => {
     expect(await verdict(() => verifyReport(good, otherKey.public, WHAT))).toBe('UNKNOWN_KEY');
     const borrowed = { public: key.public, sign: otherKey.sign };
     const forged = await signReport(blob(lines), predicateOf(lines), borrowed);
@@ -114,7 +114,7 @@ describe('the chain inside a signed report', () => {
     ['of another agent', chain(5, 'plant-8/line-1')],
     ['with another number', [first, second, third, fourth, alter(fifth, { seq: 6 })]],
     ['that forks off', [first, second, third, fourth, alter(fifth, { prev: hashLine(third) })]],
-  ])('%s is refused', async (_how, of) => {
+  ])('%s is refused: REPORT_CHAIN', async (_how, of) => {
     expect(await judged(of, { from: 1, to: 5 })).toBe('REPORT_CHAIN');
   });
 
@@ -126,7 +126,7 @@ describe('the chain inside a signed report', () => {
     ['another event before', { firstPrev: digestOf('another') }],
     ['another event at its end', { lastHash: digestOf('another') }],
     ['another agent', { agent: 'plant-7/line-2' }],
-  ])('is compared with the statement: %s', async (_what, change) => {
+  ])('is compared with the range in its statement: %s', async (_what, change) => {
     expect(await judged(lines, change)).toBe('REPORT_CHAIN');
   });
 
@@ -141,20 +141,20 @@ describe('the chain inside a signed report', () => {
     ['BAD_JSON', ''],
     ['TOO_LARGE', fifth.replace('größe', 'x'.repeat(64 << 10))],
     ['BAD_JSON', Buffer.from(fifth, 'latin1')],
-  ])('is refused with %s when an event is broken (case %#)', async (code, line) => {
+  ])('is refused with %s for an invalid event (case %#)', async (code, line) => {
     const predicate = predicateOf(lines, { lastHash: digestOf(line) });
     const report = await signReport(withLast(line), predicate, key);
     expect(await verdict(() => verifyReport(report, key.public, WHAT))).toBe(code);
   });
 
-  it('is not followed through more bytes than a report may have', async () => {
+  it('is refused unread above the size limit: TOO_LARGE', async () => {
     const report = await signReport(Buffer.alloc(MAX_REPORT_BYTES + 1, '\n'), predicateOf(lines), key);
     expect(await verdict(() => verifyReport(report, key.public, WHAT))).toBe('TOO_LARGE');
   });
 });
 
 describe('the hash of an event', () => {
-  it('is that of exactly the bytes of its line', () => {
+  it('is the digest of exactly the bytes of its line', () => {
     expect(hashLine('{"größe":1}')).toBe(digestOf(Buffer.from('{"größe":1}')));
     expect(GENESIS).toBe(`sha256:${'0'.repeat(64)}`);
   });

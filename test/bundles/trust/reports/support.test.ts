@@ -32,7 +32,7 @@ const header = (name: string, size: number) =>
   encodeHeader({ name, prefix: '', size, mode: 0o644, directory: false });
 
 describe('a support bundle', () => {
-  it('is one tar that its agent signed, in the order of its paths', async () => {
+  it('is one tar signed by its agent, with the files in the order of their paths', async () => {
     const bytes = await signSupport(FILES, predicate, key);
     const { predicate: said, files } = await verify(bytes);
     expect(said).toEqual(predicate);
@@ -42,7 +42,7 @@ describe('a support bundle', () => {
     ]);
   });
 
-  it('has the same bytes for the same files, but for the signature', async () => {
+  it('has the same bytes for the same files, except for the signature', async () => {
     const [one, other] = [
       await signSupport(FILES, predicate, key),
       await signSupport(FILES.toReversed(), predicate, key),
@@ -90,13 +90,13 @@ describe('a support bundle', () => {
     }
   });
 
-  it('B5 beyond the limit is neither made nor read', async () => {
+  it('B5 above the size limit is neither written nor read', async () => {
     const large = [file('large.txt', 'x'.repeat(MAX_SUPPORT_BYTES))];
     await expect(signSupport(large, predicate, key)).rejects.toMatchObject({ code: 'TOO_LARGE' });
     await expect(verify(Buffer.alloc(MAX_SUPPORT_BYTES + 1))).rejects.toMatchObject({ code: 'TOO_LARGE' });
   });
 
-  it('cannot be made with a path that readers refuse', async () => {
+  it('cannot be written with a path that readers refuse', async () => {
     await expect(signSupport([file('../x', '')], predicate, key)).rejects.toMatchObject({ code: 'BAD_NAME' });
   });
 });

@@ -42,12 +42,12 @@ const three = await make(3, third, [ben, dora, eve]);
 
 const refusalOf = (...candidates: readonly TrustRoot[]) => refusal(() => advanceRoot(one, candidates));
 
-describe('advancing the root', () => {
+describe('advanceRoot', () => {
   it('M29 follows a rotation', () => {
     expect(advanceRoot(one, [two])).toBe(two);
   });
 
-  it('M29 follows a chain over an expired root to one that is not', async () => {
+  it('M29 follows a chain through an expired root to a valid one', async () => {
     const old = await make(2, second, [ada, ben, dora], { expires: new Date('2020-01-01T00:00:00Z') });
     const now = new Date('2026-11-21T08:00:00Z');
     expect(refusal(() => checkRootExpiry(old, now))).toBe('ROOT_EXPIRED');
@@ -55,14 +55,14 @@ describe('advancing the root', () => {
     expect(() => checkRootExpiry(three, now)).not.toThrow();
   });
 
-  it('takes the candidates in any order, and older ones and the same one with them', () => {
+  it('accepts the candidates in any order, including older ones and the current one', () => {
     expect(advanceRoot(one, [three, one, two])).toBe(three);
     expect(advanceRoot(two, [three, one, two])).toBe(three);
     expect(advanceRoot(three, [one, two])).toBe(three);
     expect(advanceRoot(one, [])).toBe(one);
   });
 
-  it('takes one root in two files for what it is', async () => {
+  it('accepts a second file of the current root with more signatures', async () => {
     const more = parseRoot(await signRoot(two.bytes, [cleo]));
     expect(more.digest).not.toBe(two.digest);
     expect(advanceRoot(two, [more])).toBe(two);
@@ -93,7 +93,7 @@ describe('advancing the root', () => {
     expect(refusal(() => advanceRoot(two, [older]))).toBe('ROOT_FLEET');
   });
 
-  it('refuses two contents of one version, the trusted one or the next', async () => {
+  it('refuses a second content of the current or next version: EQUIVOCATION', async () => {
     expect(refusalOf(await make(1, first, [ada, ben], { lease: newKey() }))).toBe('EQUIVOCATION');
     const other = await make(2, second, [ada, ben, dora], { lease: newKey() });
     expect(refusalOf(two, other)).toBe('EQUIVOCATION');

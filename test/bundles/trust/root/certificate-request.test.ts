@@ -34,7 +34,7 @@ const replaced = (from: string | Buffer, to: string | Buffer) => (info: Buffer) 
 };
 
 describe('a certificate request', () => {
-  it('says who asks and with which key', () => {
+  it('contains fleet, site, agent and public key', () => {
     const request = parseCertificateRequest(pem);
     expect(request).toMatchObject(subject);
     expect(request.key.hint).toBe(key.public.hint);
@@ -45,18 +45,18 @@ describe('a certificate request', () => {
     expect(parseCertificateRequest(pem.replaceAll('\n', '\r\n'))).toMatchObject(subject);
   });
 
-  it('can be sealed again and is the same request', async () => {
+  it('is parsed the same after its parts were encoded and signed again', async () => {
     expect(parseCertificateRequest(await resigned((info) => info))).toMatchObject(subject);
   });
 
-  it('may have the longest names there are', async () => {
+  it('may have names of the maximum length', async () => {
     const longest = { fleet: 'f'.repeat(63), site: 's'.repeat(63), agent: 'a'.repeat(63) };
     expect(parseCertificateRequest(await createCertificateRequest(longest, key))).toMatchObject(longest);
   });
 });
 
 describe('a certificate request is refused', () => {
-  it('when somebody else signed it: no proof of possession', async () => {
+  it('when another key signed it: no proof of possession', async () => {
     expect(await resigned((info) => info, newKey()).then(refusalOf)).toBe('REQUEST_INVALID');
   });
 
@@ -78,7 +78,7 @@ describe('a certificate request is refused', () => {
     expect(refusalOf(toPem(sequence(info, SHA256_ECDSA, bitString(signature))))).toBe('REQUEST_INVALID');
   });
 
-  it('when its public point is compressed, which would be one key under another hint', async () => {
+  it('when its public point is compressed, which would give one key a second hint', async () => {
     const [version, name, spki, attributes] = decodeDer(toDer(pem)).children[0]?.children ?? [];
     const point = spki?.raw.subarray(26) as Buffer;
     const compressed = Buffer.concat([
@@ -104,18 +104,18 @@ describe('a certificate request is refused', () => {
     expect(refusalOf(await resigned(change))).toBe('REQUEST_INVALID');
   });
 
-  it('when it is not one plain PEM block', () => {
+  it('when it is not exactly one PEM block', () => {
     const loose = pem.replace('\n', '\n=');
     const texts = ['', 'hello', `${pem}${pem}`, `text\n${pem}`, pem.replaceAll(' REQUEST', ''), loose];
     expect(texts.map(refusalOf)).toEqual(texts.map(() => 'REQUEST_INVALID'));
   });
 
-  it('when it is longer than any, before it is decoded', () => {
+  it('when it exceeds the size limit, before it is decoded', () => {
     const long = pem.replace('\n', `\n${'A'.repeat(9000)}\n`);
     expect(refusalOf(long)).toBe('REQUEST_INVALID');
   });
 
-  it('when anything in it is changed, and never crashes', () => {
+  it('for any changed byte, without a crash', () => {
     fc.assert(
       fc.property(flippedByte(toDer(pem)), (changed) => {
         expect(refusalOf(toPem(changed))).toBe('REQUEST_INVALID');
@@ -124,7 +124,7 @@ describe('a certificate request is refused', () => {
     );
   });
 
-  it('when it is signed but of any other form, and never crashes', async () => {
+  it('or parsed when it is signed with any changed byte, without a crash', async () => {
     const info = decodeDer(toDer(pem)).children[0]?.raw as Buffer;
     await fc.assert(
       fc.asyncProperty(flippedByte(info), async (changed) => {

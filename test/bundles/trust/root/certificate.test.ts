@@ -35,13 +35,13 @@ const check = (pem: string, changes: Partial<Parameters<typeof checkClientCertif
   });
 
 describe('a client certificate', () => {
-  it('says whose it is, with which key, until when', () => {
+  it('contains its agent, key and expiry', () => {
     const { key: certified, ...rest } = check(client);
     expect(rest).toMatchObject({ ...subject, expires: addDays(NOW, 90) });
     expect(certified.pem).toBe(key.public.pem);
   });
 
-  it('is what node reads in it: for clients only, with a little time before', () => {
+  it('is read by Node as a client certificate, valid from an hour ago', () => {
     const read = new X509Certificate(client);
     expect(read.subjectAltName).toBe('URI:fleet://acme/site/plant-7/agent/line-1');
     expect(read.keyUsage).toEqual(['1.3.6.1.5.5.7.3.2']);
@@ -50,7 +50,7 @@ describe('a client certificate', () => {
     expect(read.subject).toBe('CN=plant-7/line-1');
   });
 
-  it('has another number each time, and but for that the same content', async () => {
+  it('has a random serial number, and the same signed content for the same number', async () => {
     const serial = Buffer.alloc(16, 7);
     const both = await Promise.all(
       [1, 2].map(() => issueClientCertificate(subject, key.public, authority, { now: NOW, serial })),
@@ -63,7 +63,7 @@ describe('a client certificate', () => {
     expect(new Set(numbers).size).toBe(2);
   });
 
-  it('never outlives its authority', async () => {
+  it('never expires after its authority', async () => {
     const old = await newAuthority('acme', addDays(NOW, -3600));
     const pem = await issueClientCertificate(subject, key.public, old, issuance());
     expect(new X509Certificate(pem).validToDate).toEqual(addDays(NOW, 50));
@@ -75,26 +75,26 @@ describe('a client certificate', () => {
 });
 
 describe('a certificate is refused as that of an agent', () => {
-  it('when another authority issued it, also one of the same name', async () => {
+  it('when another authority issued it, also one with the same name', async () => {
     const other = await newAuthority();
     const pem = await issueClientCertificate(subject, key.public, other, issuance());
     expect(refusal(() => check(pem))).toBe('CERTIFICATE_INVALID');
     expect(check(pem, { authorities: [authority.certificate, other.certificate] })).toMatchObject(subject);
   });
 
-  it('when there is no authority, or it has ended', () => {
+  it('without an authority, or when the authority has expired', () => {
     expect(refusal(() => check(client, { authorities: [] }))).toBe('CERTIFICATE_INVALID');
     expect(refusal(() => check(client, { now: addDays(NOW, 3651), allowExpired: true }))).toBe(
       'CERTIFICATE_INVALID',
     );
   });
 
-  it('when it is for servers, or the authority itself', () => {
+  it("when it is a server certificate or the authority's own", () => {
     expect(refusal(() => check(server))).toBe('CERTIFICATE_INVALID');
     expect(refusal(() => check(authority.certificate))).toBe('CERTIFICATE_INVALID');
   });
 
-  it('before and after its time; after it only where that is allowed', () => {
+  it('before and after its validity; after it only unless allowExpired is set', () => {
     expect(refusal(() => check(client, { now: addDays(NOW, -1) }))).toBe('CERTIFICATE_INVALID');
     expect(refusal(() => check(client, { now: addDays(NOW, 90) }))).toBe('CERTIFICATE_INVALID');
     expect(check(client, { now: addDays(NOW, 400), allowExpired: true })).toMatchObject(subject);
@@ -132,7 +132,7 @@ describe('a certificate is refused as that of an agent', () => {
 });
 
 describe("the hub's certificate", () => {
-  it('is for names and addresses of every kind', async () => {
+  it('contains DNS names, wildcards, IPv4 and IPv6 addresses', async () => {
     const names = ['hub.example', '*.hub.example', '10.7.0.1', '::1', '2001:db8::a:1', '::ffff:10.0.0.1'];
     const pem = await issueServerCertificate(names, key.public, authority, issuance());
     const read = new X509Certificate(pem);
@@ -155,7 +155,7 @@ describe("the hub's certificate", () => {
 });
 
 describe('the authority', () => {
-  it('is read to the byte by its issuer', () => {
+  it('is read by readIssuer with the exact bytes of its name', () => {
     const read = new X509Certificate(authority.certificate);
     const { name, identifier } = readIssuer(read);
     expect(identifier).toHaveLength(20);

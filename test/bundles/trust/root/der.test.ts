@@ -4,7 +4,7 @@ import { bitString, decodeDer, encodeDer, oid, sequence, set, TAG } from '#bundl
 const decode = (hex: string) => decodeDer(Buffer.from(hex, 'hex'));
 
 describe('writing DER', () => {
-  it('uses the shortest length', () => {
+  it('uses the shortest length encoding', () => {
     const heads = [0, 1, 127, 128, 255, 256, 65_536].map((length) =>
       encodeDer(TAG.octetString, Buffer.alloc(length)).subarray(0, 5).toString('hex').slice(0, 10),
     );
@@ -24,7 +24,7 @@ describe('writing DER', () => {
     expect(oid('2.5.29.17').toString('hex')).toBe('0603551d11');
   });
 
-  it('is read back as it was written', () => {
+  it('is decoded to the values that were encoded', () => {
     const bytes = sequence(oid('2.5.4.3'), set(bitString(Buffer.from([1, 2]))), sequence());
     const value = decodeDer(bytes);
     expect(value.raw).toEqual(bytes);

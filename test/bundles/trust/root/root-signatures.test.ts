@@ -23,8 +23,8 @@ const one = parseRoot(await createRoot(input([ada, ben, cleo]), [ada, ben]));
 const draft = await createRoot(input([ben, cleo, dora], 2), [ada, dora]);
 const hints = (keys: readonly { readonly hint: string }[]) => keys.map(({ hint }) => hint).toSorted();
 
-describe('the signatures on a root', () => {
-  it('are counted for the officers of any root, and only for them', () => {
+describe('officerSignatures', () => {
+  it("counts the signatures of the root's officers only", () => {
     const old = officerSignatures(one, draft);
     expect([old.of, old.needed, isEnough(old)]).toEqual([1, 2, false]);
     expect(hints(old.signed)).toEqual([ada.public.hint]);
@@ -32,7 +32,7 @@ describe('the signatures on a root', () => {
     expect(isEnough(officerSignatures(one, one.bytes))).toBe(true);
   });
 
-  it('that do not fit any more are broken, and neither there nor missing', () => {
+  it('reports signatures that no longer verify as broken, neither signed nor missing', () => {
     const changed = Buffer.from(draft.toString().replace('2028-11-21', '2028-11-20'));
     const { signed, missing, broken } = officerSignatures(one, changed);
     expect([hints(signed), hints(broken)]).toEqual([[], [ada.public.hint]]);
@@ -41,7 +41,7 @@ describe('the signatures on a root', () => {
     expect(officerSignatures(one, garbage).broken).toHaveLength(1);
   });
 
-  it('have the ids that the root before has for its officers, however they are counted', async () => {
+  it('uses the key ids that the previous root has for its officers', async () => {
     const renamed = JSON.parse(one.bytes.toString());
     const [id = ''] = officerIds(readRootDocument(one.bytes), ben.public);
     const text = JSON.stringify(renamed).replaceAll(id, 'b'.repeat(64));

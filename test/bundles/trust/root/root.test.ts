@@ -51,7 +51,7 @@ const hints = (keys: readonly SigningKey[]) => keys.map((key) => key.public.hint
 describe('a root', () => {
   const root = parseRoot(bytes);
 
-  it('comes back with every role, key and threshold it was made with', () => {
+  it('is parsed with every role, key and threshold that it was created with', () => {
     expect(root).toMatchObject({ version: 1, fleet: 'acme', expires: input.expires, dev: false });
     expect(root.agentCertificates).toEqual([AGENT_CA]);
     expect(root.bytes.equals(bytes)).toBe(true);
@@ -79,12 +79,12 @@ describe('a root', () => {
     expect(bytes.byteLength).toBeLessThan(6000);
   });
 
-  it('is the same signed content each time it is made', async () => {
+  it('has the same signed content each time it is created', async () => {
     const again = await createRoot(input, officers.slice(1));
     expect(signedBytes(readRootDocument(again))).toEqual(signedBytes(readRootDocument(bytes)));
   });
 
-  it('travels as a draft from officer to officer until enough have signed', async () => {
+  it('is signed as a draft by one officer after another until the threshold is met', async () => {
     const draft = await createRoot(input, [officers[0]]);
     expect(refusal(() => parseRoot(draft))).toBe('ROOT_THRESHOLD_NEW');
     expect(refusal(() => parseRoot(draft.subarray(0, 10)))).toBe('BAD_JSON');
@@ -98,20 +98,20 @@ describe('a root', () => {
     expect(refusal(() => parseRoot(again))).toBe('ROOT_THRESHOLD_NEW');
   });
 
-  it('for development takes one officer, and says so', async () => {
+  it('with dev may have one officer, and is marked as dev', async () => {
     const keys = { ...input.keys, root: publics([officers[0]]) };
     const dev = await createRoot({ ...input, keys, dev: true }, [officers[0]]);
     expect(parseRoot(dev)).toMatchObject({ dev: true, roles: { root: { threshold: 1 } } });
   });
 
-  it('M31 is over when its expiry has come', () => {
+  it('M31 is expired from the second of its expiry', () => {
     expect(() => checkRootExpiry(root, new Date('2028-11-21T07:59:59Z'))).not.toThrow();
     expect(refusal(() => checkRootExpiry(root, new Date('2028-11-21T08:00:00Z')))).toBe('ROOT_EXPIRED');
   });
 });
 
 describe('a root is refused', () => {
-  it('M30 when strangers signed it, or officers something else', async () => {
+  it('M30 when other keys than the officers signed it, or the officers signed other content', async () => {
     const strangers = await createRoot(input, [newKey(), newKey()]);
     expect(refusal(() => parseRoot(strangers))).toBe('ROOT_THRESHOLD_NEW');
     const edited = Buffer.from(bytes.toString().replace('"version":1', '"version":2'));
@@ -194,7 +194,7 @@ describe('a root is refused', () => {
     expect(refusal(() => parseRoot(changed(change)))).toBe('ROOT_FORMAT');
   });
 
-  it('when one key is listed under two ids for receipts', () => {
+  it('when it lists one receipt key under two ids', () => {
     const forged = changed((signed) => {
       const [key] = Object.values(signed['x-fleet'].receiptKeys);
       signed['x-fleet'].receiptKeys.other = key;
@@ -216,20 +216,20 @@ describe('a root is refused', () => {
     }
   });
 
-  it('M39 when it plays games with the parser', () => {
+  it('M39 when it is nested 9,000 deep or repeats a key', () => {
     const deep = Buffer.from(`${'['.repeat(9000)}${']'.repeat(9000)}`);
     expect(refusal(() => parseRoot(deep))).toBe('TOO_DEEP');
     const twice = Buffer.from(bytes.toString().replace('"version":1', '"version":1,"version":9'));
     expect(refusal(() => parseRoot(twice))).toBe('BAD_JSON');
   });
 
-  it('when it is something else', () => {
+  it('when it is JSON without the fields of a root', () => {
     for (const text of ['null', '1', '[]', '{}', '{"signed":null,"signatures":[]}']) {
       expect(refusal(() => parseRoot(Buffer.from(text)))).toBe('ROOT_FORMAT');
     }
   });
 
-  it('already when it is made wrong', async () => {
+  it('at creation with an unreachable threshold or an invalid fleet name', async () => {
     await expect(createRoot({ ...input, thresholds: { bundle: 3 } }, officers)).rejects.toMatchObject({
       code: 'ROOT_FORMAT',
     });
@@ -246,11 +246,11 @@ describe('a valid root with one thing changed', () => {
     expect(signedBytes(readRootDocument(other)).equals(content)).toBe(true);
   };
 
-  it('is refused or still says what the officers signed, whichever byte it was', () => {
+  it('is refused or has the signed content, for any changed byte', () => {
     fc.assert(fc.property(flippedByte(bytes), refusedOrSame), { numRuns: runs(300) });
   });
 
-  it('is refused or still says what the officers signed, whatever value was replaced', () => {
+  it('is refused or has the signed content, for any replaced value', () => {
     fc.assert(fc.property(replacedValue(JSON.parse(bytes.toString())), refusedOrSame), {
       numRuns: runs(300),
     });

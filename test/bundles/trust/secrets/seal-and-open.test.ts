@@ -39,14 +39,14 @@ const sealText = async (plain: string | Uint8Array): Promise<Uint8Array> => {
   return encrypter.encrypt(plain);
 };
 
-test('what was sealed opens for its recipient, and shows nothing before', async () => {
+test('openSecretSet opens a sealed set for its recipient, and the sealed file contains no plain value', async () => {
   expect(await openSecretSet(sealed, mine.identity, address)).toEqual(set);
   expect(sealed.includes(SECRET)).toBe(false);
   expect(sealed.includes(set.values['password'] ?? '')).toBe(false);
   expect(sealed.includes('plant-7')).toBe(false);
 });
 
-test('every recipient opens the same file, with any one of its identities', async () => {
+test('a set sealed to two recipients is opened by either, and an agent tries each of its identities', async () => {
   const both = await sealSecretSet(set, [mine.recipient, other.recipient, mine.recipient]);
   expect(both.toString('latin1').match(/-> X25519 /g)).toHaveLength(2);
   expect(await openSecretSet(both, mine.identity, address)).toEqual(set);
@@ -54,11 +54,11 @@ test('every recipient opens the same file, with any one of its identities', asyn
   expect(await openSecretSet(sealed, [other.identity, mine.identity], address)).toEqual(set);
 });
 
-test('the same set sealed twice is two files', async () => {
+test('sealing the same set twice gives two different files', async () => {
   expect((await sealSecretSet(set, [mine.recipient])).equals(sealed)).toBe(false);
 });
 
-describe('a set is refused', () => {
+describe('openSecretSet refuses a set', () => {
   const cases: readonly (readonly [string, Partial<typeof address>, ErrorCode])[] = [
     ['at another site', { site: 'plant-8' }, 'WRONG_SITE'],
     ['in another fleet', { fleet: 'rival' }, 'WRONG_FLEET'],
@@ -69,12 +69,12 @@ describe('a set is refused', () => {
     expect(error.code).toBe(code);
   });
 
-  it('by who is not a recipient', async () => {
+  it("for another identity than a recipient's: SECRET_UNREADABLE", async () => {
     const error = await refusal(() => openSecretSet(sealed, other.identity, address));
     expect(error).toMatchObject({ code: 'SECRET_UNREADABLE', message: expect.stringContaining('to others') });
   });
 
-  it('when any byte of it was changed or cut', async () => {
+  it('with any byte changed, or truncated', async () => {
     const flipped = Buffer.from(sealed);
     flipped[sealed.length - 5] = (flipped[sealed.length - 5] ?? 0) ^ 1;
     for (const bad of [flipped, sealed.subarray(0, -1), sealed.subarray(0, 40), Buffer.from('age?')]) {
@@ -83,19 +83,19 @@ describe('a set is refused', () => {
     }
   });
 
-  it('when it is larger than a set may be, before anything is decrypted', async () => {
+  it('above the size limit, before it decrypts anything: TOO_LARGE', async () => {
     const error = await refusal(() => openSecretSet(Buffer.alloc(MAX_SEALED_BYTES + 1), 'none', address));
     expect(error.code).toBe('TOO_LARGE');
   });
 
-  it('with an invalid identity, which the error does not repeat', async () => {
+  it('with an invalid identity, and does not repeat it in the error', async () => {
     const error = await refusal(() => openSecretSet(sealed, `${mine.identity}X`, address));
     expect(error.code).toBe('KEY_FORMAT');
     expect(formatError(error)).not.toContain(mine.identity.slice(15));
   });
 });
 
-describe('what an age file holds that is not a set', () => {
+describe('openSecretSet of other content in an age file', () => {
   const good = { ...set };
   const cases: readonly (readonly [string, string | Uint8Array])[] = [
     ['text that is not JSON', `password=${SECRET}`],
@@ -109,7 +109,7 @@ describe('what an age file holds that is not a set', () => {
     ['two keys of one name', `{"fleet":"acme","fleet":"acme","name":"mqtt","note":"${SECRET}"}`],
     ['bytes that are no text', Buffer.from([0xff, 0xfe])],
   ];
-  it.each(cases)('%s: refused, and not quoted', async (_, plain) => {
+  it.each(cases)('refuses %s, and does not quote it', async (_, plain) => {
     const error = await refusal(async () => openSecretSet(await sealText(plain), mine.identity, address));
     expect(error.code).toBe('SECRET_UNREADABLE');
     for (const text of [formatError(error), String(error.stack), JSON.stringify(error.cause ?? '')])
@@ -118,17 +118,17 @@ describe('what an age file holds that is not a set', () => {
   });
 });
 
-describe('nothing is sealed', () => {
-  it('to nobody', async () => {
+describe('sealSecretSet refuses', () => {
+  it('no recipients: RECIPIENT_MISSING', async () => {
     expect((await refusal(() => sealSecretSet(set, []))).code).toBe('RECIPIENT_MISSING');
   });
 
-  it('of more than a megabyte', async () => {
+  it('a set above one megabyte', async () => {
     const values = { big: Buffer.alloc(MAX_SEALED_BYTES).toString('base64') };
     expect((await refusal(() => sealSecretSet({ ...set, values }, [mine.recipient]))).code).toBe('TOO_LARGE');
   });
 
-  it('that no reader would take', async () => {
+  it('a set that readers would refuse', async () => {
     const values = { 'no key': '' };
     expect((await refusal(() => sealSecretSet({ ...set, values }, [mine.recipient]))).code).toBe(
       'SECRET_UNREADABLE',

@@ -34,7 +34,7 @@ const withPayload = (bytes: Buffer, other: Buffer): Buffer => {
 };
 
 describe('a statement', () => {
-  it('is canonical JSON of an in-toto Statement v1 with its subjects sorted', () => {
+  it('is canonical JSON of an in-toto Statement v1 with sorted subjects', () => {
     expect(encodeStatement(subjects.toReversed(), PREDICATES.release, predicate)).toEqual(payload);
     expect(payload.toString()).toBe(
       `{"_type":"https://in-toto.io/Statement/v1","predicate":{"critical":[],"version":7},` +
@@ -44,7 +44,7 @@ describe('a statement', () => {
     );
   });
 
-  it('M1 signed by its role is accepted, again and again', () => {
+  it('M1 signed by its role is accepted, every time', () => {
     const verified = verify([signed]);
     expect(verified).toEqual({
       payload,
@@ -63,7 +63,7 @@ describe('a statement', () => {
     expect(verify(both.toReversed(), bundleRole)).toEqual(verify(both, bundleRole));
   });
 
-  it('needs a subject, and one digest a name, to be written', () => {
+  it('is not encoded without a subject, or with two digests for one name: SCHEMA', () => {
     const twice = [...subjects, { name: 'bundle', digest: digestOf('other') }];
     expect(refusal(() => encodeStatement([], PREDICATES.release, {}))).toBe('SCHEMA');
     expect(refusal(() => encodeStatement(twice, PREDICATES.release, {}))).toBe('SCHEMA');
@@ -89,7 +89,7 @@ describe('who signed', () => {
     expect(refusalOf([withPayload(signed, edited)])).toBe('BAD_SIGNATURE');
   });
 
-  it('M5 looks at nothing in a payload that is not signed', () => {
+  it('M5 parses nothing of a payload whose signature is bad', () => {
     expect(refusalOf([withPayload(signed, Buffer.from('{"a":1,"a":2}'))])).toBe('BAD_SIGNATURE');
   });
 
@@ -123,7 +123,7 @@ describe('who signed', () => {
     expect(refusalOf([good, bad], role)).toBe('BAD_SIGNATURE');
   });
 
-  it('never takes a threshold that is not a number for met', () => {
+  it('refuses a threshold that is not a number: THRESHOLD', () => {
     expect(refusalOf([signed], { ...releaseRole, threshold: Number.NaN })).toBe('THRESHOLD');
   });
 
@@ -142,7 +142,7 @@ describe('what was signed', () => {
     expect(refusalOf([await signPayload(bundle, release)])).toBe('PREDICATE_TYPE');
   });
 
-  it('M39 refuses parser games inside a signed payload', async () => {
+  it('M39 refuses a signed payload that is nested 9,000 deep, repeats a key or is truncated', async () => {
     const deep = `${'['.repeat(9000)}${']'.repeat(9000)}`;
     expect(await refusalOfSigned(`{"predicate":${deep}}`)).toBe('TOO_DEEP');
     expect(await refusalOfSigned('{"predicateType":"a","predicateType":"b"}')).toBe('BAD_JSON');
@@ -163,7 +163,7 @@ describe('what was signed', () => {
     expect(await refusalOfSigned(JSON.stringify(json))).toBe('SCHEMA');
   });
 
-  it('lets later fields through, in the statement and in a subject', async () => {
+  it('accepts unknown later fields in the statement and in a subject', async () => {
     const [first] = statement.subject;
     const later = { ...statement, later: 1, subject: [{ ...first, later: 2 }] };
     const bytes = await signPayload(Buffer.from(JSON.stringify(later)), release);
@@ -171,8 +171,8 @@ describe('what was signed', () => {
   });
 });
 
-describe('a valid statement with one thing changed', () => {
-  it('is refused, whichever byte it was', () => {
+describe('a valid statement with one change', () => {
+  it('is refused, for any changed byte', () => {
     fc.assert(
       fc.property(flippedByte(signed), (changed) => {
         expect(refusalOf([changed])).toBeDefined();
@@ -181,7 +181,7 @@ describe('a valid statement with one thing changed', () => {
     );
   });
 
-  it('is refused, whatever value was replaced, unless it says and proves the same', () => {
+  it('is refused, for any replaced value, unless it is the same statement', () => {
     fc.assert(
       fc.property(replacedValue(JSON.parse(signed.toString())), (changed) => {
         if (refusalOf([changed]) === undefined) expect(verify([changed])).toEqual(verify([signed]));

@@ -48,7 +48,7 @@ const errorOf = async (work: Promise<unknown>): Promise<FleetError> => {
 };
 
 describe('a set of parts', () => {
-  it('names the place that is not a stick of a set, whichever it was given as', () =>
+  it('refuses a folder that holds no part, and names it at any position among the arguments', () =>
     inFolder(async (path) => {
       const [stick, other] = [join(path, 'stick'), join(path, 'other')];
       await writeVolume(stick, [1]);
@@ -64,7 +64,7 @@ describe('a set of parts', () => {
       }
     }));
 
-  it('reads like one medium from a stick, a folder of copies, one of the parts, and several sticks', () =>
+  it('has the same content from one volume, a folder of copies, one of the parts, or several volumes', () =>
     inFolder(async (path) => {
       await writeVolume(join(path, 'stick'));
       const [first = ''] = await writeParts(join(path, 'copies'));
@@ -91,7 +91,7 @@ describe('a set of parts', () => {
       }
     }));
 
-  it('has no blob of a part that is not here, and says which part that is', () =>
+  it("reports PARTS_MISSING with the part's number for a blob of an absent part", () =>
     inFolder(async (path) => {
       await writeParts(path, [1, 3]);
       await using medium = await openMedium(path);
@@ -112,7 +112,7 @@ describe('a set of parts', () => {
       expect(medium.parts?.partOf(digestOf('nothing'))).toEqual([]);
     }));
 
-  it('names a part that was cut, and the others stay of use', () =>
+  it('reports a truncated part by number and path, and reads the others', () =>
     inFolder(async (path) => {
       const [, second = ''] = await writeParts(path);
       await truncate(second, 3000);
@@ -131,7 +131,7 @@ describe('a set of parts', () => {
       );
     }));
 
-  it('names the part that a damaged blob or piece is in', () =>
+  it('reports the part that contains a damaged blob or piece', () =>
     inFolder(async (path) => {
       const [first = '', second = ''] = await writeParts(path);
       const flip = async (file: string, content: Buffer): Promise<void> => {
@@ -156,7 +156,7 @@ describe('a set of parts', () => {
       }
     }));
 
-  it('takes what every part has from the next one where it is damaged', () =>
+  it("reads a shared document from the next part when one part's copy is damaged", () =>
     inFolder(async (path) => {
       const damage: PartChange['files'] = (files) =>
         files.map((file) =>
@@ -168,7 +168,7 @@ describe('a set of parts', () => {
       await isWhole(medium);
     }));
 
-  it('takes identical copies for one, and a good copy for a bad one', () =>
+  it('accepts identical copies of a part, and uses the good copy when another is damaged', () =>
     inFolder(async (path) => {
       const [first = ''] = await writeParts(path);
       const copy = first.replace('.tar', ' (1).tar');
@@ -179,7 +179,7 @@ describe('a set of parts', () => {
       await isWhole(medium);
     }));
 
-  it('keeps what people and agents wrote beside the parts', () =>
+  it('lists the files that people and agents wrote beside the parts, from every volume', () =>
     inFolder(async (path) => {
       await writeVolume(join(path, 'a'), [1]);
       await writeVolume(join(path, 'b'), [2, 3]);
@@ -200,7 +200,7 @@ describe('a set of parts', () => {
       expect(await medium.files('blobs')).toHaveLength(3);
     }));
 
-  it('that is still being written is not there yet', () =>
+  it('in progress is treated as absent', () =>
     inFolder(async (path) => {
       await writeParts(join(path, 'fleet/parts'), [1, 2]);
       await writeFile(join(path, 'fleet/parts/progress.json'), '{}');
@@ -208,7 +208,7 @@ describe('a set of parts', () => {
       expect(medium).toMatchObject({ form: 'directory', medium: undefined });
     }));
 
-  it('is read from a stick that was copied without its list', () =>
+  it('is read from a volume that was copied without parts.json', () =>
     inFolder(async (path) => {
       await writeVolume(path);
       await rm(join(path, 'fleet/parts.json'));
@@ -216,7 +216,7 @@ describe('a set of parts', () => {
       expect(medium.parts?.missing).toEqual([]);
     }));
 
-  it('of which nothing can be read says why', () =>
+  it('without a readable part reports the error of the part', () =>
     inFolder(async (path) => {
       await writeVolume(path, [2]);
       await rm(join(path, `fleet/parts/${partName(setOf(), 2, false)}`));
@@ -225,8 +225,8 @@ describe('a set of parts', () => {
     }));
 });
 
-describe('what a set of parts is not', () => {
-  it('parts of two sets, which a folder was never meant to hold', () =>
+describe('openMedium of parts', () => {
+  it('refuses parts of two sets in one folder', () =>
     inFolder(async (path) => {
       await writeParts(path, [1]);
       await writePart(path, 2, { medium: { fleet: 'other' } });
@@ -237,14 +237,14 @@ describe('what a set of parts is not', () => {
       });
     }));
 
-  it('parts of one set and, at another place, a whole medium', () =>
+  it('refuses parts of a set together with a folder without parts', () =>
     inFolder(async (path) => {
       await writeVolume(join(path, 'a'));
       await mkdir(join(path, 'b'));
       expect(await verdict(() => openMedium([join(path, 'a'), join(path, 'b')]))).toBe('MEDIUM_INVALID');
     }));
 
-  it('parts of an earlier set that still lie beside those on the list', () =>
+  it('ignores parts of an earlier set beside the listed ones', () =>
     inFolder(async (path) => {
       await writePart(join(path, 'fleet/parts'), 1, { medium: { fleet: 'earlier' } });
       await writeVolume(path);
@@ -314,7 +314,7 @@ describe('what a set of parts is not', () => {
     ['has a label that is none', 'SCHEMA', /part\.json/, { label: { count: 10_000 } }],
   ];
 
-  it.each(faults)('a part that %s', (_what, code, message, change) =>
+  it.each(faults)('reports as damaged a part that %s', (_what, code, message, change) =>
     inFolder(async (path) => {
       await writeParts(path, [1, 3]);
       await writeFile(join(path, partName(setOf(), 2, false)), await partBytes(2, change));
@@ -339,7 +339,7 @@ describe('what a set of parts is not', () => {
       { parts: (setMedium().parts ?? []).map((part) => ({ ...part, number: part.number * 2 })) },
       'where 1 belongs',
     ],
-  ])('a table of contents with %s', (_what, medium, message) =>
+  ])('refuses a table of contents with %s', (_what, medium, message) =>
     inFolder(async (path) => {
       const bytes = await partBytes(1, { medium });
       const file = join(path, partName(setOf({ medium }), 1, false));
@@ -351,7 +351,7 @@ describe('what a set of parts is not', () => {
     }),
   );
 
-  it('a sealed part where there is nothing to open it with', () =>
+  it('refuses a sealed part without an identity: MEDIUM_SEALED', () =>
     inFolder(async (path) => {
       const file = join(path, partName(setOf(), 1, true));
       await writeFile(file, 'age-encryption.org/v1\n-> X25519 ...\n');
@@ -362,7 +362,7 @@ describe('what a set of parts is not', () => {
       });
     }));
 
-  it('a sealed stick, whose requests and reports are plain all the same', () =>
+  it('refuses a sealed volume without an identity, and still lists its requests and reports', () =>
     inFolder(async (path) => {
       const file = `fleet/parts/${partName(setOf(), 1, true)}`;
       const bytes = Buffer.from('age-encryption.org/v1\n-> X25519 ...\n');
@@ -380,14 +380,14 @@ describe('what a set of parts is not', () => {
       expect(await verdict(() => openFiles(join(path, file)))).toBe('MEDIUM_SEALED');
     }));
 
-  it('more files than any set has', async () => {
+  it('refuses 20,000 part files: TOO_MANY', async () => {
     const candidates = Array.from({ length: 20_000 }, () => ({ path: '/nowhere', number: 1 }));
     const found = [{ path: '/', root: '/', set: undefined, candidates }];
     await using cleanup = new AsyncDisposableStack();
     expect(await verdict(() => gatherParts(found, {}, cleanup))).toBe('TOO_MANY');
   });
 
-  it('a list that leaves its folder', () =>
+  it('refuses a list with a path outside its folder', () =>
     inFolder(async (path) => {
       await writeVolume(path, [1]);
       const list = JSON.parse(await readFile(join(path, 'fleet/parts.json'), 'utf8'));

@@ -84,14 +84,14 @@ describe('a registry with a token server', () => {
     expect(server.seen[1]?.headers.authorization).toBeUndefined();
   });
 
-  it('is asked for one token by many at once', async () => {
+  it('issues one token for concurrent requests of the same scope', async () => {
     await using server = await startTokenServer();
     await using client = impatientClient(server.host);
     await Promise.all(Array.from({ length: 8 }, () => client.repository('a').tags()));
     expect(pathsOf(server).filter((path) => path === '/token')).toHaveLength(1);
   });
 
-  it('gets name and password at its token server alone', async () => {
+  it('receives name and password at its token server only', async () => {
     await using server = await startTokenServer();
     logIn(server.host);
     await using client = impatientClient(server.host, { authFile });
@@ -104,7 +104,7 @@ describe('a registry with a token server', () => {
     expect(server.seen[1]?.url).toContain('account=robot');
   });
 
-  it('gets an identity token at its token server by POST', async () => {
+  it('receives an identity token at its token server by POST', async () => {
     await using server = await startTokenServer();
     logIn(server.host, { identitytoken: 'refresh-me' });
     await using client = impatientClient(server.host, { authFile });
@@ -120,7 +120,7 @@ describe('a registry with a token server', () => {
     });
   });
 
-  it('gets a new token when it does not take the old one any more', async () => {
+  it('issues a new token when the old one is no longer valid', async () => {
     let valid = 'token-1';
     await using server = await startHostileServer((request, response) => {
       if (request.url.startsWith('/token')) response.end(JSON.stringify({ access_token: valid }));
@@ -134,7 +134,7 @@ describe('a registry with a token server', () => {
     expect(pathsOf(server).filter((path) => path === '/token')).toHaveLength(2);
   });
 
-  it('that refuses its own fresh token is REGISTRY_DENIED and not asked for ever', async () => {
+  it('that refuses its own fresh token is REGISTRY_DENIED after three requests', async () => {
     await using server = await startHostileServer((request, response) => {
       if (request.url.startsWith('/token')) response.end(JSON.stringify({ token: 'fresh' }));
       else askForToken(request, response);
@@ -144,7 +144,7 @@ describe('a registry with a token server', () => {
     expect(server.seen).toHaveLength(3);
   });
 
-  it('whose token server does not know us is REGISTRY_DENIED; one that is busy is asked again', async () => {
+  it('whose token server answers 401 is REGISTRY_DENIED; a 503 is retried', async () => {
     await using server = await startHostileServer((request, response, nth) => {
       if (request.url.startsWith('/token')) response.writeHead(nth < 4 ? 503 : 401).end();
       else askForToken(request, response);
@@ -180,7 +180,7 @@ describe('a registry with a token server', () => {
     },
   );
 
-  describe('whose token server is at another host', () => {
+  describe('a registry whose token server is on another host', () => {
     const atLocalhost = (server: HostileServer): string => `localhost:${server.host.split(':')[1]}`;
 
     it('H18: gets none of its credentials sent there -> REGISTRY_DENIED', async () => {
@@ -200,7 +200,7 @@ describe('a registry with a token server', () => {
       expect(thief.seen).toEqual([]);
     });
 
-    it('gets those that the auth file has for that host, and not its own', async () => {
+    it('has the credentials of the auth file for that host sent there, not its own', async () => {
       const issued = new Set<string>();
       await using tokens = await startHostileServer((_, response, nth) => {
         issued.add(`Bearer token-${nth}`);
@@ -236,7 +236,7 @@ describe('a registry with a token server', () => {
     });
   });
 
-  it('H18: gets a token for what the request needs, whatever scope its challenge and its address name', async () => {
+  it('H18: gets a token for the scope of the request, for any scope in the challenge and its address', async () => {
     await using server = await startHostileServer((request, response) => {
       if (request.url.startsWith('/token')) response.end(JSON.stringify({ token: 'fresh' }));
       else if (request.headers.authorization) response.end(TAGS);
@@ -277,7 +277,7 @@ describe('a registry with a token server', () => {
   });
 });
 
-describe('a registry that wants name and password', () => {
+describe('a registry with Basic authentication', () => {
   const wantsBasic = (): Promise<HostileServer> =>
     startHostileServer((request, response) => {
       const isKnown = request.headers.authorization === BASIC;
@@ -285,7 +285,7 @@ describe('a registry that wants name and password', () => {
       response.end(isKnown ? TAGS : '{"errors":[{"code":"UNAUTHORIZED","message":"no"}]}');
     });
 
-  it('gets them when it has asked, and from then on', async () => {
+  it('gets credentials after its first 401, and with every later request', async () => {
     await using server = await wantsBasic();
     logIn(server.host);
     await using client = impatientClient(server.host, { authFile });
@@ -294,7 +294,7 @@ describe('a registry that wants name and password', () => {
     expect(server.seen.map(({ headers }) => headers.authorization)).toEqual([undefined, BASIC, BASIC]);
   });
 
-  it('is REGISTRY_DENIED without them, and with wrong ones, which it sees once', async () => {
+  it('is REGISTRY_DENIED without credentials, and with wrong ones, which are sent once', async () => {
     await using server = await wantsBasic();
     writeFileSync(authFile, '{}');
     await using client = impatientClient(server.host, { authFile });
@@ -311,7 +311,7 @@ describe('a registry that wants name and password', () => {
     ]);
   });
 
-  it('takes a login that was made while the daemon ran', async () => {
+  it('accepts a login that was made while the daemon runs', async () => {
     await using server = await wantsBasic();
     logIn(server.host, { username: 'robot', password: 'old' });
     await using client = impatientClient(server.host, { authFile });
@@ -320,7 +320,7 @@ describe('a registry that wants name and password', () => {
     expect(await client.repository('a').tags()).toEqual(['a']);
   });
 
-  it('that repeats the password in its answer does not get it into our message', async () => {
+  it('that repeats the password in its response does not get it into our message', async () => {
     await using server = await startHostileServer((request, response) => {
       const { authorization = '' } = request.headers;
       const message = `you sent ${authorization}, that is ${Buffer.from(authorization.slice(6), 'base64').toString()}`;
@@ -395,7 +395,7 @@ describe('a redirect', () => {
     },
   );
 
-  it('that never ends is left', async () => {
+  it('that never ends is given up after six requests', async () => {
     await using server = await startHostileServer((request, response) => {
       response.writeHead(307, { location: `${request.url}x` }).end();
     });
@@ -406,7 +406,7 @@ describe('a redirect', () => {
     expect(server.seen).toHaveLength(6);
   });
 
-  it('of something that is sent is not followed', async () => {
+  it('of an upload is not followed: REGISTRY_REFUSED', async () => {
     await using server = await startHostileServer((request, response) => {
       response.writeHead(request.method === 'HEAD' ? 404 : 307, { location: '/elsewhere' }).end();
     });
@@ -419,8 +419,8 @@ describe('a redirect', () => {
   });
 });
 
-describe('the memory of tokens', () => {
-  it('hides the password and the newest token of a daemon that had thousands, and has forgotten the first', async () => {
+describe('the token cache', () => {
+  it('of a daemon with thousands of tokens redacts the password and the newest token, and has dropped the first', async () => {
     let count = 0;
     const authorizer = newAuthorizer({
       find: async () => ({ kind: 'basic', username: 'robot', password: 'open sesame' }),

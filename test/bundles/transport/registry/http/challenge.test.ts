@@ -5,7 +5,7 @@ import { parseChallenges } from '#bundles/transport/registry/http/challenge';
 const parsed = (header: string) =>
   parseChallenges(header).map(({ scheme, parameters }) => [scheme, Object.fromEntries(parameters)]);
 
-describe('WWW-Authenticate', () => {
+describe('parseChallenges of WWW-Authenticate', () => {
   it.each([
     [
       'Bearer realm="https://auth.example/token",service="registry.example",scope="repository:a/b:pull,push"',
@@ -52,12 +52,12 @@ describe('WWW-Authenticate', () => {
     ['', []],
     [',, ,', []],
     ['"?"', []],
-  ])('%s is read', (header, expected) => {
+  ])('reads %s', (header, expected) => {
     expect(parsed(header)).toMatchObject(expected);
     expect(parsed(header)[0]?.[0]).toBe(expected[0]?.[0]);
   });
 
-  it('comes back as it was written, whatever the values hold', () => {
+  it('reads quoted parameters with any characters', () => {
     const name = fc.stringMatching(/^[a-z][a-z0-9_-]{0,8}$/);
     const value = fc.string({ maxLength: 20 }).filter((text) => !/[\r\n]/.test(text));
     const one = fc.tuple(name, fc.dictionary(name, value, { minKeys: 1, maxKeys: 4 }));
@@ -76,7 +76,7 @@ describe('WWW-Authenticate', () => {
     );
   });
 
-  it('takes any text in time that grows with its length alone', () => {
+  it('reads any text in linear time', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...Array.from('ab="\\, \t~/')) }), (text) => {
         parseChallenges(text);

@@ -25,7 +25,7 @@ it('repeated requests reuse one connection', async () => {
   expect(server.connections.size).toBeLessThanOrEqual(2);
 });
 
-it('a connection is let go some time after the last question', async () => {
+it('an idle connection is closed after the idle time', async () => {
   await using server = await startCounting();
   await using client = impatientClient(server.host, { patience: { idle: 20 } });
   await client.repository('a').resolve('release');
@@ -34,7 +34,7 @@ it('a connection is let go some time after the last question', async () => {
   expect(server.connections.size).toBe(2);
 });
 
-it('a server that wrongly sends a body after its head spoils nothing but its own connection', async () => {
+it('a server that sends a body after a HEAD response affects that connection only', async () => {
   const digest = `sha256:${'a'.repeat(64)}`;
   const head = `HTTP/1.1 200 OK\r\ndocker-content-digest: ${digest}\r\ncontent-length: 4\r\n\r\n`;
   let heads = 0;

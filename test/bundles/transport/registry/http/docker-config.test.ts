@@ -9,7 +9,7 @@ const auth = (user: string, password: string) => ({
 });
 
 describe('an auth file', () => {
-  it('holds names and passwords by host or by host and namespace', () => {
+  it('has names and passwords by host, or by host and namespace', () => {
     const { auths } = parse({
       auths: {
         'registry.example:5000': auth('robot', 'pass:with:colons'),
@@ -28,7 +28,7 @@ describe('an auth file', () => {
     });
   });
 
-  it('may hold tokens, helpers and a store, and entries that say nothing', () => {
+  it('may have tokens, helpers, a store, and entries without credentials', () => {
     const config = parse({
       auths: {
         a: { identitytoken: 'i', ...auth('00000000-0000-0000-0000-000000000000', '') },

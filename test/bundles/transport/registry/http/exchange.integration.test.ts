@@ -12,7 +12,7 @@ const MANIFEST = JSON.stringify({
   manifests: [],
 });
 
-describe.concurrent('a registry that fails for a while', () => {
+describe.concurrent('a registry that fails temporarily', () => {
   it.each([500, 502, 503, 504, 429, 408])('with %d is asked again', async (status) => {
     await using server = await startHostileServer((_request, response, nth) => {
       response.writeHead(nth < 4 ? status : 200).end(MANIFEST);
@@ -23,7 +23,7 @@ describe.concurrent('a registry that fails for a while', () => {
     expect(client.delays).toEqual([500, 1000, 2000]);
   });
 
-  it('and says when to come back is given that time', async () => {
+  it('with Retry-After is retried after that time, in seconds or as a date', async () => {
     await using server = await startHostileServer((_request, response, nth) => {
       const headers: Record<string, string> =
         nth === 1
@@ -36,7 +36,7 @@ describe.concurrent('a registry that fails for a while', () => {
     expect(client.delays).toEqual([11_000, 33_000]);
   });
 
-  it('a read that raced with a writer is retried', async () => {
+  it('with 400 and MANIFEST_BLOB_UNKNOWN, a read that raced with a write, is retried', async () => {
     const errors = [{ code: 'DIGEST_INVALID' }, { code: 'MANIFEST_BLOB_UNKNOWN' }];
     await using server = await startHostileServer((_request, response, nth) => {
       response.writeHead(nth < 2 ? 400 : 201).end(nth < 2 ? JSON.stringify({ errors }) : '');
@@ -46,7 +46,7 @@ describe.concurrent('a registry that fails for a while', () => {
     expect(client.delays).toEqual([500]);
   });
 
-  it('by hanging, or by cutting before or in its answer, is asked again', async () => {
+  it('by a timeout, or a break before or in the response, is retried', async () => {
     await using server = await startHostileServer((_request, response, nth) => {
       if (nth === 1) response.destroy();
       if (nth === 2) return;
@@ -61,7 +61,7 @@ describe.concurrent('a registry that fails for a while', () => {
     expect(client.delays).toHaveLength(3);
   });
 
-  it('for longer is named, with its own words, once', async () => {
+  it('until the tries are used up is reported once, with the error of the registry', async () => {
     await using server = await startHostileServer((_request, response) => {
       response.writeHead(503).end(
         JSON.stringify({
@@ -79,7 +79,7 @@ describe.concurrent('a registry that fails for a while', () => {
   });
 });
 
-describe.concurrent('a registry that says no', () => {
+describe.concurrent('a registry that refuses a request', () => {
   it.each([
     [400, 'REGISTRY_REFUSED'],
     [403, 'REGISTRY_DENIED'],
@@ -101,7 +101,7 @@ describe.concurrent('a registry that says no', () => {
     expect(server.seen).toHaveLength(1);
   });
 
-  it('at great length is quoted briefly', async () => {
+  it('with a very long error list is quoted in under 1,000 characters', async () => {
     await using server = await startHostileServer((_request, response) => {
       const errors = Array.from({ length: 50 }, () => ({ code: 'DENIED', message: 'x'.repeat(1000) }));
       response.writeHead(403).end(JSON.stringify({ errors }));
@@ -111,7 +111,7 @@ describe.concurrent('a registry that says no', () => {
     expect(formatError(error).length).toBeLessThan(1000);
   });
 
-  it('without an end is not read to it', async () => {
+  it('with an endless body is not read to its end', async () => {
     await using server = await startHostileServer((_request, response) => {
       response.writeHead(400);
       const more = (): void => {
@@ -125,10 +125,10 @@ describe.concurrent('a registry that says no', () => {
   });
 });
 
-describe.concurrent('an answer that something on the way gave or changed', () => {
+describe.concurrent('a response from a proxy between client and registry', () => {
   const PAGE = { 'content-type': 'text/html; charset=utf-8' };
 
-  it('the login page of a captive portal is never accepted as content', async () => {
+  it('such as a login page of a captive portal is never accepted as content', async () => {
     await using server = await startHostileServer((_request, response) => {
       response.writeHead(200, PAGE).end('<html>log in</html>');
     });
@@ -154,7 +154,7 @@ describe.concurrent('an answer that something on the way gave or changed', () =>
     expect(client.delays).toEqual([]);
   });
 
-  it('in the middle of a blob ends it as an outage, after the bytes that came', async () => {
+  it('in the middle of a blob is REGISTRY_UNREACHABLE, after the bytes received before', async () => {
     const blob = Buffer.alloc(300_000, 1);
     await using server = await startHostileServer((_request, response, nth) => {
       if (nth > 1) response.writeHead(200, PAGE).end('<html>log in</html>');
@@ -171,7 +171,7 @@ describe.concurrent('an answer that something on the way gave or changed', () =>
     });
   });
 
-  it('by compressing it is named: its bytes are not those of the digest', async () => {
+  it('with a Content-Encoding is refused, because its bytes do not match the digest', async () => {
     await using server = await startHostileServer((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(MANIFEST));
     });
@@ -188,8 +188,8 @@ describe.concurrent('an answer that something on the way gave or changed', () =>
   });
 });
 
-describe.concurrent('a registry that is not there', () => {
-  it('is tried some times and then named', async () => {
+describe.concurrent('an unreachable registry', () => {
+  it('is tried five times, and then reported with its address', async () => {
     await using server = await startHostileServer(() => {});
     const { host } = server;
     await server[Symbol.asyncDispose]();
@@ -205,7 +205,7 @@ describe.concurrent('a registry that is not there', () => {
     });
   });
 
-  it('stops being asked as soon as nobody wants to know', async () => {
+  it('is not tried again after the caller aborts', async () => {
     await using server = await startHostileServer((_request, response) => {
       response.writeHead(503).end();
     });
@@ -226,7 +226,7 @@ describe.concurrent('a registry that is not there', () => {
     expect(server.seen).toHaveLength(1);
   });
 
-  it('but accepts connections and says nothing is noticed', async () => {
+  it('that accepts connections and never answers is tried again', async () => {
     const mute = createServer((socket) => {
       // As it then refuses, this need not be waited for five times.
       mute.close();
@@ -242,8 +242,8 @@ describe.concurrent('a registry that is not there', () => {
   });
 });
 
-describe('a registry on the loopback', () => {
-  it('that speaks no TLS may be spoken to without, though it is not listed', async () => {
+describe('a registry on a loopback address', () => {
+  it('is reached over plain HTTP when it speaks no TLS, although it is not listed for plain HTTP', async () => {
     await using server = await startHostileServer((_request, response) => {
       response.writeHead(200).end('{"tags":["b","a"]}');
     });

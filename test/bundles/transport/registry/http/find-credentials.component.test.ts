@@ -27,8 +27,8 @@ const userFor = async (
   return found?.kind === 'basic' ? found.username : undefined;
 };
 
-describe('credentials', () => {
-  it('are those of the longest key a repository begins with', async () => {
+describe('registry credentials', () => {
+  it('are those of the longest key that is a path prefix of the repository', async () => {
     write('.docker/config.json', {
       'registry.example': 'host',
       'registry.example/team': 'team',
@@ -44,12 +44,12 @@ describe('credentials', () => {
     expect(await userFor('team/application')).toBe('team');
   });
 
-  it('are of no other host, and of no other port', async () => {
+  it('are not used for another host or port', async () => {
     write('.docker/config.json', { 'registry.example:5000': 'port', 'sub.registry.example': 'sub' });
     expect(await userFor('a')).toBeUndefined();
   });
 
-  it('are looked for where podman looks, in its order, then where docker does', async () => {
+  it("are looked up in podman's files in podman's order, then in docker's", async () => {
     const env = { HOME: folder, XDG_RUNTIME_DIR: join(folder, 'run') };
     expect(await userFor('a', env)).toBeUndefined();
     write('.docker/config.json', { 'registry.example': 'docker' });
@@ -64,7 +64,7 @@ describe('credentials', () => {
     expect(await userFor('a', { DOCKER_CONFIG: join(folder, 'else') })).toBe('else');
   });
 
-  it('are looked for in no other place than the file somebody named', async () => {
+  it('are looked up in the named auth file only, which must exist', async () => {
     write('.docker/config.json', { 'registry.example': 'docker' });
     const named = write('named.json', { 'other.example': 'x' });
     expect(await userFor('a', { HOME: folder }, named)).toBeUndefined();
@@ -75,7 +75,7 @@ describe('credentials', () => {
     });
   });
 
-  it('without a home are empty', async () => {
+  it('are absent without HOME', async () => {
     expect(await userFor('a', {})).toBeUndefined();
   });
 });

@@ -3,8 +3,8 @@ import { LEAST_CHUNK, newPace } from '#bundles/transport/registry/http/pace';
 
 const MiB = 1 << 20;
 
-describe('what is sent to a registry at once', () => {
-  it('is little until something is known of the line', () => {
+describe('the chunk size of an upload', () => {
+  it('is the minimum before any measurement', () => {
     expect(newPace().chunk()).toBe(LEAST_CHUNK);
   });
 
@@ -13,20 +13,20 @@ describe('what is sent to a registry at once', () => {
     [10 * MiB, 20 * MiB],
     [20 * MiB, 40 * MiB],
     [1000 * MiB, 64 * MiB],
-  ])('is what %d bytes a second bring in two seconds, within bounds', (perSecond, chunk) => {
+  ])('for %d bytes per second is the amount of two seconds, within bounds', (perSecond, chunk) => {
     const pace = newPace();
     pace.sent(perSecond, 1000);
     expect(pace.chunk()).toBe(chunk);
   });
 
-  it('follows the line, down as well as up', () => {
+  it('follows the measured rate, down as well as up', () => {
     const pace = newPace();
     pace.sent(64 * MiB, 1000);
     pace.sent(16 * MiB, 10_000);
     expect(pace.chunk()).toBe(LEAST_CHUNK);
   });
 
-  it('is not changed by a sample that is too small, nor by a clock that does not advance', () => {
+  it('ignores a sample below 1 MiB, and is the maximum for a sample that took no time', () => {
     const pace = newPace();
     pace.sent(MiB - 1, 0);
     expect(pace.chunk()).toBe(LEAST_CHUNK);
@@ -34,7 +34,7 @@ describe('what is sent to a registry at once', () => {
     expect(pace.chunk()).toBe(64 * MiB);
   });
 
-  it('begins anew behind a failure, and never again as big as what failed', () => {
+  it('is the minimum after a failure, and later stays below the size that failed', () => {
     const pace = newPace();
     pace.sent(1000 * MiB, 1000);
     pace.failed(64 * MiB);
@@ -46,7 +46,7 @@ describe('what is sent to a registry at once', () => {
     expect(pace.chunk()).toBe(LEAST_CHUNK);
   });
 
-  it('gets smaller with each failure on a line that breaks within it, and stays so while the line is slow', () => {
+  it('is halved with each failure down to 1 MiB, and stays there on a slow connection', () => {
     const pace = newPace();
     const chunks = Array.from({ length: 6 }, () => {
       pace.failed(pace.chunk());
@@ -57,7 +57,7 @@ describe('what is sent to a registry at once', () => {
     expect(pace.chunk()).toBe(MiB);
   });
 
-  it('is not made smaller for good by the loss of little: that was not its size', () => {
+  it('is not limited by the failure of a chunk of minimum size', () => {
     const pace = newPace();
     pace.failed(LEAST_CHUNK);
     pace.sent(1000 * MiB, 1000);

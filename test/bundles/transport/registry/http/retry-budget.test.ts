@@ -11,8 +11,8 @@ const retriesWith = (random: number) => {
 
 const asking = (headers: Readonly<Record<string, string | undefined>>) => retryAfter((name) => headers[name]);
 
-describe('retries', () => {
-  it('tries five times in all, each wait twice the last and up to half as long again', async () => {
+describe('the retries of one request', () => {
+  it('are four, each after twice the pause before, plus up to 50 % jitter', async () => {
     for (const [random, expected] of [
       [0, [500, 1000, 2000, 4000]],
       [1, [750, 1500, 3000, 6000]],
@@ -25,13 +25,13 @@ describe('retries', () => {
     }
   });
 
-  it('tries as often as the caller asks', async () => {
+  it('are as many as the caller asks for', async () => {
     const retries = newRetries({ plainHttp: [], env: {}, sleep: async () => {}, tries: 2 });
     expect(await retries.wait(undefined, undefined)).toBe(true);
     expect(await retries.wait(undefined, undefined)).toBe(false);
   });
 
-  it('waits as long as it is asked to, but never more than a minute', async () => {
+  it('wait as long as Retry-After says, but at most a minute', async () => {
     const { delays, retries } = retriesWith(0);
     await retries.wait(7000, undefined);
     await retries.wait(3_600_000, undefined);
@@ -39,7 +39,7 @@ describe('retries', () => {
     expect(delays).toEqual([7000, 60_000, 2000]);
   });
 
-  it('logs before each pause its length, the host, and whether the host requested it', async () => {
+  it('log each pause with its length, the host, and whether the host requested it', async () => {
     const pauses: unknown[] = [];
     const retries = newRetries({
       plainHttp: [],
@@ -58,7 +58,7 @@ describe('retries', () => {
     ]);
   });
 
-  it('is new after progress', async () => {
+  it('start again after progress', async () => {
     const { delays, retries } = retriesWith(0);
     for (let times = 0; times < 20; times++) {
       expect(await retries.wait(undefined, undefined)).toBe(true);
@@ -86,7 +86,7 @@ describe('the retry budget of many requests to one registry', () => {
     return tries;
   };
 
-  it('ends for all when one has given up, and nothing came from it meanwhile', async () => {
+  it('is used up for all requests when one has given up without progress', async () => {
     const { begin } = requests();
     const other = begin();
     expect(await failOnce(other)).toBe(true);
@@ -95,14 +95,14 @@ describe('the retry budget of many requests to one registry', () => {
     expect(await giveUp(begin())).toBe(1);
   });
 
-  it('is there again for all when one gets somewhere', async () => {
+  it('is restored for all requests when one succeeds', async () => {
     const { begin, budget } = requests();
     await giveUp(begin());
     budget.succeeded();
     expect(await giveUp(begin())).toBe(5);
   });
 
-  it('is left to the others where one gives up while they get somewhere', async () => {
+  it('remains for the others when one gives up while they succeed', async () => {
     const { begin, budget } = requests();
     const one = begin();
     expect(await failOnce(one)).toBe(true);
@@ -111,7 +111,7 @@ describe('the retry budget of many requests to one registry', () => {
     expect(await failOnce(begin())).toBe(true);
   });
 
-  it('is there again when for two minutes nobody has failed', async () => {
+  it('is restored after two minutes without a failure', async () => {
     const { begin, clock } = requests();
     await giveUp(begin());
     clock.now += 119_000;
@@ -120,7 +120,7 @@ describe('the retry budget of many requests to one registry', () => {
     expect(await giveUp(begin())).toBe(5);
   });
 
-  it('does not come back while one after the other fails, however long each of them takes', async () => {
+  it('is not restored while requests keep failing, however long each of them takes', async () => {
     const { begin, clock } = requests();
     await giveUp(begin());
     for (let blobs = 0; blobs < 1000; blobs += 1) {
@@ -130,7 +130,7 @@ describe('the retry budget of many requests to one registry', () => {
     }
   });
 
-  it('is four minutes in all with a registry that asks everybody to come back in an hour', async () => {
+  it('is four minutes in all for a registry that asks for pauses of an hour', async () => {
     const { begin, clock } = requests();
     for (let blobs = 0; blobs < 1000; blobs += 1) {
       const one = begin();
@@ -155,7 +155,7 @@ describe('the retry budget of many requests to one registry', () => {
     await throttled();
   });
 
-  it('counts once what several wait at the same time', async () => {
+  it('counts concurrent pauses once', async () => {
     const { begin, clock } = requests();
     const sleeping = Array.from({ length: 100 }, () => {
       const one = begin().wait(60_000, undefined);
@@ -167,7 +167,7 @@ describe('the retry budget of many requests to one registry', () => {
 });
 
 describe('Retry-After', () => {
-  it('is seconds, or a date that is measured against the Date of the answer and not against the clock here', () => {
+  it('is in seconds, or a date relative to the Date of the response, independent of the local clock', () => {
     expect(asking({ 'retry-after': '3' })).toBe(3000);
     const date = 'Wed, 01 Jan 2003 00:00:00 GMT';
     expect(asking({ 'retry-after': 'Wed, 01 Jan 2003 00:00:20 GMT', date })).toBe(20_000);
@@ -179,7 +179,7 @@ describe('Retry-After', () => {
     { 'retry-after': '-1' },
     { 'retry-after': 'soon' },
     { 'retry-after': 'Wed, 01 Jan 2003 00:00:20 GMT' },
-  ])('is nothing in %j', (headers) => {
+  ])('is ignored in %j', (headers) => {
     expect(asking(headers)).toBeUndefined();
   });
 });
